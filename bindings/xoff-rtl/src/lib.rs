@@ -1,0 +1,1 @@
+//! The tops of Xoff's rtl/ as typed Rust structs.

@@ -1,0 +1,1 @@
+//! Packet captures and waveforms of Xoff simulations.
