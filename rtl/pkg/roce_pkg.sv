@@ -1,0 +1,139 @@
+// RoCE: opcodes, transport headers, and what the parser says of a frame (IBTA volume 1 chapters 5 and 9, annexes A16, A17).
+package roce_pkg;
+
+  localparam logic [15:0] UdpPortRoce = 16'd4791;  // A17.3
+  localparam logic [7:0] GrhNextHeader = 8'h1B;  // A16: the next header is a BTH
+
+  localparam int unsigned BthBytes = 12;
+  localparam int unsigned IcrcBytes = 4;
+
+  // Opcode = service (high three bits) and operation (low five bits), IBTA table 38.
+  localparam logic [2:0] ServiceRc = 3'b000;
+  localparam logic [2:0] ServiceUc = 3'b001;
+  localparam logic [2:0] ServiceUd = 3'b011;
+  localparam logic [7:0] OpcodeCnp = 8'h81;  // A17.9
+
+  typedef enum logic [4:0] {
+    OpSendFirst     = 5'h00,
+    OpSendMiddle    = 5'h01,
+    OpSendLast      = 5'h02,
+    OpSendLastImm   = 5'h03,
+    OpSendOnly      = 5'h04,
+    OpSendOnlyImm   = 5'h05,
+    OpWriteFirst    = 5'h06,
+    OpWriteMiddle   = 5'h07,
+    OpWriteLast     = 5'h08,
+    OpWriteLastImm  = 5'h09,
+    OpWriteOnly     = 5'h0A,
+    OpWriteOnlyImm  = 5'h0B,
+    OpReadRequest   = 5'h0C,
+    OpReadRespFirst = 5'h0D,
+    OpReadRespMid   = 5'h0E,
+    OpReadRespLast  = 5'h0F,
+    OpReadRespOnly  = 5'h10,
+    OpAck           = 5'h11,
+    OpAtomicAck     = 5'h12,
+    OpCmpSwap       = 5'h13,
+    OpFetchAdd      = 5'h14,
+    OpSendLastInv   = 5'h16,
+    OpSendOnlyInv   = 5'h17
+  } operation_e;
+
+  // Base transport header, 96 bits, as on the wire.
+  typedef struct packed {
+    logic [7:0]  opcode;
+    logic        solicited;
+    logic        mig_req;
+    logic [1:0]  pad;
+    logic [3:0]  tver;
+    logic [15:0] pkey;
+    logic        fecn;
+    logic        becn;
+    logic [5:0]  reserved6;
+    logic [23:0] dest_qp;
+    logic        ack_req;
+    logic [6:0]  reserved7;
+    logic [23:0] psn;
+  } bth_t;
+
+  // Fields of all extension headers. Which of them count is a matter of the opcode (ext_layout_t); the others are zero. 408 bits.
+  typedef struct packed {
+    logic [63:0] va;        // RETH, AtomicETH
+    logic [31:0] rkey;      // RETH, AtomicETH
+    logic [31:0] dma_len;   // RETH
+    logic [63:0] swap_add;  // AtomicETH
+    logic [63:0] compare;   // AtomicETH
+    logic [7:0]  syndrome;  // AETH
+    logic [23:0] msn;       // AETH
+    logic [63:0] original;  // AtomicAckETH
+    logic [31:0] imm;       // ImmDt, or IETH: the rkey to invalidate
+    logic [31:0] qkey;      // DETH
+    logic [23:0] src_qp;    // DETH
+  } ext_head_t;
+
+  // Which extension headers an opcode has, in the order in which they come over the wire.
+  typedef struct packed {
+    logic       known;    // the opcode exists
+    logic       deth;
+    logic       reth;
+    logic       atomic;   // AtomicETH
+    logic       aeth;
+    logic       atomic_ack;
+    logic       imm;      // ImmDt or IETH
+    logic       cnp;      // 16 reserved bytes
+    logic       payload;  // payload may follow
+    logic [2:0] words;    // length of all, in 4-byte words: 0 to 7
+  } ext_layout_t;
+
+  typedef enum logic [2:0] {
+    VerdictOther     = 3'd0,
+    VerdictRoceV2    = 3'd1,
+    VerdictRoceV1    = 3'd2,
+    VerdictCnp       = 3'd3,
+    VerdictPfc       = 3'd4,
+    VerdictPause     = 3'd5,
+    VerdictMalformed = 3'd6
+  } verdict_e;
+
+  // Why a frame is malformed. rtl/parser/README.md says what each means.
+  typedef enum logic [4:0] {
+    ReasonNone              = 5'd0,
+    ReasonEthTruncated      = 5'd1,
+    ReasonVlanTruncated     = 5'd2,
+    ReasonControlTruncated  = 5'd3,
+    ReasonControlAddress    = 5'd4,
+    ReasonIpTruncated       = 5'd5,
+    ReasonIpVersion         = 5'd6,
+    ReasonIpHeaderLength    = 5'd7,
+    ReasonIpLength          = 5'd8,
+    ReasonIpChecksum        = 5'd9,
+    ReasonIpFragment        = 5'd10,
+    ReasonGrhNextHeader     = 5'd11,
+    ReasonUdpTruncated      = 5'd12,
+    ReasonUdpLength         = 5'd13,
+    ReasonBthTruncated      = 5'd14,
+    ReasonIbAlignment       = 5'd15,
+    ReasonBthVersion        = 5'd16,
+    ReasonUnknownOpcode     = 5'd17,
+    ReasonHeaderTruncated   = 5'd18,
+    ReasonPadCount          = 5'd19,
+    ReasonUnexpectedPayload = 5'd20
+  } reason_e;
+
+  // What is reported of a frame, and the verdict. 47 bits.
+  typedef struct packed {
+    verdict_e    verdict;
+    reason_e     reason;         // ReasonNone unless malformed
+    logic        has_eth;
+    logic        has_control;
+    logic        has_ip;
+    logic        has_bth;
+    logic        has_ext;
+    logic        has_payload;    // payload_bytes counts
+    logic        has_icrc;       // icrc_ok counts
+    logic        icrc_ok;
+    logic [14:0] payload_bytes;  // without pad and ICRC
+    logic [15:0] frame_bytes;    // without FCS
+  } parse_result_t;
+
+endpackage
