@@ -1,0 +1,218 @@
+//! What can be wrong with a capture, each in one message: what was read, where, what would be right.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::{LINK_TYPE_ETHERNET, MAX_FRAME_BYTES};
+
+/// Why a capture could not be read on.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The file is not there, or may not be read.
+    #[error("{file}: cannot be opened: {source}")]
+    Open {
+        /// The file as the caller named it.
+        file: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Something in the file is wrong.
+    #[error("{file}, byte {offset}{}: {problem}", record_text(*.record))]
+    At {
+        /// The file as the caller named it.
+        file: String,
+        /// Where the header, block or record that is wrong starts.
+        offset: u64,
+        /// Number of the record that is wrong, from 1; `None` when it is not about a record.
+        record: Option<u64>,
+        /// What is wrong.
+        problem: Problem,
+    },
+}
+
+fn record_text(record: Option<u64>) -> String {
+    record
+        .map(|number| format!(" (record {number})"))
+        .unwrap_or_default()
+}
+
+/// What is wrong with a capture at one place.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// There is no byte at all.
+    #[error("the file is empty; a capture starts with a file header")]
+    Empty,
+    /// The file ends too early.
+    #[error("the file ends inside {what}: {have} of {need} bytes are there")]
+    Truncated {
+        /// The header, record or block that is cut.
+        what: &'static str,
+        /// Bytes of it that are there.
+        have: u64,
+        /// Bytes that it needs.
+        need: u64,
+    },
+    /// Not a capture.
+    #[error(
+        "not a packet capture: it starts with {}{}; a pcap starts with d4 c3 b2 a1 or a1 b2 c3 d4 (with nanoseconds 4d 3c b2 a1 or a1 b2 3c 4d), a pcapng with 0a 0d 0d 0a",
+        hex(.first), guess(.first)
+    )]
+    Foreign {
+        /// The first four bytes.
+        first: [u8; 4],
+    },
+    /// A format version that nobody has seen yet.
+    #[error("{format} version {major}.{minor}; versions {expected}.x can be read")]
+    Version {
+        /// pcap or pcapng.
+        format: &'static str,
+        /// Major version in the file.
+        major: u16,
+        /// Minor version in the file.
+        minor: u16,
+        /// Major version that can be read.
+        expected: u16,
+    },
+    /// Frames of another kind of link.
+    #[error("link type {found}{}; only Ethernet, link type {LINK_TYPE_ETHERNET}, can be read", link_name(*.found))]
+    LinkType {
+        /// The link type in the file.
+        found: u32,
+    },
+    /// The recorder kept only the beginning of a frame.
+    #[error(
+        "a frame longer than the record: {captured} of its {original} bytes were kept, and its ICRC cannot be judged; record whole frames (tcpdump -s 0)"
+    )]
+    SnapCut {
+        /// Bytes in the file.
+        captured: u32,
+        /// Bytes on the wire.
+        original: u32,
+    },
+    /// Longer than any frame on a wire.
+    #[error(
+        "a frame of {bytes} bytes; {MAX_FRAME_BYTES} at most can be read (receive offload glues frames together: record with it off, ethtool -K DEV gro off lro off)"
+    )]
+    FrameTooLong {
+        /// Bytes captured.
+        bytes: u32,
+    },
+    /// A pcapng block whose lengths contradict each other.
+    #[error("a block of type {kind:#010x} and length {length}: {why}")]
+    Block {
+        /// Block type.
+        kind: u32,
+        /// Its length as its first length field says.
+        length: u32,
+        /// What does not fit.
+        why: &'static str,
+    },
+    /// A frame from an interface that the section has not described.
+    #[error("a frame of interface {id}, but the section has described {known} so far")]
+    Interface {
+        /// Interface number in the block.
+        id: u32,
+        /// How many interface description blocks came before.
+        known: usize,
+    },
+    /// A unit of time that has no value here.
+    #[error(
+        "time resolution {raw:#04x} of an interface; 10^-19 s (0x13) or 2^-63 s (0xbf) is the finest that can be read"
+    )]
+    TimeResolution {
+        /// The `if_tsresol` byte.
+        raw: u8,
+    },
+    /// A time outside of 1970 to 2554.
+    #[error(
+        "a time stamp of {ticks} ticks, {per_second} a second, {offset} s added: outside of the years 1970 to 2554"
+    )]
+    Time {
+        /// The time stamp in the file.
+        ticks: u64,
+        /// Its unit.
+        per_second: u64,
+        /// `if_tsoffset`.
+        offset: i64,
+    },
+    /// Reading failed.
+    #[error("reading failed: {0}")]
+    Io(#[from] io::Error),
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What people hand over by mistake, from its first bytes.
+fn guess(first: &[u8; 4]) -> &'static str {
+    match first {
+        [0x1f, 0x8b, ..] => " (gzip: unpack it first)",
+        [0x28, 0xb5, 0x2f, 0xfd] => " (zstd: unpack it first)",
+        [0xfd, b'7', b'z', b'X'] => " (xz: unpack it first)",
+        [b'P', b'K', ..] => " (zip: unpack it first)",
+        b"snoo" => " (Solaris snoop: convert it with editcap)",
+        [0x34, 0xcd, 0xb2, 0xa1] | [0xa1, 0xb2, 0xcd, 0x34] => {
+            " (pcap with modified record headers: convert it with editcap -F pcap)"
+        }
+        b"$dat" | b"$ver" | b"$com" | b"$tim" => " (a VCD waveform)",
+        [0x7f, b'E', b'L', b'F'] => " (a program)",
+        _ if first
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) =>
+        {
+            " (text)"
+        }
+        _ => "",
+    }
+}
+
+/// Names of the link types that RDMA people meet (tcpdump registry).
+fn link_name(link_type: u32) -> &'static str {
+    match link_type {
+        0 => " (BSD loopback)",
+        101 => " (raw IP)",
+        113 => " (Linux cooked capture: record on one device, not on \"any\")",
+        127 => " (radiotap)",
+        197 => " (ERF)",
+        247 => " (InfiniBand)",
+        276 => " (Linux cooked capture 2: record on one device, not on \"any\")",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_file_byte_and_record() {
+        let error = Error::At {
+            file: "a.pcap".into(),
+            offset: 24,
+            record: Some(1),
+            problem: Problem::Truncated {
+                what: "a record header",
+                have: 3,
+                need: 16,
+            },
+        };
+        assert_eq!(
+            error.to_string(),
+            "a.pcap, byte 24 (record 1): the file ends inside a record header: 3 of 16 bytes are there"
+        );
+    }
+
+    #[test]
+    fn foreign_files_are_recognized() {
+        let text = |first: [u8; 4]| Problem::Foreign { first }.to_string();
+        assert!(text(*b"fram").contains("starts with 66 72 61 6d (text)"));
+        assert!(text([0x1f, 0x8b, 8, 0]).contains("(gzip: unpack it first)"));
+        assert!(text([0xff; 4]).contains("starts with ff ff ff ff; a pcap"));
+    }
+}

@@ -1,0 +1,277 @@
+//! pcapng: sections of blocks. Interface descriptions and packet blocks are read, the others are passed over: they hold no frames.
+
+use std::io::Read;
+
+use pcap_parser::pcapng::{Block, OptionCode, PcapNGOption, parse_block_be, parse_block_le};
+use pcap_parser::traits::PcapNGPacketBlock;
+
+use super::reader::Found;
+use super::source::Source;
+use super::{Interface, MAX_FRAME_BYTES, Problem};
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+/// The packet block of the drafts before 2009; it is no longer written, and holds frames that must not vanish silently.
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+
+/// Type, length, length again.
+const LEAST_BLOCK_BYTES: u32 = 12;
+/// Longest block that is held in memory: a frame over the limit and its options still get their own message.
+const MAX_BLOCK_BYTES: u32 = 1 << 20;
+
+/// `if_fcslen`: bytes of FCS behind each frame.
+const OPTION_FCS_LENGTH: OptionCode = OptionCode(13);
+/// `if_tsresol` when the option is absent: microseconds.
+const DEFAULT_RESOLUTION: u8 = 6;
+
+/// Whether a file that starts so is a pcapng.
+pub(super) fn is_magic(first: [u8; 4]) -> bool {
+    u32::from_be_bytes(first) == SECTION_HEADER
+}
+
+/// Where in the sections we are.
+#[derive(Default)]
+pub(super) struct Format {
+    big_endian: bool,
+    /// Interfaces of earlier sections: numbers start again in each section.
+    base: usize,
+    /// The four bytes that told the format, not yet seen as the first block's type.
+    first: Option<[u8; 4]>,
+}
+
+impl Format {
+    /// A file of which four bytes, the magic, are taken already.
+    pub fn open(first: [u8; 4]) -> Self {
+        Self {
+            first: Some(first),
+            ..Self::default()
+        }
+    }
+
+    /// Reads blocks up to and including the next with a frame; `None` at the end of the file. `start` is set to where the last block starts.
+    pub fn next<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        block: &mut Vec<u8>,
+        interfaces: &mut Vec<Interface>,
+        start: &mut u64,
+    ) -> Result<Option<Found>, Problem> {
+        loop {
+            block.clear();
+            *start = source.offset();
+            if let Some(first) = self.first.take() {
+                *start -= 4;
+                block.extend(first);
+            }
+            match source.append(block, 8 - block.len(), "a block header") {
+                Err(Problem::Truncated { have: 0, .. }) => return Ok(None),
+                other => other?,
+            }
+            let Some(kind) = self.read_block(source, block)? else {
+                continue;
+            };
+            let length = self.word(block, 4);
+            let parsed = if self.big_endian {
+                parse_block_be(block)
+            } else {
+                parse_block_le(block)
+            };
+            let Ok((_, parsed)) = parsed else {
+                return Err(Problem::Block {
+                    kind,
+                    length,
+                    why: "its content does not fit into it",
+                });
+            };
+            match parsed {
+                Block::SectionHeader(section) if section.major_version != 1 => {
+                    let (major, minor) = (section.major_version, section.minor_version);
+                    return Err(Problem::Version {
+                        format: "pcapng",
+                        major,
+                        minor,
+                        expected: 1,
+                    });
+                }
+                Block::SectionHeader(_) => self.base = interfaces.len(),
+                Block::InterfaceDescription(description) => {
+                    interfaces.push(self.describe(
+                        description.linktype.0 as u32,
+                        description.snaplen,
+                        &description.options,
+                    )?);
+                }
+                Block::EnhancedPacket(packet) => {
+                    let (id, interface) = self.interface(interfaces, packet.if_id)?;
+                    let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                    check_lengths(packet.caplen, packet.origlen)?;
+                    let time_ns = interface.nanoseconds(ticks)?;
+                    return Ok(Some(Found {
+                        offset: *start,
+                        time_ns,
+                        interface: id,
+                        frame: packet.packet_data().to_vec(),
+                    }));
+                }
+                Block::SimplePacket(packet) => {
+                    // It states no captured length: that is the original one, or the interface's limit. Nor has it a time.
+                    let (id, interface) = self.interface(interfaces, 0)?;
+                    let limit = if interface.snap_bytes == 0 {
+                        u32::MAX
+                    } else {
+                        interface.snap_bytes
+                    };
+                    let captured = packet.origlen.min(limit);
+                    check_lengths(captured, packet.origlen)?;
+                    let Some(frame) = packet.data.get(..captured as usize) else {
+                        return Err(Problem::Block {
+                            kind,
+                            length,
+                            why: "the frame does not fit into it",
+                        });
+                    };
+                    return Ok(Some(Found {
+                        offset: *start,
+                        time_ns: 0,
+                        interface: id,
+                        frame: frame.to_vec(),
+                    }));
+                }
+                _ => unreachable!("other blocks are passed over"),
+            }
+        }
+    }
+
+    /// Reads the rest of a block whose type and length are in `block`. `None` when it is of a kind that holds no frames and has been passed over.
+    fn read_block<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        block: &mut Vec<u8>,
+    ) -> Result<Option<u32>, Problem> {
+        if is_magic(block[..4].try_into().expect("four bytes")) {
+            source.append(block, 4, "a section header")?;
+            self.big_endian = match u32::from_be_bytes(block[8..12].try_into().expect("four bytes"))
+            {
+                BYTE_ORDER_MAGIC => true,
+                magic if magic.swap_bytes() == BYTE_ORDER_MAGIC => false,
+                _ => {
+                    return Err(Problem::Block {
+                        kind: SECTION_HEADER,
+                        length: self.word(block, 4),
+                        why: "its byte order magic is neither 1a 2b 3c 4d nor 4d 3c 2b 1a",
+                    });
+                }
+            };
+        }
+        let kind = self.word(block, 0);
+        let length = self.word(block, 4);
+        let wrong = |why| Problem::Block { kind, length, why };
+        if kind == OBSOLETE_PACKET {
+            return Err(wrong(
+                "an obsolete packet block; write the file anew with editcap",
+            ));
+        }
+        if length < LEAST_BLOCK_BYTES.max(block.len() as u32) || !length.is_multiple_of(4) {
+            return Err(wrong("block lengths are multiples of 4, at least 12"));
+        }
+        let rest = length - block.len() as u32;
+        if !matches!(
+            kind,
+            SECTION_HEADER | INTERFACE_DESCRIPTION | SIMPLE_PACKET | ENHANCED_PACKET
+        ) {
+            let have = source.skip(rest.into())?;
+            if have < rest.into() {
+                return Err(Problem::Truncated {
+                    what: "a block",
+                    have: block.len() as u64 + have,
+                    need: length.into(),
+                });
+            }
+            return Ok(None);
+        }
+        if length > MAX_BLOCK_BYTES {
+            return Err(wrong("longer than any block with a frame of an Ethernet"));
+        }
+        source.append(block, rest as usize, "a block")?;
+        if self.word(block, length as usize - 4) != length {
+            return Err(wrong("the length at its end is another"));
+        }
+        Ok(Some(kind))
+    }
+
+    /// An interface as its description block describes it.
+    fn describe(
+        &self,
+        link_type: u32,
+        snap_bytes: u32,
+        options: &[PcapNGOption<'_>],
+    ) -> Result<Interface, Problem> {
+        let option = |code| {
+            options
+                .iter()
+                .find(|option| option.code == code)
+                .and_then(|option| option.as_bytes().ok())
+        };
+        let byte = |code| option(code).and_then(|bytes| bytes.first().copied());
+        let raw = byte(OptionCode::IfTsresol).unwrap_or(DEFAULT_RESOLUTION);
+        // Bit 7 chooses between powers of 10 and of 2.
+        let ticks_per_second = match raw & 0x7f {
+            power if raw & 0x80 == 0 => 10_u64.checked_pow(power.into()),
+            power => 1_u64.checked_shl(power.into()),
+        };
+        Ok(Interface {
+            name: option(OptionCode::IfName).map(|name| String::from_utf8_lossy(name).into_owned()),
+            link_type,
+            ticks_per_second: ticks_per_second.ok_or(Problem::TimeResolution { raw })?,
+            offset_seconds: option(OptionCode::IfTsoffset)
+                .and_then(|bytes| bytes.try_into().ok())
+                .map_or(
+                    0,
+                    if self.big_endian {
+                        i64::from_be_bytes
+                    } else {
+                        i64::from_le_bytes
+                    },
+                ),
+            fcs_bytes: byte(OPTION_FCS_LENGTH).unwrap_or(0).into(),
+            snap_bytes,
+        })
+    }
+
+    /// The interface that a block of this section numbers `id`, if its frames can be read.
+    fn interface<'a>(
+        &self,
+        interfaces: &'a [Interface],
+        id: u32,
+    ) -> Result<(usize, &'a Interface), Problem> {
+        let index = self.base + id as usize;
+        let interface = interfaces.get(index).ok_or(Problem::Interface {
+            id,
+            known: interfaces.len() - self.base,
+        })?;
+        interface.check_link()?;
+        Ok((index, interface))
+    }
+
+    fn word(&self, block: &[u8], at: usize) -> u32 {
+        let bytes = block[at..at + 4].try_into().expect("four bytes");
+        if self.big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        }
+    }
+}
+
+fn check_lengths(captured: u32, original: u32) -> Result<(), Problem> {
+    if captured as usize > MAX_FRAME_BYTES {
+        return Err(Problem::FrameTooLong { bytes: captured });
+    }
+    if captured < original {
+        return Err(Problem::SnapCut { captured, original });
+    }
+    Ok(())
+}

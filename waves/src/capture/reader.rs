@@ -1,0 +1,180 @@
+//! The reader: tells the format from the first bytes and hands out records.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::source::Source;
+use super::{Error, Interface, LINK_TYPE_ETHERNET, Problem, Record, pcap, pcapng};
+
+/// Opens a capture file.
+///
+/// # Errors
+///
+/// The file cannot be opened, is no capture, or is of another link type than Ethernet.
+pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>, Error> {
+    let file = path.as_ref().display().to_string();
+    match File::open(path) {
+        Ok(inner) => Reader::new(file, inner),
+        Err(source) => Err(Error::Open { file, source }),
+    }
+}
+
+/// A frame as the formats find it, before it gets its number.
+pub(super) struct Found {
+    pub offset: u64,
+    pub time_ns: u64,
+    pub interface: usize,
+    pub frame: Vec<u8>,
+}
+
+enum Format {
+    Pcap(pcap::Format),
+    Pcapng(pcapng::Format),
+}
+
+/// An iterator over the records of a capture. After the first error it ends.
+pub struct Reader<R> {
+    source: Source<R>,
+    format: Format,
+    interfaces: Vec<Interface>,
+    /// The bytes of the record or block at hand; kept to save allocations.
+    scratch: Vec<u8>,
+    records: u64,
+    ended: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads a capture from `inner`; `file` is what messages call it.
+    ///
+    /// # Errors
+    ///
+    /// It is no capture, or is of another link type than Ethernet.
+    pub fn new(file: impl Into<String>, inner: R) -> Result<Self, Error> {
+        let mut source = Source::new(file.into(), inner);
+        match Self::detect(&mut source) {
+            Ok((format, interfaces)) => Ok(Self {
+                source,
+                format,
+                interfaces,
+                scratch: Vec::new(),
+                records: 0,
+                ended: false,
+            }),
+            Err(problem) => Err(source.error(0, None, problem)),
+        }
+    }
+
+    fn detect(source: &mut Source<R>) -> Result<(Format, Vec<Interface>), Problem> {
+        let mut first = [0; 4];
+        match source.fill(&mut first)? {
+            4 => {}
+            0 => return Err(Problem::Empty),
+            have => {
+                return Err(Problem::Truncated {
+                    what: "the file header",
+                    have: have as u64,
+                    need: 24,
+                });
+            }
+        }
+        if pcap::is_magic(first) {
+            let (format, interface) = pcap::Format::open(source, first)?;
+            Ok((Format::Pcap(format), vec![interface]))
+        } else if pcapng::is_magic(first) {
+            Ok((Format::Pcapng(pcapng::Format::open(first)), Vec::new()))
+        } else {
+            Err(Problem::Foreign { first })
+        }
+    }
+
+    /// The interfaces that have been described so far. With pcapng they may come in anywhere before their first frame.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// Bytes of the file that have been read: progress.
+    pub fn offset(&self) -> u64 {
+        self.source.offset()
+    }
+
+    /// Whether the next record, or a part of it, has been read ahead. On a live pipe `false` means that the next record may be long in coming, so
+    /// show now what there is.
+    pub fn is_ahead(&self) -> bool {
+        self.source.is_ahead()
+    }
+
+    fn read(&mut self) -> Result<Option<Record>, Error> {
+        let mut start = self.source.offset();
+        let found = match &mut self.format {
+            Format::Pcap(format) => format.next(&mut self.source, &mut self.scratch),
+            Format::Pcapng(format) => format.next(
+                &mut self.source,
+                &mut self.scratch,
+                &mut self.interfaces,
+                &mut start,
+            ),
+        };
+        match found {
+            Ok(None) => Ok(None),
+            Ok(Some(found)) => {
+                self.records += 1;
+                let Found {
+                    offset,
+                    time_ns,
+                    interface,
+                    frame: mut bytes,
+                } = found;
+                let fcs_bytes = self.interfaces[interface].fcs_bytes;
+                bytes.truncate(bytes.len().saturating_sub(fcs_bytes));
+                Ok(Some(Record {
+                    number: self.records,
+                    time_ns,
+                    bytes,
+                    offset,
+                    interface,
+                }))
+            }
+            Err(problem) => Err(self.source.error(start, Some(self.records + 1), problem)),
+        }
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<Record, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.read().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+impl<R: Read> std::iter::FusedIterator for Reader<R> {}
+
+impl Interface {
+    /// Only Ethernet frames can be read.
+    pub(super) fn check_link(&self) -> Result<(), Problem> {
+        if self.link_type == LINK_TYPE_ETHERNET {
+            Ok(())
+        } else {
+            Err(Problem::LinkType {
+                found: self.link_type,
+            })
+        }
+    }
+
+    /// A time stamp of this interface in nanoseconds.
+    pub(super) fn nanoseconds(&self, ticks: u64) -> Result<u64, Problem> {
+        let within = u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second);
+        let time = within as i128 + i128::from(self.offset_seconds) * 1_000_000_000;
+        u64::try_from(time).map_err(|_| Problem::Time {
+            ticks,
+            per_second: self.ticks_per_second,
+            offset: self.offset_seconds,
+        })
+    }
+}

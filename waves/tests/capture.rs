@@ -1,0 +1,485 @@
+//! Captures: what is written is read, other people's forms of the formats are read, and whatever is wrong is one clean error.
+
+use proptest::prelude::*;
+use xoff_waves::capture::{Error, PcapWriter, PcapngWriter, Problem, Reader, Record, open};
+
+/// All whole records, and the error that ended the reading.
+fn read(file: &[u8]) -> (Vec<Record>, Option<Error>) {
+    let mut records = Vec::new();
+    match Reader::new("test", file) {
+        Err(error) => (records, Some(error)),
+        Ok(reader) => {
+            for record in reader {
+                match record {
+                    Ok(record) => records.push(record),
+                    Err(error) => return (records, Some(error)),
+                }
+            }
+            (records, None)
+        }
+    }
+}
+
+fn message(file: &[u8]) -> String {
+    read(file).1.expect("an error").to_string()
+}
+
+/// The forms of classic pcap: byte order and unit of time.
+#[derive(Debug, Clone, Copy)]
+struct Classic {
+    big_endian: bool,
+    nanoseconds: bool,
+}
+
+impl Classic {
+    fn word(self, value: u32) -> [u8; 4] {
+        if self.big_endian {
+            value.to_be_bytes()
+        } else {
+            value.to_le_bytes()
+        }
+    }
+
+    fn half(self, value: u16) -> [u8; 2] {
+        if self.big_endian {
+            value.to_be_bytes()
+        } else {
+            value.to_le_bytes()
+        }
+    }
+
+    fn header(self, link_type: u32) -> Vec<u8> {
+        let mut file = self
+            .word(if self.nanoseconds {
+                0xa1b2_3c4d
+            } else {
+                0xa1b2_c3d4
+            })
+            .to_vec();
+        file.extend(self.half(2));
+        file.extend(self.half(4));
+        for word in [0, 0, 65_535, link_type] {
+            file.extend(self.word(word));
+        }
+        file
+    }
+
+    fn record(self, seconds: u32, fraction: u32, captured: &[u8], original: u32) -> Vec<u8> {
+        let words = [seconds, fraction, captured.len() as u32, original];
+        words
+            .into_iter()
+            .flat_map(|word| self.word(word))
+            .chain(captured.iter().copied())
+            .collect()
+    }
+}
+
+const PLAIN: Classic = Classic {
+    big_endian: false,
+    nanoseconds: false,
+};
+
+/// A pcapng block in the byte order of `form`.
+fn block(form: Classic, kind: u32, content: &[u8]) -> Vec<u8> {
+    let padded = content.len().next_multiple_of(4);
+    let length = 12 + padded as u32;
+    let mut block = [form.word(kind), form.word(length)].concat();
+    block.extend(content);
+    block.resize(8 + padded, 0);
+    block.extend(form.word(length));
+    block
+}
+
+fn section(form: Classic) -> Vec<u8> {
+    let mut content = form.word(0x1a2b_3c4d).to_vec();
+    content.extend(form.half(1));
+    content.extend(form.half(0));
+    content.extend([0xff; 8]);
+    block(form, 0x0a0d_0d0a, &content)
+}
+
+fn interface(form: Classic, link_type: u16, snap: u32, options: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut content = [form.half(link_type), form.half(0)].concat();
+    content.extend(form.word(snap));
+    for (code, value) in options {
+        content.extend(form.half(*code));
+        content.extend(form.half(value.len() as u16));
+        content.extend(*value);
+        content.resize(content.len().next_multiple_of(4), 0);
+    }
+    if !options.is_empty() {
+        content.extend([0; 4]);
+    }
+    block(form, 1, &content)
+}
+
+fn enhanced(form: Classic, interface: u32, ticks: u64, captured: &[u8], original: u32) -> Vec<u8> {
+    let words = [
+        interface,
+        (ticks >> 32) as u32,
+        ticks as u32,
+        captured.len() as u32,
+        original,
+    ];
+    let mut content = words.map(|word| form.word(word)).concat();
+    content.extend(captured);
+    block(form, 6, &content)
+}
+
+fn simple(form: Classic, original: u32, captured: &[u8]) -> Vec<u8> {
+    let mut content = form.word(original).to_vec();
+    content.extend(captured);
+    block(form, 3, &content)
+}
+
+/// Frames with times that both formats can hold.
+fn frames() -> impl Strategy<Value = Vec<(u64, Vec<u8>)>> {
+    let time = 0..=u64::from(u32::MAX) * 1_000_000_000;
+    let frame = prop::collection::vec(any::<u8>(), 0..200);
+    prop::collection::vec((time, frame), 0..6)
+}
+
+fn classic_file(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = PcapWriter::new(Vec::new()).unwrap();
+    for (time, frame) in frames {
+        writer.write(*time, frame).unwrap();
+    }
+    writer.into_inner()
+}
+
+fn pcapng_file(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = PcapngWriter::new(Vec::new(), ["nic0", "nic1", "nic2"]).unwrap();
+    for (index, (time, frame)) in frames.iter().enumerate() {
+        writer.write(index as u32 % 3, *time, frame).unwrap();
+    }
+    writer.into_inner()
+}
+
+/// At each of `file`'s lengths: the records that are whole, and then either a clean end between two records, or one error about the cut.
+fn check_every_truncation(file: &[u8], record_bytes: fn(usize) -> usize) {
+    let (all, error) = read(file);
+    assert!(error.is_none(), "{error:?}");
+    for length in 0..file.len() {
+        let (records, error) = read(&file[..length]);
+        assert_eq!(records, all[..records.len()]);
+        let first_missing = all.get(records.len());
+        assert!(
+            first_missing
+                .is_none_or(|next| next.offset as usize + record_bytes(next.bytes.len()) > length),
+            "{} of {} records at {length} bytes",
+            records.len(),
+            all.len()
+        );
+        match error {
+            None => {}
+            Some(Error::At {
+                problem: Problem::Empty,
+                ..
+            }) => assert_eq!(length, 0),
+            Some(Error::At {
+                offset,
+                problem: Problem::Truncated { have, need, .. },
+                ..
+            }) => {
+                assert_eq!(
+                    offset + have,
+                    length as u64,
+                    "the cut is where the file ends"
+                );
+                assert!(need > have);
+            }
+            Some(other) => panic!("at {length}: {other}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn pcap_round_trip(frames in frames()) {
+        let (records, error) = read(&classic_file(&frames));
+        prop_assert!(error.is_none());
+        prop_assert_eq!(records.len(), frames.len());
+        for (index, (record, (time, frame))) in records.iter().zip(&frames).enumerate() {
+            prop_assert_eq!(record.number, index as u64 + 1);
+            prop_assert_eq!((record.time_ns, &record.bytes, record.interface), (*time, frame, 0));
+        }
+    }
+
+    #[test]
+    fn pcapng_round_trip(frames in frames()) {
+        let (records, error) = read(&pcapng_file(&frames));
+        prop_assert!(error.is_none());
+        prop_assert_eq!(records.len(), frames.len());
+        for (index, (record, (time, frame))) in records.iter().zip(&frames).enumerate() {
+            prop_assert_eq!((record.time_ns, &record.bytes, record.interface), (*time, frame, index % 3));
+        }
+    }
+
+    #[test]
+    fn a_truncated_file_keeps_its_whole_records(frames in frames()) {
+        check_every_truncation(&classic_file(&frames), |frame| 16 + frame);
+        check_every_truncation(&pcapng_file(&frames), |frame| 32 + frame.next_multiple_of(4));
+    }
+
+    #[test]
+    fn damaged_files_never_panic(frames in frames(), damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        for mut file in [classic_file(&frames), pcapng_file(&frames)] {
+            for (index, value) in &damage {
+                let at = index.index(file.len());
+                file[at] = *value;
+            }
+            let (records, error) = read(&file);
+            // Every record but the failing one is counted, and the message is one line.
+            if let Some(error) = error {
+                prop_assert!(!error.to_string().contains('\n'));
+                if let Error::At { record: Some(number), .. } = error {
+                    prop_assert_eq!(number, records.len() as u64 + 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn noise_behind_a_magic_never_panics(magic in 0..5_usize, noise in prop::collection::vec(any::<u8>(), 0..300)) {
+        let magic = [[0xd4, 0xc3, 0xb2, 0xa1], [0xa1, 0xb2, 0xc3, 0xd4], [0x4d, 0x3c, 0xb2, 0xa1], [0xa1, 0xb2, 0x3c, 0x4d], [10, 13, 13, 10]][magic];
+        read(&[&magic[..], &noise].concat());
+        read(&[&section(PLAIN)[..], &interface(PLAIN, 1, 0, &[]), &noise].concat());
+    }
+}
+
+#[test]
+fn both_byte_orders_and_both_units_of_time() {
+    for big_endian in [false, true] {
+        for nanoseconds in [false, true] {
+            let form = Classic {
+                big_endian,
+                nanoseconds,
+            };
+            let file = [form.header(1), form.record(3, 7, &[1, 2, 3], 3)].concat();
+            let (records, error) = read(&file);
+            assert!(error.is_none());
+            let time_ns = 3_000_000_000 + if nanoseconds { 7 } else { 7_000 };
+            assert_eq!(
+                records,
+                [Record {
+                    number: 1,
+                    time_ns,
+                    bytes: vec![1, 2, 3],
+                    offset: 24,
+                    interface: 0
+                }]
+            );
+        }
+    }
+}
+
+#[test]
+fn several_sections_interfaces_and_resolutions() {
+    let big = Classic {
+        big_endian: true,
+        ..PLAIN
+    };
+    let file = [
+        section(PLAIN),
+        interface(PLAIN, 1, 0, &[(2, b"left"), (9, &[9])]),
+        interface(
+            PLAIN,
+            1,
+            0,
+            &[(9, &[0x80 | 10]), (14, &100_i64.to_le_bytes())],
+        ),
+        enhanced(PLAIN, 0, 5, b"first", 5),
+        // A block type that we do not know is passed over.
+        block(PLAIN, 0x7777, b"whatever"),
+        enhanced(PLAIN, 1, 512, b"second", 6),
+        section(big),
+        interface(big, 1, 0, &[(2, b"right"), (14, &2_i64.to_be_bytes())]),
+        enhanced(big, 0, 1, b"third", 5),
+        simple(big, 6, b"fourth"),
+    ]
+    .concat();
+    let mut reader = Reader::new("test", file.as_slice()).unwrap();
+    let records: Vec<Record> = reader.by_ref().map(Result::unwrap).collect();
+    let short: Vec<_> = records
+        .iter()
+        .map(|record| (record.time_ns, record.interface, record.bytes.as_slice()))
+        .collect();
+    assert_eq!(
+        short,
+        [
+            (5, 0, &b"first"[..]),
+            (100_500_000_000, 1, b"second"),
+            (2_000_001_000, 2, b"third"),
+            (0, 2, b"fourth")
+        ]
+    );
+    let names: Vec<_> = reader
+        .interfaces()
+        .iter()
+        .map(|interface| interface.name.as_deref())
+        .collect();
+    assert_eq!(names, [Some("left"), None, Some("right")]);
+    assert_eq!(reader.offset(), file.len() as u64);
+}
+
+#[test]
+fn an_fcs_that_the_file_declares_is_cut_off() {
+    let file = [
+        section(PLAIN),
+        interface(PLAIN, 1, 0, &[(13, &[4])]),
+        enhanced(PLAIN, 0, 0, b"frame+FCS", 9),
+    ]
+    .concat();
+    assert_eq!(read(&file).0[0].bytes, b"frame");
+    let file = [
+        PLAIN.header(1 | 1 << 26 | 2 << 28),
+        PLAIN.record(0, 0, b"frame+FCS", 9),
+    ]
+    .concat();
+    assert_eq!(read(&file).0[0].bytes, b"frame");
+}
+
+#[test]
+fn wrong_link_types() {
+    assert_eq!(
+        message(&PLAIN.header(113)),
+        "test, byte 0: link type 113 (Linux cooked capture: record on one device, not on \"any\"); only Ethernet, link type 1, can be read"
+    );
+    // In a pcapng it matters only for the interface whose frame comes.
+    let start = [
+        section(PLAIN),
+        interface(PLAIN, 1, 0, &[]),
+        interface(PLAIN, 247, 0, &[]),
+        enhanced(PLAIN, 0, 0, b"good", 4),
+    ]
+    .concat();
+    assert!(read(&start).1.is_none());
+    let at = start.len();
+    let (records, error) = read(&[start, enhanced(PLAIN, 1, 0, b"bad", 3)].concat());
+    assert_eq!(records.len(), 1);
+    assert_eq!(
+        error.unwrap().to_string(),
+        format!(
+            "test, byte {at} (record 2): link type 247 (InfiniBand); only Ethernet, link type 1, can be read"
+        )
+    );
+}
+
+#[test]
+fn frames_that_are_cut_or_too_long() {
+    let text = message(&[PLAIN.header(1), PLAIN.record(0, 0, &[0; 96], 1_082)].concat());
+    assert!(text.starts_with("test, byte 24 (record 1): a frame longer than the record: 96 of its 1082 bytes were kept"), "{text}");
+
+    let start = [section(PLAIN), interface(PLAIN, 1, 64, &[])].concat();
+    for cut in [
+        enhanced(PLAIN, 0, 0, &[0; 96], 97),
+        simple(PLAIN, 65, &[0; 64]),
+    ] {
+        let text = message(&[&start[..], &cut].concat());
+        assert!(
+            text.contains("(record 1): a frame longer than the record"),
+            "{text}"
+        );
+    }
+
+    assert!(
+        read(&[PLAIN.header(1), PLAIN.record(0, 0, &[0; 16_000], 16_000)].concat())
+            .1
+            .is_none()
+    );
+    for bytes in [16_001, 70_000] {
+        let frame = vec![0; bytes as usize];
+        let long = [PLAIN.header(1), PLAIN.record(0, 0, &frame, bytes)].concat();
+        assert!(message(&long).contains(&format!(
+            "a frame of {bytes} bytes; 16000 at most can be read"
+        )));
+        let long = [
+            section(PLAIN),
+            interface(PLAIN, 1, 0, &[]),
+            enhanced(PLAIN, 0, 0, &frame, bytes),
+        ]
+        .concat();
+        assert!(message(&long).contains(&format!(
+            "a frame of {bytes} bytes; 16000 at most can be read"
+        )));
+    }
+    // A length that is plainly damage is not waited for.
+    let mut damaged = [PLAIN.header(1), PLAIN.record(0, 0, &[0; 60], 60)].concat();
+    damaged[35] = 0xff;
+    assert!(message(&damaged).contains("16000 at most"));
+}
+
+#[test]
+fn files_that_are_no_captures() {
+    assert_eq!(
+        message(b""),
+        "test, byte 0: the file is empty; a capture starts with a file header"
+    );
+    assert!(
+        message(b"{\"frame\":1}").contains(
+            "not a packet capture: it starts with 7b 22 66 72 (text); a pcap starts with"
+        )
+    );
+    assert_eq!(
+        message(&[0xd4, 0xc3]),
+        "test, byte 0: the file ends inside the file header: 2 of 24 bytes are there"
+    );
+
+    let error = open("no/such/file.pcap").err().unwrap().to_string();
+    assert!(
+        error.starts_with("no/such/file.pcap: cannot be opened: No such file"),
+        "{error}"
+    );
+
+    let mut old = PLAIN.header(1);
+    old[4] = 1;
+    assert_eq!(
+        message(&old),
+        "test, byte 0: pcap version 1.4; versions 2.x can be read"
+    );
+}
+
+#[test]
+fn blocks_that_contradict_themselves() {
+    let start = [section(PLAIN), interface(PLAIN, 1, 0, &[])].concat();
+    let with = |block: Vec<u8>| message(&[start.clone(), block].concat());
+    let good = enhanced(PLAIN, 0, 0, b"frame", 5);
+
+    let mut odd = good.clone();
+    odd[4] += 1;
+    assert!(
+        with(odd)
+            .contains("a block of type 0x00000006 and length 41: block lengths are multiples of 4")
+    );
+    let mut tail = good.clone();
+    *tail.last_mut().unwrap() = 1;
+    assert!(with(tail).contains("the length at its end is another"));
+    let mut captured = good.clone();
+    captured[20] = 200;
+    captured[24] = 200;
+    assert!(with(captured).contains("its content does not fit into it"));
+    assert!(
+        with(enhanced(PLAIN, 7, 0, b"frame", 5))
+            .contains("a frame of interface 7, but the section has described 1 so far")
+    );
+    assert!(with(block(PLAIN, 2, &[0; 32])).contains("an obsolete packet block"));
+    assert!(with(interface(PLAIN, 1, 0, &[(9, &[20])])).contains("time resolution 0x14"));
+    assert!(message(&[section(PLAIN), good].concat()).contains("described 0 so far"));
+    let far = [
+        section(PLAIN),
+        interface(PLAIN, 1, 0, &[(9, &[0])]),
+        enhanced(PLAIN, 0, u64::MAX, b"frame", 5),
+    ]
+    .concat();
+    assert!(message(&far).contains("outside of the years 1970 to 2554"));
+}
+
+#[test]
+fn reading_ends_after_an_error() {
+    let file = [PLAIN.header(1), vec![1; 5]].concat();
+    let mut reader = Reader::new("test", file.as_slice()).unwrap();
+    assert!(reader.next().unwrap().is_err());
+    assert!(reader.next().is_none());
+}
