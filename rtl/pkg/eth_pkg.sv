@@ -43,7 +43,7 @@ package eth_pkg;
     logic [15:0] ether_type;  // after the tags
   } eth_head_t;
 
-  // Network header, one form for IPv4, IPv6 and GRH. 337 bits. IPv4 addresses stand in the low 32 bits, the rest is zero.
+  // Network header, one form for IPv4, IPv6 and GRH. 350 bits. IPv4 addresses stand in the low 32 bits, the rest is zero.
   typedef enum logic [1:0] {
     IpNone = 2'd0,
     IpV4   = 2'd1,
@@ -57,6 +57,7 @@ package eth_pkg;
     logic [19:0]  flow_label;     // IPv6, GRH
     logic [15:0]  id;             // IPv4
     logic [2:0]   flags;          // IPv4: reserved, DF, MF
+    logic [12:0]  offset;         // IPv4 fragment offset
     logic [7:0]   hop_limit;      // IPv4 TTL
     logic [7:0]   next_header;    // IPv4 protocol
     logic [15:0]  length;         // as on the wire: IPv4 total length, IPv6 and GRH payload length

@@ -120,7 +120,72 @@ package roce_pkg;
     ReasonUnexpectedPayload = 5'd20
   } reason_e;
 
-  // What is reported of a frame, and the verdict. 47 bits.
+  // Layout of an opcode's extension headers; `grh` because a CNP exists in RoCEv2 only.
+  function automatic ext_layout_t ext_layout(input logic [7:0] opcode, input logic grh);
+    ext_layout_t layout = '0;
+    logic [2:0] service = opcode[7:5];
+    operation_e operation = operation_e'(opcode[4:0]);
+    if (opcode == OpcodeCnp) begin
+      layout.known = ~grh;
+      layout.cnp   = ~grh;
+      layout.words = grh ? 3'd0 : 3'd4;
+    end else if (service == ServiceUd) begin
+      layout.known   = operation inside {OpSendOnly, OpSendOnlyImm};
+      layout.deth    = layout.known;
+      layout.imm     = operation == OpSendOnlyImm;
+      layout.payload = layout.known;
+      layout.words   = !layout.known ? 3'd0 : layout.imm ? 3'd3 : 3'd2;
+    end else if (service == ServiceRc || (service == ServiceUc && opcode[4:0] <= OpWriteOnlyImm)) begin
+      layout.known   = 1'b1;
+      layout.payload = 1'b1;
+      case (operation)
+        OpSendFirst, OpSendMiddle, OpSendLast, OpSendOnly: ;
+        OpWriteMiddle, OpWriteLast, OpReadRespMid: ;
+        OpSendLastImm, OpSendOnlyImm, OpWriteLastImm, OpSendLastInv, OpSendOnlyInv: begin
+          layout.imm   = 1'b1;
+          layout.words = 3'd1;
+        end
+        OpWriteFirst, OpWriteOnly: begin
+          layout.reth  = 1'b1;
+          layout.words = 3'd4;
+        end
+        OpWriteOnlyImm: begin
+          layout.reth  = 1'b1;
+          layout.imm   = 1'b1;
+          layout.words = 3'd5;
+        end
+        OpReadRequest: begin
+          layout.reth    = 1'b1;
+          layout.payload = 1'b0;
+          layout.words   = 3'd4;
+        end
+        OpReadRespFirst, OpReadRespLast, OpReadRespOnly: begin
+          layout.aeth  = 1'b1;
+          layout.words = 3'd1;
+        end
+        OpAck: begin
+          layout.aeth    = 1'b1;
+          layout.payload = 1'b0;
+          layout.words   = 3'd1;
+        end
+        OpAtomicAck: begin
+          layout.aeth       = 1'b1;
+          layout.atomic_ack = 1'b1;
+          layout.payload    = 1'b0;
+          layout.words      = 3'd3;
+        end
+        OpCmpSwap, OpFetchAdd: begin
+          layout.atomic  = 1'b1;
+          layout.payload = 1'b0;
+          layout.words   = 3'd7;
+        end
+        default: layout = '0;
+      endcase
+    end
+    return layout;
+  endfunction
+
+  // What is reported of a frame, and the verdict. 48 bits.
   typedef struct packed {
     verdict_e    verdict;
     reason_e     reason;         // ReasonNone unless malformed
@@ -132,7 +197,7 @@ package roce_pkg;
     logic        has_payload;    // payload_bytes counts
     logic        has_icrc;       // icrc_ok counts
     logic        icrc_ok;
-    logic [14:0] payload_bytes;  // without pad and ICRC
+    logic [15:0] payload_bytes;  // without pad and ICRC
     logic [15:0] frame_bytes;    // without FCS
   } parse_result_t;
 

@@ -1,0 +1,227 @@
+// Invariant CRC of RoCE (IBTA volume 1, 7.8.1; A16, A17), in line with the stream that it covers.
+//
+// The stream starts at the network header, whose kind stands beside its first beat. The CRC runs over eight bytes of ones and over the packet with ones in
+// place of what a router or switch may change:
+//
+//     IPv4  TOS (byte 1), TTL (8), header checksum (10, 11)       IPv6, GRH  traffic class, flow label (0 low half to 3), hop limit (7)
+//     UDP   checksum (6, 7)                                       BTH        byte 4: FECN, BECN and six reserved bits
+//
+// The packet's length is read from the network header. With Check set it includes the ICRC, and `ok_o` says whether that is right.
+// With Check clear the stream stops short of it, and `icrc_o` is what belongs there, first byte of the wire in the top bits. A packet whose length
+// is no multiple of 4, or that is cut short, gets a meaningless answer.
+//
+// Timing: everything leaves two enabled cycles after it came in; `head_i` is carried with the first beat, `tail_i` with the last, and
+// `ok_o` and `icrc_o` count with the last. The register's feedback is one 32 by 32 matrix; the wide one lies in a stage of its own.
+module icrc
+  import eth_pkg::*, stream_pkg::*, crc_pkg::*;
+#(
+    parameter int unsigned DataBytes = 32,
+    parameter bit          Check     = 1'b1,
+    parameter int unsigned HeadBits  = 1,
+    parameter int unsigned TailBits  = 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+    input logic enable_i, // the whole pipeline moves only then
+
+    input beat_t                  beat_i,
+    input logic [DataBytes*8-1:0] data_i,
+    input ip_kind_e               kind_i,  // with the first beat; IpNone: nothing to cover
+    input logic [   HeadBits-1:0] head_i,
+    input logic [   TailBits-1:0] tail_i,
+
+    output beat_t                  beat_o,
+    output logic [DataBytes*8-1:0] data_o,
+    output logic [   HeadBits-1:0] head_o,
+    output logic [   TailBits-1:0] tail_o,
+    output logic                   ok_o,
+    output logic [           31:0] icrc_o
+);
+
+  localparam int unsigned DataBits = DataBytes * 8;
+  localparam int unsigned Lanes = DataBytes / 4;
+  localparam int unsigned LaneBits = $clog2(Lanes);
+
+  // The register after eight bytes of ones. Four of them clear it; four more on a clear register are the empty message's CRC: the residue.
+  localparam logic [31:0] Preset = Crc32Residue;
+
+  typedef logic [Lanes-1:0][31:0] residues_t;
+
+  // Residue for a message whose last beat was filled up with l zero words.
+  function automatic residues_t residues();
+    residues_t r;
+    for (int unsigned l = 0; l < Lanes; l++) r[l] = crc32_forward(Crc32Residue, 32 * l);
+    return r;
+  endfunction
+
+  localparam residues_t Residues = residues();
+
+  typedef crc32_map_t [LaneBits-1:0] maps_t;
+
+  // Back over 1, 2, 4 … zero words.
+  function automatic maps_t maps_back();
+    maps_t maps;
+    for (int unsigned i = 0; i < LaneBits; i++) maps[i] = crc32_map(32 << i, 1'b1);
+    return maps;
+  endfunction
+
+  localparam maps_t Backs = maps_back();
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // What of this beat is covered, and how.
+
+  logic [5:0] words_q, words;  // of the network header
+  logic udp_q, udp;
+  logic [16:0] left_q, left;  // bytes still to cover, this beat included
+  logic [5:0] lane0_q, lane0;  // word of the packet at which this beat starts; stands still behind the headers
+  logic ends;  // the cover ends in this beat
+  logic [LaneBits-1:0] fill;  // with so many zero words behind it
+
+  always_comb begin
+    words = words_q;
+    udp   = udp_q;
+    left  = left_q;
+    lane0 = lane0_q;
+    if (beat_i.first) begin
+      words = (kind_i == IpV4) ? {2'b0, data_i[DataBits-5-:4]} : 6'd10;
+      udp   = kind_i != IpGrh;
+      lane0 = 6'd0;
+      case (kind_i)
+        IpNone:  left = '0;
+        IpV4:    left = {1'b0, data_i[DataBits-17-:16]} - (Check ? 17'd0 : 17'd4);
+        default: left = {1'b0, data_i[DataBits-33-:16]} + (Check ? 17'd40 : 17'd36);
+      endcase
+    end
+    ends = left != '0 && left <= 17'(DataBytes);
+    fill = LaneBits'(Lanes) - left[2+:LaneBits];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      left_q <= '0;
+    end else if (enable_i && beat_i.valid) begin
+      left_q <= (left > 17'(DataBytes)) ? left - 17'(DataBytes) : '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (enable_i && beat_i.valid) begin
+      words_q <= words;
+      udp_q   <= udp;
+      lane0_q <= (lane0 < 6'd24) ? lane0 + 6'(Lanes) : lane0;
+    end
+  end
+
+  logic [DataBits-1:0] covered;
+
+  always_comb begin
+    covered = data_i;
+    if (beat_i.first) begin
+      if (kind_i == IpV4) covered[DataBits-1-:96] |= 96'h00FF0000_00000000_FF00FFFF;
+      else covered[DataBits-1-:96] |= 96'h0FFFFFFF_000000FF_00000000;
+    end
+    if (lane0 < 6'd24) begin
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        if (udp && lane0 + 6'(l) == words + 6'd1) covered[DataBits-1-32*l-:32] |= 32'h0000FFFF;
+        if (lane0 + 6'(l) == words + (udp ? 6'd3 : 6'd1)) covered[DataBits-1-32*l-:32] |= 32'hFF000000;
+      end
+    end
+    if (ends) begin
+      for (int unsigned l = 1; l < Lanes; l++) begin
+        if (fill != '0 && LaneBits'(l) >= left[2+:LaneBits]) covered[DataBits-1-32*l-:32] = '0;
+      end
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Stage 1: the beat on its own.
+
+  logic [31:0] fold;
+
+  crc32_fold #(
+      .DataBytes(DataBytes)
+  ) u_fold (
+      .data_i(covered),
+      .crc_o (fold)
+  );
+
+  beat_t beat_q;
+  logic [DataBits-1:0] data_q;
+  logic [HeadBits-1:0] head_q;
+  logic [TailBits-1:0] tail_q;
+  logic [31:0] fold_q;
+  logic any_q;
+  logic [LaneBits-1:0] fill_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) beat_q <= '0;
+    else if (enable_i) beat_q <= beat_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (enable_i && beat_i.valid) begin
+      data_q <= data_i;
+      any_q  <= left != '0;
+      fill_q <= fill;
+      if (left != '0) fold_q <= fold;
+      if (beat_i.first) head_q <= head_i;
+      if (beat_i.last) tail_q <= tail_i;
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Stage 2: the register.
+
+  localparam crc32_map_t OverBeat = crc32_map(DataBits, 1'b0);
+
+  logic [31:0] crc_q, crc;
+
+  assign crc = crc32_apply(OverBeat, beat_q.first ? Preset : crc_q) ^ fold_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) beat_o <= '0;
+    else if (enable_i) beat_o <= beat_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (enable_i && beat_q.valid) begin
+      data_o <= data_q;
+      if (beat_q.first) head_o <= head_q;
+      if (beat_q.last) tail_o <= tail_q;
+      if (any_q) crc_q <= crc;
+    end
+  end
+
+  if (Check) begin : gen_check
+    logic ends_q;
+
+    always_ff @(posedge clk_i) begin
+      if (enable_i && beat_i.valid) ends_q <= ends;
+      if (enable_i && beat_q.valid) begin
+        if (ends_q) ok_o <= crc == Residues[fill_q];
+        else if (beat_q.first) ok_o <= 1'b0;
+      end
+    end
+    assign icrc_o = '0;
+  end else begin : gen_make
+    // The register has run over the zero words that filled the last beat: take it back, by powers of two.
+    logic [LaneBits-1:0] back_q;
+    logic [31:0] crc_end;
+
+    always_ff @(posedge clk_i) begin
+      if (enable_i && beat_q.valid) back_q <= fill_q;
+    end
+
+    always_comb begin
+      crc_end = crc_q;
+      for (int unsigned i = 0; i < LaneBits; i++) begin
+        if (back_q[i]) crc_end = crc32_apply(Backs[i], crc_end);
+      end
+    end
+
+    // Complemented, lowest byte first.
+    assign icrc_o = ~{crc_end[7:0], crc_end[15:8], crc_end[23:16], crc_end[31:24]};
+    assign ok_o   = 1'b0;
+  end
+
+endmodule

@@ -1,0 +1,142 @@
+// Takes the first bytes off every frame of a stream and moves the rest up to the first byte of a beat.
+//
+// Off come Base + 4·words_i bytes. `words_i` is read with a frame's first beat. Every frame gives at least one beat: when nothing is
+// left, a beat of 0 bytes that is first and last. `tail_i` is read with a frame's last beat and comes out with its last beat.
+//
+// Timing: outputs depend on the inputs of the same cycle. A beat leaves when its last byte has come, at the latest one cycle after the frame's
+// last beat came in. By the time a frame's first beat leaves, all the bytes that were taken off it have come in an earlier cycle.
+// Never waits: one beat in every cycle, any lengths, back to back. Bytes beyond `bytes` are left-overs.
+module stream_strip
+  import stream_pkg::*;
+#(
+    parameter int unsigned DataBytes = 32,
+    parameter int unsigned Base      = 0,
+    parameter int unsigned MaxWords  = 15,
+    parameter int unsigned TailBits  = 1,
+    localparam int unsigned WordBits = $clog2(MaxWords + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input beat_t                  beat_i,
+    input logic [DataBytes*8-1:0] data_i,
+    input logic [   WordBits-1:0] words_i,
+    input logic [   TailBits-1:0] tail_i,
+
+    output beat_t                  beat_o,
+    output logic [DataBytes*8-1:0] data_o,
+    output logic [   TailBits-1:0] tail_o
+);
+
+  localparam int unsigned DataBits = DataBytes * 8;
+  localparam int unsigned Lanes = DataBytes / 4;
+  localparam int unsigned LaneBits = $clog2(Lanes);
+  // A strip of Base + 4w bytes is `skip` whole beats and then Odd + 4·lane bytes.
+  localparam int unsigned Odd = Base % 4;
+  localparam int unsigned BaseLanes = Base / 4;
+  localparam int unsigned SkipBits = $clog2((BaseLanes + MaxWords) / Lanes + 1) + 1;
+
+  // Lanes at which a strip can end: the multiplexer has no others.
+  function automatic logic [Lanes-1:0] reachable_lanes();
+    logic [Lanes-1:0] reach = '0;
+    for (int unsigned w = 0; w <= MaxWords; w++) reach[(BaseLanes+w)%Lanes] = 1'b1;
+    return reach;
+  endfunction
+
+  localparam logic [Lanes-1:0] Reachable = reachable_lanes();
+
+  // Where the present frame's strip ends, taken with its first beat.
+  logic [SkipBits-1:0] skip_q, skip;
+  logic [LaneBits-1:0] lane_q, lane;
+  logic [15:0] strip_lanes;
+
+  assign strip_lanes = 16'(BaseLanes) + 16'(words_i);
+  assign skip = beat_i.first ? SkipBits'(strip_lanes / 16'(Lanes)) : skip_q;
+  assign lane = beat_i.first ? LaneBits'(strip_lanes) : lane_q;
+
+  // The beat whose upper bytes have left and whose lower bytes wait for the next one.
+  logic                held_q;
+  logic                held_first_q;  // nothing of this frame has left yet
+  logic                held_last_q;
+  logic [         6:0] held_bytes_q;
+  logic [DataBits-1:0] held_data_q;
+  logic [TailBits-1:0] held_tail_q;
+
+  logic                flush;   // the held beat ends its frame: it leaves alone
+  logic                joined;  // the held beat leaves with bytes of the present one
+  logic                used_up; // the present beat ends its frame and leaves whole
+  logic [         6:0] shift_q;
+
+  assign shift_q = {{(5 - LaneBits) {1'b0}}, lane_q, 2'(Odd)};
+  assign flush = held_q & held_last_q;
+  assign joined = held_q & ~held_last_q & beat_i.valid;
+  assign used_up = joined & beat_i.last & (beat_i.bytes <= shift_q);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      held_q       <= 1'b0;
+      held_first_q <= 1'b0;
+      held_last_q  <= 1'b0;
+      held_bytes_q <= '0;
+      skip_q       <= '0;
+      lane_q       <= '0;
+    end else begin
+      if (beat_i.valid) begin
+        lane_q <= lane;
+        skip_q <= (skip == '0) ? '0 : skip - 1'b1;
+        if (skip == '0) begin
+          held_q       <= ~used_up;
+          held_first_q <= beat_i.first | (held_first_q & ~joined);
+          held_last_q  <= beat_i.last;
+          held_bytes_q <= beat_i.bytes;
+        end else begin
+          // Within the strip. Only a frame that ends here leaves something: the empty beat.
+          held_q       <= beat_i.last;
+          held_first_q <= 1'b1;
+          held_last_q  <= 1'b1;
+          held_bytes_q <= '0;
+        end
+      end else if (flush) begin
+        held_q <= 1'b0;
+      end
+    end
+  end
+
+  // Data needs no reset: `held_q` says whether it counts.
+  always_ff @(posedge clk_i) begin
+    if (beat_i.valid) begin
+      held_data_q <= data_i;
+      if (beat_i.last) held_tail_q <= tail_i;
+    end
+  end
+
+  always_comb begin
+    beat_o.valid = flush | joined;
+    beat_o.first = held_first_q;
+    beat_o.last  = flush | used_up;
+    if (flush) begin
+      beat_o.bytes = (held_bytes_q > shift_q) ? held_bytes_q - shift_q : 7'd0;
+    end else if (beat_i.last && beat_i.bytes <= shift_q) begin
+      beat_o.bytes = 7'(DataBytes) - shift_q + beat_i.bytes;
+    end else begin
+      beat_o.bytes = 7'(DataBytes);
+    end
+  end
+
+  assign tail_o = flush ? held_tail_q : tail_i;
+
+  logic [2*DataBits-1:0] pair;
+  assign pair = {held_data_q, data_i};
+
+  always_comb begin
+    data_o = '0;
+    if (beat_o.valid) begin
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        if (Reachable[l] && lane_q == LaneBits'(l)) begin
+          data_o = pair[2*DataBits-1-8*(4*l+Odd)-:DataBits];
+        end
+      end
+    end
+  end
+
+endmodule
