@@ -1,0 +1,1 @@
+//! Random frames for property tests.

@@ -1,0 +1,201 @@
+//! A header is a table of fields: name, type, bits. The macros here turn the table into a view and a plain struct, so that every header file
+//! reads like the standard's bit diagram.
+
+use std::ops::Range;
+
+use bitvec::prelude::*;
+use thiserror::Error;
+
+/// Fewer bytes than the header has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{header}: {have} bytes, the header has {need}")]
+pub struct Truncated {
+    /// The header's name, as the standard spells it.
+    pub header: &'static str,
+    /// Bytes there.
+    pub have: usize,
+    /// Bytes that the header's fixed part has.
+    pub need: usize,
+}
+
+/// What a bit field holds: a number of at most 128 bits, right-aligned.
+pub(crate) trait Field: Copy {
+    fn from_bits(bits: u128) -> Self;
+    fn to_bits(self) -> u128;
+}
+
+impl Field for bool {
+    fn from_bits(bits: u128) -> Self {
+        bits != 0
+    }
+    fn to_bits(self) -> u128 {
+        self.into()
+    }
+}
+
+macro_rules! number_fields {
+    ($($ty:ty)*) => { $(
+        impl Field for $ty {
+            fn from_bits(bits: u128) -> Self {
+                bits as $ty
+            }
+            fn to_bits(self) -> u128 {
+                self.into()
+            }
+        }
+    )* };
+}
+number_fields!(u8 u16 u32 u64 u128);
+
+/// Eight 16-bit numbers in a row, the first on the wire first (the PFC timers).
+impl Field for [u16; 8] {
+    fn from_bits(bits: u128) -> Self {
+        std::array::from_fn(|i| (bits >> (112 - 16 * i)) as u16)
+    }
+    fn to_bits(self) -> u128 {
+        self.iter()
+            .fold(0, |bits, &word| bits << 16 | u128::from(word))
+    }
+}
+
+/// The field at `range`, in bits from the header's first, most significant bit.
+pub(crate) fn load<F: Field>(bytes: &[u8], range: Range<usize>) -> F {
+    let bits = &bytes.view_bits::<Msb0>()[range];
+    let low = bits.len().saturating_sub(64);
+    let high_part = if low > 0 {
+        u128::from(bits[..low].load_be::<u64>())
+    } else {
+        0
+    };
+    F::from_bits(high_part << 64 | u128::from(bits[low..].load_be::<u64>()))
+}
+
+/// Stores the low bits of `field` at `range`, in bits from the header's first, most significant bit.
+pub(crate) fn store<F: Field>(bytes: &mut [u8], range: Range<usize>, field: F) {
+    let number = field.to_bits();
+    let bits = &mut bytes.view_bits_mut::<Msb0>()[range];
+    let low = bits.len().saturating_sub(64);
+    if low > 0 {
+        bits[..low].store_be((number >> 64) as u64);
+    }
+    bits[low..].store_be(number as u64);
+}
+
+/// A view: `new_checked`, and an accessor and a setter a field.
+macro_rules! view {
+    (
+        $(#[$doc:meta])*
+        $View:ident, $name:literal, $len:literal bytes;
+        $($(#[$field_doc:meta])* $field:ident, $set:ident: $ty:ty = $from:literal .. $to:literal;)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $View<T> {
+            buffer: T,
+        }
+
+        impl<T: AsRef<[u8]>> $View<T> {
+            /// Bytes of the header's fixed part.
+            pub const LEN: usize = $len;
+
+            /// Takes the bytes as they are.
+            ///
+            /// The accessors and setters panic when there are fewer than [`LEN`](Self::LEN).
+            pub fn new_unchecked(buffer: T) -> Self {
+                Self { buffer }
+            }
+
+            /// Takes bytes that begin with this header; more may follow.
+            ///
+            /// # Errors
+            ///
+            /// [`Truncated`](crate::wire::Truncated) when there are fewer than [`LEN`](Self::LEN). Values are not judged.
+            pub fn new_checked(buffer: T) -> Result<Self, crate::wire::Truncated> {
+                match buffer.as_ref().len() {
+                    have if have < $len => Err(crate::wire::Truncated { header: $name, have, need: $len }),
+                    _ => Ok(Self { buffer }),
+                }
+            }
+
+            /// The bytes, given back.
+            pub fn into_inner(self) -> T {
+                self.buffer
+            }
+
+            $(
+                $(#[$field_doc])*
+                pub fn $field(&self) -> $ty {
+                    crate::wire::header::load(self.buffer.as_ref(), $from..$to)
+                }
+            )*
+        }
+
+        impl<T: AsRef<[u8]> + AsMut<[u8]>> $View<T> {
+            $(
+                #[doc = concat!("Stores [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                pub fn $set(&mut self, value: $ty) {
+                    crate::wire::header::store(self.buffer.as_mut(), $from..$to, value);
+                }
+            )*
+        }
+    };
+}
+
+/// A view and its plain struct. `@fixed` fields have one right value: the view reads them, `emit` writes that value, the struct does without them.
+macro_rules! header {
+    (
+        $(#[$doc:meta])*
+        $View:ident, $Repr:ident, $name:literal, $len:literal bytes;
+        $($(#[$field_doc:meta])* $field:ident, $set:ident: $ty:ty = $from:literal .. $to:literal;)*
+        $(@fixed $($(#[$fixed_doc:meta])* $fixed:ident, $set_fixed:ident: $fixed_ty:ty = $fixed_from:literal .. $fixed_to:literal, always $value:expr;)*)?
+    ) => {
+        view! {
+            $(#[$doc])*
+            $View, $name, $len bytes;
+            $($(#[$field_doc])* $field, $set: $ty = $from .. $to;)*
+            $($($(#[$fixed_doc])* $fixed, $set_fixed: $fixed_ty = $fixed_from .. $fixed_to;)*)?
+        }
+
+        #[doc = concat!("What the header ", $name, " says. [`", stringify!($View), "`] draws it.")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+        pub struct $Repr {
+            $($(#[$field_doc])* pub $field: $ty,)*
+        }
+
+        impl $Repr {
+            /// Bytes of the header.
+            pub const LEN: usize = $len;
+
+            /// Reads all fields.
+            #[allow(unused_variables)]
+            pub fn parse<T: AsRef<[u8]>>(view: &$View<T>) -> Self {
+                Self { $($field: view.$field(),)* }
+            }
+
+            #[doc = concat!("Writes the whole header, reserved bits as zero. Panics when there are fewer than ", stringify!($len), " bytes.")]
+            pub fn emit<T: AsRef<[u8]> + AsMut<[u8]>>(&self, view: &mut $View<T>) {
+                view.buffer.as_mut()[..$len].fill(0);
+                $(view.$set(self.$field);)*
+                $($(view.$set_fixed($value);)*)?
+            }
+        }
+    };
+}
+
+/// What must hold of any header: what is parsed from any bytes is emitted and parsed again as the same; bytes past the header are left alone.
+#[cfg(test)]
+macro_rules! round_trip {
+    ($test:ident, $View:ident, $Repr:ident) => {
+        proptest::proptest! {
+            #[test]
+            fn $test(bytes in proptest::collection::vec(proptest::num::u8::ANY, $Repr::LEN)) {
+                let repr = $Repr::parse(&$View::new_checked(&bytes).unwrap());
+                let mut out = [0xA5; $Repr::LEN + 1];
+                repr.emit(&mut $View::new_checked(&mut out).unwrap());
+                proptest::prop_assert_eq!($Repr::parse(&$View::new_checked(&out).unwrap()), repr);
+                proptest::prop_assert_eq!(out[$Repr::LEN], 0xA5);
+                proptest::prop_assert!($View::new_checked(&bytes[1..]).is_err());
+            }
+        }
+    };
+}

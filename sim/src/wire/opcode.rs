@@ -1,0 +1,290 @@
+//! BTH opcodes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::header::Field;
+use super::{
+    AethRepr, AtomicAckEthRepr, AtomicEthRepr, CnpRepr, DethRepr, IethRepr, ImmDtRepr, RethRepr,
+};
+
+/// The opcode of a BTH: service in the high three bits, operation in the low five (IBTA volume 1 table 38; CNP: annex A17.9.3).
+///
+/// Any byte is an `Opcode`; [`layout`](Self::layout) knows those of RC, UC, UD and the CNP. Text form: the name, or `0x` and two digits for the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Opcode(pub u8);
+
+/// Which extension headers an opcode has. They come in the order of the fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ExtLayout {
+    /// [`Deth`](super::Deth).
+    pub deth: bool,
+    /// [`Reth`](super::Reth).
+    pub reth: bool,
+    /// [`AtomicEth`](super::AtomicEth).
+    pub atomic: bool,
+    /// [`Aeth`](super::Aeth).
+    pub aeth: bool,
+    /// [`AtomicAckEth`](super::AtomicAckEth).
+    pub atomic_ack: bool,
+    /// [`ImmDt`](super::ImmDt).
+    pub imm: bool,
+    /// [`Ieth`](super::Ieth).
+    pub ieth: bool,
+    /// A CNP's 16 reserved bytes.
+    pub cnp: bool,
+}
+
+impl ExtLayout {
+    /// Length of all of them, 0 … 28 bytes.
+    pub const fn bytes(self) -> usize {
+        self.deth as usize * DethRepr::LEN
+            + self.reth as usize * RethRepr::LEN
+            + self.atomic as usize * AtomicEthRepr::LEN
+            + self.aeth as usize * AethRepr::LEN
+            + self.atomic_ack as usize * AtomicAckEthRepr::LEN
+            + self.imm as usize * ImmDtRepr::LEN
+            + self.ieth as usize * IethRepr::LEN
+            + self.cnp as usize * CnpRepr::LEN
+    }
+}
+
+/// One row of the table of opcodes.
+struct Row {
+    opcode: Opcode,
+    name: &'static str,
+    layout: ExtLayout,
+    payload: bool,
+}
+
+macro_rules! opcodes {
+    ($($name:ident = $code:literal: [$($ext:ident)*] $payload:ident;)*) => {
+        #[allow(missing_docs, reason = "the names say it all; the table below is the document")]
+        impl Opcode {
+            $(pub const $name: Self = Self($code);)*
+
+            /// All that [`name`](Self::name) knows, in the order of their codes.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+
+        const ROWS: &[Row] = &[$(Row {
+            opcode: Opcode::$name,
+            name: stringify!($name),
+            layout: {
+                #[allow(unused_mut)]
+                let mut layout = NO_EXT;
+                $(layout.$ext = true;)*
+                layout
+            },
+            payload: $payload,
+        }),*];
+    };
+}
+
+const NO_EXT: ExtLayout = ExtLayout {
+    deth: false,
+    reth: false,
+    atomic: false,
+    aeth: false,
+    atomic_ack: false,
+    imm: false,
+    ieth: false,
+    cnp: false,
+};
+const PAYLOAD: bool = true;
+const NO_PAYLOAD: bool = false;
+
+opcodes! {
+    RC_SEND_FIRST       = 0x00: [] PAYLOAD;
+    RC_SEND_MIDDLE      = 0x01: [] PAYLOAD;
+    RC_SEND_LAST        = 0x02: [] PAYLOAD;
+    RC_SEND_LAST_IMM    = 0x03: [imm] PAYLOAD;
+    RC_SEND_ONLY        = 0x04: [] PAYLOAD;
+    RC_SEND_ONLY_IMM    = 0x05: [imm] PAYLOAD;
+    RC_WRITE_FIRST      = 0x06: [reth] PAYLOAD;
+    RC_WRITE_MIDDLE     = 0x07: [] PAYLOAD;
+    RC_WRITE_LAST       = 0x08: [] PAYLOAD;
+    RC_WRITE_LAST_IMM   = 0x09: [imm] PAYLOAD;
+    RC_WRITE_ONLY       = 0x0A: [reth] PAYLOAD;
+    RC_WRITE_ONLY_IMM   = 0x0B: [reth imm] PAYLOAD;
+    RC_READ_REQUEST     = 0x0C: [reth] NO_PAYLOAD;
+    RC_READ_RESP_FIRST  = 0x0D: [aeth] PAYLOAD;
+    RC_READ_RESP_MIDDLE = 0x0E: [] PAYLOAD;
+    RC_READ_RESP_LAST   = 0x0F: [aeth] PAYLOAD;
+    RC_READ_RESP_ONLY   = 0x10: [aeth] PAYLOAD;
+    RC_ACK              = 0x11: [aeth] NO_PAYLOAD;
+    RC_ATOMIC_ACK       = 0x12: [aeth atomic_ack] NO_PAYLOAD;
+    RC_CMP_SWAP         = 0x13: [atomic] NO_PAYLOAD;
+    RC_FETCH_ADD        = 0x14: [atomic] NO_PAYLOAD;
+    RC_SEND_LAST_INV    = 0x16: [ieth] PAYLOAD;
+    RC_SEND_ONLY_INV    = 0x17: [ieth] PAYLOAD;
+    UC_SEND_FIRST       = 0x20: [] PAYLOAD;
+    UC_SEND_MIDDLE      = 0x21: [] PAYLOAD;
+    UC_SEND_LAST        = 0x22: [] PAYLOAD;
+    UC_SEND_LAST_IMM    = 0x23: [imm] PAYLOAD;
+    UC_SEND_ONLY        = 0x24: [] PAYLOAD;
+    UC_SEND_ONLY_IMM    = 0x25: [imm] PAYLOAD;
+    UC_WRITE_FIRST      = 0x26: [reth] PAYLOAD;
+    UC_WRITE_MIDDLE     = 0x27: [] PAYLOAD;
+    UC_WRITE_LAST       = 0x28: [] PAYLOAD;
+    UC_WRITE_LAST_IMM   = 0x29: [imm] PAYLOAD;
+    UC_WRITE_ONLY       = 0x2A: [reth] PAYLOAD;
+    UC_WRITE_ONLY_IMM   = 0x2B: [reth imm] PAYLOAD;
+    UD_SEND_ONLY        = 0x64: [deth] PAYLOAD;
+    UD_SEND_ONLY_IMM    = 0x65: [deth imm] PAYLOAD;
+    CNP                 = 0x81: [cnp] NO_PAYLOAD;
+}
+
+impl Opcode {
+    fn row(self) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.opcode == self)
+    }
+
+    /// The operation's name such as `RC_SEND_FIRST`; `None` for an opcode that RC, UC, UD and the CNP do not have.
+    pub fn name(self) -> Option<&'static str> {
+        self.row().map(|row| row.name)
+    }
+
+    /// The opcode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        ROWS.iter()
+            .find(|row| row.name == name)
+            .map(|row| row.opcode)
+    }
+
+    /// Which extension headers follow the BTH; `None` for an opcode without a [`name`](Self::name).
+    pub fn layout(self) -> Option<ExtLayout> {
+        self.row().map(|row| row.layout)
+    }
+
+    /// Whether payload, of 0 bytes or more, may follow the extension headers. Not for an opcode without a [`name`](Self::name).
+    pub fn has_payload(self) -> bool {
+        self.row().is_some_and(|row| row.payload)
+    }
+}
+
+/// Text that is no opcode.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("opcode '{0}': expected a name such as RC_SEND_ONLY, or 0x and two hexadecimal digits")]
+pub struct UnknownOpcode(String);
+
+impl FromStr for Opcode {
+    type Err = UnknownOpcode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let hex = |digits: &&str| {
+            digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+        };
+        let number = || {
+            u8::from_str_radix(text.strip_prefix("0x").filter(hex)?, 16)
+                .ok()
+                .map(Self)
+        };
+        Self::from_name(text)
+            .or_else(number)
+            .ok_or_else(|| UnknownOpcode(text.into()))
+    }
+}
+
+impl TryFrom<String> for Opcode {
+    type Error = UnknownOpcode;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Opcode> for String {
+    fn from(opcode: Opcode) -> String {
+        opcode.to_string()
+    }
+}
+
+impl fmt::Display for Opcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("{:#04x}", self.0)),
+        }
+    }
+}
+
+impl fmt::Debug for Opcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Field for Opcode {
+    fn from_bits(bits: u128) -> Self {
+        Self(bits as u8)
+    }
+    fn to_bits(self) -> u128 {
+        self.0.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_both_ways_for_every_byte() {
+        for code in 0..=0xFF {
+            let opcode = Opcode(code);
+            assert_eq!(opcode.to_string().parse(), Ok(opcode));
+            assert_eq!(
+                opcode.name().and_then(Opcode::from_name),
+                opcode.name().map(|_| opcode)
+            );
+        }
+        assert_eq!(Opcode(0x15).to_string(), "0x15");
+        assert!("RC_SEND".parse::<Opcode>().is_err());
+    }
+
+    #[test]
+    fn exactly_the_operations_of_rc_uc_ud_and_the_cnp() {
+        let known: Vec<u8> = (0..=0xFF)
+            .filter(|&code| Opcode(code).name().is_some())
+            .collect();
+        let expected: Vec<u8> = (0x00..=0x14)
+            .chain([0x16, 0x17])
+            .chain(0x20..=0x2B)
+            .chain([0x64, 0x65, 0x81])
+            .collect();
+        assert_eq!(known, expected);
+    }
+
+    #[test]
+    fn uc_is_rc_with_other_high_bits() {
+        for code in 0x20..=0x2B {
+            let (uc, rc) = (Opcode(code), Opcode(code - 0x20));
+            assert_eq!(uc.layout(), rc.layout());
+            assert_eq!(uc.has_payload(), rc.has_payload());
+            assert_eq!(
+                uc.name().map(|name| &name[2..]),
+                rc.name().map(|name| &name[2..])
+            );
+        }
+    }
+
+    #[test]
+    fn extension_headers_sum_up_as_in_table_38() {
+        let bytes = |opcode: Opcode| opcode.layout().map(ExtLayout::bytes);
+        assert_eq!(bytes(Opcode::RC_SEND_MIDDLE), Some(0));
+        assert_eq!(bytes(Opcode::RC_SEND_ONLY_INV), Some(4));
+        assert_eq!(bytes(Opcode::RC_READ_RESP_MIDDLE), Some(0));
+        assert_eq!(bytes(Opcode::RC_READ_RESP_ONLY), Some(4));
+        assert_eq!(bytes(Opcode::RC_ATOMIC_ACK), Some(12));
+        assert_eq!(bytes(Opcode::RC_READ_REQUEST), Some(16));
+        assert_eq!(bytes(Opcode::RC_WRITE_ONLY_IMM), Some(20));
+        assert_eq!(bytes(Opcode::RC_CMP_SWAP), Some(28));
+        assert_eq!(bytes(Opcode::UD_SEND_ONLY_IMM), Some(12));
+        assert_eq!(bytes(Opcode::CNP), Some(16));
+        assert_eq!(bytes(Opcode(0x15)), None);
+    }
+}
