@@ -1,0 +1,202 @@
+// Packet builder: from a descriptor and a payload to the frame, ICRC inserted.
+//
+// A descriptor has the parser's own structs, so what one emits the other takes. Filled in here, whatever the descriptor says: EtherType, IP version, length, protocol,
+// header checksum, fragment offset (0), UDP destination port, length and checksum (0), BTH pad count and TVer (0), extension headers' presence (by
+// opcode), ICRC, and zeros up to 60 bytes. Tags: one has TPID 0x8100, of two the outer one 0x88A8. `ip_i.kind` IpNone makes a MAC control frame.
+//
+// A descriptor holds until `desc_ready_o`, which comes with its first payload beat, or with its last header beat when there is none. Payload starts in the first byte of a beat; with `payload_bytes_i` = 0 none is
+// taken. Illegal descriptors (a payload behind an ACK, more bytes than 16-bit lengths hold) make illegal frames, never a stall.
+//
+// Throughput: as many cycles as the frame has beats, back to back. `tx_valid_o` falls inside a frame only if the payload does.
+// Timing: the readies depend on `tx_ready_i` in the same cycle; a frame's first beat leaves two cycles after its descriptor at the earliest.
+//
+//     descriptor ─► header_builder ─► stream_prepend ─► icrc ─► icrc_append ─► stream_prepend ─► tx
+//     payload ───────────────────────► network header          behind the end   Ethernet header
+module packet_builder
+  import eth_pkg::*, stream_pkg::*, roce_pkg::*;
+#(
+    parameter int unsigned DataBytes = 32  // 32 or 64
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic             desc_valid_i,
+    output logic             desc_ready_o,
+    input  eth_head_t        eth_i,
+    input  control_t         control_i,
+    input  ip_head_t         ip_i,
+    input  logic      [15:0] udp_src_port_i,
+    input  bth_t             bth_i,
+    input  ext_head_t        ext_i,
+    input  logic      [15:0] payload_bytes_i,
+
+    input  logic                   payload_valid_i,
+    input  logic                   payload_last_i,
+    input  logic [            6:0] payload_beat_bytes_i,  // with the last beat: 1 to DataBytes
+    input  logic [DataBytes*8-1:0] payload_data_i,
+    output logic                   payload_ready_o,
+
+    output logic                   tx_valid_o,
+    output logic                   tx_last_o,
+    output logic [            6:0] tx_bytes_o,
+    output logic [DataBytes*8-1:0] tx_data_o,
+    input  logic                   tx_ready_i
+);
+
+  localparam int unsigned DataBits = DataBytes * 8;
+
+  typedef struct packed {
+    logic [175:0] l2;
+    logic [1:0]   l2_words;
+    logic         covered;   // by an ICRC
+  } head_t;
+
+  head_t head, l3_head;
+  logic [703:0] l3;
+  logic [4:0] l3_words;
+
+  header_builder u_header (
+      .eth_i,
+      .control_i,
+      .ip_i,
+      .udp_src_port_i,
+      .bth_i,
+      .ext_i,
+      .payload_bytes_i,
+      .l2_o      (head.l2),
+      .l2_words_o(head.l2_words),
+      .l3_o      (l3),
+      .l3_words_o(l3_words)
+  );
+  assign head.covered = ip_i.kind != IpNone;
+
+  // Pad: the payload's last beat is zero behind its end, and counts up to a multiple of 4.
+  logic [6:0] padded_bytes;
+  logic [DataBits-1:0] padded_data;
+
+  always_comb begin
+    padded_bytes = 7'(DataBytes);
+    padded_data  = payload_data_i;
+    if (payload_last_i) begin
+      padded_bytes = {payload_beat_bytes_i[6:2] + 5'(|payload_beat_bytes_i[1:0]), 2'b00};
+      for (int unsigned b = 0; b < DataBytes; b++) begin
+        if (7'(b) >= payload_beat_bytes_i) padded_data[DataBits-1-8*b-:8] = '0;
+      end
+    end
+  end
+
+  // Network header to pad.
+  beat_t l3_beat, covered_beat;
+  logic [DataBits-1:0] l3_data, covered_data;
+  logic enable;
+  logic [31:0] icrc;
+  logic unused_tail, unused_ok;  // for packet_parser
+
+  stream_prepend #(
+      .DataBytes(DataBytes),
+      .MaxWords (22)
+  ) u_l3 (
+      .clk_i,
+      .rst_i,
+      .head_valid_i(desc_valid_i),
+      .head_ready_o(desc_ready_o),
+      .head_i      (l3),
+      .words_i     (l3_words),
+      .alone_i     (payload_bytes_i == '0),
+      .body_valid_i(payload_valid_i),
+      .body_last_i (payload_last_i),
+      .body_bytes_i(padded_bytes),
+      .body_data_i (padded_data),
+      .body_ready_o(payload_ready_o),
+      .beat_o      (l3_beat),
+      .data_o      (l3_data),
+      .ready_i     (enable)
+  );
+
+  icrc #(
+      .DataBytes(DataBytes),
+      .Check    (1'b0),
+      .HeadBits ($bits(head_t))
+  ) u_icrc (
+      .clk_i,
+      .rst_i,
+      .enable_i(enable),
+      .beat_i  (l3_beat),
+      .data_i  (l3_data),
+      .kind_i  (ip_i.kind),
+      .head_i  (head),
+      .tail_i  (1'b0),
+      .beat_o  (covered_beat),
+      .data_o  (covered_data),
+      .head_o  (l3_head),
+      .tail_o  (unused_tail),
+      .ok_o    (unused_ok),
+      .icrc_o  (icrc)
+  );
+
+  logic append_ready, whole_valid, whole_first, whole_last, whole_ready;
+  logic [6:0] whole_bytes;
+  logic [DataBits-1:0] whole_data;
+
+  assign enable = ~covered_beat.valid | append_ready;
+
+  icrc_append #(
+      .DataBytes(DataBytes)
+  ) u_append (
+      .clk_i,
+      .rst_i,
+      .beat_i  (covered_beat),
+      .data_i  (covered_data),
+      .wanted_i(l3_head.covered),
+      .icrc_i  (icrc),
+      .ready_o (append_ready),
+      .valid_o (whole_valid),
+      .first_o (whole_first),
+      .last_o  (whole_last),
+      .bytes_o (whole_bytes),
+      .data_o  (whole_data),
+      .ready_i (whole_ready)
+  );
+
+  // Ethernet header. It lies within the first beat, so it is wanted with the packet's first beat only.
+  beat_t frame_beat;
+  logic unused_head_ready, unused_first;
+  assign unused_first = frame_beat.first;
+
+  stream_prepend #(
+      .DataBytes(DataBytes),
+      .Base     (EthHeaderBytes),
+      .MaxWords (2)
+  ) u_l2 (
+      .clk_i,
+      .rst_i,
+      .head_valid_i(whole_valid & whole_first),
+      .head_ready_o(unused_head_ready),
+      .head_i      (l3_head.l2),
+      .words_i     (l3_head.l2_words),
+      .alone_i     (1'b0),
+      .body_valid_i(whole_valid),
+      .body_last_i (whole_last),
+      .body_bytes_i(whole_bytes),
+      .body_data_i (whole_data),
+      .body_ready_o(whole_ready),
+      .beat_o      (frame_beat),
+      .data_o      (tx_data_o),
+      .ready_i     (tx_ready_i)
+  );
+
+  // Shortest frame: 60 bytes. They end in the first beat of 64 bytes, or in the second of 32, to which every frame comes (the shortest has 34).
+  localparam int unsigned MinBeat = (MinFrameBytes - 1) / DataBytes;
+  localparam logic [6:0] MinBytes = 7'(MinFrameBytes - MinBeat * DataBytes);
+  logic [1:0] beat_q;  // of the frame; stands at 2
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) beat_q <= '0;
+    else if (frame_beat.valid && tx_ready_i) beat_q <= frame_beat.last ? '0 : beat_q[1] ? beat_q : beat_q + 1'b1;
+  end
+
+  assign tx_valid_o = frame_beat.valid;
+  assign tx_last_o  = frame_beat.last;
+  assign tx_bytes_o = (frame_beat.last && beat_q == 2'(MinBeat) && frame_beat.bytes < MinBytes) ? MinBytes : frame_beat.bytes;
+
+endmodule
