@@ -54,6 +54,7 @@ pub use deth::{Deth, DethRepr};
 pub use ether_type::EtherType;
 pub use ethernet::{Ethernet, EthernetRepr, MIN_FRAME_BYTES};
 pub use ext::ExtHeaders;
+pub(crate) use ext::room;
 pub use grh::{GRH_NEXT_HEADER_BTH, Grh, GrhRepr};
 pub use header::Truncated;
 pub use imm::{Ieth, IethRepr, ImmDt, ImmDtRepr};
