@@ -23,10 +23,10 @@ module eth_parser
     input logic [            6:0] bytes_i,
     input logic [DataBytes*8-1:0] data_i,
 
-    output beat_t                  beat_o,
+    output beat_t beat_o,
     output logic [DataBytes*8-1:0] data_o,
-    output l2_head_t               head_o,
-    output logic [           15:0] frame_bytes_o  // with the last beat: the whole frame, destination address included
+    output l2_head_t head_o,
+    output logic [15:0] frame_bytes_o  // with the last beat: the whole frame, destination address included
 );
 
   localparam int unsigned DataBits = DataBytes * 8;
@@ -67,7 +67,7 @@ module eth_parser
     // A header that the frame's end cuts holds left-overs: each level counts only when the one before it is whole.
     tag0 = is_tag(type0) && beat.bytes >= 7'd18;
     tag1 = tag0 && is_tag(type1) && beat.bytes >= 7'd22;
-    cut = tag0 ? is_tag(type1) && !tag1 : is_tag(type0);
+    cut  = tag0 ? is_tag(type1) && !tag1 : is_tag(type0);
 
     head = '0;
     if (beat.bytes < 7'd14) begin

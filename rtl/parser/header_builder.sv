@@ -7,7 +7,7 @@ module header_builder
 (
     input eth_head_t        eth_i,
     input control_t         control_i,
-    input ip_head_t         ip_i,             // IpNone: a MAC control frame
+    input ip_head_t         ip_i,            // IpNone: a MAC control frame
     input logic      [15:0] udp_src_port_i,
     input bth_t             bth_i,
     input ext_head_t        ext_i,
@@ -55,8 +55,19 @@ module header_builder
   logic [63:0] udp;
 
   assign bth = {
-    bth_i.opcode, bth_i.solicited, bth_i.mig_req, pad, 4'd0, bth_i.pkey,
-    bth_i.fecn, bth_i.becn, bth_i.reserved6, bth_i.dest_qp, bth_i.ack_req, bth_i.reserved7, bth_i.psn
+    bth_i.opcode,
+    bth_i.solicited,
+    bth_i.mig_req,
+    pad,
+    4'd0,
+    bth_i.pkey,
+    bth_i.fecn,
+    bth_i.becn,
+    bth_i.reserved6,
+    bth_i.dest_qp,
+    bth_i.ack_req,
+    bth_i.reserved7,
+    bth_i.psn
   };
   assign udp = {udp_src_port_i, UdpPortRoce, udp_bytes, 16'd0};
 
@@ -78,15 +89,29 @@ module header_builder
   logic [319:0] ipv6;
 
   assign ipv4 = {
-    8'h45, ip_i.traffic_class, ipv4_bytes, ip_i.id, ipv4_flags,
-    ip_i.hop_limit, IpProtocolUdp, checksum, ip_i.src[31:0], ip_i.dst[31:0]
+    8'h45,
+    ip_i.traffic_class,
+    ipv4_bytes,
+    ip_i.id,
+    ipv4_flags,
+    ip_i.hop_limit,
+    IpProtocolUdp,
+    checksum,
+    ip_i.src[31:0],
+    ip_i.dst[31:0]
   };
   assign ipv6 = {
-    4'd6, ip_i.traffic_class, ip_i.flow_label, grh ? ib_bytes : udp_bytes,
-    grh ? GrhNextHeader : IpProtocolUdp, ip_i.hop_limit, ip_i.src, ip_i.dst
+    4'd6,
+    ip_i.traffic_class,
+    ip_i.flow_label,
+    grh ? ib_bytes : udp_bytes,
+    grh ? GrhNextHeader : IpProtocolUdp,
+    ip_i.hop_limit,
+    ip_i.src,
+    ip_i.dst
   };
 
-  logic [15:0] ether_type;
+  logic [ 15:0] ether_type;
   logic [127:0] timers;
 
   always_comb begin

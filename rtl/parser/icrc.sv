@@ -24,18 +24,18 @@ module icrc
     input logic rst_i,
     input logic enable_i, // the whole pipeline moves only then
 
-    input beat_t                  beat_i,
-    input logic [DataBytes*8-1:0] data_i,
-    input ip_kind_e               kind_i,  // with the first beat; IpNone: nothing to cover
-    input logic [   HeadBits-1:0] head_i,
-    input logic [   TailBits-1:0] tail_i,
+    input beat_t                      beat_i,
+    input logic     [DataBytes*8-1:0] data_i,
+    input ip_kind_e                   kind_i,  // with the first beat; IpNone: nothing to cover
+    input logic     [   HeadBits-1:0] head_i,
+    input logic     [   TailBits-1:0] tail_i,
 
-    output beat_t                  beat_o,
-    output logic [DataBytes*8-1:0] data_o,
-    output logic [   HeadBits-1:0] head_o,
-    output logic [   TailBits-1:0] tail_o,
-    output logic                   ok_o,
-    output logic [           31:0] icrc_o
+    output beat_t                   beat_o,
+    output logic  [DataBytes*8-1:0] data_o,
+    output logic  [   HeadBits-1:0] head_o,
+    output logic  [   TailBits-1:0] tail_o,
+    output logic                    ok_o,
+    output logic  [           31:0] icrc_o
 );
 
   localparam int unsigned DataBits = DataBytes * 8;

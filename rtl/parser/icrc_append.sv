@@ -11,11 +11,11 @@ module icrc_append
     input logic clk_i,
     input logic rst_i,
 
-    input  beat_t                  beat_i,
-    input  logic [DataBytes*8-1:0] data_i,
-    input  logic                   wanted_i,  // clear: the frame passes as it is
-    input  logic [           31:0] icrc_i,    // with the last beat
-    output logic                   ready_o,
+    input  beat_t                   beat_i,
+    input  logic  [DataBytes*8-1:0] data_i,
+    input  logic                    wanted_i,  // clear: the frame passes as it is
+    input  logic  [           31:0] icrc_i,    // with the last beat
+    output logic                    ready_o,
 
     output logic                   valid_o,
     output logic                   first_o,

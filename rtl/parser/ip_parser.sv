@@ -16,16 +16,16 @@ module ip_parser
     input logic clk_i,
     input logic rst_i,
 
-    input beat_t                  beat_i,
-    input logic [DataBytes*8-1:0] data_i,
-    input l2_head_t               head_i,         // with the first beat
-    input logic [           15:0] frame_bytes_i,  // with the last
-    input logic                   icrc_ok_i,      // with the last
+    input beat_t                      beat_i,
+    input logic     [DataBytes*8-1:0] data_i,
+    input l2_head_t                   head_i,         // with the first beat
+    input logic     [           15:0] frame_bytes_i,  // with the last
+    input logic                       icrc_ok_i,      // with the last
 
-    output beat_t                  beat_o,
-    output logic [DataBytes*8-1:0] data_o,
-    output l3_head_t               head_o,
-    output tail_t                  tail_o
+    output beat_t                      beat_o,
+    output logic     [DataBytes*8-1:0] data_o,
+    output l3_head_t                   head_o,
+    output tail_t                      tail_o
 );
 
   localparam int unsigned DataBits = DataBytes * 8;

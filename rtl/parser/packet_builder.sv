@@ -53,7 +53,7 @@ module packet_builder
 
   head_t head, l3_head;
   logic [703:0] l3;
-  logic [4:0] l3_words;
+  logic [  4:0] l3_words;
 
   header_builder u_header (
       .eth_i,
@@ -196,7 +196,7 @@ module packet_builder
   end
 
   assign tx_valid_o = frame_beat.valid;
-  assign tx_last_o  = frame_beat.last;
+  assign tx_last_o = frame_beat.last;
   assign tx_bytes_o = (frame_beat.last && beat_q == 2'(MinBeat) && frame_beat.bytes < MinBytes) ? MinBytes : frame_beat.bytes;
 
 endmodule

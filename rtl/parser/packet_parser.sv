@@ -23,15 +23,15 @@ module packet_parser
     input logic [            6:0] rx_bytes_i,  // with the last beat: 1 to DataBytes
     input logic [DataBytes*8-1:0] rx_data_i,
 
-    output logic          head_valid_o,
-    output logic          done_valid_o,
-    output parse_result_t result_o,
-    output eth_head_t     eth_o,
-    output control_t      control_o,
-    output ip_head_t      ip_o,
-    output logic [15:0]   udp_src_port_o,
-    output bth_t          bth_o,
-    output ext_head_t     ext_o,
+    output logic                 head_valid_o,
+    output logic                 done_valid_o,
+    output parse_result_t        result_o,
+    output eth_head_t            eth_o,
+    output control_t             control_o,
+    output ip_head_t             ip_o,
+    output logic          [15:0] udp_src_port_o,
+    output bth_t                 bth_o,
+    output ext_head_t            ext_o,
 
     output logic                   payload_valid_o,
     output logic                   payload_last_o,
@@ -46,9 +46,9 @@ module packet_parser
   l2_head_t l2_head, checked_head;
   l3_head_t l3_head;
   logic [15:0] frame_bytes, checked_frame_bytes;
-  logic        icrc_ok;
-  logic [31:0] unused_icrc;  // for packet_builder
-  tail_t tail;
+  logic         icrc_ok;
+  logic  [31:0] unused_icrc;  // for packet_builder
+  tail_t        tail;
 
   eth_parser #(
       .DataBytes(DataBytes)
@@ -108,10 +108,10 @@ module packet_parser
   ) u_transport (
       .clk_i,
       .rst_i,
-      .beat_i        (l4_beat),
-      .data_i        (l4_data),
-      .head_i        (l3_head),
-      .tail_i        (tail),
+      .beat_i(l4_beat),
+      .data_i(l4_data),
+      .head_i(l3_head),
+      .tail_i(tail),
       .head_valid_o,
       .done_valid_o,
       .result_o,

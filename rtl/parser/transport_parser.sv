@@ -16,20 +16,20 @@ module transport_parser
     input logic clk_i,
     input logic rst_i,
 
-    input beat_t                  beat_i,
-    input logic [DataBytes*8-1:0] data_i,
-    input l3_head_t               head_i,  // with the first beat
-    input tail_t                  tail_i,  // with the last
+    input beat_t                      beat_i,
+    input logic     [DataBytes*8-1:0] data_i,
+    input l3_head_t                   head_i,  // with the first beat
+    input tail_t                      tail_i,  // with the last
 
-    output logic          head_valid_o,
-    output logic          done_valid_o,
-    output parse_result_t result_o,
-    output eth_head_t     eth_o,
-    output control_t      control_o,
-    output ip_head_t      ip_o,
-    output logic [15:0]   udp_src_port_o,
-    output bth_t          bth_o,
-    output ext_head_t     ext_o,
+    output logic                 head_valid_o,
+    output logic                 done_valid_o,
+    output parse_result_t        result_o,
+    output eth_head_t            eth_o,
+    output control_t             control_o,
+    output ip_head_t             ip_o,
+    output logic          [15:0] udp_src_port_o,
+    output bth_t                 bth_o,
+    output ext_head_t            ext_o,
 
     output logic                   payload_valid_o,
     output logic                   payload_last_o,
@@ -140,16 +140,20 @@ module transport_parser
   found_t found, found_q;
   logic hands_on;  // the payload goes out
   logic [16:0] transport_bytes, ext_bytes, payload_and_pad;
+  logic ipv6_fragment;  // of a UDP datagram: a fragment header whose next header is UDP
+
+  assign ipv6_fragment = l3_q.ip.kind == IpV6 && l3_q.ip.next_header == IpProtocolFragment &&
+      l3_q.payload_bytes >= 16'd8 && wire_q[WireBits-1-:8] == IpProtocolUdp;
 
   always_comb begin
-    found                    = '0;
-    hands_on                 = 1'b0;
-    found.result.has_eth     = l3_q.has_eth;
-    found.result.has_ip      = l3_q.has_ip;
+    found = '0;
+    hands_on = 1'b0;
+    found.result.has_eth = l3_q.has_eth;
+    found.result.has_ip = l3_q.has_ip;
     found.result.has_control = l3_q.control.whole;
 
     transport_bytes = (l3_q.ip.kind == IpGrh) ? 17'(l3_q.payload_bytes) : 17'(l3_q.payload_bytes) - 17'(UdpHeaderBytes);
-    ext_bytes       = {12'd0, layout_q.words, 2'b00};
+    ext_bytes = {12'd0, layout_q.words, 2'b00};
     payload_and_pad = transport_bytes - ext_bytes - 17'(BthBytes + IcrcBytes);
 
     if (l3_q.reason != ReasonNone) begin
@@ -161,7 +165,7 @@ module transport_parser
       found.checksum_bad = l3_q.checksum_bad;
       if (l3_q.ip.kind == IpGrh && l3_q.ip.next_header != GrhNextHeader) begin
         found.result.reason = ReasonGrhNextHeader;
-      end else if (l3_q.ip.kind == IpV6 && l3_q.ip.next_header == IpProtocolFragment && l3_q.payload_bytes >= 16'd8 && wire_q[WireBits-1-:8] == IpProtocolUdp) begin
+      end else if (ipv6_fragment) begin
         found.result.reason = ReasonIpFragment;
       end else if (l3_q.ip.kind != IpGrh && l3_q.ip.next_header != IpProtocolUdp) begin
         found.result.verdict = VerdictOther;
@@ -187,10 +191,10 @@ module transport_parser
           if (17'(bth.pad) > payload_and_pad) found.result.reason = ReasonPadCount;
           else if (!layout_q.payload && payload_and_pad != '0) found.result.reason = ReasonUnexpectedPayload;
           else begin
-            found.result.has_payload   = 1'b1;
+            found.result.has_payload = 1'b1;
             found.result.payload_bytes = 16'(payload_and_pad - 17'(bth.pad));
-            found.result.verdict       = layout_q.cnp ? VerdictCnp : (l3_q.ip.kind == IpGrh) ? VerdictRoceV1 : VerdictRoceV2;
-            hands_on                   = ~l3_q.checksum_bad;
+            found.result.verdict = layout_q.cnp ? VerdictCnp : (l3_q.ip.kind == IpGrh) ? VerdictRoceV1 : VerdictRoceV2;
+            hands_on = ~l3_q.checksum_bad;
           end
         end
       end
@@ -210,7 +214,7 @@ module transport_parser
       result.icrc_ok     = rest_tail.icrc_ok;
       if (rest_tail.cut && !present.outer_stop) begin
         result.verdict = VerdictMalformed;
-        result.reason  = ReasonIpTruncated;
+        result.reason = ReasonIpTruncated;
         {result.has_bth, result.has_ext, result.has_payload, result.has_icrc} = '0;
       end
     end

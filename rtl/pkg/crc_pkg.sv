@@ -27,7 +27,7 @@ package crc_pkg;
 
   // Over `bits` zero bits, forward or back to where the register was before them.
   function automatic crc32_map_t crc32_map(input int unsigned bits, input logic backward);
-    crc32_map_t  map;
+    crc32_map_t map;
     logic [31:0] column;
     for (int unsigned i = 0; i < 32; i++) begin
       column = backward ? crc32_backward(32'd1 << i, bits) : crc32_forward(32'd1 << i, bits);

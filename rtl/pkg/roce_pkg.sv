@@ -73,16 +73,16 @@ package roce_pkg;
 
   // Which extension headers an opcode has, in the order in which they come over the wire.
   typedef struct packed {
-    logic       known;    // the opcode exists
+    logic       known;       // the opcode exists
     logic       deth;
     logic       reth;
-    logic       atomic;   // AtomicETH
+    logic       atomic;      // AtomicETH
     logic       aeth;
     logic       atomic_ack;
-    logic       imm;      // ImmDt or IETH
-    logic       cnp;      // 16 reserved bytes
-    logic       payload;  // payload may follow
-    logic [2:0] words;    // length of all, in 4-byte words: 0 to 7
+    logic       imm;         // ImmDt or IETH
+    logic       cnp;         // 16 reserved bytes
+    logic       payload;     // payload may follow
+    logic [2:0] words;       // length of all, in 4-byte words: 0 to 7
   } ext_layout_t;
 
   typedef enum logic [2:0] {
@@ -140,7 +140,7 @@ package roce_pkg;
       layout.payload = 1'b1;
       case (operation)
         OpSendFirst, OpSendMiddle, OpSendLast, OpSendOnly: ;
-        OpWriteMiddle, OpWriteLast, OpReadRespMid: ;
+        OpWriteMiddle, OpWriteLast, OpReadRespMid:         ;
         OpSendLastImm, OpSendOnlyImm, OpWriteLastImm, OpSendLastInv, OpSendOnlyInv: begin
           layout.imm   = 1'b1;
           layout.words = 3'd1;
@@ -179,7 +179,7 @@ package roce_pkg;
           layout.payload = 1'b0;
           layout.words   = 3'd7;
         end
-        default: layout = '0;
+        default:                                           layout = '0;
       endcase
     end
     return layout;

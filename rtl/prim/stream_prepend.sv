@@ -8,11 +8,11 @@
 module stream_prepend
   import stream_pkg::*;
 #(
-    parameter int unsigned DataBytes = 32,
-    parameter int unsigned Base      = 0,
-    parameter int unsigned MaxWords  = 22,
-    localparam int unsigned WordBits = $clog2(MaxWords + 1),
-    localparam int unsigned HeadBits = 8 * (Base + 4 * MaxWords)
+    parameter  int unsigned DataBytes = 32,
+    parameter  int unsigned Base      = 0,
+    parameter  int unsigned MaxWords  = 22,
+    localparam int unsigned WordBits  = $clog2(MaxWords + 1),
+    localparam int unsigned HeadBits  = 8 * (Base + 4 * MaxWords)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -29,9 +29,9 @@ module stream_prepend
     input  logic [DataBytes*8-1:0] body_data_i,
     output logic                   body_ready_o,
 
-    output beat_t                  beat_o,
-    output logic [DataBytes*8-1:0] data_o,
-    input  logic                   ready_i
+    output beat_t                   beat_o,
+    output logic  [DataBytes*8-1:0] data_o,
+    input  logic                    ready_i
 );
 
   localparam int unsigned DataBits = DataBytes * 8;
@@ -52,9 +52,9 @@ module stream_prepend
   localparam logic [Lanes-1:0] Reachable = reachable_lanes();
 
   typedef enum logic [1:0] {
-    StHead,   // next: a beat of the prefix, the last of which is shared with the body
-    StBody,   // next: what the last beat of the body left over, and one more
-    StFlush   // next: what the body's end left over
+    StHead,  // next: a beat of the prefix, the last of which is shared with the body
+    StBody,  // next: what the last beat of the body left over, and one more
+    StFlush  // next: what the body's end left over
   } state_e;
 
   state_e state_q, state_d;

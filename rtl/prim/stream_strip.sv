@@ -9,23 +9,23 @@
 module stream_strip
   import stream_pkg::*;
 #(
-    parameter int unsigned DataBytes = 32,
-    parameter int unsigned Base      = 0,
-    parameter int unsigned MaxWords  = 15,
-    parameter int unsigned TailBits  = 1,
-    localparam int unsigned WordBits = $clog2(MaxWords + 1)
+    parameter  int unsigned DataBytes = 32,
+    parameter  int unsigned Base      = 0,
+    parameter  int unsigned MaxWords  = 15,
+    parameter  int unsigned TailBits  = 1,
+    localparam int unsigned WordBits  = $clog2(MaxWords + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input beat_t                  beat_i,
-    input logic [DataBytes*8-1:0] data_i,
-    input logic [   WordBits-1:0] words_i,
-    input logic [   TailBits-1:0] tail_i,
+    input beat_t                   beat_i,
+    input logic  [DataBytes*8-1:0] data_i,
+    input logic  [   WordBits-1:0] words_i,
+    input logic  [   TailBits-1:0] tail_i,
 
-    output beat_t                  beat_o,
-    output logic [DataBytes*8-1:0] data_o,
-    output logic [   TailBits-1:0] tail_o
+    output beat_t                   beat_o,
+    output logic  [DataBytes*8-1:0] data_o,
+    output logic  [   TailBits-1:0] tail_o
 );
 
   localparam int unsigned DataBits = DataBytes * 8;
@@ -62,14 +62,14 @@ module stream_strip
   logic [DataBits-1:0] held_data_q;
   logic [TailBits-1:0] held_tail_q;
 
-  logic                flush;   // the held beat ends its frame: it leaves alone
+  logic                flush;  // the held beat ends its frame: it leaves alone
   logic                joined;  // the held beat leaves with bytes of the present one
-  logic                used_up; // the present beat ends its frame and leaves whole
+  logic                used_up;  // the present beat ends its frame and leaves whole
   logic [         6:0] shift_q;
 
   assign shift_q = {{(5 - LaneBits) {1'b0}}, lane_q, 2'(Odd)};
-  assign flush = held_q & held_last_q;
-  assign joined = held_q & ~held_last_q & beat_i.valid;
+  assign flush   = held_q & held_last_q;
+  assign joined  = held_q & ~held_last_q & beat_i.valid;
   assign used_up = joined & beat_i.last & (beat_i.bytes <= shift_q);
 
   always_ff @(posedge clk_i) begin

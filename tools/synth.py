@@ -1,0 +1,80 @@
+"""Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints what they cost.
+
+Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. `synth.py TOP …` takes only these tops.
+Run with the Python of .tools/.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# One process a top: Yosys keeps its state in globals.
+WORKER = """
+import sys
+from pyosys import libyosys as ys
+top, parameters, source, stat = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4]
+design = ys.Design()
+overrides = " ".join("-G " + p for p in parameters)
+ys.run_pass(f"read_slang --ignore-assertions --top {top} {overrides} -F rtl/rtl.f {source}", design)
+ys.run_pass(f"hierarchy -check -top {top}", design)
+ys.run_pass("proc", design)
+ys.run_pass("select -assert-none t:$dlatch t:$adlatch t:$dlatchsr", design)
+ys.run_pass(f"synth_xilinx -flatten -noiopad -top {top}", design)
+ys.run_pass("check -assert", design)
+ys.run_pass(f"tee -q -o {stat} stat -json", design)
+# Depth: cells on the longest path between registers, so without them.
+ys.run_pass("delete t:FD*", design)
+ys.run_pass(f"tee -q -o {stat}.ltp ltp", design)
+"""
+
+
+def read_tops(wanted):
+    tops = []
+    for line in (ROOT / "tools/tops.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            top, *parameters = line.split()
+            if not wanted or top in wanted:
+                tops.append((top, parameters))
+    return tops
+
+
+def synthesize(top, parameters):
+    source = next(ROOT.glob(f"rtl/*/{top}.sv"))
+    with tempfile.TemporaryDirectory() as folder:
+        stat = Path(folder) / "stat.json"
+        run = subprocess.run(
+            [sys.executable, "-c", WORKER, top, " ".join(parameters), str(source), str(stat)],
+            cwd=ROOT, capture_output=True, text=True,
+        )
+        if run.returncode != 0 or not stat.exists():
+            return None, (run.stdout + run.stderr).splitlines()[-25:]
+        cells = json.loads(stat.read_text())["design"]["num_cells_by_type"]
+        depth = Path(f"{stat}.ltp").read_text().split("(length=")[1].split(")")[0]
+    count = lambda *prefixes: sum(n for kind, n in cells.items() if kind.startswith(prefixes))
+    return (count("LUT"), count("FD"), count("CARRY"), count("RAMB"), count("RAM32", "RAM64", "RAM128", "RAM256"), depth), []
+
+
+def main():
+    tops = read_tops(sys.argv[1:])
+    if not tops:
+        sys.exit(f"synth: no such top in tools/tops.txt: {' '.join(sys.argv[1:])}")
+    failed = False
+    print(f"{'top':34} {'LUT':>7} {'FF':>7} {'CARRY4':>7} {'BRAM':>5} {'LUTRAM':>7} {'depth':>6}")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (top, parameters), (costs, log) in zip(tops, pool.map(lambda t: synthesize(*t), tops)):
+            name = " ".join([top, *parameters])
+            if costs is None:
+                failed = True
+                print(f"{name}: failed", *log, sep="\n", file=sys.stderr)
+            else:
+                print(f"{name:34} {costs[0]:7} {costs[1]:7} {costs[2]:7} {costs[3]:5} {costs[4]:7} {costs[5]:>6}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+main()
