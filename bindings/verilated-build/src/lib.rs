@@ -1,1 +1,60 @@
-//! Build-time half of verilated: runs Verilator and writes the typed Rust face of each top.
+//! Build-time half of `verilated`: runs Verilator and writes the typed Rust face of each top.
+//!
+//! A build script is a table of tops:
+//!
+//! ```no_run
+//! use verilated_build::{Build, Top};
+//!
+//! fn main() {
+//!     Build::new()
+//!         .root("../..")                                  // paths below, and in messages, start here
+//!         .packages(["rtl/pkg/bus_pkg.sv"])               // compiled first, in this order
+//!         .search(["rtl/prim", "rtl/uart"])               // where modules are looked up by name
+//!         .waiver("rtl/lint.vlt")
+//!         .top(Top::new("uart"))
+//!         .top(Top::new("fifo").param("Width", 64).named("Fifo64"))
+//!         .run();
+//! }
+//! ```
+//!
+//! and the crate's `lib.rs` takes what came out with `verilated::tops!();`. The crate needs `verilated` and `cxx`
+//! as dependencies and `verilated-build` as a build dependency.
+//!
+//! # What happens
+//!
+//! For each top, Verilator (5.006 or newer) writes C++; the port list is read from the header it generates, because
+//! that header is what the C++ must agree with and its shape has stayed put, while the XML and JSON dumps change
+//! between versions. From the ports come two plain structs, `In` and `Out`, on both sides of the border, and a class
+//! whose `cycle` drives, settles, samples and clocks in one call. All C++ of a model is one translation unit at
+//! `-O3`, whatever Cargo's profile says: at `-O0` a model runs twenty times slower.
+//!
+//! # Rebuilds
+//!
+//! The build script runs again when a file that Verilator read changes (its own dependency list, packages, headers and waivers
+//! included), when Verilator itself or the variables that choose it change, and for nothing else. Then only the
+//! tops that read the changed file are made again. A *new* file counts from the moment a file in use refers to it, which is a
+//! change to that file. A new file that would shadow a module already found elsewhere is the one case that cannot
+//! be seen from outside; [`Build`] refuses two files that could both hold one module instead.
+//!
+//! # Environment
+//!
+//! `VERILATOR` names the program to run, default `verilator`. `CXX` and `CXXFLAGS` are honoured as the `cc` crate does.
+
+mod builder;
+mod compile;
+mod deps;
+mod error;
+mod names;
+mod ports;
+mod rust;
+mod shim;
+mod toolchain;
+mod top;
+mod verilate;
+
+pub use builder::Build;
+pub use compile::{ModelFlags, compile_runtime};
+pub use deps::dependency_list;
+pub use error::Error;
+pub use toolchain::{Verilator, Version};
+pub use top::Top;

@@ -1,1 +1,67 @@
 //! Run time of models that Verilator 5 made of SystemVerilog: drive, trace, save, restore.
+//!
+//! A crate whose build script uses `verilated-build` turns SystemVerilog modules into Rust types with one line, `verilated::tops!();`.
+//! Each type is an [`Instance`] of its [`Top`]:
+//!
+//! - [`Instance::cycle`] drives all inputs, settles, samples all outputs and raises the clock: one call across the
+//!   language border a cycle. [`Instance::eval`] does the same without the clock.
+//! - A failing assertion, `$error`, `$fatal`, `$stop` and `$finish` come back as a [`Failure`] that names instance, time,
+//!   file and line. The process never ends.
+//! - [`Instance::save`] and [`Instance::restore`] move the state to memory and back; [`Instance::state`] is the state
+//!   without time, to compare.
+//! - [`Instance::trace_open`] writes FST or VCD, for as many windows of the run as wanted.
+//! - Instances are [`Send`], each with a context of its own: hundreds run on as many threads as there are.
+//! - [`Fields`] and [`FieldsMut`] take packed structs apart and put them together.
+//!
+//! Code that works on any model, RTL or not, takes `M: `[`Model`].
+//!
+//! # Ports in Rust
+//!
+//! `In` has a field for each input except the clock, `Out` one for each output, named as in the source.
+//!
+//! | bits | field |
+//! |---|---|
+//! | 1 to 8 | `u8` |
+//! | 9 to 16 | `u16` |
+//! | 17 to 32 | `u32` |
+//! | 33 to 64 | `u64` |
+//! | 65 and more | `[u32; N]`, N = bits / 32 rounded up, **word 0 least significant**: port bit `b` is bit `b % 32` of word `b / 32` |
+//! | unpacked array | array of the above |
+//!
+//! Bits of an input above the port's width are ignored. Bits of an output above its width are zero.
+//!
+//! # A cycle
+//!
+//! With `t` the [`time`](Instance::time) before a cycle and `p` the clock period: at `t` the clock falls, the inputs
+//! take their values, everything settles and the outputs are sampled; at `t + p/2` the clock rises; then the time is `t + p`.
+//! So `Out` shows what a register that shares the rising edge would take in.
+
+pub mod ffi;
+
+mod failure;
+mod fields;
+mod instance;
+mod model;
+mod port;
+mod settings;
+mod snapshot;
+mod top;
+mod trace;
+
+pub use failure::{Failure, FailureKind};
+pub use fields::{Fields, FieldsMut, PortBits};
+pub use instance::Instance;
+pub use model::Model;
+pub use port::{Direction, Port};
+pub use settings::{BuildError, Settings};
+pub use snapshot::RestoreError;
+pub use top::Top;
+pub use trace::{TraceError, TraceFormat};
+
+/// Takes in what `verilated-build` made for this crate: a type for each top and a module with its `In` and `Out`.
+#[macro_export]
+macro_rules! tops {
+    () => {
+        include!(concat!(env!("OUT_DIR"), "/verilated/tops.rs"));
+    };
+}

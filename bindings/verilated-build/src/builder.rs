@@ -1,0 +1,523 @@
+//! The table of tops, and what is done with it.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::compile::{self, ModelFlags, Runtime};
+use crate::ports::{self, Direction};
+use crate::shim::Face;
+use crate::verilate::{self, Common};
+use crate::{Error, Top, names, rust, shim};
+
+/// All models of a crate: what their sources share, and a line for each top.
+///
+/// Coverage is counted if the crate has a feature `coverage` and it is on; such models cannot save or restore.
+#[derive(Clone, Debug)]
+pub struct Build {
+    root: PathBuf,
+    packages: Vec<PathBuf>,
+    sources: Vec<PathBuf>,
+    search: Vec<PathBuf>,
+    includes: Vec<PathBuf>,
+    waivers: Vec<PathBuf>,
+    defines: Vec<(String, Option<String>)>,
+    flags: Vec<String>,
+    clock: String,
+    coverage: bool,
+    tops: Vec<Top>,
+}
+
+impl Default for Build {
+    fn default() -> Build {
+        Build::new()
+    }
+}
+
+impl Build {
+    /// An empty table. Paths start at the crate's own folder, the clock is `clk_i`.
+    pub fn new() -> Build {
+        Build {
+            root: PathBuf::new(),
+            packages: Vec::new(),
+            sources: Vec::new(),
+            search: Vec::new(),
+            includes: Vec::new(),
+            waivers: Vec::new(),
+            defines: Vec::new(),
+            flags: Vec::new(),
+            clock: "clk_i".to_owned(),
+            coverage: env::var_os("CARGO_FEATURE_COVERAGE").is_some(),
+            tops: Vec::new(),
+        }
+    }
+
+    /// Where all paths of this table start, relative to the crate's folder. Messages of Verilator and of failing assertions name files
+    /// from here.
+    pub fn root(mut self, path: impl Into<PathBuf>) -> Build {
+        self.root = path.into();
+        self
+    }
+
+    /// Packages, compiled before all else and in this order.
+    pub fn packages<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Build {
+        self.packages.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Files that every top is given, after the packages.
+    pub fn sources<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Build {
+        self.sources.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Folders where modules are looked up by name: `fifo` in `fifo.sv` or `fifo.v`. Not searched recursively.
+    pub fn search<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Build {
+        self.search.extend(folders.into_iter().map(Into::into));
+        self
+    }
+
+    /// Folders where `` `include `` looks.
+    pub fn includes<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Build {
+        self.includes.extend(folders.into_iter().map(Into::into));
+        self
+    }
+
+    /// A `.vlt` file of waived warnings.
+    pub fn waiver(mut self, path: impl Into<PathBuf>) -> Build {
+        self.waivers.push(path.into());
+        self
+    }
+
+    /// A preprocessor macro, with a value or without.
+    pub fn define(mut self, name: &str, value: Option<&str>) -> Build {
+        self.defines
+            .push((name.to_owned(), value.map(str::to_owned)));
+        self
+    }
+
+    /// One more argument for Verilator, for all tops.
+    pub fn flag(mut self, argument: &str) -> Build {
+        self.flags.push(argument.to_owned());
+        self
+    }
+
+    /// The name of the clock input, where a top does not say otherwise. A top without such a port is combinational.
+    pub fn clock(mut self, port: &str) -> Build {
+        self.clock = port.to_owned();
+        self
+    }
+
+    /// Whether models count coverage, whatever the crate's features say.
+    pub fn coverage(mut self, on: bool) -> Build {
+        self.coverage = on;
+        self
+    }
+
+    /// One more top.
+    pub fn top(mut self, top: Top) -> Build {
+        self.tops.push(top);
+        self
+    }
+
+    /// Makes the models. Ends the build script with one clear message if that cannot be.
+    pub fn run(&self) {
+        or_exit(self.try_run());
+    }
+
+    /// Makes the models.
+    ///
+    /// # Errors
+    ///
+    /// Whatever stands in the way; see [`Error`].
+    pub fn try_run(&self) -> Result<(), Error> {
+        let out = compile::out_dir()?.join("verilated");
+        let crate_name = compile::variable("CARGO_PKG_NAME")?.replace('-', "_");
+        let root = compile::manifest_dir()?.join(&self.root);
+        for variable in ["CXX", "CXXFLAGS"] {
+            println!("cargo::rerun-if-env-changed={variable}");
+        }
+        println!("cargo::rerun-if-changed=build.rs");
+        let runtime = Runtime::from_environment()?;
+        self.check(&root)?;
+
+        let mut text = String::new();
+        let mut warned: Vec<String> = Vec::new();
+        let mut jobs = Vec::new();
+        for top in &self.tops {
+            let job = self.generate(&runtime, top, &root, &out, &crate_name, &mut warned)?;
+            text.push_str(&format!(
+                "include!(concat!(env!(\"OUT_DIR\"), \"/verilated/{}/bridge.rs\"));\n",
+                top.name
+            ));
+            jobs.push(job);
+        }
+        write(&out.join("tops.rs"), &text)?;
+        compile_all(&jobs)?;
+        for job in &jobs {
+            println!("cargo::rustc-link-search=native={}", job.folder.display());
+            println!("cargo::rustc-link-lib=static={}", job.library);
+        }
+        Ok(())
+    }
+
+    /// What can be known to be wrong before Verilator runs.
+    fn check(&self, root: &Path) -> Result<(), Error> {
+        for (at, top) in self.tops.iter().enumerate() {
+            if !names::is_identifier(&top.name) {
+                return Err(Error::BadName {
+                    name: top.name.clone(),
+                });
+            }
+            let snake = names::snake(&top.name);
+            if self.tops[..at]
+                .iter()
+                .any(|other| names::snake(&other.name) == snake)
+            {
+                return Err(Error::SameName {
+                    name: top.name.clone(),
+                });
+            }
+        }
+        let tops = |list: fn(&Top) -> &Vec<PathBuf>| {
+            self.tops.iter().flat_map(list).cloned().collect::<Vec<_>>()
+        };
+        let named = [
+            ("package", self.packages.clone()),
+            ("source", self.sources.clone()),
+            ("search folder", self.search.clone()),
+            ("include folder", self.includes.clone()),
+            ("waiver", self.waivers.clone()),
+            ("source", tops(|top| &top.sources)),
+            ("C++ file", tops(|top| &top.cpp)),
+        ];
+        for (what, paths) in named {
+            if let Some(path) = paths.iter().find(|path| !root.join(path).exists()) {
+                return Err(Error::NoSuchFile {
+                    what,
+                    path: path.clone(),
+                    root: self.root.clone(),
+                });
+            }
+        }
+        self.modules(root).map(drop)
+    }
+
+    /// Every module that can be looked up, with its file; two files for one are an error.
+    fn modules(&self, root: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
+        let mut modules: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for folder in &self.search {
+            let on_disk = root.join(folder);
+            let failed = |source| Error::File {
+                action: "read",
+                path: on_disk.clone(),
+                source,
+            };
+            let mut files: Vec<PathBuf> = fs::read_dir(&on_disk)
+                .map_err(failed)?
+                .map(|entry| entry.map(|entry| folder.join(entry.file_name())))
+                .collect::<Result<_, _>>()
+                .map_err(failed)?;
+            files.sort();
+            for file in files {
+                let (Some(stem), Some("sv" | "v")) = (
+                    file.file_stem().and_then(|stem| stem.to_str()),
+                    file.extension().and_then(|end| end.to_str()),
+                ) else {
+                    continue;
+                };
+                if let Some(first) = modules.insert(stem.to_owned(), file.clone()) {
+                    return Err(Error::TwoFiles {
+                        module: stem.to_owned(),
+                        first,
+                        second: file,
+                    });
+                }
+            }
+        }
+        Ok(modules)
+    }
+
+    /// Verilates a top and writes its Rust and C++.
+    fn generate(
+        &self,
+        runtime: &Runtime,
+        top: &Top,
+        root: &Path,
+        out: &Path,
+        crate_name: &str,
+        warned: &mut Vec<String>,
+    ) -> Result<Job, Error> {
+        let folder = out.join(&top.name);
+        let generated = folder.join("verilator");
+        let prefix = format!("V{crate_name}_{}", top.name);
+        let mut sources = top.sources.clone();
+        if sources.is_empty() && self.sources.is_empty() {
+            let file =
+                self.modules(root)?
+                    .remove(&top.module)
+                    .ok_or_else(|| Error::NoSuchFile {
+                        what: "module in a search folder",
+                        path: format!("{}.sv", top.module).into(),
+                        root: self.root.clone(),
+                    })?;
+            sources.push(file);
+        }
+        let common = Common {
+            root,
+            packages: &self.packages,
+            sources: &self.sources,
+            search: &self.search,
+            includes: &self.includes,
+            waivers: &self.waivers,
+            defines: &self.defines,
+            flags: &self.flags,
+            coverage: self.coverage,
+        };
+        let verilated = verilate::run(
+            &runtime.verilator,
+            &common,
+            top,
+            &prefix,
+            &sources,
+            &generated,
+        )?;
+        let user_files = top.cpp.iter().chain(&self.waivers).cloned();
+        for path in verilated.read.into_iter().chain(user_files) {
+            println!("cargo::rerun-if-changed={}", root.join(path).display());
+        }
+        for warning in verilated.warnings {
+            if !warned.contains(&warning) {
+                warning
+                    .lines()
+                    .for_each(|line| println!("cargo::warning={line}"));
+                warned.push(warning);
+            }
+        }
+
+        let header = read(&generated.join(format!("{prefix}.h")))?;
+        let ports = ports::read(&top.module, &header)?;
+        let clock = self.clock_of(top, &ports)?;
+        let (units, fingerprint) = generated_files(&generated)?;
+        let face = Face {
+            module: &top.module,
+            name: &top.name,
+            prefix: &prefix,
+            namespace: &format!(
+                "verilated_models::{crate_name}::{}",
+                names::snake(&top.name)
+            ),
+            ports: &ports,
+            clock,
+            parameters: &top.params,
+            coverage: self.coverage,
+        };
+        let unit_name = format!("{prefix}_unit.h");
+        let unit = shim::unit(&face, &units);
+        write(&folder.join(&unit_name), &unit)?;
+        write(
+            &folder.join("include").join(format!("{}.h", top.name)),
+            &shim::forwarding_header(&face),
+        )?;
+        let bridge = folder.join("bridge.rs");
+        let bridge_text = rust::bridge(&face, &unit_name, fingerprint);
+        write(&bridge, &bridge_text)?;
+
+        let mut build = cxx_build::bridge(&bridge);
+        ModelFlags::apply(&mut build);
+        let include = runtime.verilator.include();
+        build
+            .include(&folder)
+            .include(folder.join("include"))
+            .include(&generated)
+            .include(&runtime.headers)
+            .include(&include)
+            .include(include.join("vltstd"))
+            .flag("-w")
+            .out_dir(&folder);
+        let user_cpp: Vec<PathBuf> = top.cpp.iter().map(|path| root.join(path)).collect();
+        build.files(&user_cpp);
+        let mut stamp = Hash::new();
+        stamp.add(&fingerprint.to_le_bytes());
+        stamp.add(unit.as_bytes());
+        stamp.add(bridge_text.as_bytes());
+        stamp.add(env!("CARGO_PKG_VERSION").as_bytes());
+        stamp.add(runtime.verilator.version.to_string().as_bytes());
+        for file in &user_cpp {
+            stamp.add(read(file)?.as_bytes());
+        }
+        for header in ["core.h", "shim.h"] {
+            stamp.add(read(&runtime.headers.join("verilated_rs").join(header))?.as_bytes());
+        }
+        if let Ok(tool) = build.try_get_compiler() {
+            stamp.add(format!("{:?}", tool.to_command()).as_bytes());
+        }
+        Ok(Job {
+            name: top.name.clone(),
+            library: format!("{prefix}_model"),
+            folder,
+            build,
+            stamp: stamp.0,
+        })
+    }
+
+    fn clock_of<'a>(
+        &self,
+        top: &Top,
+        ports: &'a [ports::Port],
+    ) -> Result<Option<&'a ports::Port>, Error> {
+        let name = top.clock.as_ref().unwrap_or(&self.clock);
+        let inputs = || ports.iter().filter(|port| port.direction == Direction::In);
+        let is_clock =
+            |port: &&ports::Port| port.name == *name && port.bits == 1 && port.dims.is_empty();
+        match inputs().find(is_clock) {
+            None if top.clock.is_some() => Err(Error::Clock {
+                top: top.module.clone(),
+                clock: name.clone(),
+                inputs: inputs()
+                    .map(|port| port.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }),
+            found => Ok(found),
+        }
+    }
+}
+
+/// A model whose C++ waits to be compiled.
+struct Job {
+    name: String,
+    library: String,
+    folder: PathBuf,
+    build: cc::Build,
+    /// Hash of all that the library is made of.
+    stamp: u64,
+}
+
+impl Job {
+    fn compile(&self) -> Result<(), Error> {
+        let stamp_file = self.folder.join("stamp");
+        let stamp = format!("{:016x}", self.stamp);
+        let library = self.folder.join(format!("lib{}.a", self.library));
+        if library.exists() && fs::read_to_string(&stamp_file).is_ok_and(|before| before == stamp) {
+            return Ok(());
+        }
+        self.build
+            .try_compile(&self.library)
+            .map_err(|source| Error::Compile {
+                what: format!("model {}", self.name),
+                source,
+            })?;
+        write(&stamp_file, &stamp)
+    }
+}
+
+/// As many at a time as Cargo gives jobs: a large model is a single translation unit, and compiles for long.
+fn compile_all(jobs: &[Job]) -> Result<(), Error> {
+    let workers = env::var("NUM_JOBS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(1usize);
+    let next = AtomicUsize::new(0);
+    let failed: Mutex<Option<Error>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, jobs.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(error) = job.compile() {
+                        failed
+                            .lock()
+                            .unwrap_or_else(|poisoned| poisoned.into_inner())
+                            .get_or_insert(error);
+                    }
+                }
+            });
+        }
+    });
+    match failed
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Verilator's C++ sources, what runs often first, and a hash of all that it wrote in C++.
+fn generated_files(folder: &Path) -> Result<(Vec<String>, u64), Error> {
+    let failed = |source| Error::File {
+        action: "read",
+        path: folder.to_owned(),
+        source,
+    };
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .map_err(failed)?
+        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
+    names.sort();
+    let mut hash = Hash::new();
+    for name in names
+        .iter()
+        .filter(|name| name.ends_with(".cpp") || name.ends_with(".h"))
+    {
+        hash.add(name.as_bytes());
+        hash.add(read(&folder.join(name))?.as_bytes());
+    }
+    names.retain(|name| name.ends_with(".cpp"));
+    names.sort_by_key(|name| name.contains("Slow"));
+    Ok((names, hash.0))
+}
+
+/// FNV-1a: the same on every machine and in every version of Rust, which `std`'s hashers do not promise.
+struct Hash(u64);
+
+impl Hash {
+    fn new() -> Hash {
+        Hash(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|source| Error::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Leaves a file that already holds the text alone, so that its time does not change.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    if fs::read_to_string(path).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    let failed = |source| Error::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(path, text).map_err(failed)
+}
+
+/// Ends the build script with the message, which Cargo then shows line by line.
+pub(crate) fn or_exit(result: Result<(), Error>) {
+    if let Err(error) = result {
+        error
+            .to_string()
+            .lines()
+            .for_each(|line| println!("cargo::error={line}"));
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,205 @@
+//! Writes the C++ of a model: its two structs, how its ports are driven and sampled, and the one translation unit.
+
+use std::fmt::Write as _;
+
+use crate::names;
+use crate::ports::{Direction, Port};
+
+/// What generated text needs to know about a model.
+pub(crate) struct Face<'a> {
+    /// The module in the source.
+    pub module: &'a str,
+    /// The type in Rust.
+    pub name: &'a str,
+    /// Verilator's prefix: its class's name.
+    pub prefix: &'a str,
+    /// The C++ namespace of structs and shim.
+    pub namespace: &'a str,
+    pub ports: &'a [Port],
+    pub clock: Option<&'a Port>,
+    pub parameters: &'a [(String, String)],
+    pub coverage: bool,
+}
+
+impl Face<'_> {
+    /// The module of the structs in Rust.
+    pub fn rust_module(&self) -> String {
+        names::snake(self.name)
+    }
+
+    /// Inputs but the clock, or outputs.
+    pub fn data_ports(&self, direction: Direction) -> impl Iterator<Item = &Port> {
+        let clock = self.clock.map(|port| port.cpp.as_str());
+        self.ports
+            .iter()
+            .filter(move |port| port.direction == direction && Some(port.cpp.as_str()) != clock)
+    }
+}
+
+/// The header that users' own C++ includes by the name in Rust.
+pub(crate) fn forwarding_header(face: &Face) -> String {
+    let Face { name, prefix, .. } = face;
+    format!(
+        "#pragma once\n#include \"verilated.h\"\n#include \"{prefix}.h\"\n#include \"{prefix}___024root.h\"\nnamespace models {{\nusing {name} = ::{prefix};\n}}\n"
+    )
+}
+
+/// The one translation unit: Verilator's sources, then the shim. It is a header because cxx's own source file
+/// includes it, so that nothing of a cycle is a call between objects.
+pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
+    let mut text = String::from("#pragma once\n#include <cstdint>\n");
+    for source in sources {
+        // Writing to a String cannot fail; the same below.
+        let _ = writeln!(text, "#include \"{source}\"");
+    }
+    if !face.coverage {
+        text.push_str("#include \"verilated_save.h\"\n");
+    }
+    text.push_str("#include \"verilated_fst_c.h\"\n#include \"verilated_rs/shim.h\"\n");
+    let _ = writeln!(text, "namespace {} {{", face.namespace);
+    structure(&mut text, face, Direction::In, "In");
+    structure(&mut text, face, Direction::Out, "Out");
+    ports_class(&mut text, face);
+    let _ = write!(
+        text,
+        "using verilated_rs::Core;\n\
+         class Shim final : public verilated_rs::Shim<::{prefix}, In, Out, Ports> {{\n\
+         public:\n    using verilated_rs::Shim<::{prefix}, In, Out, Ports>::Shim;\n}};\n\
+         inline std::unique_ptr<Shim> make(rust::Str instance, std::int32_t seed, std::uint64_t period) {{\n    \
+         return verilated_rs::make<Shim>(instance, seed, period);\n}}\n\
+         inline const Core& core_of(const Shim& shim) noexcept {{ return shim; }}\n\
+         inline Core& core_of_mut(Shim& shim) noexcept {{ return shim; }}\n}}\n",
+        prefix = face.prefix
+    );
+    text
+}
+
+fn structure(text: &mut String, face: &Face, direction: Direction, name: &str) {
+    let _ = writeln!(text, "struct {name} {{");
+    let mut end = 0u64;
+    let mut most = 1u64;
+    let mut checks = String::new();
+    for port in face.data_ports(direction) {
+        let bytes = u64::from(port.cell() / 8);
+        let mut count = if port.wide() {
+            u64::from(port.words())
+        } else {
+            1
+        };
+        let mut dims: String = port.dims.iter().map(|size| format!("[{size}]")).collect();
+        count *= port
+            .dims
+            .iter()
+            .map(|size| u64::from(*size))
+            .product::<u64>();
+        if port.wide() {
+            let _ = write!(dims, "[{}]", port.words());
+        }
+        let _ = writeln!(text, "    std::uint{}_t {}{dims};", port.cell(), port.cpp);
+        // Rust lays the fields out by the same rule; a compiler that does not must not compile this.
+        let at = end.next_multiple_of(bytes);
+        let _ = writeln!(
+            checks,
+            "static_assert(offsetof({name}, {}) == {at}, \"layout\");",
+            port.cpp
+        );
+        end = at + bytes * count;
+        most = most.max(bytes);
+    }
+    text.push_str("};\n");
+    if end > 0 {
+        text.push_str(&checks);
+        let _ = writeln!(
+            text,
+            "static_assert(sizeof({name}) == {}, \"layout\");",
+            end.next_multiple_of(most)
+        );
+    }
+}
+
+fn ports_class(text: &mut String, face: &Face) {
+    let prefix = face.prefix;
+    let _ = writeln!(
+        text,
+        "struct Ports {{\n    static constexpr bool kClocked = {};\n    \
+         template <class Root>\n    static void clock(Root& root, std::uint8_t level) noexcept {{",
+        face.clock.is_some()
+    );
+    match face.clock {
+        Some(clock) => {
+            let _ = writeln!(text, "        root.{} = level;", clock.cpp);
+        }
+        None => text.push_str("        (void)root;\n        (void)level;\n"),
+    }
+    text.push_str("    }\n    template <class Root>\n    static void drive(Root& root, const In& in) noexcept {\n        (void)in;\n");
+    for port in face.data_ports(Direction::In) {
+        element(text, port, |cpp, index| {
+            format!("root.{cpp}{index} = in.{cpp}{index}")
+        });
+    }
+    text.push_str("    }\n    template <class Root>\n    static void sample(const Root& root, Out& out) noexcept {\n        (void)out;\n");
+    for port in face.data_ports(Direction::Out) {
+        element(text, port, |cpp, index| {
+            format!("out.{cpp}{index} = root.{cpp}{index}")
+        });
+    }
+    text.push_str("    }\n");
+    if face.coverage {
+        // Never called: Rust refuses first. Verilator writes no serialization into a model that counts coverage.
+        let _ = write!(
+            text,
+            "    static void put(::{prefix}&, VerilatedSerialize&) {{}}\n    static void get(::{prefix}&, VerilatedDeserialize&) {{}}\n"
+        );
+    } else {
+        let _ = write!(
+            text,
+            "    static void put(::{prefix}& model, VerilatedSerialize& to) {{ to << model; }}\n    \
+             static void get(::{prefix}& model, VerilatedDeserialize& from) {{ from >> model; }}\n"
+        );
+    }
+    text.push_str("};\n");
+}
+
+/// The assignments of one port: all elements, all words, inputs cut to their width. Verilator takes the bits above a
+/// port's width to be zero, and computes nonsense if they are not.
+fn element(text: &mut String, port: &Port, assign: impl Fn(&str, &str) -> String) {
+    let mut indent = "        ".to_owned();
+    let mut index = String::new();
+    for (depth, size) in port.dims.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{indent}for (unsigned d{depth} = 0; d{depth} < {size}; ++d{depth}) {{"
+        );
+        let _ = write!(index, "[d{depth}]");
+        indent.push_str("    ");
+    }
+    let mask = |bits: u32| match bits {
+        8 | 16 | 32 | 64 => String::new(),
+        _ => format!(" & 0x{:x}ULL", (1u64 << bits) - 1),
+    };
+    let cut = if port.direction == Direction::In {
+        mask(port.top_bits())
+    } else {
+        String::new()
+    };
+    if port.wide() {
+        let last = port.words() - 1;
+        let words = if cut.is_empty() { last + 1 } else { last };
+        let line = assign(&port.cpp, &format!("{index}[w]"));
+        let _ = writeln!(
+            text,
+            "{indent}for (unsigned w = 0; w < {words}; ++w) {line};"
+        );
+        if !cut.is_empty() {
+            let line = assign(&port.cpp, &format!("{index}[{last}]"));
+            let _ = writeln!(text, "{indent}{line}{cut};");
+        }
+    } else {
+        let line = assign(&port.cpp, &index);
+        let _ = writeln!(text, "{indent}{line}{cut};");
+    }
+    for _ in &port.dims {
+        indent.truncate(indent.len() - 4);
+        let _ = writeln!(text, "{indent}}}");
+    }
+}

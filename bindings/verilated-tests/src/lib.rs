@@ -1,0 +1,3 @@
+//! Models of the modules in `sv`, for the tests of this crate and for nobody else.
+
+verilated::tops!();

@@ -1,0 +1,294 @@
+#include "verilated_rs/core.h"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "verilated/src/ffi.rs.h"
+#include "verilated_cov.h"
+#include "verilated_fst_c.h"
+#include "verilated_save.h"
+
+namespace verilated_rs {
+
+__thread Core* current_model = nullptr;
+__thread std::uint64_t current_context = 0;
+
+namespace {
+
+// A model that talks without end must not eat the memory; nobody reads past this.
+constexpr std::size_t kOutputLimit = 1U << 20;
+
+std::uint64_t next_id() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
+// Writes to memory. Verilator's own buffer serves as long as the state fits into it.
+class Writer final : public VerilatedSerialize {
+public:
+    void begin() {
+        m_cp = m_bufp;
+        more_.clear();
+    }
+    rust::Slice<const std::uint8_t> end() {
+        if (more_.empty()) return {m_bufp, static_cast<std::size_t>(m_cp - m_bufp)};
+        flush();
+        return {more_.data(), more_.size()};
+    }
+    void flush() override {
+        more_.insert(more_.end(), m_bufp, m_cp);
+        m_cp = m_bufp;
+    }
+
+private:
+    std::vector<std::uint8_t> more_;
+};
+
+struct TooShort final : std::exception {
+    const char* what() const noexcept override { return "saved state ends early"; }
+};
+
+// Reads from memory. Verilator asks for more when less than one insert's worth is left, so the copy is followed by
+// that much padding: reads stay inside it, and whoever asks for more has run past the end.
+class Reader final : public VerilatedDeserialize {
+public:
+    void begin(rust::Slice<const std::uint8_t> bytes) {
+        copy_.assign(bytes.size() + bufferInsertSize(), 0);
+        std::memcpy(copy_.data(), bytes.data(), bytes.size());
+        m_cp = copy_.data();
+        m_endp = copy_.data() + copy_.size();
+    }
+    bool at_end() const {
+        return static_cast<std::size_t>(m_endp - m_cp) == bufferInsertSize();
+    }
+    void fill() override { throw TooShort{}; }
+
+private:
+    std::vector<std::uint8_t> copy_;
+};
+
+// Names from Rust may hold blanks; Verilator separates scopes by them in a wave file.
+std::string scope_name(rust::Str instance) {
+    std::string name{instance.data(), instance.size()};
+    for (char& letter : name) {
+        if (static_cast<unsigned char>(letter) <= ' ') letter = '_';
+    }
+    return name;
+}
+
+}  // namespace
+
+struct Core::Failed final {
+    std::uint8_t kind;
+    std::string file;
+    std::uint32_t line;
+    std::string hierarchy;
+    std::string text;
+    std::uint64_t time;
+    std::uint32_t further = 0;
+};
+
+Core::Core(rust::Str instance, std::int32_t seed, std::uint64_t period)
+    : period_{period}
+    , half_{period / 2}
+    , name_{scope_name(instance)}
+    , id_{next_id()} {
+    // Otherwise every context starts a thread for each processor.
+    context_.threads(1);
+    // Costs nothing while no file is open, and cannot be asked for later.
+    context_.traceEverOn(true);
+    current_context = id_;
+    if (seed != 0) {
+        context_.randReset(2);
+        context_.randSeed(seed);
+    }
+}
+
+Core::~Core() = default;
+
+std::unique_lock<std::mutex> Core::building() {
+    static std::mutex mutex;
+    return std::unique_lock<std::mutex>{mutex};
+}
+
+void Core::built() { context_.randReset(0); }
+
+void Core::claim_thread() noexcept {
+    Verilated::threadContextp(&context_);
+    current_context = id_;
+}
+
+void Core::set_time(std::uint64_t picoseconds) noexcept {
+    if (tracing() && dumped_ && picoseconds <= last_dump_) trace_close();
+    time_ = picoseconds;
+    context_.time(picoseconds);
+}
+
+void Core::say(const char* text, std::size_t length) {
+    last_said_.assign(text, length);
+    if (output_.size() < kOutputLimit) output_.append(text, length);
+}
+
+void Core::fail(std::uint8_t kind, const char* file, int line, const char* hierarchy, const char* message) {
+    status_ = kFailed;
+    if (failed_) {
+        ++failed_->further;
+        return;
+    }
+    failed_.reset(new Failed{kind,
+                             file ? file : "",
+                             line > 0 ? static_cast<std::uint32_t>(line) : 0,
+                             hierarchy ? hierarchy : "",
+                             message ? message : last_said_,
+                             context_.time()});
+}
+
+Report Core::report() const {
+    if (!failed_) return Report{};
+    return Report{failed_->kind,
+                  rust::String::lossy(failed_->file),
+                  failed_->line,
+                  rust::String::lossy(failed_->hierarchy),
+                  rust::String::lossy(failed_->text),
+                  failed_->time,
+                  failed_->further};
+}
+
+void Core::clear_failure() noexcept {
+    status_ = kFine;
+    failed_.reset();
+    context_.gotError(false);
+    context_.gotFinish(false);
+    context_.errorCount(0);
+}
+
+rust::String Core::take_output() {
+    auto text = rust::String::lossy(output_);
+    output_.clear();
+    return text;
+}
+
+rust::Slice<const std::uint8_t> Core::capture() {
+    static thread_local Writer writer;
+    writer.begin();
+    put(writer);
+    return writer.end();
+}
+
+bool Core::reinstate(rust::Slice<const std::uint8_t> bytes) noexcept {
+    static thread_local Reader reader;
+    const Enter enter{*this};
+    try {
+        reader.begin(bytes);
+        get(reader);
+        return reader.at_end();
+    } catch (...) {
+        return false;
+    }
+}
+
+bool Core::trace_open(rust::Str path) {
+    const Enter enter{*this};
+    wave_.reset();
+    dumped_ = false;
+    try {
+        auto wave = std::make_unique<VerilatedFstC>();
+        trace(*wave);
+        wave->open(std::string{path.data(), path.size()}.c_str());
+        if (!wave->isOpen()) return false;
+        wave_ = std::move(wave);
+        return true;
+    } catch (const Fatal&) {
+        return false;
+    }
+}
+
+void Core::trace_close() noexcept {
+    const Enter enter{*this};
+    wave_.reset();
+    dumped_ = false;
+}
+
+void Core::dump(std::uint64_t time) {
+    wave_->dump(time);
+    dumped_ = true;
+    last_dump_ = time;
+    // Whoever reads the failure wants to see the wave that led to it, whatever becomes of the process.
+    if (status_ != kFine) wave_->flush();
+}
+
+bool Core::coverage_write(rust::Str path) {
+    const Enter enter{*this};
+    try {
+        context_.coveragep()->write(std::string{path.data(), path.size()}.c_str());
+        return status_ == kFine;
+    } catch (const Fatal&) {
+        return false;
+    }
+}
+
+}  // namespace verilated_rs
+
+// Verilator's hooks. Each speaks for the model that evaluates on this thread. Outside of a model's calls, as in a plain C++ loop over a
+// Verilated class, there is no model to blame: they print and mark the context, as Verilator does, but the process goes on.
+
+using verilated_rs::current_model;
+
+namespace {
+
+void outside(const char* file, int line, const char* message) {
+    std::fprintf(stderr, "%s:%d: %s\n", file ? file : "", line, message);
+    Verilated::threadContextp()->gotError(true);
+    Verilated::threadContextp()->gotFinish(true);
+}
+
+}  // namespace
+
+extern "C" int verilated_rs_printf(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    const int length = std::vsnprintf(nullptr, 0, format, arguments);
+    va_end(arguments);
+    if (length >= 0) {
+        std::string text(static_cast<std::size_t>(length) + 1, '\0');
+        std::vsnprintf(&text[0], text.size(), format, again);
+        text.pop_back();
+        if (current_model) {
+            current_model->say(text.data(), text.size());
+        } else {
+            std::fwrite(text.data(), 1, text.size(), stdout);
+        }
+    }
+    va_end(again);
+    return length;
+}
+
+void vl_finish(const char* filename, int linenum, const char* hier) {
+    if (!current_model) return outside(filename, linenum, "$finish");
+    current_model->fail(verilated_rs::kFinish, filename, linenum, hier, "$finish");
+}
+
+void vl_stop(const char* filename, int linenum, const char* hier) {
+    if (!current_model) return outside(filename, linenum, "$stop");
+    current_model->fail(verilated_rs::kStop, filename, linenum, hier, nullptr);
+}
+
+void vl_fatal(const char* filename, int linenum, const char* hier, const char* msg) {
+    if (current_model) {
+        current_model->fail(verilated_rs::kFatal, filename, linenum, hier, msg);
+    } else {
+        outside(filename, linenum, msg);
+    }
+    throw verilated_rs::Fatal{};
+}
+
+void vl_warn(const char* filename, int linenum, const char* hier, const char* msg) {
+    (void)hier;
+    verilated_rs_printf("%%Warning: %s:%d: %s\n", filename ? filename : "", linenum, msg);
+}

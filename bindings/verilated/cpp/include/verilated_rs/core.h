@@ -1,0 +1,140 @@
+// What all models have in common: context, time, messages and failures, saved state, waves.
+#ifndef VERILATED_RS_CORE_H_
+#define VERILATED_RS_CORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "rust/cxx.h"
+#include "verilated.h"
+
+class VerilatedDeserialize;
+class VerilatedFstC;
+class VerilatedSerialize;
+
+namespace verilated_rs {
+
+struct Report;
+
+// Thrown where Verilator expects the process to end: a model that does not converge would loop for ever if vl_fatal came back.
+struct Fatal final : std::exception {
+    const char* what() const noexcept override { return "the model cannot go on"; }
+};
+
+// Status of a call, as a number so that it crosses the border in a register.
+enum Status : std::uint32_t { kFine = 0, kFailed = 1 };
+
+// Kinds of failure, as src/failure.rs reads them.
+enum Kind : std::uint8_t { kStop = 1, kFatal = 2, kFinish = 3 };
+
+class Core {
+public:
+    virtual ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    std::uint64_t time() const noexcept { return time_; }
+    void set_time(std::uint64_t picoseconds) noexcept;
+
+    // The first failure since it was last cleared.
+    Report report() const;
+    void clear_failure() noexcept;
+    // Text of $display and the like since last asked.
+    rust::String take_output();
+
+    // State without time. The view lasts until the next capture on this thread.
+    rust::Slice<const std::uint8_t> capture();
+    // Takes back what capture gave; false if the bytes are too few or too many.
+    bool reinstate(rust::Slice<const std::uint8_t> bytes) noexcept;
+
+    // Opens a wave file in FST format; false if it cannot be made.
+    bool trace_open(rust::Str path);
+    void trace_close() noexcept;
+    bool tracing() const noexcept { return static_cast<bool>(wave_); }
+
+    // Writes coverage counts; false if the file cannot be written.
+    bool coverage_write(rust::Str path);
+
+    // For the hooks.
+    void say(const char* text, std::size_t length);
+    void fail(std::uint8_t kind, const char* file, int line, const char* hierarchy, const char* message);
+
+protected:
+    Core(rust::Str instance, std::int32_t seed, std::uint64_t period);
+
+    // One model is built at a time in the process: Verilator's random state is shared by all threads of it.
+    static std::unique_lock<std::mutex> building();
+    // After the model is there: no randomness from here on.
+    void built();
+
+    virtual void put(VerilatedSerialize& to) = 0;
+    virtual void get(VerilatedDeserialize& from) = 0;
+    virtual void trace(VerilatedFstC& wave) = 0;
+
+    // While it lives, the hooks on this thread speak for this model.
+    class Enter final {
+    public:
+        explicit Enter(Core& core) noexcept;
+        ~Enter();
+        Enter(const Enter&) = delete;
+        Enter& operator=(const Enter&) = delete;
+
+    private:
+        Core* const before_;
+    };
+
+    // Clock low and clock high of a cycle in a wave file.
+    void dump_settled() {
+        if (VL_UNLIKELY(tracing())) dump(time_);
+    }
+    void dump_clocked() {
+        if (VL_UNLIKELY(tracing())) dump(time_ + half_);
+    }
+    void at_edge() noexcept { context_.time(time_ + half_); }
+    void next_cycle() noexcept {
+        time_ += period_;
+        context_.time(time_);
+    }
+
+    VerilatedContext context_;
+    std::uint64_t time_ = 0;
+    std::uint64_t period_;
+    std::uint64_t half_;
+    std::uint32_t status_ = kFine;
+    std::string name_;
+
+private:
+    struct Failed;
+
+    void claim_thread() noexcept;
+    void dump(std::uint64_t time);
+
+    const std::uint64_t id_;
+    std::string output_;
+    std::string last_said_;
+    std::unique_ptr<Failed> failed_;
+    std::unique_ptr<VerilatedFstC> wave_;
+    bool dumped_ = false;
+    std::uint64_t last_dump_ = 0;
+};
+
+// The model that evaluates on this thread, and the one whose context Verilator has for it. Plain words: no
+// construction, no wrapper call, one instruction to reach.
+extern __thread Core* current_model __attribute__((tls_model("initial-exec")));
+extern __thread std::uint64_t current_context __attribute__((tls_model("initial-exec")));
+
+inline Core::Enter::Enter(Core& core) noexcept
+    : before_{current_model} {
+    current_model = &core;
+    if (VL_UNLIKELY(current_context != core.id_)) core.claim_thread();
+}
+
+inline Core::Enter::~Enter() { current_model = before_; }
+
+}  // namespace verilated_rs
+
+#endif

@@ -1,0 +1,45 @@
+//! The border to C++ that all models share. Generated code refers to it; nobody else needs to.
+
+/// The part of a model that does not depend on its ports.
+#[allow(missing_docs)]
+#[cxx::bridge(namespace = "verilated_rs")]
+pub mod bridge {
+    /// The first failure of a model, as C++ tells it.
+    #[derive(Debug, Default)]
+    pub struct Report {
+        /// 0 none, 1 `$stop` (assertions, `$error` and `$fatal` end there too), 2 Verilator's own, 3 `$finish`.
+        kind: u8,
+        /// Source file.
+        file: String,
+        /// Line in it.
+        line: u32,
+        /// Scope, where the caller gave one.
+        hierarchy: String,
+        /// The message.
+        text: String,
+        /// Picoseconds.
+        time: u64,
+        /// How many came after it.
+        further: u32,
+    }
+
+    unsafe extern "C++" {
+        include!("verilated_rs/core.h");
+
+        type Core;
+
+        fn time(self: &Core) -> u64;
+        fn set_time(self: Pin<&mut Core>, picoseconds: u64);
+        fn report(self: &Core) -> Report;
+        fn clear_failure(self: Pin<&mut Core>);
+        fn take_output(self: Pin<&mut Core>) -> String;
+        fn capture(self: Pin<&mut Core>) -> &[u8];
+        fn reinstate(self: Pin<&mut Core>, bytes: &[u8]) -> bool;
+        fn trace_open(self: Pin<&mut Core>, path: &str) -> bool;
+        fn trace_close(self: Pin<&mut Core>);
+        fn tracing(self: &Core) -> bool;
+        fn coverage_write(self: Pin<&mut Core>, path: &str) -> bool;
+    }
+}
+
+pub use bridge::Core;

@@ -1,0 +1,324 @@
+//! A model at work.
+
+use std::fmt;
+use std::path::Path;
+use std::pin::Pin;
+
+use cxx::UniquePtr;
+
+use crate::ffi::Core;
+use crate::{
+    BuildError, Failure, Model, Port, RestoreError, Settings, Top, TraceError, TraceFormat,
+    snapshot,
+};
+
+/// One instance of a model, with a context of its own.
+pub struct Instance<T: Top> {
+    shim: UniquePtr<T::Shim>,
+    failed: Option<Failure>,
+    settings: Settings,
+}
+
+// SAFETY: an instance owns its context and all of its state, holds no reference to a thread, and its C++ refers to what is process wide only under locks;
+// `Top` promises that its shim may move.
+unsafe impl<T: Top> Send for Instance<T> {}
+
+impl<T: Top> Instance<T> {
+    /// The name in Rust.
+    pub const NAME: &'static str = T::NAME;
+    /// The ports but the clock.
+    pub const PORTS: &'static [Port] = T::PORTS;
+
+    /// A new instance. Nothing of the source has run yet: initial blocks do in the first [`cycle`](Instance::cycle) or
+    /// [`eval`](Instance::eval).
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Period`] for a period below 2 ps.
+    pub fn new(settings: &Settings) -> Result<Instance<T>, BuildError> {
+        let instance = &settings.instance;
+        if settings.period_ps < 2 {
+            return Err(BuildError::Period {
+                instance: instance.clone(),
+                period_ps: settings.period_ps,
+            });
+        }
+        let shim =
+            T::make(instance, settings.folded_seed(), settings.period_ps).map_err(|error| {
+                BuildError::Refused {
+                    instance: instance.clone(),
+                    model: T::NAME,
+                    reason: error.what().to_owned(),
+                }
+            })?;
+        let mut this = Instance {
+            shim,
+            failed: None,
+            settings: settings.clone(),
+        };
+        this.set_time_ps(settings.start_ps);
+        Ok(this)
+    }
+
+    /// One clock cycle: drives all inputs, settles, samples all outputs, raises the clock, moves the time by a period.
+    /// A combinational model has no clock to raise; the rest is the same.
+    ///
+    /// # Errors
+    ///
+    /// The [`Failure`] if the source stops the model; from then on the same one each time. A failure that shows before
+    /// the edge leaves the clock low and the outputs sampled.
+    #[inline]
+    pub fn cycle(&mut self, inputs: &T::In, outputs: &mut T::Out) -> Result<(), Failure> {
+        if let Some(failure) = &self.failed {
+            return Err(failure.clone());
+        }
+        match T::cycle(self.shim.pin_mut(), inputs, outputs) {
+            0 => Ok(()),
+            _ => Err(self.fail()),
+        }
+    }
+
+    /// Drives all inputs, settles and samples all outputs, with the clock low. The time stands still, nothing is
+    /// traced, and as many calls as wanted may come before a cycle: it is how to look at outputs after an edge, or at
+    /// what a change of inputs does at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Instance::cycle`].
+    #[inline]
+    pub fn eval(&mut self, inputs: &T::In, outputs: &mut T::Out) -> Result<(), Failure> {
+        if let Some(failure) = &self.failed {
+            return Err(failure.clone());
+        }
+        match T::eval(self.shim.pin_mut(), inputs, outputs) {
+            0 => Ok(()),
+            _ => Err(self.fail()),
+        }
+    }
+
+    /// The state and the time, in memory. Takes microseconds and copies the state once.
+    ///
+    /// What the source keeps outside of the model is not in it: open files and the sequence of `$random`.
+    ///
+    /// # Errors
+    ///
+    /// The failure of a failed instance: its state is of no use.
+    ///
+    /// # Panics
+    ///
+    /// If the model was built for coverage ([`Top::COVERAGE`]): Verilator saves no state then.
+    pub fn save(&mut self) -> Result<Vec<u8>, Failure> {
+        let time = self.time_ps();
+        self.with_state(|state| snapshot::write(T::NAME, T::FINGERPRINT, time, state))
+    }
+
+    /// The state without the time, to compare. Two instances of one model in the same state give the same bytes, traced or not.
+    ///
+    /// The state includes the ports and the clock, as of the last `cycle` or `eval`, so compare after an
+    /// [`eval`](Instance::eval) with the same inputs on both sides.
+    ///
+    /// # Errors and panics
+    ///
+    /// As [`Instance::save`].
+    pub fn state(&mut self) -> Result<Vec<u8>, Failure> {
+        self.with_state(<[u8]>::to_vec)
+    }
+
+    fn with_state<R>(&mut self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
+        assert!(
+            !T::COVERAGE,
+            "{} was built for coverage and cannot save: build it without",
+            T::NAME
+        );
+        if let Some(failure) = &self.failed {
+            return Err(failure.clone());
+        }
+        Ok(use_it(self.core_mut().capture()))
+    }
+
+    /// Takes back state and time that [`save`](Instance::save) gave, of this instance or another of the same model. A failed
+    /// instance works again after it. An open wave file is closed if the time goes back, since waves cannot.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are cut, damaged, of another model or of another build of this one. The instance is then as it
+    /// was. The checksum guards against accidents, not against bytes forged to pass it.
+    pub fn restore(&mut self, saved: &[u8]) -> Result<(), RestoreError> {
+        if T::COVERAGE {
+            return Err(RestoreError::Coverage { model: T::NAME });
+        }
+        let (time, state) = snapshot::read(T::NAME, T::FINGERPRINT, saved)?;
+        let fits = self.core_mut().reinstate(state);
+        if !fits {
+            let report = crate::ffi::bridge::Report {
+                kind: 2,
+                text: "a restore that did not fit left no usable state".to_owned(),
+                time,
+                ..Default::default()
+            };
+            self.failed = Some(Failure::from_report(
+                &self.settings.instance,
+                T::NAME,
+                report,
+            ));
+            return Err(RestoreError::Misfit { model: T::NAME });
+        }
+        self.failed = None;
+        self.core_mut().clear_failure();
+        self.core_mut().set_time(time);
+        Ok(())
+    }
+
+    /// Starts to write waves to `path`, in the format its ending says: `.fst` or `.vcd`. From the next cycle on, every cycle is written at its start, when
+    /// all has settled, and at the rising edge. An open file is closed first, so a run may leave any number of windows.
+    ///
+    /// The outermost scope is the instance's name. Time is in picoseconds.
+    ///
+    /// # Errors
+    ///
+    /// If the name has another ending or the file cannot be made.
+    pub fn trace_open(&mut self, path: impl AsRef<Path>) -> Result<(), TraceError> {
+        let path = path.as_ref();
+        self.trace_open_as(path, TraceFormat::of(path)?)
+    }
+
+    /// As [`trace_open`](Instance::trace_open), the format named.
+    pub fn trace_open_as(
+        &mut self,
+        path: impl AsRef<Path>,
+        _format: TraceFormat,
+    ) -> Result<(), TraceError> {
+        let path = path.as_ref();
+        self.trace_close()?;
+        let in_file = |source| TraceError::File {
+            instance: self.settings.instance.clone(),
+            path: path.to_owned(),
+            source,
+        };
+        // Verilator's writer cannot say why it failed, the system can.
+        std::fs::File::create(path).map_err(in_file)?;
+        let name = path.to_str().ok_or_else(|| TraceError::Name {
+            path: path.to_owned(),
+        })?;
+        if self.core_mut().trace_open(name) {
+            Ok(())
+        } else {
+            Err(TraceError::File {
+                instance: self.settings.instance.clone(),
+                path: path.to_owned(),
+                source: std::io::Error::other("Verilator's wave writer refused it"),
+            })
+        }
+    }
+
+    /// Ends the wave file, if one is open. Dropping the instance does too.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be completed.
+    pub fn trace_close(&mut self) -> Result<(), TraceError> {
+        self.core_mut().trace_close();
+        Ok(())
+    }
+
+    /// Whether waves are being written.
+    pub fn tracing(&self) -> bool {
+        self.core().tracing()
+    }
+
+    /// When the next cycle starts, in picoseconds.
+    pub fn time_ps(&self) -> u64 {
+        self.core().time()
+    }
+
+    /// Says when the next cycle starts, in picoseconds. For a rising edge at time `e`, that is `e` less half a period.
+    /// An open wave file is closed if the time goes back.
+    pub fn set_time_ps(&mut self, picoseconds: u64) {
+        self.core_mut().set_time(picoseconds);
+    }
+
+    /// The instance's name.
+    pub fn instance(&self) -> &str {
+        &self.settings.instance
+    }
+
+    /// What it was built with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Why it stopped, if it did.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failed.as_ref()
+    }
+
+    /// What the source has written since last asked: `$display`, `$warning`, `$info` and the text of failures. Up to 1 MiB is kept.
+    pub fn take_output(&mut self) -> String {
+        self.core_mut().take_output()
+    }
+
+    #[cold]
+    fn fail(&mut self) -> Failure {
+        let failure = Failure::from_report(&self.settings.instance, T::NAME, self.core().report());
+        self.failed = Some(failure.clone());
+        failure
+    }
+
+    fn core(&self) -> &Core {
+        T::core(&self.shim)
+    }
+
+    fn core_mut(&mut self) -> Pin<&mut Core> {
+        T::core_mut(self.shim.pin_mut())
+    }
+}
+
+impl<T: Top> fmt::Debug for Instance<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(T::NAME)
+            .field("instance", &self.settings.instance)
+            .field("time_ps", &self.time_ps())
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Top> Model for Instance<T> {
+    type In = T::In;
+    type Out = T::Out;
+    const NAME: &'static str = T::NAME;
+    const PORTS: &'static [Port] = T::PORTS;
+
+    fn new(settings: &Settings) -> Result<Self, BuildError> {
+        Instance::new(settings)
+    }
+    #[inline]
+    fn cycle(&mut self, inputs: &T::In, outputs: &mut T::Out) -> Result<(), Failure> {
+        Instance::cycle(self, inputs, outputs)
+    }
+    #[inline]
+    fn eval(&mut self, inputs: &T::In, outputs: &mut T::Out) -> Result<(), Failure> {
+        Instance::eval(self, inputs, outputs)
+    }
+    fn save(&mut self) -> Result<Vec<u8>, Failure> {
+        Instance::save(self)
+    }
+    fn restore(&mut self, saved: &[u8]) -> Result<(), RestoreError> {
+        Instance::restore(self, saved)
+    }
+    fn state(&mut self) -> Result<Vec<u8>, Failure> {
+        Instance::state(self)
+    }
+    fn trace_open(&mut self, path: &Path) -> Result<(), TraceError> {
+        Instance::trace_open(self, path)
+    }
+    fn trace_close(&mut self) -> Result<(), TraceError> {
+        Instance::trace_close(self)
+    }
+    fn time_ps(&self) -> u64 {
+        Instance::time_ps(self)
+    }
+    fn instance(&self) -> &str {
+        Instance::instance(self)
+    }
+}

@@ -1,0 +1,110 @@
+//! How an instance is built.
+
+/// What an instance is called, how its registers start, how long its cycle is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Names the instance in failures and is the outermost scope of its waves. Blanks and control characters become `_` in waves.
+    pub instance: String,
+    /// `None`: every register and memory starts at zero. `Some`: each starts at random bits that the seed fixes, the same on every thread,
+    /// whatever else is being built. Seeds are folded to 31 bits, so two of them may give the same start.
+    pub seed: Option<u64>,
+    /// By how much a cycle moves the time, in picoseconds; 2 or more, since the clock rises in the middle.
+    pub period_ps: u64,
+    /// The time before the first cycle, in picoseconds.
+    pub start_ps: u64,
+}
+
+impl Settings {
+    /// An instance of this name, zeroed, with a period of 1,000 ps, starting at time 0.
+    pub fn new(instance: impl Into<String>) -> Settings {
+        Settings {
+            instance: instance.into(),
+            seed: None,
+            period_ps: 1_000,
+            start_ps: 0,
+        }
+    }
+
+    /// Starts registers and memories at random bits, as [`Settings::seed`] says.
+    pub fn seed(mut self, seed: u64) -> Settings {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Sets the clock period in picoseconds.
+    pub fn period_ps(mut self, period_ps: u64) -> Settings {
+        self.period_ps = period_ps;
+        self
+    }
+
+    /// Sets the time before the first cycle in picoseconds.
+    pub fn start_ps(mut self, start_ps: u64) -> Settings {
+        self.start_ps = start_ps;
+        self
+    }
+
+    /// The seed as Verilator takes it: 0 for none, otherwise 1 to 2³¹ − 1.
+    pub(crate) fn folded_seed(&self) -> i32 {
+        let Some(seed) = self.seed else { return 0 };
+        // The finalizer of SplitMix64: neighbouring seeds must not fold to neighbouring starts.
+        let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        // The remainder is below 2³¹ − 1, so nothing is lost.
+        (mixed % (i32::MAX as u64)) as i32 + 1
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::new("top")
+    }
+}
+
+/// Why an instance could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A period in which the clock cannot rise and fall.
+    #[error(
+        "instance `{instance}`: a clock period of {period_ps} ps is too short, 2 ps is the least"
+    )]
+    Period {
+        /// The instance.
+        instance: String,
+        /// The period that was asked for.
+        period_ps: u64,
+    },
+    /// Verilator's run time refused.
+    #[error("instance `{instance}` of {model} could not be built: {reason}")]
+    Refused {
+        /// The instance.
+        instance: String,
+        /// The model.
+        model: &'static str,
+        /// What was said.
+        reason: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_never_verilators_no_seed() {
+        assert_eq!(Settings::new("a").folded_seed(), 0);
+        for seed in [0, 1, 2, u64::MAX, 1 << 31, 1 << 32] {
+            assert!(Settings::new("a").seed(seed).folded_seed() > 0);
+        }
+    }
+
+    #[test]
+    fn neighbours_differ() {
+        let folded: std::collections::BTreeSet<_> = (0..1000)
+            .map(|seed| Settings::new("a").seed(seed).folded_seed())
+            .collect();
+        assert_eq!(folded.len(), 1000);
+    }
+}
