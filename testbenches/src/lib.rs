@@ -1,1 +1,36 @@
-//! Co-simulates a RoCEv2 NIC pipeline with the network around it.
+//! The command `xoff`, as a library so that tests can run it without a process.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`cli`] | arguments and their help |
+//! | [`terminal`] | where output goes: colour, width, progress |
+//! | [`engine`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
+//! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
+//! | [`encode`] | `xoff encode`: described packets to hex or captures |
+
+pub mod cli;
+pub mod decode;
+pub mod encode;
+pub mod engine;
+pub mod terminal;
+
+/// How a command ended when nothing was wrong with its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything held: exit code 0.
+    Held,
+    /// Something that was to hold did not: exit code 1.
+    Failed,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Input that cannot be used (exit code 2), and output that cannot be written. A closed pipe is an [`std::io::ErrorKind::BrokenPipe`] in the chain.
+pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Outcome> {
+    match &cli.command {
+        cli::Command::Decode(arguments) => decode::run(arguments, streams),
+        cli::Command::Encode(arguments) => encode::run(arguments, streams),
+    }
+}

@@ -1,0 +1,138 @@
+//! Arguments and their help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::decode::FrameRange;
+
+/// Co-simulates a RoCEv2 NIC pipeline with the network around it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "xoff",
+    version,
+    after_help = "Exit codes: 0 all is well, 1 an expectation failed, 2 bad input."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Real traffic through the RTL parser, a row a packet
+    Decode(DecodeArgs),
+    /// A described packet through the RTL builder, as hex or capture
+    Encode(EncodeArgs),
+}
+
+/// Which implementation does the work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct EngineArgs {
+    /// Use the reference model instead of the RTL
+    #[arg(long)]
+    pub model: bool,
+    /// Use RTL and reference model, compare; on a mismatch name frame and fields and exit with 1
+    #[arg(long, conflicts_with = "model")]
+    pub both: bool,
+}
+
+const DECODE_HELP: &str = "\
+Columns:
+  flags    S solicited event, A acknowledgement asked for, M migrated, F FECN, B BECN, C congestion met (ECN field CE)
+  icrc     ok, BAD, or nothing when the frame has none
+  details  payload bytes; remote address, key and length; syndrome and MSN; immediate data; what else is not as usual.
+           Where a terminal is too narrow, they continue on a line of their own.
+
+Frames that are none of ours or broken are rows too, with the reason: nothing is lost silently.
+
+Examples:
+  xoff decode loss.pcap                        a row a frame
+  xoff decode --summary loss.pcap              a picture of the whole
+  xoff decode --frames 100-120 loss.pcap       some frames
+  xoff decode --format jsonl loss.pcap | jq 'select(.icrc_ok == false) | .frame'
+  tcpdump -U -w - -i eth0 | xoff decode -      live
+  xoff decode --both loss.pcap                 RTL and reference model against each other
+
+Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input; rows before the bad place are printed.";
+
+/// Decodes a capture
+///
+/// Reads pcap (microseconds, nanoseconds, either byte order) and pcapng (any number of sections and interfaces), sends every frame through the
+/// parser of the NIC pipeline and prints what it says: which packet this is, its headers, whether its ICRC is right.
+#[derive(Debug, Args)]
+#[command(after_long_help = DECODE_HELP, after_help = "See --help for columns and examples.")]
+pub struct DecodeArgs {
+    /// Capture to read, pcap or pcapng; - for standard input
+    pub file: PathBuf,
+    /// Form of the rows
+    #[arg(long, value_enum, default_value_t)]
+    pub format: RowFormat,
+    /// Draw a picture of the whole instead of rows: operations, verdicts, ICRC, conversations
+    #[arg(long, conflicts_with = "format")]
+    pub summary: bool,
+    /// Stop after so many frames
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Only these frames, counted from 1: 7, 7-20, 7- or -20
+    #[arg(long, value_name = "A-B", allow_hyphen_values = true)]
+    pub frames: Option<FrameRange>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub engine: EngineArgs,
+}
+
+/// Form of the rows of `xoff decode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Aligned columns for people
+    #[default]
+    Table,
+    /// One JSON object a line for programs
+    Jsonl,
+}
+
+/// Encodes packets
+///
+/// Sends described packets through the builder of the NIC pipeline, which lays out the headers and computes checksum, lengths, pad and ICRC, and writes
+/// the frames.
+#[derive(Debug, Args)]
+#[command(after_long_help = crate::encode::LONG_HELP, after_help = "See --help for the keys, their defaults and examples.")]
+pub struct EncodeArgs {
+    /// One packet, described by keys; the same keys as in `xoff decode --format jsonl`
+    #[arg(
+        value_name = "KEY=VALUE",
+        required_unless_present = "jsonl",
+        conflicts_with = "jsonl"
+    )]
+    pub description: Vec<String>,
+    /// Packets from a file, a JSON object a line with the same keys; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub jsonl: Option<PathBuf>,
+    /// Leave out rows of frames that cannot be built (verdicts other and malformed) instead of stopping there
+    #[arg(long, requires = "jsonl")]
+    pub skip: bool,
+    /// Form of the frames
+    #[arg(long, value_enum, default_value_t)]
+    pub format: FrameFormat,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub engine: EngineArgs,
+}
+
+/// Form of the frames of `xoff encode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum FrameFormat {
+    /// Hexadecimal digits, a line a frame
+    #[default]
+    Hex,
+    /// Classic capture with nanoseconds, the frames one microsecond apart
+    Pcap,
+    /// The same as pcapng
+    Pcapng,
+}

@@ -1,0 +1,206 @@
+//! What is particular about a frame, in words.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, Opcode, SyndromeMeaning};
+
+use crate::terminal::Ink;
+
+/// The partition that everybody is in; others are worth a word.
+const DEFAULT_PKEY: u16 = 0xFFFF;
+/// Quanta of zero let traffic go on.
+const XON: u16 = 0;
+
+/// A piece of text and what it is.
+pub type Piece = (Ink, String);
+
+/// Everything about a frame that has no column of its own.
+pub fn details(frame: &ParsedFrame) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut say = |ink: Ink, text: String| pieces.push((ink, text));
+
+    if let Some(reason) = frame.reason {
+        say(Ink::Bad, reason.to_string());
+    }
+    if frame.verdict == Verdict::Other
+        && let Some(text) = what_other(frame)
+    {
+        say(Ink::Dim, text);
+    }
+    if frame.ip.is_some_and(|ip| ip.kind == IpKind::Grh) {
+        say(Ink::Plain, "GRH".into());
+    }
+    if let Some(bytes) = frame.payload_bytes
+        && frame.bth.is_some_and(|bth| bth.opcode.has_payload())
+    {
+        say(Ink::Data, format!("{bytes} B"));
+    }
+    let ext = frame.ext.unwrap_or_default();
+    if let Some(reth) = ext.reth {
+        say(
+            Ink::Plain,
+            format!(
+                "va {:#x} rkey {:#x} len {}",
+                reth.va, reth.rkey, reth.dma_len
+            ),
+        );
+    }
+    if let Some(atomic) = ext.atomic {
+        say(
+            Ink::Plain,
+            format!("va {:#x} rkey {:#x}", atomic.va, atomic.rkey),
+        );
+        let compares = frame
+            .bth
+            .is_some_and(|bth| bth.opcode == Opcode::RC_CMP_SWAP);
+        say(
+            Ink::Plain,
+            if compares {
+                format!("swap {:#x} if {:#x}", atomic.swap_add, atomic.compare)
+            } else {
+                format!("add {:#x}", atomic.swap_add)
+            },
+        );
+    }
+    if let Some(aeth) = ext.aeth {
+        let (ink, text) = match aeth.syndrome.meaning() {
+            SyndromeMeaning::Ack(credits) => (
+                Ink::Good,
+                credits
+                    .count()
+                    .map_or("ACK".into(), |count| format!("ACK credits {count}")),
+            ),
+            SyndromeMeaning::RnrNak(timer) => {
+                (Ink::Bad, format!("RNR NAK wait {:?}", timer.duration()))
+            }
+            SyndromeMeaning::Nak(code) => (Ink::Bad, format!("NAK {code}")),
+            SyndromeMeaning::Reserved => (
+                Ink::Bad,
+                format!("syndrome {:#04x} (reserved)", aeth.syndrome.0),
+            ),
+        };
+        say(ink, text);
+        say(Ink::Plain, format!("msn {}", aeth.msn.get()));
+    }
+    if let Some(ack) = ext.atomic_ack {
+        say(Ink::Plain, format!("was {:#x}", ack.original));
+    }
+    if let Some(imm) = ext.imm {
+        say(Ink::Plain, format!("imm {:#010x}", imm.imm));
+    }
+    if let Some(ieth) = ext.ieth {
+        say(Ink::Plain, format!("invalidate rkey {:#x}", ieth.rkey));
+    }
+    if let Some(deth) = ext.deth {
+        say(
+            Ink::Plain,
+            format!("from QP {:#x} qkey {:#x}", deth.src_qp.get(), deth.qkey),
+        );
+    }
+    if let Some(control) = frame.control {
+        match control.opcode {
+            CONTROL_PFC => {
+                let classes = (0..8).filter(|class| control.class_enable >> class & 1 != 0);
+                let text: Vec<String> = classes
+                    .map(|class| format!("class {class} {}", quanta(control.timers[class])))
+                    .collect();
+                say(
+                    Ink::Warning,
+                    if text.is_empty() {
+                        "no class".into()
+                    } else {
+                        text.join(", ")
+                    },
+                );
+            }
+            CONTROL_PAUSE => say(Ink::Warning, quanta(control.timers[0])),
+            opcode => say(Ink::Dim, format!("MAC control opcode {opcode:#06x}")),
+        }
+    }
+    if let Some(bth) = frame.bth
+        && bth.pkey != DEFAULT_PKEY
+    {
+        say(Ink::Plain, format!("pkey {:#06x}", bth.pkey));
+    }
+    for tag in frame.eth.iter().flat_map(|eth| &eth.tags) {
+        say(Ink::Dim, format!("vlan {} pcp {}", tag.vid, tag.pcp));
+    }
+    if let Some(ip) = frame.ip {
+        if ip.traffic_class >> 2 != 0 {
+            say(Ink::Dim, format!("dscp {}", ip.traffic_class >> 2));
+        }
+        match ip.traffic_class & 3 {
+            0 => {}
+            1 => say(Ink::Dim, "ECT(1)".into()),
+            2 => say(Ink::Dim, "ECT(0)".into()),
+            _ => say(Ink::Warning, "CE".into()),
+        }
+    }
+    pieces
+}
+
+fn quanta(quanta: u16) -> String {
+    if quanta == XON {
+        "go on".into()
+    } else {
+        format!("pause {quanta} quanta")
+    }
+}
+
+/// What a frame is that is none of ours.
+fn what_other(frame: &ParsedFrame) -> Option<String> {
+    if let Some(ip) = frame.ip {
+        return Some(match ip.next_header {
+            1 => "ICMP".into(),
+            2 => "IGMP".into(),
+            6 => "TCP".into(),
+            17 => "UDP, port not 4791".into(),
+            58 => "ICMPv6".into(),
+            protocol => format!("IP protocol {protocol}"),
+        });
+    }
+    let eth = frame.eth.as_ref()?;
+    Some(match eth.ether_type.0 {
+        0x0806 => "ARP".into(),
+        0x8808 if eth.tags.is_empty() => "MAC control, neither PFC nor PAUSE".into(),
+        0x8808 => "MAC control with a tag".into(),
+        0x88CC => "LLDP".into(),
+        length if length < 0x600 => format!("IEEE 802.3, length {length}"),
+        other => format!("EtherType {other:#06x}"),
+    })
+}
+
+/// Source and destination: IP addresses, or else MAC addresses, or nothing.
+pub fn addresses(frame: &ParsedFrame) -> Option<(String, String)> {
+    if let Some(ip) = frame.ip {
+        let text = |address: u128| match ip.kind {
+            IpKind::V4 => Ipv4Addr::from(address as u32).to_string(),
+            IpKind::V6 | IpKind::Grh => Ipv6Addr::from(address).to_string(),
+        };
+        return Some((text(ip.src), text(ip.dst)));
+    }
+    frame
+        .eth
+        .as_ref()
+        .map(|eth| (eth.src.to_string(), eth.dst.to_string()))
+}
+
+/// One letter a flag that is set.
+pub fn flags(frame: &ParsedFrame) -> String {
+    let Some(bth) = frame.bth else {
+        return String::new();
+    };
+    let congested = frame.ip.is_some_and(|ip| ip.traffic_class & 3 == 3);
+    [
+        (bth.solicited, 'S'),
+        (bth.ack_req, 'A'),
+        (bth.mig_req, 'M'),
+        (bth.fecn, 'F'),
+        (bth.becn, 'B'),
+        (congested, 'C'),
+    ]
+    .into_iter()
+    .filter_map(|(set, letter)| set.then_some(letter))
+    .collect()
+}

@@ -1,0 +1,303 @@
+//! `xoff decode`: a capture through the parser, and what it says as rows, JSON lines or a picture.
+
+mod compare;
+mod conversation;
+mod details;
+mod draw;
+mod range;
+mod row;
+mod summary;
+mod table;
+mod tally;
+mod timeline;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use indicatif::ProgressBar;
+use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
+use xoff_waves::capture::{Reader, Record};
+
+pub use compare::differences;
+pub use range::{FrameRange, FrameRangeError};
+pub use row::{Hex64, Quanta, Row};
+pub use summary::Summary;
+pub use table::Table;
+pub use tally::Tally;
+
+use crate::Outcome;
+use crate::cli::{DecodeArgs, EngineArgs, RowFormat};
+use crate::engine::{self, FrameParser};
+use crate::terminal::Streams;
+
+/// Frames that go through the parser in one go.
+const BATCH_FRAMES: usize = 256;
+/// A clock finer than this many ticks a second is shown with nanoseconds.
+const MICROSECOND_TICKS: u64 = 1_000_000;
+
+/// Runs `xoff decode`.
+///
+/// # Errors
+///
+/// The capture cannot be read (rows before the bad place are written), or the output cannot be written.
+pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let (name, input, bytes) = open(&arguments.file)?;
+    let reader = Reader::new(name.clone(), input)?;
+    let title = Path::new(&name)
+        .file_name()
+        .map_or(name.clone(), |name| name.to_string_lossy().into_owned());
+    let view = match arguments {
+        DecodeArgs { summary: true, .. } => View::Summary(Box::default()),
+        DecodeArgs {
+            format: RowFormat::Jsonl,
+            ..
+        } => View::Jsonl,
+        DecodeArgs {
+            format: RowFormat::Table,
+            ..
+        } => View::Table(Table::new(streams.paint, streams.width)),
+    };
+    let progress = streams.progress_bar(bytes, !matches!(view, View::Summary(_)));
+    let mut decoder = Decoder {
+        parsers: Parsers::new(arguments.engine)?,
+        view,
+        tally: Tally::default(),
+        differing: 0,
+        progress,
+        range: arguments.frames.unwrap_or_default(),
+        limit: arguments.limit.unwrap_or(u64::MAX),
+    };
+    let result = decoder.decode(reader, streams);
+    decoder.progress.finish_and_clear();
+    // An error from the output is the end; one from the input still has the frames before it counted and drawn.
+    if let Err(error) = &result
+        && error.downcast_ref::<io::Error>().is_some()
+    {
+        return result.map(|()| Outcome::Held);
+    }
+    decoder.close(&title, streams)?;
+    result?;
+    Ok(if decoder.differing == 0 {
+        Outcome::Held
+    } else {
+        Outcome::Failed
+    })
+}
+
+/// The capture: its name for messages, its bytes, and how many there are if that is known.
+fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
+    if path == Path::new("-") {
+        return Ok(("standard input".into(), Box::new(io::stdin().lock()), None));
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("{name}: cannot be opened"))?;
+    let metadata = file
+        .metadata()
+        .with_context(|| format!("{name}: cannot be opened"))?;
+    if metadata.is_dir() {
+        anyhow::bail!("{name}: a directory; a capture file is needed");
+    }
+    Ok((
+        name,
+        Box::new(file),
+        Some(metadata.len()).filter(|_| metadata.is_file()),
+    ))
+}
+
+/// What becomes of the frames.
+enum View {
+    Table(Table),
+    Jsonl,
+    Summary(Box<Summary>),
+}
+
+/// The parser whose results are shown, and perhaps one to hold it against.
+struct Parsers {
+    shown: Box<dyn FrameParser>,
+    other: Option<Box<dyn FrameParser>>,
+}
+
+impl Parsers {
+    fn new(arguments: EngineArgs) -> anyhow::Result<Self> {
+        let model = || Box::new(engine::ModelParser);
+        Ok(match arguments {
+            EngineArgs { model: true, .. } => Self {
+                shown: model(),
+                other: None,
+            },
+            EngineArgs { both: true, .. } => Self {
+                shown: engine::rtl_parser()?,
+                other: Some(model()),
+            },
+            _ => Self {
+                shown: engine::rtl_parser()?,
+                other: None,
+            },
+        })
+    }
+}
+
+struct Decoder {
+    parsers: Parsers,
+    view: View,
+    tally: Tally,
+    /// Frames about which the two parsers disagree.
+    differing: u64,
+    progress: ProgressBar,
+    range: FrameRange,
+    limit: u64,
+}
+
+impl Decoder {
+    fn decode(
+        &mut self,
+        mut reader: Reader<Box<dyn Read>>,
+        streams: &mut Streams,
+    ) -> anyhow::Result<()> {
+        let mut batch: Vec<Record> = Vec::with_capacity(BATCH_FRAMES);
+        let mut taken = 0;
+        let result = loop {
+            if taken >= self.limit {
+                break Ok(());
+            }
+            match reader.next() {
+                None => break Ok(()),
+                Some(Err(error)) => break Err(error.into()),
+                Some(Ok(record)) if record.number > self.range.last => break Ok(()),
+                Some(Ok(record)) if record.number < self.range.first => {}
+                Some(Ok(record)) => {
+                    batch.push(record);
+                    taken += 1;
+                }
+            }
+            if batch.len() >= BATCH_FRAMES || !reader.is_ahead() {
+                self.batch(&mut batch, &reader, streams)?;
+                // On a live pipe the next frame may be long in coming.
+                if !reader.is_ahead() {
+                    streams.out.flush()?;
+                }
+            }
+        };
+        self.batch(&mut batch, &reader, streams)?;
+        result
+    }
+
+    fn batch(
+        &mut self,
+        batch: &mut Vec<Record>,
+        reader: &Reader<Box<dyn Read>>,
+        streams: &mut Streams,
+    ) -> anyhow::Result<()> {
+        let frames: Vec<&[u8]> = batch.iter().map(|record| record.bytes.as_slice()).collect();
+        let shown = parse(self.parsers.shown.as_mut(), &frames)?;
+        if let Some(other) = &mut self.parsers.other {
+            let names = [self.parsers.shown.name(), other.name()];
+            for ((record, left), right) in batch
+                .iter()
+                .zip(&shown)
+                .zip(parse(other.as_mut(), &frames)?)
+            {
+                let differences = differences(names, left, &right);
+                self.differing += u64::from(!differences.is_empty());
+                for difference in differences {
+                    writeln!(streams.err, "frame {}: {difference}", record.number)?;
+                }
+            }
+        }
+        for (record, frame) in batch.iter().zip(&shown) {
+            self.tally.add(frame);
+            match &mut self.view {
+                View::Table(table) => {
+                    let fine =
+                        reader.interfaces()[record.interface].ticks_per_second > MICROSECOND_TICKS;
+                    table.row(&mut *streams.out, record, fine, frame)?;
+                }
+                View::Jsonl => {
+                    serde_json::to_writer(&mut *streams.out, &Row::new(record.number, frame))
+                        .map_err(io::Error::from)?;
+                    streams.out.write_all(b"\n")?;
+                }
+                View::Summary(summary) => summary.add(record, frame),
+            }
+        }
+        batch.clear();
+        self.progress.set_position(reader.offset());
+        if !self.progress.is_hidden() {
+            self.progress.set_message(self.tally.frames.to_string());
+        }
+        Ok(())
+    }
+
+    /// What comes after the last row.
+    fn close(&mut self, title: &str, streams: &mut Streams) -> anyhow::Result<()> {
+        match &mut self.view {
+            View::Jsonl => {}
+            View::Table(_) => writeln!(streams.out, "\n{}", self.tally.line(streams.paint))?,
+            View::Summary(summary) => {
+                std::mem::take(summary).draw(
+                    &mut *streams.out,
+                    title,
+                    &self.tally,
+                    streams.paint,
+                    streams.width,
+                )?;
+            }
+        }
+        streams.out.flush()?;
+        if let Some(other) = &self.parsers.other {
+            let names = format!("{} and {}", self.parsers.shown.name(), other.name());
+            match self.differing {
+                0 => writeln!(
+                    streams.err,
+                    "{names} agree about all {} frames",
+                    self.tally.frames
+                )?,
+                count => writeln!(
+                    streams.err,
+                    "{names} differ about {count} of {} frames",
+                    self.tally.frames
+                )?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parses a batch. A record without a single byte is no frame for a MAC: it never gets to the parser, but it is counted.
+fn parse(parser: &mut dyn FrameParser, frames: &[&[u8]]) -> anyhow::Result<Vec<ParsedFrame>> {
+    let real: Vec<&[u8]> = frames
+        .iter()
+        .copied()
+        .filter(|frame| !frame.is_empty())
+        .collect();
+    let results = if real.is_empty() {
+        Vec::new()
+    } else {
+        parser.parse(&real)?
+    };
+    anyhow::ensure!(
+        results.len() == real.len(),
+        "{} gave {} results for {} frames",
+        parser.name(),
+        results.len(),
+        real.len()
+    );
+    let mut results = results.into_iter();
+    let empty = || ParsedFrame {
+        verdict: Verdict::Malformed,
+        reason: Some(Reason::EthTruncated),
+        ..ParsedFrame::empty(0)
+    };
+    Ok(frames
+        .iter()
+        .map(|frame| {
+            if frame.is_empty() {
+                empty()
+            } else {
+                results.next().expect("a result a frame")
+            }
+        })
+        .collect())
+}

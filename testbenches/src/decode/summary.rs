@@ -1,0 +1,293 @@
+//! The picture of a whole capture: verdicts, operations, ICRC, time, conversations.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use xoff_sim::wire::Opcode;
+use xoff_sim::wire::frame::{ParsedFrame, Verdict};
+use xoff_waves::capture::Record;
+
+use super::conversation::{Conversations, Flow};
+use super::draw::{bar, grouped, span, sparkline};
+use super::table::{operation_ink_of, verdict_ink};
+use super::tally::Tally;
+use super::timeline::{Stretch, Timeline};
+use crate::terminal::{Ink, Paint};
+
+/// Columns of the picture where nobody says how many there are.
+const DEFAULT_WIDTH: usize = 100;
+/// The picture gets no better when it is wider.
+const MOST_WIDTH: usize = 120;
+/// Room for a name and two numbers before a bar.
+const BEFORE_BAR: usize = 46;
+/// Conversations that are drawn; of the others only the number.
+const MOST_CONVERSATIONS: usize = 10;
+
+/// What the picture is drawn from.
+#[derive(Default)]
+pub struct Summary {
+    operations: BTreeMap<Opcode, (u64, u64)>,
+    timeline: Timeline,
+    conversations: Conversations,
+}
+
+impl Summary {
+    /// Takes in a frame.
+    pub fn add(&mut self, record: &Record, frame: &ParsedFrame) {
+        if let Some(bth) = frame.bth.filter(|_| frame.verdict.is_roce()) {
+            let (frames, bytes) = self.operations.entry(bth.opcode).or_default();
+            *frames += 1;
+            *bytes += frame.frame_bytes as u64;
+        }
+        let event = self.conversations.add(frame);
+        let stretch = Stretch {
+            bytes: frame.frame_bytes as u64,
+            again: event.again.into(),
+            naks: event.nak.into(),
+            slowed: matches!(frame.verdict, Verdict::Cnp | Verdict::Pfc | Verdict::Pause).into(),
+        };
+        self.timeline.add(record.time_ns, stretch);
+    }
+
+    /// Draws it all. `title` names the capture, `width` is the terminal's.
+    ///
+    /// # Errors
+    ///
+    /// What `out` says.
+    pub fn draw(
+        self,
+        out: &mut dyn Write,
+        title: &str,
+        tally: &Tally,
+        paint: Paint,
+        width: Option<usize>,
+    ) -> io::Result<()> {
+        let width = width.unwrap_or(DEFAULT_WIDTH).clamp(60, MOST_WIDTH);
+        let bar_cells = width - BEFORE_BAR;
+        let heading = |text: &str| paint.paint(Ink::Heading, text);
+
+        writeln!(
+            out,
+            "{}  {} frames, {} bytes, {}",
+            heading(title),
+            grouped(tally.frames),
+            grouped(tally.bytes),
+            span(self.timeline.span_ns())
+        )?;
+        if tally.frames == 0 {
+            return Ok(());
+        }
+
+        section(out, paint, "verdict")?;
+        for (verdict, count) in tally.verdicts() {
+            let ink = if verdict == Verdict::RoceV2 {
+                Ink::Good
+            } else {
+                verdict_ink(verdict)
+            };
+            line(
+                out,
+                paint,
+                ink,
+                verdict.name(),
+                count,
+                None,
+                &bar(count, tally.frames, bar_cells),
+            )?;
+            if verdict == Verdict::Malformed {
+                for (reason, count) in tally.reasons() {
+                    line(
+                        out,
+                        paint,
+                        ink,
+                        &format!("  {reason}"),
+                        count,
+                        None,
+                        &bar(count, tally.frames, bar_cells),
+                    )?;
+                }
+            }
+        }
+        let judged = tally.icrc_ok + tally.icrc_bad;
+        for (name, ink, count) in [
+            ("ICRC ok", Ink::Good, tally.icrc_ok),
+            ("ICRC BAD", Ink::Bad, tally.icrc_bad),
+        ] {
+            // That no ICRC was wrong is worth a line.
+            if judged > 0 {
+                line(
+                    out,
+                    paint,
+                    ink,
+                    name,
+                    count,
+                    None,
+                    &bar(count, tally.frames, bar_cells),
+                )?;
+            }
+        }
+
+        if !self.operations.is_empty() {
+            section(out, paint, "operation")?;
+            let most = self
+                .operations
+                .values()
+                .map(|&(frames, _)| frames)
+                .max()
+                .unwrap_or(0);
+            for (opcode, (frames, bytes)) in &self.operations {
+                line(
+                    out,
+                    paint,
+                    operation_ink_of(*opcode),
+                    &opcode.to_string(),
+                    *frames,
+                    Some(*bytes),
+                    &bar(*frames, most, bar_cells),
+                )?;
+            }
+        }
+
+        self.draw_time(out, paint, width)?;
+
+        let conversations = self.conversations.finish();
+        if !conversations.is_empty() {
+            writeln!(out, "\n{}", heading("conversations"))?;
+        }
+        for (flow, back) in conversations.iter().take(MOST_CONVERSATIONS) {
+            draw_conversation(out, paint, flow, back.as_ref())?;
+        }
+        if conversations.len() > MOST_CONVERSATIONS {
+            writeln!(
+                out,
+                "  and {} more with fewer bytes",
+                conversations.len() - MOST_CONVERSATIONS
+            )?;
+        }
+        Ok(())
+    }
+
+    fn draw_time(&self, out: &mut dyn Write, paint: Paint, width: usize) -> io::Result<()> {
+        const LABEL: usize = 14;
+        let (column_ns, columns) = self.timeline.columns(width - LABEL - 2);
+        if columns.len() < 2 {
+            return Ok(());
+        }
+        let most = columns.iter().map(|column| column.bytes).max().unwrap_or(0);
+        writeln!(
+            out,
+            "\n{}  {} a column, at most {} bytes in one",
+            paint.paint(Ink::Heading, "time"),
+            span(column_ns),
+            grouped(most)
+        )?;
+        let bytes: Vec<u64> = columns.iter().map(|column| column.bytes).collect();
+        writeln!(
+            out,
+            "  {:LABEL$}{}",
+            "bytes",
+            paint.paint(Ink::Data, sparkline(&bytes, most).trim_end())
+        )?;
+        let mut mark = |name: &str, mark: char, ink: Ink, count: fn(&Stretch) -> u64| {
+            if columns.iter().all(|column| count(column) == 0) {
+                return Ok(());
+            }
+            let text: String = columns
+                .iter()
+                .map(|column| if count(column) > 0 { mark } else { ' ' })
+                .collect();
+            writeln!(out, "  {name:LABEL$}{}", paint.paint(ink, text.trim_end()))
+        };
+        mark("sent again", '↻', Ink::Warning, |column| column.again)?;
+        mark("NAKs", '×', Ink::Bad, |column| column.naks)?;
+        mark("CNP, pause", '!', Ink::Warning, |column| column.slowed)
+    }
+}
+
+fn section(out: &mut dyn Write, paint: Paint, name: &str) -> io::Result<()> {
+    let bytes = if name == "operation" { "bytes" } else { "" };
+    writeln!(
+        out,
+        "\n{}",
+        paint
+            .paint(
+                Ink::Heading,
+                format_args!("{name:<24}{:>8}{bytes:>12}", "frames")
+            )
+            .trim_end()
+    )
+}
+
+fn line(
+    out: &mut dyn Write,
+    paint: Paint,
+    ink: Ink,
+    name: &str,
+    frames: u64,
+    bytes: Option<u64>,
+    bar: &str,
+) -> io::Result<()> {
+    let bytes = bytes.map(grouped).unwrap_or_default();
+    let start = format!("  {name:<22}{:>8}{bytes:>12}", grouped(frames));
+    if bar.is_empty() {
+        return writeln!(out, "{}", start.trim_end());
+    }
+    writeln!(out, "{start}  {}", paint.paint(ink, bar))
+}
+
+fn draw_conversation(
+    out: &mut dyn Write,
+    paint: Paint,
+    flow: &Flow,
+    back: Option<&Flow>,
+) -> io::Result<()> {
+    let Some(back) = back else {
+        writeln!(out, "  {} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qp)?;
+        return draw_flow(out, paint, '→', flow);
+    };
+    writeln!(
+        out,
+        "  {} QP {:#x} ⇄ {} QP {:#x}",
+        flow.src, back.dest_qp, flow.dst, flow.dest_qp
+    )?;
+    draw_flow(out, paint, '→', flow)?;
+    draw_flow(out, paint, '←', back)
+}
+
+fn draw_flow(out: &mut dyn Write, paint: Paint, arrow: char, flow: &Flow) -> io::Result<()> {
+    let mut text = format!(
+        "    {arrow} {:>7} packets {:>12} bytes",
+        grouped(flow.packets),
+        grouped(flow.bytes)
+    );
+    if let Some((first, last)) = flow.psns {
+        text += &format!("  PSN {}–{}", first.get(), last.get());
+    }
+    if flow.again > 0 {
+        text += &format!(
+            "  {}",
+            paint.paint(
+                Ink::Warning,
+                format_args!("{} sent again", grouped(flow.again))
+            )
+        );
+    }
+    if !flow.naks.is_empty() {
+        let naks: Vec<String> = flow
+            .naks
+            .iter()
+            .map(|(what, count)| format!("{} × {what}", grouped(*count)))
+            .collect();
+        text += &format!(
+            "  {}",
+            paint.paint(Ink::Bad, format_args!("NAK {}", naks.join(", ")))
+        );
+    }
+    if flow.cnps > 0 {
+        text += &format!(
+            "  {}",
+            paint.paint(Ink::Warning, format_args!("{} CNP", grouped(flow.cnps)))
+        );
+    }
+    writeln!(out, "{text}")
+}

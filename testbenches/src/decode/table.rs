@@ -1,0 +1,359 @@
+//! Rows for people: aligned columns, each frame on one line. Only where a terminal is too narrow do the details continue on a second.
+
+use std::io::{self, Write};
+
+use xoff_sim::wire::frame::{ParsedFrame, Verdict};
+use xoff_sim::wire::{Opcode, SyndromeMeaning};
+use xoff_waves::capture::Record;
+
+use super::details::{Piece, addresses, details, flags};
+use crate::terminal::{Ink, Paint};
+
+/// Under so many columns the verdict has no column of its own: the operation says it.
+const WIDE: usize = 110;
+/// Decimals of seconds for captures in microseconds.
+const MICROSECONDS: usize = 6;
+/// Decimals of seconds for finer captures.
+const NANOSECONDS: usize = 9;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+
+struct Column {
+    title: &'static str,
+    align: Align,
+    width: usize,
+    /// How far the column may grow. Wider text is not cut: it shifts the rest of its row until an emptier column gives the room back.
+    most: usize,
+}
+
+/// The columns in their order; what comes after the last is details.
+#[derive(Clone, Copy)]
+enum Field {
+    Frame,
+    Time,
+    Bytes,
+    Verdict,
+    Addresses,
+    Operation,
+    Qp,
+    Psn,
+    Flags,
+    Icrc,
+}
+
+const FIELDS: [Field; 10] = [
+    Field::Frame,
+    Field::Time,
+    Field::Bytes,
+    Field::Verdict,
+    Field::Addresses,
+    Field::Operation,
+    Field::Qp,
+    Field::Psn,
+    Field::Flags,
+    Field::Icrc,
+];
+
+impl Field {
+    fn column(self) -> Column {
+        let (title, align, width, most) = match self {
+            Field::Frame => ("frame", Align::Right, 5, 10),
+            Field::Time => ("time s", Align::Right, 9, 16),
+            Field::Bytes => ("bytes", Align::Right, 5, 5),
+            Field::Verdict => ("verdict", Align::Left, 9, 9),
+            // Two IPv4 addresses of a small network; it grows up to two full IPv6 addresses of one.
+            Field::Addresses => ("src→dst", Align::Left, 19, 44),
+            Field::Operation => ("operation", Align::Left, 19, 19),
+            Field::Qp => ("to qp", Align::Right, 6, 8),
+            Field::Psn => ("psn", Align::Right, 7, 8),
+            Field::Flags => ("flags", Align::Left, 5, 6),
+            Field::Icrc => ("icrc", Align::Left, 4, 4),
+        };
+        Column {
+            title,
+            align,
+            width,
+            most,
+        }
+    }
+}
+
+/// The table, row by row.
+pub struct Table {
+    paint: Paint,
+    /// Columns of the terminal, if it is one.
+    width: Option<usize>,
+    columns: Vec<(Field, Column)>,
+    started: bool,
+    first_time_ns: Option<u64>,
+}
+
+impl Table {
+    /// A table for an output of `width` columns; `None` when nobody sees its edge.
+    pub fn new(paint: Paint, width: Option<usize>) -> Self {
+        let wide = width.is_none_or(|width| width >= WIDE);
+        let columns = FIELDS
+            .into_iter()
+            .filter(|field| wide || !matches!(field, Field::Verdict))
+            .map(|field| (field, field.column()))
+            .collect();
+        Self {
+            paint,
+            width,
+            columns,
+            started: false,
+            first_time_ns: None,
+        }
+    }
+
+    /// Writes a frame's row. `fine` says that the capture's clock is finer than microseconds.
+    ///
+    /// # Errors
+    ///
+    /// What `out` says.
+    pub fn row(
+        &mut self,
+        out: &mut dyn Write,
+        record: &Record,
+        fine: bool,
+        frame: &ParsedFrame,
+    ) -> io::Result<()> {
+        let first = *self.first_time_ns.get_or_insert(record.time_ns);
+        let time = seconds(
+            record.time_ns,
+            first,
+            if fine { NANOSECONDS } else { MICROSECONDS },
+        );
+        let has_verdict = self
+            .columns
+            .iter()
+            .any(|(field, _)| matches!(field, Field::Verdict));
+        let cells: Vec<Piece> = self
+            .columns
+            .iter()
+            .map(|(field, _)| cell(*field, record.number, &time, frame, has_verdict))
+            .collect();
+        for ((field, column), (_, text)) in self.columns.iter_mut().zip(&cells) {
+            // MAC addresses are rare beside IP addresses: they do not widen the column for everybody.
+            if !(matches!(field, Field::Addresses) && frame.ip.is_none()) {
+                column.width = column.width.max(text.chars().count().min(column.most));
+            }
+        }
+        if !self.started {
+            self.started = true;
+            self.header(out)?;
+        }
+        let (line, used) = self.line(&cells);
+        self.write(out, line, used, &details(frame))
+    }
+
+    fn header(&self, out: &mut dyn Write) -> io::Result<()> {
+        let titles: Vec<Piece> = self
+            .columns
+            .iter()
+            .map(|(_, column)| (Ink::Heading, column.title.to_string()))
+            .collect();
+        let (line, used) = self.line(&titles);
+        let titles_of_details = [(Ink::Heading, "details".to_string())];
+        // The last title may hang over the edge of a narrow terminal only if there is something beside it.
+        self.write(out, line, used, &titles_of_details)
+    }
+
+    /// The columns of a row, and how many character cells they take. A text that is too wide eats the blanks behind it.
+    fn line(&self, cells: &[Piece]) -> (String, usize) {
+        let (mut line, mut used, mut target) = (String::new(), 0_usize, 0_usize);
+        for ((_, column), (ink, text)) in self.columns.iter().zip(cells) {
+            let length = text.chars().count();
+            let start = match column.align {
+                Align::Left => target,
+                Align::Right => target + column.width.saturating_sub(length),
+            };
+            if length > 0 {
+                // At least one blank between two texts, whatever shifted.
+                let gap = start.saturating_sub(used).max(usize::from(used > 0));
+                line.extend(std::iter::repeat_n(' ', gap));
+                line.push_str(&self.paint.paint(*ink, text));
+                used += gap + length;
+            }
+            target += column.width + 1;
+        }
+        (line, used)
+    }
+
+    /// Where details start: behind the last column.
+    fn details_start(&self) -> usize {
+        self.columns
+            .iter()
+            .map(|(_, column)| column.width + 1)
+            .sum()
+    }
+
+    /// Where details continue when they do not fit: under the operation.
+    fn continuation_start(&self) -> usize {
+        self.columns
+            .iter()
+            .take_while(|(field, _)| !matches!(field, Field::Operation))
+            .map(|(_, column)| column.width + 1)
+            .sum()
+    }
+
+    fn write(
+        &self,
+        out: &mut dyn Write,
+        mut line: String,
+        mut used: usize,
+        details: &[Piece],
+    ) -> io::Result<()> {
+        let mut start = self.details_start();
+        for (index, (ink, text)) in details.iter().enumerate() {
+            let comma = if index + 1 < details.len() { "," } else { "" };
+            let length = text.chars().count() + comma.len();
+            let gap = start.saturating_sub(used).max(1);
+            if self.width.is_some_and(|width| {
+                used + gap + length > width && used > self.continuation_start()
+            }) {
+                writeln!(out, "{line}")?;
+                line = " ".repeat(self.continuation_start());
+                used = line.len();
+            } else {
+                line.extend(std::iter::repeat_n(' ', gap));
+                used += gap;
+            }
+            start = 0;
+            line.push_str(&self.paint.paint(*ink, text));
+            line.push_str(comma);
+            used += length;
+        }
+        writeln!(out, "{line}")
+    }
+}
+
+fn cell(field: Field, number: u64, time: &str, frame: &ParsedFrame, has_verdict: bool) -> Piece {
+    let bth = frame.bth.as_ref();
+    match field {
+        Field::Frame => (Ink::Dim, number.to_string()),
+        Field::Time => (Ink::Plain, time.to_string()),
+        Field::Bytes => (Ink::Plain, frame.frame_bytes.to_string()),
+        Field::Verdict => (verdict_ink(frame.verdict), frame.verdict.to_string()),
+        Field::Addresses => (
+            Ink::Plain,
+            addresses(frame)
+                .map(|(src, dst)| format!("{src}→{dst}"))
+                .unwrap_or_default(),
+        ),
+        Field::Operation => match bth {
+            Some(bth) if has_verdict || frame.verdict.is_roce() => {
+                (operation_ink(frame, bth.opcode), bth.opcode.to_string())
+            }
+            None if has_verdict => (Ink::Plain, String::new()),
+            _ => (verdict_ink(frame.verdict), frame.verdict.to_string()),
+        },
+        Field::Qp => (
+            Ink::Plain,
+            bth.map(|bth| format!("{:#x}", bth.dest_qp.get()))
+                .unwrap_or_default(),
+        ),
+        Field::Psn => (
+            Ink::Plain,
+            bth.map(|bth| bth.psn.get().to_string()).unwrap_or_default(),
+        ),
+        Field::Flags => (Ink::Plain, flags(frame)),
+        Field::Icrc => match frame.icrc_ok {
+            Some(true) => (Ink::Dim, "ok".into()),
+            Some(false) => (Ink::Bad, "BAD".into()),
+            None => (Ink::Plain, String::new()),
+        },
+    }
+}
+
+/// The colour of a verdict.
+pub fn verdict_ink(verdict: Verdict) -> Ink {
+    match verdict {
+        Verdict::RoceV2 | Verdict::RoceV1 => Ink::Plain,
+        Verdict::Cnp | Verdict::Pfc | Verdict::Pause => Ink::Warning,
+        Verdict::Other => Ink::Dim,
+        Verdict::Malformed => Ink::Bad,
+    }
+}
+
+/// The colour of a packet's operation: red when it refuses something.
+fn operation_ink(frame: &ParsedFrame, opcode: Opcode) -> Ink {
+    let refused = frame
+        .ext
+        .and_then(|ext| ext.aeth)
+        .is_some_and(|aeth| !matches!(aeth.syndrome.meaning(), SyndromeMeaning::Ack(_)));
+    if refused {
+        Ink::Bad
+    } else {
+        operation_ink_of(opcode)
+    }
+}
+
+/// The colour of an operation: data that goes, data that was asked for, acknowledgements.
+pub fn operation_ink_of(opcode: Opcode) -> Ink {
+    match opcode {
+        Opcode::CNP => Ink::Warning,
+        Opcode::RC_ACK | Opcode::RC_ATOMIC_ACK => Ink::Good,
+        Opcode::RC_READ_REQUEST
+        | Opcode::RC_READ_RESP_FIRST
+        | Opcode::RC_READ_RESP_MIDDLE
+        | Opcode::RC_READ_RESP_LAST
+        | Opcode::RC_READ_RESP_ONLY => Ink::Read,
+        _ => Ink::Data,
+    }
+}
+
+/// Seconds from `first` to `time`, negative when the clock went back.
+fn seconds(time: u64, first: u64, decimals: usize) -> String {
+    let (sign, distance) = if time < first {
+        ("-", first - time)
+    } else {
+        ("", time - first)
+    };
+    let fraction = format!("{:09}", distance % 1_000_000_000);
+    format!(
+        "{sign}{}.{}",
+        distance / 1_000_000_000,
+        &fraction[..decimals]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_forth_and_back() {
+        assert_eq!(seconds(1_500_000_123, 0, 9), "1.500000123");
+        assert_eq!(seconds(1_500_000_123, 500_000_000, 6), "1.000000");
+        assert_eq!(seconds(1_000, 2_000_000_000, 6), "-1.999999");
+    }
+
+    #[test]
+    fn a_wide_text_shifts_its_row_only_until_there_is_room() {
+        let table = Table::new(Paint::default(), None);
+        let texts = [
+            "1",
+            "0.0",
+            "60",
+            "pfc",
+            "52:54:00:00:00:01→01:80:c2:00:00:01",
+            "",
+            "",
+            "7",
+        ];
+        let cells: Vec<Piece> = texts
+            .iter()
+            .map(|text| (Ink::Plain, text.to_string()))
+            .collect();
+        let (line, used) = table.line(&cells);
+        assert_eq!(line.chars().count(), used);
+        assert!(line.ends_with("01  7") || line.ends_with(" 7"), "{line}");
+        // The PSN is in its column again.
+        assert_eq!(used, 6 + 10 + 6 + 10 + 20 + 20 + 7 + 7);
+    }
+}

@@ -1,0 +1,310 @@
+//! `xoff encode`: described packets through the builder, to hex or captures.
+
+mod description;
+mod jsonl;
+mod keys;
+mod nearest;
+mod output;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use xoff_sim::reference::Descriptor;
+
+pub use description::{Description, DescriptionError, Packet};
+pub use keys::{KEYS, KeyError, Kind};
+
+use self::jsonl::LineError;
+use self::output::Frames;
+use crate::Outcome;
+use crate::cli::{EncodeArgs, EngineArgs, FrameFormat};
+use crate::engine::{self, FrameBuilder};
+use crate::terminal::Streams;
+
+/// Packets that go through the builder in one go.
+const BATCH_PACKETS: usize = 256;
+
+/// The keys, for `xoff encode --help`.
+pub const LONG_HELP: &str = "\
+Keys (numbers decimal or 0x…; what a packet does not have is an error):
+  which packet   opcode or name: RC_SEND_ONLY or 0x04, …; verdict: roce_v2 (the default), roce_v1, cnp, pfc, pause
+  Ethernet       src_mac 02:00:00:00:00:01, dst_mac 02:00:00:00:00:02 (pfc, pause: 01:80:c2:00:00:01);
+                 vlan, pcp, dei: a tag, none by default; bytes: frame length, with padding, 60 at least by default
+  IP             ip_version 4 (6 when an address is), src_ip 192.0.2.1 or 2001:db8::1, dst_ip 192.0.2.2 or 2001:db8::2,
+                 dscp 0, ecn 0, ttl 64; IPv4: ip_id 0, dont_fragment true; IPv6 and GRH: flow_label 0
+  UDP            src_port 0xc000; the destination port is 4791
+  BTH            dest_qp 0x11, psn 0, pkey 0xffff; solicited, mig_req, fecn, becn, ack_req: false (becn of a CNP: true)
+  RETH, atomics  va 0, rkey 0, dma_len (payload length); swap_add 0, compare 0
+  AETH           syndrome 0x1f (ACK), msn 0; atomic ACK: original 0
+  others         imm 0, inv_rkey 0; UD: qkey 0, src_qp 0
+  payload        payload=hex:00ff…, payload=text:…, payload=pattern:LENGTH (0, 1, 2, …), or payload_bytes=LENGTH: the same
+                 pattern; none by default
+  pfc, pause     quanta: eight with commas between, class 0 first, or one; class_enable (classes with quanta)
+  for errors     icrc_ok=false spoils the ICRC
+  checked        pad must fit the payload; frame, the number of a row, is passed over
+
+Examples:
+  xoff encode opcode=RC_SEND_ONLY dest_qp=0x54 psn=7 payload=text:hello
+  xoff encode name=RC_ACK syndrome=0x60 msn=3 psn=100              a NAK: PSN sequence error
+  xoff encode verdict=pfc quanta=0,0,0,0xffff,0,0,0,0              pause class 3 as long as it goes
+  xoff encode opcode=RC_WRITE_ONLY src_ip=2001:db8::1 va=0x7f0012340000 rkey=0x1234 payload_bytes=1024 --format pcap -o w.pcap
+  xoff decode --format jsonl in.pcap | xoff encode --jsonl - --skip --format pcap -o again.pcap
+
+Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input.";
+
+/// Runs `xoff encode`.
+///
+/// # Errors
+///
+/// A description that describes no packet, a file that cannot be read or written.
+pub fn run(arguments: &EncodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    // Everything that can be wrong on the command line is looked at before a file is touched.
+    let first = if arguments.jsonl.is_none() {
+        Some(Description::from_arguments(&arguments.description)?.packet()?)
+    } else {
+        None
+    };
+    let mut builders = Builders::new(arguments.engine)?;
+    if arguments.format != FrameFormat::Hex
+        && arguments.output.is_none()
+        && io::stdout().is_terminal()
+    {
+        bail!("a capture is no text for a terminal: give -o FILE, or pipe it on");
+    }
+    let differing = match &arguments.output {
+        None => encode(
+            arguments,
+            first,
+            &mut builders,
+            &mut *streams.out,
+            &mut *streams.err,
+        )?,
+        Some(path) => {
+            let create = || format!("{}: cannot be written", path.display());
+            let mut out = BufWriter::new(File::create(path).with_context(create)?);
+            let differing = encode(arguments, first, &mut builders, &mut out, &mut *streams.err)?;
+            out.flush().with_context(create)?;
+            differing
+        }
+    };
+    streams.out.flush()?;
+    Ok(if differing == 0 {
+        Outcome::Held
+    } else {
+        Outcome::Failed
+    })
+}
+
+/// Writes all frames, and says about how many the two builders differ.
+fn encode(
+    arguments: &EncodeArgs,
+    first: Option<Packet>,
+    builders: &mut Builders,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<u64> {
+    let mut frames = Frames::new(arguments.format, out)?;
+    let mut session = Session {
+        builders,
+        frames: &mut frames,
+        err,
+        packets: Vec::new(),
+        built: 0,
+        differing: 0,
+    };
+    if let Some(packet) = first {
+        session.add(packet)?;
+        session.build()?;
+    }
+    if let Some(path) = &arguments.jsonl {
+        let result = session.lines(path, arguments.skip);
+        // Frames of the lines before a wrong one are written.
+        session.build()?;
+        result?;
+    }
+    let differing = session.differing;
+    frames.finish()?;
+    Ok(differing)
+}
+
+/// The builder whose frames are written, and perhaps one to hold it against.
+struct Builders {
+    written: Box<dyn FrameBuilder>,
+    other: Option<Box<dyn FrameBuilder>>,
+}
+
+impl Builders {
+    fn new(arguments: EngineArgs) -> anyhow::Result<Self> {
+        let model = || Box::new(engine::ModelBuilder);
+        Ok(match arguments {
+            EngineArgs { model: true, .. } => Self {
+                written: model(),
+                other: None,
+            },
+            EngineArgs { both: true, .. } => Self {
+                written: engine::rtl_builder()?,
+                other: Some(model()),
+            },
+            _ => Self {
+                written: engine::rtl_builder()?,
+                other: None,
+            },
+        })
+    }
+}
+
+struct Session<'a, 'out> {
+    builders: &'a mut Builders,
+    frames: &'a mut Frames<'out>,
+    err: &'a mut dyn Write,
+    packets: Vec<Packet>,
+    /// Packets that have been built.
+    built: usize,
+    /// Packets about which the two builders disagree.
+    differing: u64,
+}
+
+impl Session<'_, '_> {
+    fn lines(&mut self, path: &Path, skip: bool) -> anyhow::Result<()> {
+        let (name, input): (String, Box<dyn BufRead>) = if path == Path::new("-") {
+            ("standard input".into(), Box::new(io::stdin().lock()))
+        } else {
+            let name = path.display().to_string();
+            let file = File::open(path).with_context(|| format!("{name}: cannot be opened"))?;
+            (name, Box::new(BufReader::new(file)))
+        };
+        let mut skipped = 0;
+        for (index, line) in input.lines().enumerate() {
+            let at = || format!("{name}, line {}", index + 1);
+            let line = line.with_context(at)?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let packet = jsonl::parse(&line).and_then(|description| Ok(description.packet()?));
+            match packet {
+                Err(LineError::Description(DescriptionError::NotOurs { .. })) if skip => {
+                    skipped += 1
+                }
+                packet => self.add(packet.with_context(at)?)?,
+            }
+        }
+        if skipped > 0 {
+            writeln!(
+                self.err,
+                "{skipped} rows of frames that cannot be built left out (verdict other or malformed)"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, packet: Packet) -> anyhow::Result<()> {
+        self.packets.push(packet);
+        if self.packets.len() >= BATCH_PACKETS {
+            self.build()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn build(&mut self) -> anyhow::Result<()> {
+        let packets = std::mem::take(&mut self.packets);
+        let descriptors: Vec<Descriptor> = packets
+            .iter()
+            .map(|packet| packet.descriptor.clone())
+            .collect();
+        if descriptors.is_empty() {
+            return Ok(());
+        }
+        let written = build(self.builders.written.as_mut(), &descriptors)?;
+        if let Some(other) = &mut self.builders.other {
+            let names = [self.builders.written.name(), other.name()];
+            for (index, (left, right)) in written
+                .iter()
+                .zip(build(other.as_mut(), &descriptors)?)
+                .enumerate()
+            {
+                if let Some(difference) = difference(names, left, &right) {
+                    self.differing += 1;
+                    writeln!(self.err, "packet {}: {difference}", self.built + index + 1)?;
+                }
+            }
+        }
+        for (packet, frame) in packets.iter().zip(written) {
+            self.frames.write(
+                &packet
+                    .finish(frame)
+                    .with_context(|| format!("packet {}", self.built + 1))?,
+            )?;
+            self.built += 1;
+        }
+        Ok(())
+    }
+}
+
+fn build(
+    builder: &mut dyn FrameBuilder,
+    descriptors: &[Descriptor],
+) -> anyhow::Result<Vec<Vec<u8>>> {
+    let frames = builder.build(descriptors)?;
+    anyhow::ensure!(
+        frames.len() == descriptors.len(),
+        "{} gave {} frames for {} packets",
+        builder.name(),
+        frames.len(),
+        descriptors.len()
+    );
+    Ok(frames)
+}
+
+/// The first byte in which two frames differ.
+fn difference(names: [&str; 2], left: &[u8], right: &[u8]) -> Option<String> {
+    if let Some(at) = left
+        .iter()
+        .zip(right)
+        .position(|(left, right)| left != right)
+    {
+        return Some(format!(
+            "byte {at}: {} {:#04x}, {} {:#04x}",
+            names[0], left[at], names[1], right[at]
+        ));
+    }
+    (left.len() != right.len()).then(|| {
+        format!(
+            "length: {} {}, {} {}",
+            names[0],
+            left.len(),
+            names[1],
+            right.len()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_key() {
+        for (key, _) in KEYS {
+            let named = LONG_HELP
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .any(|word| word == *key);
+            assert!(named, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_first_difference_of_two_frames() {
+        assert_eq!(difference(["RTL", "model"], &[1, 2], &[1, 2]), None);
+        assert_eq!(
+            difference(["RTL", "model"], &[1, 2, 3], &[1, 9, 9]).unwrap(),
+            "byte 1: RTL 0x02, model 0x09"
+        );
+        assert_eq!(
+            difference(["RTL", "model"], &[1, 2], &[1]).unwrap(),
+            "length: RTL 2, model 1"
+        );
+    }
+}

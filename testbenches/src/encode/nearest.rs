@@ -1,0 +1,49 @@
+//! What may have been meant.
+
+/// At most this many are named.
+const MOST: usize = 3;
+/// Similarity from which two words are near each other, from 0 to 1.
+const NEAR: f64 = 0.8;
+
+/// The words most like `text`, the likeliest first; none when nothing is like it. Case does not count.
+pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let text = text.to_lowercase();
+    let mut near: Vec<(f64, &str)> = words
+        .into_iter()
+        .map(|word| (similarity(&text, &word.to_lowercase()), word))
+        .filter(|&(similarity, _)| similarity >= NEAR)
+        .collect();
+    near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    near.into_iter().take(MOST).map(|(_, word)| word).collect()
+}
+
+fn similarity(text: &str, word: &str) -> f64 {
+    // `qp` is a part of `dest_qp` without being like it letter by letter.
+    let part = text.len() > 1 && word.split('_').any(|part| part == text);
+    if part {
+        1.0
+    } else {
+        strsim::jaro_winkler(text, word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_and_parts() {
+        let words = [
+            "psn",
+            "msn",
+            "dest_qp",
+            "src_qp",
+            "payload",
+            "payload_bytes",
+        ];
+        assert_eq!(nearest("PSN", words), ["psn"]);
+        assert_eq!(nearest("qp", words), ["dest_qp", "src_qp"]);
+        assert_eq!(nearest("payload_byte", words), ["payload_bytes", "payload"]);
+        assert!(nearest("zzz", words).is_empty());
+    }
+}

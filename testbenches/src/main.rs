@@ -1,0 +1,37 @@
+//! The command `xoff`: reads arguments, runs, turns the outcome into an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use xoff::terminal::Streams;
+use xoff::{Outcome, cli::Cli};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut streams = Streams::of_process();
+    // What was written before an error stays written.
+    let result = xoff::run(&cli, &mut streams).and_then(|outcome| {
+        streams.out.flush()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(Outcome::Held) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::from(1),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let flushed = streams.out.flush();
+            eprintln!("xoff: {error:#}");
+            drop(flushed);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// `xoff … | head` is no failure: the reader has seen enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
