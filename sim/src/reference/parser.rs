@@ -349,3 +349,6 @@ fn icrc_ok(packet: Packet<'_>) -> Option<bool> {
         .split_at(packet.announced - ICRC_BYTES);
     Some(icrc(packet.kind, covered).ok()? == icrc_bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,0 @@
-//! Random frames for property tests.

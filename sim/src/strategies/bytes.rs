@@ -1,0 +1,102 @@
+//! Payloads and garbage.
+
+use proptest::num;
+use proptest::prelude::*;
+use proptest::strategy::{NewTree, ValueTree};
+use proptest::test_runner::TestRunner;
+
+/// Longest frame that the units take, in bytes (`rtl/parser/README.md`, Beats).
+pub(super) const MAX_FRAME_BYTES: usize = 16_383;
+
+/// `len` bytes that follow from `seed` alone: 0 gives zeros, 1 ones, others pseudo-random bytes (splitmix64).
+pub fn pattern(seed: u16, len: usize) -> Vec<u8> {
+    match seed {
+        0 => return vec![0; len],
+        1 => return vec![0xFF; len],
+        _ => {}
+    }
+    let mut state = u64::from(seed);
+    let words = std::iter::repeat_with(|| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    });
+    words.flat_map(u64::to_be_bytes).take(len).collect()
+}
+
+/// A seed for [`pattern`]; zeros and ones come up more often than one time in 65,536.
+pub(super) fn seed() -> impl Strategy<Value = u16> {
+    prop_oneof![1 => 0..=1u16, 8 => any::<u16>()]
+}
+
+/// Draws as the inner strategy does and shrinks as a plain number, so that a length drawn as "four beats and one" need not stay near a beat.
+#[derive(Debug)]
+struct ShrinksAsNumber<S>(S);
+
+impl<S: Strategy<Value = usize>> Strategy for ShrinksAsNumber<S> {
+    type Tree = num::usize::BinarySearch;
+    type Value = usize;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        Ok(num::usize::BinarySearch::new(
+            self.0.new_tree(runner)?.current(),
+        ))
+    }
+}
+
+/// Payload lengths in bytes: mostly 0 to 8, around whole beats of 32, PMTU values; some up to 4,096, a few around 9,000.
+fn payload_length() -> impl Strategy<Value = usize> {
+    ShrinksAsNumber(prop_oneof![
+        8 => 0..=8usize,
+        6 => (1..=8usize, 0..=6usize).prop_map(|(beats, around)| 32 * beats + around - 3),
+        3 => (prop::sample::select(vec![256usize, 512, 1024, 2048, 4096]), 0..=4usize).prop_map(|(pmtu, less)| pmtu - less),
+        2 => 0..=4096usize,
+        1 => 8_900..=9_100usize,
+    ])
+}
+
+/// A payload for a packet that may carry one.
+pub fn payload() -> impl Strategy<Value = Vec<u8>> {
+    (payload_length(), seed()).prop_map(|(len, seed)| pattern(seed, len))
+}
+
+/// Garbage of 0 to 16,383 bytes, mostly short. Half of it begins like a frame that a parser would read on: an EtherType that is looked into, perhaps the
+/// first byte of its header too.
+pub fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = prop_oneof![
+        6 => prop::collection::vec(any::<u8>(), 0..=128),
+        2 => (0..=2048usize, any::<u16>()).prop_map(|(len, seed)| pattern(seed, len)),
+        1 => (0..=MAX_FRAME_BYTES, any::<u16>()).prop_map(|(len, seed)| pattern(seed, len)),
+    ];
+    // What to write at byte 12 and on.
+    let lure = prop_oneof![
+        5 => Just(&[][..]),
+        1 => Just(&[0x08, 0x00][..]),
+        1 => Just(&[0x08, 0x00, 0x45][..]),
+        1 => Just(&[0x86, 0xDD, 0x60][..]),
+        1 => Just(&[0x89, 0x15, 0x60][..]),
+        1 => Just(&[0x88, 0x08, 0x01, 0x01][..]),
+        1 => Just(&[0x81, 0x00][..]),
+        1 => Just(&[0x88, 0xA8, 0x00, 0x00, 0x81, 0x00][..]),
+    ];
+    (bytes, lure).prop_map(|(mut bytes, lure)| {
+        for (byte, &lure) in bytes.iter_mut().skip(12).zip(lure) {
+            *byte = lure;
+        }
+        bytes
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_a_prefix_of_the_longer_one() {
+        assert_eq!(pattern(0, 3), [0; 3]);
+        assert_eq!(pattern(1, 3), [0xFF; 3]);
+        assert_eq!(pattern(7, 100)[..33], pattern(7, 33));
+        assert_ne!(pattern(7, 32), pattern(8, 32));
+    }
+}
