@@ -56,7 +56,7 @@ package roce_pkg;
     logic [23:0] psn;
   } bth_t;
 
-  // Fields of all extension headers. Which of them count is a matter of the opcode (ext_layout_t); the others are zero. 408 bits.
+  // Fields of all extension headers. Which of them count is a matter of the opcode (ext_layout_t); the others are zero. 440 bits.
   typedef struct packed {
     logic [63:0] va;        // RETH, AtomicETH
     logic [31:0] rkey;      // RETH, AtomicETH
@@ -183,6 +183,22 @@ package roce_pkg;
       endcase
     end
     return layout;
+  endfunction
+
+  // How far PSN a is ahead of PSN b, modulo 2^24: negative when it is behind. The sign is that of (a − b) << 8 in 32 bits.
+  // At a distance of 2^23 each is behind the other.
+  typedef logic [23:0] psn_t;
+
+  function automatic logic signed [23:0] psn_distance(input psn_t a, input psn_t b);
+    return signed'(a - b);
+  endfunction
+
+  function automatic logic psn_ahead(input psn_t a, input psn_t b);
+    return psn_distance(a, b) > 24'sd0;
+  endfunction
+
+  function automatic logic psn_behind(input psn_t a, input psn_t b);
+    return psn_distance(a, b) < 24'sd0;
   endfunction
 
   // What is reported of a frame, and the verdict. 48 bits.

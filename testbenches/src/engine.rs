@@ -6,11 +6,18 @@ use thiserror::Error;
 use xoff_sim::reference::Descriptor;
 use xoff_sim::wire::frame::ParsedFrame;
 
+use crate::units::UnitError;
+use crate::units::builder::RtlBuilder;
+use crate::units::parser::RtlParser;
+
+/// Random start of the RTL's registers. What it answers does not depend on it.
+const SEED: u64 = 1;
+
 /// An implementation that gave up: a failing assertion, a pipeline that hangs.
 #[derive(Debug, Error)]
 #[error("the {engine} gave up: {source}")]
 pub struct EngineError {
-    /// `RTL parser`, `reference builder` and the like.
+    /// `RTL`, `reference builder` and the like.
     pub engine: &'static str,
     /// Why.
     pub source: Box<dyn std::error::Error + Send + Sync>,
@@ -52,10 +59,24 @@ impl FrameParser for ModelParser {
 ///
 /// It cannot be built.
 pub fn rtl_parser() -> Result<Box<dyn FrameParser>, EngineError> {
-    Err(EngineError {
-        engine: "RTL parser",
-        source: "it is not part of this build yet; use --model".into(),
-    })
+    Ok(Box::new(RtlParser::new(SEED).map_err(rtl_error)?))
+}
+
+impl FrameParser for RtlParser {
+    fn name(&self) -> &'static str {
+        "RTL"
+    }
+
+    fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError> {
+        RtlParser::parse(self, frames).map_err(rtl_error)
+    }
+}
+
+fn rtl_error(source: UnitError) -> EngineError {
+    EngineError {
+        engine: "RTL",
+        source: source.into(),
+    }
 }
 
 /// Builds frames.
@@ -97,8 +118,15 @@ impl FrameBuilder for ModelBuilder {
 ///
 /// It cannot be built.
 pub fn rtl_builder() -> Result<Box<dyn FrameBuilder>, EngineError> {
-    Err(EngineError {
-        engine: "RTL builder",
-        source: "it is not part of this build yet; use --model".into(),
-    })
+    Ok(Box::new(RtlBuilder::new(SEED).map_err(rtl_error)?))
+}
+
+impl FrameBuilder for RtlBuilder {
+    fn name(&self) -> &'static str {
+        "RTL"
+    }
+
+    fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, EngineError> {
+        RtlBuilder::build(self, packets).map_err(rtl_error)
+    }
 }

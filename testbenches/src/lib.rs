@@ -5,6 +5,7 @@
 //! | [`cli`] | arguments and their help |
 //! | [`terminal`] | where output goes: colour, width, progress |
 //! | [`engine`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
+//! | [`units`] | drivers of the verilated units at their pins |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 
@@ -13,6 +14,7 @@ pub mod decode;
 pub mod encode;
 pub mod engine;
 pub mod terminal;
+pub mod units;
 
 /// How a command ended when nothing was wrong with its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

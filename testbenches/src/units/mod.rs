@@ -1,0 +1,39 @@
+//! Drivers of the verilated units at their pins: they feed a unit, read its outputs in every cycle, and hold it to the protocol of its ports.
+//!
+//! | module | unit |
+//! |---|---|
+//! | [`parser`] | `packet_parser`: frames in, [`ParsedFrame`](xoff_sim::wire::frame::ParsedFrame)s out |
+//! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::reference::Descriptor)s in, frames out |
+//! | [`beat`] | bytes to and from the beats of a stream |
+
+pub mod beat;
+pub mod builder;
+pub mod parser;
+
+use thiserror::Error;
+
+/// Clock period of the 256-bit pipeline: 40 Gb/s at 195.3125 MHz.
+pub const PERIOD_256_PS: u64 = 5_120;
+/// Clock period of the 512-bit pipeline: 100 Gb/s at 312.5 MHz.
+pub const PERIOD_512_PS: u64 = 3_200;
+
+/// A unit that cannot go on, or that broke the protocol of its ports. No property of a frame: for those there are verdicts.
+#[derive(Debug, Error)]
+pub enum UnitError {
+    /// An assertion in the RTL failed.
+    #[error(transparent)]
+    Failure(#[from] verilated::Failure),
+    /// The model could not be made.
+    #[error(transparent)]
+    Build(#[from] verilated::BuildError),
+    /// The unit broke a rule of its ports.
+    #[error("{unit}, cycle {cycle}: {what}")]
+    Protocol {
+        /// The unit.
+        unit: &'static str,
+        /// Cycles since the driver was made.
+        cycle: u64,
+        /// The rule and how it was broken.
+        what: String,
+    },
+}

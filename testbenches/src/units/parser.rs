@@ -1,0 +1,454 @@
+//! Drives `packet_parser`.
+
+use std::collections::VecDeque;
+
+use verilated::{Fields, Model, Settings};
+use xoff_rtl::{PacketParser256, PacketParser512, packet_parser256, packet_parser512};
+use xoff_sim::wire::frame::{ControlHead, EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
+use xoff_sim::wire::{
+    AethRepr, AtomicAckEthRepr, AtomicEthRepr, Bth, BthRepr, DethRepr, EtherType, ExtHeaders,
+    IethRepr, ImmDtRepr, MacAddr, Msn, Qpn, RethRepr, Syndrome, Tci,
+};
+
+use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
+
+/// Cycles from a frame's last beat in to its `done_valid_o`, at most: the parser's header says ten.
+const MAX_LATENCY: u64 = 10;
+
+/// The ports of `packet_parser` at one width.
+pub trait ParserTop: Model {
+    /// Bytes a beat.
+    const BEAT: usize;
+    /// Clock period in picoseconds.
+    const PERIOD_PS: u64;
+    /// Drives a beat, or none, and the reset.
+    fn drive(pins: &mut Self::In, beat: Option<(&[u8], bool)>, reset: bool);
+    /// The outputs, whatever their width.
+    fn read(pins: &Self::Out) -> ParserOut<'_>;
+}
+
+/// Outputs of `packet_parser`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParserOut<'a> {
+    head_valid: bool,
+    done_valid: bool,
+    result: u64,
+    fields: FieldPorts<'a>,
+    payload_valid: bool,
+    payload_last: bool,
+    payload_bytes: u8,
+    payload: &'a [u32],
+}
+
+/// The ports that hold from `head_valid_o` to `done_valid_o`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FieldPorts<'a> {
+    eth: &'a [u32; 5],
+    control: &'a [u32; 5],
+    ip: &'a [u32; 11],
+    udp_src_port: u16,
+    bth: &'a [u32; 3],
+    ext: &'a [u32; 14],
+}
+
+macro_rules! parser_top {
+    ($Top:ident, $ports:ident, $beat:literal, $period:ident) => {
+        impl ParserTop for $Top {
+            const BEAT: usize = $beat;
+            const PERIOD_PS: u64 = $period;
+
+            #[inline]
+            fn drive(pins: &mut $ports::In, beat: Option<(&[u8], bool)>, reset: bool) {
+                pins.rst_i = u8::from(reset);
+                pins.rx_valid_i = u8::from(beat.is_some());
+                if let Some((bytes, last)) = beat {
+                    pins.rx_last_i = u8::from(last);
+                    pins.rx_bytes_i = bytes.len() as u8;
+                    beat::put(&mut pins.rx_data_i, bytes);
+                }
+            }
+
+            #[inline]
+            fn read(pins: &$ports::Out) -> ParserOut<'_> {
+                ParserOut {
+                    head_valid: pins.head_valid_o != 0,
+                    done_valid: pins.done_valid_o != 0,
+                    result: pins.result_o,
+                    fields: FieldPorts {
+                        eth: &pins.eth_o,
+                        control: &pins.control_o,
+                        ip: &pins.ip_o,
+                        udp_src_port: pins.udp_src_port_o,
+                        bth: &pins.bth_o,
+                        ext: &pins.ext_o,
+                    },
+                    payload_valid: pins.payload_valid_o != 0,
+                    payload_last: pins.payload_last_o != 0,
+                    payload_bytes: pins.payload_bytes_o,
+                    payload: &pins.payload_data_o,
+                }
+            }
+        }
+    };
+}
+
+parser_top!(PacketParser256, packet_parser256, 32, PERIOD_256_PS);
+parser_top!(PacketParser512, packet_parser512, 64, PERIOD_512_PS);
+
+/// The verilated parser and what it has not yet answered.
+pub struct RtlParser<M: Model = PacketParser256> {
+    model: M,
+    pins_in: M::In,
+    pins_out: M::Out,
+    cycle: u64,
+    /// Lengths of the frames that are in the pipeline, and the cycle of their last beat once that is in.
+    waiting: VecDeque<(usize, Option<u64>)>,
+    /// Between `head_valid_o` and `done_valid_o`: the outputs as the fields stood at `head_valid_o`.
+    head: Option<M::Out>,
+    payload: Vec<u8>,
+    payload_ended: bool,
+    parsed: Vec<ParsedFrame>,
+}
+
+impl RtlParser<PacketParser256> {
+    /// The 256-bit parser, reset. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        Self::of_width(seed)
+    }
+}
+
+impl<M: ParserTop> RtlParser<M> {
+    /// The parser of the width that `M` has, reset.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn of_width(seed: u64) -> Result<Self, UnitError> {
+        let settings = Settings::new("packet_parser")
+            .seed(seed)
+            .period_ps(M::PERIOD_PS);
+        let mut this = Self {
+            model: M::new(&settings)?,
+            pins_in: M::In::default(),
+            pins_out: M::Out::default(),
+            cycle: 0,
+            waiting: VecDeque::new(),
+            head: None,
+            payload: Vec::new(),
+            payload_ended: false,
+            parsed: Vec::new(),
+        };
+        M::drive(&mut this.pins_in, None, true);
+        for _ in 0..2 {
+            this.model.cycle(&this.pins_in, &mut this.pins_out)?;
+        }
+        Ok(this)
+    }
+
+    /// The model, to trace, save or look into.
+    pub fn model(&mut self) -> &mut M {
+        &mut self.model
+    }
+
+    /// Parses frames back to back.
+    ///
+    /// # Errors
+    ///
+    /// As [`RtlParser::parse_with_gaps`].
+    pub fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, UnitError> {
+        self.parse_with_gaps(frames, |_, _| 0)
+    }
+
+    /// Parses frames; before beat b of frame f the line is idle for `gap(f, b)` cycles.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL, or a broken rule of the ports: an answer too many, too late or too early, fields that do not hold.
+    ///
+    /// # Panics
+    ///
+    /// If a frame is empty: no line carries that.
+    pub fn parse_with_gaps(
+        &mut self,
+        frames: &[&[u8]],
+        mut gap: impl FnMut(usize, usize) -> u32,
+    ) -> Result<Vec<ParsedFrame>, UnitError> {
+        for (f, frame) in frames.iter().enumerate() {
+            assert!(!frame.is_empty(), "frame {f} is empty");
+            let last = (frame.len() - 1) / M::BEAT;
+            for (b, bytes) in frame.chunks(M::BEAT).enumerate() {
+                for _ in 0..gap(f, b) {
+                    self.step(None)?;
+                }
+                if b == 0 {
+                    self.waiting.push_back((frame.len(), None));
+                }
+                self.step(Some((bytes, b == last)))?;
+            }
+        }
+        while !self.waiting.is_empty() {
+            self.step(None)?;
+        }
+        // An answer too many would come now.
+        for _ in 0..MAX_LATENCY {
+            self.step(None)?;
+        }
+        Ok(std::mem::take(&mut self.parsed))
+    }
+
+    fn broken(&self, what: impl Into<String>) -> UnitError {
+        UnitError::Protocol {
+            unit: M::NAME,
+            cycle: self.cycle,
+            what: what.into(),
+        }
+    }
+
+    fn step(&mut self, beat: Option<(&[u8], bool)>) -> Result<(), UnitError> {
+        M::drive(&mut self.pins_in, beat, false);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        let out = M::read(&self.pins_out);
+
+        if out.head_valid {
+            if self.head.is_some() {
+                return Err(self.broken("head_valid_o twice without done_valid_o between"));
+            }
+            if self.waiting.is_empty() {
+                return Err(self.broken("head_valid_o, and no frame is in the pipeline"));
+            }
+            self.head = Some(self.pins_out);
+        }
+        if (out.payload_valid || out.done_valid) && self.head.is_none() {
+            return Err(self.broken("payload_valid_o or done_valid_o before head_valid_o"));
+        }
+        if let Some(head) = &self.head
+            && M::read(head).fields != out.fields
+        {
+            return Err(self.broken("a field changed between head_valid_o and done_valid_o"));
+        }
+        if out.payload_valid {
+            let bytes = usize::from(out.payload_bytes);
+            if self.payload_ended {
+                return Err(self.broken("payload after payload_last_o"));
+            }
+            if bytes == 0 || bytes > M::BEAT || (!out.payload_last && bytes != M::BEAT) {
+                return Err(self.broken(format!(
+                    "payload_bytes_o is {bytes} with payload_last_o {}",
+                    out.payload_last
+                )));
+            }
+            if !beat::zero_behind(out.payload, bytes) {
+                return Err(self.broken("unused payload bytes are not zero"));
+            }
+            beat::take(out.payload, bytes, &mut self.payload);
+            self.payload_ended = out.payload_last;
+        }
+        if out.done_valid {
+            let (frame_bytes, ended) = self.waiting.pop_front().expect("head_valid_o was checked");
+            if ended.is_none() && !matches!(beat, Some((_, true))) {
+                return Err(self.broken("done_valid_o before the frame's last beat"));
+            }
+            if !self.payload.is_empty() && !self.payload_ended {
+                return Err(self.broken("done_valid_o without payload_last_o"));
+            }
+            let payload = std::mem::take(&mut self.payload);
+            let parsed = read_frame(&out, payload).map_err(|what| self.broken(what))?;
+            if parsed.frame_bytes != frame_bytes {
+                return Err(self.broken(format!(
+                    "frame_bytes is {}, the frame had {frame_bytes}",
+                    parsed.frame_bytes
+                )));
+            }
+            self.parsed.push(parsed);
+            self.payload_ended = false;
+            self.head = None;
+        }
+        if matches!(beat, Some((_, true))) {
+            let cycle = self.cycle;
+            if let Some(frame) = self.waiting.back_mut() {
+                frame.1 = Some(cycle);
+            }
+        }
+        if let Some(&(bytes, Some(ended))) = self.waiting.front()
+            && self.cycle > ended + MAX_LATENCY
+        {
+            return Err(self.broken(format!(
+                "no done_valid_o within {MAX_LATENCY} cycles after a frame of {bytes} bytes"
+            )));
+        }
+        self.cycle += 1;
+        Ok(())
+    }
+}
+
+/// The frame that the outputs describe with `done_valid_o`.
+fn read_frame(out: &ParserOut<'_>, payload: Vec<u8>) -> Result<ParsedFrame, String> {
+    let mut result = Fields::of(&out.result, 48);
+    let verdict = result.take(3) as u8;
+    let reason = result.take(5) as u8;
+    let [
+        has_eth,
+        has_control,
+        has_ip,
+        has_bth,
+        has_ext,
+        has_payload,
+        has_icrc,
+        icrc_ok,
+    ] = std::array::from_fn(|_| result.take_bool());
+    let payload_bytes = result.take(16) as u16;
+    let frame_bytes = result.take(16) as usize;
+    result.end();
+
+    let bth = read_bth(out.fields.bth);
+    let ip = read_ip(out.fields.ip);
+    Ok(ParsedFrame {
+        verdict: Verdict::from_code(verdict).ok_or(format!("there is no verdict {verdict}"))?,
+        reason: match reason {
+            0 => None,
+            code => Some(Reason::from_code(code).ok_or(format!("there is no reason {code}"))?),
+        },
+        frame_bytes,
+        eth: has_eth.then(|| read_eth(out.fields.eth)),
+        control: has_control.then(|| read_control(out.fields.control)),
+        ip: if has_ip { ip } else { None },
+        udp_src_port: (has_bth
+            && !matches!(
+                ip,
+                Some(IpHead {
+                    kind: IpKind::Grh,
+                    ..
+                })
+            ))
+        .then_some(out.fields.udp_src_port),
+        bth: has_bth.then_some(bth),
+        ext: has_ext.then(|| read_ext(out.fields.ext, &bth)),
+        payload_bytes: has_payload.then_some(payload_bytes),
+        icrc_ok: has_icrc.then_some(icrc_ok),
+        payload,
+    })
+}
+
+/// `eth_head_t`.
+fn read_eth(port: &[u32; 5]) -> EthHead {
+    let mut fields = Fields::of(port, 146);
+    let mut address = || {
+        MacAddr(
+            fields.take(48).to_be_bytes()[2..]
+                .try_into()
+                .expect("6 bytes"),
+        )
+    };
+    let (dst, src) = (address(), address());
+    let tags = fields.take(2) as usize;
+    let mut tci = || Tci {
+        pcp: fields.take(3) as u8,
+        dei: fields.take_bool(),
+        vid: fields.take(12) as u16,
+    };
+    let both = [tci(), tci()];
+    let ether_type = EtherType(fields.take(16) as u16);
+    fields.end();
+    EthHead {
+        dst,
+        src,
+        tags: both[..tags.min(2)].to_vec(),
+        ether_type,
+    }
+}
+
+/// `control_t`. Element 7 of a packed array comes first.
+fn read_control(port: &[u32; 5]) -> ControlHead {
+    let mut fields = Fields::of(port, 160);
+    let opcode = fields.take(16) as u16;
+    let class_enable = fields.take(16) as u16;
+    let mut timers = [0; 8];
+    for timer in timers.iter_mut().rev() {
+        *timer = fields.take(16) as u16;
+    }
+    fields.end();
+    ControlHead {
+        opcode,
+        class_enable,
+        timers,
+    }
+}
+
+/// `ip_head_t`. `None` for `IpNone`.
+fn read_ip(port: &[u32; 11]) -> Option<IpHead> {
+    let mut fields = Fields::of(port, 350);
+    let kind = match fields.take(2) {
+        0 => return None,
+        1 => IpKind::V4,
+        2 => IpKind::V6,
+        _ => IpKind::Grh,
+    };
+    let head = IpHead {
+        kind,
+        traffic_class: fields.take(8) as u8,
+        flow_label: fields.take(20) as u32,
+        id: fields.take(16) as u16,
+        flags: {
+            let flags = fields.take(3) as u8;
+            fields.skip(13); // fragment offset: a check of the parser, not reported
+            flags
+        },
+        hop_limit: fields.take(8) as u8,
+        next_header: fields.take(8) as u8,
+        length: fields.take(16) as u16,
+        src: fields.take_wide(128),
+        dst: fields.take_wide(128),
+    };
+    fields.end();
+    Some(head)
+}
+
+/// `bth_t` is the header as it stands on the wire.
+fn read_bth(port: &[u32; 3]) -> BthRepr {
+    let mut wire = Vec::with_capacity(BthRepr::LEN);
+    beat::take(port, BthRepr::LEN, &mut wire);
+    BthRepr::parse(&Bth::new_unchecked(&wire[..]))
+}
+
+/// `ext_head_t`: fields of all extension headers, of which those of the opcode count.
+fn read_ext(port: &[u32; 14], bth: &BthRepr) -> ExtHeaders {
+    let mut fields = Fields::of(port, 440);
+    let va = fields.take(64);
+    let rkey = fields.take(32) as u32;
+    let dma_len = fields.take(32) as u32;
+    let swap_add = fields.take(64);
+    let compare = fields.take(64);
+    let syndrome = fields.take(8) as u8;
+    let msn = fields.take(24) as u32;
+    let original = fields.take(64);
+    let imm = fields.take(32) as u32;
+    let qkey = fields.take(32) as u32;
+    let src_qp = fields.take(24) as u32;
+    fields.end();
+    let layout = bth.opcode.layout().unwrap_or_default();
+    let qpn = |bits| Qpn::new(bits).expect("24 bits were taken");
+    ExtHeaders {
+        deth: layout.deth.then(|| DethRepr {
+            qkey,
+            src_qp: qpn(src_qp),
+        }),
+        reth: layout.reth.then_some(RethRepr { va, rkey, dma_len }),
+        atomic: layout.atomic.then_some(AtomicEthRepr {
+            va,
+            rkey,
+            swap_add,
+            compare,
+        }),
+        aeth: layout.aeth.then(|| AethRepr {
+            syndrome: Syndrome(syndrome),
+            msn: Msn::new(msn).expect("24 bits were taken"),
+        }),
+        atomic_ack: layout.atomic_ack.then_some(AtomicAckEthRepr { original }),
+        imm: layout.imm.then_some(ImmDtRepr { imm }),
+        ieth: layout.ieth.then_some(IethRepr { rkey: imm }),
+    }
+}
