@@ -17,5 +17,6 @@ fn main() {
         .top(Top::new("ram"))
         .top(Top::new("adder"))
         .top(Top::new("alarms"))
+        .top(Top::new("pipeline").cpp("cpp/plain_loop.cpp"))
         .run();
 }

@@ -15,9 +15,25 @@ fn main() {
         ])
         .search(["rtl/prim", "rtl/parser"])
         .waiver("rtl/waivers.vlt")
-        .top(Top::new("packet_parser").param("DataBytes", 32).named("PacketParser256"))
-        .top(Top::new("packet_parser").param("DataBytes", 64).named("PacketParser512"))
-        .top(Top::new("packet_builder").param("DataBytes", 32).named("PacketBuilder256"))
-        .top(Top::new("packet_builder").param("DataBytes", 64).named("PacketBuilder512"))
+        .top(
+            Top::new("packet_parser")
+                .param("DataBytes", 32)
+                .named("PacketParser256"),
+        )
+        .top(
+            Top::new("packet_parser")
+                .param("DataBytes", 64)
+                .named("PacketParser512"),
+        )
+        .top(
+            Top::new("packet_builder")
+                .param("DataBytes", 32)
+                .named("PacketBuilder256"),
+        )
+        .top(
+            Top::new("packet_builder")
+                .param("DataBytes", 64)
+                .named("PacketBuilder512"),
+        )
         .run();
 }

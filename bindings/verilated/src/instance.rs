@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
+use std::ptr::NonNull;
 
 use cxx::UniquePtr;
 
@@ -14,7 +15,8 @@ use crate::{
 
 /// One instance of a model, with a context of its own.
 pub struct Instance<T: Top> {
-    shim: UniquePtr<T::Shim>,
+    // A UniquePtr made raw: asking one for its pointer is a call into C++, twice a cycle.
+    shim: NonNull<T::Shim>,
     failed: Option<Failure>,
     settings: Settings,
 }
@@ -51,6 +53,11 @@ impl<T: Top> Instance<T> {
                     reason: error.what().to_owned(),
                 }
             })?;
+        let shim = NonNull::new(shim.into_raw()).ok_or_else(|| BuildError::Refused {
+            instance: instance.clone(),
+            model: T::NAME,
+            reason: "C++ made no model".to_owned(),
+        })?;
         let mut this = Instance {
             shim,
             failed: None,
@@ -72,7 +79,7 @@ impl<T: Top> Instance<T> {
         if let Some(failure) = &self.failed {
             return Err(failure.clone());
         }
-        match T::cycle(self.shim.pin_mut(), inputs, outputs) {
+        match T::cycle(self.shim_mut(), inputs, outputs) {
             0 => Ok(()),
             _ => Err(self.fail()),
         }
@@ -90,7 +97,7 @@ impl<T: Top> Instance<T> {
         if let Some(failure) = &self.failed {
             return Err(failure.clone());
         }
-        match T::eval(self.shim.pin_mut(), inputs, outputs) {
+        match T::eval(self.shim_mut(), inputs, outputs) {
             0 => Ok(()),
             _ => Err(self.fail()),
         }
@@ -264,12 +271,26 @@ impl<T: Top> Instance<T> {
         failure
     }
 
+    #[inline]
+    fn shim_mut(&mut self) -> Pin<&mut T::Shim> {
+        // SAFETY: the shim is this instance's own and lives until it is dropped. It is never moved out of its place.
+        unsafe { Pin::new_unchecked(self.shim.as_mut()) }
+    }
+
     fn core(&self) -> &Core {
-        T::core(&self.shim)
+        // SAFETY: as above.
+        T::core(unsafe { self.shim.as_ref() })
     }
 
     fn core_mut(&mut self) -> Pin<&mut Core> {
-        T::core_mut(self.shim.pin_mut())
+        T::core_mut(self.shim_mut())
+    }
+}
+
+impl<T: Top> Drop for Instance<T> {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came out of a UniquePtr in `new` and is used by nobody after this.
+        drop(unsafe { UniquePtr::from_raw(self.shim.as_ptr()) });
     }
 }
 
