@@ -78,6 +78,8 @@ pub struct Conversations {
     pending: HashMap<(Hosts, Psn), Option<usize>>,
     /// Payload of the largest first or middle packet: the path MTU, as far as it has been seen.
     mtu: u32,
+    /// Frames whose headers cannot be believed.
+    damaged: u64,
 }
 
 impl Conversations {
@@ -87,6 +89,11 @@ impl Conversations {
             return Event::default();
         };
         if !frame.verdict.is_roce() {
+            return Event::default();
+        }
+        // A packet with a bad ICRC may name any QP and PSN.
+        if frame.icrc_ok == Some(false) {
+            self.damaged += 1;
             return Event::default();
         }
         let hosts = Hosts {
@@ -201,6 +208,11 @@ impl Conversations {
     fn pair(&mut self, a: usize, b: usize) {
         self.flows[a].partner = Some(b);
         self.flows[b].partner = Some(a);
+    }
+
+    /// Frames with a bad ICRC: they belong to no conversation.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
     }
 
     /// The conversations, most bytes first: a flow and the opposite one, if there is. The flow that came first stands first.

@@ -150,6 +150,7 @@ impl Summary {
 
         self.draw_time(out, paint, width)?;
 
+        let damaged = self.conversations.damaged();
         let conversations = self.conversations.finish();
         if !conversations.is_empty() {
             writeln!(out, "\n{}", heading("conversations"))?;
@@ -163,6 +164,10 @@ impl Summary {
                 "  and {} more with fewer bytes",
                 conversations.len() - MOST_CONVERSATIONS
             )?;
+        }
+        if damaged > 0 {
+            let text = format!("{} with a bad ICRC in none of them", grouped(damaged));
+            writeln!(out, "  {}", paint.paint(Ink::Bad, text))?;
         }
         Ok(())
     }
@@ -206,16 +211,8 @@ impl Summary {
 
 fn section(out: &mut dyn Write, paint: Paint, name: &str) -> io::Result<()> {
     let bytes = if name == "operation" { "bytes" } else { "" };
-    writeln!(
-        out,
-        "\n{}",
-        paint
-            .paint(
-                Ink::Heading,
-                format_args!("{name:<24}{:>8}{bytes:>12}", "frames")
-            )
-            .trim_end()
-    )
+    let titles = format!("{name:<24}{:>8}{bytes:>12}", "frames");
+    writeln!(out, "\n{}", paint.paint(Ink::Heading, titles.trim_end()))
 }
 
 fn line(

@@ -138,8 +138,8 @@ impl Table {
             .map(|(field, _)| cell(*field, record.number, &time, frame, has_verdict))
             .collect();
         for ((field, column), (_, text)) in self.columns.iter_mut().zip(&cells) {
-            // MAC addresses are rare beside IP addresses: they do not widen the column for everybody.
-            if !(matches!(field, Field::Addresses) && frame.ip.is_none()) {
+            // Frames that are none of ours are rare: their long addresses do not widen the column for everybody.
+            if !matches!(field, Field::Addresses) || frame.bth.is_some() {
                 column.width = column.width.max(text.chars().count().min(column.most));
             }
         }
@@ -159,7 +159,6 @@ impl Table {
             .collect();
         let (line, used) = self.line(&titles);
         let titles_of_details = [(Ink::Heading, "details".to_string())];
-        // The last title may hang over the edge of a narrow terminal only if there is something beside it.
         self.write(out, line, used, &titles_of_details)
     }
 

@@ -1,7 +1,7 @@
 //! Traffic over time in a fixed number of columns, for captures of any length in one pass.
 
-/// Columns kept. Even, because columns are merged in pairs.
-const COLUMNS: usize = 160;
+/// Columns kept: many more than are drawn, so that a picture fills its width. Even, because columns are merged in pairs.
+const COLUMNS: usize = 1024;
 /// Width of a column at first.
 const FIRST_COLUMN_NS: u64 = 16;
 
@@ -35,7 +35,7 @@ pub struct Timeline {
     start_ns: Option<u64>,
     last_ns: u64,
     column_ns: u64,
-    columns: [Stretch; COLUMNS],
+    columns: Vec<Stretch>,
 }
 
 impl Default for Timeline {
@@ -44,7 +44,7 @@ impl Default for Timeline {
             start_ns: None,
             last_ns: 0,
             column_ns: FIRST_COLUMN_NS,
-            columns: [Stretch::default(); COLUMNS],
+            columns: vec![Stretch::default(); COLUMNS],
         }
     }
 }

@@ -331,7 +331,7 @@ mod tests {
         );
         assert_eq!(
             find("PSN").unwrap_err().to_string(),
-            "PSN: no such key; near it: psn"
+            "PSN: no such key; near it: psn, msn"
         );
         assert_eq!(
             find("qp").unwrap_err().to_string(),

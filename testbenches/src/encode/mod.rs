@@ -191,9 +191,13 @@ impl Session<'_, '_> {
             }
         }
         if skipped > 0 {
+            let rows = match skipped {
+                1 => "1 row of a frame".to_string(),
+                _ => format!("{skipped} rows of frames"),
+            };
             writeln!(
                 self.err,
-                "{skipped} rows of frames that cannot be built left out (verdict other or malformed)"
+                "{rows} that cannot be built left out (verdict other or malformed)"
             )?;
         }
         Ok(())

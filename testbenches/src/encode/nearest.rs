@@ -20,10 +20,13 @@ pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<
 fn similarity(text: &str, word: &str) -> f64 {
     // `qp` is a part of `dest_qp` without being like it letter by letter.
     let part = text.len() > 1 && word.split('_').any(|part| part == text);
-    if part {
-        1.0
-    } else {
-        strsim::jaro_winkler(text, word)
+    // One letter wrong, missing, too many, or two exchanged.
+    let slip = strsim::osa_distance(text, word) <= 1;
+    let likeness = strsim::jaro_winkler(text, word);
+    match (part, slip) {
+        (true, _) => 1.0,
+        (_, true) => likeness.max(0.9),
+        _ => likeness,
     }
 }
 
@@ -41,7 +44,8 @@ mod tests {
             "payload",
             "payload_bytes",
         ];
-        assert_eq!(nearest("PSN", words), ["psn"]);
+        assert_eq!(nearest("PSN", words), ["psn", "msn"]);
+        assert_eq!(nearest("pns", words), ["psn"]);
         assert_eq!(nearest("qp", words), ["dest_qp", "src_qp"]);
         assert_eq!(nearest("payload_byte", words), ["payload_bytes", "payload"]);
         assert!(nearest("zzz", words).is_empty());
