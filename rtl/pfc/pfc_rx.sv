@@ -1,0 +1,104 @@
+// Obeys the peer: priority flow control by class and PAUSE by all classes. rtl/pfc/README.md is the contract.
+//
+// A timer is a flag and the last cycle in which it runs. A frame of cycle n shows in `paused_o` and `event_o` from n + 1 on; one frame in every cycle is allowed.
+//
+// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `frame_valid_i`; all else is registered.
+module pfc_rx
+  import eth_pkg::*, time_pkg::*, pfc_pkg::*;
+#(
+    parameter int unsigned QuantumNum = 5,  // cycles a quantum are QuantumNum / QuantumDen
+    parameter int unsigned QuantumDen = 2
+) (
+    input logic   clk_i,
+    input logic   rst_i,
+    input cycle_t now_i,
+
+    input logic     frame_valid_i,
+    input logic     frame_pfc_i,
+    input control_t control_i,
+
+    input logic [7:0] pfc_classes_i,
+    input logic       pause_enable_i,
+
+    output logic          [7:0] paused_o,
+    output pfc_rx_event_t       event_o,
+
+    output logic   idle_o,
+    output cycle_t wake_o
+);
+
+  localparam int unsigned PauseTimer = 8;  // behind those of the eight classes
+
+  logic [8:0] load, nonzero;
+  logic   [8:0] runs_q;
+  cycle_t [8:0] end_q;  // the last cycle in which the timer runs
+  cycle_t [8:0] new_end;
+  logic   [7:0] class_nonzero;
+  cycle_t [7:0] class_end;
+  pfc_rx_event_t event_q, event_d;
+
+  for (genvar c = 0; c < 8; c++) begin : gen_class
+    logic [23:0] cycles;
+    pause_duration #(
+        .QuantumNum(QuantumNum),
+        .QuantumDen(QuantumDen)
+    ) u_duration (
+        .quanta_i(control_i.timer[c]),
+        .cycles_o(cycles)
+    );
+    assign class_end[c] = now_i + 48'(cycles);
+    assign class_nonzero[c] = control_i.timer[c] != '0;
+  end
+  // PAUSE has its time where PFC has that of class 0.
+  assign new_end = {class_end[0], class_end};
+  assign nonzero = {class_nonzero[0], class_nonzero};
+
+  always_comb begin
+    load = '0;
+    if (frame_valid_i && frame_pfc_i) load[7:0] = control_i.class_enable[7:0] & pfc_classes_i;
+    load[PauseTimer] = frame_valid_i && !frame_pfc_i && pause_enable_i;
+
+    event_d.pfc      = load[7:0] != '0;
+    event_d.pause    = load[PauseTimer];
+    event_d.ignored  = frame_valid_i && load == '0;
+  end
+
+  for (genvar i = 0; i < 9; i++) begin : gen_timer
+    always_ff @(posedge clk_i) begin
+      if (rst_i) runs_q[i] <= 1'b0;
+      else if (load[i]) runs_q[i] <= nonzero[i];
+      else if (now_i >= end_q[i]) runs_q[i] <= 1'b0;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (load[i]) end_q[i] <= new_end[i];
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_i)
+        assert (!runs_q[i] || now_i <= end_q[i])
+        else $error("pfc_rx: timer %0d missed its end", i);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) event_q <= '0;
+    else event_q <= event_d;
+  end
+
+  assign paused_o = (runs_q[7:0] & pfc_classes_i) | {8{runs_q[PauseTimer] && pause_enable_i}};
+  assign event_o  = event_q;
+  assign idle_o   = !frame_valid_i && event_q == '0;
+
+  earliest #(
+      .Count(9)
+  ) u_wake (
+      .valid_i(runs_q),
+      .at_i   (end_q),
+      .at_o   (wake_o)
+  );
+
+  logic unused_control;  // the opcode is told by frame_pfc_i; the vector's high byte is reserved
+  assign unused_control = ^{control_i.opcode, control_i.class_enable[15:8]};
+
+endmodule

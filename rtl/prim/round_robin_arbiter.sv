@@ -1,0 +1,51 @@
+// Grants one of `Count` requests, in turn.
+//
+// The grant is taken in a cycle with `ready_i`; then the turn is with the request behind it. A request that holds is granted and taken after at most
+// Count − 1 others were. A grant that waits for `ready_i` stands as long as its request does, whoever else comes; when the request is withdrawn, the
+// next one in turn is granted in the same cycle.
+//
+// Timing: the grant depends on the requests of the same cycle, not on `ready_i`.
+module round_robin_arbiter #(
+    parameter  int unsigned Count     = 8,                               // 1 or more
+    localparam int unsigned IndexBits = (Count > 1) ? $clog2(Count) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic [    Count-1:0] request_i,
+    output logic                 valid_o,
+    output logic [    Count-1:0] grant_o,    // one-hot, zero when nothing is requested
+    output logic [IndexBits-1:0] index_o,    // of the grant, 0 when there is none
+    input  logic                 ready_i
+);
+
+  // Thermometer code of the turn: ones from the request whose turn it is to the last one. Zero is as good as all ones.
+  logic [Count-1:0] turn_q;
+  logic [Count-1:0] from_turn, candidates, from_grant;
+
+  assign from_turn  = request_i & turn_q;
+  assign candidates = (from_turn != '0) ? from_turn : request_i;
+  assign grant_o    = candidates & (~candidates + 1'b1);
+  assign from_grant = ~(grant_o - 1'b1);
+  assign valid_o    = request_i != '0;
+
+  always_comb begin
+    index_o = '0;
+    for (int unsigned i = 0; i < Count; i++) if (grant_o[i]) index_o |= IndexBits'(i);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) turn_q <= '1;
+    else if (valid_o) turn_q <= ready_i ? from_grant & ~grant_o : from_grant;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ($onehot0(grant_o))
+      else $error("round_robin_arbiter: two grants");
+      assert ((grant_o & ~request_i) == '0)
+      else $error("round_robin_arbiter: a grant without a request");
+    end
+  end
+
+endmodule
