@@ -41,10 +41,11 @@ pub struct EngineArgs {
 
 const DECODE_HELP: &str = "\
 Columns:
-  flags    S solicited event, A acknowledgement asked for, M migrated, F FECN, B BECN, C congestion met (ECN field CE)
+  flags    S solicited event, A acknowledgement asked for, M migrated, F FECN, B BECN,
+           C congestion met (ECN field CE)
   icrc     ok, BAD, or nothing when the frame has none
-  details  payload bytes; remote address, key and length; syndrome and MSN; immediate data; what else is not as usual.
-           Where a terminal is too narrow, they continue on a line of their own.
+  details  payload bytes; remote address, key and length; syndrome and MSN; immediate data;
+           what else is not as usual. Where a terminal is too narrow, on a line of their own.
 
 Frames that are none of ours or broken are rows too, with the reason: nothing is lost silently.
 
@@ -56,7 +57,7 @@ Examples:
   tcpdump -U -w - -i eth0 | xoff decode -      live
   xoff decode --both loss.pcap                 RTL and reference model against each other
 
-Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input; rows before the bad place are printed.";
+Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input (rows before it are kept).";
 
 /// Decodes a capture
 ///

@@ -135,7 +135,7 @@ fn a_cut_file_keeps_its_rows() {
     }
     let (out, err) = said(&["decode", "--model", "--summary", path], [], 2);
     assert!(
-        out.contains("1 frames") && err.lines().count() == 1,
+        out.contains("1 frame, 86 bytes") && err.lines().count() == 1,
         "{out}"
     );
     // Between two records a file may end.

@@ -46,6 +46,15 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 frame`, `1,234 frames`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!(
+        "{} {thing}{}",
+        grouped(number),
+        if number == 1 { "" } else { "s" }
+    )
+}
+
 /// A time span in the unit that suits it, three digits: `1.23 ms`.
 pub fn span(ns: u64) -> String {
     let (value, unit) = match ns {

@@ -8,7 +8,7 @@ use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_waves::capture::Record;
 
 use super::conversation::{Conversations, Flow};
-use super::draw::{bar, grouped, span, sparkline};
+use super::draw::{bar, counted, grouped, span, sparkline};
 use super::table::{operation_ink_of, verdict_ink};
 use super::tally::Tally;
 use super::timeline::{Stretch, Timeline};
@@ -68,10 +68,10 @@ impl Summary {
 
         writeln!(
             out,
-            "{}  {} frames, {} bytes, {}",
+            "{}  {}, {}, {}",
             heading(title),
-            grouped(tally.frames),
-            grouped(tally.bytes),
+            counted(tally.frames, "frame"),
+            counted(tally.bytes, "byte"),
             span(self.timeline.span_ns())
         )?;
         if tally.frames == 0 {
@@ -152,7 +152,7 @@ impl Summary {
 
         let damaged = self.conversations.damaged();
         let conversations = self.conversations.finish();
-        if !conversations.is_empty() {
+        if !conversations.is_empty() || damaged > 0 {
             writeln!(out, "\n{}", heading("conversations"))?;
         }
         for (flow, back) in conversations.iter().take(MOST_CONVERSATIONS) {
@@ -166,7 +166,10 @@ impl Summary {
             )?;
         }
         if damaged > 0 {
-            let text = format!("{} with a bad ICRC in none of them", grouped(damaged));
+            let text = format!(
+                "{} with a bad ICRC: QP and PSN cannot be believed",
+                counted(damaged, "frame")
+            );
             writeln!(out, "  {}", paint.paint(Ink::Bad, text))?;
         }
         Ok(())
@@ -253,8 +256,13 @@ fn draw_conversation(
 
 fn draw_flow(out: &mut dyn Write, paint: Paint, arrow: char, flow: &Flow) -> io::Result<()> {
     let mut text = format!(
-        "    {arrow} {:>7} packets {:>12} bytes",
+        "    {arrow} {:>7} {:<7} {:>12} bytes",
         grouped(flow.packets),
+        if flow.packets == 1 {
+            "packet"
+        } else {
+            "packets"
+        },
         grouped(flow.bytes)
     );
     if let Some((first, last)) = flow.psns {

@@ -200,32 +200,45 @@ impl Table {
             .sum()
     }
 
+    /// Writes a row's columns and details. Details that do not fit beside the columns go under them together.
     fn write(
         &self,
         out: &mut dyn Write,
         mut line: String,
-        mut used: usize,
+        used: usize,
         details: &[Piece],
     ) -> io::Result<()> {
-        let mut start = self.details_start();
+        if details.is_empty() {
+            return writeln!(out, "{line}");
+        }
+        // Each piece with a comma and a blank behind it, except the last.
+        let length = |index: usize| {
+            details[index].1.chars().count() + if index + 1 < details.len() { 2 } else { 0 }
+        };
+        let whole: usize = (0..details.len()).map(length).sum();
+        let room = self.width.unwrap_or(usize::MAX);
+        let under = self.continuation_start();
+        let beside = self.details_start().max(used + 1);
+
+        let mut at = beside;
+        if beside + whole > room {
+            writeln!(out, "{line}")?;
+            line = " ".repeat(under);
+            at = under;
+        } else {
+            line.extend(std::iter::repeat_n(' ', beside - used));
+        }
         for (index, (ink, text)) in details.iter().enumerate() {
-            let comma = if index + 1 < details.len() { "," } else { "" };
-            let length = text.chars().count() + comma.len();
-            let gap = start.saturating_sub(used).max(1);
-            if self.width.is_some_and(|width| {
-                used + gap + length > width && used > self.continuation_start()
-            }) {
-                writeln!(out, "{line}")?;
-                line = " ".repeat(self.continuation_start());
-                used = line.len();
-            } else {
-                line.extend(std::iter::repeat_n(' ', gap));
-                used += gap;
+            let last = index + 1 == details.len();
+            // The blank behind the comma may hang over the edge: it is not written there.
+            if at > under && at + length(index) - usize::from(!last) > room {
+                writeln!(out, "{}", line.trim_end())?;
+                line = " ".repeat(under);
+                at = under;
             }
-            start = 0;
             line.push_str(&self.paint.paint(*ink, text));
-            line.push_str(comma);
-            used += length;
+            line.push_str(if last { "" } else { ", " });
+            at += length(index);
         }
         writeln!(out, "{line}")
     }
