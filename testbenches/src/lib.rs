@@ -6,6 +6,7 @@
 //! | [`terminal`] | where output goes: colour, width, progress |
 //! | [`engine`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
 //! | [`units`] | drivers of the verilated units at their pins |
+//! | [`property`] | random histories that turn the units against their references |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 
@@ -13,6 +14,7 @@ pub mod cli;
 pub mod decode;
 pub mod encode;
 pub mod engine;
+pub mod property;
 pub mod terminal;
 pub mod units;
 

@@ -160,12 +160,22 @@ impl<M: BuilderTop> RtlBuilder<M> {
             pins_out: M::Out::default(),
             cycle: 0,
         };
-        M::reset(&mut this.pins_in, true);
-        for _ in 0..2 {
-            this.model.cycle(&this.pins_in, &mut this.pins_out)?;
-        }
-        M::reset(&mut this.pins_in, false);
+        this.reset()?;
         Ok(this)
+    }
+
+    /// Resets the unit and forgets what was in it.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self) -> Result<(), UnitError> {
+        M::describe(&mut self.pins_in, None);
+        M::offer(&mut self.pins_in, None);
+        M::reset(&mut self.pins_in, true);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        M::reset(&mut self.pins_in, false);
+        Ok(())
     }
 
     /// The model, to trace, save or look into.

@@ -142,11 +142,24 @@ impl<M: ParserTop> RtlParser<M> {
             payload_ended: false,
             parsed: Vec::new(),
         };
-        M::drive(&mut this.pins_in, None, true);
-        for _ in 0..2 {
-            this.model.cycle(&this.pins_in, &mut this.pins_out)?;
-        }
+        this.reset()?;
         Ok(this)
+    }
+
+    /// Resets the unit and forgets what was in it.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self) -> Result<(), UnitError> {
+        M::drive(&mut self.pins_in, None, true);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        self.waiting.clear();
+        self.head = None;
+        self.payload.clear();
+        self.payload_ended = false;
+        self.parsed.clear();
+        Ok(())
     }
 
     /// The model, to trace, save or look into.
