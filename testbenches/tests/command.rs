@@ -116,6 +116,29 @@ fn decode_encode_decode_gives_the_same_rows() {
     }
 }
 
+/// Without `--model` it is the RTL that parses and builds; the other tests here use the model, because what they look at is the same with either.
+#[test]
+fn the_rtl_is_the_default_and_agrees_with_the_model() {
+    for capture in CAPTURES {
+        let (model, _) = said(&["decode", "--model", "--format", "jsonl", capture], [], 0);
+        let (rtl, err) = said(&["decode", "--format", "jsonl", capture], [], 0);
+        assert_eq!((rtl == model, err.as_str()), (true, ""), "{capture}");
+        let (both, err) = said(&["decode", "--both", "--format", "jsonl", capture], [], 0);
+        assert_eq!(both, model);
+        let frames = model.lines().count();
+        assert_eq!(
+            err,
+            format!("RTL and model agree about all {frames} frames\n")
+        );
+    }
+    let zoo = ["--jsonl", "tests/data/zoo.jsonl"];
+    let (model, _) = said(&[&["encode", "--model"], &zoo[..]].concat(), [], 0);
+    let (rtl, _) = said(&[&["encode"], &zoo[..]].concat(), [], 0);
+    assert_eq!(rtl, model);
+    let (_, err) = said(&[&["encode", "--both"], &zoo[..]].concat(), [], 0);
+    assert_eq!(err, "RTL and model agree about all 20 packets\n");
+}
+
 #[test]
 fn a_cut_file_keeps_its_rows() {
     let whole = fs::read(file(LOSS)).unwrap();

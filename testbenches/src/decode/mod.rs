@@ -301,3 +301,82 @@ fn parse(parser: &mut dyn FrameParser, frames: &[&[u8]]) -> anyhow::Result<Vec<P
         })
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use xoff_waves::capture::PcapWriter;
+
+    use super::*;
+    use crate::engine::{EngineError, ModelParser};
+    use crate::terminal::Paint;
+
+    /// A parser that takes one frame for longer than it is.
+    struct Liar;
+
+    impl FrameParser for Liar {
+        fn name(&self) -> &'static str {
+            "liar"
+        }
+
+        fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError> {
+            let mut results = ModelParser.parse(frames)?;
+            if let Some(second) = results.get_mut(1) {
+                second.frame_bytes += 1;
+            }
+            Ok(results)
+        }
+    }
+
+    /// Decodes three frames, two parsers against each other; gives the number of differing frames and what was said about them.
+    fn both(other: Box<dyn FrameParser>) -> (u64, String) {
+        let mut file = Vec::new();
+        let mut writer = PcapWriter::new(&mut file).unwrap();
+        for length in [60, 0, 61] {
+            writer.write(0, &vec![0; length]).unwrap();
+        }
+        let said = tempfile::NamedTempFile::new().unwrap();
+        let mut streams = Streams {
+            out: Box::new(io::sink()),
+            err: Box::new(said.reopen().unwrap()),
+            paint: Paint::default(),
+            width: None,
+            progress: false,
+        };
+        let mut decoder = Decoder {
+            parsers: Parsers {
+                shown: Box::new(ModelParser),
+                other: Some(other),
+            },
+            view: View::Jsonl,
+            tally: Tally::default(),
+            differing: 0,
+            progress: ProgressBar::hidden(),
+            range: FrameRange::default(),
+            limit: u64::MAX,
+        };
+        let input: Box<dyn Read> = Box::new(io::Cursor::new(file));
+        decoder
+            .decode(Reader::new("test", input).unwrap(), &mut streams)
+            .unwrap();
+        decoder.close("test", &mut streams).unwrap();
+        (
+            decoder.differing,
+            std::fs::read_to_string(said.path()).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_mismatch_names_frame_and_field() {
+        // The empty record never reaches a parser, so the second frame that it sees is the third of the file.
+        let (differing, said) = both(Box::new(Liar));
+        assert_eq!(differing, 1);
+        assert_eq!(
+            said,
+            "frame 3: frame_bytes: model 61, liar 62\nmodel and liar differ about 1 of 3 frames\n"
+        );
+        assert_eq!(
+            both(Box::new(ModelParser)),
+            (0, "model and model agree about all 3 frames\n".into())
+        );
+    }
+}

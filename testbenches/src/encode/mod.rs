@@ -132,6 +132,21 @@ fn encode(
         session.build()?;
         result?;
     }
+    if let Some(other) = &session.builders.other {
+        let names = format!("{} and {}", session.builders.written.name(), other.name());
+        match session.differing {
+            0 => writeln!(
+                session.err,
+                "{names} agree about all {} packets",
+                session.built
+            )?,
+            count => writeln!(
+                session.err,
+                "{names} differ about {count} of {} packets",
+                session.built
+            )?,
+        }
+    }
     let differing = session.differing;
     frames.finish()?;
     Ok(differing)
