@@ -4,8 +4,10 @@ use verilated_build::{Build, Top};
 
 fn main() {
     Build::new()
-        .packages(["sv/pkg/kinds_pkg.sv"])
-        .search(["sv", "sv/lib"])
+        .list("sv/tests.f")
+        .waiver("sv/waivers.vlt")
+        .top(Top::new("adder"))
+        .top(Top::new("alarms"))
         .top(Top::new("counter"))
         .top(
             Top::new("counter")
@@ -13,10 +15,10 @@ fn main() {
                 .param("Limit", 100)
                 .named("Counter12"),
         )
-        .top(Top::new("wide_ports"))
-        .top(Top::new("ram"))
-        .top(Top::new("adder"))
-        .top(Top::new("alarms"))
         .top(Top::new("pipeline").cpp("cpp/plain_loop.cpp"))
+        .top(Top::new("ram"))
+        .top(Top::new("regs"))
+        .top(Top::new("spin"))
+        .top(Top::new("wide_ports"))
         .run();
 }

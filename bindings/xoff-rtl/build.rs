@@ -6,19 +6,14 @@ fn main() {
     Build::new()
         // Messages name files as they are called from here: `rtl/parser/packet_parser.sv`.
         .root("../..")
-        .packages([
-            "rtl/pkg/eth_pkg.sv",
-            "rtl/pkg/roce_pkg.sv",
-            "rtl/pkg/stream_pkg.sv",
-            "rtl/pkg/crc_pkg.sv",
-            "rtl/pkg/parser_pkg.sv",
-        ])
-        .search(["rtl/prim", "rtl/parser"])
+        // Packages in their order, and the folders of modules.
+        .list("rtl/rtl.f")
         .waiver("rtl/waivers.vlt")
         .top(
             Top::new("packet_parser")
                 .param("DataBytes", 32)
-                .named("PacketParser256"),
+                .named("PacketParser256")
+                .cpp("bindings/xoff-rtl/cpp/parser_loop.cpp"),
         )
         .top(
             Top::new("packet_parser")

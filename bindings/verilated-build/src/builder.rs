@@ -11,7 +11,7 @@ use crate::compile::{self, ModelFlags, Runtime};
 use crate::ports::{self, Direction};
 use crate::shim::Face;
 use crate::verilate::{self, Common};
-use crate::{Error, Top, names, rust, shim};
+use crate::{Error, Top, list, names, rust, shim};
 
 /// All models of a crate: what their sources share, and a line for each top.
 ///
@@ -28,7 +28,9 @@ pub struct Build {
     flags: Vec<String>,
     clock: String,
     coverage: bool,
+    trace_arrays: u32,
     tops: Vec<Top>,
+    lists: Vec<PathBuf>,
 }
 
 impl Default for Build {
@@ -51,7 +53,9 @@ impl Build {
             flags: Vec::new(),
             clock: "clk_i".to_owned(),
             coverage: env::var_os("CARGO_FEATURE_COVERAGE").is_some(),
+            trace_arrays: 4096,
             tops: Vec::new(),
+            lists: Vec::new(),
         }
     }
 
@@ -65,6 +69,14 @@ impl Build {
     /// Packages, compiled before all else and in this order.
     pub fn packages<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Build {
         self.packages.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// A file list, as Verilator's `-F` and other tools read it, so that what belongs to the sources is said once: files, which are
+    /// taken for packages, `-y folder`, `+incdir+folder` and `+define+NAME=value`, one a line, relative to the list's own
+    /// folder. `//` and `#` begin comments.
+    pub fn list(mut self, path: impl Into<PathBuf>) -> Build {
+        self.lists.push(path.into());
         self
     }
 
@@ -111,6 +123,13 @@ impl Build {
         self
     }
 
+    /// The largest unpacked array, in elements, that waves show; 4,096 if not said. A larger one is left out without a word, and each
+    /// element that is shown costs time to compile and to trace, though none while no wave file is open.
+    pub fn trace_arrays(mut self, elements: u32) -> Build {
+        self.trace_arrays = elements;
+        self
+    }
+
     /// Whether models count coverage, whatever the crate's features say.
     pub fn coverage(mut self, on: bool) -> Build {
         self.coverage = on;
@@ -142,13 +161,32 @@ impl Build {
         }
         println!("cargo::rerun-if-changed=build.rs");
         let runtime = Runtime::from_environment()?;
-        self.check(&root)?;
+        let mut this = self.clone();
+        for path in &self.lists {
+            println!("cargo::rerun-if-changed={}", root.join(path).display());
+            let list = list::read(&root, path)?;
+            this.packages.extend(list.files);
+            this.search.extend(list.search);
+            this.includes.extend(list.includes);
+            this.defines.extend(list.defines);
+        }
+        this.make(&runtime, &root, &out, &crate_name)
+    }
+
+    fn make(
+        &self,
+        runtime: &Runtime,
+        root: &Path,
+        out: &Path,
+        crate_name: &str,
+    ) -> Result<(), Error> {
+        self.check(root)?;
 
         let mut text = String::new();
         let mut warned: Vec<String> = Vec::new();
         let mut jobs = Vec::new();
         for top in &self.tops {
-            let job = self.generate(&runtime, top, &root, &out, &crate_name, &mut warned)?;
+            let job = self.generate(runtime, top, root, out, crate_name, &mut warned)?;
             text.push_str(&format!(
                 "include!(concat!(env!(\"OUT_DIR\"), \"/verilated/{}/bridge.rs\"));\n",
                 top.name
@@ -276,6 +314,7 @@ impl Build {
             defines: &self.defines,
             flags: &self.flags,
             coverage: self.coverage,
+            trace_arrays: self.trace_arrays,
         };
         let verilated = verilate::run(
             &runtime.verilator,

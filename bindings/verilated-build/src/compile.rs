@@ -70,9 +70,9 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
         .flag(headers.join("verilated_rs/hooks.h"))
         .flag("-w");
     build.files(sources);
+    // verilated_save.cpp is taken in by cpp/save.cpp.
     for file in [
         "verilated",
-        "verilated_save",
         "verilated_fst_c",
         "verilated_threads",
         "verilated_cov",

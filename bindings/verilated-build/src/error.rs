@@ -88,6 +88,18 @@ pub enum Error {
         /// Where paths start.
         root: PathBuf,
     },
+    /// A line of a file list that is not understood.
+    #[error(
+        "{path}:{line}: `{text}` is not understood: a list holds files, `-y folder`, `+incdir+folder` and `+define+NAME=value`, one a line"
+    )]
+    List {
+        /// The list.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+    },
     /// Two files could both hold the module.
     #[error(
         "module `{module}` could be `{first}` or `{second}`: keep one, or name the file with `.source(…)`"

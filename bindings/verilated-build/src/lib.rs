@@ -44,6 +44,7 @@ mod builder;
 mod compile;
 mod deps;
 mod error;
+mod list;
 mod names;
 mod ports;
 mod rust;

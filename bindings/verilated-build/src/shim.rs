@@ -181,12 +181,9 @@ fn element(text: &mut String, port: &Port, assign: impl Fn(&str, &str) -> String
         let _ = write!(index, "[d{depth}]");
         indent.push_str("    ");
     }
-    let mask = |bits: u32| match bits {
-        8 | 16 | 32 | 64 => String::new(),
-        _ => format!(" & 0x{:x}ULL", (1u64 << bits) - 1),
-    };
-    let cut = if port.direction == Direction::In {
-        mask(port.top_bits())
+    let bits = port.top_bits();
+    let cut = if port.direction == Direction::In && bits < port.cell() {
+        format!(" & 0x{:x}ULL", (1u64 << bits) - 1)
     } else {
         String::new()
     };

@@ -16,6 +16,7 @@ pub(crate) struct Common<'a> {
     pub defines: &'a [(String, Option<String>)],
     pub flags: &'a [String],
     pub coverage: bool,
+    pub trace_arrays: u32,
 }
 
 /// What came of it.
@@ -44,10 +45,9 @@ fn arguments(
         // Waves and messages count picoseconds, whatever a file says.
         "--timescale-override",
         "1ps/1ps",
-        // Without the two limits wide arrays vanish from waves without a word.
+        // Wide signals vanish from waves without a word unless the width is unlimited, which 0 says. For the number of elements of an array
+        // 0 says none, so that limit is a number.
         "--trace-fst",
-        "--trace-max-array",
-        "0",
         "--trace-max-width",
         "0",
         "-Wall",

@@ -123,7 +123,6 @@ void Core::claim_thread() noexcept {
 }
 
 void Core::set_time(std::uint64_t picoseconds) noexcept {
-    if (tracing() && dumped_ && picoseconds <= last_dump_) trace_close();
     time_ = picoseconds;
     context_.time(picoseconds);
 }
@@ -193,6 +192,7 @@ bool Core::reinstate(rust::Slice<const std::uint8_t> bytes) noexcept {
 
 bool Core::trace_open(rust::Str path) {
     const Enter enter{*this};
+    const bool sound = status_ == kFine;
     wave_.reset();
     dumped_ = false;
     try {
@@ -203,6 +203,8 @@ bool Core::trace_open(rust::Str path) {
         wave_ = std::move(wave);
         return true;
     } catch (const Fatal&) {
+        // The file is at fault and not the model.
+        if (sound) clear_failure();
         return false;
     }
 }
@@ -214,6 +216,8 @@ void Core::trace_close() noexcept {
 }
 
 void Core::dump(std::uint64_t time) {
+    // Waves cannot go back. Verilator would say so each time and write nothing either.
+    if (dumped_ && time <= last_dump_) return;
     wave_->dump(time);
     dumped_ = true;
     last_dump_ = time;
@@ -223,10 +227,12 @@ void Core::dump(std::uint64_t time) {
 
 bool Core::coverage_write(rust::Str path) {
     const Enter enter{*this};
+    const bool sound = status_ == kFine;
     try {
         context_.coveragep()->write(std::string{path.data(), path.size()}.c_str());
-        return status_ == kFine;
+        return true;
     } catch (const Fatal&) {
+        if (sound) clear_failure();
         return false;
     }
 }

@@ -8,10 +8,8 @@ use crate::ffi::bridge::Report;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// An assertion failed, or the source said `$error`.
+    /// An assertion failed, or the source said `$error` or `$fatal`: Verilator does not tell them apart.
     Assertion,
-    /// The source said `$fatal`.
-    Fatal,
     /// The source said `$stop`.
     Stop,
     /// The source said `$finish`. Nothing is wrong, but the source asks for no more cycles.
@@ -24,7 +22,6 @@ impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             FailureKind::Assertion => "assertion failed",
-            FailureKind::Fatal => "$fatal",
             FailureKind::Stop => "$stop",
             FailureKind::Finish => "$finish",
             FailureKind::Runtime => "model gave up",
@@ -63,7 +60,7 @@ impl Failure {
                 report.hierarchy,
                 report.text.trim_end().to_owned(),
             ),
-            (_, Some(said)) => (said.kind, said.scope, said.message),
+            (_, Some(said)) => (FailureKind::Assertion, said.scope, said.message),
             (_, None) => (FailureKind::Stop, report.hierarchy, String::new()),
         };
         Failure(Box::new(Details {
@@ -160,7 +157,6 @@ impl std::error::Error for Failure {}
 /// What Verilator prints before it stops: `[15000] %Error: f.sv:9: Assertion failed in top.t.a: message`.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
-    kind: FailureKind,
     scope: String,
     message: String,
 }
@@ -168,19 +164,18 @@ struct Said {
 impl Said {
     /// `None` if the text is not about this file and line: then it is some earlier line of output.
     fn read(text: &str, file: &str, line: u32) -> Option<Said> {
-        let place = format!("{file}:{line}: ");
-        let (severity, rest) = text.split_once(&place)?;
-        let kind = if severity.ends_with("%Error: ") {
-            FailureKind::Assertion
-        } else if severity.ends_with("%Fatal: ") {
-            FailureKind::Fatal
-        } else {
+        // Verilator stops with the path that it was given, and prints the file's name alone.
+        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let (severity, rest) = text.split_once(&format!("{name}:{line}: "))?;
+        let severity = severity
+            .strip_suffix(&file[..file.len() - name.len()])
+            .unwrap_or(severity);
+        if !severity.ends_with("%Error: ") && !severity.ends_with("%Fatal: ") {
             return None;
-        };
+        }
         let rest = rest.trim_end();
         let Some(rest) = rest.strip_prefix("Assertion failed in ") else {
             return Some(Said {
-                kind,
                 scope: String::new(),
                 message: rest.to_owned(),
             });
@@ -189,7 +184,6 @@ impl Said {
             .split_once(": ")
             .unwrap_or((rest.trim_end_matches(':'), ""));
         Some(Said {
-            kind,
             scope: scope.to_owned(),
             message: message.to_owned(),
         })
@@ -225,5 +219,6 @@ mod tests {
     fn other_output_is_not_taken_for_the_reason() {
         assert_eq!(Said::read("hello f.sv:9: there", "f.sv", 9), None);
         assert_eq!(Said::read("[0] %Error: f.sv:8: x", "f.sv", 9), None);
+        assert_eq!(Said::read("[0] %Error: g/f.sv:9: x", "rtl/f.sv", 9), None);
     }
 }

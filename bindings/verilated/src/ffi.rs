@@ -37,7 +37,6 @@ pub mod bridge {
         fn reinstate(self: Pin<&mut Core>, bytes: &[u8]) -> bool;
         fn trace_open(self: Pin<&mut Core>, path: &str) -> bool;
         fn trace_close(self: Pin<&mut Core>);
-        fn tracing(self: &Core) -> bool;
         fn coverage_write(self: Pin<&mut Core>, path: &str) -> bool;
     }
 }

@@ -1,6 +1,7 @@
 //! A model at work.
 
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -9,8 +10,8 @@ use cxx::UniquePtr;
 
 use crate::ffi::Core;
 use crate::{
-    BuildError, Failure, Model, Port, RestoreError, Settings, Top, TraceError, TraceFormat,
-    snapshot,
+    BuildError, CoverageError, Failure, Model, Port, RestoreError, Settings, Top, TraceError,
+    TraceFormat, snapshot, trace::OpenTrace,
 };
 
 /// One instance of a model, with a context of its own.
@@ -19,6 +20,7 @@ pub struct Instance<T: Top> {
     shim: NonNull<T::Shim>,
     failed: Option<Failure>,
     settings: Settings,
+    trace: Option<OpenTrace>,
 }
 
 // SAFETY: an instance owns its context and all of its state, holds no reference to a thread, and its C++ refers to what is process wide only under locks;
@@ -62,6 +64,7 @@ impl<T: Top> Instance<T> {
             shim,
             failed: None,
             settings: settings.clone(),
+            trace: None,
         };
         this.set_time_ps(settings.start_ps);
         Ok(this)
@@ -144,7 +147,7 @@ impl<T: Top> Instance<T> {
     }
 
     /// Takes back state and time that [`save`](Instance::save) gave, of this instance or another of the same model. A failed
-    /// instance works again after it. An open wave file is closed if the time goes back, since waves cannot.
+    /// instance works again after it. An open wave file gets nothing more until the time has passed where it was, since waves cannot go back.
     ///
     /// # Errors
     ///
@@ -193,44 +196,77 @@ impl<T: Top> Instance<T> {
     pub fn trace_open_as(
         &mut self,
         path: impl AsRef<Path>,
-        _format: TraceFormat,
+        format: TraceFormat,
     ) -> Result<(), TraceError> {
-        let path = path.as_ref();
         self.trace_close()?;
-        let in_file = |source| TraceError::File {
-            instance: self.settings.instance.clone(),
-            path: path.to_owned(),
-            source,
-        };
-        // Verilator's writer cannot say why it failed, the system can.
-        std::fs::File::create(path).map_err(in_file)?;
-        let name = path.to_str().ok_or_else(|| TraceError::Name {
-            path: path.to_owned(),
+        let trace = OpenTrace::new(path.as_ref(), format);
+        let name = trace.written().to_str().ok_or_else(|| TraceError::Name {
+            path: trace.path.clone(),
         })?;
-        if self.core_mut().trace_open(name) {
-            Ok(())
-        } else {
-            Err(TraceError::File {
-                instance: self.settings.instance.clone(),
-                path: path.to_owned(),
-                source: std::io::Error::other("Verilator's wave writer refused it"),
-            })
+        // Verilator's writer cannot say why it failed, the system can.
+        File::create(name).map_err(|source| self.trace_error(&trace.path, source))?;
+        if !self.core_mut().trace_open(name) {
+            let refused = std::io::Error::other("Verilator's wave writer refused it");
+            return Err(self.trace_error(&trace.path, refused));
         }
+        self.trace = Some(trace);
+        Ok(())
     }
 
-    /// Ends the wave file, if one is open. Dropping the instance does too.
+    /// Ends the wave file, if one is open. Dropping the instance does too, but cannot say what went wrong.
     ///
     /// # Errors
     ///
     /// If the file cannot be completed.
     pub fn trace_close(&mut self) -> Result<(), TraceError> {
+        let Some(trace) = self.trace.take() else {
+            return Ok(());
+        };
         self.core_mut().trace_close();
-        Ok(())
+        let path = trace.path.clone();
+        trace
+            .finish()
+            .map_err(|source| self.trace_error(&path, source))
+    }
+
+    fn trace_error(&self, path: &Path, source: std::io::Error) -> TraceError {
+        TraceError::File {
+            instance: self.settings.instance.clone(),
+            path: path.to_owned(),
+            source,
+        }
     }
 
     /// Whether waves are being written.
     pub fn tracing(&self) -> bool {
-        self.core().tracing()
+        self.trace.is_some()
+    }
+
+    /// Writes the counts of a coverage build to `path`, in the form that `verilator_coverage` reads and merges.
+    ///
+    /// # Errors
+    ///
+    /// [`CoverageError::NotBuilt`] in other builds, or if the file cannot be written.
+    pub fn coverage_write(&mut self, path: impl AsRef<Path>) -> Result<(), CoverageError> {
+        let path = path.as_ref();
+        if !T::COVERAGE {
+            return Err(CoverageError::NotBuilt { model: T::NAME });
+        }
+        let failed = |source| CoverageError::File {
+            path: path.to_owned(),
+            source,
+        };
+        File::create(path).map_err(failed)?;
+        let name = path
+            .to_str()
+            .ok_or_else(|| failed(std::io::Error::other("the name is not UTF-8")))?;
+        if self.core_mut().coverage_write(name) {
+            Ok(())
+        } else {
+            Err(failed(std::io::Error::other(
+                "Verilator could not write it",
+            )))
+        }
     }
 
     /// When the next cycle starts, in picoseconds.
@@ -239,7 +275,7 @@ impl<T: Top> Instance<T> {
     }
 
     /// Says when the next cycle starts, in picoseconds. For a rising edge at time `e`, that is `e` less half a period.
-    /// An open wave file is closed if the time goes back.
+    /// If it goes back, an open wave file gets nothing more until the time has passed where it was.
     pub fn set_time_ps(&mut self, picoseconds: u64) {
         self.core_mut().set_time(picoseconds);
     }
@@ -289,6 +325,8 @@ impl<T: Top> Instance<T> {
 
 impl<T: Top> Drop for Instance<T> {
     fn drop(&mut self) {
+        // Nobody to tell: whoever wants to know closes the file first.
+        let _ = self.trace_close();
         // SAFETY: the pointer came out of a UniquePtr in `new` and is used by nobody after this.
         drop(unsafe { UniquePtr::from_raw(self.shim.as_ptr()) });
     }

@@ -38,6 +38,7 @@
 
 pub mod ffi;
 
+mod coverage;
 mod failure;
 mod fields;
 mod instance;
@@ -47,7 +48,9 @@ mod settings;
 mod snapshot;
 mod top;
 mod trace;
+mod vcd;
 
+pub use coverage::CoverageError;
 pub use failure::{Failure, FailureKind};
 pub use fields::{Fields, FieldsMut, PortBits};
 pub use instance::Instance;

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 /// How waves are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TraceFormat {
-    /// Compressed, indexed; GTKWave and Surfer read it.
+    /// Compressed and indexed: what viewers like best.
     Fst,
+    /// Plain text, read by everything, many times larger. It is written when the file is closed; until then an FST file lies
+    /// beside it, with `.fst` added to the name.
+    Vcd,
 }
 
 /// Why waves could not be written.
@@ -48,9 +51,69 @@ impl TraceFormat {
     pub fn of(path: &Path) -> Result<TraceFormat, TraceError> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("fst") => Ok(TraceFormat::Fst),
+            Some("vcd") => Ok(TraceFormat::Vcd),
             _ => Err(TraceError::Format {
                 path: path.to_owned(),
             }),
         }
+    }
+}
+
+/// A wave file that is being written.
+#[derive(Debug)]
+pub(crate) struct OpenTrace {
+    /// What the user asked for.
+    pub path: PathBuf,
+    /// What Verilator writes to, if that is another file.
+    pub interim: Option<PathBuf>,
+}
+
+impl OpenTrace {
+    pub fn new(path: &Path, format: TraceFormat) -> OpenTrace {
+        let interim = (format == TraceFormat::Vcd).then(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".fst");
+            PathBuf::from(name)
+        });
+        OpenTrace {
+            path: path.to_owned(),
+            interim,
+        }
+    }
+
+    /// The file that Verilator writes.
+    pub fn written(&self) -> &Path {
+        self.interim.as_deref().unwrap_or(&self.path)
+    }
+
+    /// After Verilator closed its file: makes what was asked for.
+    pub fn finish(self) -> std::io::Result<()> {
+        let Some(interim) = self.interim else {
+            return Ok(());
+        };
+        crate::vcd::convert(&interim, &self.path)?;
+        std::fs::remove_file(interim)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_tells_the_format() {
+        assert_eq!(
+            TraceFormat::of(Path::new("a/b.fst")).ok(),
+            Some(TraceFormat::Fst)
+        );
+        assert_eq!(
+            TraceFormat::of(Path::new("b.vcd")).ok(),
+            Some(TraceFormat::Vcd)
+        );
+        let text = TraceFormat::of(Path::new("b.txt")).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "cannot tell the wave format of `b.txt` from its name: end it in .fst or .vcd, or name the format"
+        );
     }
 }

@@ -3,3 +3,5 @@
 //! Each is a [`verilated::Instance`]; its ports are the fields of `In` and `Out` in the module of its name. The table of tops is this crate's `build.rs`.
 
 verilated::tops!();
+
+pub mod plain;

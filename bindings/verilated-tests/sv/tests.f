@@ -1,0 +1,3 @@
+// Packages first, then where modules are found.
+pkg/kinds_pkg.sv
+-y .

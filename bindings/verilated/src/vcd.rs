@@ -1,0 +1,117 @@
+//! Rewrites a finished FST file as VCD.
+//!
+//! A Verilated model writes one wave format, fixed when it is compiled. FST is the one, and VCD is made of it afterwards: models stay small, and it
+//! works alike with every version of Verilator.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use fst_reader::{FstFilter, FstHierarchyEntry, FstReader, FstSignalValue, ReaderError};
+
+/// Reads `fst`, writes `vcd`.
+pub(crate) fn convert(fst: &Path, vcd: &Path) -> io::Result<()> {
+    let mut reader = FstReader::open(BufReader::new(File::open(fst)?)).map_err(broken)?;
+    let mut out = BufWriter::new(File::create(vcd)?);
+    writeln!(out, "$timescale 1ps $end")?;
+    let mut result = Ok(());
+    let mut lengths: Vec<u32> = Vec::new();
+    reader
+        .read_hierarchy(|entry| {
+            if result.is_ok() {
+                result = declaration(&mut out, entry, &mut lengths);
+            }
+        })
+        .map_err(broken)?;
+    result?;
+    writeln!(out, "$enddefinitions $end")?;
+
+    let mut now = None;
+    let changes = reader.read_signals(&FstFilter::all(), |time, signal, value| -> io::Result<()> {
+        if now != Some(time) {
+            writeln!(out, "#{time}")?;
+            now = Some(time);
+        }
+        let index = signal.get_index();
+        match value {
+            FstSignalValue::String(bits) if lengths.get(index) == Some(&1) => {
+                out.write_all(bits)?
+            }
+            FstSignalValue::String(bits) => {
+                out.write_all(b"b")?;
+                out.write_all(bits)?;
+                out.write_all(b" ")?;
+            }
+            FstSignalValue::Real(value) => write!(out, "r{value} ")?,
+        }
+        writeln!(out, "{}", code(index))
+    });
+    changes.map_err(|error| match error {
+        fst_reader::ReadSignalsError::ReadError(error) => broken(error),
+        fst_reader::ReadSignalsError::CallbackError(error) => error,
+    })?;
+    out.flush()
+}
+
+fn declaration(
+    out: &mut impl Write,
+    entry: FstHierarchyEntry,
+    lengths: &mut Vec<u32>,
+) -> io::Result<()> {
+    match entry {
+        FstHierarchyEntry::Scope { name, .. } => writeln!(out, "$scope module {name} $end"),
+        FstHierarchyEntry::UpScope => writeln!(out, "$upscope $end"),
+        FstHierarchyEntry::Var {
+            name,
+            length,
+            handle,
+            ..
+        } => {
+            let index = handle.get_index();
+            if lengths.len() <= index {
+                lengths.resize(index + 1, 0);
+            }
+            lengths[index] = length;
+            // A range belongs to the name only in FST.
+            let (name, range) = name
+                .split_once(" [")
+                .map_or((name.as_str(), String::new()), |(name, range)| {
+                    (name, format!(" [{range}"))
+                });
+            writeln!(out, "$var wire {length} {} {name}{range} $end", code(index))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// VCD's short names: digits to the base 94, from `!` to `~`.
+fn code(mut index: usize) -> String {
+    let mut code = String::new();
+    loop {
+        code.push(char::from(b'!' + (index % 94) as u8));
+        index /= 94;
+        if index == 0 {
+            return code;
+        }
+        index -= 1;
+    }
+}
+
+fn broken(error: ReaderError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+
+    #[test]
+    fn codes_differ_and_are_printable() {
+        let codes: std::collections::BTreeSet<_> = (0..20_000).map(code).collect();
+        assert_eq!(codes.len(), 20_000);
+        assert_eq!(
+            (code(0), code(93), code(94)),
+            ("!".into(), "~".into(), "!!".into())
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! Plain C++ loops over models of this crate, to measure the Rust side against.
+
+use crate::packet_parser256;
+
+/// Runs `cycles` cycles of a new `PacketParser256` over the stimulus, again and again. Gives a digest of its outputs: after every cycle with `done_valid_o`, and then
+/// after every one with `payload_valid_o`, it is multiplied by 31 and `result_o + bth_o[0]`, or `payload_data_o[7]`, is added.
+///
+/// # Panics
+///
+/// If there is no stimulus.
+pub fn parser_loop(stimulus: &[packet_parser256::In], cycles: u64) -> u64 {
+    unsafe extern "C" {
+        fn xoff_plain_parser_loop(
+            stimulus: *const packet_parser256::In,
+            length: usize,
+            cycles: u64,
+        ) -> u64;
+    }
+    assert!(!stimulus.is_empty());
+    // SAFETY: the pointer and the length are of one slice, whose elements C++ declares alike.
+    unsafe { xoff_plain_parser_loop(stimulus.as_ptr(), stimulus.len(), cycles) }
+}
