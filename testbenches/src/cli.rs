@@ -1,10 +1,12 @@
 //! Arguments and their help.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::decode::FrameRange;
+use crate::fuzz::Unit;
 
 /// Co-simulates a RoCEv2 NIC pipeline with the network around it.
 #[derive(Debug, Parser)]
@@ -26,6 +28,10 @@ pub enum Command {
     Decode(DecodeArgs),
     /// A described packet through the RTL builder, as hex or capture
     Encode(EncodeArgs),
+    /// Random histories through a unit and its reference, until a time or a count
+    Fuzz(FuzzArgs),
+    /// A kept failure again
+    Replay(ReplayArgs),
 }
 
 /// Which implementation does the work.
@@ -136,4 +142,39 @@ pub enum FrameFormat {
     Pcap,
     /// The same as pcapng
     Pcapng,
+}
+
+/// Turns a unit against its reference
+///
+/// Draws random histories, legal and hostile, runs them through the verilated unit and the reference model and compares. The first that differs is
+/// shrunk, shown, and kept as a readable file that runs first from then on. Cases kept earlier run first.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
+pub struct FuzzArgs {
+    /// The unit
+    #[arg(value_enum)]
+    pub unit: Unit,
+    /// For how long, such as 60s or 5m
+    #[arg(long, default_value = "60s", value_name = "TIME")]
+    pub time: humantime::Duration,
+    /// This many cases instead of a time
+    #[arg(long, value_name = "N", conflicts_with = "time")]
+    pub count: Option<u64>,
+    /// What the cases are drawn from; the same seed and count give the same cases on any number of threads [default: the clock]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Where failing cases are kept and looked for [default: testbenches/cases in the sources, otherwise cases]
+    #[arg(long, value_name = "FOLDER")]
+    pub cases: Option<PathBuf>,
+}
+
+/// Runs a kept case again
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
+pub struct ReplayArgs {
+    /// The case, as xoff fuzz or a test has kept it
+    pub case: PathBuf,
 }

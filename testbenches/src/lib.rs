@@ -8,12 +8,14 @@
 //! | [`units`] | drivers of the verilated units at their pins |
 //! | [`property`] | random histories that turn the units against their references |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
+//! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 
 pub mod cli;
 pub mod decode;
 pub mod encode;
 pub mod engine;
+pub mod fuzz;
 pub mod property;
 pub mod terminal;
 pub mod units;
@@ -36,5 +38,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
     match &cli.command {
         cli::Command::Decode(arguments) => decode::run(arguments, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
+        cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
+        cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::{MAX_FRAME_BYTES, any_bytes, pattern, seed};
-use super::descriptors::descriptor;
+use super::descriptors::{control_descriptor, descriptor};
 use crate::reference::{Content, Descriptor, icrc};
 use crate::wire::frame::{Hex, IpKind};
 use crate::wire::{
@@ -414,10 +414,30 @@ pub fn damaged_frame() -> impl Strategy<Value = TestFrame> {
 /// Bytes of any frame: valid, damaged or garbage.
 pub fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
-        3 => frame().prop_map(|frame| frame.bytes),
-        6 => damaged_frame().prop_map(|frame| frame.bytes),
-        1 => any_bytes(),
+        6 => frame().prop_map(|frame| frame.bytes),
+        12 => damaged_frame().prop_map(|frame| frame.bytes),
+        2 => any_bytes(),
+        1 => tagged_control(),
     ]
+}
+
+/// MAC control behind one or two VLAN tags, which makes it none: a well formed frame that no builder emits.
+fn tagged_control() -> impl Strategy<Value = Vec<u8>> {
+    (control_descriptor(), 1..=2usize, any::<bool>()).prop_map(|(control, tags, service)| {
+        let mut bytes = control
+            .build()
+            .expect("the strategy describes what can be built");
+        let outer = if service {
+            EtherType::S_TAG
+        } else {
+            EtherType::C_TAG
+        };
+        for tpid in [outer, EtherType::C_TAG].iter().take(tags).rev() {
+            let [high, low] = tpid.0.to_be_bytes();
+            bytes.splice(12..12, [high, low, 0, 1]);
+        }
+        bytes
+    })
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
@@ -478,7 +498,7 @@ mod tests {
         let mut runner = TestRunner::deterministic();
         let strategy = any_frame();
         let mut seen = BTreeMap::<String, u32>::new();
-        for _ in 0..20_000 {
+        for _ in 0..30_000 {
             let parsed = parse(&strategy.new_tree(&mut runner).unwrap().current());
             *seen.entry(parsed.verdict.to_string()).or_default() += 1;
             if let Some(reason) = parsed.reason {

@@ -23,7 +23,7 @@ const FIRST_LINE: &str = "# xoff case of ";
 #[derive(Debug, Error)]
 pub enum CaseFileError {
     /// It cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
