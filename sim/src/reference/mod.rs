@@ -5,11 +5,28 @@
 //! | [`parser`] | `rtl/parser/packet_parser`: a frame, and what it is |
 //! | [`builder`] | `rtl/parser/packet_builder`: the frame for a described packet |
 //! | [`mod@icrc`] | the invariant CRC that both need |
+//! | [`pfc_rx`] | `rtl/pfc/pfc_rx`: what the peer's pauses forbid |
+//! | [`pfc_tx`] | `rtl/pfc/pfc_tx`: when to ask the peer to pause |
+//! | [`pause_watchdog`] | `rtl/pfc/pause_watchdog`: when to stop asking |
+//! | [`pause_time`] | quanta of pause in clock cycles |
+//! | [`idle`] | how long a unit may be left unevaluated |
+//!
+//! Units with a timer are modelled by cycle: `cycle(now, inputs)` gives the outputs in cycle `now` and then is the clock edge that ends it.
 
 pub mod builder;
 pub mod icrc;
+pub mod idle;
 pub mod parser;
+pub mod pause_time;
+pub mod pause_watchdog;
+pub mod pfc_rx;
+pub mod pfc_tx;
 
 pub use builder::{Content, Descriptor, DescriptorError, IpFields, RocePacket};
 pub use icrc::icrc;
+pub use idle::Idle;
 pub use parser::parse;
+pub use pause_time::{CyclesPerQuantum, Quanta};
+pub use pause_watchdog::PauseWatchdog;
+pub use pfc_rx::PfcRx;
+pub use pfc_tx::PfcTx;

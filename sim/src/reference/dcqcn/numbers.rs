@@ -1,0 +1,150 @@
+//! The numbers of the DCQCN units.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A rate in kb/s of payload and headers, 32 bits: up to 4.29 Tb/s.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Rate(pub u32);
+
+impl Rate {
+    /// From Mb/s.
+    ///
+    /// # Panics
+    ///
+    /// If 32 bits of kb/s do not hold it.
+    pub const fn mbps(mbps: u32) -> Self {
+        match mbps.checked_mul(1_000) {
+            Some(kbps) => Self(kbps),
+            None => panic!("a rate of 32 bits in kb/s"),
+        }
+    }
+
+    /// The sum, at most all ones.
+    pub const fn plus(self, more: Rate) -> Self {
+        Self(self.0.saturating_add(more.0))
+    }
+
+    /// At least `min`, and then at most `max`, which wins where the two cross.
+    pub fn clamped(self, min: Rate, max: Rate) -> Self {
+        self.max(min).min(max)
+    }
+
+    /// Halfway to `other`, rounded down.
+    pub const fn midway(self, other: Rate) -> Self {
+        Self(self.0.midpoint(other.0))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} kb/s", self.0)
+    }
+}
+
+/// The estimate of congestion α in units of 2⁻²⁴, 25 bits: 0 to [`Alpha::ONE`].
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Alpha(pub u32);
+
+impl Alpha {
+    /// Bits behind the point.
+    pub const FRACTION_BITS: u32 = 24;
+    /// 1.0.
+    pub const ONE: Self = Self(1 << Self::FRACTION_BITS);
+
+    /// (1 − g) · α with g in units of 2⁻¹⁶: what is taken off rounds up, so that α arrives at 0.
+    pub fn decayed(self, g: u16) -> Self {
+        let off = (u64::from(self.0) * u64::from(g)).div_ceil(1 << 16);
+        Self(self.0 - off as u32)
+    }
+
+    /// (1 − g) · α + g.
+    pub fn raised(self, g: u16) -> Self {
+        let g_in_alpha = u32::from(g) << (Self::FRACTION_BITS - 16);
+        Self(self.decayed(g).0 + g_in_alpha)
+    }
+
+    /// As a number from 0 to 1.
+    pub fn as_real(self) -> f64 {
+        f64::from(self.0) / f64::from(Self::ONE.0)
+    }
+}
+
+/// A point in time: cycles of the device's clock, 48 bits. It does not wrap: 2⁴⁸ cycles are ten days at 312.5 MHz.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Cycle(pub u64);
+
+impl Cycle {
+    /// The last one that 48 bits hold, where sums saturate. As a deadline: never.
+    pub const MAX: Self = Self((1 << 48) - 1);
+
+    /// So many cycles later, at most [`Cycle::MAX`].
+    pub const fn after(self, cycles: u32) -> Self {
+        let later = self.0 + cycles as u64;
+        match later > Self::MAX.0 {
+            true => Self::MAX,
+            false => Self(later),
+        }
+    }
+}
+
+/// The whole cycles that last at least so long.
+///
+/// # Panics
+///
+/// If they are more than 32 bits hold.
+pub const fn cycles_of_ns(ns: u64, period_ps: u64) -> u32 {
+    let cycles = (ns * 1_000).div_ceil(period_ps);
+    assert!(cycles <= u32::MAX as u64, "a time of 32 bits in cycles");
+    cycles as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_saturate_and_the_upper_clamp_wins() {
+        assert_eq!(Rate(u32::MAX).plus(Rate(1)), Rate(u32::MAX));
+        assert_eq!(Rate(5).clamped(Rate(7), Rate(9)), Rate(7));
+        assert_eq!(Rate(12).clamped(Rate(7), Rate(9)), Rate(9));
+        assert_eq!(Rate(8).clamped(Rate(10), Rate(6)), Rate(6));
+    }
+
+    #[test]
+    fn the_middle_of_two_large_rates_does_not_overflow() {
+        assert_eq!(
+            Rate(u32::MAX).midway(Rate(u32::MAX - 3)),
+            Rate(u32::MAX - 2)
+        );
+        assert_eq!(Rate(4).midway(Rate(7)), Rate(5), "rounded down");
+    }
+
+    #[test]
+    fn alpha_decays_to_zero_and_rises_to_one_at_most() {
+        assert_eq!(Alpha(1).decayed(1), Alpha(0), "what is taken off rounds up");
+        assert_eq!(Alpha(0).decayed(256), Alpha(0));
+        assert_eq!(Alpha::ONE.decayed(256), Alpha((1 << 24) - (1 << 16)));
+        assert_eq!(Alpha::ONE.raised(256), Alpha::ONE);
+        assert_eq!(Alpha(0).raised(u16::MAX), Alpha(65_535 << 8));
+        assert_eq!(Alpha::ONE.raised(u16::MAX), Alpha::ONE);
+    }
+
+    #[test]
+    fn cycles_saturate_and_durations_round_up() {
+        assert_eq!(Cycle::MAX.after(1), Cycle::MAX);
+        assert_eq!(Cycle(Cycle::MAX.0 - 1).after(u32::MAX), Cycle::MAX);
+        assert_eq!(cycles_of_ns(55_000, 5_120), 10_743);
+        assert_eq!(cycles_of_ns(50_000, 5_120), 9_766);
+    }
+}

@@ -1,0 +1,65 @@
+//! What a reaction point is set to.
+
+use serde::{Deserialize, Serialize};
+
+use super::Rate;
+use super::numbers::cycles_of_ns;
+
+/// α's gain g of the paper, 1/256, in units of 2⁻¹⁶ (SIGCOMM 2015, section 5.2 and figure 14).
+pub const PAPER_G: u16 = 256;
+/// Time without a CNP after which α decays, in ns (SIGCOMM 2015, section 3.1: K = 55 µs).
+pub const PAPER_ALPHA_NS: u64 = 55_000;
+/// Period of the rate timer in ns (figure 14).
+pub const PAPER_RATE_NS: u64 = 55_000;
+/// Bytes between rate increases (figure 14: 10 MB).
+pub const PAPER_BYTE_LIMIT: u32 = 10_000_000;
+/// Stages of fast recovery, F (section 3.1).
+pub const PAPER_STAGES: u8 = 5;
+/// Additive increase (section 3.1: 40 Mb/s).
+pub const PAPER_RATE_AI: Rate = Rate::mbps(40);
+/// Hyper increase. The paper has no number; the authors' ns-3 configuration has this one.
+pub const NS3_RATE_HAI: Rate = Rate::mbps(200);
+/// The slowest rate. Ours: the paper has none, and a rate of 0 would never hear of the network again.
+pub const SLOWEST_RATE: Rate = Rate::mbps(10);
+/// Time in which one CNP a flow is sent at most, in ns (section 3.1: N = 50 µs).
+pub const PAPER_CNP_NS: u64 = 50_000;
+
+/// `rp_params_t`: any value is legal, and they may change between any two events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RpParameters {
+    /// Line rate: where a QP starts, and the upper clamp.
+    pub rate_max: Rate,
+    /// Lower clamp; above `rate_max` it has no effect.
+    pub rate_min: Rate,
+    /// Step of the target in additive increase.
+    pub rate_ai: Rate,
+    /// Step of the target in hyper increase.
+    pub rate_hai: Rate,
+    /// Gain of α in units of 2⁻¹⁶.
+    pub g: u16,
+    /// Cycles without a CNP after which α decays; 0: it does not.
+    pub alpha_time: u32,
+    /// Cycles between rate increases by time; 0: none.
+    pub rate_time: u32,
+    /// Bytes between rate increases by bytes; 0: none.
+    pub byte_limit: u32,
+    /// Stages of fast recovery, F: 0 to 31.
+    pub stages: u8,
+}
+
+impl RpParameters {
+    /// The paper's at this line rate and clock period.
+    pub const fn paper(rate_max: Rate, period_ps: u64) -> Self {
+        Self {
+            rate_max,
+            rate_min: SLOWEST_RATE,
+            rate_ai: PAPER_RATE_AI,
+            rate_hai: NS3_RATE_HAI,
+            g: PAPER_G,
+            alpha_time: cycles_of_ns(PAPER_ALPHA_NS, period_ps),
+            rate_time: cycles_of_ns(PAPER_RATE_NS, period_ps),
+            byte_limit: PAPER_BYTE_LIMIT,
+            stages: PAPER_STAGES,
+        }
+    }
+}

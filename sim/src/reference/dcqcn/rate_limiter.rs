@@ -1,0 +1,176 @@
+//! The rate limiter: when a QP's next packet may start.
+//!
+//! Whole cycles would be too coarse: at 40 Gb/s a byte lasts 1/25.6 of one. So a byte's time and the schedule have 24 bits behind the point, and the schedule goes
+//! on from where it was and not from when a packet started, or every lateness would cost rate.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cycle, Rate};
+
+/// Bits behind the point of [`ByteGap`] and [`Moment`].
+pub const FRACTION_BITS: u32 = 24;
+
+/// How long a byte takes, in units of 2⁻²⁴ cycles, 32 bits: at most 256 cycles, which at 5,120 ps is 6.25 Mb/s.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ByteGap(pub u32);
+
+impl ByteGap {
+    /// Of a rate, at a clock period in ps: rounded down, and at most all ones, which rate 0 has too.
+    ///
+    /// # Panics
+    ///
+    /// If the period is 0.
+    #[must_use]
+    pub fn of(rate: Rate, period_ps: u64) -> Self {
+        assert!(period_ps > 0, "a clock without a period");
+        // A byte at 1 kb/s lasts 8 ms.
+        const PS_A_BYTE_AT_1_KBPS: u128 = 8_000_000_000;
+        let divisor = u128::from(period_ps) * u128::from(rate.0);
+        let gap = (PS_A_BYTE_AT_1_KBPS << FRACTION_BITS)
+            .checked_div(divisor)
+            .and_then(|gap| u32::try_from(gap).ok());
+        Self(gap.unwrap_or(u32::MAX))
+    }
+}
+
+/// A point in time in units of 2⁻²⁴ cycles, 48 + 24 bits.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Moment(pub u128);
+
+impl Moment {
+    /// Where sums saturate.
+    pub const MAX: Self = Self((1 << (48 + FRACTION_BITS)) - 1);
+
+    /// The beginning of a cycle.
+    #[must_use]
+    pub fn of(cycle: Cycle) -> Self {
+        Self(u128::from(cycle.0) << FRACTION_BITS)
+    }
+
+    /// The first cycle that does not begin before it.
+    #[must_use]
+    pub fn cycle(self) -> Cycle {
+        Cycle(self.0.div_ceil(1 << FRACTION_BITS) as u64)
+    }
+}
+
+/// What a rate limiter knows of a QP. The default is that after reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LimiterContext {
+    /// The schedule counts. If not, the QP may always send.
+    pub limited: bool,
+    /// How long a byte takes.
+    pub gap: ByteGap,
+    /// When the next packet may start.
+    pub next: Moment,
+}
+
+impl LimiterContext {
+    /// The rate changes.
+    #[must_use]
+    pub fn update(&self, rate: Rate, limited: bool, period_ps: u64) -> Self {
+        Self {
+            limited,
+            gap: ByteGap::of(rate, period_ps),
+            ..*self
+        }
+    }
+
+    /// A packet of so many bytes, as they count on the wire, started at `now`. What the QP left unused counts as far back as `burst` cycles.
+    #[must_use]
+    pub fn sent(&self, bytes: u16, now: Cycle, burst: u16) -> Self {
+        let earliest = Moment::of(Cycle(now.0.saturating_sub(u64::from(burst))));
+        let start = self.next.max(earliest);
+        let length = u128::from(bytes) * u128::from(self.gap.0);
+        Self {
+            next: Moment(start.0 + length).min(Moment::MAX),
+            ..*self
+        }
+    }
+
+    /// From which cycle on the QP may start a packet.
+    #[must_use]
+    pub fn eligible_from(&self) -> Cycle {
+        match self.limited {
+            true => self.next.cycle(),
+            false => Cycle(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD_PS: u64 = 5_120;
+
+    #[test]
+    fn gaps_of_rates() {
+        // 40 Gb/s: 200 ps a byte, 1/25.6 of a cycle.
+        assert_eq!(ByteGap::of(Rate::mbps(40_000), PERIOD_PS), ByteGap(655_360));
+        // 10 Mb/s: 800 ns a byte, 156.25 cycles.
+        assert_eq!(
+            ByteGap::of(Rate::mbps(10), PERIOD_PS),
+            ByteGap(156 * (1 << 24) + (1 << 22))
+        );
+        assert_eq!(ByteGap::of(Rate(0), PERIOD_PS), ByteGap(u32::MAX));
+        assert_eq!(ByteGap::of(Rate(6_250), PERIOD_PS), ByteGap(u32::MAX), "2³²");
+        assert!(ByteGap::of(Rate(6_251), PERIOD_PS) < ByteGap(u32::MAX));
+        assert_eq!(ByteGap::of(Rate(u32::MAX), PERIOD_PS), ByteGap(6_103));
+    }
+
+    fn at(mbps: u32) -> LimiterContext {
+        LimiterContext::default().update(Rate::mbps(mbps), true, PERIOD_PS)
+    }
+
+    #[test]
+    fn a_free_qp_may_always_send() {
+        let free = at(10).update(Rate::mbps(10), false, PERIOD_PS);
+        let sent = free.sent(9_038, Cycle(1_000), 0);
+        assert_eq!(sent.eligible_from(), Cycle(0));
+        assert!(sent.next > Moment::of(Cycle(1_000)), "and keeps its schedule");
+    }
+
+    #[test]
+    fn a_packet_holds_the_next_one_off_for_its_time() {
+        // 1,106 bytes at 1 Gb/s: 8 ns a byte, 1,728.125 cycles.
+        let sent = at(1_000).sent(1_106, Cycle(500), 0);
+        assert_eq!(sent.next, Moment((500 << 24) + (1_728 << 24) + (1 << 21)));
+        assert_eq!(sent.eligible_from(), Cycle(2_229), "rounded up");
+    }
+
+    #[test]
+    fn lateness_up_to_the_burst_costs_no_rate() {
+        let sent = at(1_000).sent(1_106, Cycle(500), 0);
+        let due = sent.next;
+        let next_after = |late: u64, burst| sent.sent(1_106, Cycle(2_229 + late), burst).next;
+        let on_time = Moment(due.0 + (1_728 << 24) + (1 << 21));
+        assert_eq!(next_after(100, 128), on_time);
+        assert_eq!(
+            next_after(200, 128).0,
+            (2_229 + 200 - 128 + 1_728 << 24) + (1 << 21),
+            "what is over the burst is lost"
+        );
+    }
+
+    #[test]
+    fn a_packet_before_its_time_is_a_debt() {
+        let once = at(1_000).sent(1_106, Cycle(500), 0);
+        let twice = once.sent(1_106, Cycle(501), 0);
+        assert_eq!(twice.next.0 - once.next.0, (1_728 << 24) + (1 << 21));
+    }
+
+    #[test]
+    fn time_does_not_run_over() {
+        let slow = at(0);
+        let full = slow.sent(u16::MAX, Cycle::MAX, 0);
+        assert_eq!(full.next, Moment::MAX);
+        assert_eq!(slow.sent(0, Cycle(3), u16::MAX).next, Moment(0));
+    }
+}

@@ -1,0 +1,191 @@
+//! The reaction point: a sender's rate (SIGCOMM 2015, section 3.1, 'RP algorithm', and figure 7).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Alpha, Cycle, Rate, RpParameters};
+
+/// Where the counts of increases saturate: 5 bits.
+const COUNT_MAX: u8 = 31;
+
+/// `rp_context_t`: what a reaction point knows of a QP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RpContext {
+    /// The QP exists.
+    pub open: bool,
+    /// Its rate is held down: a CNP came and the rate has not come back to the line's.
+    pub limited: bool,
+    /// α decays at `alpha_deadline`.
+    pub alpha_runs: bool,
+    /// The rate rises at `rate_deadline`.
+    pub rate_runs: bool,
+    /// The rate now, R_C.
+    pub rate_current: Rate,
+    /// The rate to come back to, R_T.
+    pub rate_target: Rate,
+    /// Estimate of congestion.
+    pub alpha: Alpha,
+    /// Increases by time since the last CNP, T: at most 31.
+    pub timer_count: u8,
+    /// Increases by bytes since the last CNP, BC: at most 31.
+    pub byte_count: u8,
+    /// Bytes sent since the last increase by bytes.
+    pub bytes: u32,
+    /// When α decays next.
+    pub alpha_deadline: Cycle,
+    /// When the rate rises next by time.
+    pub rate_deadline: Cycle,
+}
+
+/// What can happen to a QP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RpEvent {
+    /// It is made, at line rate.
+    Open,
+    /// It is gone.
+    Close,
+    /// A CNP came for it.
+    Cnp,
+    /// It sent so many bytes.
+    Bytes(u16),
+    /// A deadline of it may have come.
+    Timer,
+}
+
+/// What the rate limiter is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RateAction {
+    /// The rate now.
+    pub rate: Rate,
+    /// Whether it counts.
+    pub limited: bool,
+}
+
+impl RpContext {
+    /// The context after an event at `now`, and what the rate limiter is told.
+    #[must_use]
+    pub fn step(
+        &self,
+        parameters: &RpParameters,
+        event: RpEvent,
+        now: Cycle,
+    ) -> (RpContext, Option<RateAction>) {
+        let next = match event {
+            RpEvent::Open => Self::opened(parameters),
+            RpEvent::Close => Self::default(),
+            _ if !self.open => *self,
+            RpEvent::Cnp => self.cut(parameters, now),
+            RpEvent::Timer => self.timed(parameters, now).settled(parameters),
+            RpEvent::Bytes(bytes) => self.sent(parameters, bytes).settled(parameters),
+        };
+        let told = |context: &Self| RateAction {
+            rate: context.rate_current,
+            limited: context.limited,
+        };
+        let tell = event == RpEvent::Open || told(&next) != told(self);
+        (next, tell.then(|| told(&next)))
+    }
+
+    /// The earliest deadline of a timer that runs.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Cycle> {
+        let alpha = self.alpha_runs.then_some(self.alpha_deadline);
+        let rate = self.rate_runs.then_some(self.rate_deadline);
+        alpha.into_iter().chain(rate).min()
+    }
+
+    fn opened(parameters: &RpParameters) -> Self {
+        Self {
+            open: true,
+            rate_current: parameters.rate_max,
+            rate_target: parameters.rate_max,
+            alpha: Alpha::ONE,
+            ..Self::default()
+        }
+    }
+
+    fn cut(self, parameters: &RpParameters, now: Cycle) -> Self {
+        // α counts as it was before this CNP: raised first, a light congestion would cut twice as deep as it should.
+        let off = u64::from(self.rate_current.0) * u64::from(self.alpha.0)
+            >> (Alpha::FRACTION_BITS + 1);
+        let current = Rate(self.rate_current.0 - off as u32);
+        Self {
+            rate_target: self.rate_current,
+            rate_current: current.clamped(parameters.rate_min, parameters.rate_max),
+            alpha: self.alpha.raised(parameters.g),
+            timer_count: 0,
+            byte_count: 0,
+            bytes: 0,
+            limited: true,
+            alpha_runs: parameters.alpha_time != 0,
+            alpha_deadline: now.after(parameters.alpha_time),
+            rate_runs: parameters.rate_time != 0,
+            rate_deadline: now.after(parameters.rate_time),
+            ..self
+        }
+    }
+
+    /// One period of each timer at most: what is still due comes with the next event.
+    fn timed(mut self, parameters: &RpParameters, now: Cycle) -> Self {
+        if self.alpha_runs && self.alpha_deadline <= now {
+            self.alpha = self.alpha.decayed(parameters.g);
+            self.alpha_deadline = self.alpha_deadline.after(parameters.alpha_time);
+        }
+        if self.rate_runs && self.rate_deadline <= now {
+            self.timer_count = counted(self.timer_count);
+            self = self.increased(parameters);
+            self.rate_deadline = self.rate_deadline.after(parameters.rate_time);
+        }
+        self
+    }
+
+    fn sent(mut self, parameters: &RpParameters, bytes: u16) -> Self {
+        if self.limited && parameters.byte_limit != 0 {
+            self.bytes = self.bytes.saturating_add(u32::from(bytes));
+            if self.bytes >= parameters.byte_limit {
+                self.bytes -= parameters.byte_limit;
+                self.byte_count = counted(self.byte_count);
+                self = self.increased(parameters);
+            }
+        }
+        self
+    }
+
+    fn increased(mut self, parameters: &RpParameters) -> Self {
+        let (timer, byte, stages) = (self.timer_count, self.byte_count, parameters.stages);
+        let clamp = |rate: Rate| rate.clamped(parameters.rate_min, parameters.rate_max);
+        // Figure 7, in the strictness in which public code quotes it.
+        let (recovers, hyper) = (timer.max(byte) < stages, timer.min(byte) > stages);
+        self.rate_target = clamp(match (recovers, hyper) {
+            (true, _) => self.rate_target,
+            (false, true) => self.rate_target.plus(parameters.rate_hai),
+            (false, false) => self.rate_target.plus(parameters.rate_ai),
+        });
+        let middle = self.rate_target.midway(self.rate_current);
+        // Halves alone would stop one short of the target, for ever.
+        let there = self.rate_target.0 <= middle.0.saturating_add(1);
+        self.rate_current = clamp(if there { self.rate_target } else { middle });
+        self
+    }
+
+    /// A QP that is back at line rate is free, and a timer with nothing to do stops: so it falls idle.
+    fn settled(mut self, parameters: &RpParameters) -> Self {
+        if self.rate_current >= parameters.rate_max {
+            self.limited = false;
+            self.rate_runs = false;
+            self.timer_count = 0;
+            self.byte_count = 0;
+            self.bytes = 0;
+        }
+        self.alpha_runs &= self.alpha != Alpha(0) && parameters.alpha_time != 0;
+        self.rate_runs &= parameters.rate_time != 0;
+        self
+    }
+}
+
+fn counted(count: u8) -> u8 {
+    (count + 1).min(COUNT_MAX)
+}
+
+#[cfg(test)]
+mod tests;
