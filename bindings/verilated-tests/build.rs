@@ -17,6 +17,7 @@ fn main() {
         )
         .top(Top::new("pipeline").cpp("cpp/plain_loop.cpp"))
         .top(Top::new("ram"))
+        .top(Top::new("ram").param("Words", 65_536).named("LargeRam"))
         .top(Top::new("regs"))
         .top(Top::new("spin"))
         .top(Top::new("wide_ports"))

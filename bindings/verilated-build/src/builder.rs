@@ -294,14 +294,18 @@ impl Build {
         let prefix = format!("V{crate_name}_{}", top.name);
         let mut sources = top.sources.clone();
         if sources.is_empty() && self.sources.is_empty() {
-            let file =
-                self.modules(root)?
-                    .remove(&top.module)
-                    .ok_or_else(|| Error::NoSuchFile {
-                        what: "module in a search folder",
-                        path: format!("{}.sv", top.module).into(),
-                        root: self.root.clone(),
-                    })?;
+            let file = self
+                .modules(root)?
+                .remove(&top.module)
+                .ok_or_else(|| Error::NoModule {
+                    module: top.module.clone(),
+                    search: self
+                        .search
+                        .iter()
+                        .map(|folder| format!("`{}`", folder.display()))
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                })?;
             sources.push(file);
         }
         let common = Common {

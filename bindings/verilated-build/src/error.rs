@@ -1,6 +1,6 @@
 //! What can go wrong in a build, one sentence each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Version;
 
@@ -79,7 +79,7 @@ pub enum Error {
         text: String,
     },
     /// A file or folder that a build names does not exist.
-    #[error("{what} `{path}` does not exist; paths start at `{root}`")]
+    #[error("{what} `{path}` does not exist; paths start at {}", root_name(root))]
     NoSuchFile {
         /// What the build wanted it for.
         what: &'static str,
@@ -87,6 +87,16 @@ pub enum Error {
         path: PathBuf,
         /// Where paths start.
         root: PathBuf,
+    },
+    /// No search folder has a file for a top.
+    #[error(
+        "no file for top `{module}`: {search} should hold `{module}.sv` or `{module}.v`, or name it with `.source(…)`"
+    )]
+    NoModule {
+        /// The module's name.
+        module: String,
+        /// The folders that were searched.
+        search: String,
     },
     /// A line of a file list that is not understood.
     #[error(
@@ -170,4 +180,12 @@ pub enum Error {
         /// What cxx said.
         text: String,
     },
+}
+
+fn root_name(root: &Path) -> String {
+    if root.as_os_str().is_empty() {
+        "the crate's own folder".to_owned()
+    } else {
+        format!("`{}`", root.display())
+    }
 }

@@ -56,6 +56,10 @@ fn arguments(
     ]
     .map(str::to_owned)
     .into();
+    list.extend([
+        "--trace-max-array".to_owned(),
+        common.trace_arrays.to_string(),
+    ]);
     list.push(
         if common.coverage {
             "--coverage"

@@ -15,3 +15,8 @@ pub fn pipeline_loop(stimulus: &[pipeline::In], cycles: u64) -> u64 {
     // SAFETY: the pointer and the length are of one slice, whose elements C++ declares alike.
     unsafe { plain_pipeline(stimulus.as_ptr(), stimulus.len(), cycles) }
 }
+
+/// The example that users read.
+#[cfg(doctest)]
+#[doc = include_str!("../../verilated/README.md")]
+pub struct Readme;

@@ -17,7 +17,7 @@ fn through(inputs: &In) -> Out {
 /// The words below bit `bits`.
 fn cut<const N: usize>(words: [u32; N], bits: u32) -> [u32; N] {
     let mut words = words;
-    if bits % 32 != 0 {
+    if !bits.is_multiple_of(32) {
         words[N - 1] &= (1 << (bits % 32)) - 1;
     }
     words

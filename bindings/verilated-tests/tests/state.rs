@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use verilated::{RestoreError, Settings};
-use verilated_tests::{Counter, Counter12, Pipeline, Ram, counter, pipeline, ram};
+use verilated_tests::{
+    Counter, Counter12, LargeRam, Pipeline, Ram, counter, large_ram, pipeline, ram,
+};
 
 /// The same pseudo-random inputs each time.
 fn inputs(seed: u64) -> impl Iterator<Item = ram::In> {
@@ -114,18 +116,36 @@ fn foreign_cut_and_damaged_bytes_are_refused_and_change_nothing() {
 
 #[test]
 fn states_larger_than_verilators_buffer() {
-    // Not large: many. The buffer is shared by the models of a thread.
-    let mut models: Vec<_> = (0..50)
-        .map(|at| Ram::new(&Settings::new(format!("r{at}")).seed(at)).unwrap())
+    let mut model = LargeRam::new(&Settings::new("large").seed(1)).unwrap();
+    let mut out = large_ram::Out::default();
+    let mut read = |model: &mut LargeRam, addr_i| {
+        let inputs = large_ram::In {
+            addr_i,
+            ..Default::default()
+        };
+        model.eval(&inputs, &mut out).unwrap();
+        out.data_o
+    };
+    let expected: Vec<_> = (0..=u16::MAX)
+        .step_by(1000)
+        .map(|at| read(&mut model, at))
         .collect();
-    let saved: Vec<_> = models
-        .iter_mut()
-        .map(|model| model.save().unwrap())
-        .collect();
-    for (model, saved) in models.iter_mut().rev().zip(&saved) {
-        model.restore(saved).unwrap();
-        assert_eq!(&model.save().unwrap(), saved);
-    }
+    let saved = model.save().unwrap();
+    assert!(saved.len() > 512 * 1024);
+    let mut other = LargeRam::new(&Settings::new("other")).unwrap();
+    other.restore(&saved).unwrap();
+    assert_eq!(
+        (0..=u16::MAX)
+            .step_by(1000)
+            .map(|at| read(&mut other, at))
+            .collect::<Vec<_>>(),
+        expected
+    );
+    // The large one has left nothing behind for the small ones of this thread.
+    let mut small = Ram::new(&Settings::new("small").seed(2)).unwrap();
+    let saved = small.save().unwrap();
+    small.restore(&saved).unwrap();
+    assert_eq!(small.save().unwrap(), saved);
 }
 
 #[test]

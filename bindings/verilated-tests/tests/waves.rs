@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 
 use verilated::{Settings, TraceError, TraceFormat};
-use verilated_tests::{Counter, WidePorts, counter, wide_ports};
+use verilated_tests::{Counter, Ram, WidePorts, counter, ram, wide_ports};
 use wellen::simple;
 
 /// Times and values of a signal, as text.
@@ -136,6 +136,29 @@ fn wide_things_do_not_vanish() {
     assert!(
         names.iter().any(|name| name.starts_with("w.grid_i")),
         "{names:?}"
+    );
+}
+
+#[test]
+fn memories_do_not_vanish_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ram.fst");
+    let mut model = Ram::new(&Settings::new("r")).unwrap();
+    model.trace_open(&path).unwrap();
+    let inputs = ram::In {
+        write_i: 1,
+        addr_i: 1000,
+        data_i: 5,
+    };
+    model.cycle(&inputs, &mut ram::Out::default()).unwrap();
+    model.trace_close().unwrap();
+    let written = names(&path)
+        .into_iter()
+        .find(|name| name.contains("words_q") && name.contains("1000"))
+        .unwrap();
+    assert_eq!(
+        signal(&path, &written).last().unwrap().1,
+        format!("{:064b}", 5)
     );
 }
 

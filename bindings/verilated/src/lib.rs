@@ -13,6 +13,8 @@
 //! - Instances are [`Send`], each with a context of its own: hundreds run on as many threads as there are.
 //! - [`Fields`] and [`FieldsMut`] take packed structs apart and put them together.
 //!
+//! The crate's README has an example from `build.rs` to a wave file.
+//!
 //! Code that works on any model, RTL or not, takes `M: `[`Model`].
 //!
 //! # Ports in Rust
