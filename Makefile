@@ -4,8 +4,19 @@ CARGO ?= cargo
 
 .PHONY: demo test check synth setup check-tools
 
+# Real traffic of the Linux kernel: two hosts on a link that lost 2 % of the frames (testbenches/captures/README.md).
+DEMO_CAPTURE = testbenches/captures/loss_mtu256_all_ops.pcap
+
 demo: setup
-	$(CARGO) run --release --quiet --bin xoff -- decode --summary testbenches/captures/loss_mtu256_all_ops.pcap
+	@echo "demo: building Xoff and its verilated models (two to three minutes the first time)"
+	@$(CARGO) build --release --bin xoff
+	@echo "demo: $(DEMO_CAPTURE) through the RTL parser"
+	@echo
+	@$(CARGO) run --release --quiet --bin xoff -- decode --summary $(DEMO_CAPTURE)
+	@echo
+	@echo "Each frame in a row:        target/release/xoff decode $(DEMO_CAPTURE)"
+	@echo "RTL against the reference:  target/release/xoff decode --both $(DEMO_CAPTURE)"
+	@echo "What else there is:         target/release/xoff --help, README.md"
 
 test: setup
 	$(CARGO) test --workspace --quiet
