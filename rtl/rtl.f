@@ -6,6 +6,8 @@ pkg/roce_pkg.sv
 pkg/stream_pkg.sv
 pkg/crc_pkg.sv
 pkg/parser_pkg.sv
+pkg/dcqcn_pkg.sv
 -y prim
 -y parser
 -y pfc
+-y dcqcn

@@ -30,5 +30,19 @@ fn main() {
                 .param("DataBytes", 64)
                 .named("PacketBuilder512"),
         )
+        .top(Top::new("dcqcn_rp_step").named("DcqcnRpStep"))
+        .top(Top::new("dcqcn_rp").param("Qps", 64).named("DcqcnRp"))
+        .top(Top::new("dcqcn_rp").param("Qps", 4).named("DcqcnRp4"))
+        .top(Top::new("dcqcn_np").param("Qps", 64).named("DcqcnNp"))
+        .top(
+            Top::new("rate_limiter")
+                .param("Qps", 64)
+                .named("RateLimiter"),
+        )
+        .top(
+            Top::new("rate_limiter")
+                .param("Qps", 4)
+                .named("RateLimiter4"),
+        )
         .run();
 }

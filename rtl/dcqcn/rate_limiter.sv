@@ -1,0 +1,387 @@
+// Paces the packets of each QP to its rate: who may start one now. rtl/dcqcn/README.md is the contract.
+//
+// UPDATE: never backs up. The newest rate of each QP waits in a RAM, and QPs with one wait in a FIFO, each at most once, for the divider. A rate that finds nobody in front of it, taken in
+// cycle n, is in force from n + 21 on (`gap_valid_o`), each one in front makes that 19 more; a SENT of that QP just under way, up to 3 more.
+// The running division is finished when a newer rate of its QP comes, and the newer one follows it. Until then both gap and `limited` are the old ones.
+// SENT: taken in n, `eligible_o` knows it from n + 4 on. A packet a cycle of different QPs; a QP is not taken while its last packet is inside (three cycles), or while
+// a new gap is being put in place: no update is lost.
+//
+// `next` stands in two RAMs that are written alike: one for SENT, one for the sweep over waiting QPs and for new gaps. A sweep visits a QP a cycle, less one for a new gap;
+// it passes over a QP with a SENT inside, for that one looks at `next` itself.
+//
+// Timing: `sent_ready_o` depends on `sent_qp_i`, `idle_o` on `sent_valid_i`, `update_valid_i` and `now_i` of the same cycle; all other outputs are registers.
+module rate_limiter
+  import time_pkg::*, dcqcn_pkg::*;
+#(
+    parameter  int unsigned Qps      = 64,          // 2 to 1,024
+    parameter  int unsigned PeriodPs = 5120,        // of clk_i, 477 or more
+    localparam int unsigned QpBits   = $clog2(Qps)
+) (
+    input logic   clk_i,
+    input logic   rst_i,
+    input cycle_t now_i,
+
+    input  logic               update_valid_i,
+    input  logic  [QpBits-1:0] update_qp_i,
+    input  rate_t              update_rate_i,
+    input  logic               update_limited_i,
+    output logic               update_ready_o,
+
+    input  logic              sent_valid_i,
+    input  logic [QpBits-1:0] sent_qp_i,
+    input  logic [      15:0] sent_bytes_i,
+    output logic              sent_ready_o,
+
+    input logic [15:0] burst_i,
+
+    output logic [Qps-1:0] eligible_o,
+
+    // A rate has come into force: SENTs taken in this cycle are the first that it paces.
+    output logic              gap_valid_o,
+    output logic [QpBits-1:0] gap_qp_o,
+    output logic [      31:0] gap_o,
+    output logic              gap_limited_o,
+
+    output logic   idle_o,
+    output cycle_t wake_o
+);
+
+  if (PeriodPs < 477) $error("PeriodPs is %0d, has to be 477 or more", PeriodPs);
+
+  localparam int unsigned FractionBits = 24;
+  // Cycles a byte at 1 kb/s. Dividing this by the rate gives the floor of the whole quotient, since PeriodPs and the rate are whole.
+  localparam logic [63:0] SlowestGap = (64'd8_000_000_000 << FractionBits) / 64'(PeriodPs);
+
+  typedef struct packed {
+    cycle_t                  cycle;
+    logic [FractionBits-1:0] fraction;
+  } next_t;
+
+  typedef struct packed {
+    logic        limited;
+    logic [31:0] gap;      // cycles a byte, units of 2^-24
+  } pace_t;
+
+  typedef struct packed {
+    logic  limited;
+    rate_t rate;
+  } wish_t;
+
+  function automatic logic reached(input next_t next, input cycle_t now);
+    return {next.cycle, next.fraction != '0} <= {now, 1'b0};
+  endfunction
+
+  // The first cycle that is not before `next`.
+  function automatic cycle_t first_cycle(input next_t next);
+    return (next.cycle == Never) ? Never : next.cycle + 48'(next.fraction != '0);
+  endfunction
+
+  logic clear;
+  logic [QpBits-1:0] clear_qp;
+
+  ram_clear #(
+      .Depth(Qps)
+  ) u_clear (
+      .clk_i,
+      .rst_i,
+      .valid_o  (clear),
+      .address_o(clear_qp)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // UPDATE: from a rate to a gap.
+
+  logic [Qps-1:0] pending_q, pending_d;  // the QP is in the FIFO
+  logic take_update, push;
+  logic head_valid, pop;
+  logic [QpBits-1:0] head_qp;
+  logic fifo_ready;
+  logic [$clog2(Qps + 1)-1:0] waiting;
+  wish_t wish;
+  logic [$bits(wish_t)-1:0] wish_bits;
+  logic busy_q, load_q, divided, division_ready, division_done;
+  logic [QpBits-1:0] busy_qp_q;
+  logic [31:0] gap;
+  logic commit;
+
+  assign update_ready_o = !clear;
+  assign take_update    = update_valid_i && update_ready_o;
+  assign push           = take_update && !pending_q[update_qp_i];
+  // Not in the cycle in which the head's rate is replaced.
+  assign pop            = head_valid && !busy_q && !(take_update && update_qp_i == head_qp);
+
+  always_comb begin
+    pending_d = pending_q;
+    if (pop) pending_d[head_qp] = 1'b0;
+    if (take_update) pending_d[update_qp_i] = 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) pending_q <= '0;
+    else pending_q <= pending_d;
+  end
+
+  fifo #(
+      .Width(QpBits),
+      .Depth(Qps)
+  ) u_waiting (
+      .clk_i,
+      .rst_i,
+      .valid_i(push),
+      .ready_o(fifo_ready),
+      .data_i (update_qp_i),
+      .valid_o(head_valid),
+      .ready_i(pop),
+      .data_o (head_qp),
+      .count_o(waiting)
+  );
+
+  ram_1r1w #(
+      .Width($bits(wish_t)),
+      .Depth(Qps)
+  ) u_wishes (
+      .clk_i,
+      .write_i        (take_update),
+      .write_address_i(update_qp_i),
+      .data_i         ({update_limited_i, update_rate_i}),
+      .read_i         (pop),
+      .read_address_i (head_qp),
+      .data_o         (wish_bits)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      busy_q <= 1'b0;
+      load_q <= 1'b0;
+    end else begin
+      busy_q <= pop || (busy_q && !commit);
+      load_q <= pop;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (pop) busy_qp_q <= head_qp;
+  end
+
+  assign wish = wish_bits;
+
+  divider #(
+      .DividendBits(48),
+      .DivisorBits (32),
+      .QuotientBits(32),
+      .BitsPerCycle(2)
+  ) u_divider (
+      .clk_i,
+      .rst_i,
+      .start_i   (load_q),
+      .ready_o   (division_ready),
+      .dividend_i(SlowestGap[47:0]),
+      .divisor_i (wish.rate),
+      .done_o    (division_done),
+      .quotient_o(gap)
+  );
+
+  assign divided = busy_q && !load_q && division_ready;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // SENT 1: taken, and `next` and the gap read.
+
+  logic take_sent;
+  logic [3:1] sent_q;
+  logic [QpBits-1:0] sent_qp_q[1:3];
+  logic [15:0] bytes_q;
+  cycle_t since_q;  // lateness from before this cycle is not made good
+  pace_t pace;
+  logic [$bits(pace_t)-1:0] pace_bits;
+  next_t sent_next;
+  logic [1:0][$bits(next_t)-1:0] next_bits;  // for SENT, for visits
+  logic [3:1] sent_inside, divided_inside;
+
+  for (genvar s = 1; s <= 3; s++) begin : gen_inside
+    assign sent_inside[s]    = sent_q[s] && sent_qp_q[s] == sent_qp_i;
+    assign divided_inside[s] = sent_q[s] && sent_qp_q[s] == busy_qp_q;
+  end
+
+  assign commit       = divided && divided_inside == '0;
+  assign sent_ready_o = !clear && sent_inside == '0 && !(divided && busy_qp_q == sent_qp_i);
+  assign take_sent    = sent_valid_i && sent_ready_o;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) sent_q <= '0;
+    else sent_q <= {sent_q[2:1], take_sent};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take_sent) begin
+      sent_qp_q[1] <= sent_qp_i;
+      bytes_q      <= sent_bytes_i;
+      since_q      <= (now_i < 48'(burst_i)) ? '0 : now_i - 48'(burst_i);
+    end
+    if (sent_q[1]) sent_qp_q[2] <= sent_qp_q[1];
+    if (sent_q[2]) sent_qp_q[3] <= sent_qp_q[2];
+  end
+
+  ram_1r1w #(
+      .Width($bits(pace_t)),
+      .Depth(Qps)
+  ) u_paces (
+      .clk_i,
+      .write_i        (clear || commit),
+      .write_address_i(clear ? clear_qp : busy_qp_q),
+      .data_i         (clear ? '0 : {wish.limited, gap}),
+      .read_i         (take_sent),
+      .read_address_i (sent_qp_i),
+      .data_o         (pace_bits)
+  );
+
+  assign pace      = pace_bits;
+  assign sent_next = next_bits[0];
+
+  // 2: where the schedule goes on, and by how much. 3: their sum.
+  next_t base_q, sum_q, sum;
+  logic [47:0] step_q;
+  logic over;
+  logic [3:2] limited_q;
+
+  always_ff @(posedge clk_i) begin
+    if (sent_q[1]) begin
+      base_q       <= (sent_next.cycle >= since_q) ? sent_next : '{cycle: since_q, fraction: '0};
+      step_q       <= 48'(bytes_q) * 48'(pace.gap);
+      limited_q[2] <= pace.limited;
+    end
+    if (sent_q[2]) begin
+      sum_q        <= over ? '1 : sum;
+      limited_q[3] <= limited_q[2];
+    end
+  end
+
+  assign {over, sum} = 73'(base_q) + 73'(step_q);
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Visits: a sweep looks at a QP, or a new gap comes into force.
+
+  logic [Qps-1:0] waits_q, waits_d;
+  logic sweep, sweep_idle, visit;
+  logic [QpBits-1:0] sweep_qp, visit_qp;
+  logic visit_q, commit_q, waits_was_q, passed_q, visit_limited_q;
+  logic [QpBits-1:0] visit_qp_q;
+  logic [31:0] gap_q;
+  next_t visit_next;
+  logic [3:1] sweep_inside;
+
+  for (genvar s = 1; s <= 3; s++) begin : gen_sweep_inside
+    assign sweep_inside[s] = sent_q[s] && sent_qp_q[s] == sweep_qp;
+  end
+
+  assign visit    = commit || sweep;
+  assign visit_qp = commit ? busy_qp_q : sweep_qp;
+
+  for (genvar r = 0; r < 2; r++) begin : gen_next
+    ram_1r1w #(
+        .Width($bits(next_t)),
+        .Depth(Qps)
+    ) u_next (
+        .clk_i,
+        .write_i        (clear || sent_q[3]),
+        .write_address_i(clear ? clear_qp : sent_qp_q[3]),
+        .data_i         (clear ? '0 : sum_q),
+        .read_i         ((r == 0) ? take_sent : visit),
+        .read_address_i ((r == 0) ? sent_qp_i : visit_qp),
+        .data_o         (next_bits[r])
+    );
+  end
+
+  assign visit_next = next_bits[1];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) visit_q <= 1'b0;
+    else visit_q <= visit;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (visit) begin
+      commit_q    <= commit;
+      visit_qp_q  <= visit_qp;
+      waits_was_q <= waits_q[sweep_qp];
+      passed_q    <= sweep_inside != '0 || (take_sent && sent_qp_i == sweep_qp);
+    end
+    if (commit) begin
+      visit_limited_q <= wish.limited;
+      gap_q           <= gap;
+    end
+  end
+
+  assign gap_valid_o   = visit_q && commit_q;
+  assign gap_qp_o      = visit_qp_q;
+  assign gap_o         = gap_q;
+  assign gap_limited_o = visit_limited_q;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Who waits, and until when.
+
+  logic sent_waits, visit_waits, visit_decides;
+  logic   [1:0] seen_q;
+  cycle_t [1:0] seen_at_q;
+
+  assign sent_waits    = limited_q[3] && !reached(sum_q, now_i);
+  assign visit_waits   = (commit_q ? visit_limited_q : waits_was_q) && !reached(visit_next, now_i);
+  assign visit_decides = visit_q && (commit_q || !passed_q);
+
+  always_comb begin
+    waits_d = waits_q;
+    if (visit_decides) waits_d[visit_qp_q] = visit_waits;
+    if (sent_q[3]) waits_d[sent_qp_q[3]] = sent_waits;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) waits_q <= '0;
+    else waits_q <= waits_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) seen_q <= '0;
+    else seen_q <= {visit_decides && visit_waits, sent_q[3] && sent_waits};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (sent_q[3]) seen_at_q[0] <= first_cycle(sum_q);
+    if (visit_q) seen_at_q[1] <= first_cycle(visit_next);
+  end
+
+  deadline_sweep #(
+      .Entries(Qps),
+      .Sources(2)
+  ) u_sweep (
+      .clk_i,
+      .rst_i,
+      .now_i,
+      .seen_valid_i (seen_q),
+      .seen_at_i    (seen_at_q),
+      .visit_valid_o(sweep),
+      .visit_index_o(sweep_qp),
+      .visit_ready_i(!commit),
+      .idle_o       (sweep_idle),
+      .wake_o
+  );
+
+  assign eligible_o = ~waits_q;
+  assign idle_o     = !sent_valid_i && !update_valid_i && !clear && waiting == '0 && !busy_q && sent_q == '0 && !visit_q && sweep_idle;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!push || fifo_ready)
+      else $error("rate_limiter: more QPs wait than there are");
+      assert (!load_q || division_ready)
+      else $error("rate_limiter: the divider is busy");
+      assert (!(visit_decides && sent_q[3] && visit_qp_q == sent_qp_q[3]))
+      else $error("rate_limiter: visit and SENT decide on one QP");
+      assert (!division_done || divided)
+      else $error("rate_limiter: a quotient that nobody waits for");
+      assert (!sent_q[1] || !(sent_q[2] && sent_qp_q[1] == sent_qp_q[2]) && !(sent_q[3] && sent_qp_q[1] == sent_qp_q[3]))
+      else $error("rate_limiter: two SENTs of a QP inside");
+    end
+  end
+
+endmodule
