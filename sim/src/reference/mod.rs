@@ -8,12 +8,14 @@
 //! | [`pfc_rx`] | `rtl/pfc/pfc_rx`: what the peer's pauses forbid |
 //! | [`pfc_tx`] | `rtl/pfc/pfc_tx`: when to ask the peer to pause |
 //! | [`pause_watchdog`] | `rtl/pfc/pause_watchdog`: when to stop asking |
+//! | [`dcqcn`] | `rtl/dcqcn/`: reaction point, notification point, rate limiter |
 //! | [`pause_time`] | quanta of pause in clock cycles |
 //! | [`idle`] | how long a unit may be left unevaluated |
 //!
 //! Units with a timer are modelled by cycle: `cycle(now, inputs)` gives the outputs in cycle `now` and then is the clock edge that ends it.
 
 pub mod builder;
+pub mod dcqcn;
 pub mod icrc;
 pub mod idle;
 pub mod parser;

@@ -41,7 +41,10 @@ mod tests {
         let (context, _) = NpContext::default().marked(9_766, Cycle(100));
         let (kept, cnp) = context.marked(9_766, Cycle(100 + 9_765));
         assert!(!cnp);
-        assert_eq!(kept, context, "the interval runs from the CNP, not the mark");
+        assert_eq!(
+            kept, context,
+            "the interval runs from the CNP, not the mark"
+        );
         let (moved, cnp) = kept.marked(9_766, Cycle(100 + 9_766));
         assert!(cnp);
         assert_eq!(moved.last, Cycle(9_866));

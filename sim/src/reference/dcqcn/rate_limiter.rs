@@ -10,7 +10,7 @@ use super::{Cycle, Rate};
 /// Bits behind the point of [`ByteGap`] and [`Moment`].
 pub const FRACTION_BITS: u32 = 24;
 
-/// How long a byte takes, in units of 2⁻²⁴ cycles, 32 bits: at most 256 cycles, which at 5,120 ps is 6.25 Mb/s.
+/// How long a byte takes, in units of 2⁻²⁴ cycles, 32 bits: at most 256 cycles, which at 5,120 ps is 6.1 Mb/s.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -120,8 +120,12 @@ mod tests {
             ByteGap(156 * (1 << 24) + (1 << 22))
         );
         assert_eq!(ByteGap::of(Rate(0), PERIOD_PS), ByteGap(u32::MAX));
-        assert_eq!(ByteGap::of(Rate(6_250), PERIOD_PS), ByteGap(u32::MAX), "2³²");
-        assert!(ByteGap::of(Rate(6_251), PERIOD_PS) < ByteGap(u32::MAX));
+        assert_eq!(
+            ByteGap::of(Rate(6_103), PERIOD_PS),
+            ByteGap(u32::MAX),
+            "over 256 cycles"
+        );
+        assert!(ByteGap::of(Rate(6_104), PERIOD_PS) < ByteGap(u32::MAX));
         assert_eq!(ByteGap::of(Rate(u32::MAX), PERIOD_PS), ByteGap(6_103));
     }
 
@@ -134,7 +138,10 @@ mod tests {
         let free = at(10).update(Rate::mbps(10), false, PERIOD_PS);
         let sent = free.sent(9_038, Cycle(1_000), 0);
         assert_eq!(sent.eligible_from(), Cycle(0));
-        assert!(sent.next > Moment::of(Cycle(1_000)), "and keeps its schedule");
+        assert!(
+            sent.next > Moment::of(Cycle(1_000)),
+            "and keeps its schedule"
+        );
     }
 
     #[test]

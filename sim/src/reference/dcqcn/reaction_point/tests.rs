@@ -74,7 +74,11 @@ fn opens_free_at_line_rate_with_alpha_one() {
         })
     );
     let (again, action) = context.step(&PAPER, RpEvent::Open, NOW);
-    assert_eq!((again, action.is_some()), (context, true), "OPEN tells always");
+    assert_eq!(
+        (again, action.is_some()),
+        (context, true),
+        "OPEN tells always"
+    );
 }
 
 #[test]
@@ -118,15 +122,15 @@ fn a_cut_rounds_down_and_stops_at_the_slowest_rate() {
         ..open()
     };
     // 20,001 · (2²⁴ − 1) / 2²⁵ = 10,000.4994
-    assert_eq!(
-        after(context, RpEvent::Cnp, NOW).rate_current,
-        Rate(10_001)
-    );
+    assert_eq!(after(context, RpEvent::Cnp, NOW).rate_current, Rate(10_001));
     let context = RpContext {
         rate_current: Rate(19_000),
         ..open()
     };
-    assert_eq!(after(context, RpEvent::Cnp, NOW).rate_current, PAPER.rate_min);
+    assert_eq!(
+        after(context, RpEvent::Cnp, NOW).rate_current,
+        PAPER.rate_min
+    );
 }
 
 #[test]
@@ -181,7 +185,10 @@ fn one_period_an_event_and_the_rest_with_the_next() {
     assert_eq!(once.timer_count, 1);
     assert_eq!(once.rate_deadline, context.rate_deadline.after(10_743));
     let twice = after(once, RpEvent::Timer, late);
-    assert_eq!((twice.timer_count, twice.alpha.decayed(256) < twice.alpha), (2, true));
+    assert_eq!(
+        (twice.timer_count, twice.alpha.decayed(256) < twice.alpha),
+        (2, true)
+    );
 }
 
 #[test]
