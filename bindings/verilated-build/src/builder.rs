@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::compile::{self, ModelFlags, Runtime};
+use crate::files::{Generated, Hash, generated_files, read, write};
+use crate::job::{Job, compile_all};
 use crate::ports::{self, Direction};
 use crate::shim::Face;
 use crate::verilate::{self, Common};
@@ -432,148 +432,6 @@ impl Build {
             found => Ok(found),
         }
     }
-}
-
-/// A model whose C++ waits to be compiled.
-struct Job {
-    name: String,
-    library: String,
-    folder: PathBuf,
-    build: cc::Build,
-    /// Hash of all that the library is made of.
-    stamp: u64,
-}
-
-impl Job {
-    fn compile(&self) -> Result<(), Error> {
-        let stamp_file = self.folder.join("stamp");
-        let stamp = format!("{:016x}", self.stamp);
-        let library = self.folder.join(format!("lib{}.a", self.library));
-        if library.exists() && fs::read_to_string(&stamp_file).is_ok_and(|before| before == stamp) {
-            return Ok(());
-        }
-        self.build
-            .try_compile(&self.library)
-            .map_err(|source| Error::Compile {
-                what: format!("model {}", self.name),
-                source,
-            })?;
-        write(&stamp_file, &stamp)
-    }
-}
-
-/// As many at a time as Cargo gives jobs: a large model is a single translation unit, and compiles for long.
-fn compile_all(jobs: &[Job]) -> Result<(), Error> {
-    let workers = env::var("NUM_JOBS")
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(1usize);
-    let next = AtomicUsize::new(0);
-    let failed: Mutex<Option<Error>> = Mutex::new(None);
-    std::thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, jobs.len().max(1)) {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(error) = job.compile() {
-                        failed
-                            .lock()
-                            .unwrap_or_else(|poisoned| poisoned.into_inner())
-                            .get_or_insert(error);
-                    }
-                }
-            });
-        }
-    });
-    match failed
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-    {
-        Some(error) => Err(error),
-        None => Ok(()),
-    }
-}
-
-/// What Verilator wrote.
-struct Generated {
-    /// Names of the C++ sources that make the one unit, what runs often first.
-    units: Vec<String>,
-    /// Sources that hold nothing but wide constants. They stay out of the unit: a compiler that sees the value of a wide constant computes with
-    /// it word by word, where it would otherwise load vectors. The CRC of a packet parser made the whole of it a third slower.
-    constants: Vec<PathBuf>,
-    /// Hash of all that was written in C++.
-    fingerprint: u64,
-}
-
-fn generated_files(folder: &Path) -> Result<Generated, Error> {
-    let failed = |source| Error::File {
-        action: "read",
-        path: folder.to_owned(),
-        source,
-    };
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .map_err(failed)?
-        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
-        .collect::<Result<_, _>>()
-        .map_err(failed)?;
-    names.sort();
-    let mut hash = Hash::new();
-    for name in names
-        .iter()
-        .filter(|name| name.ends_with(".cpp") || name.ends_with(".h"))
-    {
-        hash.add(name.as_bytes());
-        hash.add(read(&folder.join(name))?.as_bytes());
-    }
-    names.retain(|name| name.ends_with(".cpp"));
-    let (constants, mut units): (Vec<String>, _) = names
-        .into_iter()
-        .partition(|name| name.contains("__ConstPool_"));
-    units.sort_by_key(|name| name.contains("Slow"));
-    let constants = constants.iter().map(|name| folder.join(name)).collect();
-    Ok(Generated {
-        units,
-        constants,
-        fingerprint: hash.0,
-    })
-}
-
-/// FNV-1a: the same on every machine and in every version of Rust, which `std`'s hashers do not promise.
-struct Hash(u64);
-
-impl Hash {
-    fn new() -> Hash {
-        Hash(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-}
-
-fn read(path: &Path) -> Result<String, Error> {
-    fs::read_to_string(path).map_err(|source| Error::File {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    })
-}
-
-/// Leaves a file that already holds the text alone, so that its time does not change.
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    if fs::read_to_string(path).is_ok_and(|before| before == text) {
-        return Ok(());
-    }
-    let failed = |source| Error::File {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    fs::write(path, text).map_err(failed)
 }
 
 /// Ends the build script with the message, which Cargo then shows line by line.

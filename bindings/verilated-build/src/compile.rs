@@ -7,7 +7,7 @@ use crate::{Error, Verilator, builder, toolchain};
 
 /// How the C++ of models and run time is compiled.
 #[derive(Clone, Copy, Debug)]
-pub struct ModelFlags;
+pub(crate) struct ModelFlags;
 
 impl ModelFlags {
     /// Full optimization whatever Cargo's profile says; no position-independent detours and no branch tracking, which

@@ -44,6 +44,8 @@ mod builder;
 mod compile;
 mod deps;
 mod error;
+mod files;
+mod job;
 mod list;
 mod names;
 mod ports;
@@ -54,7 +56,7 @@ mod top;
 mod verilate;
 
 pub use builder::Build;
-pub use compile::{ModelFlags, compile_runtime};
+pub use compile::compile_runtime;
 pub use deps::dependency_list;
 pub use error::Error;
 pub use toolchain::{Verilator, Version};

@@ -44,7 +44,7 @@ impl Top {
         self
     }
 
-    /// The input that [`cycle`](https://docs.rs/verilated) drives. Without this line it is the build's clock, where the module has
+    /// The input that `cycle` drives. Without this line it is the build's clock, where the module has
     /// such a port; a module without it is taken for combinational.
     pub fn clock(mut self, port: &str) -> Top {
         self.clock = Some(port.to_owned());

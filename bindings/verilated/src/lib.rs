@@ -34,7 +34,7 @@
 //!
 //! # A cycle
 //!
-//! With `t` the [`time`](Instance::time) before a cycle and `p` the clock period: at `t` the clock falls, the inputs
+//! With `t` the [`time`](Instance::time_ps) before a cycle and `p` the clock period: at `t` the clock falls, the inputs
 //! take their values, everything settles and the outputs are sampled; at `t + p/2` the clock rises; then the time is `t + p`.
 //! So `Out` shows what a register that shares the rising edge would take in.
 
