@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(next_after(100, 128), on_time);
         assert_eq!(
             next_after(200, 128).0,
-            (2_229 + 200 - 128 + 1_728 << 24) + (1 << 21),
+            ((2_229 + 200 - 128 + 1_728) << 24) + (1 << 21),
             "what is over the burst is lost"
         );
     }

@@ -106,8 +106,8 @@ impl RpContext {
 
     fn cut(self, parameters: &RpParameters, now: Cycle) -> Self {
         // α counts as it was before this CNP: raised first, a light congestion would cut twice as deep as it should.
-        let off =
-            u64::from(self.rate_current.0) * u64::from(self.alpha.0) >> (Alpha::FRACTION_BITS + 1);
+        let product = u64::from(self.rate_current.0) * u64::from(self.alpha.0);
+        let off = product >> (Alpha::FRACTION_BITS + 1);
         let current = Rate(self.rate_current.0 - off as u32);
         Self {
             rate_target: self.rate_current,
