@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::Outcome;
 use crate::cli::{FuzzArgs, ReplayArgs};
 use crate::property::builder::Builder;
+use crate::property::dcqcn::Dcqcn;
 use crate::property::parser::Parser;
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
 use crate::property::{Property, case_file};
@@ -22,6 +23,8 @@ pub enum Unit {
     Parser,
     /// packet_builder: any descriptors, any stalls
     Builder,
+    /// dcqcn: reaction point, notification point, rate limiter; any events
+    Dcqcn,
 }
 
 /// Calls a generic function with the property of a unit.
@@ -30,6 +33,7 @@ macro_rules! with_property {
         match $unit {
             Unit::Parser => $function::<Parser>($($argument),*),
             Unit::Builder => $function::<Builder>($($argument),*),
+            Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
         }
     };
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use xoff::property::builder::Builder;
+use xoff::property::dcqcn::Dcqcn;
 use xoff::property::parser::Parser;
 use xoff::property::run::{Limit, Plan, run};
 use xoff::property::{Property, case_file};
@@ -60,4 +61,9 @@ fn parser() {
 #[test]
 fn builder() {
     holds::<Builder>(2_000);
+}
+
+#[test]
+fn dcqcn() {
+    holds::<Dcqcn>(4_000);
 }

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`parser`] | `packet_parser`: frames in, [`ParsedFrame`](xoff_sim::wire::frame::ParsedFrame)s out |
 //! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::reference::Descriptor)s in, frames out |
+//! | [`dcqcn`] | the DCQCN units: a cycle a call |
 //! | [`beat`] | bytes to and from the beats of a stream |
 
 pub mod beat;
 pub mod builder;
+pub mod dcqcn;
 pub mod parser;
 
 use thiserror::Error;

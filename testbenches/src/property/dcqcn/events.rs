@@ -1,0 +1,418 @@
+//! What can happen to the DCQCN units, and how it is drawn.
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::reference::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
+
+use crate::property::draw::Draw;
+use crate::property::history::History;
+use crate::units::PERIOD_256_PS;
+
+/// Which unit, with how many QPs, and what is asked of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names of the modules beside this one")]
+pub enum Bench {
+    Step,
+    ReactionPoint,
+    ReactionPoint4,
+    NotificationPoint,
+    RateLimiter,
+    RateLimiter4,
+    Pace,
+    Pace4,
+}
+
+/// What holds for a whole case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// What is done.
+    pub bench: Bench,
+    /// The cycle of reset.
+    pub start: u64,
+    /// Runs it a second time without leaving out idle cycles, and compares.
+    pub twice: bool,
+}
+
+/// An event. Those that are not of the bench's unit do nothing, and so do QPs that it does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// So many cycles without another event.
+    Wait(u32),
+    /// `dcqcn_rp_step`: a context and what happens to it.
+    Step {
+        /// When.
+        now: Cycle,
+        /// What.
+        event: RpEvent,
+        /// To whom.
+        context: RpContext,
+        /// Under which parameters.
+        parameters: RpParameters,
+    },
+    /// `dcqcn_rp`: the parameters change.
+    Set(RpParameters),
+    /// `dcqcn_rp`: an event, offered until it is taken.
+    Rp {
+        /// Which.
+        event: RpEvent,
+        /// Of this QP.
+        qp: u16,
+    },
+    /// `dcqcn_np`: the interval between CNPs changes.
+    Interval(u32),
+    /// `dcqcn_np`: a QP is opened.
+    Opened(u16),
+    /// `dcqcn_np`: a marked packet came on a QP.
+    Marked(u16),
+    /// `rate_limiter`: how far back unused time counts, in cycles.
+    Burst(u16),
+    /// `rate_limiter`: a QP's rate.
+    Update {
+        /// Of this QP.
+        qp: u16,
+        /// What it is asked to keep to.
+        rate: Rate,
+        /// Whether it is asked.
+        limited: bool,
+    },
+    /// `rate_limiter`: a packet started, whether or not its QP was eligible.
+    Sent {
+        /// Of this QP.
+        qp: u16,
+        /// Bytes on the wire.
+        bytes: u16,
+    },
+    /// `rate_limiter`: from now on the QP has always such a packet ready.
+    Sender {
+        /// The QP.
+        qp: u16,
+        /// Its rate.
+        rate: Rate,
+        /// Bytes of each packet on the wire.
+        bytes: u16,
+    },
+}
+
+const PAPER: RpParameters = RpParameters::paper(Rate::mbps(40_000), PERIOD_256_PS);
+
+impl Event {
+    /// For shrinking.
+    pub fn simpler(&self) -> Option<Event> {
+        let simpler = match *self {
+            Event::Wait(cycles) if cycles > 0 => Event::Wait(cycles / 2),
+            Event::Set(parameters) if parameters != PAPER => Event::Set(PAPER),
+            Event::Rp {
+                event: RpEvent::Bytes(bytes),
+                qp,
+            } if bytes > 0 => Event::Rp {
+                event: RpEvent::Bytes(bytes / 2),
+                qp,
+            },
+            Event::Sent { qp, bytes } if bytes > 0 => Event::Sent {
+                qp,
+                bytes: bytes / 2,
+            },
+            Event::Burst(burst) if burst > 0 => Event::Burst(burst / 2),
+            _ => return None,
+        };
+        Some(simpler)
+    }
+}
+
+/// A case.
+pub fn history(draw: &mut Draw) -> History<Head, Event> {
+    let (bench, events) = match draw.within(0, 199) {
+        0..75 => (Bench::Step, steps(draw)),
+        75..95 => (Bench::ReactionPoint, reaction_point(draw, 64)),
+        95..120 => (Bench::ReactionPoint4, reaction_point(draw, 4)),
+        120..150 => (Bench::NotificationPoint, notification_point(draw)),
+        150..175 => (Bench::RateLimiter, limiter(draw, 64)),
+        175..198 => (Bench::RateLimiter4, limiter(draw, 4)),
+        198 => (Bench::Pace4, pace(draw, 4)),
+        _ if draw.once_in(4) => (Bench::Pace, pace(draw, 64)),
+        _ => (Bench::Pace4, pace(draw, 4)),
+    };
+    let waits: u64 = (events.iter())
+        .map(|event| match event {
+            Event::Wait(cycles) => u64::from(*cycles),
+            _ => 0,
+        })
+        .sum();
+    let head = Head {
+        bench,
+        start: draw.any_length(44),
+        twice: waits < 5_000 && draw.once_in(2),
+    };
+    History { head, events }
+}
+
+fn steps(draw: &mut Draw) -> Vec<Event> {
+    let count = draw.within(1, 400);
+    let mut parameters = any_parameters(draw);
+    (0..count)
+        .map(|_| {
+            if draw.once_in(8) {
+                return Event::Wait(draw.within(1, 9) as u32);
+            }
+            if draw.once_in(3) {
+                parameters = any_parameters(draw);
+            }
+            let now = match draw.within(0, 3) {
+                0 => Cycle(Cycle::MAX.0 - draw.within(0, 3)),
+                _ => Cycle(draw.any_length(48)),
+            };
+            Event::Step {
+                now,
+                event: any_event(draw),
+                context: any_context(draw, &parameters, now),
+                parameters,
+            }
+        })
+        .collect()
+}
+
+fn any_event(draw: &mut Draw) -> RpEvent {
+    match draw.within(0, 15) {
+        0 => RpEvent::Open,
+        1 => RpEvent::Close,
+        2..6 => RpEvent::Cnp,
+        6..10 => RpEvent::Bytes(match draw.within(0, 2) {
+            0 => 0,
+            1 => u16::MAX,
+            _ => draw.any_length(16) as u16,
+        }),
+        _ => RpEvent::Timer,
+    }
+}
+
+/// The paper's, some of them anything.
+fn any_parameters(draw: &mut Draw) -> RpParameters {
+    let which = draw.bits() & draw.bits();
+    let mut value = |bit: u32, paper: u32| match which >> bit & 1 {
+        0 => paper,
+        _ => draw.edge(),
+    };
+    RpParameters {
+        rate_max: Rate(value(0, PAPER.rate_max.0)),
+        rate_min: Rate(value(1, PAPER.rate_min.0)),
+        rate_ai: Rate(value(2, PAPER.rate_ai.0)),
+        rate_hai: Rate(value(3, PAPER.rate_hai.0)),
+        g: (value(4, PAPER.g.into()) & 0xFFFF) as u16,
+        alpha_time: value(5, PAPER.alpha_time),
+        rate_time: value(6, PAPER.rate_time),
+        byte_limit: value(7, PAPER.byte_limit),
+        stages: (value(8, PAPER.stages.into()) & 31) as u8,
+    }
+}
+
+/// Any context, mostly near the places where something turns.
+fn any_context(draw: &mut Draw, parameters: &RpParameters, now: Cycle) -> RpContext {
+    if draw.once_in(16) {
+        return RpContext::default();
+    }
+    let flags = draw.bits() | draw.bits();
+    let rate = |draw: &mut Draw| {
+        let by = draw.within(0, 4) as u32;
+        Rate(match draw.within(0, 5) {
+            0 => parameters.rate_max.0.wrapping_add(by).wrapping_sub(2),
+            1 => parameters.rate_min.0.wrapping_add(by).wrapping_sub(2),
+            2 => draw.edge(),
+            _ => draw.within(0, u64::from(parameters.rate_max.0)) as u32,
+        })
+    };
+    let rate_target = rate(draw);
+    let rate_current = match draw.within(0, 2) {
+        0 => Rate(
+            rate_target
+                .0
+                .wrapping_sub(draw.within(0, 5) as u32)
+                .wrapping_add(1),
+        ),
+        _ => rate(draw),
+    };
+    let alpha = match draw.within(0, 5) {
+        0 => Alpha(0),
+        1 => Alpha::ONE,
+        2 => Alpha(draw.within(0, 3) as u32),
+        3 => Alpha(Alpha::ONE.0 - draw.within(0, 3) as u32),
+        _ => Alpha(draw.within(0, u64::from(Alpha::ONE.0)) as u32),
+    };
+    let count = |draw: &mut Draw| match draw.within(0, 3) {
+        0 => draw.within(0, 31) as u8,
+        1 => 31,
+        _ => (u64::from(parameters.stages) + draw.within(0, 3))
+            .saturating_sub(2)
+            .min(31) as u8,
+    };
+    let deadline = |draw: &mut Draw| {
+        Cycle(match draw.within(0, 2) {
+            0 => (now.0 + draw.within(0, 2))
+                .saturating_sub(1)
+                .min(Cycle::MAX.0),
+            1 => Cycle::MAX.0 - draw.within(0, 1),
+            _ => draw.any_length(48),
+        })
+    };
+    RpContext {
+        open: flags & 7 != 0,
+        limited: flags & 8 != 0,
+        alpha_runs: flags & 16 != 0,
+        rate_runs: flags & 32 != 0,
+        rate_current,
+        rate_target,
+        alpha,
+        timer_count: count(draw),
+        byte_count: count(draw),
+        bytes: match draw.within(0, 2) {
+            0 => draw.edge(),
+            _ => (parameters.byte_limit)
+                .saturating_add(draw.within(0, 2) as u32)
+                .saturating_sub(draw.any_length(16) as u32),
+        },
+        alpha_deadline: deadline(draw),
+        rate_deadline: deadline(draw),
+    }
+}
+
+/// Parameters under which timers come often enough to meet events.
+fn lively_parameters(draw: &mut Draw) -> RpParameters {
+    match draw.within(0, 7) {
+        0 => any_parameters(draw),
+        1 => PAPER,
+        _ => RpParameters {
+            g: draw.any_length(16) as u16,
+            alpha_time: draw.any_length(13) as u32,
+            rate_time: draw.any_length(13) as u32,
+            byte_limit: draw.any_length(20) as u32,
+            stages: draw.within(0, 6) as u8,
+            ..PAPER
+        },
+    }
+}
+
+/// A few QPs get most events, and often the same one again.
+fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
+    let hot = [(); 3].map(|()| draw.within(0, qps - 1) as u16);
+    move |draw| match draw.within(0, 5) {
+        0..3 => hot[0],
+        3 => hot[1],
+        4 => hot[2],
+        _ => draw.within(0, qps - 1) as u16,
+    }
+}
+
+/// Mostly nothing: back to back. In some cases now and then long.
+fn wait(draw: &mut Draw, long: u32) -> Option<Event> {
+    match draw.within(0, 31) {
+        0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
+        6 => Some(Event::Wait(draw.any_length(long) as u32)),
+        _ => None,
+    }
+}
+
+fn reaction_point(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let long = draw.one_of(&[5, 8, 10, 13]);
+    let mut qp = qps(draw, count);
+    let mut events = vec![Event::Set(lively_parameters(draw))];
+    let opens = draw.within(1, count.min(8));
+    events.extend((0..opens).map(|_| Event::Rp {
+        event: RpEvent::Open,
+        qp: qp(draw),
+    }));
+    for _ in 0..draw.within(1, 300) {
+        events.extend(wait(draw, long));
+        events.push(match draw.within(0, 63) {
+            0 => Event::Set(lively_parameters(draw)),
+            n => Event::Rp {
+                event: match n {
+                    1..4 => RpEvent::Open,
+                    4 => RpEvent::Close,
+                    5..24 => RpEvent::Cnp,
+                    _ => RpEvent::Bytes(draw.any_length(16) as u16),
+                },
+                qp: qp(draw),
+            },
+        });
+    }
+    events
+}
+
+fn notification_point(draw: &mut Draw) -> Vec<Event> {
+    let interval = |draw: &mut Draw| match draw.within(0, 5) {
+        0 => 9_766,
+        1 => draw.edge(),
+        _ => draw.any_length(8) as u32,
+    };
+    let mut qp = qps(draw, 64);
+    let mut events = vec![Event::Interval(interval(draw))];
+    for _ in 0..draw.within(1, 500) {
+        events.extend(wait(draw, 15));
+        events.push(match draw.within(0, 63) {
+            0 => Event::Interval(interval(draw)),
+            1..4 => Event::Opened(qp(draw)),
+            _ => Event::Marked(qp(draw)),
+        });
+    }
+    events
+}
+
+fn limiter(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let rate = |draw: &mut Draw| match draw.within(0, 7) {
+        0 => Rate(draw.edge()),
+        1 => Rate::mbps(40_000),
+        // 100 Mb/s to 40 Gb/s.
+        _ => Rate((100_000 << draw.within(0, 8)) + draw.within(0, 99_999) as u32),
+    };
+    let long = draw.one_of(&[5, 8, 11, 16]);
+    let mut qp = qps(draw, count);
+    let mut events = vec![Event::Burst(draw.any_length(16) as u16)];
+    for _ in 0..draw.within(1, 300) {
+        events.extend(wait(draw, long));
+        events.push(match draw.within(0, 63) {
+            0 => Event::Burst(draw.any_length(16) as u16),
+            1..6 => Event::Update {
+                qp: qp(draw),
+                rate: rate(draw),
+                limited: !draw.once_in(5),
+            },
+            n => Event::Sent {
+                qp: qp(draw),
+                bytes: match n {
+                    6 => u16::MAX,
+                    7 => 0,
+                    _ => draw.within(84, 9_038) as u16,
+                },
+            },
+        });
+    }
+    events
+}
+
+/// Senders of about the same pace, so that a run sees some packets of each.
+fn pace(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let senders = draw.within(1, count);
+    // 10 Mb/s to 40 Gb/s.
+    let scale = 10_000 << draw.within(0, 11);
+    let mut events = vec![Event::Burst(draw.one_of(&[256, 1_024, 4_096]))];
+    // Packets a cycle of one QP and of all: a quarter and a half at most.
+    let mut all = 0.0;
+    for qp in 0..senders as u16 {
+        let bytes = match draw.within(0, 2) {
+            0 => 84,
+            1 => 9_038,
+            _ => draw.within(84, 9_038),
+        };
+        let rate = draw.within(scale, 2 * scale).min(40_000_000);
+        let per_cycle = rate as f64 * PERIOD_256_PS as f64 / 8e9 / bytes as f64;
+        if per_cycle <= 0.25 && all + per_cycle <= 0.5 {
+            all += per_cycle;
+            events.push(Event::Sender {
+                qp,
+                rate: Rate(rate as u32),
+                bytes: bytes as u16,
+            });
+        }
+    }
+    events
+}

@@ -1,0 +1,304 @@
+//! `rate_limiter`: eligibility against the reference's schedule.
+
+use std::collections::VecDeque;
+
+use xoff_sim::reference::dcqcn::{ByteGap, Cycle, LimiterContext};
+
+use super::events::{Event, Head};
+use super::{Clock, same_runs, text};
+use crate::property::Disagreement;
+use crate::units::dcqcn::{LimiterOut, LimiterTop, Rest, RtlLimiter, Sent, Update};
+
+/// Cycles from a packet taken, or a rate in force, to the bit of its QP that knows of it.
+pub const SETTLE: u64 = 4;
+/// Cycles of a division at most, and those of one alone with what is around it.
+const DIVISION: u64 = 19;
+const FIRST_DIVISION: u64 = 25;
+
+/// Runs the events; every change of eligibility is judged.
+///
+/// # Errors
+///
+/// The first bit that rises early or late or falls for no reason; an update that is lost or wrong.
+pub fn check<M: LimiterTop>(
+    rtl: &mut RtlLimiter<M>,
+    head: &Head,
+    events: &[Event],
+) -> Result<u64, Disagreement> {
+    let (skipped, count) = run(rtl, head, events, true)?;
+    if head.twice {
+        same_runs(&skipped, &run(rtl, head, events, false)?.0)?;
+    }
+    Ok(count)
+}
+
+/// What the reference knows of all QPs, and how it judges the unit.
+pub struct Judge {
+    qps: Vec<Qp>,
+    period_ps: u64,
+    /// Cycles that a bit may rise late.
+    bound: u64,
+    eligible: u64,
+    /// Bits to look at when they have settled.
+    settling: VecDeque<(Cycle, u16)>,
+    /// QPs with an update that is not in force.
+    updating: u64,
+}
+
+#[derive(Clone, Default)]
+struct Qp {
+    context: LimiterContext,
+    /// Until when its bit may be the old one.
+    settles: Cycle,
+    /// Updates not in force, and when the unit must be done with them.
+    updates: VecDeque<(Update, Cycle)>,
+}
+
+impl Judge {
+    /// After reset.
+    pub fn new<M: LimiterTop>() -> Self {
+        Self {
+            qps: vec![Qp::default(); usize::from(M::QPS)],
+            period_ps: M::PERIOD_PS,
+            bound: 2 * u64::from(M::QPS) + 16,
+            eligible: u64::MAX >> (64 - M::QPS),
+            settling: VecDeque::new(),
+            updating: 0,
+        }
+    }
+
+    /// Whether the bit of a QP counts at `now`.
+    pub fn settled(&self, qp: u16, now: Cycle) -> bool {
+        now >= self.qps[usize::from(qp)].settles
+    }
+
+    /// Whether all rates are in force.
+    pub fn in_force(&self) -> bool {
+        self.updating == 0
+    }
+
+    /// A cycle and what was taken in it.
+    ///
+    /// # Errors
+    ///
+    /// What the unit did wrong.
+    pub fn see(
+        &mut self,
+        now: Cycle,
+        out: &LimiterOut,
+        update: Option<Update>,
+        sent: Option<Sent>,
+        burst: u16,
+    ) -> Result<(), Disagreement> {
+        // Bits that changed, and those that had time to.
+        let mut changed = self.eligible ^ out.eligible;
+        self.eligible = out.eligible;
+        while changed != 0 {
+            let qp = changed.trailing_zeros() as u16;
+            changed &= changed - 1;
+            self.judge(qp, now, true)?;
+        }
+        while let Some((_, qp)) = self.settling.pop_front_if(|(at, _)| *at <= now) {
+            self.judge(qp, now, false)?;
+        }
+
+        if let Some((qp, gap, limited)) = out.in_force {
+            self.update(now, qp, gap, limited)?;
+        }
+        if let Some(sent) = sent {
+            let qp = &mut self.qps[usize::from(sent.qp)];
+            qp.context = qp.context.sent(sent.bytes, now, burst);
+            self.settle(now, sent.qp);
+        }
+        if let Some(update) = update {
+            let others = self.updating & !(1 << update.qp);
+            let front = u64::from(others.count_ones()) + 1;
+            let by = Cycle(now.0 + front * DIVISION + FIRST_DIVISION);
+            self.updating |= 1 << update.qp;
+            self.qps[usize::from(update.qp)]
+                .updates
+                .push_back((update, by));
+        }
+        match out.rest {
+            Rest { idle: true, wake } => self.rests(now, wake),
+            _ => Ok(()),
+        }
+    }
+
+    fn settle(&mut self, now: Cycle, qp: u16) {
+        let settles = Cycle(now.0 + SETTLE);
+        self.qps[usize::from(qp)].settles = settles;
+        self.settling.push_back((settles, qp));
+    }
+
+    fn update(
+        &mut self,
+        now: Cycle,
+        number: u16,
+        gap: ByteGap,
+        limited: bool,
+    ) -> Result<(), Disagreement> {
+        let qp = &mut self.qps[usize::from(number)];
+        let is = |update: &Update| {
+            ByteGap::of(update.rate, self.period_ps) == gap && update.limited == limited
+        };
+        // A newer update may have taken the place of older ones.
+        let Some(at) = qp.updates.iter().position(|(update, _)| is(update)) else {
+            return Err(format!(
+                "cycle {}, QP {number}: {gap:?}, limited {limited}, is in force; asked was {:?}",
+                now.0, qp.updates
+            ));
+        };
+        let (update, by) = qp.updates[at];
+        if now > by {
+            return Err(format!("cycle {}: {update:?} was due at {}", now.0, by.0));
+        }
+        qp.updates.drain(..=at);
+        if qp.updates.is_empty() {
+            self.updating &= !(1 << number);
+        }
+        qp.context = qp.context.update(update.rate, limited, self.period_ps);
+        self.settle(now, number);
+        Ok(())
+    }
+
+    fn judge(&self, number: u16, now: Cycle, rose_or_fell: bool) -> Result<(), Disagreement> {
+        let qp = &self.qps[usize::from(number)];
+        if now < qp.settles {
+            return Ok(());
+        }
+        let from = qp.context.eligible_from();
+        let eligible = self.eligible >> number & 1 != 0;
+        let late = now.0 > from.max(qp.settles).0 + self.bound;
+        let what = match (eligible, rose_or_fell) {
+            (true, _) if now < from => "eligible early",
+            (true, true) if late => "eligible late",
+            (false, true) => "not eligible any more, and nothing happened",
+            (false, false) if late => "still not eligible",
+            _ => return Ok(()),
+        };
+        Err(format!(
+            "cycle {}, QP {number}: {what}; {:?}, from cycle {}",
+            now.0, qp.context, from.0
+        ))
+    }
+
+    fn rests(&self, now: Cycle, wake: Cycle) -> Result<(), Disagreement> {
+        if self.updating != 0 {
+            return Err(format!("cycle {}: idle with an update inside", now.0));
+        }
+        for (number, qp) in self.qps.iter().enumerate() {
+            let waits = self.eligible >> number & 1 == 0;
+            if waits && qp.context.eligible_from() < wake {
+                return Err(format!(
+                    "cycle {}: wake_o {} is behind QP {number}, eligible from {}",
+                    now.0,
+                    wake.0,
+                    qp.context.eligible_from().0
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is missing at the end.
+    ///
+    /// # Errors
+    ///
+    /// What is.
+    pub fn end(&self, now: Cycle) -> Result<(), Disagreement> {
+        if self.updating != 0 {
+            return Err(format!("cycle {}: an update is not in force", now.0));
+        }
+        (0..self.qps.len() as u16).try_for_each(|qp| self.judge(qp, now, false))
+    }
+}
+
+/// The cycles in which `eligible_o` changed, with its new value, and the number of events.
+type Run = (Vec<(Cycle, u64)>, u64);
+
+fn run<M: LimiterTop>(
+    rtl: &mut RtlLimiter<M>,
+    head: &Head,
+    events: &[Event],
+    skips: bool,
+) -> Result<Run, Disagreement> {
+    let mut clock = Clock::new(head.start, skips);
+    let mut judge = Judge::new::<M>();
+    let (mut burst, mut count) = (0, 0);
+    let mut changes = Vec::new();
+    rtl.reset(clock.now).map_err(text)?;
+    clock.now.0 += 1;
+
+    let mut cycle = |clock: &mut Clock, judge: &mut Judge, burst, update, sent| {
+        let out = rtl.cycle(clock.now, burst, update, sent).map_err(text)?;
+        let alone = update.is_none() && sent.is_none();
+        let unchanged = clock.rest.filter(|rest| alone && clock.now < rest.wake);
+        if unchanged.is_some_and(|rest| rest != out.rest || out.eligible != judge.eligible) {
+            return Err(format!(
+                "cycle {}: idle before ({unchanged:?}), and now {out:?}",
+                clock.now.0
+            ));
+        }
+        if out.eligible != judge.eligible {
+            changes.push((clock.now, out.eligible));
+        }
+        let taken = (
+            update.filter(|_| out.update_ready),
+            sent.filter(|_| out.sent_ready),
+        );
+        judge.see(clock.now, &out, taken.0, taken.1, burst)?;
+        count += u64::from(taken.0.is_some()) + u64::from(taken.1.is_some());
+        clock.tick(out.rest);
+        Ok(taken.0.is_some() || taken.1.is_some())
+    };
+    for event in events {
+        let (update, sent) = match *event {
+            Event::Wait(cycles) => {
+                let until = Cycle(clock.now.0 + u64::from(cycles));
+                clock.skip(until);
+                while clock.now < until {
+                    cycle(&mut clock, &mut judge, burst, None, None)?;
+                    clock.skip(until);
+                }
+                continue;
+            }
+            Event::Burst(cycles) => {
+                burst = cycles;
+                clock.rest = None;
+                continue;
+            }
+            Event::Update { qp, rate, limited } if qp < M::QPS => {
+                let update = Update { qp, rate, limited };
+                (Some(update), None)
+            }
+            Event::Sent { qp, bytes } if qp < M::QPS => (None, Some(Sent { qp, bytes })),
+            _ => continue,
+        };
+        let mut patience = u64::from(M::QPS) + 16;
+        while !cycle(&mut clock, &mut judge, burst, update, sent)? {
+            patience -= 1;
+            if patience == 0 {
+                return Err(format!("cycle {}: {event:?} is not taken", clock.now.0));
+            }
+        }
+    }
+    // Until the rates are in force, and the next one or two QPs are eligible.
+    let mut patience = u64::from(M::QPS + 2) * DIVISION;
+    let mut wakes = 2;
+    while !judge.in_force() || wakes > 0 {
+        if let Some(rest) = clock.rest {
+            wakes -= 1;
+            if rest.wake == Cycle::MAX || wakes <= 0 {
+                break;
+            }
+            clock.skip(rest.wake.min(Cycle(clock.now.0 + 1_000)));
+        } else if patience == 0 {
+            break;
+        }
+        patience = patience.saturating_sub(1);
+        cycle(&mut clock, &mut judge, burst, None, None)?;
+    }
+    judge.end(clock.now)?;
+    Ok((changes, count))
+}

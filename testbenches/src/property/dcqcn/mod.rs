@@ -1,0 +1,155 @@
+//! The DCQCN units against their references, cycle by cycle at their pins.
+//!
+//! | module | what is held |
+//! |---|---|
+//! | [`step`] | `dcqcn_rp_step`: any context, any parameters, any event |
+//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; the same with idle cycles left out |
+//! | [`notification_point`] | `dcqcn_np`: which marks are answered, and when |
+//! | [`limiter`] | `rate_limiter`: nobody early, nobody late, no update lost |
+//! | [`pace`] | `rate_limiter`: the rate of a sender that always has a packet |
+//!
+//! A case is one of these benches with a list of events, drawn in [`events`].
+
+pub mod events;
+pub mod limiter;
+pub mod notification_point;
+pub mod pace;
+pub mod reaction_point;
+pub mod step;
+
+use proptest::prelude::*;
+use xoff_rtl::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
+use xoff_sim::reference::dcqcn::Cycle;
+
+use super::history::{self, Histories, History};
+use super::{Disagreement, Property};
+use crate::units::dcqcn::{Rest, RtlLimiter, RtlNp, RtlRp, RtlRpStep};
+use events::{Bench, Event, Head};
+
+/// The property.
+pub struct Dcqcn {
+    step: RtlRpStep,
+    rp: RtlRp<DcqcnRp>,
+    rp4: RtlRp<DcqcnRp4>,
+    np: RtlNp,
+    limiter: RtlLimiter<RateLimiter>,
+    limiter4: RtlLimiter<RateLimiter4>,
+}
+
+impl Property for Dcqcn {
+    type Case = History<Head, Event>;
+    const UNIT: &'static str = "dcqcn";
+    const EVENTS: &'static str = "events";
+
+    fn new(seed: u64) -> Result<Self, Disagreement> {
+        let made = || -> Result<Self, crate::units::UnitError> {
+            Ok(Self {
+                step: RtlRpStep::new(seed)?,
+                rp: RtlRp::new(seed)?,
+                rp4: RtlRp::new(seed)?,
+                np: RtlNp::new(seed)?,
+                limiter: RtlLimiter::new(seed)?,
+                limiter4: RtlLimiter::new(seed)?,
+            })
+        };
+        made().map_err(|error| error.to_string())
+    }
+
+    fn cases() -> BoxedStrategy<Self::Case> {
+        Histories {
+            draw: events::history,
+            simpler: Event::simpler,
+        }
+        .boxed()
+    }
+
+    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
+        let (head, events) = (&case.head, &case.events);
+        match head.bench {
+            Bench::Step => step::check(&mut self.step, events),
+            Bench::ReactionPoint => reaction_point::check(&mut self.rp, head, events),
+            Bench::ReactionPoint4 => reaction_point::check(&mut self.rp4, head, events),
+            Bench::NotificationPoint => notification_point::check(&mut self.np, head, events),
+            Bench::RateLimiter => limiter::check(&mut self.limiter, head, events),
+            Bench::RateLimiter4 => limiter::check(&mut self.limiter4, head, events),
+            Bench::Pace => pace::check(&mut self.limiter, head, events),
+            Bench::Pace4 => pace::check(&mut self.limiter4, head, events),
+        }
+    }
+
+    fn write(case: &Self::Case) -> Vec<String> {
+        let head = format!(
+            "bench {}",
+            serde_json::to_string(&case.head).expect("plain")
+        );
+        let events = case.events.iter().map(history::line);
+        std::iter::once(head).chain(events).collect()
+    }
+
+    fn read(lines: &[&str]) -> Result<Self::Case, String> {
+        let (first, events) = lines.split_first().ok_or("a case without a line")?;
+        let head = first
+            .strip_prefix("bench ")
+            .ok_or_else(|| "the first event is not 'bench JSON'".to_owned())
+            .and_then(|json| serde_json::from_str(json).map_err(|error| error.to_string()))?;
+        let events = (events.iter().enumerate())
+            .map(|(i, line)| {
+                history::read_line(line).map_err(|error| format!("event {}: {error}", i + 1))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(History { head, events })
+    }
+}
+
+/// The device's time in a bench, and what of it may be left out.
+struct Clock {
+    now: Cycle,
+    /// Whether idle cycles are left out.
+    skips: bool,
+    /// What the unit said in the last cycle; nothing once an input changed since.
+    rest: Option<Rest>,
+}
+
+impl Clock {
+    fn new(start: u64, skips: bool) -> Self {
+        Self {
+            now: Cycle(start),
+            skips,
+            rest: None,
+        }
+    }
+
+    /// The cycle is over.
+    fn tick(&mut self, rest: Rest) {
+        self.now.0 += 1;
+        self.rest = Some(rest).filter(|rest| rest.idle);
+    }
+
+    /// Goes on to the first cycle before `until` that must be run, or to `until`.
+    fn skip(&mut self, until: Cycle) {
+        if let (true, Some(rest)) = (self.skips, self.rest) {
+            self.now = self.now.max(rest.wake).min(until.max(self.now));
+        }
+    }
+}
+
+/// As an error of a property.
+fn text(error: crate::units::UnitError) -> Disagreement {
+    error.to_string()
+}
+
+/// Whether two runs of the same case did the same: one with idle cycles left out, one without.
+fn same_runs<T: PartialEq + std::fmt::Debug>(
+    skipped: &[T],
+    whole: &[T],
+) -> Result<(), Disagreement> {
+    let first = skipped.iter().zip(whole).position(|(a, b)| a != b);
+    match first.or((skipped.len() != whole.len()).then_some(skipped.len().min(whole.len()))) {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "leaving out idle cycles makes a difference\nleft out:       {:?}\ncycle by cycle: {:?}",
+            skipped.get(at),
+            whole.get(at)
+        )),
+    }
+}

@@ -1,0 +1,102 @@
+//! `dcqcn_np`: a CNP for every mark that the reference answers, `CNP_LATENCY` cycles later, and no other.
+
+use std::collections::VecDeque;
+
+use xoff_sim::reference::dcqcn::{Cycle, NpContext};
+
+use super::events::{Event, Head};
+use super::{Clock, same_runs, text};
+use crate::property::Disagreement;
+use crate::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
+
+/// Runs the events; every CNP is judged.
+///
+/// # Errors
+///
+/// The first CNP too many, missing, or at another time.
+pub fn check(rtl: &mut RtlNp, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
+    let (skipped, count) = run(rtl, head, events, true)?;
+    if head.twice {
+        same_runs(&skipped, &run(rtl, head, events, false)?.0)?;
+    }
+    Ok(count)
+}
+
+/// CNPs with their cycles, and the number of events.
+fn run(
+    rtl: &mut RtlNp,
+    head: &Head,
+    events: &[Event],
+    skips: bool,
+) -> Result<(Vec<(Cycle, u16)>, u64), Disagreement> {
+    let mut clock = Clock::new(head.start, skips);
+    let mut qps = vec![NpContext::default(); usize::from(RtlNp::QPS)];
+    let mut interval = 0;
+    let mut expected: VecDeque<(Cycle, u16)> = VecDeque::new();
+    let mut seen = Vec::new();
+    let mut count = 0;
+    rtl.reset(clock.now).map_err(text)?;
+    clock.now.0 += 1;
+
+    let mut cycle = |clock: &mut Clock, interval, event: Option<(NpEvent, u16)>| {
+        let now = clock.now;
+        let out = rtl.cycle(now, interval, event).map_err(text)?;
+        let due = expected.pop_front_if(|(at, _)| *at == now);
+        if out.cnp != due.map(|(_, qp)| qp) {
+            return Err(format!(
+                "cycle {}\nRTL:       CNP {:?}\nreference: CNP {due:?}",
+                now.0, out.cnp
+            ));
+        }
+        seen.extend(due);
+        let taken = event.filter(|_| out.ready);
+        match taken {
+            Some((NpEvent::Open, qp)) => qps[usize::from(qp)] = NpContext::default(),
+            Some((NpEvent::Marked, qp)) => {
+                let (context, cnp) = qps[usize::from(qp)].marked(interval, now);
+                qps[usize::from(qp)] = context;
+                expected.extend(cnp.then_some((Cycle(now.0 + CNP_LATENCY), qp)));
+            }
+            None => {}
+        }
+        count += u64::from(taken.is_some());
+        if out.rest.idle && (!expected.is_empty() || out.rest.wake != Cycle::MAX) {
+            return Err(format!("cycle {}: idle, and {expected:?} to come", now.0));
+        }
+        clock.tick(out.rest);
+        Ok(taken.is_some())
+    };
+    let end = Event::Wait(CNP_LATENCY as u32 + 2);
+    for event in events.iter().chain([&end]) {
+        let offered = match event {
+            Event::Wait(cycles) => {
+                let until = Cycle(clock.now.0 + u64::from(*cycles));
+                clock.skip(until);
+                while clock.now < until {
+                    cycle(&mut clock, interval, None)?;
+                    clock.skip(until);
+                }
+                continue;
+            }
+            Event::Interval(cycles) => {
+                interval = *cycles;
+                clock.rest = None;
+                continue;
+            }
+            Event::Opened(qp) if *qp < RtlNp::QPS => (NpEvent::Open, *qp),
+            Event::Marked(qp) if *qp < RtlNp::QPS => (NpEvent::Marked, *qp),
+            _ => continue,
+        };
+        // Only reset's clearing of the memory may hold an event up.
+        let cleared = head.start + u64::from(RtlNp::QPS) + 2;
+        while !cycle(&mut clock, interval, Some(offered))? {
+            if clock.now.0 > cleared {
+                return Err(format!("cycle {}: {offered:?} is not taken", clock.now.0));
+            }
+        }
+    }
+    if let Some(lost) = expected.front() {
+        return Err(format!("the CNP {lost:?} never came"));
+    }
+    Ok((seen, count))
+}

@@ -1,0 +1,245 @@
+//! `dcqcn_rp`: the steps that it shows, replayed through the reference.
+
+use std::collections::VecDeque;
+
+use xoff_sim::reference::dcqcn::{Cycle, RpContext, RpEvent, RpParameters};
+
+use super::events::{Event, Head};
+use super::{Clock, same_runs, text};
+use crate::property::Disagreement;
+use crate::units::dcqcn::{RpStep, RpTop, RtlRp};
+
+/// Cycles in which an event that was taken is stepped.
+const STEP_TIME: u64 = 16;
+
+/// Runs the events; every step is judged.
+///
+/// # Errors
+///
+/// The first step that should be different, is missing, early or late.
+pub fn check<M: RpTop>(
+    rtl: &mut RtlRp<M>,
+    head: &Head,
+    events: &[Event],
+) -> Result<u64, Disagreement> {
+    let skipped = run(rtl, head, events, true)?;
+    if head.twice {
+        same_runs(&skipped, &run(rtl, head, events, false)?)?;
+    }
+    Ok(skipped.len() as u64)
+}
+
+/// What the reference knows, and what it waits for.
+struct Judge {
+    /// Cycles that a timer may be late.
+    bound: u64,
+    qps: Vec<Qp>,
+    /// Parameters, and the cycle from which they count; the newest last.
+    parameters: VecDeque<(Cycle, RpParameters)>,
+    /// Events taken and not stepped.
+    inside: usize,
+    steps: Vec<RpStep>,
+}
+
+#[derive(Clone, Default)]
+struct Qp {
+    context: RpContext,
+    /// Since when its earliest deadline stands.
+    since: Cycle,
+    /// Events taken, and when.
+    inside: VecDeque<(RpEvent, Cycle)>,
+}
+
+impl Qp {
+    /// When its earliest deadline is to be stepped at the latest.
+    fn latest(&self, bound: u64) -> Option<Cycle> {
+        let deadline = self.context.deadline()?;
+        // One that had come before it was written counts from there.
+        Some(Cycle(deadline.max(self.since).0 + bound))
+    }
+}
+
+impl Judge {
+    fn parameters(&self, now: Cycle) -> RpParameters {
+        (self.parameters.iter().rev())
+            .find(|(from, _)| *from <= now)
+            .expect("parameters are set before the first cycle")
+            .1
+    }
+
+    /// A step shows in cycle `now`.
+    fn see(&mut self, now: Cycle, step: RpStep) -> Result<(), Disagreement> {
+        let parameters = self.parameters(step.now);
+        let qp = &mut self.qps[usize::from(step.qp)];
+        let wrong = |what: &str| Err(format!("cycle {}: {what}\n{step:?}", now.0));
+        if step.now > now || step.now.0 + STEP_TIME < now.0 {
+            return wrong("a step of another time");
+        }
+        if step.event == RpEvent::Timer {
+            if qp.context.deadline().is_none_or(|due| due > step.now) {
+                return wrong(&format!("TIMER with nothing due in {:?}", qp.context));
+            }
+            if qp
+                .latest(self.bound)
+                .is_some_and(|latest| step.now > latest)
+            {
+                return wrong(&format!(
+                    "TIMER later than {} cycles, deadlines of {} in {:?}",
+                    self.bound, qp.since.0, qp.context
+                ));
+            }
+        } else {
+            match qp.inside.pop_front() {
+                Some((event, taken)) if event == step.event => {
+                    if step.now < taken || taken.0 + STEP_TIME < now.0 {
+                        return wrong(&format!("taken in cycle {}", taken.0));
+                    }
+                    self.inside -= 1;
+                }
+                other => return wrong(&format!("this QP's next event was {other:?}")),
+            }
+        }
+        let (after, action) = qp.context.step(&parameters, step.event, step.now);
+        if (step.context, step.rate_valid) != (after, action.is_some()) {
+            return Err(format!(
+                "cycle {}, QP {}, {:?} at {} under {parameters:?}\nbefore:    {:?}\nRTL:       {:?}, rate_valid {}\nreference: {after:?}, rate_valid {}",
+                now.0,
+                step.qp,
+                step.event,
+                step.now.0,
+                qp.context,
+                step.context,
+                step.rate_valid,
+                action.is_some()
+            ));
+        }
+        if after.deadline() != qp.context.deadline() {
+            // It is written, and can be seen, when the step shows.
+            qp.since = now;
+        }
+        qp.context = after;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// The unit says that it may be left alone until `wake`.
+    fn rests(&self, now: Cycle, wake: Cycle) -> Result<(), Disagreement> {
+        if self.inside > 0 {
+            return Err(format!(
+                "cycle {}: idle with {} events inside",
+                now.0, self.inside
+            ));
+        }
+        let due = self.qps.iter().filter_map(|qp| qp.context.deadline()).min();
+        match due {
+            Some(due) if due < wake => Err(format!(
+                "cycle {}: wake_o {} is behind the deadline {}",
+                now.0, wake.0, due.0
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn run<M: RpTop>(
+    rtl: &mut RtlRp<M>,
+    head: &Head,
+    events: &[Event],
+    skips: bool,
+) -> Result<Vec<RpStep>, Disagreement> {
+    let qps = u64::from(M::QPS);
+    let mut clock = Clock::new(head.start, skips);
+    let mut judge = Judge {
+        bound: 2 * qps + 16,
+        qps: vec![Qp::default(); usize::from(M::QPS)],
+        parameters: VecDeque::new(),
+        inside: 0,
+        steps: Vec::new(),
+    };
+    let mut set = |rtl: &mut RtlRp<M>, judge: &mut Judge, now, parameters: &RpParameters| {
+        rtl.set(parameters);
+        judge.parameters.push_back((now, *parameters));
+        // A step looks back a few cycles; parameters of before are gone.
+        if judge.parameters.len() > 40 {
+            judge.parameters.pop_front();
+        }
+    };
+    let nothing = RpParameters::paper(Default::default(), crate::units::PERIOD_256_PS);
+    set(rtl, &mut judge, clock.now, &nothing);
+    rtl.reset(clock.now).map_err(text)?;
+    clock.now.0 += 1;
+
+    let mut cycle = |rtl: &mut RtlRp<M>, clock: &mut Clock, judge: &mut Judge, event| {
+        let out = rtl.cycle(clock.now, event).map_err(text)?;
+        let unchanged = clock
+            .rest
+            .filter(|rest| event.is_none() && clock.now < rest.wake);
+        if unchanged.is_some_and(|rest| rest != out.rest || out.step.is_some()) {
+            return Err(format!(
+                "cycle {}: idle before ({unchanged:?}), and now {out:?}",
+                clock.now.0
+            ));
+        }
+        if let Some(step) = out.step {
+            judge.see(clock.now, step)?;
+        }
+        let taken = event.filter(|_| out.ready);
+        if let Some((event, qp)) = taken {
+            judge.qps[usize::from(qp)]
+                .inside
+                .push_back((event, clock.now));
+            judge.inside += 1;
+        }
+        if out.rest.idle && clock.rest.is_none() {
+            judge.rests(clock.now, out.rest.wake)?;
+        }
+        clock.tick(out.rest);
+        Ok(taken.is_some())
+    };
+    for event in events {
+        match event {
+            Event::Wait(cycles) => {
+                let until = Cycle(clock.now.0 + u64::from(*cycles));
+                clock.skip(until);
+                while clock.now < until {
+                    cycle(rtl, &mut clock, &mut judge, None)?;
+                    clock.skip(until);
+                }
+            }
+            Event::Set(parameters) => {
+                set(rtl, &mut judge, clock.now, parameters);
+                clock.rest = None;
+            }
+            Event::Rp { event, qp } if *qp < M::QPS => {
+                let offered = clock.now;
+                while !cycle(rtl, &mut clock, &mut judge, Some((*event, *qp)))? {
+                    if clock.now.0 > offered.0 + 2 * qps + STEP_TIME {
+                        return Err(format!(
+                            "cycle {}: {event:?} of QP {qp} waits since {}",
+                            clock.now.0, offered.0
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for _ in 0..STEP_TIME {
+        cycle(rtl, &mut clock, &mut judge, None)?;
+    }
+    for (number, qp) in judge.qps.iter().enumerate() {
+        if let Some(lost) = qp.inside.front() {
+            return Err(format!("QP {number}: {lost:?} was taken and never stepped"));
+        }
+        if qp
+            .latest(judge.bound)
+            .is_some_and(|latest| clock.now.0 > latest.0 + STEP_TIME)
+        {
+            return Err(format!(
+                "cycle {}, QP {number}: a deadline was never stepped in {:?}",
+                clock.now.0, qp.context
+            ));
+        }
+    }
+    Ok(judge.steps)
+}

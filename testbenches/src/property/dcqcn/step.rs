@@ -1,0 +1,67 @@
+//! `dcqcn_rp_step`: the context after an event, `STEP_LATENCY` cycles later.
+
+use std::collections::VecDeque;
+
+use super::events::Event;
+use super::text;
+use crate::property::Disagreement;
+use crate::units::dcqcn::{RtlRpStep, STEP_LATENCY};
+
+/// Steps every context, a cycle an event.
+///
+/// # Errors
+///
+/// The first step that differs from the reference's.
+pub fn check(rtl: &mut RtlRpStep, events: &[Event]) -> Result<u64, Disagreement> {
+    rtl.reset().map_err(text)?;
+    // What is in the pipeline, the oldest first.
+    let mut inside: VecDeque<Option<&Event>> = VecDeque::with_capacity(STEP_LATENCY + 1);
+    inside.extend([None; STEP_LATENCY]);
+    let mut count = 0;
+    let mut cycle = |event: Option<&'_ Event>| -> Result<Option<_>, Disagreement> {
+        let ports = match event {
+            Some(Event::Step {
+                now,
+                event,
+                context,
+                parameters,
+            }) => Some((parameters, context, *event, *now)),
+            _ => None,
+        };
+        rtl.cycle(ports).map_err(text)
+    };
+    let bubbles = std::iter::repeat_n(&Event::Wait(1), STEP_LATENCY);
+    for event in events.iter().chain(bubbles) {
+        let (event, cycles) = match event {
+            Event::Step { .. } => (Some(event), 1),
+            Event::Wait(cycles) => (None, *cycles),
+            _ => continue,
+        };
+        for _ in 0..cycles {
+            let out = cycle(event)?;
+            inside.push_back(event);
+            let Some(Event::Step {
+                now,
+                event,
+                context,
+                parameters,
+            }) = inside.pop_front().flatten()
+            else {
+                match out {
+                    None => continue,
+                    Some(out) => return Err(format!("a context without an event: {out:?}")),
+                }
+            };
+            let (after, action) = context.step(parameters, *event, *now);
+            let expected = Some((after, action.is_some()));
+            if out != expected {
+                return Err(format!(
+                    "{event:?} at {} under {parameters:?}\nbefore:    {context:?}\nRTL:       {out:?}\nreference: {expected:?}",
+                    now.0
+                ));
+            }
+            count += 1;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,329 @@
+//! A unit and its reference, a history through both, every output of every evaluated cycle compared.
+//!
+//! Time jumps as it will in a simulation: over cycles in which the unit said that nothing would change. Some histories take a second instance with them
+//! that leaves no cycle out: what it shows in the cycles jumped over, and its saved state after them, must be the first one's.
+
+use xoff_sim::reference::pause_time::LAST_CYCLE;
+use xoff_sim::reference::pause_watchdog::{WatchdogIn, WatchdogOut};
+use xoff_sim::reference::pfc_rx::{PfcRxIn, PfcRxOut};
+use xoff_sim::reference::pfc_tx::{PfcTxIn, PfcTxOut};
+use xoff_sim::reference::{Idle, PauseWatchdog, PfcRx, PfcTx};
+
+use super::history::{Action, History, LAST_STEP, Vocabulary, Wait};
+use crate::property::Disagreement;
+use crate::units::UnitError;
+use crate::units::pfc::{PauseTop, RtlPause};
+
+/// Cycles evaluated in one wait, at most; then the next step comes early. Bounds what a unit costs that has something to do in every cycle.
+const MAX_EVALUATED: u32 = 300;
+/// Cycles until a unit that has nothing to do is idle, with room.
+const MAX_SETTLING: u32 = 8;
+/// Cycles evaluated behind the last step: deadlines that it left.
+const TAIL: u32 = 12;
+
+/// A reference by cycle.
+pub trait Reference {
+    /// Inputs in a cycle.
+    type Inputs;
+    /// Outputs in a cycle.
+    type Outputs;
+    /// A cycle with reset.
+    fn reset(&mut self);
+    /// Outputs, then the clock edge.
+    fn cycle(&mut self, now: u64, inputs: &Self::Inputs) -> Self::Outputs;
+    /// What the outputs say of the cycles to come.
+    fn idle(outputs: &Self::Outputs) -> Idle;
+}
+
+macro_rules! reference {
+    ($Model:ty, $In:ty, $Out:ty) => {
+        impl Reference for $Model {
+            type Inputs = $In;
+            type Outputs = $Out;
+            fn reset(&mut self) {
+                self.reset();
+            }
+            fn cycle(&mut self, now: u64, inputs: &$In) -> $Out {
+                self.cycle(now, inputs)
+            }
+            fn idle(outputs: &$Out) -> Idle {
+                outputs.idle
+            }
+        }
+    };
+}
+
+reference!(PfcRx, PfcRxIn, PfcRxOut);
+reference!(PfcTx, PfcTxIn, PfcTxOut);
+reference!(PauseWatchdog, WatchdogIn, WatchdogOut);
+
+/// What an event does to a unit's inputs.
+pub trait Drives<I> {
+    /// From this cycle on.
+    fn apply(&self, inputs: &mut I);
+    /// What lasts one cycle is over.
+    fn quiet(inputs: &mut I);
+}
+
+/// A unit and its reference.
+pub struct Lockstep<M: PauseTop, R> {
+    /// For histories without a second instance.
+    alone: RtlPause<M>,
+    /// For those with: both have run the same histories, so that registers without a reset are the same in them too.
+    pair: [RtlPause<M>; 2],
+    reference: R,
+}
+
+impl<M, R> Lockstep<M, R>
+where
+    M: PauseTop,
+    R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
+{
+    /// The unit, built with `seed`, and its reference.
+    ///
+    /// # Errors
+    ///
+    /// The unit cannot be made.
+    pub fn new(seed: u64, reference: R) -> Result<Self, UnitError> {
+        Ok(Self {
+            alone: RtlPause::new(seed)?,
+            pair: [RtlPause::new(seed)?, RtlPause::new(seed)?],
+            reference,
+        })
+    }
+
+    /// Runs a history and returns the number of its steps.
+    ///
+    /// # Errors
+    ///
+    /// The first difference.
+    pub fn run<E>(&mut self, history: &History<E>) -> Result<u64, Disagreement>
+    where
+        E: Vocabulary + Drives<M::Inputs>,
+    {
+        let (rtl, walker) = match (history.walk, &mut self.pair) {
+            (0, _) => (&mut self.alone, None),
+            (reach, [rtl, walker]) => (
+                rtl,
+                Some(Walker {
+                    rtl: walker,
+                    reach: u64::from(reach),
+                }),
+            ),
+        };
+        let mut run = Run {
+            rtl,
+            walker,
+            reference: &mut self.reference,
+            now: history.start,
+            inputs: M::Inputs::default(),
+            last: None,
+        };
+        run.reset(history.start)?;
+        for group in history
+            .steps
+            .chunk_by(|_, next| next.wait == Wait::Cycles(0))
+        {
+            let at = match group[0].wait {
+                Wait::Cycles(cycles) => run.now.saturating_add(cycles),
+                Wait::Wake(offset) => run.next_wake()?.saturating_add_signed(i64::from(offset)),
+            };
+            let at = if at > LAST_STEP { run.now + 1 } else { at };
+            let at = run.wait_until(at)?;
+
+            let mut resets = false;
+            let mut inputs = run.inputs;
+            for step in group {
+                match &step.action {
+                    Action::Look => {}
+                    Action::Reset => resets = true,
+                    Action::Event(event) => event.apply(&mut inputs),
+                }
+            }
+            run.change_to(at, inputs)?;
+            match resets {
+                true => run.reset(at)?,
+                false => run.evaluate(at)?,
+            }
+            let mut quiet = inputs;
+            E::quiet(&mut quiet);
+            if quiet != inputs {
+                run.inputs = quiet;
+                run.last = None;
+            }
+        }
+        for _ in 0..TAIL {
+            match run.next(LAST_CYCLE) {
+                LAST_CYCLE => break,
+                at => run.jump_and_evaluate(at)?,
+            }
+        }
+        Ok(history.steps.len() as u64)
+    }
+}
+
+/// The instance that leaves no cycle out.
+struct Walker<'a, M: PauseTop> {
+    rtl: &'a mut RtlPause<M>,
+    reach: u64,
+}
+
+/// A history on its way.
+struct Run<'a, M: PauseTop, R> {
+    rtl: &'a mut RtlPause<M>,
+    walker: Option<Walker<'a, M>>,
+    reference: &'a mut R,
+    /// The last cycle that was evaluated.
+    now: u64,
+    /// The inputs of the next one.
+    inputs: M::Inputs,
+    /// The outputs of the last one, if the inputs are still the same.
+    last: Option<M::Outputs>,
+}
+
+impl<M, R> Run<'_, M, R>
+where
+    M: PauseTop,
+    R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
+{
+    fn idle(&self) -> Idle {
+        self.last.as_ref().map_or(Idle::No, R::idle)
+    }
+
+    /// The next cycle that has to be evaluated, `end` at the latest.
+    fn next(&self, end: u64) -> u64 {
+        match self.idle() {
+            Idle::No => self.now + 1,
+            Idle::Until(wake) => wake.clamp(self.now + 1, end.max(self.now + 1)),
+            Idle::Forever => end.max(self.now + 1),
+        }
+    }
+
+    /// `wake_o`, once the unit is idle. If it does not get there or has no deadline: the cycle just evaluated.
+    fn next_wake(&mut self) -> Result<u64, Disagreement> {
+        for _ in 0..MAX_SETTLING {
+            match self.idle() {
+                Idle::No => self.jump_and_evaluate(self.now + 1)?,
+                Idle::Until(wake) => return Ok(wake),
+                Idle::Forever => break,
+            }
+        }
+        Ok(self.now)
+    }
+
+    /// Evaluates what has to be before cycle `at` and returns `at`, or the cycle in which patience ended.
+    fn wait_until(&mut self, at: u64) -> Result<u64, Disagreement> {
+        for _ in 0..MAX_EVALUATED {
+            let next = self.next(at);
+            if next >= at {
+                return Ok(next);
+            }
+            self.jump_and_evaluate(next)?;
+        }
+        Ok(self.now + 1)
+    }
+
+    fn reset(&mut self, at: u64) -> Result<(), Disagreement> {
+        let text = |error: UnitError| error.to_string();
+        self.rtl.reset(at, &self.inputs).map_err(text)?;
+        if let Some(walker) = &mut self.walker {
+            walker.rtl.reset(at, &self.inputs).map_err(text)?;
+        }
+        self.reference.reset();
+        self.now = at;
+        self.last = None;
+        Ok(())
+    }
+
+    fn jump_and_evaluate(&mut self, at: u64) -> Result<(), Disagreement> {
+        self.change_to(at, self.inputs)?;
+        self.evaluate(at)
+    }
+
+    /// Passes to cycle `at` and its inputs: the second instance by way of the cycles that the first one leaves out.
+    fn change_to(&mut self, at: u64, inputs: R::Inputs) -> Result<(), Disagreement> {
+        if let (Some(walker), Some(last)) = (&mut self.walker, &self.last) {
+            walker.walk::<R>(self.now + 1..at, &self.inputs, last)?;
+            if at > self.now + 1 {
+                let text = |error: UnitError| error.to_string();
+                let jumped = self.rtl.state(at, &inputs).map_err(text)?;
+                let walked = walker.rtl.state(at, &inputs).map_err(text)?;
+                if jumped != walked {
+                    return Err(format!(
+                        "{}, cycle {at}: the saved state after a jump from cycle {} is not the one after every cycle between\nin the idle cycle: {last:?}",
+                        M::NAME,
+                        self.now
+                    ));
+                }
+            }
+        }
+        self.inputs = inputs;
+        Ok(())
+    }
+
+    /// Cycle `at`, in all that are here.
+    #[inline]
+    fn evaluate(&mut self, at: u64) -> Result<(), Disagreement> {
+        let text = |error: UnitError| error.to_string();
+        let expected = self.reference.cycle(at, &self.inputs);
+        let got = self.rtl.cycle(at, &self.inputs).map_err(text)?;
+        if got != expected {
+            return Err(self.difference(at, "RTL", &got, "reference", &expected));
+        }
+        if let Some(walker) = &mut self.walker {
+            let walked = walker.rtl.cycle(at, &self.inputs).map_err(text)?;
+            if walked != got {
+                return Err(self.difference(at, "every cycle", &walked, "with jumps", &got));
+            }
+        }
+        self.now = at;
+        self.last = Some(got);
+        Ok(())
+    }
+
+    #[cold]
+    fn difference(
+        &self,
+        at: u64,
+        left: &str,
+        got: &R::Outputs,
+        right: &str,
+        expected: &R::Outputs,
+    ) -> Disagreement {
+        format!(
+            "{}, cycle {at}\n{left}: {got:?}\n{right}: {expected:?}\ninputs: {:?}\nthe cycle evaluated before: {}",
+            M::NAME,
+            self.inputs,
+            self.now
+        )
+    }
+}
+
+impl<M: PauseTop> Walker<'_, M> {
+    /// Evaluates the cycles that were left out, all or `reach` at either end, and holds them to the outputs of the idle cycle before.
+    fn walk<R>(
+        &mut self,
+        left_out: std::ops::Range<u64>,
+        inputs: &R::Inputs,
+        expected: &R::Outputs,
+    ) -> Result<(), Disagreement>
+    where
+        R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
+    {
+        let first = left_out.start..left_out.end.min(left_out.start + self.reach);
+        let last = first.end.max(left_out.end.saturating_sub(self.reach))..left_out.end;
+        for at in first.chain(last) {
+            let got = self
+                .rtl
+                .cycle(at, inputs)
+                .map_err(|error| error.to_string())?;
+            if got != *expected {
+                return Err(format!(
+                    "{}, cycle {at}: an output changed while idle\nnow:               {got:?}\nin the idle cycle: {expected:?}\ninputs: {inputs:?}",
+                    M::NAME
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,434 @@
+//! `pfc_tx` of a NIC and `pfc_rx` of its peer with a wire between: what the first one's buffer asks for is what the second one does, in time.
+//!
+//! No reference takes part. A class that is full, or empty, or silenced, for as long as a frame may need to tell the peer, finds the peer stopped, or
+//! running, in every cycle from then on: `refresh` and the longest wait together are no longer than the pause lasts, so it never runs in between.
+
+use std::collections::VecDeque;
+
+use xoff_rtl::{PfcRx40, PfcTx};
+use xoff_sim::reference::pfc_rx::PfcRxIn;
+use xoff_sim::reference::pfc_tx::PfcTxIn;
+use xoff_sim::reference::{CyclesPerQuantum, Idle, Quanta};
+use xoff_sim::wire::frame::ControlHead;
+
+use super::dice::Dice;
+use super::history::{Action, History, LAST_STEP, Step, Vocabulary, Wait};
+use super::rx::fewer_bits;
+use super::words;
+use crate::property::Disagreement;
+use crate::units::UnitError;
+use crate::units::pfc::RtlPause;
+
+/// Bytes at which a class of this test asks for XOFF.
+const XOFF: u32 = 1_000;
+/// Bytes at which it asks for XON.
+const XON: u32 = 500;
+/// Cycles evaluated in one wait, at most; then the next step comes early.
+const MAX_EVALUATED: u32 = 400;
+
+/// The wire and the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wire {
+    /// Time that an XOFF asks for.
+    quanta: u16,
+    /// Cycles after which it is repeated.
+    refresh: u32,
+    /// Cycles that frame k waits until it is taken, k counted around.
+    waits: Vec<u16>,
+    /// Cycles from taken to arrived; 1 or more.
+    delay: u16,
+}
+
+impl Wire {
+    /// How long an XOFF stops the peer.
+    fn duration(&self) -> u64 {
+        CyclesPerQuantum::AT_40G.duration(Quanta(self.quanta))
+    }
+
+    fn longest_wait(&self) -> u64 {
+        u64::from(self.waits.iter().copied().max().unwrap_or(0))
+    }
+
+    /// Cycles from a wish to the peer that has it. One frame may be in the way and wait; then comes a cycle in which the next is formed, one in which
+    /// that is valid and waits in its turn; it flies; and the timer shows one cycle after.
+    fn latency(&self) -> u64 {
+        2 * self.longest_wait() + 2 + u64::from(self.delay) + 1
+    }
+
+    /// Two frames arrive no further apart than the pause lasts: the second is formed `refresh` cycles after the first or, if that was not yet taken by
+    /// then, two cycles after it was.
+    fn is_safe(&self) -> bool {
+        let apart = self.longest_wait() + u64::from(self.refresh).max(2);
+        !self.waits.is_empty() && apart <= self.duration()
+    }
+}
+
+/// How full a class is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// At XOFF or over.
+    Full,
+    /// Between the thresholds: what was last told stands.
+    Between,
+    /// At XON or under.
+    Empty,
+}
+
+/// What can happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PairEvent {
+    /// The depth of some classes, in bytes.
+    Depth(u8, u32),
+    /// The watchdog's word.
+    Silence(bool),
+}
+
+impl Vocabulary for PairEvent {
+    type Setup = Wire;
+    const UNIT: &'static str = "pfc_pair";
+    const EXAMPLE: &'static str = "depth 0x01 1000";
+
+    fn draw_setup(dice: &mut Dice) -> Wire {
+        let bits = if dice.once_in(4) { 15 } else { 6 };
+        let quanta = 2 + dice.up_to_bits(bits) as u16;
+        let mut wire = Wire {
+            quanta,
+            refresh: 0,
+            waits: vec![0],
+            delay: 1 + dice.up_to_bits(10) as u16,
+        };
+        let longest = (wire.duration() - 2).min(200) as u32;
+        if !dice.once_in(4) {
+            wire.waits = (0..1 + dice.below(4))
+                .map(|_| dice.below(longest + 1) as u16)
+                .collect();
+        }
+        let most = (wire.duration() - wire.longest_wait()) as u32;
+        // The most that is safe, or less.
+        wire.refresh = match dice.once_in(2) {
+            true => most,
+            false => dice.below(most + 1),
+        };
+        wire
+    }
+
+    fn opening(dice: &mut Dice) -> Vec<Step<Self>> {
+        vec![Step::after(1, Self::Depth(dice.classes(), XOFF))]
+    }
+
+    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>) {
+        let wait = match dice.below(8) {
+            0..=3 => Wait::Cycles(dice.up_to_bits(12)),
+            4 => Wait::Cycles(dice.up_to_bits(16)),
+            5 => Wait::Cycles(0),
+            _ => Wait::Cycles(1 + u64::from(dice.below(4))),
+        };
+        let event = match dice.below(24) {
+            0..=1 => Self::Silence(true),
+            2..=4 => Self::Silence(false),
+            _ => Self::Depth(
+                dice.classes(),
+                dice.one_of(&[XOFF, XOFF, 0xFF_FFFF, XOFF - 1, XON + 1, XON, XON, 0]),
+            ),
+        };
+        steps.push(Step {
+            wait,
+            action: Action::Event(event),
+        });
+    }
+
+    fn simpler(&self) -> Vec<Self> {
+        match *self {
+            Self::Depth(set, n) => fewer_bits(set.into())
+                .map(|set| Self::Depth(set as u8, n))
+                .collect(),
+            Self::Silence(_) => vec![],
+        }
+    }
+
+    fn write_setup(wire: &Wire) -> String {
+        format!(
+            "quanta={} refresh={} waits={} delay={}",
+            wire.quanta,
+            wire.refresh,
+            words::write_list(&wire.waits),
+            wire.delay
+        )
+    }
+
+    fn read_setup(words: &[&str]) -> Option<Wire> {
+        let &[quanta, refresh, waits, delay] = words else {
+            return None;
+        };
+        let number = |word, name, bits| words::number(words::value(Some(word), name), bits);
+        let wire = Wire {
+            quanta: number(quanta, "quanta", 16)? as u16,
+            refresh: number(refresh, "refresh", 32)? as u32,
+            waits: words::list(words::value(Some(waits), "waits"))?,
+            delay: number(delay, "delay", 16)? as u16,
+        };
+        (wire.is_safe() && wire.delay > 0).then_some(wire)
+    }
+
+    fn write(&self) -> String {
+        match *self {
+            Self::Depth(set, n) => format!("depth {set:#04x} {n}"),
+            Self::Silence(on) => format!("silence {}", words::on_off(on)),
+        }
+    }
+
+    fn read(words: &mut dyn Iterator<Item = &str>) -> Option<Self> {
+        Some(match words.next()? {
+            "depth" => Self::Depth(
+                words::hex(words.next(), 8)? as u8,
+                words::number(words.next(), 24)? as u32,
+            ),
+            "silence" => Self::Silence(words::switch(words.next())?),
+            _ => return None,
+        })
+    }
+}
+
+/// What the peer has to do with a class, and from which cycle on. `None`: the wish was too short or came too late to say.
+#[derive(Debug, Clone, Copy)]
+struct Demand {
+    stopped: Option<bool>,
+    from: u64,
+}
+
+/// Two units and a wire.
+pub struct Pair {
+    tx: RtlPause<PfcTx>,
+    rx: RtlPause<PfcRx40>,
+}
+
+impl Pair {
+    /// The units, built with `seed`.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            tx: RtlPause::new(seed)?,
+            rx: RtlPause::new(seed)?,
+        })
+    }
+
+    /// Runs a history and returns the number of its steps.
+    ///
+    /// # Errors
+    ///
+    /// The first cycle in which the peer does what it should not.
+    pub fn run(&mut self, history: &History<PairEvent>) -> Result<u64, Disagreement> {
+        let mut run = Run::new(self, &history.setup, history.start)?;
+        for step in &history.steps {
+            let cycles = match step.wait {
+                Wait::Cycles(cycles) if run.now + cycles < LAST_STEP => cycles,
+                _ => 1,
+            };
+            run.advance(run.now + cycles)?;
+            match &step.action {
+                Action::Look => {}
+                Action::Reset => run.reset()?,
+                &Action::Event(PairEvent::Depth(set, bytes)) => run.set_depth(set, bytes),
+                &Action::Event(PairEvent::Silence(on)) => run.set_silence(on),
+            }
+        }
+        let rest = history.setup.latency() + history.setup.duration();
+        run.advance(run.now + 2 * rest)?;
+        Ok(history.steps.len() as u64)
+    }
+}
+
+/// A history on its way.
+struct Run<'a> {
+    units: &'a mut Pair,
+    wire: &'a Wire,
+    /// The next cycle; its inputs may still change.
+    now: u64,
+    tx_in: PfcTxIn,
+    rx_in: PfcRxIn,
+    /// Frames in flight, by the cycle of their arrival.
+    flying: VecDeque<(u64, ControlHead)>,
+    /// Frames taken so far.
+    taken: usize,
+    /// Cycles that the one in `frame_o` has waited.
+    waited: u64,
+    demands: [Demand; 8],
+    /// A silence leaves the peer's timers to run out, which lasts until this cycle.
+    timers_out: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(units: &'a mut Pair, wire: &'a Wire, start: u64) -> Result<Self, Disagreement> {
+        let mut run = Self {
+            units,
+            wire,
+            now: start,
+            tx_in: PfcTxIn {
+                xoff: [XOFF; 8],
+                xon: [XON; 8],
+                classes: 0xFF,
+                quanta: Quanta(wire.quanta),
+                refresh: wire.refresh,
+                ..PfcTxIn::default()
+            },
+            rx_in: PfcRxIn {
+                frame: None,
+                pfc_classes: 0xFF,
+                pause_enable: true,
+            },
+            flying: VecDeque::new(),
+            taken: 0,
+            waited: 0,
+            demands: [Demand {
+                stopped: Some(false),
+                from: 0,
+            }; 8],
+            timers_out: 0,
+        };
+        run.reset()?;
+        Ok(run)
+    }
+
+    /// Both units, and the wire with them.
+    fn reset(&mut self) -> Result<(), Disagreement> {
+        let text = |error: UnitError| error.to_string();
+        (self.units.tx.reset(self.now, &self.tx_in)).map_err(text)?;
+        (self.units.rx.reset(self.now, &self.rx_in)).map_err(text)?;
+        self.now += 1;
+        self.flying.clear();
+        self.waited = 0;
+        self.timers_out = 0;
+        for p in 0..8 {
+            self.demands[p] = Demand {
+                stopped: Some(false),
+                from: 0,
+            };
+            if !self.tx_in.silence {
+                self.wish(p);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_depth(&mut self, set: u8, bytes: u32) {
+        for p in (0..8).filter(|p| set >> p & 1 != 0) {
+            self.tx_in.depth[p] = bytes;
+            if !self.tx_in.silence {
+                self.wish(p);
+            }
+        }
+    }
+
+    fn set_silence(&mut self, on: bool) {
+        if on == self.tx_in.silence {
+            return;
+        }
+        self.tx_in.silence = on;
+        if on {
+            self.timers_out = self.now + self.wire.latency() + self.wire.duration();
+        }
+        for p in 0..8 {
+            // Silence forgets what was told, if it lasts a cycle. Two steps in one cycle make none, and then nothing is certain.
+            match on {
+                true => {
+                    self.demands[p] = Demand {
+                        stopped: Some(false),
+                        from: self.timers_out,
+                    }
+                }
+                false => self.wish(p),
+            }
+        }
+    }
+
+    /// What the depth of class p asks for from this cycle on.
+    fn wish(&mut self, p: usize) {
+        let soon = self.now + self.wire.latency();
+        let demand = &mut self.demands[p];
+        let stopped = match level(self.tx_in.depth[p]) {
+            Level::Full => Some(true),
+            Level::Empty => Some(false),
+            // What the peer has been told stands, if it has.
+            Level::Between => demand.stopped.filter(|_| demand.from <= self.now),
+        };
+        if stopped != demand.stopped {
+            *demand = Demand {
+                stopped,
+                from: match stopped {
+                    Some(false) => soon.max(self.timers_out),
+                    _ => soon,
+                },
+            };
+        }
+    }
+
+    /// Goes on until cycle `end`, whose inputs may change before it is evaluated.
+    fn advance(&mut self, end: u64) -> Result<(), Disagreement> {
+        for _ in 0..MAX_EVALUATED {
+            if self.now >= end {
+                break;
+            }
+            let mut next = end;
+            for idle in self.evaluate()? {
+                next = match idle {
+                    Idle::No => self.now + 1,
+                    Idle::Until(wake) => next.min(wake),
+                    Idle::Forever => next,
+                };
+            }
+            if let Some(&(arrival, _)) = self.flying.front() {
+                next = next.min(arrival);
+            }
+            self.now = next.max(self.now + 1);
+        }
+        Ok(())
+    }
+
+    /// Cycle `now`, and what both units say of the cycles to come.
+    fn evaluate(&mut self) -> Result<[Idle; 2], Disagreement> {
+        let text = |error: UnitError| error.to_string();
+        let now = self.now;
+        let wait = u64::from(self.wire.waits[self.taken % self.wire.waits.len()]);
+        self.tx_in.frame_ready = self.waited >= wait;
+        self.rx_in.frame = match self.flying.front() {
+            Some(&(arrival, frame)) if arrival == now => {
+                self.flying.pop_front();
+                Some(frame)
+            }
+            _ => None,
+        };
+        let tx = self.units.tx.cycle(now, &self.tx_in).map_err(text)?;
+        let rx = self.units.rx.cycle(now, &self.rx_in).map_err(text)?;
+        if let Some(frame) = tx.frame {
+            self.waited += 1;
+            if self.tx_in.frame_ready {
+                self.flying
+                    .push_back((now + u64::from(self.wire.delay), frame));
+                self.taken += 1;
+                self.waited = 0;
+            }
+        }
+        for (p, demand) in self.demands.iter().enumerate() {
+            let stopped = rx.paused >> p & 1 != 0;
+            if demand.stopped.is_some_and(|wanted| wanted != stopped) && now >= demand.from {
+                let done = if stopped { "stopped" } else { "running" };
+                return Err(format!(
+                    "cycle {now}: the peer's class {p} is {done}; not so from cycle {} on, with {} bytes in the buffer, silence {}",
+                    demand.from, self.tx_in.depth[p], self.tx_in.silence
+                ));
+            }
+        }
+        Ok([tx.idle, rx.idle])
+    }
+}
+
+fn level(bytes: u32) -> Level {
+    match bytes {
+        XOFF.. => Level::Full,
+        0..=XON => Level::Empty,
+        _ => Level::Between,
+    }
+}

@@ -1,0 +1,150 @@
+//! What happens to `pause_watchdog`: stalls of any length against any thresholds, re-arms at any time.
+
+use xoff_sim::reference::pause_watchdog::WatchdogIn;
+
+use super::dice::Dice;
+use super::history::{Action, Step, Vocabulary, Wait, draw_wait};
+use super::lockstep::Drives;
+use super::words;
+
+/// What can happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WatchdogEvent {
+    /// Whether the NIC holds its peer in XOFF.
+    Pausing(bool),
+    /// Whether a packet leaves the receive buffer, in every cycle from this one on.
+    Progress(bool),
+    /// Cycles until the bark.
+    Bark(u64),
+    /// Cycles until the bite.
+    Bite(u64),
+    /// A re-arm in this cycle.
+    Rearm,
+    /// Whether progress re-arms.
+    AutoRearm(bool),
+}
+
+/// Bits of the thresholds.
+const THRESHOLD_BITS: u32 = 40;
+
+fn threshold(dice: &mut Dice) -> u64 {
+    match dice.below(16) {
+        0 => dice.up_to_bits(THRESHOLD_BITS),
+        1 => (1 << THRESHOLD_BITS) - 1,
+        2..=3 => 10_000,
+        _ => u64::from(dice.one_of(&[0u32, 1, 1, 2, 2, 3, 4, 5, 8])),
+    }
+}
+
+impl Vocabulary for WatchdogEvent {
+    type Setup = ();
+    const UNIT: &'static str = "pause_watchdog";
+    const EXAMPLE: &'static str = "bark 2";
+
+    fn draw_setup(_: &mut Dice) {}
+
+    fn opening(dice: &mut Dice) -> Vec<Step<Self>> {
+        vec![
+            Step::after(1, Self::Bark(threshold(dice))),
+            Step::with(Self::Bite(threshold(dice))),
+            Step::with(Self::AutoRearm(dice.once_in(2))),
+            Step::with(Self::Pausing(true)),
+        ]
+    }
+
+    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>) {
+        let event = match dice.below(32) {
+            0..=3 => Self::Bark(threshold(dice)),
+            4..=7 => Self::Bite(threshold(dice)),
+            8 => Self::AutoRearm(dice.once_in(2)),
+            9..=11 => Self::Pausing(false),
+            12..=15 => Self::Pausing(true),
+            16..=21 => Self::Progress(true),
+            _ => Self::Rearm,
+        };
+        let wait = match event {
+            // A stall has to last if it is to come to something.
+            Self::Progress(true) | Self::Pausing(false) if !dice.once_in(3) => {
+                Wait::Wake(dice.one_of(&[-1, 0, 0, 1]))
+            }
+            Self::Rearm if dice.once_in(2) => Wait::Wake(dice.one_of(&[-1, 0, 0, 1])),
+            _ => draw_wait(dice),
+        };
+        let over = match event {
+            Self::Progress(true) => Some(Self::Progress(false)),
+            Self::Pausing(false) => Some(Self::Pausing(true)),
+            _ => None,
+        };
+        steps.push(Step {
+            wait,
+            action: Action::Event(event),
+        });
+        // Mostly for a cycle: a NIC that moves, or does not pause, has no stall.
+        if let Some(over) = over
+            && !dice.once_in(4)
+        {
+            steps.push(Step::after(1, over));
+        }
+    }
+
+    fn simpler(&self) -> Vec<Self> {
+        let less = |n: u64| {
+            [0, 1, 2, n / 2, n.saturating_sub(1)]
+                .into_iter()
+                .filter(move |&less| less < n)
+        };
+        match *self {
+            Self::Bark(n) => less(n).map(Self::Bark).collect(),
+            Self::Bite(n) => less(n).map(Self::Bite).collect(),
+            _ => vec![],
+        }
+    }
+
+    fn write_setup((): &()) -> String {
+        String::new()
+    }
+
+    fn read_setup(words: &[&str]) -> Option<()> {
+        words.is_empty().then_some(())
+    }
+
+    fn write(&self) -> String {
+        match *self {
+            Self::Pausing(on) => format!("pausing {}", words::on_off(on)),
+            Self::Progress(on) => format!("progress {}", words::on_off(on)),
+            Self::Bark(n) => format!("bark {n}"),
+            Self::Bite(n) => format!("bite {n}"),
+            Self::Rearm => "rearm".to_owned(),
+            Self::AutoRearm(on) => format!("auto-rearm {}", words::on_off(on)),
+        }
+    }
+
+    fn read(words: &mut dyn Iterator<Item = &str>) -> Option<Self> {
+        Some(match words.next()? {
+            "pausing" => Self::Pausing(words::switch(words.next())?),
+            "progress" => Self::Progress(words::switch(words.next())?),
+            "bark" => Self::Bark(words::number(words.next(), THRESHOLD_BITS)?),
+            "bite" => Self::Bite(words::number(words.next(), THRESHOLD_BITS)?),
+            "rearm" => Self::Rearm,
+            "auto-rearm" => Self::AutoRearm(words::switch(words.next())?),
+            _ => return None,
+        })
+    }
+}
+
+impl Drives<WatchdogIn> for WatchdogEvent {
+    fn apply(&self, inputs: &mut WatchdogIn) {
+        match *self {
+            Self::Pausing(on) => inputs.pausing = on,
+            Self::Progress(on) => inputs.progress = on,
+            Self::Bark(n) => inputs.bark = n,
+            Self::Bite(n) => inputs.bite = n,
+            Self::Rearm => inputs.rearm = true,
+            Self::AutoRearm(on) => inputs.auto_rearm = on,
+        }
+    }
+
+    fn quiet(inputs: &mut WatchdogIn) {
+        inputs.rearm = false;
+    }
+}
