@@ -4,7 +4,7 @@
 // cycle n, is in force from n + 21 on (`gap_valid_o`), each one in front makes that 19 more; a SENT of that QP just under way, up to 3 more.
 // The running division is finished when a newer rate of its QP comes, and the newer one follows it. Until then both gap and `limited` are the old ones.
 // SENT: taken in n, `eligible_o` knows it from n + 4 on. A packet a cycle of different QPs; a QP is not taken while its last packet is inside (three cycles), or while
-// a new gap is being put in place: no update is lost.
+// its new gap is being put in place: no update is lost, and no packet reads a half of it.
 //
 // `next` stands in two RAMs that are written alike: one for SENT, one for the sweep over waiting QPs and for new gaps. A sweep visits a QP a cycle, less one for a new gap;
 // it passes over a QP with a SENT inside, for that one looks at `next` itself.
@@ -319,17 +319,19 @@ module rate_limiter
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Who waits, and until when.
 
-  logic sent_waits, visit_waits, visit_decides;
+  logic sent_waits, visit_reached, visit_waits, visit_counts;
   logic   [1:0] seen_q;
   cycle_t [1:0] seen_at_q;
 
   assign sent_waits    = limited_q[3] && !reached(sum_q, now_i);
-  assign visit_waits   = (commit_q ? visit_limited_q : waits_was_q) && !reached(visit_next, now_i);
-  assign visit_decides = visit_q && (commit_q || !passed_q);
+  assign visit_reached = reached(visit_next, now_i);
+  assign visit_waits   = (commit_q ? visit_limited_q : waits_was_q) && !visit_reached;
+  assign visit_counts  = visit_q && (commit_q || !passed_q);
 
+  // A sweep ends a wait and begins none: what it read of a QP may be older than a new gap right before it.
   always_comb begin
     waits_d = waits_q;
-    if (visit_decides) waits_d[visit_qp_q] = visit_waits;
+    if (visit_counts && (commit_q || visit_reached)) waits_d[visit_qp_q] = visit_waits;
     if (sent_q[3]) waits_d[sent_qp_q[3]] = sent_waits;
   end
 
@@ -340,7 +342,7 @@ module rate_limiter
 
   always_ff @(posedge clk_i) begin
     if (rst_i) seen_q <= '0;
-    else seen_q <= {visit_decides && visit_waits, sent_q[3] && sent_waits};
+    else seen_q <= {visit_counts && visit_waits, sent_q[3] && sent_waits};
   end
 
   always_ff @(posedge clk_i) begin
@@ -375,7 +377,7 @@ module rate_limiter
       else $error("rate_limiter: more QPs wait than there are");
       assert (!load_q || division_ready)
       else $error("rate_limiter: the divider is busy");
-      assert (!(visit_decides && sent_q[3] && visit_qp_q == sent_qp_q[3]))
+      assert (!(visit_counts && sent_q[3] && visit_qp_q == sent_qp_q[3]))
       else $error("rate_limiter: visit and SENT decide on one QP");
       assert (!division_done || divided)
       else $error("rate_limiter: a quotient that nobody waits for");
