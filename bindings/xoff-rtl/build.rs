@@ -30,6 +30,21 @@ fn main() {
                 .param("DataBytes", 64)
                 .named("PacketBuilder512"),
         )
+        // A quantum is 512 bit times: 5/2 cycles at 40 Gb/s and 195.3125 MHz, 8/5 at 100 Gb/s and 312.5 MHz.
+        .top(
+            Top::new("pfc_rx")
+                .param("QuantumNum", 5)
+                .param("QuantumDen", 2)
+                .named("PfcRx40"),
+        )
+        .top(
+            Top::new("pfc_rx")
+                .param("QuantumNum", 8)
+                .param("QuantumDen", 5)
+                .named("PfcRx100"),
+        )
+        .top(Top::new("pfc_tx"))
+        .top(Top::new("pause_watchdog"))
         .top(Top::new("dcqcn_rp_step").named("DcqcnRpStep"))
         .top(Top::new("dcqcn_rp").param("Qps", 64).named("DcqcnRp"))
         .top(Top::new("dcqcn_rp").param("Qps", 4).named("DcqcnRp4"))

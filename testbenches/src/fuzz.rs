@@ -12,6 +12,7 @@ use crate::cli::{FuzzArgs, ReplayArgs};
 use crate::property::builder::Builder;
 use crate::property::dcqcn::Dcqcn;
 use crate::property::parser::Parser;
+use crate::property::pfc::Pfc;
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
 use crate::property::{Property, case_file};
 use crate::terminal::{Ink, Streams};
@@ -25,6 +26,8 @@ pub enum Unit {
     Builder,
     /// dcqcn: reaction point, notification point, rate limiter; any events
     Dcqcn,
+    /// pfc_rx, pfc_tx and pause_watchdog: any frames, depths and stalls, time that jumps
+    Pfc,
 }
 
 /// Calls a generic function with the property of a unit.
@@ -34,6 +37,7 @@ macro_rules! with_property {
             Unit::Parser => $function::<Parser>($($argument),*),
             Unit::Builder => $function::<Builder>($($argument),*),
             Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
+            Unit::Pfc => $function::<Pfc>($($argument),*),
         }
     };
 }
