@@ -10,7 +10,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::Outcome;
 use crate::cli::{FuzzArgs, ReplayArgs};
 use crate::property::builder::Builder;
-use crate::property::dcqcn::Dcqcn;
 use crate::property::parser::Parser;
 use crate::property::pfc::Pfc;
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
@@ -24,8 +23,6 @@ pub enum Unit {
     Parser,
     /// packet_builder: any descriptors, any stalls
     Builder,
-    /// dcqcn: reaction point, notification point, rate limiter; any events
-    Dcqcn,
     /// pfc_rx, pfc_tx and pause_watchdog: any frames, depths and stalls, time that jumps
     Pfc,
 }
@@ -36,7 +33,6 @@ macro_rules! with_property {
         match $unit {
             Unit::Parser => $function::<Parser>($($argument),*),
             Unit::Builder => $function::<Builder>($($argument),*),
-            Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
             Unit::Pfc => $function::<Pfc>($($argument),*),
         }
     };

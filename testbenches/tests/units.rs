@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use xoff::property::builder::Builder;
-use xoff::property::dcqcn::Dcqcn;
 use xoff::property::parser::Parser;
 use xoff::property::pfc::Pfc;
 use xoff::property::run::{Limit, Plan, run};
@@ -62,11 +61,6 @@ fn parser() {
 #[test]
 fn builder() {
     holds::<Builder>(2_000);
-}
-
-#[test]
-fn dcqcn() {
-    holds::<Dcqcn>(4_000);
 }
 
 #[test]

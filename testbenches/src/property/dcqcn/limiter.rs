@@ -9,8 +9,10 @@ use super::{Clock, same_runs, text};
 use crate::property::Disagreement;
 use crate::units::dcqcn::{LimiterOut, LimiterTop, Rest, RtlLimiter, Sent, Update};
 
-/// Cycles from a packet taken, or a rate in force, to the bit of its QP that knows of it.
-pub const SETTLE: u64 = 4;
+/// Cycles from a packet taken to the bit of its QP that knows of it.
+const SENT_SETTLES: u64 = 4;
+/// Cycles from a rate in force to the bit of its QP that knows of it.
+const GAP_SETTLES: u64 = 1;
 /// Cycles of a division at most, and those of one alone with what is around it.
 const DIVISION: u64 = 19;
 const FIRST_DIVISION: u64 = 25;
@@ -108,7 +110,7 @@ impl Judge {
         if let Some(sent) = sent {
             let qp = &mut self.qps[usize::from(sent.qp)];
             qp.context = qp.context.sent(sent.bytes, now, burst);
-            self.settle(now, sent.qp);
+            self.settle(now.0 + SENT_SETTLES, sent.qp);
         }
         if let Some(update) = update {
             let others = self.updating & !(1 << update.qp);
@@ -125,10 +127,10 @@ impl Judge {
         }
     }
 
-    fn settle(&mut self, now: Cycle, qp: u16) {
-        let settles = Cycle(now.0 + SETTLE);
-        self.qps[usize::from(qp)].settles = settles;
-        self.settling.push_back((settles, qp));
+    fn settle(&mut self, at: u64, qp: u16) {
+        let settles = &mut self.qps[usize::from(qp)].settles;
+        *settles = Cycle(at).max(*settles);
+        self.settling.push_back((*settles, qp));
     }
 
     fn update(
@@ -158,7 +160,7 @@ impl Judge {
             self.updating &= !(1 << number);
         }
         qp.context = qp.context.update(update.rate, limited, self.period_ps);
-        self.settle(now, number);
+        self.settle(now.0 + GAP_SETTLES, number);
         Ok(())
     }
 
@@ -173,7 +175,8 @@ impl Judge {
         let what = match (eligible, rose_or_fell) {
             (true, _) if now < from => "eligible early",
             (true, true) if late => "eligible late",
-            (false, true) => "not eligible any more, and nothing happened",
+            // In the first cycle that knows of a packet, the bit falls even if the next may start just then.
+            (false, true) if now > qp.settles => "not eligible any more, and nothing happened",
             (false, false) if late => "still not eligible",
             _ => return Ok(()),
         };

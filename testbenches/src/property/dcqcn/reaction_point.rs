@@ -156,7 +156,7 @@ fn run<M: RpTop>(
         inside: 0,
         steps: Vec::new(),
     };
-    let mut set = |rtl: &mut RtlRp<M>, judge: &mut Judge, now, parameters: &RpParameters| {
+    let set = |rtl: &mut RtlRp<M>, judge: &mut Judge, now, parameters: &RpParameters| {
         rtl.set(parameters);
         judge.parameters.push_back((now, *parameters));
         // A step looks back a few cycles; parameters of before are gone.
@@ -169,7 +169,7 @@ fn run<M: RpTop>(
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;
 
-    let mut cycle = |rtl: &mut RtlRp<M>, clock: &mut Clock, judge: &mut Judge, event| {
+    let cycle = |rtl: &mut RtlRp<M>, clock: &mut Clock, judge: &mut Judge, event| {
         let out = rtl.cycle(clock.now, event).map_err(text)?;
         let unchanged = clock
             .rest
