@@ -100,7 +100,8 @@ impl Judge {
             changed &= changed - 1;
             self.judge(qp, now, true)?;
         }
-        while let Some((_, qp)) = self.settling.pop_front_if(|(at, _)| *at <= now) {
+        while let Some(&(_, qp)) = self.settling.front().filter(|(at, _)| *at <= now) {
+            self.settling.pop_front();
             self.judge(qp, now, false)?;
         }
 
