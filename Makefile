@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check synth setup check-tools
+.PHONY: demo test check synth formal setup check-tools
 
 # Real traffic of the Linux kernel: two hosts on a link that lost 2 % of the frames (testbenches/captures/README.md).
 DEMO_CAPTURE = testbenches/captures/loss_mtu256_all_ops.pcap
@@ -26,6 +26,9 @@ check: setup check-tools
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	tools/rtl-lint.sh
 	.tools/bin/python tools/synth.py
+
+formal: check-tools
+	.tools/bin/python tools/formal.py
 
 synth: check-tools
 	.tools/bin/python tools/synth.py

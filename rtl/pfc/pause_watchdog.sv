@@ -61,8 +61,8 @@ module pause_watchdog
 
   always_ff @(posedge clk_i) begin
     if (begins) begin
-      bark_at_q <= now_i + 48'(bark_i) - 48'd1;
-      bite_at_q <= now_i + 48'(bite_i) - 48'd1;
+      bark_at_q <= now_i + cycle_t'(bark_i) - 1'b1;
+      bite_at_q <= now_i + cycle_t'(bite_i) - 1'b1;
     end
   end
 

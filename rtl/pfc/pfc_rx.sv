@@ -46,7 +46,7 @@ module pfc_rx
         .quanta_i(control_i.timer[c]),
         .cycles_o(cycles)
     );
-    assign class_end[c] = now_i + 48'(cycles);
+    assign class_end[c] = now_i + cycle_t'(cycles);
     assign class_nonzero[c] = control_i.timer[c] != '0;
   end
   // PAUSE has its time where PFC has that of class 0.

