@@ -48,6 +48,17 @@ impl Draw {
         }
     }
 
+    /// From 0 to `end` − 1.
+    pub fn below(&mut self, end: u32) -> u32 {
+        (((self.bits() >> 32) * u64::from(end)) >> 32) as u32
+    }
+
+    /// Of 0 to `bits` bits, every length as often as the others.
+    pub fn up_to_bits(&mut self, bits: u32) -> u64 {
+        let length = self.below(bits + 1);
+        self.bits() & ((1 << length) - 1)
+    }
+
     /// One of these.
     pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
         values[(self.bits() % values.len() as u64) as usize]

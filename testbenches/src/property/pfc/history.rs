@@ -16,8 +16,8 @@ use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use xoff_sim::reference::pause_time::LAST_CYCLE;
 
-use super::dice::Dice;
 use super::words;
+use crate::property::draw::Draw;
 
 /// When a step happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +84,11 @@ pub trait Vocabulary: Clone + PartialEq + Debug + 'static {
     const UNIT: &'static str;
 
     /// Draws what is fixed.
-    fn draw_setup(dice: &mut Dice) -> Self::Setup;
+    fn draw_setup(draw: &mut Draw) -> Self::Setup;
     /// What a history begins with: a configuration in which something can happen.
-    fn opening(dice: &mut Dice) -> Vec<Step<Self>>;
+    fn opening(draw: &mut Draw) -> Vec<Step<Self>>;
     /// Adds an event, or a few that belong together.
-    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>);
+    fn draw(draw: &mut Draw, steps: &mut Vec<Step<Self>>);
     /// Simpler events to try in the place of this one; none of them leads back.
     fn simpler(&self) -> Vec<Self>;
 
@@ -119,39 +119,39 @@ pub const LAST_STEP: u64 = LAST_CYCLE - (1 << 41);
 const MAX_STEPS: u32 = 120;
 
 /// Draws when a step happens. Edges are at deadlines, so half of the steps are in the cycles around one.
-pub fn draw_wait(dice: &mut Dice) -> Wait {
-    match dice.below(32) {
+pub fn draw_wait(draw: &mut Draw) -> Wait {
+    match draw.below(32) {
         0..=9 => Wait::Cycles(1),
         10..=13 => Wait::Cycles(0),
-        14..=17 => Wait::Cycles(2 + u64::from(dice.below(6))),
-        18..=28 => Wait::Wake(dice.one_of(&[-2, -1, -1, 0, 0, 0, 1, 1, 2])),
-        29..=30 => Wait::Cycles(u64::from(dice.below(300))),
-        _ => Wait::Cycles(dice.up_to_bits(41)),
+        14..=17 => Wait::Cycles(2 + u64::from(draw.below(6))),
+        18..=28 => Wait::Wake(draw.one_of(&[-2, -1, -1, 0, 0, 0, 1, 1, 2])),
+        29..=30 => Wait::Cycles(u64::from(draw.below(300))),
+        _ => Wait::Cycles(draw.up_to_bits(41)),
     }
 }
 
 impl<E: Vocabulary> History<E> {
-    fn draw(dice: &mut Dice) -> Self {
-        let setup = E::draw_setup(dice);
-        let start = dice.one_of(&STARTS);
-        let walk = match dice.below(64) {
+    fn draw(draw: &mut Draw) -> Self {
+        let setup = E::draw_setup(draw);
+        let start = draw.one_of(&STARTS);
+        let walk = match draw.below(64) {
             0 => 2_000,
             1..=5 => 20,
             _ => 0,
         };
-        let mut steps = E::opening(dice);
-        let end = 1 + dice.below(MAX_STEPS) as usize;
+        let mut steps = E::opening(draw);
+        let end = 1 + draw.below(MAX_STEPS) as usize;
         while steps.len() < end {
-            match dice.below(64) {
+            match draw.below(64) {
                 0 => steps.push(Step {
-                    wait: draw_wait(dice),
+                    wait: draw_wait(draw),
                     action: Action::Reset,
                 }),
                 1..=2 => steps.push(Step {
-                    wait: draw_wait(dice),
+                    wait: draw_wait(draw),
                     action: Action::Look,
                 }),
-                _ => E::draw(dice, &mut steps),
+                _ => E::draw(draw, &mut steps),
             }
         }
         Self {
@@ -206,7 +206,7 @@ impl<E: Vocabulary> History<E> {
             })
         };
         let mut history = read_head().ok_or_else(|| {
-            let example = E::write_setup(&E::draw_setup(&mut Dice::new(0)));
+            let example = E::write_setup(&E::draw_setup(&mut Draw::new(0)));
             let unit = E::UNIT;
             format!("event 1: expected 'unit {unit} {example} start=CYCLE walk=CYCLES'")
         })?;
@@ -259,8 +259,8 @@ impl<E: Vocabulary> Strategy for Histories<E> {
     type Value = History<E>;
 
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
-        let mut dice = Dice::new(runner.rng().next_u64());
-        Ok(Shrinking::of(History::draw(&mut dice)))
+        let mut draw = Draw::new(runner.rng().next_u64());
+        Ok(Shrinking::of(History::draw(&mut draw)))
     }
 }
 
@@ -283,6 +283,8 @@ enum Attempt {
     Without { run: usize, at: usize },
     /// With simpler form `form` of step `at`.
     Simpler { at: usize, form: usize },
+    /// Beginning in cycle 0.
+    AtZero,
     /// Nothing is left.
     Over,
 }
@@ -321,7 +323,7 @@ impl<E: Vocabulary> Shrinking<E> {
                 Attempt::Simpler { at, .. } if at >= length => {
                     self.next = match std::mem::take(&mut self.helped) {
                         true => Attempt::Without { run: length, at: 0 },
-                        false => Attempt::Over,
+                        false => Attempt::AtZero,
                     };
                 }
                 Attempt::Simpler { at, form } => {
@@ -341,17 +343,37 @@ impl<E: Vocabulary> Shrinking<E> {
                         }
                     }
                 }
+                Attempt::AtZero => {
+                    self.next = Attempt::Over;
+                    if self.best.start != 0 {
+                        let mut trial = self.best.clone();
+                        trial.start = 0;
+                        self.trial = Some(trial);
+                        return true;
+                    }
+                }
                 Attempt::Over => return false,
             }
         }
     }
 }
 
+/// Less than `n`: 0, then ever nearer to it, so that shrinking finds a least number in few attempts.
+pub fn less_than(n: u64) -> impl Iterator<Item = u64> {
+    let nearer = (1..64)
+        .map(move |halvings| n >> halvings)
+        .take_while(|&gap| gap > 0)
+        .map(move |gap| n - gap);
+    std::iter::once(0)
+        .chain(nearer)
+        .filter(move |&less| less < n)
+}
+
 /// Simpler steps than this one. Each is nearer to a look in the next cycle, so shrinking ends.
 fn simpler<E: Vocabulary>(step: &Step<E>) -> Vec<Step<E>> {
     let waits = match step.wait {
         Wait::Cycles(0 | 1) => vec![],
-        Wait::Cycles(n) => vec![1, n / 2, n - 1],
+        Wait::Cycles(n) => (less_than(n - 1).map(|n| n + 1)).collect(),
         Wait::Wake(_) => vec![1],
     };
     let mut simpler: Vec<_> = waits
@@ -393,7 +415,7 @@ impl<E: Vocabulary> ValueTree for Shrinking<E> {
                     at: at.saturating_sub(run),
                 },
                 Attempt::Simpler { at, .. } => Attempt::Simpler { at, form: 0 },
-                Attempt::Over => Attempt::Over,
+                Attempt::AtZero | Attempt::Over => Attempt::Over,
             };
             self.best = trial;
         }

@@ -7,9 +7,8 @@
 //! | [`rx`], [`tx`], [`watchdog`] | what can happen to a unit |
 //! | [`lockstep`] | unit and reference, cycle by cycle; that jumps over idle cycles do no harm |
 //! | [`pair`] | the pauses of one NIC as its peer obeys them |
-//! | [`history`], [`words`], [`dice`] | histories of anything: drawn, shrunk, written and read |
+//! | [`history`], [`words`] | histories of anything: drawn, shrunk, written and read |
 
-pub mod dice;
 pub mod history;
 pub mod lockstep;
 pub mod pair;

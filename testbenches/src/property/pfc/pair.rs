@@ -11,11 +11,11 @@ use xoff_sim::reference::pfc_tx::PfcTxIn;
 use xoff_sim::reference::{CyclesPerQuantum, Idle, Quanta};
 use xoff_sim::wire::frame::ControlHead;
 
-use super::dice::Dice;
 use super::history::{Action, History, LAST_STEP, Step, Vocabulary, Wait};
-use super::rx::fewer_bits;
+use super::rx::{classes, fewer_bits};
 use super::words;
 use crate::property::Disagreement;
+use crate::property::draw::Draw;
 use crate::units::UnitError;
 use crate::units::pfc::RtlPause;
 
@@ -88,47 +88,47 @@ impl Vocabulary for PairEvent {
     const UNIT: &'static str = "pfc_pair";
     const EXAMPLE: &'static str = "depth 0x01 1000";
 
-    fn draw_setup(dice: &mut Dice) -> Wire {
-        let bits = if dice.once_in(4) { 15 } else { 6 };
-        let quanta = 2 + dice.up_to_bits(bits) as u16;
+    fn draw_setup(draw: &mut Draw) -> Wire {
+        let bits = if draw.once_in(4) { 15 } else { 6 };
+        let quanta = 2 + draw.up_to_bits(bits) as u16;
         let mut wire = Wire {
             quanta,
             refresh: 0,
             waits: vec![0],
-            delay: 1 + dice.up_to_bits(10) as u16,
+            delay: 1 + draw.up_to_bits(10) as u16,
         };
         let longest = (wire.duration() - 2).min(200) as u32;
-        if !dice.once_in(4) {
-            wire.waits = (0..1 + dice.below(4))
-                .map(|_| dice.below(longest + 1) as u16)
+        if !draw.once_in(4) {
+            wire.waits = (0..1 + draw.below(4))
+                .map(|_| draw.below(longest + 1) as u16)
                 .collect();
         }
         let most = (wire.duration() - wire.longest_wait()) as u32;
         // The most that is safe, or less.
-        wire.refresh = match dice.once_in(2) {
+        wire.refresh = match draw.once_in(2) {
             true => most,
-            false => dice.below(most + 1),
+            false => draw.below(most + 1),
         };
         wire
     }
 
-    fn opening(dice: &mut Dice) -> Vec<Step<Self>> {
-        vec![Step::after(1, Self::Depth(dice.classes(), XOFF))]
+    fn opening(draw: &mut Draw) -> Vec<Step<Self>> {
+        vec![Step::after(1, Self::Depth(classes(draw), XOFF))]
     }
 
-    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>) {
-        let wait = match dice.below(8) {
-            0..=3 => Wait::Cycles(dice.up_to_bits(12)),
-            4 => Wait::Cycles(dice.up_to_bits(16)),
+    fn draw(draw: &mut Draw, steps: &mut Vec<Step<Self>>) {
+        let wait = match draw.below(8) {
+            0..=3 => Wait::Cycles(draw.up_to_bits(12)),
+            4 => Wait::Cycles(draw.up_to_bits(16)),
             5 => Wait::Cycles(0),
-            _ => Wait::Cycles(1 + u64::from(dice.below(4))),
+            _ => Wait::Cycles(1 + u64::from(draw.below(4))),
         };
-        let event = match dice.below(24) {
+        let event = match draw.below(24) {
             0..=1 => Self::Silence(true),
             2..=4 => Self::Silence(false),
             _ => Self::Depth(
-                dice.classes(),
-                dice.one_of(&[XOFF, XOFF, 0xFF_FFFF, XOFF - 1, XON + 1, XON, XON, 0]),
+                classes(draw),
+                draw.one_of(&[XOFF, XOFF, 0xFF_FFFF, XOFF - 1, XON + 1, XON, XON, 0]),
             ),
         };
         steps.push(Step {
@@ -416,7 +416,7 @@ impl<'a> Run<'a> {
             if demand.stopped.is_some_and(|wanted| wanted != stopped) && now >= demand.from {
                 let done = if stopped { "stopped" } else { "running" };
                 return Err(format!(
-                    "cycle {now}: the peer's class {p} is {done}; not so from cycle {} on, with {} bytes in the buffer, silence {}",
+                    "cycle {now}: the peer's class {p} is {done}, which it may not be from cycle {} on: {} bytes in the buffer, silence {}",
                     demand.from, self.tx_in.depth[p], self.tx_in.silence
                 ));
             }

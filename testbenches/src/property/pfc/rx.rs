@@ -4,10 +4,10 @@ use xoff_sim::reference::pfc_rx::PfcRxIn;
 use xoff_sim::wire::frame::ControlHead;
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
 
-use super::dice::Dice;
-use super::history::{Step, Vocabulary, Wait, draw_wait};
+use super::history::{Step, Vocabulary, Wait, draw_wait, less_than};
 use super::lockstep::Drives;
 use super::words;
+use crate::property::draw::Draw;
 
 /// Which of the two models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,33 +29,43 @@ pub enum RxEvent {
     PauseEnable(bool),
 }
 
-/// A time. Short ones end while the history goes on.
-fn quanta(dice: &mut Dice) -> u16 {
-    match dice.below(16) {
-        0..=2 => 0,
-        3..=9 => dice.below(5) as u16,
-        10..=12 => dice.below(60) as u16,
-        13 => u16::MAX,
-        _ => dice.any() as u16,
+/// A set of classes: all, one, none or any.
+pub fn classes(draw: &mut Draw) -> u8 {
+    match draw.below(8) {
+        0..=2 => 0xFF,
+        3..=4 => 1 << draw.below(8),
+        5 => 0,
+        _ => draw.bits() as u8,
     }
 }
 
-fn frame(dice: &mut Dice) -> ControlHead {
-    let same = dice.once_in(2).then(|| quanta(dice));
-    let timers = std::array::from_fn(|_| same.unwrap_or_else(|| quanta(dice)));
-    if dice.once_in(4) {
+/// A time. Short ones end while the history goes on.
+fn quanta(draw: &mut Draw) -> u16 {
+    match draw.below(16) {
+        0..=2 => 0,
+        3..=9 => draw.below(5) as u16,
+        10..=12 => draw.below(60) as u16,
+        13 => u16::MAX,
+        _ => draw.bits() as u16,
+    }
+}
+
+fn frame(draw: &mut Draw) -> ControlHead {
+    let same = draw.once_in(2).then(|| quanta(draw));
+    let timers = std::array::from_fn(|_| same.unwrap_or_else(|| quanta(draw)));
+    if draw.once_in(4) {
         return ControlHead {
             opcode: CONTROL_PAUSE,
             // Not a PAUSE's, and not to be looked at.
-            class_enable: dice.any() as u16,
+            class_enable: draw.bits() as u16,
             timers,
         };
     }
-    let class_enable = match dice.below(8) {
-        0..=3 => u16::from(dice.classes()),
+    let class_enable = match draw.below(8) {
+        0..=3 => u16::from(classes(draw)),
         4 => 0xFF00,
         5 => 0xFFFF,
-        _ => dice.any() as u16,
+        _ => draw.bits() as u16,
     };
     ControlHead {
         opcode: CONTROL_PFC,
@@ -69,26 +79,26 @@ impl Vocabulary for RxEvent {
     const UNIT: &'static str = "pfc_rx";
     const EXAMPLE: &'static str = "frame pfc enable=0x00ff quanta=[1,0,0,0,0,0,0,65535]";
 
-    fn draw_setup(dice: &mut Dice) -> Rate {
-        dice.one_of(&[Rate::At40G, Rate::At100G])
+    fn draw_setup(draw: &mut Draw) -> Rate {
+        draw.one_of(&[Rate::At40G, Rate::At100G])
     }
 
-    fn opening(dice: &mut Dice) -> Vec<Step<Self>> {
+    fn opening(draw: &mut Draw) -> Vec<Step<Self>> {
         vec![
-            Step::after(1, Self::Classes(dice.classes())),
-            Step::with(Self::PauseEnable(!dice.once_in(4))),
+            Step::after(1, Self::Classes(classes(draw))),
+            Step::with(Self::PauseEnable(!draw.once_in(4))),
         ]
     }
 
-    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>) {
-        let event = match dice.below(32) {
-            0..=2 => Self::Classes(dice.classes()),
-            3..=4 => Self::PauseEnable(dice.once_in(2)),
-            5 => return storm(dice, steps),
-            _ => Self::Frame(frame(dice)),
+    fn draw(draw: &mut Draw, steps: &mut Vec<Step<Self>>) {
+        let event = match draw.below(32) {
+            0..=2 => Self::Classes(classes(draw)),
+            3..=4 => Self::PauseEnable(draw.once_in(2)),
+            5 => return storm(draw, steps),
+            _ => Self::Frame(frame(draw)),
         };
         steps.push(Step {
-            wait: draw_wait(dice),
+            wait: draw_wait(draw),
             action: super::history::Action::Event(event),
         });
     }
@@ -156,10 +166,10 @@ impl Vocabulary for RxEvent {
 }
 
 /// Stop and go in adjacent cycles, over and over.
-fn storm(dice: &mut Dice, steps: &mut Vec<Step<RxEvent>>) {
-    let mut frame = frame(dice);
+fn storm(draw: &mut Draw, steps: &mut Vec<Step<RxEvent>>) {
+    let mut frame = frame(draw);
     let stop = frame.timers;
-    for i in 0..2 + dice.below(8) {
+    for i in 0..2 + draw.below(8) {
         frame.timers = if i % 2 == 0 { stop } else { [0; 8] };
         steps.push(Step {
             wait: Wait::Cycles(1),
@@ -176,12 +186,10 @@ fn simpler_frames(frame: &ControlHead) -> Vec<ControlHead> {
         })
         .collect();
     for (p, &timer) in frame.timers.iter().enumerate() {
-        for smaller in [0, 1, timer / 2, timer.saturating_sub(1)] {
-            if smaller < timer {
-                let mut frame = *frame;
-                frame.timers[p] = smaller;
-                simpler.push(frame);
-            }
+        for less in less_than(timer.into()) {
+            let mut frame = *frame;
+            frame.timers[p] = less as u16;
+            simpler.push(frame);
         }
     }
     simpler

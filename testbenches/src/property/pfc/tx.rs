@@ -3,11 +3,11 @@
 use xoff_sim::reference::Quanta;
 use xoff_sim::reference::pfc_tx::PfcTxIn;
 
-use super::dice::Dice;
-use super::history::{Action, Step, Vocabulary, Wait, draw_wait};
+use super::history::{Action, Step, Vocabulary, Wait, draw_wait, less_than};
 use super::lockstep::Drives;
-use super::rx::fewer_bits;
+use super::rx::{classes, fewer_bits};
 use super::words;
+use crate::property::draw::Draw;
 
 /// What can happen. Sets say for which classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,19 +35,19 @@ const DEPTH_BITS: u32 = 24;
 /// Few values, so that depths and thresholds meet.
 const DEPTHS: [u32; 10] = [0, 1, 2, 9, 10, 11, 20, 21, (1 << 24) - 2, (1 << 24) - 1];
 
-fn bytes(dice: &mut Dice) -> u32 {
-    match dice.once_in(16) {
-        true => dice.up_to_bits(DEPTH_BITS) as u32,
-        false => dice.one_of(&DEPTHS),
+fn bytes(draw: &mut Draw) -> u32 {
+    match draw.once_in(16) {
+        true => draw.up_to_bits(DEPTH_BITS) as u32,
+        false => draw.one_of(&DEPTHS),
     }
 }
 
-fn refresh(dice: &mut Dice) -> u32 {
-    match dice.below(8) {
-        0 => dice.up_to_bits(32) as u32,
+fn refresh(draw: &mut Draw) -> u32 {
+    match draw.below(8) {
+        0 => draw.up_to_bits(32) as u32,
         1 => u32::MAX,
         2 => 0,
-        _ => dice.one_of(&[1, 2, 3, 4, 10, 100, 1_000, 60_000]),
+        _ => draw.one_of(&[1, 2, 3, 4, 10, 100, 1_000, 60_000]),
     }
 }
 
@@ -56,52 +56,52 @@ impl Vocabulary for TxEvent {
     const UNIT: &'static str = "pfc_tx";
     const EXAMPLE: &'static str = "depth 0x01 20";
 
-    fn draw_setup(_: &mut Dice) {}
+    fn draw_setup(_: &mut Draw) {}
 
-    fn opening(dice: &mut Dice) -> Vec<Step<Self>> {
+    fn opening(draw: &mut Draw) -> Vec<Step<Self>> {
         let mut opening = vec![
-            Step::after(1, Self::Classes(dice.classes() | 1 << dice.below(8))),
-            Step::with(Self::Xoff(0xFF, dice.one_of(&[20, 20, 20, 1, 0]))),
+            Step::after(1, Self::Classes(classes(draw) | 1 << draw.below(8))),
+            Step::with(Self::Xoff(0xFF, draw.one_of(&[20, 20, 20, 1, 0]))),
             Step::with(Self::Xon(0xFF, 10)),
-            Step::with(Self::Quanta(dice.one_of(&[100, 1, 0xFFFF]))),
-            Step::with(Self::Refresh(refresh(dice))),
+            Step::with(Self::Quanta(draw.one_of(&[100, 1, 0xFFFF]))),
+            Step::with(Self::Refresh(refresh(draw))),
             Step::with(Self::Ready(true)),
         ];
-        if dice.once_in(4) {
-            opening.push(Step::with(Self::Xon(dice.classes(), bytes(dice))));
-            opening.push(Step::with(Self::Xoff(dice.classes(), bytes(dice))));
+        if draw.once_in(4) {
+            opening.push(Step::with(Self::Xon(classes(draw), bytes(draw))));
+            opening.push(Step::with(Self::Xoff(classes(draw), bytes(draw))));
         }
         opening
     }
 
-    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>) {
-        let wait = draw_wait(dice);
-        let event = match dice.below(32) {
-            0 => Self::Xoff(dice.classes(), bytes(dice)),
-            1 => Self::Xon(dice.classes(), bytes(dice)),
-            2 => Self::Classes(dice.classes()),
-            3 => Self::Quanta(dice.up_to_bits(16) as u16),
-            4 => Self::Refresh(refresh(dice)),
+    fn draw(draw: &mut Draw, steps: &mut Vec<Step<Self>>) {
+        let wait = draw_wait(draw);
+        let event = match draw.below(32) {
+            0 => Self::Xoff(classes(draw), bytes(draw)),
+            1 => Self::Xon(classes(draw), bytes(draw)),
+            2 => Self::Classes(classes(draw)),
+            3 => Self::Quanta(draw.up_to_bits(16) as u16),
+            4 => Self::Refresh(refresh(draw)),
             5..=6 => Self::Silence(true),
             7..=9 => Self::Silence(false),
             10..=12 => Self::Ready(false),
             13..=18 => Self::Ready(true),
-            _ => Self::Depth(dice.classes(), bytes(dice)),
+            _ => Self::Depth(classes(draw), bytes(draw)),
         };
         steps.push(Step {
             wait,
             action: Action::Event(event),
         });
         // A wire that stays busy, or stays quiet, hides what comes after. Mostly it does not last.
-        let lasts = dice.once_in(4);
+        let lasts = draw.once_in(4);
         let over = match event_of(steps) {
             Some(Self::Ready(false)) if !lasts => Self::Ready(true),
             Some(Self::Silence(true)) if !lasts => Self::Silence(false),
             _ => return,
         };
-        let cycles = match dice.once_in(16) {
-            true => u64::from(dice.below(250)),
-            false => 1 + u64::from(dice.below(4)),
+        let cycles = match draw.once_in(16) {
+            true => u64::from(draw.below(250)),
+            false => 1 + u64::from(draw.below(4)),
         };
         steps.push(Step {
             wait: Wait::Cycles(cycles),
@@ -111,11 +111,7 @@ impl Vocabulary for TxEvent {
 
     fn simpler(&self) -> Vec<Self> {
         let sets = |set: u8| fewer_bits(set.into()).map(|set| set as u8);
-        let less = |bytes: u32| {
-            [0, 10, 20, bytes / 2, bytes.saturating_sub(1)]
-                .into_iter()
-                .filter(move |&less| less < bytes)
-        };
+        let less = |n: u32| less_than(n.into()).map(|less| less as u32);
         match *self {
             Self::Depth(set, n) => (sets(set).map(|set| Self::Depth(set, n)))
                 .chain(less(n).map(|n| Self::Depth(set, n)))

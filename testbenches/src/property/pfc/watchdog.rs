@@ -2,10 +2,10 @@
 
 use xoff_sim::reference::pause_watchdog::WatchdogIn;
 
-use super::dice::Dice;
-use super::history::{Action, Step, Vocabulary, Wait, draw_wait};
+use super::history::{Action, Step, Vocabulary, Wait, draw_wait, less_than};
 use super::lockstep::Drives;
 use super::words;
+use crate::property::draw::Draw;
 
 /// What can happen.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +27,12 @@ pub enum WatchdogEvent {
 /// Bits of the thresholds.
 const THRESHOLD_BITS: u32 = 40;
 
-fn threshold(dice: &mut Dice) -> u64 {
-    match dice.below(16) {
-        0 => dice.up_to_bits(THRESHOLD_BITS),
+fn threshold(draw: &mut Draw) -> u64 {
+    match draw.below(16) {
+        0 => draw.up_to_bits(THRESHOLD_BITS),
         1 => (1 << THRESHOLD_BITS) - 1,
         2..=3 => 10_000,
-        _ => u64::from(dice.one_of(&[0u32, 1, 1, 2, 2, 3, 4, 5, 8])),
+        _ => u64::from(draw.one_of(&[0u32, 1, 1, 2, 2, 3, 4, 5, 8])),
     }
 }
 
@@ -41,22 +41,22 @@ impl Vocabulary for WatchdogEvent {
     const UNIT: &'static str = "pause_watchdog";
     const EXAMPLE: &'static str = "bark 2";
 
-    fn draw_setup(_: &mut Dice) {}
+    fn draw_setup(_: &mut Draw) {}
 
-    fn opening(dice: &mut Dice) -> Vec<Step<Self>> {
+    fn opening(draw: &mut Draw) -> Vec<Step<Self>> {
         vec![
-            Step::after(1, Self::Bark(threshold(dice))),
-            Step::with(Self::Bite(threshold(dice))),
-            Step::with(Self::AutoRearm(dice.once_in(2))),
+            Step::after(1, Self::Bark(threshold(draw))),
+            Step::with(Self::Bite(threshold(draw))),
+            Step::with(Self::AutoRearm(draw.once_in(2))),
             Step::with(Self::Pausing(true)),
         ]
     }
 
-    fn draw(dice: &mut Dice, steps: &mut Vec<Step<Self>>) {
-        let event = match dice.below(32) {
-            0..=3 => Self::Bark(threshold(dice)),
-            4..=7 => Self::Bite(threshold(dice)),
-            8 => Self::AutoRearm(dice.once_in(2)),
+    fn draw(draw: &mut Draw, steps: &mut Vec<Step<Self>>) {
+        let event = match draw.below(32) {
+            0..=3 => Self::Bark(threshold(draw)),
+            4..=7 => Self::Bite(threshold(draw)),
+            8 => Self::AutoRearm(draw.once_in(2)),
             9..=11 => Self::Pausing(false),
             12..=15 => Self::Pausing(true),
             16..=21 => Self::Progress(true),
@@ -64,11 +64,11 @@ impl Vocabulary for WatchdogEvent {
         };
         let wait = match event {
             // A stall has to last if it is to come to something.
-            Self::Progress(true) | Self::Pausing(false) if !dice.once_in(3) => {
-                Wait::Wake(dice.one_of(&[-1, 0, 0, 1]))
+            Self::Progress(true) | Self::Pausing(false) if !draw.once_in(3) => {
+                Wait::Wake(draw.one_of(&[-1, 0, 0, 1]))
             }
-            Self::Rearm if dice.once_in(2) => Wait::Wake(dice.one_of(&[-1, 0, 0, 1])),
-            _ => draw_wait(dice),
+            Self::Rearm if draw.once_in(2) => Wait::Wake(draw.one_of(&[-1, 0, 0, 1])),
+            _ => draw_wait(draw),
         };
         let over = match event {
             Self::Progress(true) => Some(Self::Progress(false)),
@@ -81,21 +81,16 @@ impl Vocabulary for WatchdogEvent {
         });
         // Mostly for a cycle: a NIC that moves, or does not pause, has no stall.
         if let Some(over) = over
-            && !dice.once_in(4)
+            && !draw.once_in(4)
         {
             steps.push(Step::after(1, over));
         }
     }
 
     fn simpler(&self) -> Vec<Self> {
-        let less = |n: u64| {
-            [0, 1, 2, n / 2, n.saturating_sub(1)]
-                .into_iter()
-                .filter(move |&less| less < n)
-        };
         match *self {
-            Self::Bark(n) => less(n).map(Self::Bark).collect(),
-            Self::Bite(n) => less(n).map(Self::Bite).collect(),
+            Self::Bark(n) => less_than(n).map(Self::Bark).collect(),
+            Self::Bite(n) => less_than(n).map(Self::Bite).collect(),
             _ => vec![],
         }
     }
