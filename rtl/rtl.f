@@ -7,7 +7,9 @@ pkg/stream_pkg.sv
 pkg/crc_pkg.sv
 pkg/parser_pkg.sv
 pkg/dcqcn_pkg.sv
+pkg/gbn_pkg.sv
 -y prim
 -y parser
 -y pfc
 -y dcqcn
+-y gbn

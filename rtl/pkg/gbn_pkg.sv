@@ -1,0 +1,263 @@
+// Go-back-N: work requests, packets, answers, completions, and a QP's context at both ends. rtl/gbn/README.md is the contract.
+package gbn_pkg;
+  import roce_pkg::*, time_pkg::*;
+
+  typedef logic [7:0] ring_t;  // index into a QP's ring, counted without end modulo 256; its low bits are the slot
+
+  localparam int unsigned MessagePacketsMax = 1 << 22;  // so that no distance between two PSNs in use reaches 2^23
+  localparam logic [31:0] MessageBytesMax = 32'h8000_0000;  // IBTA 9.4.2: 2^31
+
+  typedef enum logic [1:0] {
+    QpClosed = 2'd0,
+    QpReady  = 2'd1,
+    QpError  = 2'd2
+  } qp_state_e;
+
+  // How a work request ended.
+  typedef enum logic [3:0] {
+    StatusSuccess       = 4'd0,
+    StatusLocalLength   = 4'd1,  // receive: the message is longer than the buffer
+    StatusFlushed       = 4'd2,  // the QP was in error
+    StatusRetryExceeded = 4'd3,
+    StatusRnrExceeded   = 4'd4,
+    StatusRemoteInvalid = 4'd5,
+    StatusRemoteAccess  = 4'd6,
+    StatusRemoteOperate = 4'd7
+  } status_e;
+
+  typedef enum logic [3:0] {
+    WorkSend     = 4'd0,
+    WorkSendImm  = 4'd1,
+    WorkSendInv  = 4'd2,
+    WorkWrite    = 4'd3,
+    WorkWriteImm = 4'd4,
+    WorkRead     = 4'd5,
+    WorkCmpSwap  = 4'd6,
+    WorkFetchAdd = 4'd7
+  } work_e;
+
+  // A work request for the send queue. 454 bits.
+  typedef struct packed {
+    work_e       kind;
+    logic        signaled;   // success makes a completion too
+    logic        solicited;
+    logic [31:0] length;     // bytes
+    logic [63:0] local_va;
+    logic [31:0] local_key;
+    logic [63:0] remote_va;
+    logic [31:0] remote_key;
+    logic [31:0] imm;        // immediate data, or the key to invalidate
+    logic [63:0] swap_add;
+    logic [63:0] compare;
+    logic [63:0] id;
+  } work_t;
+
+  // A buffer for the receive queue. 192 bits.
+  typedef struct packed {
+    logic [31:0] length;     // bytes
+    logic [63:0] local_va;
+    logic [31:0] local_key;
+    logic [63:0] id;
+  } recv_t;
+
+  // What software chooses for a QP's requester. 47 bits.
+  typedef struct packed {
+    logic [2:0]  mtu;        // 256 << mtu bytes; 5 to 7 count as 4
+    logic [4:0]  timeout;    // 4.096 us << timeout; 0: off
+    logic [2:0]  retry;
+    logic        nak_retry;  // a sequence NAK uses up a retry, as a timeout does
+    logic [2:0]  rnr_retry;  // 7: for ever
+    logic [7:0]  ack_every;  // packets between two that ask for an ACK; 0: only the last of a message asks
+    logic [22:0] window;     // packets that may be unacknowledged; 0 and more than 2^22 count as 2^22
+    logic        restart;    // go-back-0: a retransmission starts at the message's first packet
+  } requester_config_t;
+
+  typedef enum logic [1:0] {
+    AfterNone   = 2'd0,
+    AfterRewind = 2'd1,
+    AfterFail   = 2'd2
+  } after_e;
+
+  // A QP at the requester. 257 bits.
+  typedef struct packed {
+    qp_state_e         state;
+    requester_config_t configuration;
+    ring_t             head;         // where the next work request goes
+    ring_t             current;      // the message that `next_psn` belongs to
+    ring_t             tail;         // the oldest that is not complete
+    psn_t              post_psn;     // first PSN of the next work request
+    psn_t              next_psn;     // to be sent next
+    psn_t              top_psn;      // after the highest ever sent
+    psn_t              una_psn;      // oldest not acknowledged
+    psn_t              asked_psn;    // after the newest packet that asked for an ACK, since the last rewind
+    logic [7:0]        unasked;      // packets since then; saturates
+    logic [2:0]        retries;      // left
+    logic [2:0]        rnr_retries;  // left
+    after_e            after;        // what a walk does when it has completed all that is acknowledged
+    status_e           status;       // of the next completion of a QP that fails or has failed
+    logic              rnr_wait;     // the deadline ends an RNR wait, not an ACK timeout
+    logic              timer_runs;
+    cycle_t            deadline;
+  } requester_context_t;
+
+  typedef enum logic [2:0] {
+    RequesterOpen  = 3'd0,
+    RequesterClose = 3'd1,
+    RequesterPost  = 3'd2,
+    RequesterSend  = 3'd3,
+    RequesterAck   = 3'd4,
+    RequesterTimer = 3'd5,
+    RequesterWalk  = 3'd6
+  } requester_kind_e;
+
+  // What came of a step, for counters.
+  typedef enum logic [3:0] {
+    RequesterNone         = 4'd0,
+    RequesterProgress     = 4'd1,  // an ACK acknowledged something
+    RequesterStale        = 4'd2,  // an answer for what is acknowledged already
+    RequesterUnsent       = 4'd3,  // an answer for a PSN never sent
+    RequesterReserved     = 4'd4,  // a syndrome that the standard does not define
+    RequesterNak          = 4'd5,  // a sequence NAK that made it go back
+    RequesterRnr          = 4'd6,  // an RNR NAK that made it wait
+    RequesterRemoteError  = 4'd7,  // a NAK that ends the QP
+    RequesterTimeout      = 4'd8,  // and goes back
+    RequesterRnrOver      = 4'd9,  // the RNR wait is over
+    RequesterExhausted    = 4'd10, // no retry left: the QP ends
+    RequesterBlocked      = 4'd11, // SEND, and nothing may be sent
+    RequesterRefusedFull  = 4'd12, // POST, and no slot in the ring
+    RequesterRefusedState = 4'd13, // POST, and the QP is closed
+    RequesterRefusedWork  = 4'd14, // POST of what cannot be: kind or length
+    RequesterIgnored      = 4'd15  // no such event, or not in this state
+  } requester_note_e;
+
+  // A request packet to be built. Fields that its opcode does not have are zero. 412 bits.
+  typedef struct packed {
+    logic [7:0]  opcode;
+    psn_t        psn;
+    logic        ack_req;
+    logic        solicited;
+    logic        again;          // sent before
+    logic [15:0] payload_bytes;
+    logic [63:0] local_va;       // where the payload is
+    logic [31:0] local_key;
+    logic [63:0] va;             // RETH, AtomicETH
+    logic [31:0] rkey;           // RETH, AtomicETH
+    logic [31:0] dma_len;        // RETH
+    logic [31:0] imm;            // ImmDt, IETH
+    logic [63:0] swap_add;       // AtomicETH
+    logic [63:0] compare;        // AtomicETH
+  } request_t;
+
+  // A completion. 169 bits.
+  typedef struct packed {
+    logic        receive;    // of the receive queue
+    status_e     status;
+    logic [63:0] id;
+    logic [7:0]  operation;  // work_e of a send; opcode of the packet that completed a receive, 0 when none did
+    logic [31:0] length;     // bytes; 0 unless success
+    logic [31:0] imm;
+    logic        solicited;
+    logic [26:0] reserved;   // zero
+  } completion_t;
+
+  // What software chooses for a QP's responder. 9 bits.
+  typedef struct packed {
+    logic [2:0] mtu;        // as in requester_config_t
+    logic [4:0] rnr_timer;  // IBTA table 45: sent with RNR NAKs
+    logic       restart;    // go-back-0: after a gap the message's first packet is expected
+  } responder_config_t;
+
+  typedef enum logic [1:0] {
+    OwedNone = 2'd0,
+    OwedAck  = 2'd1,
+    OwedNak  = 2'd2
+  } owed_e;
+
+  // A QP at the responder.
+  typedef struct packed {
+    qp_state_e         state;
+    responder_config_t configuration;
+    ring_t             head;        // where the next buffer goes
+    ring_t             tail;        // the buffer of the next message that takes one
+    psn_t              expected_psn;
+    psn_t              first_psn;   // of the message under way
+    logic [23:0]       msn;         // messages completed
+    logic              under_way;   // a message is under way
+    logic              writing;     // and it is a WRITE
+    logic [31:0]       offset;      // bytes of it that came
+    logic [63:0]       va;          // WRITE: RETH
+    logic [31:0]       rkey;
+    logic [31:0]       dma_len;
+    logic              silent;      // a NAK for this gap was owed already
+    owed_e             owed;
+    logic [7:0]        syndrome;    // of the NAK owed
+    status_e           status;      // of the next completion of a QP that has failed
+  } responder_context_t;
+
+  typedef enum logic [2:0] {
+    ResponderOpen   = 3'd0,
+    ResponderClose  = 3'd1,
+    ResponderPost   = 3'd2,
+    ResponderPacket = 3'd3,
+    ResponderGrant  = 3'd4,
+    ResponderWalk   = 3'd6
+  } responder_kind_e;
+
+  typedef enum logic [3:0] {
+    ResponderNone         = 4'd0,
+    ResponderAccepted     = 4'd1,
+    ResponderDuplicate    = 4'd2,
+    ResponderGap          = 4'd3,   // ahead of the expected PSN; a NAK is owed for it
+    ResponderGapAgain     = 4'd4,   // ahead of the expected PSN, and a NAK was owed already
+    ResponderNoBuffer     = 4'd5,   // RNR NAK
+    ResponderInvalid      = 4'd6,   // NAK invalid request, the QP ends
+    ResponderAccess       = 4'd7,   // NAK remote access, the QP ends
+    ResponderTooLong      = 4'd8,   // longer than the buffer: NAK invalid request, the QP ends
+    ResponderNotReady     = 4'd9,   // packet for a QP that is closed or in error
+    ResponderNothingOwed  = 4'd10,  // GRANT, and no answer is owed
+    ResponderRefusedFull  = 4'd11,  // POST, and no slot in the ring
+    ResponderRefusedState = 4'd12,  // POST, and the QP is closed
+    ResponderIgnored      = 4'd15   // no such event, or an opcode that is no request
+  } responder_note_e;
+
+  // A request packet that came, as far as the responder needs it. The payload goes its own way. 308 bits.
+  typedef struct packed {
+    logic [4:0]  operation;      // low bits of the opcode; the service is RC
+    psn_t        psn;
+    logic        ack_req;
+    logic        solicited;
+    logic [15:0] payload_bytes;
+    logic        access;         // va, rkey and dma_len name memory that may be written
+    logic [63:0] va;
+    logic [31:0] rkey;
+    logic [31:0] dma_len;
+    logic [31:0] imm;
+    logic [63:0] swap_add;
+    logic [63:0] compare;
+  } arrival_t;
+
+  // Where the payload of the packet goes. 112 bits.
+  typedef struct packed {
+    logic [63:0] va;
+    logic [31:0] key;
+    logic        remote;         // `key` is the peer's rkey, not a buffer's own key
+    logic [14:0] bytes;
+  } place_t;
+
+  // An answer to be built. 128 bits.
+  typedef struct packed {
+    logic [7:0]  opcode;
+    psn_t        psn;
+    logic [7:0]  syndrome;
+    logic [23:0] msn;
+    logic [63:0] original;       // AtomicAckETH
+  } response_t;
+
+  localparam logic [7:0] SyndromeAck = 8'h1F;  // no limit of credits
+  localparam logic [7:0] SyndromeRnr = 8'h20;  // and the timer in the low five bits
+  localparam logic [7:0] SyndromeSequence = 8'h60;
+  localparam logic [7:0] SyndromeInvalid = 8'h61;
+  localparam logic [7:0] SyndromeAccess = 8'h62;
+  localparam logic [7:0] SyndromeOperate = 8'h63;
+
+endpackage
