@@ -59,5 +59,29 @@ fn main() {
                 .param("Qps", 4)
                 .named("RateLimiter4"),
         )
+        .top(
+            Top::new("gbn_requester")
+                .param("Qps", 64)
+                .param("Wqes", 16)
+                .named("GbnRequester"),
+        )
+        .top(
+            Top::new("gbn_requester")
+                .param("Qps", 4)
+                .param("Wqes", 4)
+                .named("GbnRequester4"),
+        )
+        .top(
+            Top::new("gbn_responder")
+                .param("Qps", 64)
+                .param("Recvs", 16)
+                .named("GbnResponder"),
+        )
+        .top(
+            Top::new("gbn_responder")
+                .param("Qps", 4)
+                .param("Recvs", 4)
+                .named("GbnResponder4"),
+        )
         .run();
 }

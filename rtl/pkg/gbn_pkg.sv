@@ -39,14 +39,14 @@ package gbn_pkg;
   // A work request for the send queue. 454 bits.
   typedef struct packed {
     work_e       kind;
-    logic        signaled;   // success makes a completion too
+    logic        signaled;    // success makes a completion too
     logic        solicited;
-    logic [31:0] length;     // bytes
+    logic [31:0] length;      // bytes
     logic [63:0] local_va;
     logic [31:0] local_key;
     logic [63:0] remote_va;
     logic [31:0] remote_key;
-    logic [31:0] imm;        // immediate data, or the key to invalidate
+    logic [31:0] imm;         // immediate data, or the key to invalidate
     logic [63:0] swap_add;
     logic [63:0] compare;
     logic [63:0] id;
@@ -82,20 +82,20 @@ package gbn_pkg;
   typedef struct packed {
     qp_state_e         state;
     requester_config_t configuration;
-    ring_t             head;         // where the next work request goes
-    ring_t             current;      // the message that `next_psn` belongs to
-    ring_t             tail;         // the oldest that is not complete
-    psn_t              post_psn;     // first PSN of the next work request
-    psn_t              next_psn;     // to be sent next
-    psn_t              top_psn;      // after the highest ever sent
-    psn_t              una_psn;      // oldest not acknowledged
-    psn_t              asked_psn;    // after the newest packet that asked for an ACK, since the last rewind
-    logic [7:0]        unasked;      // packets since then; saturates
-    logic [2:0]        retries;      // left
-    logic [2:0]        rnr_retries;  // left
-    after_e            after;        // what a walk does when it has completed all that is acknowledged
-    status_e           status;       // of the next completion of a QP that fails or has failed
-    logic              rnr_wait;     // the deadline ends an RNR wait, not an ACK timeout
+    ring_t             head;           // where the next work request goes
+    ring_t             current;        // the message that `next_psn` belongs to
+    ring_t             tail;           // the oldest that is not complete
+    psn_t              post_psn;       // first PSN of the next work request
+    psn_t              next_psn;       // to be sent next
+    psn_t              top_psn;        // after the highest ever sent
+    psn_t              una_psn;        // oldest not acknowledged
+    psn_t              asked_psn;      // after the newest packet that asked for an ACK, since the last rewind
+    logic [7:0]        unasked;        // packets since then; saturates
+    logic [2:0]        retries;        // left
+    logic [2:0]        rnr_retries;    // left
+    after_e            after;          // what a walk does when it has completed all that is acknowledged
+    status_e           status;         // of the next completion of a QP that fails or has failed
+    logic              rnr_wait;       // the deadline ends an RNR wait, not an ACK timeout
     logic              timer_runs;
     cycle_t            deadline;
   } requester_context_t;
@@ -113,21 +113,21 @@ package gbn_pkg;
   // What came of a step, for counters.
   typedef enum logic [3:0] {
     RequesterNone         = 4'd0,
-    RequesterProgress     = 4'd1,  // an ACK acknowledged something
-    RequesterStale        = 4'd2,  // an answer for what is acknowledged already
-    RequesterUnsent       = 4'd3,  // an answer for a PSN never sent
-    RequesterReserved     = 4'd4,  // a syndrome that the standard does not define
-    RequesterNak          = 4'd5,  // a sequence NAK that made it go back
-    RequesterRnr          = 4'd6,  // an RNR NAK that made it wait
-    RequesterRemoteError  = 4'd7,  // a NAK that ends the QP
-    RequesterTimeout      = 4'd8,  // and goes back
-    RequesterRnrOver      = 4'd9,  // the RNR wait is over
-    RequesterExhausted    = 4'd10, // no retry left: the QP ends
-    RequesterBlocked      = 4'd11, // SEND, and nothing may be sent
-    RequesterRefusedFull  = 4'd12, // POST, and no slot in the ring
-    RequesterRefusedState = 4'd13, // POST, and the QP is closed
-    RequesterRefusedWork  = 4'd14, // POST of what cannot be: kind or length
-    RequesterIgnored      = 4'd15  // no such event, or not in this state
+    RequesterProgress     = 4'd1,   // an ACK acknowledged something
+    RequesterStale        = 4'd2,   // an answer for what is acknowledged already
+    RequesterUnsent       = 4'd3,   // an answer for a PSN never sent
+    RequesterReserved     = 4'd4,   // a syndrome that the standard does not define
+    RequesterNak          = 4'd5,   // a sequence NAK that made it go back
+    RequesterRnr          = 4'd6,   // an RNR NAK that made it wait
+    RequesterRemoteError  = 4'd7,   // a NAK that ends the QP
+    RequesterTimeout      = 4'd8,   // and goes back
+    RequesterRnrOver      = 4'd9,   // the RNR wait is over
+    RequesterExhausted    = 4'd10,  // no retry left: the QP ends
+    RequesterBlocked      = 4'd11,  // SEND, and nothing may be sent
+    RequesterRefusedFull  = 4'd12,  // POST, and no slot in the ring
+    RequesterRefusedState = 4'd13,  // POST, and the QP is closed
+    RequesterRefusedWork  = 4'd14,  // POST of what cannot be: kind or length
+    RequesterIgnored      = 4'd15   // no such event, or not in this state
   } requester_note_e;
 
   // A request packet to be built. Fields that its opcode does not have are zero. 412 bits.
@@ -177,21 +177,21 @@ package gbn_pkg;
   typedef struct packed {
     qp_state_e         state;
     responder_config_t configuration;
-    ring_t             head;        // where the next buffer goes
-    ring_t             tail;        // the buffer of the next message that takes one
+    ring_t             head;           // where the next buffer goes
+    ring_t             tail;           // the buffer of the next message that takes one
     psn_t              expected_psn;
-    psn_t              first_psn;   // of the message under way
-    logic [23:0]       msn;         // messages completed
-    logic              under_way;   // a message is under way
-    logic              writing;     // and it is a WRITE
-    logic [31:0]       offset;      // bytes of it that came
-    logic [63:0]       va;          // WRITE: RETH
+    psn_t              first_psn;      // of the message under way
+    logic [23:0]       msn;            // messages completed
+    logic              under_way;      // a message is under way
+    logic              writing;        // and it is a WRITE
+    logic [31:0]       offset;         // bytes of it that came
+    logic [63:0]       va;             // WRITE: RETH
     logic [31:0]       rkey;
     logic [31:0]       dma_len;
-    logic              silent;      // a NAK for this gap was owed already
+    logic              silent;         // a NAK for this gap was owed already
     owed_e             owed;
-    logic [7:0]        syndrome;    // of the NAK owed
-    status_e           status;      // of the next completion of a QP that has failed
+    logic [7:0]        syndrome;       // of the NAK owed
+    status_e           status;         // of the next completion of a QP that has failed
   } responder_context_t;
 
   typedef enum logic [2:0] {
@@ -222,25 +222,25 @@ package gbn_pkg;
 
   // A request packet that came, as far as the responder needs it. The payload goes its own way. 308 bits.
   typedef struct packed {
-    logic [4:0]  operation;      // low bits of the opcode; the service is RC
-    psn_t        psn;
-    logic        ack_req;
-    logic        solicited;
-    logic [15:0] payload_bytes;
-    logic        access;         // va, rkey and dma_len name memory that may be written
-    logic [63:0] va;
-    logic [31:0] rkey;
-    logic [31:0] dma_len;
-    logic [31:0] imm;
-    logic [63:0] swap_add;
-    logic [63:0] compare;
+    logic [4:0]   operation;      // low bits of the opcode; the service is RC
+    psn_t         psn;
+    logic         ack_req;
+    logic         solicited;
+    logic [15:0]  payload_bytes;
+    logic access;                 // va, rkey and dma_len name memory that may be written
+    logic [63:0]  va;
+    logic [31:0]  rkey;
+    logic [31:0]  dma_len;
+    logic [31:0]  imm;
+    logic [63:0]  swap_add;
+    logic [63:0]  compare;
   } arrival_t;
 
   // Where the payload of the packet goes. 112 bits.
   typedef struct packed {
     logic [63:0] va;
     logic [31:0] key;
-    logic        remote;         // `key` is the peer's rkey, not a buffer's own key
+    logic        remote;  // `key` is the peer's rkey, not a buffer's own key
     logic [14:0] bytes;
   } place_t;
 
@@ -250,7 +250,7 @@ package gbn_pkg;
     psn_t        psn;
     logic [7:0]  syndrome;
     logic [23:0] msn;
-    logic [63:0] original;       // AtomicAckETH
+    logic [63:0] original;  // AtomicAckETH
   } response_t;
 
   localparam logic [7:0] SyndromeAck = 8'h1F;  // no limit of credits
