@@ -8,8 +8,11 @@
 //     n + 9      the next slot of the same QP
 //
 // No update is lost: an event of a QP that is in the pipeline is not taken, whatever it is (nor is anything taken out of order: there is one pipeline and no queue).
-// A sweep that comes to such a QP goes on and marks it, and it is visited in the cycle in which it leaves, before anything else.
+// A sweep that comes to a QP with an event inside goes on and marks it, and it is visited in the cycle in which it leaves, before anything else. One with a TIMER step inside is not marked: its
+// visit is on the way, and what is still due behind it is reported for the next sweep. So behind an owed visit comes the QP's next event, however short its periods are.
 // While a sweep runs, events and visits have every other slot, and one takes what the other leaves. So a sweep takes at most 2 · Qps + 16 cycles whatever the events do.
+// An event waits longest, 26 cycles, behind an event of its QP that a sweep marked, the visit, and a sweep that takes the slot in the cycle in which that one leaves: 8, 9 and 9.
+// A deadline that comes right after a visit looked is reported 8 cycles later; 3 to the next sweep's first visit and 9 of an event inside when it arrives make it 2 · Qps + 20 at most.
 //
 // Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
 module dcqcn_rp
@@ -46,7 +49,7 @@ module dcqcn_rp
   // A slot under way, beside its context.
   typedef struct packed {
     logic              step;   // not a visit that found nothing due
-    logic              again;  // a sweep came by: visit the QP when this is done
+    logic              again;  // a sweep came by this event: visit the QP when it is done
     rp_kind_e          kind;
     logic [QpBits-1:0] qp;
     logic [15:0]       bytes;
@@ -204,7 +207,7 @@ module dcqcn_rp
 
   always_ff @(posedge clk_i) begin
     if (rst_i) again_q <= 1'b0;
-    else again_q <= step_valid_o && (done_slot.again || (sweep && sweep_match[Last]));
+    else again_q <= step_valid_o && done_slot.kind != RpTimer && (done_slot.again || (sweep && sweep_match[Last]));
   end
 
   always_ff @(posedge clk_i) begin

@@ -1,7 +1,7 @@
 // Paces the packets of each QP to its rate: who may start one now. rtl/dcqcn/README.md is the contract.
 //
 // UPDATE: never backs up. The newest rate of each QP waits in a RAM, and QPs with one wait in a FIFO, each at most once, for the divider. A rate that finds nobody in front of it, taken in
-// cycle n, is in force from n + 21 on (`gap_valid_o`), each one in front makes that 19 more; a SENT of that QP just under way, up to 3 more.
+// cycle n, is in force from n + 21 on (`gap_valid_o`), each division in front makes that 19 more; a SENT just under way of one of these QPs, up to 3 more.
 // The running division is finished when a newer rate of its QP comes, and the newer one follows it. Until then both gap and `limited` are the old ones.
 // SENT: taken in n, `eligible_o` knows it from n + 4 on. A packet a cycle of different QPs; a QP is not taken while its last packet is inside (three cycles), or while
 // its new gap is being put in place: no update is lost, and no packet reads a half of it.

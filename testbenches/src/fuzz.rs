@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::Outcome;
 use crate::cli::{FuzzArgs, ReplayArgs};
 use crate::property::builder::Builder;
+use crate::property::dcqcn::Dcqcn;
 use crate::property::parser::Parser;
 use crate::property::pfc::Pfc;
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
@@ -25,6 +26,8 @@ pub enum Unit {
     Builder,
     /// pfc_rx, pfc_tx and pause_watchdog: any frames, depths and stalls, time that jumps
     Pfc,
+    /// dcqcn_rp, dcqcn_np and rate_limiter: any events, rates and parameters, back to back and idle
+    Dcqcn,
 }
 
 /// Calls a generic function with the property of a unit.
@@ -34,6 +37,7 @@ macro_rules! with_property {
             Unit::Parser => $function::<Parser>($($argument),*),
             Unit::Builder => $function::<Builder>($($argument),*),
             Unit::Pfc => $function::<Pfc>($($argument),*),
+            Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
         }
     };
 }

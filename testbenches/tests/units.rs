@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use xoff::property::builder::Builder;
+use xoff::property::dcqcn::Dcqcn;
 use xoff::property::parser::Parser;
 use xoff::property::pfc::Pfc;
 use xoff::property::run::{Limit, Plan, run};
@@ -66,4 +67,9 @@ fn builder() {
 #[test]
 fn pfc() {
     holds::<Pfc>(20_000);
+}
+
+#[test]
+fn dcqcn() {
+    holds::<Dcqcn>(4_000);
 }

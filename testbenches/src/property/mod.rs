@@ -5,8 +5,7 @@
 //! | [`run`] | draws cases on all cores until a count or a time, shrinks the first that fails |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
 //! | [`history`], [`draw`] | cases that are lists of events, drawn fast |
-//! | [`parser`], [`builder`], [`pfc`] | the properties |
-//! | [`dcqcn`] | under way: in neither `xoff fuzz` nor the tests until each difference that it finds is explained |
+//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for as long as wanted, and as `xoff replay` on one kept case.
 

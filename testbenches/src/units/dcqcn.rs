@@ -314,12 +314,14 @@ impl<M: RpTop> RtlRp<M> {
         M::read(&self.pins_out).map_err(|what| broken(M::NAME, now, what))
     }
 
-    /// The registers and memories, to compare.
+    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
     ///
     /// # Errors
     ///
     /// An assertion of the RTL.
-    pub fn state(&mut self) -> Result<Vec<u8>, UnitError> {
+    pub fn state(&mut self, now: Cycle) -> Result<Vec<u8>, UnitError> {
+        M::drive(&mut self.pins_in, false, now, None);
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
         Ok(self.model.state()?)
     }
 }
@@ -411,6 +413,19 @@ impl RtlNp {
                 wake: Cycle(out.wake_o),
             },
         })
+    }
+
+    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn state(&mut self, now: Cycle, interval: u32) -> Result<Vec<u8>, UnitError> {
+        self.pins_in.now_i = now.0;
+        self.pins_in.interval_i = interval;
+        self.pins_in.event_valid_i = 0;
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
+        Ok(self.model.state()?)
     }
 }
 
@@ -570,12 +585,14 @@ impl<M: LimiterTop> RtlLimiter<M> {
         Ok(M::read(&self.pins_out))
     }
 
-    /// The registers and memories, to compare.
+    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
     ///
     /// # Errors
     ///
     /// An assertion of the RTL.
-    pub fn state(&mut self) -> Result<Vec<u8>, UnitError> {
+    pub fn state(&mut self, now: Cycle, burst: u16) -> Result<Vec<u8>, UnitError> {
+        M::drive(&mut self.pins_in, false, now, burst, None, None);
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
         Ok(self.model.state()?)
     }
 }

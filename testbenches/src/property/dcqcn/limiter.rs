@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use xoff_sim::reference::dcqcn::{ByteGap, Cycle, LimiterContext};
 
 use super::events::{Event, Head};
-use super::{Clock, same_runs, text};
+use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
 use crate::units::dcqcn::{LimiterOut, LimiterTop, Rest, RtlLimiter, Sent, Update};
 
@@ -13,9 +13,10 @@ use crate::units::dcqcn::{LimiterOut, LimiterTop, Rest, RtlLimiter, Sent, Update
 const SENT_SETTLES: u64 = 4;
 /// Cycles from a rate in force to the bit of its QP that knows of it.
 const GAP_SETTLES: u64 = 1;
-/// Cycles of a division at most, and those of one alone with what is around it.
-const DIVISION: u64 = 19;
-const FIRST_DIVISION: u64 = 25;
+/// Cycles of a division, with up to 3 for a SENT of its QP.
+const DIVISION: u64 = 19 + 3;
+/// Cycles from an update to its gap when nobody is before it.
+const FIRST_DIVISION: u64 = 21 + 3;
 
 /// Runs the events; every change of eligibility is judged.
 ///
@@ -27,11 +28,12 @@ pub fn check<M: LimiterTop>(
     head: &Head,
     events: &[Event],
 ) -> Result<u64, Disagreement> {
-    let (skipped, count) = run(rtl, head, events, true)?;
+    let skipped = run(rtl, head, events, None)?;
     if head.twice {
-        same_runs(&skipped, &run(rtl, head, events, false)?.0)?;
+        let whole = run(rtl, head, events, Some(skipped.end))?;
+        same_runs(&skipped.changes, &whole.changes)?;
     }
-    Ok(count)
+    Ok(skipped.count)
 }
 
 /// What the reference knows of all QPs, and how it judges the unit.
@@ -40,7 +42,9 @@ pub struct Judge {
     period_ps: u64,
     /// Cycles that a bit may rise late.
     bound: u64,
+    /// `eligible_o`, and when it was.
     eligible: u64,
+    seen: Cycle,
     /// Bits to look at when they have settled.
     settling: VecDeque<(Cycle, u16)>,
     /// QPs with an update that is not in force.
@@ -64,6 +68,7 @@ impl Judge {
             period_ps: M::PERIOD_PS,
             bound: 2 * u64::from(M::QPS) + 16,
             eligible: u64::MAX >> (64 - M::QPS),
+            seen: Cycle(0),
             settling: VecDeque::new(),
             updating: 0,
         }
@@ -94,7 +99,7 @@ impl Judge {
     ) -> Result<(), Disagreement> {
         // Bits that changed, and those that had time to.
         let mut changed = self.eligible ^ out.eligible;
-        self.eligible = out.eligible;
+        (self.eligible, self.seen) = (out.eligible, now);
         while changed != 0 {
             let qp = changed.trailing_zeros() as u16;
             changed &= changed - 1;
@@ -115,6 +120,7 @@ impl Judge {
         }
         if let Some(update) = update {
             let others = self.updating & !(1 << update.qp);
+            // One division may be for an older rate of a QP that waits again, this one's own for example.
             let front = u64::from(others.count_ones()) + 1;
             let by = Cycle(now.0 + front * DIVISION + FIRST_DIVISION);
             self.updating |= 1 << update.qp;
@@ -145,23 +151,38 @@ impl Judge {
         let is = |update: &Update| {
             ByteGap::of(update.rate, self.period_ps) == gap && update.limited == limited
         };
-        // A newer update may have taken the place of older ones.
-        let Some(at) = qp.updates.iter().position(|(update, _)| is(update)) else {
+        // A newer update may have taken the place of older ones. Of two alike the older one is taken for it, and the other one may never come: see `done`.
+        let found = (qp.updates.iter()).position(|(update, by)| is(update) && now <= *by);
+        let Some(at) = found else {
             return Err(format!(
-                "cycle {}, QP {number}: {gap:?}, limited {limited}, is in force; asked was {:?}",
+                "cycle {}, QP {number}: {gap:?}, limited {limited}, is in force; asked was, and by when: {:?}",
                 now.0, qp.updates
             ));
         };
-        let (update, by) = qp.updates[at];
-        if now > by {
-            return Err(format!("cycle {}: {update:?} was due at {}", now.0, by.0));
-        }
+        let (update, _) = qp.updates[at];
         qp.updates.drain(..=at);
         if qp.updates.is_empty() {
             self.updating &= !(1 << number);
         }
         qp.context = qp.context.update(update.rate, limited, self.period_ps);
         self.settle(now.0 + GAP_SETTLES, number);
+        Ok(())
+    }
+
+    /// Nothing is under way in the unit: the newest updates are in force.
+    fn done(&mut self, now: Cycle) -> Result<(), Disagreement> {
+        while self.updating != 0 {
+            let number = self.updating.trailing_zeros();
+            let qp = &mut self.qps[number as usize];
+            if let Some((update, _)) = qp.updates.back() {
+                let after = (qp.context).update(update.rate, update.limited, self.period_ps);
+                if after != qp.context {
+                    return Err(format!("cycle {}: {update:?} is not in force", now.0));
+                }
+            }
+            qp.updates.clear();
+            self.updating &= self.updating - 1;
+        }
         Ok(())
     }
 
@@ -187,10 +208,8 @@ impl Judge {
         ))
     }
 
-    fn rests(&self, now: Cycle, wake: Cycle) -> Result<(), Disagreement> {
-        if self.updating != 0 {
-            return Err(format!("cycle {}: idle with an update inside", now.0));
-        }
+    fn rests(&mut self, now: Cycle, wake: Cycle) -> Result<(), Disagreement> {
+        self.done(now)?;
         for (number, qp) in self.qps.iter().enumerate() {
             let waits = self.eligible >> number & 1 == 0;
             if waits && qp.context.eligible_from() < wake {
@@ -210,33 +229,44 @@ impl Judge {
     /// # Errors
     ///
     /// What is.
-    pub fn end(&self, now: Cycle) -> Result<(), Disagreement> {
-        if self.updating != 0 {
-            return Err(format!("cycle {}: an update is not in force", now.0));
-        }
-        (0..self.qps.len() as u16).try_for_each(|qp| self.judge(qp, now, false))
+    pub fn end(&mut self) -> Result<(), Disagreement> {
+        self.done(self.seen)?;
+        (0..self.qps.len() as u16).try_for_each(|qp| self.judge(qp, self.seen, false))
     }
 }
 
-/// The cycles in which `eligible_o` changed, with its new value, and the number of events.
-type Run = (Vec<(Cycle, u64)>, u64);
+struct Run {
+    /// The cycles in which `eligible_o` changed, with its new value.
+    changes: Vec<(Cycle, u64)>,
+    /// Events taken.
+    count: u64,
+    /// The first cycle that it left to come.
+    end: Cycle,
+}
 
+/// With `whole`, no idle cycle is left out, and the run ends there.
 fn run<M: LimiterTop>(
     rtl: &mut RtlLimiter<M>,
     head: &Head,
     events: &[Event],
-    skips: bool,
+    whole: Option<Cycle>,
 ) -> Result<Run, Disagreement> {
-    let mut clock = Clock::new(head.start, skips);
+    let mut clock = Clock::new(head.start, whole.is_none());
     let mut judge = Judge::new::<M>();
     let (mut burst, mut count) = (0, 0);
     let mut changes = Vec::new();
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;
 
-    let mut cycle = |clock: &mut Clock, judge: &mut Judge, burst, update, sent| {
-        let out = rtl.cycle(clock.now, burst, update, sent).map_err(text)?;
+    let mut sleep = Sleep::default();
+    let mut cycle = |clock: &mut Clock,
+                     judge: &mut Judge,
+                     burst,
+                     update: Option<Update>,
+                     sent: Option<Sent>| {
         let alone = update.is_none() && sent.is_none();
+        sleep.look(clock, !alone, |now| rtl.state(now, burst))?;
+        let out = rtl.cycle(clock.now, burst, update, sent).map_err(text)?;
         let unchanged = clock.rest.filter(|rest| alone && clock.now < rest.wake);
         if unchanged.is_some_and(|rest| rest != out.rest || out.eligible != judge.eligible) {
             return Err(format!(
@@ -287,22 +317,33 @@ fn run<M: LimiterTop>(
             }
         }
     }
-    // Until the rates are in force, and the next one or two QPs are eligible.
-    let mut patience = u64::from(M::QPS + 2) * DIVISION;
-    let mut wakes = 2;
-    while !judge.in_force() || wakes > 0 {
-        if let Some(rest) = clock.rest {
-            wakes -= 1;
-            if rest.wake == Cycle::MAX || wakes <= 0 {
-                break;
+    match whole {
+        Some(end) => {
+            while clock.now < end {
+                cycle(&mut clock, &mut judge, burst, None, None)?;
             }
-            clock.skip(rest.wake.min(Cycle(clock.now.0 + 1_000)));
-        } else if patience == 0 {
-            break;
         }
-        patience = patience.saturating_sub(1);
-        cycle(&mut clock, &mut judge, burst, None, None)?;
+        None => {
+            // Until the rates are in force, and the next one or two QPs are eligible.
+            let mut patience = u64::from(M::QPS + 2) * DIVISION;
+            let mut wakes = 2;
+            while (!judge.in_force() || wakes > 0) && patience > 0 {
+                patience -= 1;
+                if let Some(rest) = clock.rest {
+                    if rest.wake == Cycle::MAX {
+                        break;
+                    }
+                    wakes -= 1;
+                    clock.skip(Cycle(clock.now.0 + 1_000));
+                }
+                cycle(&mut clock, &mut judge, burst, None, None)?;
+            }
+        }
     }
-    judge.end(clock.now)?;
-    Ok((changes, count))
+    judge.end()?;
+    Ok(Run {
+        changes,
+        count,
+        end: clock.now,
+    })
 }

@@ -3,7 +3,7 @@
 //! | module | what is held |
 //! |---|---|
 //! | [`step`] | `dcqcn_rp_step`: any context, any parameters, any event |
-//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; the same with idle cycles left out |
+//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; nothing changes while it is idle |
 //! | [`notification_point`] | `dcqcn_np`: which marks are answered, and when |
 //! | [`limiter`] | `rate_limiter`: nobody early, nobody late, no update lost |
 //! | [`pace`] | `rate_limiter`: the rate of a sender that always has a packet |
@@ -130,6 +130,40 @@ impl Clock {
         if let (true, Some(rest)) = (self.skips, self.rest) {
             self.now = self.now.max(rest.wake).min(until.max(self.now));
         }
+    }
+}
+
+/// The state in which a unit fell idle. In a run that leaves out nothing, it has to be in the same one when an event or its wake comes.
+#[derive(Default)]
+struct Sleep(Option<(Cycle, Vec<u8>)>);
+
+impl Sleep {
+    /// Looks before a cycle. `over`: with an event. `state` gives the unit's state at this `now_i` and without an event.
+    fn look(
+        &mut self,
+        clock: &Clock,
+        over: bool,
+        state: impl FnOnce(Cycle) -> Result<Vec<u8>, crate::units::UnitError>,
+    ) -> Result<(), Disagreement> {
+        let Some(rest) = clock.rest.filter(|_| !clock.skips) else {
+            self.0 = None;
+            return Ok(());
+        };
+        let over = over || clock.now >= rest.wake;
+        match self.0.take() {
+            None if over => {}
+            None => self.0 = Some((clock.now, state(clock.now).map_err(text)?)),
+            Some((since, before)) if over && since < clock.now => {
+                if state(since).map_err(text)? != before {
+                    return Err(format!(
+                        "idle since cycle {}, and in cycle {} it has another state",
+                        since.0, clock.now.0
+                    ));
+                }
+            }
+            same => self.0 = same,
+        }
+        Ok(())
     }
 }
 

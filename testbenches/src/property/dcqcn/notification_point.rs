@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use xoff_sim::reference::dcqcn::{Cycle, NpContext};
 
 use super::events::{Event, Head};
-use super::{Clock, same_runs, text};
+use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
 use crate::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 
@@ -38,8 +38,10 @@ fn run(
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;
 
+    let mut sleep = Sleep::default();
     let mut cycle = |clock: &mut Clock, interval, event: Option<(NpEvent, u16)>| {
         let now = clock.now;
+        sleep.look(clock, event.is_some(), |now| rtl.state(now, interval))?;
         let out = rtl.cycle(now, interval, event).map_err(text)?;
         let due = expected.front().copied().filter(|(at, _)| *at == now);
         if due.is_some() {

@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use xoff_sim::reference::dcqcn::{Cycle, RpContext, RpEvent, RpParameters};
 
 use super::events::{Event, Head};
-use super::{Clock, same_runs, text};
+use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
 use crate::units::dcqcn::{RpStep, RpTop, RtlRp};
 
+/// Cycles that an event waits at most.
+const EVENT_WAITS: u64 = 26;
 /// Cycles in which an event that was taken is stepped.
 const STEP_TIME: u64 = 16;
 
@@ -150,7 +152,7 @@ fn run<M: RpTop>(
     let qps = u64::from(M::QPS);
     let mut clock = Clock::new(head.start, skips);
     let mut judge = Judge {
-        bound: 2 * qps + 16,
+        bound: 2 * qps + 20,
         qps: vec![Qp::default(); usize::from(M::QPS)],
         parameters: VecDeque::new(),
         inside: 0,
@@ -168,8 +170,15 @@ fn run<M: RpTop>(
     set(rtl, &mut judge, clock.now, &nothing);
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;
+    // Reset's clearing of the memory holds events up too.
+    let cleared = Cycle(clock.now.0 + qps);
 
-    let cycle = |rtl: &mut RtlRp<M>, clock: &mut Clock, judge: &mut Judge, event| {
+    let mut sleep = Sleep::default();
+    let mut cycle = |rtl: &mut RtlRp<M>,
+                     clock: &mut Clock,
+                     judge: &mut Judge,
+                     event: Option<(RpEvent, u16)>| {
+        sleep.look(clock, event.is_some(), |now| rtl.state(now))?;
         let out = rtl.cycle(clock.now, event).map_err(text)?;
         let unchanged = clock
             .rest
@@ -213,7 +222,7 @@ fn run<M: RpTop>(
             Event::Rp { event, qp } if *qp < M::QPS => {
                 let offered = clock.now;
                 while !cycle(rtl, &mut clock, &mut judge, Some((*event, *qp)))? {
-                    if clock.now.0 > offered.0 + 2 * qps + STEP_TIME {
+                    if clock.now.0 > offered.max(cleared).0 + EVENT_WAITS {
                         return Err(format!(
                             "cycle {}: {event:?} of QP {qp} waits since {}",
                             clock.now.0, offered.0
