@@ -8,6 +8,7 @@ pkg/crc_pkg.sv
 pkg/parser_pkg.sv
 pkg/dcqcn_pkg.sv
 pkg/gbn_pkg.sv
+pkg/gbn_step_pkg.sv
 -y prim
 -y parser
 -y pfc

@@ -1,6 +1,20 @@
-// The go-back-N requester. rtl/gbn/README.md is the contract. Ports only: the logic follows.
+// The go-back-N requester: a sender's work requests, its window and its retransmissions, a context a QP in a RAM. rtl/gbn/README.md is the contract.
+//
+// A slot of the pipeline is an event, a visit of a sweep to a QP whose deadline may have come, or a step that follows: WALK or TIMER. Cycles of a slot:
+//
+//     n          taken; the context is read
+//     n + 1      the context is there, and `now_i` counts: what they say without the ring; the ring's slot is read
+//     n + 2      step; the context is written
+//     n + 3      `step_valid_o` and the rest; the next slot of the same QP: the step that follows, if one does
+//
+// A WALK follows a step that says so. A TIMER follows a step, or its last WALK, that leaves the QP with a deadline that has come; so a sweep passes by a QP in the
+// pipeline, and an event of the QP that the sweep is at goes before the visit. Steps that follow come before all else. Of what they leave, events and visits have every
+// other slot while a sweep runs, and one takes what the other leaves. So a sweep takes at most 2 · Qps cycles besides those of steps that follow. A step is followed
+// by at most Wqes + 4 (no completion comes twice), so an event waits at most 3 · Wqes + 16 cycles.
+//
+// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
 module gbn_requester
-  import time_pkg::*, roce_pkg::*, gbn_pkg::*;
+  import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
     parameter  int unsigned Qps      = 64,          // 2 to 1,024
     parameter  int unsigned Wqes     = 16,          // slots of a QP's ring: a power of two, 2 to 128
@@ -37,19 +51,333 @@ module gbn_requester
     output cycle_t wake_o
 );
 
-  assign event_ready_o = 1'b0;
-  assign step_valid_o = 1'b0;
-  assign step_kind_o = RequesterOpen;
-  assign step_qp_o = '0;
-  assign step_now_o = now_i;
-  assign step_context_o = '0;
-  assign step_note_o = RequesterNone;
-  assign request_valid_o = 1'b0;
-  assign request_o = '0;
-  assign completion_valid_o = 1'b0;
-  assign completion_o = '0;
-  assign sendable_o = '0;
-  assign idle_o = 1'b1;
-  assign wake_o = Never;
+  localparam int unsigned SlotBits = $clog2(Wqes);
+
+  // A slot, as it was taken.
+  typedef struct packed {
+    logic              visit;          // of a sweep
+    logic              own;            // WALK, TIMER
+    requester_kind_e   kind;
+    logic [QpBits-1:0] qp;
+    requester_config_t configuration;
+    psn_t              psn;
+    logic [7:0]        syndrome;
+    posted_t           work;           // without PSNs
+  } taken_t;
+
+  // A slot with its context.
+  typedef struct packed {
+    taken_t             taken;
+    logic               step;   // not a visit that found nothing due
+    cycle_t             now;
+    requester_facts_t   facts;
+    requester_context_t c;
+  } looked_t;
+
+  logic clear;
+  logic [QpBits-1:0] clear_qp;
+
+  ram_clear #(
+      .Depth(Qps)
+  ) u_clear (
+      .clk_i,
+      .rst_i,
+      .valid_o  (clear),
+      .address_o(clear_qp)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Whose slot this cycle is.
+
+  logic follow_q, follow_walk_q;
+  logic sweep, sweep_ready, sweep_idle;
+  logic [QpBits-1:0] sweep_qp;
+  logic sweep_turn_q;  // the last slot that both could have had was an event's
+  logic event_inside, sweep_inside;  // the QP is in the pipeline
+  logic take, take_event, take_sweep;
+  logic taken_valid_q, looked_valid_q;
+  taken_t taken_d, taken_q;
+  looked_t looked_d, looked_q;
+
+  assign event_inside = (taken_valid_q && taken_q.qp == event_qp_i) || (looked_valid_q && looked_q.taken.qp == event_qp_i);
+  assign sweep_inside = (taken_valid_q && taken_q.qp == sweep_qp) || (looked_valid_q && looked_q.taken.qp == sweep_qp);
+
+  assign event_ready_o = !clear && !follow_q && !event_inside && !(sweep && !sweep_inside && sweep_turn_q && sweep_qp != event_qp_i);
+  assign take_event = event_valid_i && event_ready_o;
+  assign take_sweep = sweep && !sweep_inside && !follow_q && !take_event;
+  assign sweep_ready = take_sweep || sweep_inside || (take_event && event_qp_i == sweep_qp);
+  assign take = follow_q || take_event || take_sweep;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) sweep_turn_q <= 1'b0;
+    else if (take_event) sweep_turn_q <= 1'b1;
+    else if (take_sweep) sweep_turn_q <= 1'b0;
+  end
+
+  always_comb begin
+    taken_d = '0;
+    taken_d.visit = !follow_q && !take_event;
+    taken_d.own = follow_q;
+    taken_d.kind = follow_q ? (follow_walk_q ? RequesterWalk : RequesterTimer) : requester_kind_e'(event_kind_i);
+    taken_d.qp = follow_q ? step_qp_o : take_event ? event_qp_i : sweep_qp;
+    taken_d.configuration = event_configuration_i;
+    taken_d.psn = event_psn_i;
+    taken_d.syndrome = event_syndrome_i;
+    taken_d.work = '{
+        kind: event_work_i.kind,
+        signaled: event_work_i.signaled,
+        solicited: event_work_i.solicited,
+        length: event_work_i.length,
+        local_va: event_work_i.local_va,
+        local_key: event_work_i.local_key,
+        remote_va: event_work_i.remote_va,
+        remote_key: event_work_i.remote_key,
+        imm: event_work_i.imm,
+        id: event_work_i.id,
+        default: '0
+    };
+  end
+
+  logic unused_work;  // only atomics have it
+  assign unused_work = ^{event_work_i.swap_add, event_work_i.compare};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) taken_valid_q <= 1'b0;
+    else taken_valid_q <= take;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) taken_q <= taken_d;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // The context is there.
+
+  requester_context_t read_context;
+  logic [$bits(requester_context_t)-1:0] read_bits;
+
+  assign read_context = read_bits;
+
+  gbn_requester_look #(
+      .Wqes    (Wqes),
+      .PeriodPs(PeriodPs)
+  ) u_look (
+      .now_i,
+      .context_i (read_context),
+      .psn_i     (taken_q.psn),
+      .syndrome_i(taken_q.syndrome),
+      .kind_i    (taken_q.work.kind),
+      .length_i  (taken_q.work.length),
+      .facts_o   (looked_d.facts)
+  );
+
+  always_comb begin
+    looked_d.taken = taken_q;
+    looked_d.step  = !taken_q.visit || looked_d.facts.due;
+    looked_d.now   = now_i;
+    looked_d.c     = read_context;
+    if (taken_q.visit) begin
+      looked_d.taken.own  = looked_d.facts.due;
+      looked_d.taken.kind = RequesterTimer;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) looked_valid_q <= 1'b0;
+    else looked_valid_q <= taken_valid_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (taken_valid_q) looked_q <= looked_d;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // The step.
+
+  requester_context_t step_context;
+  requester_note_e step_note;
+  logic walk, due, request_valid, completion_valid, post;
+  request_t request;
+  completion_t completion;
+  posted_t posted, post_word;
+  logic [$bits(posted_t)-1:0] posted_bits;
+
+  assign posted = posted_bits;
+
+  gbn_requester_step u_step (
+      .own_i             (looked_q.taken.own),
+      .kind_i            (looked_q.taken.kind),
+      .configuration_i   (looked_q.taken.configuration),
+      .psn_i             (looked_q.taken.psn),
+      .error_i           (looked_q.taken.syndrome[1:0]),
+      .work_i            (looked_q.taken.work),
+      .context_i         (looked_q.c),
+      .facts_i           (looked_q.facts),
+      .posted_i          (posted),
+      .context_o         (step_context),
+      .note_o            (step_note),
+      .walk_o            (walk),
+      .due_o             (due),
+      .request_valid_o   (request_valid),
+      .request_o         (request),
+      .completion_valid_o(completion_valid),
+      .completion_o      (completion),
+      .post_o            (post),
+      .posted_o          (post_word)
+  );
+
+  ram_1r1w #(
+      .Width($bits(requester_context_t)),
+      .Depth(Qps)
+  ) u_contexts (
+      .clk_i,
+      .write_i        (clear || (looked_valid_q && looked_q.step)),
+      .write_address_i(clear ? clear_qp : looked_q.taken.qp),
+      .data_i         (clear ? '0 : step_context),
+      .read_i         (take),
+      .read_address_i (taken_d.qp),
+      .data_o         (read_bits)
+  );
+
+  logic [SlotBits-1:0] read_slot;
+  assign read_slot = taken_q.kind == RequesterSend ? read_context.current[SlotBits-1:0] : read_context.tail[SlotBits-1:0];
+
+  ram_1r1w #(
+      .Width($bits(posted_t)),
+      .Depth(Qps * Wqes)
+  ) u_ring (
+      .clk_i,
+      .write_i        (looked_valid_q && post),
+      .write_address_i({looked_q.taken.qp, looked_q.c.head[SlotBits-1:0]}),
+      .data_i         (post_word),
+      .read_i         (taken_valid_q),
+      .read_address_i ({taken_q.qp, read_slot}),
+      .data_o         (posted_bits)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Out of the pipeline.
+
+  logic out_valid_q;  // a step or a visit
+  logic step_q;
+  logic [Qps-1:0] sendable_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      out_valid_q        <= 1'b0;
+      step_q             <= 1'b0;
+      request_valid_o    <= 1'b0;
+      completion_valid_o <= 1'b0;
+      follow_q           <= 1'b0;
+    end else begin
+      out_valid_q        <= looked_valid_q;
+      step_q             <= looked_valid_q && looked_q.step;
+      request_valid_o    <= looked_valid_q && request_valid;
+      completion_valid_o <= looked_valid_q && completion_valid;
+      follow_q           <= looked_valid_q && looked_q.step && (walk || due);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (looked_valid_q) begin
+      step_kind_o    <= looked_q.taken.kind;
+      step_qp_o      <= looked_q.taken.qp;
+      step_now_o     <= looked_q.now;
+      step_context_o <= step_context;
+      step_note_o    <= step_note;
+      follow_walk_q  <= walk;
+    end
+    if (looked_valid_q && request_valid) request_o <= request;
+    if (looked_valid_q && completion_valid) completion_o <= completion;
+  end
+
+  assign step_valid_o = step_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) sendable_q <= '0;
+    else if (step_q) sendable_q[step_qp_o] <= requester_sendable(step_context_o);
+  end
+
+  assign sendable_o = sendable_q;
+
+  // What follows reports in its turn.
+  deadline_sweep #(
+      .Entries(Qps),
+      .Sources(1)
+  ) u_sweep (
+      .clk_i,
+      .rst_i,
+      .now_i,
+      .seen_valid_i (out_valid_q && !follow_q && step_context_o.timer_runs),
+      .seen_at_i    (step_context_o.deadline),
+      .visit_valid_o(sweep),
+      .visit_index_o(sweep_qp),
+      .visit_ready_i(sweep_ready),
+      .idle_o       (sweep_idle),
+      .wake_o
+  );
+
+  assign idle_o = !event_valid_i && !clear && !taken_valid_q && !looked_valid_q && !out_valid_q && sweep_idle;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+
+  localparam int unsigned WaitMax = 3 * Wqes + 16;
+  localparam int unsigned SweepMax = 2 * Qps;
+
+  logic [$clog2(WaitMax+2)-1:0] wait_q;  // cycles that an event has waited
+  logic [$clog2(SweepMax+2)-1:0] sweep_q;  // cycles that a sweep has taken, without those of steps that follow
+  logic [QpBits-1:0] event_qp_q;
+  ring_t ring, sent;
+
+  assign ring = step_context_o.head - step_context_o.tail;
+  assign sent = step_context_o.current - step_context_o.tail;
+
+  always_ff @(posedge clk_i) begin
+    event_qp_q <= event_qp_i;
+    if (rst_i || clear || !event_valid_i || event_ready_o || event_qp_i != event_qp_q) wait_q <= '0;
+    else wait_q <= wait_q + 1'b1;
+    if (rst_i || !sweep) sweep_q <= '0;
+    else if (!follow_q) sweep_q <= sweep_q + 1'b1;
+
+    if (!rst_i) begin
+      assert (32'(wait_q) <= WaitMax)
+      else $error("gbn_requester: an event waits too long");
+      assert (32'(sweep_q) <= SweepMax)
+      else $error("gbn_requester: a sweep takes too long");
+      assert (!(taken_valid_q && looked_valid_q && taken_q.qp == looked_q.taken.qp))
+      else $error("gbn_requester: two slots of a QP in the pipeline");
+      assert (!looked_valid_q || !looked_q.step || !looked_q.taken.own || looked_q.taken.kind != RequesterTimer ||
+              (looked_q.facts.due && looked_q.c.after == AfterNone))
+      else $error("gbn_requester: TIMER of a QP with nothing due");
+      assert (!looked_valid_q || looked_q.taken.own || looked_q.taken.visit ||
+              (looked_q.c.after == AfterNone && (looked_q.c.state != QpError || looked_q.facts.empty)))
+      else $error("gbn_requester: an event found something to walk");
+      assert (!looked_valid_q || looked_q.c.after != AfterFail || !looked_q.facts.empty)
+      else $error("gbn_requester: a QP fails with nothing in its ring");
+    end
+
+    if (!rst_i && step_q) begin
+      assert (step_context_o.state != QpClosed || step_context_o == '0)
+      else $error("gbn_requester: a closed QP has a state");
+      assert (32'(ring) <= Wqes && sent <= ring)
+      else $error("gbn_requester: ring indexes out of order");
+      assert (!psn_behind(
+          step_context_o.next_psn, step_context_o.una_psn
+      ) && !psn_ahead(
+          step_context_o.next_psn, step_context_o.top_psn
+      ))
+      else $error("gbn_requester: PSNs out of order");
+      assert (!psn_behind(
+          step_context_o.asked_psn, step_context_o.una_psn
+      ) && !psn_ahead(
+          step_context_o.asked_psn, step_context_o.next_psn
+      ))
+      else $error("gbn_requester: what asked was not sent, or is acknowledged");
+      assert (step_context_o.timer_runs || !step_context_o.rnr_wait)
+      else $error("gbn_requester: an RNR wait without an end");
+      assert (!step_context_o.timer_runs || step_context_o.state == QpReady)
+      else $error("gbn_requester: the timer of a QP that is not ready runs");
+    end
+  end
 
 endmodule

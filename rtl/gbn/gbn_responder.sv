@@ -1,6 +1,17 @@
-// The go-back-N responder. rtl/gbn/README.md is the contract. Ports only: the logic follows.
+// The go-back-N responder: what comes in order and where it goes, the answers owed, a context a QP in a RAM. rtl/gbn/README.md is the contract.
+//
+// A slot of the pipeline is an event or a WALK that follows a step. Cycles of a slot:
+//
+//     n          taken; the context is read
+//     n + 1      the context is there: what it and the event say without the buffer; the ring's slot `tail` is read
+//     n + 2      step; the context is written
+//     n + 3      `step_valid_o` and the rest; the next slot of the same QP: the WALK that follows, if one does
+//
+// A WALK comes before all events. A step is followed by at most Recvs of them, so an event waits at most 3 · Recvs + 8 cycles.
+//
+// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` of the same cycle; all other outputs are registers. `wake_o` is a constant: there is no deadline.
 module gbn_responder
-  import time_pkg::*, roce_pkg::*, gbn_pkg::*;
+  import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
     parameter  int unsigned Qps    = 64,          // 2 to 1,024
     parameter  int unsigned Recvs  = 16,          // slots of a QP's ring: a power of two, 2 to 128
@@ -36,20 +47,280 @@ module gbn_responder
     output cycle_t wake_o
 );
 
-  assign event_ready_o = 1'b0;
-  assign step_valid_o = 1'b0;
-  assign step_kind_o = ResponderOpen;
-  assign step_qp_o = '0;
-  assign step_context_o = '0;
-  assign step_note_o = ResponderNone;
-  assign place_valid_o = 1'b0;
-  assign place_o = '0;
-  assign response_valid_o = 1'b0;
-  assign response_o = '0;
-  assign completion_valid_o = 1'b0;
-  assign completion_o = '0;
-  assign owed_o = '0;
-  assign idle_o = 1'b1;
+  localparam int unsigned SlotBits = $clog2(Recvs);
+
+  // A slot, as it was taken.
+  typedef struct packed {
+    logic              own;            // WALK
+    responder_kind_e   kind;
+    logic [QpBits-1:0] qp;
+    responder_config_t configuration;
+    psn_t              psn;            // of OPEN or of the packet
+    recv_t             work;
+    logic [4:0]        operation;
+    logic              ack_req;
+    logic              solicited;
+    logic [15:0]       payload_bytes;
+    logic [31:0]       imm;
+  } taken_t;
+
+  // And what only the first half reads.
+  typedef struct packed {
+    logic access;
+    logic [63:0]  va;
+    logic [31:0]  rkey;
+    logic [31:0]  dma_len;
+  } memory_t;
+
+  // A slot with its context.
+  typedef struct packed {
+    taken_t             taken;
+    responder_facts_t   facts;
+    responder_context_t c;
+  } looked_t;
+
+  logic clear;
+  logic [QpBits-1:0] clear_qp;
+
+  ram_clear #(
+      .Depth(Qps)
+  ) u_clear (
+      .clk_i,
+      .rst_i,
+      .valid_o  (clear),
+      .address_o(clear_qp)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Whose slot this cycle is.
+
+  logic follow_q;
+  logic event_inside;  // the QP is in the pipeline
+  logic take, take_event;
+  logic taken_valid_q, looked_valid_q;
+  taken_t taken_d, taken_q;
+  memory_t memory_q;
+  looked_t looked_d, looked_q;
+
+  assign event_inside = (taken_valid_q && taken_q.qp == event_qp_i) || (looked_valid_q && looked_q.taken.qp == event_qp_i);
+  assign event_ready_o = !clear && !follow_q && !event_inside;
+  assign take_event = event_valid_i && event_ready_o;
+  assign take = follow_q || take_event;
+
+  always_comb begin
+    taken_d.own           = follow_q;
+    taken_d.kind          = follow_q ? ResponderWalk : responder_kind_e'(event_kind_i);
+    taken_d.qp            = follow_q ? step_qp_o : event_qp_i;
+    taken_d.configuration = event_configuration_i;
+    taken_d.psn           = event_kind_i == ResponderPacket ? event_arrival_i.psn : event_psn_i;
+    taken_d.work          = event_recv_i;
+    taken_d.operation     = event_arrival_i.operation;
+    taken_d.ack_req       = event_arrival_i.ack_req;
+    taken_d.solicited     = event_arrival_i.solicited;
+    taken_d.payload_bytes = event_arrival_i.payload_bytes;
+    taken_d.imm           = event_arrival_i.imm;
+  end
+
+  logic unused_arrival;  // only atomics have it
+  assign unused_arrival = ^{event_arrival_i.swap_add, event_arrival_i.compare};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) taken_valid_q <= 1'b0;
+    else taken_valid_q <= take;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      taken_q <= taken_d;
+      memory_q <= '{
+          access : event_arrival_i.access,
+          va: event_arrival_i.va,
+          rkey: event_arrival_i.rkey,
+          dma_len: event_arrival_i.dma_len
+      };
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // The context is there.
+
+  responder_context_t read_context;
+  logic [$bits(responder_context_t)-1:0] read_bits;
+
+  assign read_context   = read_bits;
+  assign looked_d.taken = taken_q;
+  assign looked_d.c     = read_context;
+
+  gbn_responder_look #(
+      .Recvs(Recvs)
+  ) u_look (
+      .context_i      (read_context),
+      .operation_i    (taken_q.operation),
+      .psn_i          (taken_q.psn),
+      .payload_bytes_i(taken_q.payload_bytes),
+      .access_i       (memory_q.access),
+      .va_i           (memory_q.va),
+      .rkey_i         (memory_q.rkey),
+      .dma_len_i      (memory_q.dma_len),
+      .facts_o        (looked_d.facts)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) looked_valid_q <= 1'b0;
+    else looked_valid_q <= taken_valid_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (taken_valid_q) looked_q <= looked_d;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // The step.
+
+  responder_context_t step_context;
+  responder_note_e step_note;
+  logic walk, place_valid, response_valid, completion_valid, post;
+  place_t place;
+  response_t response;
+  completion_t completion;
+  recv_t oldest;
+  logic [$bits(recv_t)-1:0] oldest_bits;
+
+  assign oldest = oldest_bits;
+
+  gbn_responder_step u_step (
+      .own_i             (looked_q.taken.own),
+      .kind_i            (looked_q.taken.kind),
+      .configuration_i   (looked_q.taken.configuration),
+      .psn_i             (looked_q.taken.psn),
+      .operation_i       (looked_q.taken.operation),
+      .ack_req_i         (looked_q.taken.ack_req),
+      .solicited_i       (looked_q.taken.solicited),
+      .payload_bytes_i   (looked_q.taken.payload_bytes),
+      .imm_i             (looked_q.taken.imm),
+      .context_i         (looked_q.c),
+      .facts_i           (looked_q.facts),
+      .buffer_i          (oldest),
+      .context_o         (step_context),
+      .note_o            (step_note),
+      .walk_o            (walk),
+      .place_valid_o     (place_valid),
+      .place_o           (place),
+      .response_valid_o  (response_valid),
+      .response_o        (response),
+      .completion_valid_o(completion_valid),
+      .completion_o      (completion),
+      .post_o            (post)
+  );
+
+  ram_1r1w #(
+      .Width($bits(responder_context_t)),
+      .Depth(Qps)
+  ) u_contexts (
+      .clk_i,
+      .write_i        (clear || looked_valid_q),
+      .write_address_i(clear ? clear_qp : looked_q.taken.qp),
+      .data_i         (clear ? '0 : step_context),
+      .read_i         (take),
+      .read_address_i (taken_d.qp),
+      .data_o         (read_bits)
+  );
+
+  ram_1r1w #(
+      .Width($bits(recv_t)),
+      .Depth(Qps * Recvs)
+  ) u_ring (
+      .clk_i,
+      .write_i        (looked_valid_q && post),
+      .write_address_i({looked_q.taken.qp, looked_q.c.head[SlotBits-1:0]}),
+      .data_i         (looked_q.taken.work),
+      .read_i         (taken_valid_q),
+      .read_address_i ({taken_q.qp, read_context.tail[SlotBits-1:0]}),
+      .data_o         (oldest_bits)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Out of the pipeline.
+
+  logic step_q;
+  logic [Qps-1:0] owed_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      step_q             <= 1'b0;
+      place_valid_o      <= 1'b0;
+      response_valid_o   <= 1'b0;
+      completion_valid_o <= 1'b0;
+      follow_q           <= 1'b0;
+    end else begin
+      step_q             <= looked_valid_q;
+      place_valid_o      <= looked_valid_q && place_valid;
+      response_valid_o   <= looked_valid_q && response_valid;
+      completion_valid_o <= looked_valid_q && completion_valid;
+      follow_q           <= looked_valid_q && walk;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (looked_valid_q) begin
+      step_kind_o    <= looked_q.taken.kind;
+      step_qp_o      <= looked_q.taken.qp;
+      step_context_o <= step_context;
+      step_note_o    <= step_note;
+    end
+    if (looked_valid_q && place_valid) place_o <= place;
+    if (looked_valid_q && response_valid) response_o <= response;
+    if (looked_valid_q && completion_valid) completion_o <= completion;
+  end
+
+  assign step_valid_o = step_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) owed_q <= '0;
+    else if (step_q) owed_q[step_qp_o] <= step_context_o.owed != OwedNone;
+  end
+
+  assign owed_o = owed_q;
+  assign idle_o = !event_valid_i && !clear && !taken_valid_q && !looked_valid_q && !step_q;
   assign wake_o = Never;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+
+  localparam int unsigned WaitMax = 3 * Recvs + 8;
+
+  logic [$clog2(WaitMax+2)-1:0] wait_q;  // cycles that an event has waited
+  logic [QpBits-1:0] event_qp_q;
+  ring_t ring;
+
+  assign ring = step_context_o.head - step_context_o.tail;
+
+  always_ff @(posedge clk_i) begin
+    event_qp_q <= event_qp_i;
+    if (rst_i || clear || !event_valid_i || event_ready_o || event_qp_i != event_qp_q) wait_q <= '0;
+    else wait_q <= wait_q + 1'b1;
+
+    if (!rst_i) begin
+      assert (32'(wait_q) <= WaitMax)
+      else $error("gbn_responder: an event waits too long");
+      assert (!(taken_valid_q && looked_valid_q && taken_q.qp == looked_q.taken.qp))
+      else $error("gbn_responder: two slots of a QP in the pipeline");
+      assert (!looked_valid_q || looked_q.taken.own || looked_q.c.state != QpError || looked_q.facts.empty)
+      else $error("gbn_responder: an event found something to walk");
+    end
+
+    if (!rst_i && step_q) begin
+      assert (step_context_o.state != QpClosed || step_context_o == '0)
+      else $error("gbn_responder: a closed QP has a state");
+      assert (32'(ring) <= Recvs)
+      else $error("gbn_responder: ring indexes out of order");
+      assert (step_context_o.under_way || {step_context_o.writing, step_context_o.first_psn, step_context_o.offset, step_context_o.va,
+                                           step_context_o.rkey, step_context_o.dma_len} == '0)
+      else $error("gbn_responder: fields of a message that is not under way");
+      assert (step_context_o.owed != OwedNak || step_context_o.syndrome >= SyndromeRnr)
+      else $error("gbn_responder: a NAK without a syndrome");
+      assert (!(step_context_o.state == QpReady && step_context_o.under_way && !step_context_o.writing) || ring != '0)
+      else $error("gbn_responder: a SEND under way without a buffer");
+    end
+  end
 
 endmodule

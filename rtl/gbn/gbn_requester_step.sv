@@ -1,0 +1,305 @@
+// The requester as a function: context, event and the message of the ring in, context and actions out. rtl/gbn/README.md is the contract.
+//
+// `facts_i` is what gbn_requester_look says of the same event and context. `posted_i` is the ring's slot `current` for a SEND, `tail` for all else; it counts when
+// the ring is not empty. A TIMER or WALK step is one only with `own_i`, else an event of a kind that is none.
+//
+// Purely combinational.
+module gbn_requester_step
+  import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
+(
+    input logic                     own_i,
+    input requester_kind_e          kind_i,
+    input requester_config_t        configuration_i,  // OPEN
+    input psn_t                     psn_i,            // OPEN, ACK
+    input logic               [1:0] error_i,          // ACK: the low bits of the syndrome
+    input posted_t                  work_i,           // POST: without PSNs
+    input requester_context_t       context_i,
+    input requester_facts_t         facts_i,
+    input posted_t                  posted_i,
+
+    output requester_context_t context_o,
+    output requester_note_e    note_o,
+    output logic               walk_o,              // a WALK step comes next
+    output logic               due_o,               // a timer runs and its deadline has come
+    output logic               request_valid_o,
+    output request_t           request_o,
+    output logic               completion_valid_o,
+    output completion_t        completion_o,
+    output logic               post_o,              // `posted_o` goes into slot `head`
+    output posted_t            posted_o
+);
+
+  requester_context_t c;
+  assign c = context_i;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // The packet that would be sent.
+
+  logic first, last, asks, write, has_imm;
+  logic [3:0] shift;
+  logic [31:0] offset;
+  psn_t sent;  // packets of the message before it
+  logic [12:0] left;  // bytes
+  operation_e operation;
+
+  assign first   = c.next_psn == posted_i.first_psn;
+  assign last    = c.next_psn == posted_i.last_psn;
+  assign write   = posted_i.kind inside {WorkWrite, WorkWriteImm};
+  assign has_imm = posted_i.kind inside {WorkSendImm, WorkSendInv, WorkWriteImm};
+  assign asks    = last || facts_i.asked_long_ago || facts_i.window_last;
+  assign shift   = mtu_bits(c.configuration.mtu);
+  assign sent = c.next_psn - posted_i.first_psn;
+  assign offset = 32'(sent) << shift;
+  assign left = posted_i.length[12:0] - offset[12:0];
+
+  always_comb begin
+    case ({
+      first, last
+    })
+      2'b11:
+      case (posted_i.kind)
+        WorkSendImm:  operation = OpSendOnlyImm;
+        WorkSendInv:  operation = OpSendOnlyInv;
+        WorkWrite:    operation = OpWriteOnly;
+        WorkWriteImm: operation = OpWriteOnlyImm;
+        default:      operation = OpSendOnly;
+      endcase
+      2'b10: operation = write ? OpWriteFirst : OpSendFirst;
+      2'b01:
+      case (posted_i.kind)
+        WorkSendImm:  operation = OpSendLastImm;
+        WorkSendInv:  operation = OpSendLastInv;
+        WorkWrite:    operation = OpWriteLast;
+        WorkWriteImm: operation = OpWriteLastImm;
+        default:      operation = OpSendLast;
+      endcase
+      default: operation = write ? OpWriteMiddle : OpSendMiddle;
+    endcase
+  end
+
+  always_comb begin
+    request_o               = '0;
+    request_o.opcode        = {ServiceRc, operation};
+    request_o.psn           = c.next_psn;
+    request_o.ack_req       = asks;
+    request_o.solicited     = last && posted_i.solicited;
+    request_o.again         = facts_i.again;
+    request_o.payload_bytes = last ? 16'(left) : 16'd1 << shift;
+    request_o.local_va      = posted_i.local_va + 64'(offset);
+    request_o.local_key     = posted_i.local_key;
+    if (first && write) begin
+      request_o.va      = posted_i.remote_va;
+      request_o.rkey    = posted_i.remote_key;
+      request_o.dma_len = posted_i.length;
+    end
+    if (last && has_imm) request_o.imm = posted_i.imm;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // A work request that would be posted, and the completion of the oldest.
+
+  logic flush, acknowledged;
+
+  always_comb begin
+    posted_o           = work_i;
+    posted_o.first_psn = c.post_psn;
+    posted_o.last_psn  = c.post_psn + psn_t'(facts_i.packets_less);
+  end
+
+  assign flush        = c.state == QpError && !facts_i.empty;
+  assign acknowledged = !facts_i.empty && psn_behind(posted_i.last_psn, c.una_psn);
+
+  always_comb begin
+    completion_o           = '0;
+    completion_o.status    = flush ? c.status : StatusSuccess;
+    completion_o.id        = posted_i.id;
+    completion_o.operation = 8'(posted_i.kind);
+    if (completion_o.status == StatusSuccess) completion_o.length = posted_i.length;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // The context.
+
+  logic low_behind;
+  logic use_retry;  // a retry is used up, and at its end the QP
+  logic fresh;  // a timer was started
+  requester_context_t n;
+  status_e error_status;
+
+  // A go-back-0 responder's NAK may name what it acknowledged: the first packet of the message.
+  assign low_behind = (!facts_i.ack && c.configuration.restart && !facts_i.empty) ? psn_behind(
+      psn_i, posted_i.first_psn
+  ) : facts_i.behind_una;
+
+  always_comb begin
+    case (error_i)
+      SyndromeInvalid[1:0]: error_status = StatusRemoteInvalid;
+      SyndromeAccess[1:0]:  error_status = StatusRemoteAccess;
+      default:              error_status = StatusRemoteOperate;
+    endcase
+  end
+
+  always_comb begin
+    n                  = c;
+    note_o             = RequesterNone;
+    walk_o             = 1'b0;
+    request_valid_o    = 1'b0;
+    completion_valid_o = 1'b0;
+    post_o             = 1'b0;
+    use_retry          = 1'b0;
+    fresh              = 1'b0;
+
+    case (kind_i)
+      RequesterOpen: begin
+        n               = '0;
+        n.state         = QpReady;
+        n.configuration = configuration_i;
+        n.post_psn      = psn_i;
+        n.next_psn      = psn_i;
+        n.top_psn       = psn_i;
+        n.una_psn       = psn_i;
+        n.asked_psn     = psn_i;
+        n.retries       = configuration_i.retry;
+        n.rnr_retries   = configuration_i.rnr_retry;
+      end
+
+      RequesterClose: n = '0;
+
+      RequesterPost: begin
+        if (c.state == QpClosed) note_o = RequesterRefusedState;
+        else if (facts_i.work_bad) note_o = RequesterRefusedWork;
+        else if (facts_i.full) note_o = RequesterRefusedFull;
+        else begin
+          post_o     = 1'b1;
+          n.head     = c.head + 1'b1;
+          n.post_psn = c.post_psn + psn_t'(facts_i.packets_less) + 1'b1;
+          walk_o     = c.state == QpError;
+        end
+      end
+
+      RequesterSend: begin
+        if (!facts_i.sendable) note_o = RequesterBlocked;
+        else begin
+          request_valid_o = 1'b1;
+          n.next_psn      = c.next_psn + 1'b1;
+          if (!facts_i.again) n.top_psn = n.next_psn;
+          if (last) n.current = c.current + 1'b1;
+          if (asks) begin
+            n.asked_psn = n.next_psn;
+            n.unasked   = '0;
+            if (!c.timer_runs && facts_i.ack_timer_on) begin
+              n.timer_runs = 1'b1;
+              n.deadline   = facts_i.ack_deadline;
+              fresh        = 1'b1;
+            end
+          end else if (c.unasked != '1) n.unasked = c.unasked + 1'b1;
+        end
+      end
+
+      RequesterAck: begin
+        if (c.state != QpReady) note_o = RequesterIgnored;
+        else if (!(facts_i.ack || facts_i.rnr || facts_i.sequence_nak || facts_i.error)) note_o = RequesterReserved;
+        else if (low_behind) note_o = RequesterStale;
+        else if (facts_i.unsent) note_o = RequesterUnsent;
+        else begin
+          walk_o = 1'b1;
+          if (facts_i.progress) begin
+            n.una_psn     = facts_i.una_psn;
+            n.retries     = c.configuration.retry;
+            n.rnr_retries = c.configuration.rnr_retry;
+            if (facts_i.next_behind) n.next_psn = facts_i.una_psn;
+            if (facts_i.asked_behind) n.asked_psn = facts_i.una_psn;
+            if (!c.rnr_wait) begin
+              n.timer_runs = facts_i.asked_ahead && facts_i.ack_timer_on;
+              if (n.timer_runs) begin
+                n.deadline = facts_i.ack_deadline;
+                fresh      = 1'b1;
+              end
+            end
+          end
+          if (facts_i.ack) note_o = RequesterProgress;
+          else if (facts_i.error) begin
+            note_o   = RequesterRemoteError;
+            n.after  = AfterFail;
+            n.status = error_status;
+          end else if (c.rnr_wait) note_o = facts_i.progress ? RequesterProgress : RequesterStale;
+          else if (facts_i.sequence_nak) begin
+            note_o    = RequesterNak;
+            n.after   = AfterRewind;
+            use_retry = c.configuration.nak_retry;
+          end else if (n.rnr_retries == '0) begin
+            note_o   = RequesterExhausted;
+            n.after  = AfterFail;
+            n.status = StatusRnrExceeded;
+          end else begin
+            note_o  = RequesterRnr;
+            n.after = AfterRewind;
+            if (c.configuration.rnr_retry != 3'd7) n.rnr_retries = n.rnr_retries - 1'b1;
+          end
+        end
+      end
+
+      RequesterTimer:
+      if (!own_i) note_o = RequesterIgnored;
+      else begin
+        n.timer_runs = 1'b0;
+        if (c.rnr_wait) begin
+          note_o     = RequesterRnrOver;
+          n.rnr_wait = 1'b0;
+        end else begin
+          note_o    = RequesterTimeout;
+          n.after   = AfterRewind;
+          use_retry = 1'b1;
+          walk_o    = 1'b1;
+        end
+      end
+
+      RequesterWalk:
+      if (!own_i) note_o = RequesterIgnored;
+      else if (flush || acknowledged) begin
+        completion_valid_o = flush || posted_i.signaled;
+        if (flush) n.status = StatusFlushed;
+        n.tail = c.tail + 1'b1;
+        if (c.current == c.tail) n.current = n.tail;
+        walk_o = n.tail != c.head || (!flush && c.after != AfterNone);
+      end else if (c.after == AfterRewind) begin
+        n.after   = AfterNone;
+        n.current = c.tail;
+        if (c.configuration.restart && !facts_i.empty) n.una_psn = posted_i.first_psn;
+        n.next_psn  = n.una_psn;
+        n.asked_psn = n.una_psn;
+        n.unasked   = '0;
+      end else if (c.after == AfterFail) begin
+        n.after = AfterNone;
+        n.state = QpError;
+        walk_o  = 1'b1;
+      end
+
+      default: note_o = RequesterIgnored;
+    endcase
+
+    if (use_retry) begin
+      if (n.retries == '0) begin
+        note_o   = RequesterExhausted;
+        n.after  = AfterFail;
+        n.status = StatusRetryExceeded;
+      end else n.retries = n.retries - 1'b1;
+    end
+
+    // Going back stops an ACK timer, the end of the QP any; an RNR wait is the one that starts with going back.
+    if (kind_i != RequesterWalk && n.after != AfterNone) begin
+      n.timer_runs = 1'b0;
+      if (n.after == AfterFail) n.rnr_wait = 1'b0;
+      else if (note_o == RequesterRnr) begin
+        n.rnr_wait   = 1'b1;
+        n.timer_runs = 1'b1;
+        n.deadline   = facts_i.rnr_deadline;
+        fresh        = 1'b1;
+      end
+    end
+  end
+
+  assign context_o = n;
+  assign due_o     = n.timer_runs && facts_i.due && !fresh;
+
+endmodule

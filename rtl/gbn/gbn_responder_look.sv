@@ -1,0 +1,83 @@
+// The first half of a responder's step: what its event and context say without the buffer.
+//
+// Purely combinational.
+module gbn_responder_look
+  import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
+#(
+    parameter int unsigned Recvs = 16
+) (
+    input responder_context_t        context_i,
+    input logic               [ 4:0] operation_i,
+    input psn_t                      psn_i,
+    input logic               [15:0] payload_bytes_i,
+    input logic                      access_i,
+    input logic               [63:0] va_i,
+    input logic               [31:0] rkey_i,
+    input logic               [31:0] dma_len_i,
+
+    output responder_facts_t facts_o
+);
+
+  operation_e operation;
+  logic first, middle, last, only;
+  logic send, has_imm, later, request;  // later: READ, atomics
+  logic behind, at_first, start_over;
+  logic bad_order, bad_payload, bad_length;
+  logic [15:0] mtu;
+  logic [31:0] offset, dma_len;
+  logic [32:0] bytes;
+
+  assign operation = operation_e'(operation_i);
+  assign first = operation inside {OpSendFirst, OpWriteFirst};
+  assign middle = operation inside {OpSendMiddle, OpWriteMiddle};
+  assign last = operation inside {OpSendLast, OpSendLastImm, OpSendLastInv, OpWriteLast, OpWriteLastImm};
+  assign only = operation inside {OpSendOnly, OpSendOnlyImm, OpSendOnlyInv, OpWriteOnly, OpWriteOnlyImm};
+  assign later = operation inside {OpReadRequest, OpCmpSwap, OpFetchAdd};
+  assign request = first || middle || last || only || later;
+  assign send       = !(operation inside {OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteLastImm, OpWriteOnly, OpWriteOnlyImm});
+  assign has_imm    = operation inside {OpSendLastImm, OpSendLastInv, OpSendOnlyImm, OpSendOnlyInv, OpWriteLastImm, OpWriteOnlyImm};
+
+  assign behind = psn_behind(psn_i, context_i.expected_psn);
+  assign at_first = context_i.configuration.restart && context_i.under_way && psn_i == context_i.first_psn;
+  assign start_over = behind && at_first;
+
+  // A Middle or Last goes on with what is under way, unless it starts over; a First or Only starts.
+  assign bad_order  = later || ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
+
+  assign mtu = 16'd1 << mtu_bits(context_i.configuration.mtu);
+
+  always_comb begin
+    if (first || middle) bad_payload = payload_bytes_i != mtu;
+    else bad_payload = payload_bytes_i > mtu || (last && payload_bytes_i == '0);
+  end
+
+  assign offset     = (first || only) ? '0 : context_i.offset;
+  assign dma_len    = (first || only) ? dma_len_i : context_i.dma_len;
+  assign bytes      = 33'(offset) + 33'(payload_bytes_i);
+  assign bad_length = !send && ((last || only) ? bytes != 33'(dma_len) : bytes >= 33'(dma_len));
+
+  always_comb begin
+    facts_o              = '0;
+    facts_o.empty        = context_i.tail == context_i.head;
+    facts_o.full         = context_i.head - context_i.tail == ring_t'(Recvs);
+    facts_o.request      = request;
+    facts_o.gap          = psn_ahead(psn_i, context_i.expected_psn);
+    facts_o.duplicate    = behind && !at_first;
+    facts_o.start_over   = start_over;
+    facts_o.invalid      = bad_order || bad_payload || (!send && (first || only) && dma_len_i > MessageBytesMax);
+    facts_o.access       = !send && (first || only) && dma_len_i != '0 && !access_i;
+    facts_o.length_bad   = bad_length;
+    facts_o.needs_buffer = send ? (first || only) : ((last || only) && has_imm);
+    facts_o.starts       = first || only;
+    facts_o.ends         = last || only;
+    facts_o.send         = send;
+    facts_o.has_imm      = has_imm;
+    facts_o.completes    = (last || only) && (send || has_imm);
+    facts_o.offset       = offset;
+    facts_o.bytes        = bytes;
+    facts_o.va           = (first || only) ? va_i : context_i.va;
+    facts_o.rkey         = (first || only) ? rkey_i : context_i.rkey;
+    facts_o.dma_len      = dma_len;
+  end
+
+endmodule
