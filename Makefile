@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check synth formal setup check-tools
+.PHONY: demo test check synth formal mutants setup check-tools
 
 # Real traffic of the Linux kernel: two hosts on a link that lost 2 % of the frames (testbenches/captures/README.md).
 DEMO_CAPTURE = testbenches/captures/loss_mtu256_all_ops.pcap
@@ -32,6 +32,12 @@ formal: check-tools
 
 synth: check-tools
 	.tools/bin/python tools/synth.py
+
+# make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find.
+mutants: setup check-tools
+	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
+	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
+	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(ARGS) "$(UNIT)"
 
 setup:
 	@tools/setup.sh

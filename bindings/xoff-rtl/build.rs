@@ -1,9 +1,17 @@
 //! The table of tops. A new one is a line.
 
+use std::env;
+
 use verilated_build::{Build, Top};
 
 fn main() {
-    Build::new()
+    let mut build = Build::new();
+    // `make mutants` puts netlists of a unit with mutations in the place of its tops.
+    println!("cargo::rerun-if-env-changed=XOFF_MUTANTS");
+    if let (true, Ok(folder)) = (cfg!(feature = "mutants"), env::var("XOFF_MUTANTS")) {
+        build = build.netlists(folder);
+    }
+    build
         // Messages name files as they are called from here: `rtl/parser/packet_parser.sv`.
         .root("../..")
         // Packages in their order, and the folders of modules.

@@ -68,7 +68,7 @@ module pause_watchdog
 
   assign bark_o    = bark_q;
   assign silence_o = silence_q;
-  assign idle_o    = !begins && stalled == stall_q && !lifted && !bark_due && !bite_due && !bark_q;
+  assign idle_o    = stalled == stall_q && !lifted && !bark_due && !bite_due && !bark_q;
 
   earliest #(
       .Count(2)

@@ -31,6 +31,7 @@ pub struct Build {
     trace_arrays: u32,
     tops: Vec<Top>,
     lists: Vec<PathBuf>,
+    netlists: Option<PathBuf>,
 }
 
 impl Default for Build {
@@ -56,6 +57,7 @@ impl Build {
             trace_arrays: 4096,
             tops: Vec::new(),
             lists: Vec::new(),
+            netlists: None,
         }
     }
 
@@ -133,6 +135,13 @@ impl Build {
     /// Whether models count coverage, whatever the crate's features say.
     pub fn coverage(mut self, on: bool) -> Build {
         self.coverage = on;
+        self
+    }
+
+    /// A folder of netlists. A top called `Fifo64` in Rust is made of its `Fifo64.v`, if it has one, instead of the source: the same module with the
+    /// same ports, its parameters already applied. It is not linted.
+    pub fn netlists(mut self, folder: impl Into<PathBuf>) -> Build {
+        self.netlists = Some(folder.into());
         self
     }
 
@@ -292,6 +301,16 @@ impl Build {
         let folder = out.join(&top.name);
         let generated = folder.join("verilator");
         let prefix = format!("V{crate_name}_{}", top.name);
+        let netlist = (self.netlists.iter())
+            .map(|folder| folder.join(&top.name).with_extension("v"))
+            .find(|path| root.join(path).is_file());
+        let of_netlist = netlist.map(|path| Top {
+            sources: vec![path],
+            params: Vec::new(),
+            flags: vec!["-Wno-lint".to_owned(), "-Wno-style".to_owned()],
+            ..top.clone()
+        });
+        let top = of_netlist.as_ref().unwrap_or(top);
         let mut sources = top.sources.clone();
         if sources.is_empty() && self.sources.is_empty() {
             let file = self

@@ -127,6 +127,12 @@ void Core::set_time(std::uint64_t picoseconds) noexcept {
     context_.time(picoseconds);
 }
 
+void Core::add_plusarg(rust::Str argument) {
+    const std::string text{argument.data(), argument.size()};
+    const char* pointer = text.c_str();
+    context_.commandArgsAdd(1, &pointer);
+}
+
 void Core::say(const char* text, std::size_t length) {
     last_said_.assign(text, length);
     if (output_.size() < kOutputLimit) output_.append(text, length);

@@ -30,6 +30,7 @@ pub mod bridge {
 
         fn time(self: &Core) -> u64;
         fn set_time(self: Pin<&mut Core>, picoseconds: u64);
+        fn add_plusarg(self: Pin<&mut Core>, argument: &str);
         fn report(self: &Core) -> Report;
         fn clear_failure(self: Pin<&mut Core>);
         fn take_output(self: Pin<&mut Core>) -> String;

@@ -67,6 +67,9 @@ impl<T: Top> Instance<T> {
             trace: None,
         };
         this.set_time_ps(settings.start_ps);
+        for argument in &settings.plusargs {
+            this.core_mut().add_plusarg(&format!("+{argument}"));
+        }
         Ok(this)
     }
 

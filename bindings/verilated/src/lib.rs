@@ -58,7 +58,7 @@ pub use fields::{Fields, FieldsMut, PortBits};
 pub use instance::Instance;
 pub use model::Model;
 pub use port::{Direction, Port};
-pub use settings::{BuildError, Settings};
+pub use settings::{BuildError, Settings, with_plusargs};
 pub use snapshot::RestoreError;
 pub use top::Top;
 pub use trace::{TraceError, TraceFormat};

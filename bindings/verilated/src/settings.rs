@@ -1,5 +1,7 @@
 //! How an instance is built.
 
+use std::cell::RefCell;
+
 /// What an instance is called, how its registers start, how long its cycle is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -12,6 +14,25 @@ pub struct Settings {
     pub period_ps: u64,
     /// The time before the first cycle, in picoseconds.
     pub start_ps: u64,
+    /// What `$value$plusargs` and `$test$plusargs` find, without the `+`: `trace`, `depth=16`.
+    pub plusargs: Vec<String>,
+}
+
+thread_local! {
+    static PLUSARGS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `make`. Settings made by it, on this thread, begin with these plusargs: a way to instances that a bench makes somewhere inside.
+pub fn with_plusargs<R>(plusargs: &[String], make: impl FnOnce() -> R) -> R {
+    /// Puts back what was there, after a panic too.
+    struct Before(Vec<String>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PLUSARGS.set(std::mem::take(&mut self.0));
+        }
+    }
+    let _before = Before(PLUSARGS.replace(plusargs.to_vec()));
+    make()
 }
 
 impl Settings {
@@ -22,6 +43,7 @@ impl Settings {
             seed: None,
             period_ps: 1_000,
             start_ps: 0,
+            plusargs: PLUSARGS.with_borrow(Clone::clone),
         }
     }
 
@@ -40,6 +62,12 @@ impl Settings {
     /// Sets the time before the first cycle in picoseconds.
     pub fn start_ps(mut self, start_ps: u64) -> Settings {
         self.start_ps = start_ps;
+        self
+    }
+
+    /// Adds a plusarg, without its `+`.
+    pub fn plusarg(mut self, argument: impl Into<String>) -> Settings {
+        self.plusargs.push(argument.into());
         self
     }
 
@@ -98,6 +126,16 @@ mod tests {
         for seed in [0, 1, 2, u64::MAX, 1 << 31, 1 << 32] {
             assert!(Settings::new("a").seed(seed).folded_seed() > 0);
         }
+    }
+
+    #[test]
+    fn plusargs_from_outside_end_with_the_call() {
+        let inside = with_plusargs(&["mode=2".to_owned()], || {
+            Settings::new("a").plusarg("more")
+        });
+        assert_eq!(inside.plusargs, ["mode=2", "more"]);
+        let _ = std::panic::catch_unwind(|| with_plusargs(&["x".to_owned()], || panic!("inside")));
+        assert!(Settings::new("a").plusargs.is_empty());
     }
 
     #[test]

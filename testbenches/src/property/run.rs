@@ -127,6 +127,24 @@ where
     })
 }
 
+/// Checks cases 0 to `cases` of a seed on this thread, in their order, until one fails; that is not shrunk. Returns its number.
+///
+/// # Errors
+///
+/// The property's unit cannot be made.
+pub fn first_failure<P: Property>(
+    seed: u64,
+    cases: u64,
+) -> Result<Option<(u64, Disagreement)>, Disagreement> {
+    let mut property = P::new(seed)?;
+    let strategy = P::cases();
+    Ok((0..cases).find_map(|number| {
+        let case = draw(&strategy, seed, number).current();
+        let disagreement = checked(&mut property, &case).err()?;
+        Some((number, disagreement))
+    }))
+}
+
 /// Case `number` of a seed.
 fn draw<S: Strategy>(strategy: &S, seed: u64, number: u64) -> S::Tree {
     let mut bytes = [0; 32];
@@ -223,6 +241,13 @@ mod tests {
             let number = |line: &&str| line.parse().map_err(|e| format!("{line}: {e}"));
             lines.iter().map(number).collect()
         }
+    }
+
+    #[test]
+    fn first_failure_is_the_one_that_a_run_shrinks() {
+        let (number, _) = first_failure::<Planted>(5, 500).unwrap().unwrap();
+        assert_eq!(number, run_on(1).failure.unwrap().number);
+        assert_eq!(first_failure::<Planted>(5, number).unwrap(), None);
     }
 
     fn run_on(threads: usize) -> Report<Vec<u32>> {

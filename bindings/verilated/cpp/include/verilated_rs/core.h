@@ -40,6 +40,9 @@ public:
     std::uint64_t time() const noexcept { return time_; }
     void set_time(std::uint64_t picoseconds) noexcept;
 
+    // For $value$plusargs, with its plus sign.
+    void add_plusarg(rust::Str argument);
+
     // The first failure since it was last cleared.
     Report report() const;
     void clear_failure() noexcept;

@@ -1,0 +1,204 @@
+//! `make mutants UNIT=…`: are the properties of a unit worth anything?
+//!
+//! tools/mutants.py breaks the unit in many small ways, one at a time. Each mutant goes through the cases that `xoff fuzz` would draw from a fixed seed, until one of them
+//! fails: then it is killed. Who survives is either no mutant, since it does the same as the original, or a case that is missing.
+//! This program is built with the netlists that it judges in it.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use xoff::property::Property;
+use xoff::property::builder::Builder;
+use xoff::property::parser::Parser as PacketParser;
+use xoff::property::pfc::Pfc;
+use xoff::property::run::first_failure;
+
+/// What tools/mutants.py said of the netlists that are in this program.
+const LIST: &str = include_str!(concat!(
+    env!(
+        "XOFF_MUTANTS",
+        "this program is built by: make mutants UNIT=…"
+    ),
+    "/list.tsv"
+));
+
+/// Turns the properties of a unit against its mutants
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Exit codes: 0 at least 90 % were killed, 1 fewer were, 2 the unbroken netlist already differs, or bad input."
+)]
+struct Cli {
+    /// The unit, for the last line
+    unit: String,
+    /// Only these mutants, and say what killed each; 0 is the unbroken netlist
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
+    only: Vec<u16>,
+    /// Times as many cases as usual
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    effort: u64,
+    /// What the cases are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, Copy)]
+struct Mutant {
+    /// 0: nothing is broken.
+    number: u16,
+    /// The property that judges it.
+    property: &'static str,
+    top: &'static str,
+    broken: &'static str,
+    source: &'static str,
+}
+
+/// What a property said of a mutant: the case that failed and why, or nothing.
+type Verdict = Option<(u64, String)>;
+
+/// The unbroken netlist for each property, then the mutants.
+fn read_list() -> Option<Vec<Mutant>> {
+    let mutants = LIST
+        .lines()
+        .map(|line| {
+            let mut fields = line.split('\t');
+            Some(Mutant {
+                number: fields.next()?.parse().ok()?,
+                property: fields.next()?,
+                top: fields.next()?,
+                broken: fields.next()?,
+                source: fields.next()?,
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let originals: BTreeMap<_, _> = (mutants.iter())
+        .map(|mutant| {
+            let original = Mutant {
+                number: 0,
+                broken: "nothing",
+                source: "",
+                ..*mutant
+            };
+            (mutant.property, original)
+        })
+        .collect();
+    Some(originals.into_values().chain(mutants).collect())
+}
+
+/// Puts a mutant through its cases. Their number is what a survivor costs: some seconds.
+fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
+    fn on<P: Property>(mutant: &Mutant, seed: u64, cases: u64) -> Result<Verdict, String> {
+        let plusarg = format!("mutant={}", mutant.number);
+        verilated::with_plusargs(&[plusarg], || first_failure::<P>(seed, cases))
+    }
+    match mutant.property {
+        "parser" => on::<PacketParser>(mutant, seed, effort * 3_000),
+        "builder" => on::<Builder>(mutant, seed, effort * 2_000),
+        "pfc" => on::<Pfc>(mutant, seed, effort * 20_000),
+        other => Err(format!("no property '{other}'")),
+    }
+}
+
+fn run(cli: &Cli) -> Result<bool, String> {
+    let mut mutants = read_list().ok_or("list.tsv is not what tools/mutants.py writes")?;
+    if !cli.only.is_empty() {
+        mutants.retain(|mutant| cli.only.contains(&mutant.number));
+    }
+    let bar =
+        ProgressBar::with_draw_target(Some(mutants.len() as u64), ProgressDrawTarget::stderr())
+            .with_style(
+                ProgressStyle::with_template("{wide_bar} {pos}/{len} mutants").expect("right"),
+            );
+    let begin = Instant::now();
+    let next = AtomicUsize::new(0);
+    let verdicts = Mutex::new(vec![None; mutants.len()]);
+    let worker = || -> Result<(), String> {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(mutant) = mutants.get(at) else {
+                return Ok(());
+            };
+            let verdict = judge(mutant, cli.seed, cli.effort)?;
+            if let (0, Some((case, why))) = (mutant.number, &verdict)
+                && cli.only.is_empty()
+            {
+                return Err(format!(
+                    "nothing is broken, yet case {case} of {} differs: {why}",
+                    mutant.property
+                ));
+            }
+            verdicts.lock().expect("no panic is behind it")[at] = verdict;
+            bar.inc(1);
+        }
+    };
+    let threads = (cli.threads)
+        .or_else(|| std::thread::available_parallelism().map(usize::from).ok())
+        .unwrap_or(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(worker)).collect();
+        (workers.into_iter()).try_for_each(|worker| worker.join().expect("panics are caught"))
+    })?;
+    bar.finish_and_clear();
+
+    let (mut killed, mut survived) = (0, 0);
+    let mut tops: BTreeMap<_, (u32, u32)> = BTreeMap::new();
+    let verdicts = verdicts.into_inner().expect("no panic is behind it");
+    for (mutant, verdict) in mutants.iter().zip(verdicts) {
+        let Mutant {
+            number,
+            top,
+            broken,
+            source,
+            ..
+        } = mutant;
+        if let (false, Some((case, why))) = (cli.only.is_empty(), &verdict) {
+            println!(
+                "killed    {number:3} {top}: {broken}\n              {source}\n              case {case}: {why}"
+            );
+        }
+        if verdict.is_none() && (*number > 0 || !cli.only.is_empty()) {
+            println!("survived  {number:3} {top}: {broken}\n              {source}");
+        }
+        if *number > 0 {
+            let (of_top_killed, of_top) = tops.entry(top).or_default();
+            *of_top += 1;
+            match verdict {
+                Some(_) => {
+                    killed += 1;
+                    *of_top_killed += 1;
+                }
+                None => survived += 1,
+            }
+        }
+    }
+    for (top, (killed, of)) in tops {
+        println!("{top}: {killed} of {of} killed");
+    }
+    println!(
+        "in {:.0} s on {threads} threads",
+        begin.elapsed().as_secs_f64()
+    );
+    println!("{}: {killed} killed, {survived} survived", cli.unit);
+    Ok(killed >= 9 * survived)
+}
+
+fn main() -> ExitCode {
+    // Drivers may panic over what a mutant does, which kills it: no news.
+    std::panic::set_hook(Box::new(|_| ()));
+    match run(&Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("xoff-mutants: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+"""Breaks a unit in many small ways: netlists of its tops, in each of which a number says which mutation is active.
+
+`mutants.py UNIT FOLDER [COUNT [SEED]]` takes the unit's tops from tools/mutants.txt and writes, for each, FOLDER/NAME.v: the top after Yosys has read
+it, with the same ports, its share of the mutations, and an instance of mutant_select that says which of them is active. FOLDER/list.tsv has a line
+for each mutation: number, property that judges it, top, what is broken, where that comes from. The same COUNT (200) and SEED (1) give the same mutants.
+Run with the Python of .tools/, through `make mutants`.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# One process a top: Yosys keeps its state in globals. Says what is broken, a line each.
+WORKER = """
+import sys
+from pyosys import libyosys as ys
+module, source, netlist, first, count, seed, *parameters = sys.argv[1:]
+design = ys.Design()
+overrides = " ".join("-G " + p for p in parameters)
+for step in [
+    f"read_slang --ignore-assertions --top {module} {overrides} -F rtl/rtl.f {source}",
+    f"hierarchy -check -top {module}", "proc", "flatten", "opt -fast",
+    f"mutate -list {count} -seed {seed} -o {netlist}.list",
+]:
+    ys.run_pass(step, design)
+top = design.top_module()
+kind = {}
+for number, line in enumerate(open(netlist + ".list"), int(first)):
+    command, options = line.split(maxsplit=1)
+    words = options.split()
+    cell = words[words.index("-cell") + 1]
+    kind[cell] = top.cell(ys.IdString(cell if cell[0] in "$\\\\" else "\\\\" + cell)).type.str()
+    ys.run_pass(f"{command} -ctrl mutsel 16 {number} {options.strip()}", design)
+    print(f"mutant\\t{number}\\t{kind[cell]}\\t{options.strip()}")
+# A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
+for wire in [w for w in top.wires_.values() if w.port_output]:
+    port = top.addWire(ys.IdString("\\mutated_" + wire.name.str()[1:]), wire.width)
+    top.swap_names(port, wire)
+    port.port_output, wire.port_output = True, False
+    top.connect(ys.SigSpec(port), ys.SigSpec(wire))
+top.fixup_ports()
+ys.run_pass("splitnets -driver", design)
+# The wire that selects is no port: the plusarg drives it.
+ys.run_pass(f"delete -port {module}/w:mutsel", design)
+select = top.addCell(ys.IdString("\\\\u_mutant_select"), ys.IdString("\\\\mutant_select"))
+select.setPort(ys.IdString("\\\\mutant_o"), ys.SigSpec(top.wire(ys.IdString("\\\\mutsel"))))
+ys.run_pass(f"write_verilog -noattr -norename {netlist}", design)
+"""
+
+MODES = {
+    "inv": "inverted",
+    "const0": "stuck at 0",
+    "const1": "stuck at 1",
+    "cnot0": "inverted while its bit {} is 0",
+    "cnot1": "inverted while its bit {} is 1",
+}
+
+
+def read_tops():
+    lines = (ROOT / "tools/mutants.txt").read_text().splitlines()
+    return [line.split() for line in lines if line and not line.startswith("#")]
+
+
+def in_words(kind, options):
+    """What a mutation breaks, and where that comes from: source files with lines and columns."""
+    words = options.split()
+    value = {}
+    for name, argument in zip(words[::2], words[1::2]):
+        value.setdefault(name, []).append(argument)
+    one = lambda name: value[name][0]
+    place = f"{kind} {one('-port')}[{one('-portbit')}]"
+    if "-wire" in value:
+        place += f" ({one('-wire')}[{one('-wirebit')}])"
+    broken = MODES[one("-mode")].format(value.get("-ctrlbit", [""])[0])
+    return f"{place} {broken}", " ".join(value.get("-src", ["no source"]))
+
+
+def netlist(folder, row, first, count, seed):
+    _, judge, name, module, *parameters = row
+    source = next(ROOT.glob(f"rtl/*/{module}.sv"))
+    file = folder / f"{name}.v"
+    arguments = [module, source.relative_to(ROOT), file, first, count, seed, *parameters]
+    run = subprocess.run(
+        [sys.executable, "-c", WORKER, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True
+    )
+    if run.returncode != 0:
+        sys.exit("\n".join([f"mutants: {name}", *(run.stdout + run.stderr).splitlines()[-20:]]))
+    Path(f"{file}.list").unlink()
+    with file.open("a") as out:
+        out.write((ROOT / "tools/mutant_select.v").read_text())
+    for line in run.stdout.splitlines():
+        if line.startswith("mutant\t"):
+            _, number, kind, options = line.split("\t")
+            yield "\t".join([number, judge, name, *in_words(kind, options)])
+
+
+def main():
+    rows = read_tops()
+    units = list(dict.fromkeys(row[0] for row in rows))
+    if len(sys.argv) < 3 or sys.argv[1] not in units:
+        asked = sys.argv[1] if len(sys.argv) > 1 else ""
+        sys.exit(f"mutants: no unit '{asked}'; make mutants UNIT={'|'.join(units)}")
+    rows = [row for row in rows if row[0] == sys.argv[1]]
+    folder = Path(sys.argv[2]).resolve()
+    count, seed = (int(argument) for argument in (sys.argv[3:] + ["200", "1"][len(sys.argv) - 3 :])[:2])
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.v"):
+        old.unlink()
+    lines = []
+    for i, row in enumerate(rows):
+        share = count * (i + 1) // len(rows) - count * i // len(rows)
+        lines += netlist(folder, row, len(lines) + 1, share, seed)
+    (folder / "list.tsv").write_text("".join(line + "\n" for line in lines))
+
+
+main()
