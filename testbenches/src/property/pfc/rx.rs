@@ -46,6 +46,8 @@ fn quanta(draw: &mut Draw) -> u16 {
         3..=9 => draw.below(5) as u16,
         10..=12 => draw.below(60) as u16,
         13 => u16::MAX,
+        // One bit alone makes it a time.
+        14 => 1 << draw.below(16),
         _ => draw.bits() as u16,
     }
 }
