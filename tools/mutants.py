@@ -46,7 +46,7 @@ ys.run_pass("splitnets -driver", design)
 ys.run_pass(f"delete -port {module}/w:mutsel", design)
 select = top.addCell(ys.IdString("\\\\u_mutant_select"), ys.IdString("\\\\mutant_select"))
 select.setPort(ys.IdString("\\\\mutant_o"), ys.SigSpec(top.wire(ys.IdString("\\\\mutsel"))))
-ys.run_pass(f"write_verilog -noattr -norename {netlist}", design)
+ys.run_pass(f"write_verilog -noattr -norename -noparallelcase {netlist}", design)
 """
 
 MODES = {

@@ -126,7 +126,11 @@ fn run(cli: &Cli) -> Result<bool, String> {
             let Some(mutant) = mutants.get(at) else {
                 return Ok(());
             };
-            let verdict = judge(mutant, cli.seed, cli.effort)?;
+            let verdict = match judge(mutant, cli.seed, cli.effort) {
+                // Its reset does not get through.
+                Err(why) if mutant.number > 0 => Some((0, why)),
+                verdict => verdict?,
+            };
             if let (0, Some((case, why))) = (mutant.number, &verdict)
                 && cli.only.is_empty()
             {
