@@ -5,9 +5,19 @@
 //! | [`wire`] | packet headers as views over bytes and as plain structs; what a parser reports of a frame |
 //! | [`mod@reference`] | models of the RTL's units, written from the standards: parser, builder, ICRC |
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
+//! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
+//! | [`link`] | cable, MAC and PHY delay; injection of faults |
+//! | [`glance`] | what a switch reads of a frame |
+//! | [`seeded`] | random numbers from a seed |
 //! | [`strategies`] | random frames for property tests: valid, damaged, garbage |
 
+pub mod glance;
+pub mod kernel;
+pub mod link;
 pub mod reference;
+pub mod seeded;
 pub mod strategies;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod wire;

@@ -97,7 +97,7 @@ impl TryFrom<Rate> for LineRate {
     fn try_from(rate: Rate) -> Result<Self, NoLineRate> {
         match rate.0 {
             0 => Err(NoLineRate(rate)),
-            bits if PS_BITS % bits == 0 => Ok(Self {
+            bits if PS_BITS.is_multiple_of(bits) => Ok(Self {
                 ps_per_byte: PS_BITS / bits,
             }),
             _ => Err(NoLineRate(rate)),

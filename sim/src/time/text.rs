@@ -89,7 +89,7 @@ impl Kind {
             .ok()
             .and_then(|mantissa| mantissa.checked_mul(scale.into()))
             .ok_or_else(too_large)?;
-        if product % divisor != 0 {
+        if !product.is_multiple_of(divisor) {
             let problem = format!("is no whole number of {}", self.units[0].0);
             return Err(self.error(text, problem));
         }
@@ -176,7 +176,10 @@ mod tests {
         assert_eq!("300 m".parse(), Ok(Length::from_mm(300_000)));
         assert_eq!("1.5 us".parse(), Ok(Duration::from_ps(1_500_000)));
         assert_eq!("1.50us".parse(), Ok(Duration::from_ps(1_500_000)));
-        assert_eq!("40 Gb/s".parse(), Ok(Rate::from_bits_per_second(40_000_000_000)));
+        assert_eq!(
+            "40 Gb/s".parse(),
+            Ok(Rate::from_bits_per_second(40_000_000_000))
+        );
         assert_eq!("24.47 KB".parse(), Ok(ByteCount::new(24_470)));
         assert_eq!("4 KiB".parse(), Ok(ByteCount::new(4096)));
         assert_eq!("1_000 ps".parse(), Ok(Duration::from_ps(1000)));

@@ -1,0 +1,169 @@
+use super::*;
+use crate::link::{Link, MIN_LATENCY};
+use crate::seeded::{Draws, Seed};
+use crate::testing::{Source, roce_frame};
+use crate::time::{Duration, Length, LineRate, Time};
+
+fn random_source(draws: &mut Draws, rate: LineRate) -> Source {
+    let mut source = Source::new(rate, Duration::ZERO);
+    let mut at = Time::ZERO;
+    for psn in 0..50 {
+        at += Duration::from_ps(draws.below(3_000_000));
+        let size = 64 + draws.below(1400) as usize;
+        source = source.then(at, 3, roce_frame(1, 2).psn(psn).bytes(size));
+    }
+    source
+}
+
+/// Pairs of sources that send to each other over links of different lengths, some with faults.
+fn pairs(n: u64) -> Network<Source> {
+    let mut draws = Seed(1).draws();
+    let mut builder = NetworkBuilder::new(Seed(2));
+    for pair in 0..n {
+        let a = builder.node(random_source(&mut draws, LineRate::G40));
+        let b = builder.node(random_source(&mut draws, LineRate::G40));
+        let mut link = Link::new(
+            Length::from_m(10 * pair),
+            MIN_LATENCY + Duration::from_ps(draws.below(1000)),
+        );
+        link.faults[0] = vec!["any, chance 1/5: drop".parse().unwrap()];
+        link.faults[1] = vec!["any, chance 1/5: delay 700 ns".parse().unwrap()];
+        builder
+            .connect((a, PortId(0)), (b, PortId(0)), &link)
+            .unwrap();
+    }
+    builder.build()
+}
+
+const END: Time = Time::from_ps(200_000_000);
+
+fn threads<R: Send>(n: usize, run: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(n)
+        .build()
+        .unwrap()
+        .install(run)
+}
+
+fn digest(threads_used: usize, change: impl FnOnce(&mut Network<Source>) + Send) -> Digest {
+    threads(threads_used, || {
+        let mut network = pairs(6);
+        change(&mut network);
+        network.run_until(END, |_| ());
+        network.digest()
+    })
+}
+
+#[test]
+fn a_frame_arrives_when_cable_and_interface_say() {
+    let mut builder = NetworkBuilder::new(Seed(0));
+    let frame = roce_frame(1, 2).bytes(1086);
+    let a = builder.node(Source::new(LineRate::G40, Duration::ZERO).then(Time::ZERO, 0, frame));
+    let b = builder.node(Source::new(LineRate::G40, Duration::ZERO));
+    let link = Link::new(Length::from_m(300), Duration::from_ns(200));
+    builder
+        .connect((a, PortId(0)), (b, PortId(0)), &link)
+        .unwrap();
+    let mut network = builder.build();
+    assert_eq!(network.lookahead(), Duration::from_ns(1700));
+    network.run_until(END, |_| ());
+    let received = &network.node(b).received;
+    // 8 + 1,086 bytes of 200 ps, 1.5 us of cable, 200 ns of MAC and PHY.
+    assert_eq!(received.len(), 1);
+    assert_eq!(received[0].start, Time::from_ps(1_700_000));
+    assert_eq!(received[0].end, Time::from_ps(1_700_000 + 1094 * 200));
+    assert_eq!(network.counters(a, PortId(0)).bytes_sent, 1086);
+    assert_eq!(network.counters(b, PortId(0)).bytes_received, 1086);
+}
+
+#[test]
+fn one_digest_whatever_threads_and_windows() {
+    let one = digest(1, |_| ());
+    assert_eq!(one, digest(2, |_| ()));
+    assert_eq!(
+        one,
+        digest(3, |network| network.limit_lookahead(Duration::from_ns(7)))
+    );
+    assert_ne!(
+        one,
+        digest(1, |network| network.update(NodeId(0), |source| {
+            *source = Source::new(LineRate::G40, Duration::ZERO);
+        }))
+    );
+}
+
+#[test]
+fn one_digest_with_a_checkpoint_between() {
+    let resumed = digest(2, |network| {
+        // On to an instant at which a frame is on its way.
+        let in_flight = |network: &Network<Source>| {
+            (0..network.nodes()).any(|node| network.in_flight(NodeId(node as u32)) > 0)
+        };
+        while network.now() < Time::from_ps(30_000_000) || !in_flight(network) {
+            let next = network.now() + Duration::from_ns(10);
+            network.run_until(next, |_| ());
+        }
+        let text = serde_json::to_string(&network).unwrap();
+        *network = serde_json::from_str(&text).unwrap();
+    });
+    assert_eq!(resumed, digest(1, |_| ()));
+}
+
+#[test]
+fn records_come_in_the_order_of_time_and_change_nothing() {
+    let mut network = pairs(6);
+    for node in 0..network.nodes() as u32 {
+        network.tap(NodeId(node), PortId(0), true);
+    }
+    let mut records = Vec::new();
+    network.run_until(END, |window| records.extend_from_slice(window));
+    assert_eq!(network.digest(), digest(1, |_| ()));
+    assert!(records.is_sorted_by_key(|record| record.frame.end));
+    let sent = records
+        .iter()
+        .filter(|record| record.direction == Direction::Sent)
+        .count();
+    let received = records.len() - sent;
+    let dropped: u64 = (0..6)
+        .flat_map(|pair| {
+            network
+                .faults(NodeId(2 * pair), PortId(0))
+                .unwrap()
+                .counters()
+        })
+        .map(|(_, counters)| counters.hit)
+        .sum();
+    assert_eq!((sent, received), (600, 600 - dropped as usize));
+    assert!(dropped > 20);
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let mut builder = NetworkBuilder::new(Seed(0));
+    let a = builder.node(Source::new(LineRate::G40, Duration::ZERO));
+    let b = builder.node(Source::new(LineRate::G100, Duration::ZERO));
+    let link = Link::new(Length::from_m(20), Duration::ZERO);
+    let error = |builder: &mut NetworkBuilder<Source>, a, b| {
+        builder.connect(a, b, &link).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(&mut builder, (a, PortId(0)), (b, PortId(0))),
+        "rates differ: node 0, port 0 has 40 Gb/s, node 1, port 0 has 100 Gb/s"
+    );
+    assert_eq!(
+        error(&mut builder, (a, PortId(1)), (b, PortId(0))),
+        "node 0 has no port 1: it has 1"
+    );
+    assert_eq!(
+        error(&mut builder, (a, PortId(0)), (NodeId(7), PortId(0))),
+        "node 7 does not exist: the network has 2 nodes"
+    );
+    let c = builder.node(Source::new(LineRate::G40, Duration::ZERO));
+    builder
+        .connect((a, PortId(0)), (c, PortId(0)), &link)
+        .unwrap();
+    assert_eq!(
+        error(&mut builder, (a, PortId(0)), (c, PortId(0))),
+        "node 0, port 0 is connected already"
+    );
+}
