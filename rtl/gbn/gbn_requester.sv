@@ -154,6 +154,7 @@ module gbn_requester
   // The context is there.
 
   requester_context_t read_context;
+  requester_facts_t facts;
   logic [$bits(requester_context_t)-1:0] read_bits;
 
   assign read_context = read_bits;
@@ -168,16 +169,17 @@ module gbn_requester
       .syndrome_i(taken_q.syndrome),
       .kind_i    (taken_q.work.kind),
       .length_i  (taken_q.work.length),
-      .facts_o   (looked_d.facts)
+      .facts_o   (facts)
   );
 
   always_comb begin
     looked_d.taken = taken_q;
-    looked_d.step  = !taken_q.visit || looked_d.facts.due;
+    looked_d.step  = !taken_q.visit || facts.due;
     looked_d.now   = now_i;
+    looked_d.facts = facts;
     looked_d.c     = read_context;
     if (taken_q.visit) begin
-      looked_d.taken.own  = looked_d.facts.due;
+      looked_d.taken.own  = facts.due;
       looked_d.taken.kind = RequesterTimer;
     end
   end

@@ -145,11 +145,11 @@ module gbn_responder
   // The context is there.
 
   responder_context_t read_context;
+  responder_facts_t facts;
   logic [$bits(responder_context_t)-1:0] read_bits;
 
-  assign read_context   = read_bits;
-  assign looked_d.taken = taken_q;
-  assign looked_d.c     = read_context;
+  assign read_context = read_bits;
+  assign looked_d     = '{taken: taken_q, facts: facts, c: read_context};
 
   gbn_responder_look #(
       .Recvs(Recvs)
@@ -162,7 +162,7 @@ module gbn_responder
       .va_i           (memory_q.va),
       .rkey_i         (memory_q.rkey),
       .dma_len_i      (memory_q.dma_len),
-      .facts_o        (looked_d.facts)
+      .facts_o        (facts)
   );
 
   always_ff @(posedge clk_i) begin
