@@ -9,6 +9,7 @@
 //! | [`pfc_tx`] | `rtl/pfc/pfc_tx`: when to ask the peer to pause |
 //! | [`pause_watchdog`] | `rtl/pfc/pause_watchdog`: when to stop asking |
 //! | [`dcqcn`] | `rtl/dcqcn/`: reaction point, notification point, rate limiter |
+//! | [`gbn`] | `rtl/gbn/`: go-back-N requester and responder |
 //! | [`pause_time`] | quanta of pause in clock cycles |
 //! | [`idle`] | how long a unit may be left unevaluated |
 //!
@@ -16,6 +17,7 @@
 
 pub mod builder;
 pub mod dcqcn;
+pub mod gbn;
 pub mod icrc;
 pub mod idle;
 pub mod parser;

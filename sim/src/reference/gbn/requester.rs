@@ -1,0 +1,571 @@
+//! The sender's half: cuts messages into packets, keeps the PSN window, goes back.
+
+use serde::{Deserialize, Serialize};
+
+use super::types::{MESSAGE_BYTES_MAX, MESSAGE_PACKETS_MAX};
+use super::{Completion, Cycle, QpState, Request, Status, Times, Work, WorkKind, mtu_bytes};
+use crate::wire::{NakCode, Psn, RnrTimer, Syndrome, SyndromeMeaning};
+
+/// The largest window, and what 0 and more than this stand for.
+const WINDOW_MAX: u32 = 1 << 22;
+/// An RNR retry count that never ends (IBTA volume 1 §9.7.5.2.8).
+const RNR_FOREVER: u8 = 7;
+
+/// `requester_config_t`: what software chooses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RequesterConfig {
+    /// 256 « mtu bytes; 5 to 7 count as 4.
+    pub mtu: u8,
+    /// 4.096 µs « timeout, 1 to 31; 0: off.
+    pub timeout: u8,
+    /// Timeouts in a row, 0 to 7.
+    pub retry: u8,
+    /// A sequence NAK uses up a retry too.
+    pub nak_retry: bool,
+    /// RNR NAKs in a row, 0 to 6; 7: for ever.
+    pub rnr_retry: u8,
+    /// Packets between two that ask for an ACK; 0: only the last of a message asks.
+    pub ack_every: u8,
+    /// Packets that may be unacknowledged; 0 and more than 2^22 count as 2^22. 23 bits.
+    pub window: u32,
+    /// Go-back-0: a retransmission starts at the message's first packet.
+    pub restart: bool,
+}
+
+/// `after_e`: what a walk does when it has completed all that is acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum After {
+    /// Nothing.
+    #[default]
+    None,
+    /// Goes back to the oldest packet that is not acknowledged.
+    Rewind,
+    /// The QP falls into error.
+    Fail,
+}
+
+/// `requester_context_t`: what the requester knows of a QP. Head, current and tail count modulo 256.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct RequesterContext {
+    pub state: QpState,
+    pub configuration: RequesterConfig,
+    pub head: u8,
+    pub current: u8,
+    pub tail: u8,
+    pub post_psn: Psn,
+    pub next_psn: Psn,
+    pub top_psn: Psn,
+    pub una_psn: Psn,
+    pub asked_psn: Psn,
+    pub unasked: u8,
+    pub retries: u8,
+    pub rnr_retries: u8,
+    pub after: After,
+    pub status: Status,
+    pub rnr_wait: bool,
+    pub timer_runs: bool,
+    pub deadline: Cycle,
+}
+
+impl RequesterContext {
+    /// A SEND would give a packet.
+    pub fn sendable(&self) -> bool {
+        self.state == QpState::Ready
+            && self.current != self.head
+            && !self.rnr_wait
+            && !self.window_full_at(self.next_psn)
+    }
+
+    /// When a TIMER step is due.
+    pub fn due(&self) -> Option<Cycle> {
+        self.timer_runs.then_some(self.deadline)
+    }
+
+    /// Nothing fits into the window behind the packets before `psn`.
+    fn window_full_at(&self, psn: Psn) -> bool {
+        let window = match self.configuration.window {
+            window @ 1..=WINDOW_MAX => window,
+            _ => WINDOW_MAX,
+        };
+        psn.ahead_of(self.una_psn) >= window as i32
+    }
+}
+
+/// What can happen to a QP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequesterEvent {
+    /// It is made.
+    Open {
+        /// As software chooses.
+        configuration: RequesterConfig,
+        /// Of the first packet.
+        psn: Psn,
+    },
+    /// It is gone.
+    Close,
+    /// Work for it.
+    Post(Work),
+    /// It may send a packet.
+    Send,
+    /// An answer came.
+    Ack {
+        /// Of the answer.
+        psn: Psn,
+        /// Of the answer.
+        syndrome: Syndrome,
+    },
+    /// Its deadline has come. The unit's own.
+    Timer,
+    /// It has something to walk. The unit's own.
+    Walk,
+    /// An event from outside whose kind, 5 to 7, means nothing there.
+    Other(u8),
+}
+
+/// `requester_note_e`: what came of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub enum RequesterNote {
+    None,
+    Progress,
+    Stale,
+    Unsent,
+    Reserved,
+    Nak,
+    Rnr,
+    RemoteError,
+    Timeout,
+    RnrOver,
+    Exhausted,
+    Blocked,
+    RefusedFull,
+    RefusedState,
+    RefusedWork,
+    Ignored,
+}
+
+impl RequesterNote {
+    /// All, in the order of their codes.
+    pub const ALL: [Self; 16] = [
+        Self::None,
+        Self::Progress,
+        Self::Stale,
+        Self::Unsent,
+        Self::Reserved,
+        Self::Nak,
+        Self::Rnr,
+        Self::RemoteError,
+        Self::Timeout,
+        Self::RnrOver,
+        Self::Exhausted,
+        Self::Blocked,
+        Self::RefusedFull,
+        Self::RefusedState,
+        Self::RefusedWork,
+        Self::Ignored,
+    ];
+}
+
+/// What a step gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequesterStep {
+    /// What came of it.
+    pub note: RequesterNote,
+    /// A packet to send.
+    pub request: Option<Request>,
+    /// A work request that ended.
+    pub completion: Option<Completion>,
+    /// A WALK step comes next.
+    pub walk: bool,
+}
+
+impl From<RequesterNote> for RequesterStep {
+    fn from(note: RequesterNote) -> Self {
+        Self {
+            note,
+            request: None,
+            completion: None,
+            walk: false,
+        }
+    }
+}
+
+impl RequesterStep {
+    fn walk(note: RequesterNote) -> Self {
+        Self {
+            walk: true,
+            ..note.into()
+        }
+    }
+}
+
+/// A work request in the ring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posted {
+    /// What is asked for.
+    pub work: Work,
+    /// PSN of its first packet.
+    pub first: Psn,
+    /// How many it has.
+    pub packets: u32,
+}
+
+impl Posted {
+    fn last(&self) -> Psn {
+        self.first.advance(self.packets - 1)
+    }
+}
+
+/// A QP at the requester: context and ring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequesterQp {
+    /// The context.
+    pub context: RequesterContext,
+    ring: Vec<Posted>,
+    times: Times,
+}
+
+impl RequesterQp {
+    /// A closed one, with a ring of `slots` (a power of two, 2 to 128).
+    pub fn new(slots: usize, times: Times) -> Self {
+        Self {
+            context: RequesterContext::default(),
+            ring: vec![Posted::default(); slots],
+            times,
+        }
+    }
+
+    /// The work request at an index of the ring.
+    pub fn posted(&self, index: u8) -> &Posted {
+        &self.ring[usize::from(index) % self.ring.len()]
+    }
+
+    /// Slots of the ring.
+    pub fn slots(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// One step at `now`.
+    pub fn step(&mut self, event: RequesterEvent, now: Cycle) -> RequesterStep {
+        let ready = self.context.state == QpState::Ready;
+        match event {
+            RequesterEvent::Open { configuration, psn } => self.open(configuration, psn),
+            RequesterEvent::Close => {
+                self.context = RequesterContext::default();
+                RequesterNote::None.into()
+            }
+            RequesterEvent::Post(work) => self.post(work),
+            RequesterEvent::Send if self.context.sendable() => self.send(now),
+            RequesterEvent::Send => RequesterNote::Blocked.into(),
+            RequesterEvent::Ack { psn, syndrome } if ready => self.answer(psn, syndrome, now),
+            RequesterEvent::Ack { .. } | RequesterEvent::Other(_) => RequesterNote::Ignored.into(),
+            RequesterEvent::Timer => self.time_out(),
+            RequesterEvent::Walk => self.walk(),
+        }
+    }
+
+    fn open(&mut self, configuration: RequesterConfig, psn: Psn) -> RequesterStep {
+        self.context = RequesterContext {
+            state: QpState::Ready,
+            configuration,
+            post_psn: psn,
+            next_psn: psn,
+            top_psn: psn,
+            una_psn: psn,
+            asked_psn: psn,
+            retries: configuration.retry,
+            rnr_retries: configuration.rnr_retry,
+            ..RequesterContext::default()
+        };
+        RequesterNote::None.into()
+    }
+
+    fn mtu(&self) -> u32 {
+        mtu_bytes(self.context.configuration.mtu)
+    }
+
+    fn post(&mut self, work: Work) -> RequesterStep {
+        let packets = work.packets(self.mtu());
+        let supported = work.kind.0 <= WorkKind::WRITE_IMM.0;
+        let slots = self.ring.len();
+        let context = &mut self.context;
+        if context.state == QpState::Closed {
+            return RequesterNote::RefusedState.into();
+        }
+        if !supported || work.length > MESSAGE_BYTES_MAX || packets > MESSAGE_PACKETS_MAX {
+            return RequesterNote::RefusedWork.into();
+        }
+        if usize::from(context.head.wrapping_sub(context.tail)) == slots {
+            return RequesterNote::RefusedFull.into();
+        }
+        self.ring[usize::from(context.head) % slots] = Posted {
+            work,
+            first: context.post_psn,
+            packets,
+        };
+        context.head = context.head.wrapping_add(1);
+        context.post_psn = context.post_psn.advance(packets);
+        RequesterStep {
+            walk: context.state == QpState::Error,
+            ..RequesterNote::None.into()
+        }
+    }
+
+    fn send(&mut self, now: Cycle) -> RequesterStep {
+        let mtu = self.mtu();
+        let Posted {
+            work,
+            first,
+            packets,
+        } = *self.posted(self.context.current);
+        let context = &mut self.context;
+        let psn = context.next_psn;
+        let i = psn.ahead_of(first) as u32;
+        let (is_first, is_last) = (i == 0, i + 1 == packets);
+        let next = psn.advance(1);
+        let every = context.configuration.ack_every;
+        let ack_req = is_last
+            || every != 0 && u32::from(context.unasked) + 1 >= u32::from(every)
+            || context.window_full_at(next);
+        let offset = u64::from(i) * u64::from(mtu);
+        let payload_bytes = match is_last {
+            true => work.length - i * mtu,
+            false => mtu,
+        };
+        let reth = work.kind.writes() && is_first;
+        let request = Request {
+            opcode: work.kind.opcode(is_first, is_last),
+            psn,
+            ack_req,
+            solicited: work.solicited && is_last,
+            again: psn.ahead_of(context.top_psn) < 0,
+            payload_bytes: payload_bytes as u16,
+            local_va: work.local_va.wrapping_add(offset),
+            local_key: work.local_key,
+            va: if reth { work.remote_va } else { 0 },
+            rkey: if reth { work.remote_key } else { 0 },
+            dma_len: if reth { work.length } else { 0 },
+            imm: match is_last && work.kind.has_imm() {
+                true => work.imm,
+                false => 0,
+            },
+            swap_add: 0,
+            compare: 0,
+        };
+        context.next_psn = next;
+        if next.ahead_of(context.top_psn) > 0 {
+            context.top_psn = next;
+        }
+        if is_last {
+            context.current = context.current.wrapping_add(1);
+        }
+        if ack_req {
+            context.asked_psn = next;
+            context.unasked = 0;
+            if !context.timer_runs {
+                self.start_ack_timer(now);
+            }
+        } else {
+            context.unasked = context.unasked.saturating_add(1);
+        }
+        RequesterStep {
+            request: Some(request),
+            ..RequesterNote::None.into()
+        }
+    }
+
+    /// Nothing happens when the timeout is off.
+    fn start_ack_timer(&mut self, now: Cycle) {
+        if let Some(cycles) = self.times.timeout(self.context.configuration.timeout) {
+            self.context.timer_runs = true;
+            self.context.deadline = Cycle(now.0 + cycles);
+        }
+    }
+
+    fn answer(&mut self, psn: Psn, syndrome: Syndrome, now: Cycle) -> RequesterStep {
+        let meaning = syndrome.meaning();
+        // The standard's 0x64, invalid RD request, is for a service that is not here.
+        if matches!(
+            meaning,
+            SyndromeMeaning::Reserved | SyndromeMeaning::Nak(NakCode::InvalidRdRequest)
+        ) {
+            return RequesterNote::Reserved.into();
+        }
+        let context = &self.context;
+        let nak = !matches!(meaning, SyndromeMeaning::Ack(_));
+        let low = match nak && context.configuration.restart && context.tail != context.head {
+            true => self.posted(context.tail).first,
+            false => context.una_psn,
+        };
+        if psn.ahead_of(low) < 0 {
+            return RequesterNote::Stale.into();
+        }
+        if psn.ahead_of(context.top_psn) >= 0 {
+            return RequesterNote::Unsent.into();
+        }
+        if !nak {
+            self.acknowledge(psn, now);
+            return RequesterStep::walk(RequesterNote::Progress);
+        }
+        let progress = psn.ahead_of(self.context.una_psn) > 0;
+        if progress {
+            self.acknowledge(psn.advance(Psn::MAX.get()), now);
+        }
+        let note = match meaning {
+            SyndromeMeaning::RnrNak(_) | SyndromeMeaning::Nak(NakCode::PsnSequenceError)
+                if self.context.rnr_wait =>
+            {
+                match progress {
+                    true => RequesterNote::Progress,
+                    false => RequesterNote::Stale,
+                }
+            }
+            SyndromeMeaning::RnrNak(timer) => self.not_ready(timer, now),
+            SyndromeMeaning::Nak(NakCode::PsnSequenceError) => {
+                if self.context.configuration.nak_retry {
+                    self.use_up_retry(RequesterNote::Nak)
+                } else {
+                    self.rewind();
+                    RequesterNote::Nak
+                }
+            }
+            SyndromeMeaning::Nak(code) => {
+                self.fail(match code {
+                    NakCode::RemoteAccessError => Status::RemoteAccess,
+                    NakCode::RemoteOperationalError => Status::RemoteOperate,
+                    _ => Status::RemoteInvalid,
+                });
+                RequesterNote::RemoteError
+            }
+            SyndromeMeaning::Ack(_) | SyndromeMeaning::Reserved => unreachable!("answered above"),
+        };
+        RequesterStep::walk(note)
+    }
+
+    /// Up to and with `psn`, which is not behind `una_psn`.
+    fn acknowledge(&mut self, psn: Psn, now: Cycle) {
+        let context = &mut self.context;
+        let una = psn.advance(1);
+        context.una_psn = una;
+        context.retries = context.configuration.retry;
+        context.rnr_retries = context.configuration.rnr_retry;
+        for follows in [&mut context.next_psn, &mut context.asked_psn] {
+            if follows.ahead_of(una) < 0 {
+                *follows = una;
+            }
+        }
+        if !context.rnr_wait {
+            context.timer_runs = false;
+            if context.asked_psn.ahead_of(una) > 0 {
+                self.start_ack_timer(now);
+            }
+        }
+    }
+
+    fn not_ready(&mut self, timer: RnrTimer, now: Cycle) -> RequesterNote {
+        if self.context.rnr_retries == 0 {
+            self.fail(Status::RnrExceeded);
+            return RequesterNote::Exhausted;
+        }
+        self.rewind();
+        let context = &mut self.context;
+        if context.configuration.rnr_retry != RNR_FOREVER {
+            context.rnr_retries -= 1;
+        }
+        context.rnr_wait = true;
+        context.timer_runs = true;
+        context.deadline = Cycle(now.0 + self.times.rnr(timer));
+        RequesterNote::Rnr
+    }
+
+    /// `note` if there was one left.
+    fn use_up_retry(&mut self, note: RequesterNote) -> RequesterNote {
+        if self.context.retries == 0 {
+            self.fail(Status::RetryExceeded);
+            return RequesterNote::Exhausted;
+        }
+        self.context.retries -= 1;
+        self.rewind();
+        note
+    }
+
+    fn rewind(&mut self) {
+        self.context.after = After::Rewind;
+        self.context.timer_runs = false;
+    }
+
+    fn fail(&mut self, status: Status) {
+        let context = &mut self.context;
+        context.after = After::Fail;
+        context.status = status;
+        context.timer_runs = false;
+        context.rnr_wait = false;
+    }
+
+    fn time_out(&mut self) -> RequesterStep {
+        self.context.timer_runs = false;
+        if self.context.rnr_wait {
+            self.context.rnr_wait = false;
+            return RequesterNote::RnrOver.into();
+        }
+        RequesterStep::walk(self.use_up_retry(RequesterNote::Timeout))
+    }
+
+    fn walk(&mut self) -> RequesterStep {
+        let posted = *self.posted(self.context.tail);
+        let context = &mut self.context;
+        let empty = context.tail == context.head;
+        let mut step = RequesterStep::from(RequesterNote::None);
+        let completion = |status: Status| Completion {
+            receive: false,
+            status,
+            id: posted.work.id,
+            operation: posted.work.kind.0,
+            length: match status {
+                Status::Success => posted.work.length,
+                _ => 0,
+            },
+            ..Completion::default()
+        };
+        if context.state == QpState::Error && !empty {
+            step.completion = Some(completion(context.status));
+            context.status = Status::Flushed;
+            context.pass_tail();
+            step.walk = context.tail != context.head;
+        } else if !empty && posted.last().ahead_of(context.una_psn) < 0 {
+            step.completion = posted.work.signaled.then(|| completion(Status::Success));
+            context.pass_tail();
+            step.walk = context.tail != context.head || context.after != After::None;
+        } else if context.after == After::Rewind {
+            context.after = After::None;
+            context.current = context.tail;
+            if context.configuration.restart && !empty {
+                context.una_psn = posted.first;
+            }
+            context.next_psn = context.una_psn;
+            context.asked_psn = context.next_psn;
+            context.unasked = 0;
+        } else if context.after == After::Fail {
+            context.after = After::None;
+            context.state = QpState::Error;
+            step.walk = true;
+        }
+        step
+    }
+}
+
+impl RequesterContext {
+    fn pass_tail(&mut self) {
+        if self.current == self.tail {
+            self.current = self.current.wrapping_add(1);
+        }
+        self.tail = self.tail.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests;

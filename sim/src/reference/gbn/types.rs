@@ -1,0 +1,241 @@
+//! What both ends share: `rtl/pkg/gbn_pkg.sv` as Rust.
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{Msn, Opcode, Psn, Syndrome};
+
+/// Packets of a message, at most.
+pub const MESSAGE_PACKETS_MAX: u32 = 1 << 22;
+/// Bytes of a message, at most: 2^31 (IBTA volume 1 §9.4.2).
+pub const MESSAGE_BYTES_MAX: u32 = 1 << 31;
+
+/// Payload bytes of a full packet for the code of a configuration: 256 « code, at most 4,096.
+pub const fn mtu_bytes(code: u8) -> u32 {
+    256 << if code > 4 { 4 } else { code }
+}
+
+/// `qp_state_e`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QpState {
+    /// There is none.
+    #[default]
+    Closed,
+    /// It works.
+    Ready,
+    /// It has failed: all that is posted comes back flushed.
+    Error,
+}
+
+/// `status_e`: how a work request ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub enum Status {
+    #[default]
+    Success,
+    LocalLength,
+    Flushed,
+    RetryExceeded,
+    RnrExceeded,
+    RemoteInvalid,
+    RemoteAccess,
+    RemoteOperate,
+}
+
+impl Status {
+    /// All, in the order of their codes.
+    pub const ALL: [Self; 8] = [
+        Self::Success,
+        Self::LocalLength,
+        Self::Flushed,
+        Self::RetryExceeded,
+        Self::RnrExceeded,
+        Self::RemoteInvalid,
+        Self::RemoteAccess,
+        Self::RemoteOperate,
+    ];
+}
+
+/// `work_e`: four bits, of which 8 to 15 mean nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WorkKind(pub u8);
+
+#[allow(missing_docs, reason = "the package says what they are")]
+impl WorkKind {
+    pub const SEND: Self = Self(0);
+    pub const SEND_IMM: Self = Self(1);
+    pub const SEND_INV: Self = Self(2);
+    pub const WRITE: Self = Self(3);
+    pub const WRITE_IMM: Self = Self(4);
+    pub const READ: Self = Self(5);
+    pub const CMP_SWAP: Self = Self(6);
+    pub const FETCH_ADD: Self = Self(7);
+
+    /// Whether its packets are a WRITE's.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::WRITE | Self::WRITE_IMM)
+    }
+
+    /// Whether its last packet brings 4 bytes: immediate data, or a key to invalidate.
+    pub const fn has_imm(self) -> bool {
+        matches!(self, Self::SEND_IMM | Self::SEND_INV | Self::WRITE_IMM)
+    }
+
+    /// Whether a receive buffer completes with it.
+    pub const fn takes_buffer(self) -> bool {
+        !matches!(self, Self::WRITE)
+    }
+
+    /// The opcode of its packet at this place of the message (IBTA volume 1 table 38).
+    pub const fn opcode(self, first: bool, last: bool) -> Opcode {
+        match (self.writes(), first, last) {
+            (false, true, false) => Opcode::RC_SEND_FIRST,
+            (false, false, false) => Opcode::RC_SEND_MIDDLE,
+            (true, true, false) => Opcode::RC_WRITE_FIRST,
+            (true, false, false) => Opcode::RC_WRITE_MIDDLE,
+            (_, first, true) => match (self, first) {
+                (Self::SEND_IMM, false) => Opcode::RC_SEND_LAST_IMM,
+                (Self::SEND_IMM, true) => Opcode::RC_SEND_ONLY_IMM,
+                (Self::SEND_INV, false) => Opcode::RC_SEND_LAST_INV,
+                (Self::SEND_INV, true) => Opcode::RC_SEND_ONLY_INV,
+                (Self::WRITE, false) => Opcode::RC_WRITE_LAST,
+                (Self::WRITE, true) => Opcode::RC_WRITE_ONLY,
+                (Self::WRITE_IMM, false) => Opcode::RC_WRITE_LAST_IMM,
+                (Self::WRITE_IMM, true) => Opcode::RC_WRITE_ONLY_IMM,
+                (_, false) => Opcode::RC_SEND_LAST,
+                (_, true) => Opcode::RC_SEND_ONLY,
+            },
+        }
+    }
+}
+
+/// `work_t`: a work request for the send queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Work {
+    pub kind: WorkKind,
+    pub signaled: bool,
+    pub solicited: bool,
+    pub length: u32,
+    pub local_va: u64,
+    pub local_key: u32,
+    pub remote_va: u64,
+    pub remote_key: u32,
+    pub imm: u32,
+    pub swap_add: u64,
+    pub compare: u64,
+    pub id: u64,
+}
+
+impl Work {
+    /// How many packets, at this MTU.
+    pub const fn packets(&self, mtu: u32) -> u32 {
+        let packets = self.length.div_ceil(mtu);
+        if packets == 0 { 1 } else { packets }
+    }
+}
+
+/// `recv_t`: a buffer for the receive queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Recv {
+    pub length: u32,
+    pub local_va: u64,
+    pub local_key: u32,
+    pub id: u64,
+}
+
+/// `request_t`: a request packet to be built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Request {
+    pub opcode: Opcode,
+    pub psn: Psn,
+    pub ack_req: bool,
+    pub solicited: bool,
+    pub again: bool,
+    pub payload_bytes: u16,
+    pub local_va: u64,
+    pub local_key: u32,
+    pub va: u64,
+    pub rkey: u32,
+    pub dma_len: u32,
+    pub imm: u32,
+    pub swap_add: u64,
+    pub compare: u64,
+}
+
+impl Request {
+    /// What the responder gets of it; `access` is for its memory to say.
+    pub const fn arrival(&self, access: bool) -> Arrival {
+        Arrival {
+            operation: self.opcode.0 & 0x1F,
+            psn: self.psn,
+            ack_req: self.ack_req,
+            solicited: self.solicited,
+            payload_bytes: self.payload_bytes,
+            access,
+            va: self.va,
+            rkey: self.rkey,
+            dma_len: self.dma_len,
+            imm: self.imm,
+            swap_add: self.swap_add,
+            compare: self.compare,
+        }
+    }
+}
+
+/// `completion_t`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Completion {
+    pub receive: bool,
+    pub status: Status,
+    pub id: u64,
+    pub operation: u8,
+    pub length: u32,
+    pub imm: u32,
+    pub solicited: bool,
+}
+
+/// `arrival_t`: a request packet that came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Arrival {
+    /// 5 bits.
+    pub operation: u8,
+    pub psn: Psn,
+    pub ack_req: bool,
+    pub solicited: bool,
+    pub payload_bytes: u16,
+    pub access: bool,
+    pub va: u64,
+    pub rkey: u32,
+    pub dma_len: u32,
+    pub imm: u32,
+    pub swap_add: u64,
+    pub compare: u64,
+}
+
+/// `place_t`: where a packet's payload goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Place {
+    pub va: u64,
+    pub key: u32,
+    pub remote: bool,
+    pub bytes: u16,
+}
+
+/// `response_t`: an answer to be built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the package says what they are")]
+pub struct Response {
+    pub opcode: Opcode,
+    pub psn: Psn,
+    pub syndrome: Syndrome,
+    pub msn: Msn,
+    pub original: u64,
+}
