@@ -7,6 +7,7 @@
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
 //! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
 //! | [`link`] | cable, MAC and PHY delay; injection of faults |
+//! | [`switch`] | the shared-buffer switch: pauses, marking, scheduling, routes, headroom |
 //! | [`glance`] | what a switch reads of a frame |
 //! | [`seeded`] | random numbers from a seed |
 //! | [`strategies`] | random frames for property tests: valid, damaged, garbage |
@@ -17,6 +18,7 @@ pub mod link;
 pub mod reference;
 pub mod seeded;
 pub mod strategies;
+pub mod switch;
 #[cfg(test)]
 mod testing;
 pub mod time;

@@ -1,0 +1,205 @@
+//! Settings of a switch.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::buffer::NothingToShare;
+use super::classify::DscpMap;
+use super::{
+    BufferConfig, Classify, ForwardingConfig, Limit, PRIORITIES, PriorityBuffer, RedConfig, Service,
+};
+use crate::link::FaultRule;
+use crate::seeded::Seed;
+use crate::time::{ByteCount, Duration, LineRate};
+use crate::wire::MacAddr;
+
+/// How a link pauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseKind {
+    /// Per priority (IEEE 802.1Q clause 36).
+    Pfc,
+    /// All at once (IEEE 802.3 annex 31B).
+    Link,
+    /// Never, and pauses of the peer are ignored.
+    Off,
+}
+
+/// Settings of pauses, both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseConfig {
+    /// Which.
+    pub kind: PauseKind,
+    /// Of an XOFF, in quanta of 512 bit times; 1 … 65,535.
+    pub quanta: u16,
+    /// From an XOFF to the next one while it lasts; shorter than the quanta last. `None`: half of that.
+    pub refresh: Option<Duration>,
+    /// From a pause frame's last bit to where no further frame starts.
+    pub response: Duration,
+}
+
+impl Default for PauseConfig {
+    /// PFC with the longest quanta, told again after half of them, obeyed at once.
+    fn default() -> Self {
+        Self {
+            kind: PauseKind::Pfc,
+            quanta: u16::MAX,
+            refresh: None,
+            response: Duration::ZERO,
+        }
+    }
+}
+
+/// Settings of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortConfig {
+    /// Its rate.
+    pub rate: LineRate,
+    /// Its address: the source of pauses and of packets routed out here to a host.
+    pub mac: MacAddr,
+    /// Whether source addresses that come in here are learned: hosts, not other switches.
+    pub learn: bool,
+}
+
+/// Settings of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchConfig {
+    /// Its ports.
+    pub ports: Vec<PortConfig>,
+    /// Its buffer.
+    pub buffer: BufferConfig,
+    /// Priorities of frames.
+    pub classify: Classify,
+    /// Priority of broadcast and multicast, whatever it would be otherwise: one that is not lossless.
+    pub group_priority: u8,
+    /// Where frames go.
+    pub forwarding: ForwardingConfig,
+    /// From a frame's last bit in to where it may start to go out.
+    pub latency: Duration,
+    /// How priorities share a port.
+    pub services: [Service; PRIORITIES],
+    /// ECN marking of each priority.
+    pub red: [Option<RedConfig>; PRIORITIES],
+    /// Pauses.
+    pub pause: PauseConfig,
+    /// The largest frame taken, FCS included.
+    pub max_frame: ByteCount,
+    /// Faults that befall frames in here, before anything is decided.
+    pub faults: Vec<FaultRule>,
+    /// Of marking and faults.
+    pub seed: Seed,
+}
+
+/// What of the settings does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// The buffer is too small.
+    #[error(transparent)]
+    Buffer(#[from] NothingToShare),
+    /// Pauses would end before they are told again.
+    #[error(
+        "pause refresh {refresh} is not shorter than the pause: {quanta} quanta are {lasts} at port {port}"
+    )]
+    Refresh {
+        /// From XOFF to XOFF.
+        refresh: Duration,
+        /// Of an XOFF.
+        quanta: u16,
+        /// How long these are.
+        lasts: Duration,
+        /// The first port where it does not do.
+        port: usize,
+    },
+    /// RED's limits the wrong way round, or a probability above one.
+    #[error("ECN of priority {0}: kmin is not below kmax, or pmax is above 1,000,000 ppm")]
+    Red(usize),
+    /// Group frames in a lossless class.
+    #[error(
+        "group_priority {0} is lossless or above 7: broadcast and multicast never ride in a lossless class"
+    )]
+    GroupPriority(u8),
+    /// A port that is not there.
+    #[error("a route or host names port {0}, but there are {1}")]
+    NoPort(u16, usize),
+}
+
+impl SwitchConfig {
+    /// A switch with ports of one rate and the paper's buffer: 12 MB, α = 1/16 for lossless priorities 3 and 4, which have 40,000 bytes of headroom a port; all others lossy with α = 1.
+    /// Priority is DSCP / 8; deficit round robin with equal weights; no marking.
+    pub fn new(ports: usize, rate: LineRate) -> Self {
+        let mut priorities = [PriorityBuffer::lossy(1, 1); PRIORITIES];
+        for lossless in &mut priorities[3..=4] {
+            let alpha = Limit::Alpha { num: 1, den: 16 };
+            *lossless = PriorityBuffer::lossless(alpha, ByteCount::new(40_000));
+        }
+        let port = |i: usize| PortConfig {
+            rate,
+            mac: MacAddr([0x02, 0, 0, 0, (i >> 8) as u8, i as u8]),
+            learn: true,
+        };
+        Self {
+            ports: (0..ports).map(port).collect(),
+            buffer: BufferConfig {
+                total: ByteCount::new(12_000_000),
+                priorities,
+            },
+            classify: Classify::Dscp(DscpMap::class_selectors()),
+            group_priority: 0,
+            forwarding: ForwardingConfig::default(),
+            latency: Duration::ZERO,
+            services: [Service::Weighted(1600); PRIORITIES],
+            red: [None; PRIORITIES],
+            pause: PauseConfig::default(),
+            max_frame: ByteCount::new(9216),
+            faults: Vec::new(),
+            seed: Seed(0),
+        }
+    }
+
+    /// What can be said against the settings, the buffer apart.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for (port, settings) in self.ports.iter().enumerate() {
+            let lasts = settings.rate.time_of_quanta(self.pause.quanta);
+            let refresh = self.refresh(settings.rate);
+            if self.pause.kind != PauseKind::Off && refresh >= lasts {
+                return Err(ConfigError::Refresh {
+                    refresh,
+                    quanta: self.pause.quanta,
+                    lasts,
+                    port,
+                });
+            }
+        }
+        for (priority, red) in self.red.iter().enumerate() {
+            if red.is_some_and(|red| red.kmin >= red.kmax || red.pmax_ppm > 1_000_000) {
+                return Err(ConfigError::Red(priority));
+            }
+        }
+        let group = self.buffer.priorities.get(usize::from(self.group_priority));
+        if group.is_none_or(|group| group.lossless) {
+            return Err(ConfigError::GroupPriority(self.group_priority));
+        }
+        let of_routes = self
+            .forwarding
+            .routes
+            .iter()
+            .flat_map(|route| match &route.hop {
+                super::NextHop::Ports(ports) => ports.as_slice(),
+                super::NextHop::Connected => &[],
+            });
+        let of_hosts = self.forwarding.hosts.iter().map(|host| &host.port);
+        let wrong = of_routes
+            .chain(of_hosts)
+            .find(|port| usize::from(port.0) >= self.ports.len());
+        match wrong {
+            Some(port) => Err(ConfigError::NoPort(port.0, self.ports.len())),
+            None => Ok(()),
+        }
+    }
+
+    /// From XOFF to XOFF at a rate.
+    pub(super) fn refresh(&self, rate: LineRate) -> Duration {
+        let half = || rate.time_of_quanta(self.pause.quanta) / 2;
+        self.pause.refresh.unwrap_or_else(half)
+    }
+}

@@ -1,0 +1,165 @@
+//! Pauses to the peer: XOFF, XON, refresh.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::time::{Duration, Time};
+use crate::wire::{
+    EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, Pause, PauseRepr, Pfc, PfcRepr,
+};
+
+use super::config::PauseKind;
+
+/// What a port has to tell its peer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseSender {
+    kind: PauseKind,
+    /// Our address, the source of pause frames.
+    mac: MacAddr,
+    /// Quanta of an XOFF.
+    quanta: u16,
+    /// From one XOFF to the next, while it lasts.
+    refresh: Duration,
+    /// Priorities that have to pause.
+    xoff: u8,
+    /// Priorities of which the peer does not know yet, or has to hear again.
+    untold: u8,
+    refresh_at: Option<Time>,
+}
+
+impl PauseSender {
+    pub(super) const fn new(kind: PauseKind, mac: MacAddr, quanta: u16, refresh: Duration) -> Self {
+        Self {
+            kind,
+            mac,
+            quanta,
+            refresh,
+            xoff: 0,
+            untold: 0,
+            refresh_at: None,
+        }
+    }
+
+    /// A priority has to pause, or no more. True when that is news.
+    pub(super) fn set(&mut self, priority: u8, xoff: bool) -> bool {
+        let bit = 1 << priority;
+        if self.kind == PauseKind::Off || (self.xoff & bit != 0) == xoff {
+            return false;
+        }
+        self.xoff ^= bit;
+        self.untold |= bit;
+        true
+    }
+
+    /// Priorities that have to pause.
+    pub const fn xoff(&self) -> u8 {
+        self.xoff
+    }
+
+    /// Whether a pause frame waits to be sent.
+    pub(super) const fn pending(&self) -> bool {
+        self.untold != 0
+    }
+
+    pub(super) const fn refresh_at(&self) -> Option<Time> {
+        self.refresh_at
+    }
+
+    /// Time goes on: what has to be heard again is untold.
+    pub(super) fn tick(&mut self, now: Time) {
+        if self.refresh_at.is_some_and(|at| at <= now) {
+            self.refresh_at = None;
+            self.untold |= self.xoff;
+        }
+    }
+
+    /// The pause frame to send at `now`: what holds now, for all that is untold or lasts.
+    pub(super) fn frame(&mut self, now: Time) -> Bytes {
+        let mut bytes = vec![0; MIN_FRAME_BYTES];
+        let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
+        EthernetRepr {
+            dst: MacAddr::CONTROL,
+            src: self.mac,
+            ether_type: EtherType::MAC_CONTROL,
+        }
+        .emit(&mut Ethernet::new_unchecked(eth));
+        if self.kind == PauseKind::Link {
+            let timer = if self.xoff == 0 { 0 } else { self.quanta };
+            PauseRepr { timer }.emit(&mut Pause::new_unchecked(control));
+        } else {
+            let timer = |class: usize| match self.xoff & 1 << class {
+                0 => 0,
+                _ => self.quanta,
+            };
+            PfcRepr {
+                class_enable: (self.untold | self.xoff).into(),
+                timers: std::array::from_fn(timer),
+            }
+            .emit(&mut Pfc::new_unchecked(control));
+        }
+        self.untold = 0;
+        self.refresh_at = (self.xoff != 0).then(|| now.saturating_add(self.refresh));
+        bytes.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pfc(bytes: &Bytes) -> PfcRepr {
+        PfcRepr::parse(&Pfc::new_checked(&bytes[14..]).unwrap())
+    }
+
+    #[test]
+    fn xoff_refresh_xon() {
+        let refresh = Duration::from_us(400);
+        let mut sender = PauseSender::new(PauseKind::Pfc, MacAddr([2; 6]), 0xFFFF, refresh);
+        let at = |us| Time::ZERO + Duration::from_us(us);
+        assert!(sender.set(3, true) && !sender.set(3, true) && sender.pending());
+        let frame = pfc(&sender.frame(at(10)));
+        assert_eq!((frame.class_enable, frame.timers[3]), (8, 0xFFFF));
+        assert_eq!(sender.refresh_at(), Some(at(410)));
+        sender.tick(at(409));
+        assert!(!sender.pending());
+        sender.tick(at(410));
+        assert!(sender.pending());
+        // A second class comes along; the first one is told again at the same time.
+        sender.set(5, true);
+        let frame = pfc(&sender.frame(at(411)));
+        assert_eq!(frame.class_enable, 0b10_1000);
+        sender.set(3, false);
+        let frame = pfc(&sender.frame(at(500)));
+        assert_eq!(frame.class_enable, 0b10_1000);
+        assert_eq!((frame.timers[3], frame.timers[5]), (0, 0xFFFF));
+        sender.set(5, false);
+        let frame = pfc(&sender.frame(at(600)));
+        assert_eq!((frame.class_enable, frame.timers[5]), (0b10_0000, 0));
+        assert_eq!(sender.refresh_at(), None);
+    }
+
+    #[test]
+    fn an_xoff_taken_back_before_it_was_told_is_told_as_xon() {
+        let mut sender = PauseSender::new(PauseKind::Pfc, MacAddr([2; 6]), 9, Duration::from_us(1));
+        sender.set(1, true);
+        sender.set(1, false);
+        let frame = pfc(&sender.frame(Time::ZERO));
+        assert_eq!((frame.class_enable, frame.timers), (2, [0; 8]));
+    }
+
+    #[test]
+    fn link_pause_is_for_all() {
+        let mut sender =
+            PauseSender::new(PauseKind::Link, MacAddr([2; 6]), 9, Duration::from_us(1));
+        sender.set(1, true);
+        sender.set(2, true);
+        let timer = |bytes: &Bytes| Pause::new_checked(&bytes[14..]).unwrap().timer();
+        assert_eq!(timer(&sender.frame(Time::ZERO)), 9);
+        sender.set(1, false);
+        assert_eq!(timer(&sender.frame(Time::ZERO)), 9);
+        sender.set(2, false);
+        assert_eq!(timer(&sender.frame(Time::ZERO)), 0);
+        let mut off = PauseSender::new(PauseKind::Off, MacAddr([2; 6]), 9, Duration::ZERO);
+        assert!(!off.set(1, true));
+    }
+}

@@ -1,0 +1,73 @@
+//! ECN marking at the congestion point.
+
+use serde::{Deserialize, Serialize};
+
+use crate::seeded::Draws;
+use crate::time::ByteCount;
+
+/// RED on the instantaneous egress queue (DCQCN, SIGCOMM 2015): never up to Kmin, a probability that rises evenly to Pmax at Kmax, always above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedConfig {
+    /// No mark up to here. The paper: 5 KB.
+    pub kmin: ByteCount,
+    /// Always above. The paper: 200 KB.
+    pub kmax: ByteCount,
+    /// Probability at Kmax in parts per million. The paper: 1 %, 10,000.
+    pub pmax_ppm: u32,
+    /// What would be marked and is not capable of ECN is dropped; otherwise it passes.
+    #[serde(default)]
+    pub drop_incapable: bool,
+}
+
+impl RedConfig {
+    /// The paper's numbers.
+    pub const DCQCN: Self = Self {
+        kmin: ByteCount::new(5_000),
+        kmax: ByteCount::new(200_000),
+        pmax_ppm: 10_000,
+        drop_incapable: false,
+    };
+
+    /// Whether to mark a packet that finds `queue` bytes waiting. Draws only between the limits.
+    pub fn marks(&self, queue: u64, draws: &mut Draws) -> bool {
+        let (kmin, kmax) = (self.kmin.get(), self.kmax.get());
+        if queue <= kmin {
+            false
+        } else if queue > kmax {
+            true
+        } else {
+            draws.below(1_000_000 * (kmax - kmin)) < u64::from(self.pmax_ppm) * (queue - kmin)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seeded::Seed;
+
+    #[test]
+    fn marks_as_often_as_the_line_says() {
+        let red = RedConfig {
+            kmin: ByteCount::new(10_000),
+            kmax: ByteCount::new(50_000),
+            pmax_ppm: 200_000,
+            drop_incapable: false,
+        };
+        let mut draws = Seed(1).draws();
+        let n = 20_000;
+        for (queue, expected) in [
+            (0, 0.0),
+            (10_000, 0.0),
+            (20_000, 0.05),
+            (30_000, 0.1),
+            (50_000, 0.2),
+            (50_001, 1.0),
+        ] {
+            let marked = (0..n).filter(|_| red.marks(queue, &mut draws)).count() as f64;
+            let deviation = (f64::from(n) * expected * (1.0 - expected)).sqrt();
+            let off = marked - f64::from(n) * expected;
+            assert!(off.abs() <= 4.0 * deviation, "{queue}: {marked}");
+        }
+    }
+}
