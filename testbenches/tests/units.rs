@@ -71,5 +71,5 @@ fn pfc() {
 
 #[test]
 fn dcqcn() {
-    holds::<Dcqcn>(4_000);
+    holds::<Dcqcn>(8_000);
 }

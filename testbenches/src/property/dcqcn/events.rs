@@ -139,9 +139,15 @@ pub fn history(draw: &mut Draw) -> History<Head, Event> {
             _ => 0,
         })
         .sum();
+    let start = match bench {
+        Bench::Step | Bench::Pace | Bench::Pace4 => draw.any_length(44),
+        // The end of time, where schedules and deadlines saturate.
+        _ if draw.once_in(8) => Cycle::MAX.0 - waits - 100_000 - draw.up_to_bits(24),
+        _ => draw.any_length(44),
+    };
     let head = Head {
         bench,
-        start: draw.any_length(44),
+        start,
         twice: waits < 5_000 && draw.once_in(2),
     };
     History { head, events }
@@ -186,8 +192,22 @@ fn any_event(draw: &mut Draw) -> RpEvent {
     }
 }
 
-/// The paper's, some of them anything.
+/// The paper's, some of them anything. Now and then all at one end.
 fn any_parameters(draw: &mut Draw) -> RpParameters {
+    if draw.once_in(16) {
+        let all = draw.one_of(&[0, u32::MAX]);
+        return RpParameters {
+            rate_max: Rate(all),
+            rate_min: Rate(all),
+            rate_ai: Rate(all),
+            rate_hai: Rate(all),
+            g: (all & 0xFFFF) as u16,
+            alpha_time: all,
+            rate_time: all,
+            byte_limit: all,
+            stages: (all & 31) as u8,
+        };
+    }
     let which = draw.bits() & draw.bits();
     let mut value = |bit: u32, paper: u32| match which >> bit & 1 {
         0 => paper,
@@ -281,10 +301,10 @@ fn lively_parameters(draw: &mut Draw) -> RpParameters {
         0 => any_parameters(draw),
         1 => PAPER,
         _ => RpParameters {
-            g: draw.any_length(16) as u16,
-            alpha_time: draw.any_length(13) as u32,
-            rate_time: draw.any_length(13) as u32,
-            byte_limit: draw.any_length(20) as u32,
+            g: draw.up_to_bits(16) as u16,
+            alpha_time: draw.up_to_bits(13) as u32,
+            rate_time: draw.up_to_bits(13) as u32,
+            byte_limit: draw.up_to_bits(20) as u32,
             stages: draw.within(0, 6) as u8,
             ..PAPER
         },
@@ -320,6 +340,9 @@ fn reaction_point(draw: &mut Draw, count: u64) -> Vec<Event> {
         event: RpEvent::Open,
         qp: qp(draw),
     }));
+    if count > 9 && draw.once_in(4) {
+        events.extend(flood(draw, count));
+    }
     for _ in 0..draw.within(1, 300) {
         events.extend(wait(draw, long));
         events.push(match draw.within(0, 63) {
@@ -335,6 +358,22 @@ fn reaction_point(draw: &mut Draw, count: u64) -> Vec<Event> {
             },
         });
     }
+    events
+}
+
+/// An event in every cycle that takes one, each of another QP, while timers come due.
+fn flood(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let rp = |event, qp| Event::Rp {
+        event,
+        qp: qp as u16,
+    };
+    let (first, stride) = (draw.within(0, count - 1), draw.one_of(&[1, 5, 11, 63]));
+    let limited = draw.within(0, count - 1);
+    let mut events = vec![rp(RpEvent::Open, limited), rp(RpEvent::Cnp, limited)];
+    events.extend((0..4 * count + draw.within(0, 2 * count)).map(|n| {
+        let bytes = draw.up_to_bits(16) as u16;
+        rp(RpEvent::Bytes(bytes), (first + stride * n) % count)
+    }));
     events
 }
 
@@ -361,6 +400,8 @@ fn limiter(draw: &mut Draw, count: u64) -> Vec<Event> {
     let rate = |draw: &mut Draw| match draw.within(0, 7) {
         0 => Rate(draw.edge()),
         1 => Rate::mbps(40_000),
+        // Where the gap saturates.
+        2 => Rate(draw.within(6_102, 6_105) as u32),
         // 100 Mb/s to 40 Gb/s.
         _ => Rate((100_000 << draw.within(0, 8)) + draw.within(0, 99_999) as u32),
     };

@@ -162,3 +162,33 @@ fn settled(senders: &[Sender], judge: &Judge, now: Cycle, eligible: u64) -> u64 
 fn judge_quiet(clock: &Clock, senders: &[Sender], judge: &Judge) -> bool {
     (senders.iter()).all(|sender| judge.settled(sender.qp, clock.now))
 }
+
+#[cfg(test)]
+mod tests {
+    use xoff_rtl::RateLimiter;
+
+    use super::super::events::Bench;
+    use super::*;
+
+    #[test]
+    fn one_sender_from_10_mbps_to_line_rate() {
+        let mut rtl = RtlLimiter::<RateLimiter>::new(1).unwrap();
+        let head = Head {
+            bench: Bench::Pace,
+            start: 1_000,
+            twice: false,
+        };
+        for mbps in [10, 25, 100, 400, 1_000, 10_000, 25_000, 39_999, 40_000] {
+            for bytes in [84, 300, 1_106, 9_038] {
+                let rate = Rate::mbps(mbps);
+                // Shorter packets than this come faster than one QP may start them.
+                if u64::from(rate.0) * RateLimiter::PERIOD_PS > u64::from(bytes) * 1_200_000_000 {
+                    continue;
+                }
+                let qp = (mbps % 64) as u16;
+                let events = [Event::Burst(512), Event::Sender { qp, rate, bytes }];
+                check(&mut rtl, &head, &events).unwrap();
+            }
+        }
+    }
+}
