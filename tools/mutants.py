@@ -21,7 +21,7 @@ design = ys.Design()
 overrides = " ".join("-G " + p for p in parameters)
 for step in [
     f"read_slang --ignore-assertions --top {module} {overrides} -F rtl/rtl.f {source}",
-    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full", "wreduce", "opt -full",
+    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full", "wreduce", "opt -full", "bwmuxmap",
     f"mutate -list {count} -seed {seed} -o {netlist}.list",
 ]:
     ys.run_pass(step, design)

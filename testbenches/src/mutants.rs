@@ -14,6 +14,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff::property::Property;
 use xoff::property::builder::Builder;
+use xoff::property::dcqcn::Dcqcn;
 use xoff::property::parser::Parser as PacketParser;
 use xoff::property::pfc::Pfc;
 use xoff::property::run::first_failure;
@@ -103,6 +104,7 @@ fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
         "parser" => on::<PacketParser>(mutant, seed, effort * 3_000),
         "builder" => on::<Builder>(mutant, seed, effort * 2_000),
         "pfc" => on::<Pfc>(mutant, seed, effort * 20_000),
+        "dcqcn" => on::<Dcqcn>(mutant, seed, effort * 2_000),
         other => Err(format!("no property '{other}'")),
     }
 }
