@@ -7,6 +7,7 @@
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
 //! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
 //! | [`link`] | cable, MAC and PHY delay; injection of faults |
+//! | [`mac`] | between a wire's frames and an RTL NIC's beats |
 //! | [`switch`] | the shared-buffer switch: pauses, marking, scheduling, routes, headroom |
 //! | [`glance`] | what a switch reads of a frame |
 //! | [`seeded`] | random numbers from a seed |
@@ -15,6 +16,7 @@
 pub mod glance;
 pub mod kernel;
 pub mod link;
+pub mod mac;
 pub mod reference;
 pub mod seeded;
 pub mod strategies;

@@ -1,0 +1,278 @@
+//! From beats to frames.
+
+use std::collections::VecDeque;
+
+use bytes::BytesMut;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Beat;
+use crate::kernel::Frame;
+use crate::kernel::frame::PREAMBLE_BYTES;
+use crate::time::{Duration, LineRate, Time};
+use crate::wire::MIN_FRAME_BYTES;
+
+/// What the NIC did that a MAC cannot make good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum TransmitError {
+    /// `valid` fell inside a frame.
+    #[error("valid fell at {at}, {bytes} bytes into a frame")]
+    ValidFell {
+        /// The clock edge.
+        at: Time,
+        /// How much of the frame had come.
+        bytes: usize,
+    },
+    /// The wire needed a byte that was not there.
+    #[error(
+        "underrun at {needed}: the next beat came at {at}, {bytes} bytes into a frame; the clock is too slow for the line"
+    )]
+    Underrun {
+        /// The clock edge.
+        at: Time,
+        /// When the byte was due.
+        needed: Time,
+        /// How much of the frame had come.
+        bytes: usize,
+    },
+}
+
+/// The transmit MAC: takes beats, adds preamble, padding, FCS and gap, and lets go of each frame when its last bit has left.
+///
+/// It holds `ahead` bytes for the wire at most: when more than their time lies between a clock edge and the instant at which the wire is done with all that was taken, `ready` is low. Two beats
+/// are enough for a line without needless gaps, as long as a cycle is shorter than a beat on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransmitMac {
+    rate: LineRate,
+    ahead: Duration,
+    /// The frame of which beats have come but not the last, and when its preamble starts.
+    open: Option<(Vec<u8>, Time)>,
+    /// When the wire is done with all that was taken; after a frame, with the gap behind it.
+    done: Time,
+    /// Whole, last bit not let go of.
+    leaving: VecDeque<Frame>,
+}
+
+impl TransmitMac {
+    /// A MAC for a line, with room for so many bytes; two beats are right.
+    pub const fn new(rate: LineRate, ahead_bytes: u64) -> Self {
+        Self {
+            rate,
+            ahead: rate.time_of(ahead_bytes),
+            open: None,
+            done: Time::ZERO,
+            leaving: VecDeque::new(),
+        }
+    }
+
+    /// The stream's `ready` at a clock edge. It depends on nothing that comes in at this edge.
+    pub fn ready(&self, edge: Time) -> bool {
+        self.ready_from() <= edge
+    }
+
+    /// From when on `ready` is high if nothing more is taken.
+    pub fn ready_from(&self) -> Time {
+        let latest = self.done.saturating_since(Time::ZERO + self.ahead);
+        Time::ZERO + latest
+    }
+
+    /// Whether a frame has begun and not ended: then the NIC has to be evaluated at each edge.
+    pub const fn in_frame(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// A clock edge. `offered` is what the stream holds valid; it is taken if `ready` is high, and the answer says so.
+    ///
+    /// # Errors
+    ///
+    /// When `valid` falls inside a frame, and when the wire has run dry. The frame is lost then.
+    pub fn cycle(&mut self, edge: Time, offered: Option<&Beat>) -> Result<bool, TransmitError> {
+        let Some(beat) = offered else {
+            return match self.open.take() {
+                None => Ok(false),
+                Some((bytes, _)) => Err(TransmitError::ValidFell {
+                    at: edge,
+                    bytes: bytes.len(),
+                }),
+            };
+        };
+        if !self.ready(edge) {
+            return Ok(false);
+        }
+        let (mut bytes, start) = match self.open.take() {
+            None => {
+                let start = edge.max(self.done);
+                self.done = start + self.rate.time_of(PREAMBLE_BYTES);
+                (Vec::new(), start)
+            }
+            Some((bytes, _)) if self.done < edge => {
+                return Err(TransmitError::Underrun {
+                    at: edge,
+                    needed: self.done,
+                    bytes: bytes.len(),
+                });
+            }
+            Some(open) => open,
+        };
+        bytes.extend_from_slice(&beat.data);
+        self.done += self.rate.time_of(beat.data.len() as u64);
+        if beat.last {
+            // Padding is the MAC's (IEEE 802.3 §4.2.3.3).
+            bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
+            let frame = Frame::sent(BytesMut::from(&bytes[..]).freeze(), start, self.rate);
+            self.done = frame.line_free(self.rate);
+            self.leaving.push_back(frame);
+        } else {
+            self.open = Some((bytes, start));
+        }
+        Ok(true)
+    }
+
+    /// When the next frame's last bit leaves.
+    pub fn next_departure(&self) -> Option<Time> {
+        self.leaving.front().map(|frame| frame.end)
+    }
+
+    /// The next frame whose last bit leaves before `until`.
+    pub fn depart(&mut self, until: Time) -> Option<Frame> {
+        self.next_departure().filter(|end| *end < until)?;
+        self.leaving.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::time::{Clock, Cycles};
+
+    fn beats(bytes: &Bytes, width: usize) -> Vec<Beat> {
+        let pieces = bytes.len().div_ceil(width);
+        (0..pieces)
+            .map(|i| Beat {
+                data: bytes.slice(i * width..bytes.len().min((i + 1) * width)),
+                last: i + 1 == pieces,
+            })
+            .collect()
+    }
+
+    /// Sends frames as fast as the MAC takes them; what left, and when the first beat was taken.
+    fn send(rate: LineRate, clock: Clock, width: usize, sizes: &[usize]) -> (Vec<Frame>, Time) {
+        let mut mac = TransmitMac::new(rate, 2 * width as u64);
+        let mut offered = sizes
+            .iter()
+            .flat_map(|size| beats(&Bytes::from(vec![*size as u8; *size]), width))
+            .collect::<VecDeque<_>>();
+        let mut cycle = Cycles(3);
+        while !offered.is_empty() {
+            if mac.cycle(clock.edge(cycle), offered.front()).unwrap() {
+                offered.pop_front();
+            }
+            cycle.0 += 1;
+        }
+        let left = std::iter::from_fn(|| mac.depart(Time::MAX)).collect();
+        (left, clock.edge(Cycles(3)))
+    }
+
+    const LINES: [(LineRate, Duration, usize); 2] = [
+        (LineRate::G40, Clock::PERIOD_40G, 32),
+        (LineRate::G100, Clock::PERIOD_100G, 64),
+    ];
+
+    #[test]
+    fn every_length_runs_back_to_back() {
+        for (rate, period, width) in LINES {
+            for size in 60..=1600 {
+                let clock = Clock::new(period, Duration::from_ps(1234));
+                let (left, start) = send(rate, clock, width, &[size; 12]);
+                assert_eq!(left[0].start, start);
+                for pair in left.windows(2) {
+                    assert_eq!(
+                        pair[1].start,
+                        pair[0].line_free(rate),
+                        "{rate}, {size} bytes"
+                    );
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn mixed_lengths_too_and_no_byte_is_lost(
+            sizes in proptest::collection::vec(1usize..2000, 1..40), phase in 0u64..5120, line in 0usize..2,
+        ) {
+            let (rate, period, width) = LINES[line];
+            let (left, _) = send(rate, Clock::new(period, Duration::from_ps(phase)), width, &sizes);
+            prop_assert_eq!(left.len(), sizes.len());
+            for (frame, size) in left.iter().zip(&sizes) {
+                let mut bytes = vec![*size as u8; *size];
+                bytes.resize(bytes.len().max(60), 0);
+                prop_assert_eq!(&frame.bytes[..], &bytes[..]);
+            }
+            // Padded frames come in fewer cycles than they take on the wire, so these hold for all.
+            for pair in left.windows(2) {
+                prop_assert_eq!(pair[1].start, pair[0].line_free(rate));
+            }
+        }
+    }
+
+    #[test]
+    fn ready_falls_for_what_the_wire_needs() {
+        let mut mac = TransmitMac::new(LineRate::G40, 64);
+        let beat = Beat {
+            data: Bytes::from_static(&[0; 32]),
+            last: false,
+        };
+        let at = |ps| Time::from_ps(ps);
+        // Preamble and 32 bytes: done at 8,000 ps; 64 bytes are 12,800 ps.
+        assert_eq!(mac.cycle(at(0), Some(&beat)), Ok(true));
+        assert_eq!((mac.in_frame(), mac.ready_from()), (true, at(0)));
+        assert_eq!(mac.cycle(at(5_120), Some(&beat)), Ok(true));
+        assert_eq!(mac.cycle(at(5_120), Some(&beat)), Ok(true));
+        // Done at 20,800.
+        assert_eq!(mac.ready_from(), at(8_000));
+        assert_eq!(mac.cycle(at(7_999), Some(&beat)), Ok(false));
+        assert_eq!(mac.cycle(at(8_000), Some(&beat)), Ok(true));
+    }
+
+    #[test]
+    fn a_dry_wire_and_a_fallen_valid_are_errors() {
+        let beat = Beat {
+            data: Bytes::from_static(&[0; 32]),
+            last: false,
+        };
+        let mut mac = TransmitMac::new(LineRate::G40, 64);
+        mac.cycle(Time::ZERO, Some(&beat)).unwrap();
+        let late = mac.clone().cycle(Time::from_ps(8_001), Some(&beat));
+        assert_eq!(
+            late.unwrap_err().to_string(),
+            "underrun at 8 ns: the next beat came at 8.001 ns, 32 bytes into a frame; the clock is too slow for the line"
+        );
+        assert_eq!(
+            mac.cycle(Time::from_ps(5_120), None)
+                .unwrap_err()
+                .to_string(),
+            "valid fell at 5.12 ns, 32 bytes into a frame"
+        );
+    }
+
+    #[test]
+    fn a_frame_leaves_with_its_last_bit() {
+        let mut mac = TransmitMac::new(LineRate::G40, 64);
+        let beat = Beat {
+            data: Bytes::from_static(&[0; 20]),
+            last: true,
+        };
+        mac.cycle(Time::from_ps(1_000), Some(&beat)).unwrap();
+        // Padded to 60: 72 bytes with preamble and FCS.
+        let end = Time::from_ps(1_000 + 72 * 200);
+        assert_eq!(mac.next_departure(), Some(end));
+        assert_eq!(mac.depart(end), None);
+        let frame = mac.depart(end + Duration::from_ps(1)).unwrap();
+        assert_eq!((frame.bytes.len(), frame.end), (60, end));
+        assert!(!mac.in_frame());
+    }
+}
