@@ -14,12 +14,16 @@ pub use receive::{ReceiveCounters, ReceiveMac};
 pub use transmit::{TransmitError, TransmitMac};
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// What a stream carries in one cycle: a piece of a frame, in network order. Every piece but the last is as wide as the stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
     /// 1 … 32 or 64 bytes.
     pub data: Bytes,
     /// The frame ends with it.
     pub last: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -177,7 +177,7 @@ impl SharedBuffer {
     ///
     /// # Errors
     ///
-    /// Why the frame has to be dropped; nothing is taken then. An XOFF holds even so.
+    /// Why the frame has to be dropped; nothing is taken then. A queue that holds something is in XOFF even so.
     pub fn admit(&mut self, port: PortId, priority: u8, size: u64) -> Result<(), DropReason> {
         let limit = self.limit(priority);
         let settings = &self.config.priorities[usize::from(priority)];
@@ -190,13 +190,19 @@ impl SharedBuffer {
             queue.shared += rest;
             self.shared_used += rest;
         } else if settings.lossless {
-            self.in_xoff += usize::from(!queue.xoff);
-            queue.xoff = true;
-            if queue.headroom + rest > settings.headroom.get() {
+            let fits = queue.headroom + rest <= settings.headroom.get();
+            if fits {
+                queue.reserved += reserved;
+                queue.headroom += rest;
+            }
+            // A queue that holds nothing will give nothing back, and nobody would end its XOFF.
+            if queue.bytes() > 0 {
+                self.in_xoff += usize::from(!queue.xoff);
+                queue.xoff = true;
+            }
+            if !fits {
                 return Err(DropReason::HeadroomFull);
             }
-            queue.reserved += reserved;
-            queue.headroom += rest;
         } else {
             return Err(DropReason::OverLimit);
         }
@@ -364,6 +370,16 @@ mod tests {
         assert_eq!(buffer.admit(PORT, 0, 200), Ok(()));
         assert!(!buffer.queue(PORT, 0).xoff);
         assert_eq!(buffer.occupancy(), 600);
+    }
+
+    #[test]
+    fn an_empty_queue_is_never_in_xoff() {
+        let settings = PriorityBuffer::lossless(Limit::Static(ByteCount::ZERO), ByteCount::new(50));
+        let mut buffer = buffer(1000, settings);
+        assert_eq!(buffer.admit(PORT, 3, 51), Err(DropReason::HeadroomFull));
+        assert!(!buffer.queue(PORT, 3).xoff);
+        assert_eq!(buffer.admit(PORT, 3, 50), Ok(()));
+        assert!(buffer.queue(PORT, 3).xoff);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | [`egress`] | a port's queues and what it has on the wire |
 //! | [`counters`] | frames and bytes per port and priority; drops by reason |
 //! | [`headroom`] | how much headroom a link needs |
+//! | [`thresholds`] | where PFC and ECN thresholds may lie |
 //! | [`node`] | [`Switch`], all of it as a node of the kernel |
 //!
 //! At one instant, first frames that have left give their buffer back, then arrivals are taken in the order of ports, then ports that are free start to send.
@@ -31,6 +32,7 @@ pub mod red;
 pub mod routes;
 pub mod scheduler;
 pub mod tables;
+pub mod thresholds;
 
 pub use buffer::{BufferConfig, Limit, PriorityBuffer};
 pub use classify::Classify;
@@ -42,6 +44,7 @@ pub use node::Switch;
 pub use red::RedConfig;
 pub use routes::{NextHop, Route};
 pub use scheduler::Service;
+pub use thresholds::Thresholds;
 
 /// Number of priorities (IEEE 802.1Q §6.9.3).
 pub const PRIORITIES: usize = 8;
