@@ -116,7 +116,7 @@ impl<N: Node> Network<N> {
         &self.seats[node.0 as usize].node
     }
 
-    /// Changes a node from outside, between two runs.
+    /// Changes a node from outside, between two runs. What it is told to do must not lie before [`now`](Self::now).
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
         let seat = &mut self.seats[node.0 as usize];
         let result = change(&mut seat.node);

@@ -38,6 +38,14 @@ impl Headroom {
             + self.response;
         self.frame * (1 + round.as_ps().div_ceil(ps_on_wire))
     }
+
+    /// The sum of annex O's terms as planners take it: two frames, a pause frame (84 bytes), twice cable and interface, response. Frames do not come in parts, so where they count
+    /// whole, at their last bit, it can fall short of [`exact`](Self::exact).
+    pub fn annex_o(&self) -> ByteCount {
+        let one_way = self.cable.delay() + self.interface;
+        let under_way = self.rate.bytes_in(one_way * 2 + self.response);
+        self.frame * 2 + ByteCount::new(wire_bytes(PAUSE_FRAME_BYTES) + under_way)
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +63,21 @@ mod tests {
             response: Duration::ZERO,
         };
         assert_eq!(headroom.exact(), ByteCount::new(16 * 1086));
+    }
+
+    #[test]
+    fn annex_o_with_a_vendors_interfaces() {
+        // 24,576 bit times of interface and 118 quanta of response at 40 Gb/s: 30,952 bytes. With 7,500 bit times: 26.7 KB.
+        let mut headroom = Headroom {
+            rate: LineRate::G40,
+            frame: ByteCount::new(1086),
+            cable: Length::from_m(300),
+            interface: Duration::from_ps(24_576 * 25),
+            response: LineRate::G40.time_of_quanta(118),
+        };
+        assert_eq!(headroom.annex_o(), ByteCount::new(30_952));
+        assert_eq!(headroom.exact(), ByteCount::new(29 * 1086));
+        headroom.interface = Duration::from_ps(7_500 * 25);
+        assert_eq!(headroom.annex_o(), ByteCount::new(26_683));
     }
 }

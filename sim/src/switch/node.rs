@@ -172,6 +172,10 @@ impl Switch {
                 port.counters.pauses_sent += 1;
             }
             port.wake = port.egress.next_event();
+            assert!(
+                port.wake.is_none_or(|wake| wake > now),
+                "a port that wakes at {now} again would never let time go on"
+            );
         }
     }
 
