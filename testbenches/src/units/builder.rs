@@ -11,6 +11,9 @@ use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 /// Cycles without any beat moving, with all sides willing, after which a builder hangs.
 const MAX_IDLE: u32 = 8;
 
+/// More bytes than headers and a payload, whose length has 16 bits, can have.
+const MAX_FRAME_BYTES: usize = 1 << 17;
+
 /// The ports of `packet_builder` at one width.
 pub trait BuilderTop: Model {
     /// Bytes a beat.
@@ -268,6 +271,11 @@ impl<M: BuilderTop> RtlBuilder<M> {
                 beat::take(out.data, bytes, &mut frame);
                 first_beat.get_or_insert(self.cycle);
                 last_beat = self.cycle;
+                if frame.len() > MAX_FRAME_BYTES {
+                    return Err(self.broken(format!(
+                        "a frame of more than {MAX_FRAME_BYTES} bytes: it has no end"
+                    )));
+                }
                 if out.last {
                     frames.push(std::mem::take(&mut frame));
                 }
