@@ -10,13 +10,18 @@ use crate::time::{Duration, Time};
 
 /// Nodes, links, and frames on their way. Plain data: serialized, it is a checkpoint.
 ///
-/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` on that pool's. With one thread, or one node with work, no thread is asked.
+/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` on that pool's. With one thread, or little to do in a window, no thread is asked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Network<N> {
     seats: Vec<Seat<N>>,
     now: Time,
     lookahead: Duration,
+    /// Windows that cost so much or more run on many threads.
+    parallel_from: u32,
 }
+
+/// Asking threads costs some microseconds a window: below this they make it slower.
+const PARALLEL_FROM: u32 = 32;
 
 impl<N: Node> Network<N> {
     pub(super) fn new(seats: Vec<Seat<N>>, lookahead: Duration) -> Self {
@@ -24,6 +29,7 @@ impl<N: Node> Network<N> {
             seats,
             now: Time::ZERO,
             lookahead,
+            parallel_from: PARALLEL_FROM,
         }
     }
 
@@ -40,6 +46,11 @@ impl<N: Node> Network<N> {
     /// Shorter windows than the links allow. The result is the same; tests say so.
     pub fn limit_lookahead(&mut self, at_most: Duration) {
         self.lookahead = self.lookahead.min(at_most).max(Duration::from_ps(1));
+    }
+
+    /// From which [`cost`](Node::cost) of a window's nodes on it runs on many threads; 0: always. Changes speed and nothing else.
+    pub fn set_parallel_from(&mut self, cost: u32) {
+        self.parallel_from = cost;
     }
 
     /// When something happens next.
@@ -60,7 +71,8 @@ impl<N: Node> Network<N> {
                     seat.run(from, until);
                 }
             };
-            if threads > 1 && self.seats.iter().filter(|seat| due(seat)).nth(1).is_some() {
+            let cost = || self.seats.iter().filter(|seat| due(seat)).map(Seat::cost);
+            if threads > 1 && cost().sum::<u32>() >= self.parallel_from {
                 self.seats.par_iter_mut().for_each(run);
             } else {
                 self.seats.iter_mut().for_each(run);

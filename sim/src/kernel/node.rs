@@ -29,6 +29,12 @@ pub trait Node: Send {
     /// The rate of each port, in port order. Asked once, when the network is built.
     fn line_rates(&self) -> Vec<LineRate>;
 
+    /// Roughly what a window costs in which the node has something to do, a source or a small switch being 1 (about a microsecond). Only says when threads are worth their while;
+    /// an RTL NIC says some tens.
+    fn cost(&self) -> u32 {
+        1
+    }
+
     /// The earliest instant at which the node does something unless a frame arrives before. `None`: only a frame can wake it. Early is safe and costs time; late is a bug.
     /// After `advance(until)` it is not before `until`.
     fn next_event(&self) -> Option<Time>;

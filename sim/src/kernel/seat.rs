@@ -96,6 +96,10 @@ impl<N: Node> Seat<N> {
         }
     }
 
+    pub(super) fn cost(&self) -> u32 {
+        self.node.cost()
+    }
+
     pub(super) fn frames_on_their_way(&self) -> usize {
         self.inbox.len()
     }

@@ -48,6 +48,7 @@ fn threads<R: Send>(n: usize, run: impl FnOnce() -> R + Send) -> R {
 fn digest(threads_used: usize, change: impl FnOnce(&mut Network<Source>) + Send) -> Digest {
     threads(threads_used, || {
         let mut network = pairs(6);
+        network.set_parallel_from(0);
         change(&mut network);
         network.run_until(END, |_| ());
         network.digest()

@@ -105,6 +105,7 @@ fn digest(threads: usize, change: impl FnOnce(&mut Network<Either>) + Send) -> D
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.unwrap().install(|| {
         let mut network = clos(&mut Seed(4).draws());
+        network.set_parallel_from(0);
         change(&mut network);
         network.run_until(us(400), |_| ());
         let (mut marked, mut xoff) = (0, 0);
