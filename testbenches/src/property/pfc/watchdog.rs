@@ -31,7 +31,9 @@ fn threshold(draw: &mut Draw) -> u64 {
     match draw.below(16) {
         0 => draw.up_to_bits(THRESHOLD_BITS),
         1 => (1 << THRESHOLD_BITS) - 1,
-        2..=3 => 10_000,
+        2 => 10_000,
+        // One bit alone makes it a threshold.
+        3 => 1 << draw.below(THRESHOLD_BITS),
         _ => u64::from(draw.one_of(&[0u32, 1, 1, 2, 2, 3, 4, 5, 8])),
     }
 }
