@@ -380,6 +380,7 @@ impl Build {
             clock,
             parameters: &top.params,
             coverage: self.coverage,
+            large: top.large,
         };
         let unit_name = format!("{prefix}_unit.h");
         let unit = shim::unit(&face, &units);

@@ -19,6 +19,8 @@ pub(crate) struct Face<'a> {
     pub clock: Option<&'a Port>,
     pub parameters: &'a [(String, String)],
     pub coverage: bool,
+    /// What runs seldom is compiled cheaply.
+    pub large: bool,
 }
 
 impl Face<'_> {
@@ -61,7 +63,14 @@ pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
     text.push_str("#pragma GCC visibility push(hidden)\n");
     for source in sources {
         // Writing to a String cannot fail; the same below.
+        let cheap = face.large && (source.contains("Slow") || source.contains("__Trace__"));
+        if cheap {
+            text.push_str("#pragma GCC push_options\n#pragma GCC optimize(\"O1\")\n");
+        }
         let _ = writeln!(text, "#include \"{source}\"");
+        if cheap {
+            text.push_str("#pragma GCC pop_options\n");
+        }
     }
     text.push_str("#pragma GCC visibility pop\n");
     let _ = writeln!(text, "namespace {} {{", face.namespace);

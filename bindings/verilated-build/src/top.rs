@@ -15,6 +15,7 @@ pub struct Top {
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) cpp: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
+    pub(crate) large: bool,
 }
 
 impl Top {
@@ -29,6 +30,7 @@ impl Top {
             sources: Vec::new(),
             cpp: Vec::new(),
             flags: Vec::new(),
+            large: false,
         }
     }
 
@@ -61,6 +63,12 @@ impl Top {
     /// Verilator's class as `models::Name`, its complete definition included: a plain C++ loop over the same model.
     pub fn cpp(mut self, path: impl Into<PathBuf>) -> Top {
         self.cpp.push(path.into());
+        self
+    }
+
+    /// A large model, minutes of C++: what runs seldom, reset and waves, is compiled at -O1.
+    pub fn large(mut self) -> Top {
+        self.large = true;
         self
     }
 
