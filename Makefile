@@ -25,6 +25,7 @@ check: setup check-tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	tools/rtl-lint.sh
+	.tools/bin/python tools/registers.py --check
 	.tools/bin/python tools/synth.py
 
 formal: check-tools

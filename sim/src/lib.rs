@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`wire`] | packet headers as views over bytes and as plain structs; what a parser reports of a frame |
+//! | [`nic_registers`] | offsets and fields of the NIC's registers, made from `rtl/nic/registers.toml` |
 //! | [`mod@reference`] | models of the RTL's units, written from the standards: parser, builder, ICRC |
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
 //! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
@@ -17,6 +18,7 @@ pub mod glance;
 pub mod kernel;
 pub mod link;
 pub mod mac;
+pub mod nic_registers;
 pub mod reference;
 pub mod seeded;
 pub mod strategies;

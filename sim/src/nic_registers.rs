@@ -1,0 +1,244 @@
+//! The NIC's registers: offsets and fields. Made by `tools/registers.py` from `rtl/nic/registers.toml`: do not edit.
+
+/// 0x584F4646, 'XOFF'.
+pub const IDENTITY: u16 = 0x000;
+/// Version of this register map, 1.
+pub const VERSION: u16 = 0x004;
+/// QP number of QP index 0.
+pub const QPN_BASE: u16 = 0x008;
+/// Source address of PFC frames, low 32 bits.
+pub const PORT_MAC_LOW: u16 = 0x00c;
+/// And high 16 bits.
+pub const PORT_MAC_HIGH: u16 = 0x010;
+/// Switches.
+pub const CONTROL: u16 = 0x014;
+/// A frame's class comes from its outer tag's PCP; else from its DSCP. Lowest of its 1 bits in [`CONTROL`].
+pub const CLASS_BY_PCP_LOW: u32 = 0;
+/// DCQCN paces requests and answers marks. Lowest of its 1 bits in [`CONTROL`].
+pub const DCQCN_ON_LOW: u32 = 1;
+/// 802.3x PAUSE stops all classes. Lowest of its 1 bits in [`CONTROL`].
+pub const PAUSE_OBEYED_LOW: u32 = 2;
+/// Progress lifts the watchdog's silence. Lowest of its 1 bits in [`CONTROL`].
+pub const AUTO_REARM_LOW: u32 = 3;
+/// Lossless classes: they obey PFC and ask for it.
+pub const PFC_CLASSES: u16 = 0x018;
+/// Class of PCP p in bits 4p + 2 to 4p; an untagged frame has PCP 0.
+pub const PCP_MAP: u16 = 0x01c;
+/// Class of DSCP 8w + i in bits 4i + 2 to 4i of word w; a frame without an IP header has DSCP 0. The first of 8 words.
+pub const DSCP_MAP: u16 = 0x020;
+/// Bytes in the receive buffer from which on class w pauses its peer. The first of 8 words.
+pub const PFC_XOFF: u16 = 0x040;
+/// Bytes down to which it goes on doing so. The first of 8 words.
+pub const PFC_XON: u16 = 0x060;
+/// Time that an XOFF asks for, in quanta of 512 bit times.
+pub const PFC_QUANTA: u16 = 0x080;
+/// Cycles after which an XOFF is repeated.
+pub const PFC_REFRESH: u16 = 0x084;
+/// Watchdog: cycles of stall before it barks, low 32 bits; 0: never.
+pub const BARK_LOW: u16 = 0x088;
+/// And high 8 bits.
+pub const BARK_HIGH: u16 = 0x08c;
+/// Watchdog: cycles of stall before it silences this port's pauses, low 32 bits; 0: never.
+pub const BITE_LOW: u16 = 0x090;
+/// And high 8 bits.
+pub const BITE_HIGH: u16 = 0x094;
+/// Any write lifts the watchdog's silence.
+pub const REARM: u16 = 0x098;
+/// DCQCN: line rate, kb/s.
+pub const RATE_MAX: u16 = 0x0a0;
+/// DCQCN: least rate, kb/s.
+pub const RATE_MIN: u16 = 0x0a4;
+/// DCQCN: additive increase, kb/s.
+pub const RATE_AI: u16 = 0x0a8;
+/// DCQCN: hyper increase, kb/s.
+pub const RATE_HAI: u16 = 0x0ac;
+/// DCQCN: g in units of 2^-16.
+pub const G: u16 = 0x0b0;
+/// DCQCN: period of the alpha timer, cycles; 0: off.
+pub const ALPHA_TIME: u16 = 0x0b4;
+/// DCQCN: period of the rate timer, cycles; 0: off.
+pub const RATE_TIME: u16 = 0x0b8;
+/// DCQCN: period of the byte counter, bytes; 0: off.
+pub const BYTE_LIMIT: u16 = 0x0bc;
+/// DCQCN: F.
+pub const STAGES: u16 = 0x0c0;
+/// DCQCN: cycles between two CNPs of a QP.
+pub const CNP_INTERVAL: u16 = 0x0c4;
+/// DCQCN: DSCP of CNPs.
+pub const CNP_DSCP: u16 = 0x0c8;
+/// Cycles that a QP may catch up.
+pub const LIMITER_BURST: u16 = 0x0cc;
+/// QP window: destination address, low 32 bits.
+pub const QP_DST_MAC_LOW: u16 = 0x100;
+/// And high 16 bits.
+pub const QP_DST_MAC_HIGH: u16 = 0x104;
+/// QP window: source address, low 32 bits.
+pub const QP_SRC_MAC_LOW: u16 = 0x108;
+/// And high 16 bits.
+pub const QP_SRC_MAC_HIGH: u16 = 0x10c;
+/// QP window: tags, PCP, DEI and VLAN of each.
+pub const QP_TCI: u16 = 0x110;
+/// Inner tag. Lowest of its 16 bits in [`QP_TCI`].
+pub const QP_INNER_LOW: u32 = 0;
+/// Outer tag, the only one of one. Lowest of its 16 bits in [`QP_TCI`].
+pub const QP_OUTER_LOW: u32 = 16;
+/// QP window: tags and network header.
+pub const QP_NETWORK: u16 = 0x114;
+/// Number of tags, 0 to 2. Lowest of its 2 bits in [`QP_NETWORK`].
+pub const QP_TAGS_LOW: u32 = 0;
+/// IPv6, else IPv4. Lowest of its 1 bits in [`QP_NETWORK`].
+pub const QP_IPV6_LOW: u32 = 2;
+/// DSCP. Lowest of its 6 bits in [`QP_NETWORK`].
+pub const QP_DSCP_LOW: u32 = 8;
+/// Hop limit, TTL. Lowest of its 8 bits in [`QP_NETWORK`].
+pub const QP_HOP_LIMIT_LOW: u32 = 16;
+/// QP window: UDP source port and P_Key.
+pub const QP_PORT_KEY: u16 = 0x118;
+/// UDP source port. Lowest of its 16 bits in [`QP_PORT_KEY`].
+pub const QP_UDP_PORT_LOW: u32 = 0;
+/// P_Key. Lowest of its 16 bits in [`QP_PORT_KEY`].
+pub const QP_PKEY_LOW: u32 = 16;
+/// QP window: the peer's QP number.
+pub const QP_PEER_QPN: u16 = 0x11c;
+/// QP window: own address, word 0 the least significant; IPv4 in word 0, the others 0. The first of 4 words.
+pub const QP_OWN_IP: u16 = 0x120;
+/// QP window: the peer's address, likewise. The first of 4 words.
+pub const QP_PEER_IP: u16 = 0x130;
+/// QP window: the requester's configuration.
+pub const QP_REQUESTER: u16 = 0x140;
+/// 256 << mtu bytes. Lowest of its 3 bits in [`QP_REQUESTER`].
+pub const QP_MTU_LOW: u32 = 0;
+/// 4.096 us << timeout; 0: off. Lowest of its 5 bits in [`QP_REQUESTER`].
+pub const QP_TIMEOUT_LOW: u32 = 3;
+/// Retries. Lowest of its 3 bits in [`QP_REQUESTER`].
+pub const QP_RETRY_LOW: u32 = 8;
+/// A sequence NAK uses up a retry. Lowest of its 1 bits in [`QP_REQUESTER`].
+pub const QP_NAK_RETRY_LOW: u32 = 11;
+/// RNR retries; 7: for ever. Lowest of its 3 bits in [`QP_REQUESTER`].
+pub const QP_RNR_RETRY_LOW: u32 = 12;
+/// Go-back-0. Lowest of its 1 bits in [`QP_REQUESTER`].
+pub const QP_RESTART_LOW: u32 = 15;
+/// Packets between two that ask for an ACK; 0: the last of a message only. Lowest of its 8 bits in [`QP_REQUESTER`].
+pub const QP_ACK_EVERY_LOW: u32 = 16;
+/// QP window: packets that may be unacknowledged; 0: 2^22.
+pub const QP_WINDOW: u16 = 0x144;
+/// QP window: the requester's first PSN.
+pub const QP_REQUESTER_PSN: u16 = 0x148;
+/// QP window: the responder's configuration.
+pub const QP_RESPONDER: u16 = 0x14c;
+/// 256 << mtu bytes. Lowest of its 3 bits in [`QP_RESPONDER`].
+pub const QP_RESPONDER_MTU_LOW: u32 = 0;
+/// Sent with RNR NAKs. Lowest of its 5 bits in [`QP_RESPONDER`].
+pub const QP_RNR_TIMER_LOW: u32 = 3;
+/// Go-back-0. Lowest of its 1 bits in [`QP_RESPONDER`].
+pub const QP_RESPONDER_RESTART_LOW: u32 = 8;
+/// QP window: the first PSN that the responder expects.
+pub const QP_RESPONDER_PSN: u16 = 0x150;
+/// Carries the QP window out: bits 15 to 0 QP index, bit 16: 1 OPEN, 0 CLOSE. Not before `busy` is 0.
+pub const QP_COMMAND: u16 = 0x154;
+/// 1 while a QP command is being carried out.
+pub const BUSY: u16 = 0x158;
+/// Region window: first address, low 32 bits.
+pub const REGION_BASE_LOW: u16 = 0x180;
+/// And high 32 bits.
+pub const REGION_BASE_HIGH: u16 = 0x184;
+/// Region window: bytes, low 32 bits.
+pub const REGION_LENGTH_LOW: u16 = 0x188;
+/// And high 16 bits.
+pub const REGION_LENGTH_HIGH: u16 = 0x18c;
+/// Region window: what may be done with it.
+pub const REGION_RIGHTS: u16 = 0x190;
+/// Low byte of its keys. Lowest of its 8 bits in [`REGION_RIGHTS`].
+pub const REGION_TAG_LOW: u32 = 0;
+/// Receive buffers may lie in it. Lowest of its 1 bits in [`REGION_RIGHTS`].
+pub const REGION_LOCAL_WRITE_LOW: u32 = 8;
+/// WRITEs may go to it. Lowest of its 1 bits in [`REGION_RIGHTS`].
+pub const REGION_REMOTE_WRITE_LOW: u32 = 9;
+/// It exists. Lowest of its 1 bits in [`REGION_RIGHTS`].
+pub const REGION_VALID_LOW: u32 = 10;
+/// Puts the region window in force: bits 15 to 0 index.
+pub const REGION_COMMAND: u16 = 0x194;
+/// Counter: frames from the MAC.
+pub const FRAMES_IN: u16 = 0x400;
+/// Counter: their bytes, without FCS.
+pub const BYTES_IN: u16 = 0x404;
+/// Counter: frames to the MAC.
+pub const FRAMES_OUT: u16 = 0x408;
+/// Counter: their bytes, without FCS.
+pub const BYTES_OUT: u16 = 0x40c;
+/// Counter: frames that are none of ours.
+pub const DROP_NOT_ROCE: u16 = 0x410;
+/// Counter: malformed frames.
+pub const DROP_MALFORMED: u16 = 0x414;
+/// Counter: RoCEv1 packets.
+pub const DROP_ROCE_V1: u16 = 0x418;
+/// Counter: packets of a service other than RC.
+pub const DROP_SERVICE: u16 = 0x41c;
+/// Counter: packets with a wrong ICRC.
+pub const DROP_ICRC: u16 = 0x420;
+/// Counter: packets for no open QP, with a wrong P_Key or not from its peer.
+pub const DROP_QP: u16 = 0x424;
+/// Counter: READ responses and atomic answers: nothing asked for them.
+pub const DROP_RESPONSE: u16 = 0x428;
+/// Counter: packets that found no room: receive buffer, queue of answers, queue of CNPs.
+pub const DROP_FULL: u16 = 0x42c;
+/// Counter: request packets accepted.
+pub const REQUESTS_IN: u16 = 0x430;
+/// Counter: request packets that were duplicates.
+pub const DUPLICATES_IN: u16 = 0x434;
+/// Counter: request packets ahead of the expected PSN.
+pub const GAPS_IN: u16 = 0x438;
+/// Counter: request packets that found no receive buffer.
+pub const NO_BUFFER: u16 = 0x43c;
+/// Counter: request packets that were invalid or too long: their QP ended.
+pub const INVALID_IN: u16 = 0x440;
+/// Counter: WRITEs that may not go where they would: their QP ended.
+pub const ACCESS_IN: u16 = 0x444;
+/// Counter: request packets for a QP in error.
+pub const NOT_READY_IN: u16 = 0x448;
+/// Counter: packets not written: their receive buffer, or a region that went meanwhile, is not registered for it.
+pub const LOCAL_ACCESS: u16 = 0x44c;
+/// Counter: CNPs taken.
+pub const CNPS_IN: u16 = 0x450;
+/// Counter: CNPs sent.
+pub const CNPS_OUT: u16 = 0x454;
+/// Counter: packets with CE that counted for CNPs.
+pub const MARKED_IN: u16 = 0x458;
+/// Counter: PFC frames obeyed.
+pub const PFC_IN: u16 = 0x45c;
+/// Counter: PAUSE frames obeyed.
+pub const PAUSE_IN: u16 = 0x460;
+/// Counter: PFC and PAUSE frames of which nothing was obeyed.
+pub const PAUSE_IGNORED: u16 = 0x464;
+/// Counter: PFC frames sent.
+pub const PFC_OUT: u16 = 0x468;
+/// Counter: stalls that the watchdog reported.
+pub const BARKS: u16 = 0x46c;
+/// Counter: stalls that it ended by silence.
+pub const BITES: u16 = 0x470;
+/// Counter: request packets granted, resent ones included.
+pub const REQUESTS_OUT: u16 = 0x474;
+/// Counter: request packets resent.
+pub const RESENT_OUT: u16 = 0x478;
+/// Counter: ACKs and NAKs granted.
+pub const ANSWERS_OUT: u16 = 0x47c;
+/// Counter: sequence NAKs among them.
+pub const NAKS_OUT: u16 = 0x480;
+/// Counter: RNR NAKs among them.
+pub const RNR_NAKS_OUT: u16 = 0x484;
+/// Counter: sequence NAKs that made a QP go back.
+pub const NAKS_IN: u16 = 0x488;
+/// Counter: RNR NAKs that made a QP wait.
+pub const RNR_NAKS_IN: u16 = 0x48c;
+/// Counter: NAKs that ended a QP.
+pub const REMOTE_ERRORS_IN: u16 = 0x490;
+/// Counter: ACK timeouts that made a QP go back.
+pub const TIMEOUTS: u16 = 0x494;
+/// Counter: QPs that ended because no retry was left.
+pub const EXHAUSTED: u16 = 0x498;
+/// Counter: answers that were stale, for a PSN never sent, or reserved.
+pub const ANSWERS_UNUSED: u16 = 0x49c;
+/// Counter: work requests refused.
+pub const WORK_REFUSED: u16 = 0x4a0;
+/// Counter: receive buffers refused.
+pub const RECV_REFUSED: u16 = 0x4a4;
