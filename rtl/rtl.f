@@ -9,8 +9,11 @@ pkg/parser_pkg.sv
 pkg/dcqcn_pkg.sv
 pkg/gbn_pkg.sv
 pkg/gbn_step_pkg.sv
+pkg/nic_registers_pkg.sv
+pkg/nic_pkg.sv
 -y prim
 -y parser
 -y pfc
 -y dcqcn
 -y gbn
+-y nic

@@ -11,7 +11,7 @@ if [ "${1:-}" = --fix ]; then
 fi
 
 failed=0
-grep -v '^#' tools/tops.txt | while read -r top parameters; do
+grep -hv '^#' tools/tops.txt tools/lint-tops.txt | while read -r top parameters; do
     overrides=()
     for p in $parameters; do overrides+=("-G$p"); done
     # shellcheck disable=SC2086

@@ -91,5 +91,11 @@ fn main() {
                 .param("Recvs", 4)
                 .named("GbnResponder4"),
         )
+        .top(
+            Top::new("nic")
+                .param("DataBytes", 32)
+                .param("Qps", 64)
+                .large(),
+        )
         .run();
 }

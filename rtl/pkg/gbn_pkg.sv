@@ -22,7 +22,8 @@ package gbn_pkg;
     StatusRnrExceeded   = 4'd4,
     StatusRemoteInvalid = 4'd5,
     StatusRemoteAccess  = 4'd6,
-    StatusRemoteOperate = 4'd7
+    StatusRemoteOperate = 4'd7,
+    StatusLocalAccess   = 4'd8   // receive: the buffer is not registered; from the NIC, not from these units
   } status_e;
 
   typedef enum logic [3:0] {

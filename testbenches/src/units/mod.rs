@@ -5,12 +5,14 @@
 //! | [`parser`] | `packet_parser`: frames in, [`ParsedFrame`](xoff_sim::wire::frame::ParsedFrame)s out |
 //! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::reference::Descriptor)s in, frames out |
 //! | [`dcqcn`] | the DCQCN units: a cycle a call |
+//! | [`nic`] | the NIC with a MAC and a host around it |
 //! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`: a cycle a call |
 //! | [`beat`] | bytes to and from the beats of a stream |
 
 pub mod beat;
 pub mod builder;
 pub mod dcqcn;
+pub mod nic;
 pub mod parser;
 pub mod pfc;
 

@@ -1,0 +1,95 @@
+// Who answers next: asks the responder for what a QP owes, and holds one answer a class until it is sent, so that a paused class keeps nobody waiting.
+//
+// One GRANT is under way at a time: an answer every seven cycles. What is owed meanwhile is one answer the later.
+//
+// Timing: outputs are registers.
+module answer_scheduler
+  import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned Qps    = 64,
+    localparam int unsigned QpBits = $clog2(Qps)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic   [Qps-1:0] owed_i,
+    input class_t [Qps-1:0] class_i,
+
+    output logic              grant_valid_o,
+    output logic [QpBits-1:0] grant_qp_o,
+    input  logic              grant_ready_i,
+
+    input logic                   step_valid_i,      // of a GRANT
+    input logic      [QpBits-1:0] step_qp_i,
+    input logic                   response_valid_i,
+    input response_t              response_i,
+
+    output logic      [7:0]             head_o,
+    output logic      [7:0][QpBits-1:0] head_qp_o,
+    output response_t [7:0]             head_response_o,
+    input  logic      [7:0]             pop_i,            // one at most
+
+    output logic idle_o
+);
+
+  logic [7:0] full_q, full_d;
+  logic [7:0][QpBits-1:0] qp_q;
+  response_t [7:0] response_q;
+  logic [1:0] busy_q;  // a GRANT is under way; or its step has come
+  logic [Qps-1:0] request;
+  class_t class_of;
+
+  always_comb begin
+    for (int unsigned q = 0; q < Qps; q++) request[q] = owed_i[q] && !full_q[class_i[q]];
+    if (busy_q != '0) request = '0;
+  end
+
+  qp_picker #(
+      .Qps(Qps)
+  ) u_picker (
+      .clk_i,
+      .rst_i,
+      .request_i(request),
+      .valid_o  (grant_valid_o),
+      .qp_o     (grant_qp_o),
+      .ready_i  (grant_ready_i)
+  );
+
+  assign class_of = class_i[step_qp_i];
+
+  always_comb begin
+    full_d = full_q & ~pop_i;
+    if (step_valid_i && response_valid_i) full_d[class_of] = 1'b1;
+  end
+
+  // Busy until the cycle after the step: by then `owed_i` knows.
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      full_q <= '0;
+      busy_q <= '0;
+    end else begin
+      full_q    <= full_d;
+      busy_q[0] <= (busy_q[0] && !step_valid_i) || (grant_valid_o && grant_ready_i);
+      busy_q[1] <= step_valid_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (step_valid_i && response_valid_i) begin
+      qp_q[class_of]       <= step_qp_i;
+      response_q[class_of] <= response_i;
+    end
+  end
+
+  assign head_o          = full_q;
+  assign head_qp_o       = qp_q;
+  assign head_response_o = response_q;
+  assign idle_o          = busy_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i)
+      assert (!(step_valid_i && response_valid_i) || !full_q[class_of])
+      else $error("answer_scheduler: two answers of a class");
+  end
+
+endmodule

@@ -1,0 +1,68 @@
+// Completions, of requester and responder, in one queue to the host.
+//
+// The requester's come when they come: `room_o` says that all completions that four of its events may still bring (each may end its QP and flush a ring of `Wqes`) will be kept; its owner gives it
+// no event that could make one while it is 0. The responder's wait.
+//
+// Timing: all outputs are registers or depend on registers, `receive_ready_o` on `send_valid_i`.
+module completion_queue
+  import gbn_pkg::*;
+#(
+    parameter  int unsigned Qps    = 64,
+    parameter  int unsigned Wqes   = 16,
+    localparam int unsigned QpBits = $clog2(Qps)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                     send_valid_i,
+    input logic        [QpBits-1:0] send_qp_i,
+    input completion_t              send_i,
+
+    input  logic                     receive_valid_i,
+    input  logic        [QpBits-1:0] receive_qp_i,
+    input  completion_t              receive_i,
+    output logic                     receive_ready_o,
+
+    output logic                     cqe_valid_o,
+    output logic        [QpBits-1:0] cqe_qp_o,
+    output completion_t              cqe_o,
+    input  logic                     cqe_ready_i,
+
+    output logic room_o,
+    output logic idle_o
+);
+
+  localparam int unsigned Reserve = 4 * (Wqes + 1) + 4;
+  localparam int unsigned Depth = 2 * Reserve;
+  localparam int unsigned CountBits = $clog2(Depth + 1);
+
+  logic [CountBits-1:0] count;
+  logic ready;
+
+  assign receive_ready_o = !send_valid_i && room_o;
+  assign room_o          = 32'(count) < Depth - Reserve;
+
+  fifo #(
+      .Width(QpBits + $bits(completion_t)),
+      .Depth(Depth)
+  ) u_queue (
+      .clk_i,
+      .rst_i,
+      .valid_i(send_valid_i || (receive_valid_i && room_o)),
+      .ready_o(ready),
+      .data_i (send_valid_i ? {send_qp_i, send_i} : {receive_qp_i, receive_i}),
+      .valid_o(cqe_valid_o),
+      .ready_i(cqe_ready_i),
+      .data_o ({cqe_qp_o, cqe_o}),
+      .count_o(count)
+  );
+
+  assign idle_o = !send_valid_i && !receive_valid_i && count == '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i)
+      assert (!send_valid_i || ready)
+      else $error("completion_queue: a completion is lost");
+  end
+
+endmodule

@@ -1,0 +1,118 @@
+// AXI4-Lite, 32 bits: settings, commands, state and counters. registers.toml is the map, registers.md its table.
+//
+// A write is taken when address and data are there and the last answer has gone; a read likewise. What exists nowhere reads 0 and ignores writes. SLVERR: a write without all four strobes,
+// and a QP command while one is being carried out; such a write does nothing.
+//
+// Timing: readies depend on the valids of the same cycle; commands are pulses in the cycle after their write.
+module nic_registers
+  import nic_registers_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic            awvalid_i,
+    output logic            awready_o,
+    input  address_t        awaddr_i,
+    input  logic            wvalid_i,
+    output logic            wready_o,
+    input  logic     [31:0] wdata_i,
+    input  logic     [ 3:0] wstrb_i,
+    output logic            bvalid_o,
+    input  logic            bready_i,
+    output logic     [ 1:0] bresp_o,
+    input  logic            arvalid_i,
+    output logic            arready_o,
+    input  address_t        araddr_i,
+    output logic            rvalid_o,
+    input  logic            rready_i,
+    output logic     [31:0] rdata_o,
+    output logic     [ 1:0] rresp_o,
+
+    output nic_settings_t settings_o,
+
+    output logic [31:0] data_o,            // of the command
+    output logic        qp_command_o,
+    input  logic        busy_i,
+    output logic        region_command_o,
+    output logic        rearm_o,
+
+    input logic [Counters-1:0][31:0] counters_i,
+
+    output logic idle_o
+);
+
+  localparam logic [31:0] Identity = 32'h584F_4646;  // 'XOFF'
+  localparam logic [31:0] Version = 32'd1;
+  localparam logic [1:0] SlaveError = 2'b10;
+
+  typedef struct packed {
+    logic qp;
+    logic region;
+    logic rearm;
+  } commands_t;
+
+  nic_settings_t settings_q;
+  commands_t commands_q, commands;
+  logic [31:0] data_q, rdata_q, rdata;
+  logic bvalid_q, rvalid_q, error_q, error;
+  logic write, read;
+
+  assign write = awvalid_i && wvalid_i && !bvalid_q;
+  assign read  = arvalid_i && !rvalid_q;
+
+  always_comb begin
+    commands.qp     = awaddr_i == AddressQpCommand;
+    commands.region = awaddr_i == AddressRegionCommand;
+    commands.rearm  = awaddr_i == AddressRearm;
+    error           = wstrb_i != '1 || (commands.qp && (busy_i || commands_q.qp));
+    if (!write || error) commands = '0;
+  end
+
+  logic [15:0] counter;
+  assign counter = (araddr_i - AddressCounters) >> 2;
+
+  always_comb begin
+    rdata = settings_read(settings_q, araddr_i);
+    case (araddr_i)
+      AddressIdentity: rdata = Identity;
+      AddressVersion:  rdata = Version;
+      AddressBusy:     rdata = 32'(busy_i || commands_q.qp);
+      default:         if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      settings_q <= SettingsReset;
+      commands_q <= '0;
+      bvalid_q   <= 1'b0;
+      rvalid_q   <= 1'b0;
+    end else begin
+      if (write && !error) settings_q <= settings_write(settings_q, awaddr_i, wdata_i);
+      commands_q <= commands;
+      bvalid_q   <= write || (bvalid_q && !bready_i);
+      rvalid_q   <= read || (rvalid_q && !rready_i);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (write) {data_q, error_q} <= {wdata_i, error};
+    if (read) rdata_q <= rdata;
+  end
+
+  assign awready_o        = write;
+  assign wready_o         = write;
+  assign bvalid_o         = bvalid_q;
+  assign bresp_o          = error_q ? SlaveError : 2'b00;
+  assign arready_o        = read;
+  assign rvalid_o         = rvalid_q;
+  assign rdata_o          = rdata_q;
+  assign rresp_o          = 2'b00;
+  assign settings_o       = settings_q;
+  assign data_o           = data_q;
+  assign qp_command_o     = commands_q.qp;
+  assign region_command_o = commands_q.region;
+  assign rearm_o          = commands_q.rearm;
+  assign idle_o           = !awvalid_i && !wvalid_i && !arvalid_i && !bvalid_q && !rvalid_q && commands_q == '0;
+
+endmodule

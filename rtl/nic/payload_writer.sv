@@ -1,0 +1,259 @@
+// Works off what the responder's steps leave to do, in their order: writes payload by DMA or throws it away, gives the receive buffer its room back, tells completions.
+//
+// `step_valid_i` never waits: `room_o` says that all steps that four events may still bring (each may end its QP and flush a ring of `Recvs` buffers) will be kept, so the owner takes a packet or
+// a buffer only while it is 1.
+// A write is checked here, for the last time before it leaves: its region has to hold it, or nothing is written, `refused_o` pulses, and, when it is a receive buffer's, the completion of the
+// message has status local access. A completion is told after the last beat of its message was taken. Entries without payload take a cycle each.
+//
+//     0   the step; the region is asked     2   its answer: a job for the reader, a head for the queue     then heads and beats meet
+//
+// Timing: all outputs are registers or depend on registers, `release_o` on `write_ready_i` and `completion_ready_i`.
+module payload_writer
+  import gbn_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned DataBytes   = 32,
+    parameter  int unsigned Qps         = 64,
+    parameter  int unsigned Recvs       = 16,
+    parameter  int unsigned Regions     = 256,
+    parameter  int unsigned BufferBytes = 65536,
+    localparam int unsigned QpBits      = $clog2(Qps),
+    localparam int unsigned RegionBits  = $clog2(Regions),
+    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                     region_write_i,
+    input logic    [RegionBits-1:0] region_index_i,
+    input region_t                  region_i,
+
+    input  logic                   step_valid_i,
+    input  logic      [QpBits-1:0] step_qp_i,
+    input  work_off_t              step_i,
+    output logic                   room_o,
+    output logic                   refused_o,
+
+    output logic                   read_o,
+    output logic [AddressBits-1:0] read_address_o,
+    input  logic [DataBytes*8-1:0] read_data_i,
+
+    output logic                   write_valid_o,
+    output logic [           63:0] write_va_o,
+    output logic [           31:0] write_key_o,
+    output logic                   write_remote_o,
+    output logic                   write_first_o,
+    output logic                   write_last_o,
+    output logic [            6:0] write_bytes_o,
+    output logic [DataBytes*8-1:0] write_data_o,
+    input  logic                   write_ready_i,
+
+    output logic          release_o,        // a request left the buffer
+    output class_t        release_class_o,
+    output logic   [15:0] release_bytes_o,
+    output logic   [ 7:0] release_beats_o,
+
+    output logic                     completion_valid_o,
+    output logic        [QpBits-1:0] completion_qp_o,
+    output completion_t              completion_o,
+    input  logic                     completion_ready_i,
+
+    output logic idle_o
+);
+
+  localparam int unsigned Reserve = 4 * (Recvs + 1) + 4;
+  localparam int unsigned Depth = 2 * Reserve;
+  localparam int unsigned CountBits = $clog2(Depth + 1);
+  localparam int unsigned BeatBits = $clog2(DataBytes);
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Ask the region, and wait for it.
+
+  logic allowed, regions_idle;
+
+  region_table #(
+      .Regions(Regions)
+  ) u_regions (
+      .clk_i,
+      .rst_i,
+      .write_i      (region_write_i),
+      .write_index_i(region_index_i),
+      .region_i,
+      .ask_i        (step_valid_i),
+      .remote_i     (step_i.place.remote),
+      .key_i        (step_i.place.key),
+      .va_i         (step_i.place.va),
+      .bytes_i      (32'(step_i.place.bytes)),
+      .allowed_o    (allowed),
+      .idle_o       (regions_idle)
+  );
+
+  logic [1:0] asked_q;
+  logic [1:0][QpBits-1:0] qp_q;
+  work_off_t [1:0] step_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) asked_q <= '0;
+    else asked_q <= {asked_q[0], step_valid_i};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (step_valid_i) {qp_q[0], step_q[0]} <= {step_qp_i, step_i};
+    if (asked_q[0]) {qp_q[1], step_q[1]} <= {qp_q[0], step_q[0]};
+  end
+
+  // With its answer: a job and a head. A QP whose buffer could not be written remembers it until the message's completion.
+  logic [Qps-1:0] spoilt_q;
+  logic write, refused, spoilt;
+  logic [7:0] beats;
+  work_off_t head_in;
+
+  assign beats     = 8'((step_q[1].payload_bytes + 15'(DataBytes - 1)) >> BeatBits);
+  assign write     = asked_q[1] && step_q[1].write && allowed;
+  assign refused   = asked_q[1] && step_q[1].write && !allowed;
+  assign refused_o = refused;
+  assign spoilt    = spoilt_q[qp_q[1]] || (refused && !step_q[1].place.remote);
+
+  always_comb begin
+    head_in       = step_q[1];
+    head_in.write = write;
+    if (spoilt && head_in.completion.status == StatusSuccess) begin
+      head_in.completion.status = StatusLocalAccess;
+      head_in.completion.length = '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) spoilt_q <= '0;
+    else if (asked_q[1]) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
+  end
+
+  logic [AddressBits-1:0] fetch_q;  // where in the ring the next request's payload begins
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) fetch_q <= '0;
+    else if (asked_q[1] && step_q[1].packet) fetch_q <= fetch_q + AddressBits'(beats);
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Queues.
+
+  logic job_valid, job_ready, head_valid, head_ready, push_head;
+  logic job_room, head_room;
+  logic [AddressBits-1:0] job_address;
+  logic [7:0] job_beats;
+  logic [6:0] job_bytes, last_bytes;
+  logic [QpBits-1:0] head_qp;
+  work_off_t head;
+  logic [CountBits-1:0] heads, unused_jobs;
+
+  assign push_head = asked_q[1] && (step_q[1].packet || step_q[1].completion_valid);
+  assign last_bytes = (step_q[1].payload_bytes[BeatBits-1:0] == '0) ? 7'(DataBytes) : 7'(step_q[1].payload_bytes[BeatBits-1:0]);
+
+  fifo #(
+      .Width(AddressBits + 15),
+      .Depth(Depth)
+  ) u_jobs (
+      .clk_i,
+      .rst_i,
+      .valid_i(write),
+      .ready_o(job_room),
+      .data_i ({fetch_q, beats, last_bytes}),
+      .valid_o(job_valid),
+      .ready_i(job_ready),
+      .data_o ({job_address, job_beats, job_bytes}),
+      .count_o(unused_jobs)
+  );
+
+  fifo #(
+      .Width(QpBits + $bits(work_off_t)),
+      .Depth(Depth)
+  ) u_heads (
+      .clk_i,
+      .rst_i,
+      .valid_i(push_head),
+      .ready_o(head_room),
+      .data_i ({qp_q[1], head_in}),
+      .valid_o(head_valid),
+      .ready_i(head_ready),
+      .data_o ({head_qp, head}),
+      .count_o(heads)
+  );
+
+  assign room_o = 32'(heads) < Depth - Reserve;
+
+  logic beat_valid, beat_ready, reader_idle, unused_done;
+
+  payload_reader #(
+      .DataBytes(DataBytes),
+      .Depth    (BufferBytes / DataBytes)
+  ) u_reader (
+      .clk_i,
+      .rst_i,
+      .job_valid_i  (job_valid),
+      .job_ready_o  (job_ready),
+      .job_address_i(job_address),
+      .job_beats_i  (job_beats),
+      .job_bytes_i  (job_bytes),
+      .done_o       (unused_done),
+      .read_o,
+      .read_address_o,
+      .read_data_i,
+      .valid_o      (beat_valid),
+      .first_o      (write_first_o),
+      .last_o       (write_last_o),
+      .bytes_o      (write_bytes_o),
+      .data_o       (write_data_o),
+      .ready_i      (beat_ready),
+      .idle_o       (reader_idle)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // A head and its beats; then its completion.
+
+  logic [63:0] offset_q;  // of the beat in its packet
+  logic written_q;  // all beats were taken, the completion was not
+  logic last_beat, written;
+
+  assign write_valid_o      = head_valid && head.write && !written_q && beat_valid;
+  assign beat_ready         = head_valid && head.write && !written_q && write_ready_i;
+  assign write_va_o         = head.place.va + offset_q;
+  assign write_key_o        = head.place.key;
+  assign write_remote_o     = head.place.remote;
+  assign last_beat          = write_valid_o && write_ready_i && write_last_o;
+  assign written            = written_q || !head.write;
+
+  assign completion_valid_o = head_valid && head.completion_valid && written;
+  assign completion_qp_o    = head_qp;
+  assign completion_o       = head.completion;
+
+  assign head_ready         = head.completion_valid ? written && completion_ready_i : !head.write || last_beat;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      written_q <= 1'b0;
+      offset_q  <= '0;
+    end else begin
+      if (last_beat) offset_q <= '0;
+      else if (write_valid_o && write_ready_i) offset_q <= offset_q + 64'(DataBytes);
+      if (head_valid && head_ready) written_q <= 1'b0;
+      else if (last_beat) written_q <= 1'b1;
+    end
+  end
+
+  assign release_o       = head_valid && head_ready && head.packet;
+  assign release_class_o = head.class_of;
+  assign release_bytes_o = head.frame_bytes;
+  assign release_beats_o = 8'((head.payload_bytes + 15'(DataBytes - 1)) >> BeatBits);
+
+  assign idle_o          = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!push_head || head_room)
+      else $error("payload_writer: a step that has no room");
+      assert (!write || job_room)
+      else $error("payload_writer: a job that has no room");
+    end
+  end
+
+endmodule

@@ -1,0 +1,148 @@
+// Carries out OPEN and CLOSE of a QP: writes its path, tells the four units that keep a context, and keeps what everybody asks: which QPs are open, and of which class.
+//
+// A command is taken when `busy_o` is 0; window and index have to hold until it is 0 again. The QP is closed to packets meanwhile: `open_o` falls with the command and rises when all units
+// have taken theirs. The class is that of the path's tag or DSCP by the maps of that time.
+//
+// Timing: all outputs are registers, or depend on registers and on the held window.
+module qp_commands
+  import eth_pkg::*, gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned Qps    = 64,
+    localparam int unsigned QpBits = $clog2(Qps)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic                       command_i,   // pulse
+    input  logic                       open_i,      // OPEN, else CLOSE
+    input  logic          [QpBits-1:0] qp_i,
+    input  nic_settings_t              settings_i,
+    input  class_maps_t                maps_i,
+    output logic                       busy_o,
+
+    output logic               write_o,  // path and peer
+    output logic  [QpBits-1:0] qp_o,
+    output path_t              path_o,
+    output peer_t              peer_o,
+
+    output logic              kind_open_o,
+    output logic              requester_valid_o,
+    output requester_config_t requester_o,
+    input  logic              requester_ready_i,
+    output logic              responder_valid_o,
+    output responder_config_t responder_o,
+    input  logic              responder_ready_i,
+    output logic              rp_valid_o,
+    input  logic              rp_ready_i,
+    output logic              np_valid_o,         // OPEN only
+    input  logic              np_ready_i,
+
+    output logic   [Qps-1:0] open_o,
+    output class_t [Qps-1:0] class_o,
+    output logic   [    7:0] classes_used_o  // by an open QP
+);
+
+  typedef struct packed {
+    logic requester;
+    logic responder;
+    logic rp;
+    logic np;
+  } units_t;
+
+  logic busy_q, write_q, kind_q;
+  units_t left_q, left;
+  logic [QpBits-1:0] qp_q;
+  logic [Qps-1:0] open_q;
+  class_t [Qps-1:0] class_q;
+  logic start, finish;
+
+  always_comb begin
+    left           = left_q;
+    left.requester = left_q.requester && !requester_ready_i;
+    left.responder = left_q.responder && !responder_ready_i;
+    left.rp        = left_q.rp && !rp_ready_i;
+    left.np        = left_q.np && !np_ready_i;
+  end
+
+  assign start  = command_i && !busy_q;
+  assign finish = busy_q && !write_q && left == '0;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      busy_q  <= 1'b0;
+      write_q <= 1'b0;
+      left_q  <= '0;
+      open_q  <= '0;
+      class_q <= '0;
+    end else begin
+      busy_q  <= start || (busy_q && !finish);
+      write_q <= start && open_i;
+      if (start) begin
+        left_q       <= '{requester: 1'b1, responder: 1'b1, rp: 1'b1, np: open_i};
+        open_q[qp_i] <= 1'b0;
+      end else begin
+        left_q <= left;
+        if (write_q) class_q[qp_q] <= class_of_frame(maps_i, path_o.tags, path_o.outer.pcp, path_o.dscp);
+        if (finish) open_q[qp_q] <= kind_q;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start) {qp_q, kind_q} <= {qp_i, open_i};
+  end
+
+  assign path_o = '{
+          dst_mac: {settings_i.qp_dst_mac_high, settings_i.qp_dst_mac_low},
+          src_mac: {settings_i.qp_src_mac_high, settings_i.qp_src_mac_low},
+          tags: settings_i.qp_tags,
+          outer: settings_i.qp_outer,
+          inner: settings_i.qp_inner,
+          ipv6: settings_i.qp_ipv6,
+          own_ip: settings_i.qp_own_ip,
+          peer_ip: settings_i.qp_peer_ip,
+          dscp: settings_i.qp_dscp,
+          hop_limit: settings_i.qp_hop_limit,
+          udp_port: settings_i.qp_udp_port,
+          peer_qpn: settings_i.qp_peer_qpn,
+          pkey: settings_i.qp_pkey
+      };
+  assign peer_o = '{ipv6: path_o.ipv6, peer_ip: path_o.peer_ip, pkey: path_o.pkey[14:0]};
+
+  assign requester_o = '{
+          mtu: settings_i.qp_mtu,
+          timeout: settings_i.qp_timeout,
+          retry: settings_i.qp_retry,
+          nak_retry: settings_i.qp_nak_retry,
+          rnr_retry: settings_i.qp_rnr_retry,
+          ack_every: settings_i.qp_ack_every,
+          window: settings_i.qp_window,
+          restart: settings_i.qp_restart
+      };
+  assign responder_o = '{
+          mtu: settings_i.qp_responder_mtu,
+          rnr_timer: settings_i.qp_rnr_timer,
+          restart: settings_i.qp_responder_restart
+      };
+
+  assign busy_o = busy_q;
+  assign write_o = write_q;
+  assign qp_o = qp_q;
+  assign kind_open_o = kind_q;
+  assign requester_valid_o = left_q.requester;
+  assign responder_valid_o = left_q.responder;
+  assign rp_valid_o = left_q.rp;
+  assign np_valid_o = left_q.np;
+  assign open_o = open_q;
+  assign class_o = class_q;
+
+  // By class, whether any of its QPs is open.
+  always_comb begin
+    classes_used_o = '0;
+    for (int unsigned q = 0; q < Qps; q++) if (open_q[q]) classes_used_o[class_q[q]] = 1'b1;
+  end
+
+  logic unused_settings;
+  assign unused_settings = ^settings_i;
+
+endmodule

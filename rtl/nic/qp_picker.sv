@@ -1,0 +1,47 @@
+// Picks a QP out of those that want something, in turn.
+//
+// A pick of cycle n is offered from n + 1 on and held until taken, whatever its request does; the next one is made in the cycle after it was taken. So what the taking changes is seen.
+//
+// Timing: all outputs are registers.
+module qp_picker #(
+    parameter  int unsigned Qps    = 64,
+    localparam int unsigned QpBits = $clog2(Qps)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic [   Qps-1:0] request_i,
+    output logic              valid_o,
+    output logic [QpBits-1:0] qp_o,
+    input  logic              ready_i
+);
+
+  logic valid_q, some;
+  logic [QpBits-1:0] qp_q, index;
+  logic [Qps-1:0] unused_grant;
+
+  round_robin_arbiter #(
+      .Count(Qps)
+  ) u_turn (
+      .clk_i,
+      .rst_i,
+      .request_i(valid_q ? '0 : request_i),
+      .valid_o  (some),
+      .grant_o  (unused_grant),
+      .index_o  (index),
+      .ready_i  (1'b1)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) valid_q <= 1'b0;
+    else valid_q <= valid_q ? !ready_i : some;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (some) qp_q <= index;
+  end
+
+  assign valid_o = valid_q;
+  assign qp_o    = qp_q;
+
+endmodule

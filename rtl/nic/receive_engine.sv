@@ -1,0 +1,319 @@
+// The receive side behind the buffer: feeds the responder, works off what its steps leave, tells the notification point.
+//
+// The responder's events are taken in turn: commands, receive buffers, packets, grants. Packets and receive buffers wait while there is no room for what they may leave to do.
+//
+// Timing: readies depend on valids and QPs of the same cycle.
+module receive_engine
+  import roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned DataBytes   = 32,
+    parameter  int unsigned Qps         = 64,
+    parameter  int unsigned Recvs       = 16,
+    parameter  int unsigned Regions     = 256,
+    parameter  int unsigned BufferBytes = 65536,
+    localparam int unsigned QpBits      = $clog2(Qps),
+    localparam int unsigned RegionBits  = $clog2(Regions),
+    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic                           command_valid_i,
+    input  logic                           command_open_i,
+    input  logic              [QpBits-1:0] command_qp_i,
+    input  responder_config_t              configuration_i,
+    input  psn_t                           psn_i,
+    output logic                           command_ready_o,
+
+    input logic                     region_write_i,
+    input logic    [RegionBits-1:0] region_index_i,
+    input region_t                  region_i,
+
+    input  logic               recv_valid_i,
+    input  logic  [QpBits-1:0] recv_qp_i,
+    input  recv_t              recv_i,
+    output logic               recv_ready_o,
+
+    input  logic                  packet_valid_i,
+    input  logic     [QpBits-1:0] packet_qp_i,
+    input  waiting_t              packet_i,
+    output logic                  packet_ready_o,
+
+    input class_t [Qps-1:0] class_i,
+
+    output logic                   read_o,
+    output logic [AddressBits-1:0] read_address_o,
+    input  logic [DataBytes*8-1:0] read_data_i,
+
+    output logic                   write_valid_o,
+    output logic [           63:0] write_va_o,
+    output logic [           31:0] write_key_o,
+    output logic                   write_remote_o,
+    output logic                   write_first_o,
+    output logic                   write_last_o,
+    output logic [            6:0] write_bytes_o,
+    output logic [DataBytes*8-1:0] write_data_o,
+    input  logic                   write_ready_i,
+
+    output logic          release_o,
+    output class_t        release_class_o,
+    output logic   [15:0] release_bytes_o,
+    output logic   [ 7:0] release_beats_o,
+
+    output logic                     completion_valid_o,
+    output logic        [QpBits-1:0] completion_qp_o,
+    output completion_t              completion_o,
+    input  logic                     completion_ready_i,
+
+    output logic              marked_o,    // a packet with CE that counts
+    output logic [QpBits-1:0] marked_qp_o,
+
+    output logic      [7:0]             answer_o,
+    output logic      [7:0][QpBits-1:0] answer_qp_o,
+    output response_t [7:0]             answer_response_o,
+    input  logic      [7:0]             answer_pop_i,
+
+    output logic [Counters-1:0] event_o,
+    output logic                idle_o
+);
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Whose event it is.
+
+  typedef enum logic [1:0] {
+    FromCommand = 2'd0,
+    FromRecv    = 2'd1,
+    FromPacket  = 2'd2,
+    FromGrant   = 2'd3
+  } from_e;
+
+  logic [3:0] wish, grant;
+  logic [1:0] from;
+  logic event_valid, event_ready, room, carried_ready;
+  logic [2:0] kind;
+  logic [QpBits-1:0] qp, grant_qp;
+  logic grant_valid;
+
+  assign wish[FromCommand] = command_valid_i;
+  assign wish[FromRecv]    = recv_valid_i && room;
+  assign wish[FromPacket]  = packet_valid_i && room && carried_ready;
+  assign wish[FromGrant]   = grant_valid;
+
+  round_robin_arbiter #(
+      .Count(4)
+  ) u_turn (
+      .clk_i,
+      .rst_i,
+      .request_i(wish),
+      .valid_o  (event_valid),
+      .grant_o  (grant),
+      .index_o  (from),
+      .ready_i  (event_ready)
+  );
+
+  always_comb begin
+    case (from_e'(from))
+      FromCommand: {kind, qp} = {command_open_i ? ResponderOpen : ResponderClose, command_qp_i};
+      FromRecv:    {kind, qp} = {ResponderPost, recv_qp_i};
+      FromPacket:  {kind, qp} = {ResponderPacket, packet_qp_i};
+      default:     {kind, qp} = {ResponderGrant, grant_qp};
+    endcase
+  end
+
+  assign command_ready_o = grant[FromCommand] && event_ready;
+  assign recv_ready_o    = grant[FromRecv] && event_ready;
+  assign packet_ready_o  = grant[FromPacket] && event_ready;
+
+  logic step_valid, place_valid, response_valid, completion_valid;
+  responder_kind_e step_kind;
+  logic [QpBits-1:0] step_qp;
+  responder_note_e step_note;
+  place_t place;
+  response_t response;
+  completion_t completion;
+  logic [Qps-1:0] owed;
+  logic responder_idle;
+  responder_context_t unused_context;
+  cycle_t unused_wake;  // it has no deadline
+
+  gbn_responder #(
+      .Qps  (Qps),
+      .Recvs(Recvs)
+  ) u_responder (
+      .clk_i,
+      .rst_i,
+      .event_valid_i        (event_valid),
+      .event_kind_i         (kind),
+      .event_qp_i           (qp),
+      .event_configuration_i(configuration_i),
+      .event_psn_i          (psn_i),
+      .event_recv_i         (recv_i),
+      .event_arrival_i      (packet_i.arrival),
+      .event_ready_o        (event_ready),
+      .step_valid_o         (step_valid),
+      .step_kind_o          (step_kind),
+      .step_qp_o            (step_qp),
+      .step_context_o       (unused_context),
+      .step_note_o          (step_note),
+      .place_valid_o        (place_valid),
+      .place_o              (place),
+      .response_valid_o     (response_valid),
+      .response_o           (response),
+      .completion_valid_o   (completion_valid),
+      .completion_o         (completion),
+      .owed_o               (owed),
+      .idle_o               (responder_idle),
+      .wake_o               (unused_wake)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // What a packet carries past the responder.
+
+  typedef struct packed {
+    class_t      class_of;
+    logic        ce;
+    logic [15:0] frame_bytes;
+    logic [14:0] payload_bytes;
+  } carried_t;
+
+  carried_t carried_in, carried;
+  logic packet_step, carried_valid;
+  logic [3:0] carried_count;
+
+  assign carried_in = '{
+          class_of: packet_i.class_of,
+          ce: packet_i.ce,
+          frame_bytes: packet_i.frame_bytes,
+          payload_bytes: packet_i.arrival.payload_bytes[14:0]
+      };
+  assign packet_step = step_valid && step_kind == ResponderPacket;
+
+  fifo #(
+      .Width($bits(carried_t)),
+      .Depth(8)
+  ) u_carried (
+      .clk_i,
+      .rst_i,
+      .valid_i(packet_ready_o),
+      .ready_o(carried_ready),
+      .data_i (carried_in),
+      .valid_o(carried_valid),
+      .ready_i(packet_step),
+      .data_o (carried),
+      .count_o(carried_count)
+  );
+
+  work_off_t work_off;
+
+  always_comb begin
+    work_off                  = '0;
+    work_off.packet           = packet_step;
+    work_off.class_of         = carried.class_of;
+    work_off.frame_bytes      = carried.frame_bytes;
+    work_off.payload_bytes    = carried.payload_bytes;
+    work_off.write            = packet_step && place_valid;
+    work_off.place            = place;
+    work_off.completion_valid = completion_valid;
+    work_off.completion       = completion;
+  end
+
+  logic writer_idle, refused;
+
+  payload_writer #(
+      .DataBytes  (DataBytes),
+      .Qps        (Qps),
+      .Recvs      (Recvs),
+      .Regions    (Regions),
+      .BufferBytes(BufferBytes)
+  ) u_writer (
+      .clk_i,
+      .rst_i,
+      .region_write_i,
+      .region_index_i,
+      .region_i,
+      .step_valid_i(step_valid && (packet_step || completion_valid)),
+      .step_qp_i   (step_qp),
+      .step_i      (work_off),
+      .room_o      (room),
+      .refused_o   (refused),
+      .read_o,
+      .read_address_o,
+      .read_data_i,
+      .write_valid_o,
+      .write_va_o,
+      .write_key_o,
+      .write_remote_o,
+      .write_first_o,
+      .write_last_o,
+      .write_bytes_o,
+      .write_data_o,
+      .write_ready_i,
+      .release_o,
+      .release_class_o,
+      .release_bytes_o,
+      .release_beats_o,
+      .completion_valid_o,
+      .completion_qp_o,
+      .completion_o,
+      .completion_ready_i,
+      .idle_o      (writer_idle)
+  );
+
+  logic answers_idle;
+
+  answer_scheduler #(
+      .Qps(Qps)
+  ) u_answers (
+      .clk_i,
+      .rst_i,
+      .owed_i          (owed),
+      .class_i,
+      .grant_valid_o   (grant_valid),
+      .grant_qp_o      (grant_qp),
+      .grant_ready_i   (grant[FromGrant] && event_ready),
+      .step_valid_i    (step_valid && step_kind == ResponderGrant),
+      .step_qp_i       (step_qp),
+      .response_valid_i(response_valid),
+      .response_i      (response),
+      .head_o          (answer_o),
+      .head_qp_o       (answer_qp_o),
+      .head_response_o (answer_response_o),
+      .pop_i           (answer_pop_i),
+      .idle_o          (answers_idle)
+  );
+
+  assign marked_o    = packet_step && carried.ce && step_note inside {ResponderAccepted, ResponderDuplicate};
+  assign marked_qp_o = step_qp;
+
+  always_comb begin
+    event_o = '0;
+    if (packet_step) begin
+      event_o[CountRequestsIn]   = step_note == ResponderAccepted;
+      event_o[CountDuplicatesIn] = step_note == ResponderDuplicate;
+      event_o[CountGapsIn]       = step_note inside {ResponderGap, ResponderGapAgain};
+      event_o[CountNoBuffer]     = step_note == ResponderNoBuffer;
+      event_o[CountInvalidIn]    = step_note inside {ResponderInvalid, ResponderTooLong};
+      event_o[CountAccessIn]     = step_note == ResponderAccess;
+      event_o[CountNotReadyIn]   = step_note == ResponderNotReady;
+      event_o[CountMarkedIn]     = marked_o;
+    end
+    event_o[CountRecvRefused] = step_valid && step_kind == ResponderPost &&
+        step_note inside {ResponderRefusedFull, ResponderRefusedState};
+    event_o[CountLocalAccess] = refused;
+    if (step_valid && step_kind == ResponderGrant && response_valid) begin
+      event_o[CountAnswersOut] = 1'b1;
+      event_o[CountNaksOut]    = response.syndrome == SyndromeSequence;
+      event_o[CountRnrNaksOut] = response.syndrome[7:5] == SyndromeRnr[7:5];
+    end
+  end
+
+  assign idle_o = wish == '0 && !recv_valid_i && !packet_valid_i && responder_idle && !step_valid && carried_count == '0 &&
+      writer_idle && answers_idle;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i)
+      assert (!packet_step || carried_valid)
+      else $error("receive_engine: a packet's step without its packet");
+  end
+
+endmodule

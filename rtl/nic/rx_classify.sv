@@ -1,0 +1,221 @@
+// What becomes of a frame: whose it is, its class, or why it is dropped. rtl/nic/README.md is the contract.
+//
+// Takes the parser's outputs as they come and says with `done_valid_o`, two cycles after the parser's `done_valid_o`, what it found; the payload goes along with the same delay, so that
+// a frame's verdict comes with or after its last beat and before the next frame's first. PFC and PAUSE are judged by the parser alone and do not wait (`nic`).
+//
+//     0   the parser's result; RAMs are read: peer of the QP, region of the key
+//     1   a verdict but for the region
+//     2   out
+//
+// Timing: `access` of `judged_o` depends on registers through a comparison; all other outputs are registers.
+module rx_classify
+  import eth_pkg::*, roce_pkg::*, gbn_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned DataBytes  = 32,
+    parameter  int unsigned Qps        = 64,
+    parameter  int unsigned Regions    = 256,
+    localparam int unsigned QpBits     = $clog2(Qps),
+    localparam int unsigned RegionBits = $clog2(Regions)
+) (
+    input logic                  clk_i,
+    input logic                  rst_i,
+    input logic        [   23:0] qpn_base_i,
+    input class_maps_t           maps_i,
+    input logic        [Qps-1:0] open_i,
+
+    input logic                     peer_write_i,
+    input logic    [    QpBits-1:0] peer_qp_i,
+    input peer_t                    peer_i,
+    input logic                     region_write_i,
+    input logic    [RegionBits-1:0] region_index_i,
+    input region_t                  region_i,
+
+    // From packet_parser.
+    input logic                            done_valid_i,
+    input parse_result_t                   result_i,
+    input eth_head_t                       eth_i,
+    input ip_head_t                        ip_i,
+    input bth_t                            bth_i,
+    input ext_head_t                       ext_i,
+    input logic                            payload_valid_i,
+    input logic          [            6:0] payload_bytes_i,
+    input logic          [DataBytes*8-1:0] payload_data_i,
+
+    output logic                      done_valid_o,
+    output fate_e                     fate_o,
+    output logic    [     QpBits-1:0] qp_o,
+    output judged_t                   judged_o,
+    output logic                      payload_valid_o,
+    output logic    [DataBytes*8-1:0] payload_data_o,
+
+    output logic idle_o
+);
+
+  logic [23:0] index;
+  logic in_range;
+
+  assign index    = bth_i.dest_qp - qpn_base_i;
+  assign in_range = 32'(index) < Qps;
+
+  logic [$bits(peer_t)-1:0] peer_bits;
+  peer_t peer;
+  assign peer = peer_bits;
+
+  ram_1r1w #(
+      .Width($bits(peer_t)),
+      .Depth(Qps)
+  ) u_peers (
+      .clk_i,
+      .write_i        (peer_write_i),
+      .write_address_i(peer_qp_i),
+      .data_i         (peer_i),
+      .read_i         (done_valid_i),
+      .read_address_i (in_range ? index[QpBits-1:0] : '0),
+      .data_o         (peer_bits)
+  );
+
+  logic allowed, regions_idle;
+
+  region_table #(
+      .Regions(Regions)
+  ) u_regions (
+      .clk_i,
+      .rst_i,
+      .write_i      (region_write_i),
+      .write_index_i(region_index_i),
+      .region_i,
+      .ask_i        (done_valid_i),
+      .remote_i     (1'b1),
+      .key_i        (ext_i.rkey),
+      .va_i         (ext_i.va),
+      .bytes_i      (ext_i.dma_len),
+      .allowed_o    (allowed),
+      .idle_o       (regions_idle)
+  );
+
+  // By what the frame alone says; FateRequest, FateAnswer and FateCnp hold if its QP agrees.
+  fate_e fate, fate_q, fate_d;
+
+  always_comb begin
+    case (result_i.verdict)
+      VerdictPfc, VerdictPause: fate = FateControl;
+      VerdictMalformed:         fate = FateMalformed;
+      VerdictRoceV1:            fate = FateRoceV1;
+      VerdictCnp:               fate = result_i.icrc_ok ? FateCnp : FateIcrc;
+      VerdictRoceV2: begin
+        if (!result_i.icrc_ok) fate = FateIcrc;
+        else if (bth_i.opcode[7:5] != ServiceRc) fate = FateService;
+        else begin
+          case (operation_e'(bth_i.opcode[4:0]))
+            OpAck:                                                                       fate = FateAnswer;
+            OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly, OpAtomicAck: fate = FateResponse;
+            default:                                                                     fate = FateRequest;
+          endcase
+        end
+      end
+      default:                  fate = FateNotRoce;
+    endcase
+  end
+
+  // Stage 1.
+  logic done_q, known_q, ipv6_q;
+  logic [127:0] src_q;
+  logic [14:0] pkey_q;
+  logic [QpBits-1:0] qp_q;
+  judged_t judged_d, judged_q;
+
+  always_comb begin
+    judged_d = '0;
+    judged_d.class_of =
+        class_of_frame(maps_i, eth_i.tags, eth_i.outer.pcp, result_i.has_ip ? ip_i.traffic_class[7:2] : 6'd0);
+    judged_d.ce = ip_i.traffic_class[1:0] == 2'b11;
+    judged_d.frame_bytes = result_i.frame_bytes;
+    judged_d.syndrome = ext_i.syndrome;
+    judged_d.arrival = '{
+        operation: bth_i.opcode[4:0],
+        psn: bth_i.psn,
+        ack_req: bth_i.ack_req,
+        solicited: bth_i.solicited,
+        payload_bytes: result_i.payload_bytes,
+        access : 1'b0,
+        va: ext_i.va,
+        rkey: ext_i.rkey,
+        dma_len: ext_i.dma_len,
+        imm: ext_i.imm,
+        swap_add: ext_i.swap_add,
+        compare: ext_i.compare
+    };
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) done_q <= 1'b0;
+    else done_q <= done_valid_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (done_valid_i) begin
+      fate_q   <= fate;
+      known_q  <= in_range && open_i[index[QpBits-1:0]];
+      ipv6_q   <= ip_i.kind == IpV6;
+      src_q    <= ip_i.src;
+      pkey_q   <= bth_i.pkey[14:0];
+      qp_q     <= index[QpBits-1:0];
+      judged_q <= judged_d;
+    end
+  end
+
+  logic ours;
+  assign ours   = known_q && peer.ipv6 == ipv6_q && peer.peer_ip == src_q && peer.pkey == pkey_q;
+  assign fate_d = (fate_q inside {FateRequest, FateAnswer, FateCnp, FateResponse} && !ours) ? FateQp : fate_q;
+
+  // Stage 2.
+  logic done_out_q;
+  fate_e fate_out_q;
+  logic [QpBits-1:0] qp_out_q;
+  judged_t judged_out_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) done_out_q <= 1'b0;
+    else done_out_q <= done_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (done_q) begin
+      fate_out_q   <= fate_d;
+      qp_out_q     <= qp_q;
+      judged_out_q <= judged_q;
+    end
+  end
+
+  assign done_valid_o = done_out_q;
+  assign fate_o       = fate_out_q;
+  assign qp_o         = qp_out_q;
+
+  always_comb begin
+    judged_o                = judged_out_q;
+    judged_o.arrival.access = allowed;
+  end
+
+  // Payload goes along.
+  logic [1:0] payload_valid_q;
+  logic [1:0][DataBytes*8-1:0] payload_data_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) payload_valid_q <= '0;
+    else payload_valid_q <= {payload_valid_q[0], payload_valid_i};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (payload_valid_i) payload_data_q[0] <= payload_data_i;
+    if (payload_valid_q[0]) payload_data_q[1] <= payload_data_q[0];
+  end
+
+  assign payload_valid_o = payload_valid_q[1];
+  assign payload_data_o  = payload_data_q[1];
+
+  logic unused_fields;  // the parser's, and not needed here
+  assign unused_fields = ^{result_i, eth_i, ip_i, bth_i, ext_i, payload_bytes_i};
+
+  assign idle_o = regions_idle && !done_valid_i && !done_q && !done_out_q && !payload_valid_i && payload_valid_q == '0;
+
+endmodule

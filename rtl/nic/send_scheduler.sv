@@ -1,0 +1,67 @@
+// Who sends next: a QP that may by its window, its rate, its class and the slots that are free.
+//
+// After a grant was taken its QP waits until `release_i`: its packet is known by then to window and limiter, so neither is overrun. Two releases may come in a cycle.
+//
+// Timing: outputs are registers.
+module send_scheduler
+  import nic_pkg::*;
+#(
+    parameter  int unsigned Qps    = 64,
+    localparam int unsigned QpBits = $clog2(Qps)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic   [Qps-1:0] sendable_i,
+    input logic             paced_i,          // the limiter counts
+    input logic   [Qps-1:0] eligible_i,
+    input class_t [Qps-1:0] class_i,
+    input logic   [    7:0] class_allowed_i,  // not paused, and has a slot left
+    input logic             allowed_i,        // there is room for what a packet brings
+
+    output logic              valid_o,
+    output logic [QpBits-1:0] qp_o,
+    input  logic              ready_i,
+
+    input logic [1:0]             release_i,
+    input logic [1:0][QpBits-1:0] release_qp_i,
+
+    output logic idle_o
+);
+
+  logic [Qps-1:0] locked_q, locked_d, request;
+  logic take;
+
+  always_comb begin
+    for (int unsigned q = 0; q < Qps; q++)
+    request[q] = sendable_i[q] && !locked_q[q] && (eligible_i[q] || !paced_i) && class_allowed_i[class_i[q]];
+    if (!allowed_i) request = '0;
+  end
+
+  qp_picker #(
+      .Qps(Qps)
+  ) u_picker (
+      .clk_i,
+      .rst_i,
+      .request_i(request),
+      .valid_o,
+      .qp_o,
+      .ready_i
+  );
+
+  assign take = valid_o && ready_i;
+
+  always_comb begin
+    locked_d = locked_q;
+    for (int unsigned r = 0; r < 2; r++) if (release_i[r]) locked_d[release_qp_i[r]] = 1'b0;
+    if (take) locked_d[qp_o] = 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) locked_q <= '0;
+    else locked_q <= locked_d;
+  end
+
+  assign idle_o = request == '0 && !valid_o && release_i == '0;
+
+endmodule

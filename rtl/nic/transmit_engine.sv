@@ -1,0 +1,452 @@
+// The send side: feeds the requester, fetches payload, builds frames.
+//
+// The requester's events are taken in turn: commands, answers, work, grants. Answers and work wait while there is no room for the completions that they may bring.
+//
+// Timing: readies depend on valids and QPs of the same cycle.
+module transmit_engine
+  import eth_pkg::*, roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned DataBytes = 32,
+    parameter  int unsigned Qps       = 64,
+    parameter  int unsigned Wqes      = 16,
+    parameter  int unsigned PeriodPs  = 5120,
+    parameter  int unsigned Slots     = 16,
+    localparam int unsigned QpBits    = $clog2(Qps),
+    localparam int unsigned SlotBits  = $clog2(Slots)
+) (
+    input logic   clk_i,
+    input logic   rst_i,
+    input cycle_t now_i,
+
+    input logic        [ 7:0] paused_i,
+    input logic               dcqcn_on_i,
+    input logic        [ 5:0] cnp_dscp_i,
+    input logic        [47:0] port_mac_i,
+    input class_maps_t        maps_i,
+
+    input logic               path_write_i,
+    input logic  [QpBits-1:0] path_qp_i,
+    input path_t              path_i,
+
+    input  logic              command_valid_i,
+    input  logic              command_open_i,
+    input  requester_config_t configuration_i,
+    input  psn_t              psn_i,
+    output logic              command_ready_o,
+
+    input class_t [Qps-1:0] class_i,
+    input logic   [    7:0] classes_used_i,
+
+    input  logic               work_valid_i,
+    input  logic  [QpBits-1:0] work_qp_i,
+    input  work_t              work_i,
+    output logic               work_ready_o,
+
+    input  logic              ack_valid_i,
+    input  logic [QpBits-1:0] ack_qp_i,
+    input  psn_t              ack_psn_i,
+    input  logic [       7:0] ack_syndrome_i,
+    output logic              ack_ready_o,
+
+    output logic                     completion_valid_o,
+    output logic        [QpBits-1:0] completion_qp_o,
+    output completion_t              completion_o,
+    input  logic                     completion_room_i,
+
+    input  logic [   Qps-1:0] eligible_i,
+    output logic              sent_valid_o,
+    output logic              bytes_valid_o,
+    output logic [QpBits-1:0] sent_qp_o,
+    output logic [      15:0] sent_bytes_o,
+    input  logic              sent_ready_i,
+    input  logic              bytes_ready_i,
+
+    input  logic     pfc_valid_i,
+    input  control_t pfc_i,
+    output logic     pfc_ready_o,
+
+    input  logic              cnp_valid_i,
+    input  logic [QpBits-1:0] cnp_qp_i,
+    output logic              cnp_ready_o,
+
+    input  logic      [7:0]             answer_i,
+    input  logic      [7:0][QpBits-1:0] answer_qp_i,
+    input  response_t [7:0]             answer_response_i,
+    output logic      [7:0]             answer_pop_o,
+
+    output logic                     read_valid_o,
+    output logic   [   SlotBits-1:0] read_tag_o,
+    output fetch_t                   read_o,
+    input  logic                     read_ready_i,
+    input  logic                     data_valid_i,
+    input  logic   [   SlotBits-1:0] data_tag_i,
+    input  logic                     data_last_i,
+    input  logic   [DataBytes*8-1:0] data_data_i,
+
+    output logic                   tx_valid_o,
+    output logic                   tx_last_o,
+    output logic [            6:0] tx_bytes_o,
+    output logic [DataBytes*8-1:0] tx_data_o,
+    input  logic                   tx_ready_i,
+
+    output logic   [Counters-1:0] event_o,
+    output logic                  idle_o,
+    output cycle_t                wake_o
+);
+
+  localparam int unsigned SlotBeats = 4096 / DataBytes;
+  localparam int unsigned AddressBits = SlotBits + $clog2(SlotBeats);
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Whose event it is.
+
+  typedef enum logic [1:0] {
+    FromCommand = 2'd0,
+    FromAck     = 2'd1,
+    FromWork    = 2'd2,
+    FromSend    = 2'd3
+  } from_e;
+
+  logic [3:0] wish, grant;
+  logic [1:0] from;
+  logic event_valid, event_ready;
+  logic [2:0] kind;
+  logic [QpBits-1:0] qp, send_qp;
+  psn_t psn;
+  logic send_valid, send_ready;
+
+  assign wish[FromCommand] = command_valid_i;
+  assign wish[FromAck]     = ack_valid_i && completion_room_i;
+  assign wish[FromWork]    = work_valid_i && completion_room_i;
+  assign wish[FromSend]    = send_valid;
+
+  round_robin_arbiter #(
+      .Count(4)
+  ) u_turn (
+      .clk_i,
+      .rst_i,
+      .request_i(wish),
+      .valid_o  (event_valid),
+      .grant_o  (grant),
+      .index_o  (from),
+      .ready_i  (event_ready)
+  );
+
+  always_comb begin
+    psn = ack_psn_i;
+    case (from_e'(from))
+      FromCommand: begin
+        {kind, qp} = {command_open_i ? RequesterOpen : RequesterClose, path_qp_i};
+        psn        = psn_i;
+      end
+      FromAck:  {kind, qp} = {RequesterAck, ack_qp_i};
+      FromWork: {kind, qp} = {RequesterPost, work_qp_i};
+      default:  {kind, qp} = {RequesterSend, send_qp};
+    endcase
+  end
+
+  assign command_ready_o = grant[FromCommand] && event_ready;
+  assign ack_ready_o     = grant[FromAck] && event_ready;
+  assign work_ready_o    = grant[FromWork] && event_ready;
+  assign send_ready      = grant[FromSend] && event_ready;
+
+  logic step_valid, request_valid, requester_idle, send_step;
+  requester_kind_e step_kind;
+  logic [QpBits-1:0] step_qp;
+  requester_note_e step_note;
+  request_t request;
+  logic [Qps-1:0] sendable;
+  requester_context_t unused_context;
+  cycle_t unused_now;
+
+  gbn_requester #(
+      .Qps     (Qps),
+      .Wqes    (Wqes),
+      .PeriodPs(PeriodPs)
+  ) u_requester (
+      .clk_i,
+      .rst_i,
+      .now_i,
+      .event_valid_i        (event_valid),
+      .event_kind_i         (kind),
+      .event_qp_i           (qp),
+      .event_configuration_i(configuration_i),
+      .event_psn_i          (psn),
+      .event_syndrome_i     (ack_syndrome_i),
+      .event_work_i         (work_i),
+      .event_ready_o        (event_ready),
+      .step_valid_o         (step_valid),
+      .step_kind_o          (step_kind),
+      .step_qp_o            (step_qp),
+      .step_now_o           (unused_now),
+      .step_context_o       (unused_context),
+      .step_note_o          (step_note),
+      .request_valid_o      (request_valid),
+      .request_o            (request),
+      .completion_valid_o,
+      .completion_o,
+      .sendable_o           (sendable),
+      .idle_o               (requester_idle),
+      .wake_o
+  );
+
+  assign completion_qp_o = step_qp;
+  assign send_step       = step_valid && step_kind == RequesterSend;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Grants.
+
+  logic [1:0] unlock;
+  logic [1:0][QpBits-1:0] unlock_qp;
+  logic [7:0] class_free;
+  logic slot_free, account_room, account_idle, scheduler_idle, may_send;
+
+  assign may_send = slot_free && account_room;
+
+  send_scheduler #(
+      .Qps(Qps)
+  ) u_scheduler (
+      .clk_i,
+      .rst_i,
+      .sendable_i     (sendable),
+      .paced_i        (dcqcn_on_i),
+      .eligible_i,
+      .class_i,
+      .class_allowed_i(class_free & ~paused_i),
+      .allowed_i      (may_send),
+      .valid_o        (send_valid),
+      .qp_o           (send_qp),
+      .ready_i        (send_ready),
+      .release_i      (unlock),
+      .release_qp_i   (unlock_qp),
+      .idle_o         (scheduler_idle)
+  );
+
+  sent_account #(
+      .Qps(Qps)
+  ) u_account (
+      .clk_i,
+      .rst_i,
+      .write_i        (path_write_i),
+      .write_qp_i     (path_qp_i),
+      .write_tags_i   (path_i.tags),
+      .write_ipv6_i   (path_i.ipv6),
+      .step_valid_i   (send_step),
+      .step_qp_i      (step_qp),
+      .packet_i       (request_valid),
+      .opcode_i       (request.opcode),
+      .payload_bytes_i(request.payload_bytes),
+      .paced_i        (dcqcn_on_i),
+      .room_o         (account_room),
+      .sent_valid_o,
+      .bytes_valid_o,
+      .qp_o           (sent_qp_o),
+      .bytes_o        (sent_bytes_o),
+      .sent_ready_i,
+      .bytes_ready_i,
+      .release_o      (unlock),
+      .release_qp_o   (unlock_qp),
+      .idle_o         (account_idle)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Payload and frames.
+
+  logic [7:0] head, pop;
+  logic [7:0][SlotBits-1:0] head_slot;
+  logic [7:0][QpBits-1:0] head_qp;
+  logic [7:0][12:0] head_bytes;
+  logic [$bits(request_t)-1:0] info;
+  logic payload_read;
+  logic [AddressBits-1:0] payload_address;
+  logic [DataBytes*8-1:0] payload_data;
+  logic [1:0] slot_release;
+  logic [1:0][SlotBits-1:0] slot_release_slot;
+  logic slots_idle;
+
+  transmit_slots #(
+      .DataBytes(DataBytes),
+      .Qps      (Qps),
+      .Slots    (Slots)
+  ) u_slots (
+      .clk_i,
+      .rst_i,
+      .take_i           (send_ready),
+      .take_class_i     (class_i[send_qp]),
+      .classes_used_i,
+      .free_o           (slot_free),
+      .class_free_o     (class_free),
+      .step_valid_i     (send_step),
+      .packet_i         (request_valid),
+      .step_qp_i        (step_qp),
+      .request_i        (request),
+      .read_valid_o,
+      .read_tag_o,
+      .read_o,
+      .read_ready_i,
+      .data_valid_i,
+      .data_tag_i,
+      .data_last_i,
+      .data_data_i,
+      .head_o           (head),
+      .head_slot_o      (head_slot),
+      .head_qp_o        (head_qp),
+      .head_bytes_o     (head_bytes),
+      .pop_i            (pop),
+      .info_o           (info),
+      .payload_read_i   (payload_read),
+      .payload_address_i(payload_address),
+      .payload_data_o   (payload_data),
+      .release_i        (slot_release),
+      .release_slot_i   (slot_release_slot),
+      .idle_o           (slots_idle)
+  );
+
+  logic job_valid, job_ready;
+  logic [AddressBits-1:0] job_address;
+  logic [7:0] job_beats;
+  logic [6:0] job_bytes;
+  logic [SlotBits-1:0] job_slot, reading_q;
+  logic desc_valid, desc_ready, select_idle;
+  eth_head_t eth;
+  ip_head_t  ip;
+  logic [15:0] udp_port, payload_bytes;
+  bth_t bth;
+  ext_head_t ext;
+
+  transmit_select #(
+      .DataBytes(DataBytes),
+      .Qps      (Qps),
+      .Slots    (Slots)
+  ) u_select (
+      .clk_i,
+      .rst_i,
+      .paused_i,
+      .ecn_i           (dcqcn_on_i),
+      .cnp_dscp_i,
+      .maps_i,
+      .write_i         (path_write_i),
+      .write_qp_i      (path_qp_i),
+      .path_i,
+      .class_i,
+      .cnp_valid_i,
+      .cnp_qp_i,
+      .cnp_ready_o,
+      .answer_i,
+      .answer_qp_i,
+      .answer_response_i,
+      .answer_pop_o,
+      .slot_valid_i    (head),
+      .slot_i          (head_slot),
+      .slot_qp_i       (head_qp),
+      .slot_bytes_i    (head_bytes),
+      .slot_pop_o      (pop),
+      .request_i       (info),
+      .slot_free_o     (slot_release[0]),
+      .slot_free_slot_o(slot_release_slot[0]),
+      .job_valid_o     (job_valid),
+      .job_ready_i     (job_ready),
+      .job_address_o   (job_address),
+      .job_beats_o     (job_beats),
+      .job_bytes_o     (job_bytes),
+      .job_slot_o      (job_slot),
+      .desc_valid_o    (desc_valid),
+      .desc_ready_i    (desc_ready),
+      .eth_o           (eth),
+      .ip_o            (ip),
+      .udp_port_o      (udp_port),
+      .bth_o           (bth),
+      .ext_o           (ext),
+      .payload_bytes_o (payload_bytes),
+      .idle_o          (select_idle)
+  );
+
+  logic beat_valid, beat_first, beat_last, beat_ready, reader_idle, door_idle;
+  logic [6:0] beat_bytes;
+  logic [DataBytes*8-1:0] beat_data;
+
+  payload_reader #(
+      .DataBytes(DataBytes),
+      .Depth    (Slots * SlotBeats)
+  ) u_reader (
+      .clk_i,
+      .rst_i,
+      .job_valid_i   (job_valid),
+      .job_ready_o   (job_ready),
+      .job_address_i (job_address),
+      .job_beats_i   (job_beats),
+      .job_bytes_i   (job_bytes),
+      .done_o        (slot_release[1]),
+      .read_o        (payload_read),
+      .read_address_o(payload_address),
+      .read_data_i   (payload_data),
+      .valid_o       (beat_valid),
+      .first_o       (beat_first),
+      .last_o        (beat_last),
+      .bytes_o       (beat_bytes),
+      .data_o        (beat_data),
+      .ready_i       (beat_ready),
+      .idle_o        (reader_idle)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (job_valid && job_ready) reading_q <= job_slot;
+  end
+
+  assign slot_release_slot[1] = reading_q;
+
+  transmit_door #(
+      .DataBytes(DataBytes)
+  ) u_door (
+      .clk_i,
+      .rst_i,
+      .port_mac_i,
+      .pfc_valid_i,
+      .pfc_ready_o,
+      .pfc_i,
+      .desc_valid_i        (desc_valid),
+      .desc_ready_o        (desc_ready),
+      .eth_i               (eth),
+      .ip_i                (ip),
+      .udp_port_i          (udp_port),
+      .bth_i               (bth),
+      .ext_i               (ext),
+      .payload_bytes_i     (payload_bytes),
+      .payload_valid_i     (beat_valid),
+      .payload_first_i     (beat_first),
+      .payload_last_i      (beat_last),
+      .payload_beat_bytes_i(beat_bytes),
+      .payload_data_i      (beat_data),
+      .payload_ready_o     (beat_ready),
+      .tx_valid_o,
+      .tx_last_o,
+      .tx_bytes_o,
+      .tx_data_o,
+      .tx_ready_i,
+      .idle_o              (door_idle)
+  );
+
+  always_comb begin
+    event_o                   = '0;
+    event_o[CountFramesOut]   = tx_valid_o && tx_ready_i && tx_last_o;
+    event_o[CountBytesOut]    = tx_valid_o && tx_ready_i;
+    event_o[CountCnpsOut]     = cnp_ready_o;
+    event_o[CountPfcOut]      = pfc_ready_o;
+    event_o[CountRequestsOut] = request_valid;
+    event_o[CountResentOut]   = request_valid && request.again;
+    if (step_valid) begin
+      event_o[CountNaksIn] = step_note == RequesterNak;
+      event_o[CountRnrNaksIn] = step_note == RequesterRnr;
+      event_o[CountRemoteErrorsIn] = step_note == RequesterRemoteError;
+      event_o[CountTimeouts] = step_note == RequesterTimeout;
+      event_o[CountExhausted] = step_note == RequesterExhausted;
+      event_o[CountAnswersUnused] = step_note inside {RequesterStale, RequesterUnsent, RequesterReserved};
+      event_o[CountWorkRefused] = step_note inside {RequesterRefusedFull, RequesterRefusedState, RequesterRefusedWork};
+    end
+  end
+
+  assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && requester_idle && !step_valid && scheduler_idle &&
+      account_idle && slots_idle &&
+      select_idle && reader_idle && door_idle;
+
+endmodule

@@ -1,0 +1,714 @@
+//! Two NICs back to back: messages both ways, losses, marks, pauses, what is dropped and counted, and rates in cycles.
+
+use std::collections::BTreeMap;
+
+use xoff::units::PERIOD_256_PS;
+use xoff::units::nic::{
+    BYTE_PS, Completion, QpSetup, Recv, Rest, Rights, RtlNic, Sent, WIRE_OVERHEAD, WORK_SEND,
+    WORK_SEND_IMM, WORK_WRITE, WORK_WRITE_IMM, Work, Written, memory,
+};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::{icrc, parse};
+use xoff_sim::wire::Opcode;
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+
+const QPN_BASE: u32 = 0x1000;
+const MTU: u32 = 1024;
+/// Cable, MAC and PHY, one way.
+const DELAY_PS: u64 = 500_000;
+const REGION: u64 = 0x10_0000_0000;
+const SOURCE: u64 = 0x7F00_0000_0000;
+
+fn qp(side: usize, index: u16) -> QpSetup {
+    let ip = |side: usize| 0x0A00_0001 + side as u128;
+    let mac = |side: usize| 0x0200_0000_0001 + side as u64;
+    QpSetup {
+        index,
+        peer_qpn: QPN_BASE + u32::from(index),
+        dst_mac: mac(1 - side),
+        src_mac: mac(side),
+        tags: vec![],
+        ipv6: false,
+        own_ip: ip(side),
+        peer_ip: ip(1 - side),
+        dscp: 26,
+        mtu: 2,
+        timeout: 3,
+        ack_every: 4,
+        window: 64,
+        rnr_timer: 1,
+        requester_psn: 0xFF_FFF0 + side as u32,
+        responder_psn: 0xFF_FFF0 + (1 - side) as u32,
+    }
+}
+
+/// Two NICs and the cable between them.
+struct Pair {
+    nics: [RtlNic; 2],
+    key: [u32; 2],
+    rest: [Rest; 2],
+    /// Skips cycles in which a NIC says that nothing happens.
+    skip: bool,
+    skipped: u64,
+    /// Every frame, with the side that sent it.
+    frames: Vec<(usize, Sent, ParsedFrame)>,
+    completions: [Vec<Completion>; 2],
+    written: [Vec<Written>; 2],
+}
+
+impl Pair {
+    fn new(change: impl Fn(&mut QpSetup), qps: u16) -> Self {
+        let mut key = [0; 2];
+        let mut nics = [0, 1].map(|side| {
+            let mut nic = RtlNic::new(&format!("nic{side}"), 1 + side as u64).unwrap();
+            assert_eq!(nic.read(reg::IDENTITY).unwrap(), 0x584F_4646);
+            nic.write(reg::QPN_BASE, QPN_BASE).unwrap();
+            nic.write(reg::PORT_MAC_LOW, 1 + side as u32).unwrap();
+            nic.write(reg::PORT_MAC_HIGH, 0x0200).unwrap();
+            let rights = Rights {
+                local_write: true,
+                remote_write: true,
+            };
+            key[side] = nic.register(1, 0x5A, REGION, 1 << 30, rights).unwrap();
+            for index in 0..qps {
+                let mut setup = qp(side, index);
+                change(&mut setup);
+                nic.open(&setup).unwrap();
+            }
+            nic
+        });
+        let together = nics[0].now().max(nics[1].now());
+        for nic in &mut nics {
+            while nic.now() < together {
+                nic.cycle().unwrap();
+            }
+        }
+        Self {
+            nics,
+            key,
+            rest: [Rest {
+                idle: false,
+                wake: 0,
+            }; 2],
+            skip: false,
+            skipped: 0,
+            frames: vec![],
+            completions: [vec![], vec![]],
+            written: [vec![], vec![]],
+        }
+    }
+
+    /// One cycle of both. `wire` may change a frame; false: it is lost.
+    fn step(&mut self, wire: &mut dyn FnMut(usize, &mut Vec<u8>, &ParsedFrame) -> bool) {
+        for side in 0..2 {
+            let nic = &mut self.nics[side];
+            let now = nic.now();
+            let rests = self.rest[side].idle && now < self.rest[side].wake;
+            if self.skip && rests && nic.next_input().is_none_or(|input| input > now) {
+                nic.skip_to(now + 1);
+                self.skipped += 1;
+                continue;
+            }
+            self.rest[side] = nic.cycle().unwrap();
+            for sent in nic.take_sent() {
+                let parsed = check(&sent.bytes);
+                let mut bytes = sent.bytes.clone();
+                let arrives = wire(side, &mut bytes, &parsed);
+                if arrives {
+                    self.nics[1 - side].receive(sent.end_ps + DELAY_PS, bytes);
+                }
+                self.frames.push((side, sent, parsed));
+            }
+            self.completions[side].extend(self.nics[side].take_completions());
+            self.written[side].extend(self.nics[side].take_written());
+        }
+    }
+
+    fn run(
+        &mut self,
+        cycles: u64,
+        wire: &mut dyn FnMut(usize, &mut Vec<u8>, &ParsedFrame) -> bool,
+        mut done: impl FnMut(&Self) -> bool,
+    ) {
+        for _ in 0..cycles {
+            self.step(wire);
+            if done(self) {
+                return;
+            }
+        }
+        let counted = [0, 1].map(|side| {
+            let mut counters = vec![];
+            for address in (reg::FRAMES_IN..=reg::RECV_REFUSED).step_by(4) {
+                let count = self.nics[side].read(address).unwrap();
+                if count > 0 {
+                    counters.push((format!("{address:#x}"), count));
+                }
+            }
+            counters
+        });
+        panic!(
+            "not done in {cycles} cycles: {} frames, completions {:?}, counters {counted:?}",
+            self.frames.len(),
+            self.completions
+        );
+    }
+
+    fn count(&mut self, side: usize, counter: u16) -> u32 {
+        self.nics[side].read(counter).unwrap()
+    }
+
+    /// What lies in a side's memory now.
+    fn memory(&self, side: usize) -> BTreeMap<u64, u8> {
+        let mut bytes = BTreeMap::new();
+        for write in &self.written[side] {
+            bytes.extend(write.bytes.iter().zip(write.va..).map(|(&b, va)| (va, b)));
+        }
+        bytes
+    }
+}
+
+/// Every frame that leaves a NIC is whole, by the reference parser and the reference ICRC.
+fn check(bytes: &[u8]) -> ParsedFrame {
+    let parsed = parse(bytes);
+    match parsed.verdict {
+        Verdict::RoceV2 | Verdict::Cnp => {
+            assert_eq!(parsed.icrc_ok, Some(true), "{parsed:?}");
+            let ip = parsed.ip.as_ref().unwrap();
+            let start = 14 + 4 * parsed.eth.as_ref().unwrap().tags.len();
+            let length = usize::from(ip.length) + if ip.kind == IpKind::V6 { 40 } else { 0 };
+            let (packet, found) = bytes[start..start + length].split_at(length - 4);
+            assert_eq!(icrc(ip.kind, packet).unwrap(), found, "{parsed:?}");
+        }
+        Verdict::Pfc => {}
+        _ => panic!("{parsed:?}"),
+    }
+    parsed
+}
+
+fn all(_: usize, _: &mut Vec<u8>, _: &ParsedFrame) -> bool {
+    true
+}
+
+/// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Gives what must lie in the other's memory then, and how many completions come to both.
+fn post(
+    pair: &mut Pair,
+    side: usize,
+    index: u8,
+    lengths: &[u32],
+) -> (BTreeMap<u64, u8>, [usize; 2]) {
+    let mut expected = BTreeMap::new();
+    let mut completions = [0; 2];
+    let place = |i: usize| {
+        REGION + 0x10_0000 * (i as u64 + 1) + 7 * i as u64 + 0x400_0000 * u64::from(index)
+    };
+    for (i, &length) in lengths.iter().enumerate() {
+        let kind = [WORK_SEND, WORK_WRITE, WORK_SEND_IMM, WORK_WRITE_IMM][i % 4];
+        let local_va = SOURCE + 0x100_0000 * i as u64 + 3 * i as u64;
+        if kind != WORK_WRITE {
+            let recv = Recv {
+                length: length + 1,
+                local_va: place(i),
+                local_key: pair.key[1 - side],
+                id: 1000 + i as u64,
+            };
+            pair.nics[1 - side].post_recv(index, recv);
+            completions[1 - side] += 1;
+        }
+        let remote_va = if kind == WORK_WRITE || kind == WORK_WRITE_IMM {
+            place(i) + 0x8_0000
+        } else {
+            0
+        };
+        let work = Work {
+            kind,
+            signaled: true,
+            length,
+            local_va,
+            local_key: 77,
+            remote_va,
+            remote_key: pair.key[1 - side],
+            imm: 0xABC0 + i as u32,
+            id: i as u64,
+            ..Work::default()
+        };
+        pair.nics[side].post(index, work);
+        completions[side] += 1;
+        let target = if remote_va == 0 { place(i) } else { remote_va };
+        for byte in 0..u64::from(length) {
+            expected.insert(target + byte, memory(local_va + byte));
+        }
+    }
+    (expected, completions)
+}
+
+fn done(pair: &Pair, counts: [usize; 2]) -> bool {
+    (0..2).all(|side| pair.completions[side].len() == counts[side])
+}
+
+fn good(pair: &Pair) {
+    for side in 0..2 {
+        for completion in &pair.completions[side] {
+            assert_eq!(completion.status, 0, "{completion:?}");
+        }
+    }
+}
+
+const LENGTHS: [u32; 12] = [
+    0,
+    0,
+    1,
+    1,
+    MTU - 1,
+    MTU - 1,
+    MTU,
+    MTU,
+    MTU + 1,
+    MTU + 1,
+    5 * MTU,
+    3 * MTU + 2,
+];
+
+fn both_ways(change: impl Fn(&mut QpSetup), skip: bool) -> Pair {
+    let mut pair = Pair::new(change, 2);
+    pair.skip = skip;
+    let mut counts = [0; 2];
+    let mut expected = [BTreeMap::new(), BTreeMap::new()];
+    for (side, index) in [(0, 0), (1, 0), (0, 1)] {
+        let (memory, completions) = post(&mut pair, side, index, &LENGTHS);
+        expected[1 - side].extend(memory);
+        counts[0] += completions[0];
+        counts[1] += completions[1];
+    }
+    pair.run(60_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    for side in 0..2 {
+        assert!(pair.memory(side) == expected[side], "memory of {side}");
+    }
+    pair
+}
+
+#[test]
+fn messages_of_all_lengths_both_ways() {
+    let mut pair = both_ways(|_| {}, false);
+    // Immediate data and lengths of receives.
+    let received: Vec<_> = pair.completions[1]
+        .iter()
+        .filter(|c| c.receive && c.qp == 0)
+        .collect();
+    let lengths: Vec<u32> = received.iter().map(|c| c.length).collect();
+    assert_eq!(
+        lengths,
+        [0, 1, 1, MTU - 1, MTU, MTU, MTU + 1, 5 * MTU, 3 * MTU + 2]
+    );
+    assert_eq!(received[1].imm, 0xABC2);
+    // IPv4 identification counts up frame by frame.
+    let ids: Vec<u16> = pair
+        .frames
+        .iter()
+        .filter(|(side, ..)| *side == 0)
+        .map(|(_, _, frame)| frame.ip.unwrap().id)
+        .collect();
+    assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    for side in 0..2 {
+        assert_eq!(pair.count(side, reg::RESENT_OUT), 0);
+        let frames = pair.count(side, reg::FRAMES_OUT);
+        assert_eq!(
+            frames,
+            pair.frames
+                .iter()
+                .filter(|(from, ..)| *from == side)
+                .count() as u32
+        );
+        assert_eq!(frames, pair.count(1 - side, reg::FRAMES_IN));
+        assert_eq!(
+            pair.count(side, reg::BYTES_OUT),
+            pair.count(1 - side, reg::BYTES_IN)
+        );
+    }
+}
+
+#[test]
+fn over_ipv6_with_tags() {
+    for tags in [vec![], vec![0xA00C], vec![0x2001, 0x6002]] {
+        let pair = both_ways(
+            |setup| {
+                setup.ipv6 = true;
+                setup.own_ip |= 0x2001_0DB8 << 96;
+                setup.peer_ip |= 0x2001_0DB8 << 96;
+                setup.tags = tags.clone();
+            },
+            false,
+        );
+        let (.., frame) = &pair.frames[0];
+        assert_eq!(frame.eth.as_ref().unwrap().tags.len(), tags.len());
+    }
+}
+
+#[test]
+fn skipping_idle_cycles_changes_no_frame() {
+    let [every, skipping] = [false, true].map(|skip| {
+        let mut pair = both_ways(|_| {}, skip);
+        // Quiet, and then once more.
+        for _ in 0..3000 {
+            pair.step(&mut all);
+        }
+        let before = [0, 1].map(|side| pair.completions[side].len());
+        let (_, counts) = post(&mut pair, 0, 1, &[3 * MTU + 1]);
+        pair.run(10_000, &mut all, |pair| {
+            done(pair, [before[0] + counts[0], before[1] + counts[1]])
+        });
+        pair
+    });
+    assert_eq!(every.skipped, 0);
+    assert!(skipping.skipped > 5000, "{}", skipping.skipped);
+    assert_eq!(every.frames, skipping.frames);
+    assert_eq!(every.completions, skipping.completions);
+    assert_eq!(every.written, skipping.written);
+}
+
+#[test]
+fn a_lost_frame_is_resent() {
+    // In the middle: the next one makes a NAK. The last: nothing comes, a timeout.
+    for (lost, counter) in [(2, reg::NAKS_IN), (5, reg::TIMEOUTS)] {
+        let mut pair = Pair::new(|_| {}, 1);
+        let (expected, counts) = post(&mut pair, 0, 0, &[6 * MTU]);
+        let mut seen = 0;
+        let mut wire = |side: usize, _: &mut Vec<u8>, _: &ParsedFrame| {
+            seen += u32::from(side == 0);
+            side == 1 || seen != lost + 1
+        };
+        pair.run(60_000, &mut wire, |pair| done(pair, counts));
+        good(&pair);
+        assert!(pair.memory(1) == expected);
+        assert_eq!(pair.count(0, counter), 1, "frame {lost}");
+        assert!(pair.count(0, reg::RESENT_OUT) > 0);
+        assert_eq!(pair.count(1, reg::GAPS_IN) > 0, lost == 2);
+    }
+}
+
+/// Makes the IPv4 checksum right.
+fn mend(frame: &mut [u8]) {
+    frame[24..26].fill(0);
+    let sum: u32 = frame[14..34]
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]))
+        .sum();
+    let folded = (sum & 0xFFFF) + (sum >> 16);
+    let folded = (folded & 0xFFFF) + (folded >> 16);
+    frame[24..26].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+}
+
+/// Sets CE.
+fn mark(frame: &mut [u8]) {
+    frame[15] |= 3;
+    mend(frame);
+}
+
+#[test]
+fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
+    let finish = |marked: bool| {
+        let mut pair = Pair::new(|_| {}, 1);
+        for nic in &mut pair.nics {
+            nic.write(reg::CONTROL, 1 << reg::DCQCN_ON_LOW).unwrap();
+        }
+        let together = pair.nics[0].now().max(pair.nics[1].now());
+        for nic in &mut pair.nics {
+            while nic.now() < together {
+                nic.cycle().unwrap();
+            }
+        }
+        let from = together;
+        let (expected, counts) = post(&mut pair, 0, 0, &[200 * MTU]);
+        let mut wire = |side: usize, frame: &mut Vec<u8>, parsed: &ParsedFrame| {
+            if side == 0 {
+                assert_eq!(parsed.ip.unwrap().traffic_class & 3, 2, "ECT(0)");
+                if marked {
+                    mark(frame);
+                }
+            }
+            true
+        };
+        pair.run(200_000, &mut wire, |pair| done(pair, counts));
+        good(&pair);
+        assert!(pair.memory(1) == expected);
+        let cnps: Vec<_> = pair
+            .frames
+            .iter()
+            .filter(|(.., frame)| frame.verdict == Verdict::Cnp)
+            .collect();
+        assert_eq!(cnps.is_empty(), !marked);
+        for (side, _, cnp) in &cnps {
+            assert_eq!(*side, 1);
+            assert!(cnp.bth.unwrap().becn);
+            assert_eq!(cnp.ip.unwrap().traffic_class, 48 << 2 | 2);
+            assert_eq!(cnp.bth.unwrap().dest_qp.get(), QPN_BASE);
+        }
+        let cnps = cnps.len() as u32;
+        assert_eq!(pair.count(1, reg::CNPS_OUT), cnps);
+        assert_eq!(pair.count(0, reg::CNPS_IN), cnps);
+        pair.nics[0].now() - from
+    };
+    let (free, slowed) = (finish(false), finish(true));
+    // α is 1 at first: half the rate from the first CNP on.
+    assert!(
+        slowed > free * 3 / 2,
+        "{slowed} cycles, {free} without marks"
+    );
+}
+
+#[test]
+fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
+    let class = 3;
+    let mut pair = Pair::new(|_| {}, 1);
+    for nic in &mut pair.nics {
+        // DSCP 26 is word 3, entry 2.
+        nic.write(reg::DSCP_MAP + 4 * 3, class << 8).unwrap();
+        nic.write(reg::PFC_CLASSES, 1 << class).unwrap();
+        nic.write(reg::PFC_XOFF + 4 * class as u16, 20_000).unwrap();
+        nic.write(reg::PFC_XON + 4 * class as u16, 10_000).unwrap();
+        // A tenth of the longest pause.
+        nic.write(reg::PFC_QUANTA, 6_553).unwrap();
+        nic.write(reg::PFC_REFRESH, 8_000).unwrap();
+        // The class of a QP is that of its path when it is opened.
+    }
+    for side in 0..2 {
+        pair.nics[side].open(&qp(side, 0)).unwrap();
+    }
+    let together = pair.nics[0].now().max(pair.nics[1].now());
+    for nic in &mut pair.nics {
+        while nic.now() < together {
+            nic.cycle().unwrap();
+        }
+    }
+    let (expected, counts) = post(&mut pair, 0, 0, &[300 * MTU]);
+    pair.nics[1].write_stall = true;
+    let mut paused_at = None;
+    let mut late = 0;
+    for _ in 0..30_000 {
+        let before = pair.frames.len();
+        pair.step(&mut all);
+        let now = pair.nics[0].now();
+        if pair.nics[0].paused() == 0 {
+            paused_at = None;
+        } else if paused_at.is_none() {
+            paused_at = Some(now);
+        }
+        // A frame that begins more than 20 cycles after the pause.
+        for (side, sent, _) in &pair.frames[before..] {
+            late += usize::from(
+                *side == 0 && paused_at.is_some_and(|at| sent.start_ps > (at + 20) * PERIOD_256_PS),
+            );
+        }
+    }
+    assert!(paused_at.is_some());
+    assert_eq!(late, 0);
+    assert!(pair.count(1, reg::PFC_OUT) >= 3, "refreshed");
+    let resynchronised = pair.nics[1].now();
+    while pair.nics[0].now() < resynchronised {
+        pair.nics[0].cycle().unwrap();
+    }
+    pair.nics[1].write_stall = false;
+    pair.run(60_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    assert_eq!(pair.count(1, reg::DROP_FULL), 0);
+    assert_eq!(pair.count(1, reg::GAPS_IN), 0);
+    assert_eq!(pair.count(0, reg::PFC_IN), pair.count(1, reg::PFC_OUT));
+}
+
+#[test]
+fn what_is_dropped_is_counted() {
+    let mut pair = Pair::new(|_| {}, 1);
+    let (_, counts) = post(&mut pair, 0, 0, &[100]);
+    let mut frame = vec![];
+    let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+        if side == 0 && frame.is_empty() {
+            frame = bytes.clone();
+        }
+        true
+    };
+    pair.run(10_000, &mut wire, |pair| done(pair, counts));
+    let before = pair.written[1].len();
+    let damaged = |at: usize, bits: u8| {
+        let mut bytes = frame.clone();
+        bytes[at] ^= bits;
+        bytes
+    };
+    // A right ICRC and a right checksum all the same.
+    let sealed = |at: usize, bits: u8| {
+        let mut bytes = damaged(at, bits);
+        mend(&mut bytes);
+        let end = bytes.len() - 4;
+        let seal = icrc(IpKind::V4, &bytes[14..end]).unwrap();
+        bytes[end..].copy_from_slice(&seal);
+        bytes
+    };
+    // Source address at 26 to 29. BTH at 42: QPN 47 to 49, P_Key 44 and 45.
+    let mut other = frame.clone();
+    other[12] = 0x08;
+    other[13] = 0x06;
+    for (bytes, counter) in [
+        (damaged(80, 1), reg::DROP_ICRC),
+        (sealed(47, 0x10), reg::DROP_QP),
+        (sealed(49, 1), reg::DROP_QP),
+        (sealed(45, 1), reg::DROP_QP),
+        (sealed(29, 1), reg::DROP_QP),
+        (sealed(42, 0x20), reg::DROP_SERVICE),
+        (damaged(24, 1), reg::DROP_MALFORMED),
+        (other, reg::DROP_NOT_ROCE),
+    ] {
+        let count = pair.count(1, counter);
+        let at = pair.nics[1].now() * PERIOD_256_PS;
+        pair.nics[1].receive(at, bytes);
+        for _ in 0..100 {
+            pair.nics[1].cycle().unwrap();
+        }
+        assert_eq!(pair.count(1, counter), count + 1, "{counter:#x}");
+    }
+    for _ in 0..100 {
+        pair.nics[1].cycle().unwrap();
+    }
+    assert_eq!(
+        pair.nics[1].take_written().len() + pair.written[1].len(),
+        before
+    );
+}
+
+#[test]
+fn no_write_leaves_a_region() {
+    let past = |key: u32| (key, REGION + (1 << 30) - 10);
+    for (what, pick) in [("tag", 0), ("index", 1), ("end", 2), ("begin", 3)] {
+        let mut pair = Pair::new(|_| {}, 1);
+        let key = pair.key[1];
+        let (remote_key, remote_va) = match pick {
+            0 => (key ^ 1, REGION),
+            1 => (key + 256, REGION),
+            2 => past(key),
+            _ => (key, REGION - 1),
+        };
+        let work = Work {
+            kind: WORK_WRITE,
+            signaled: true,
+            length: 11,
+            local_va: SOURCE,
+            remote_va,
+            remote_key,
+            id: 5,
+            ..Work::default()
+        };
+        pair.nics[0].post(0, work);
+        pair.run(10_000, &mut all, |pair| done(pair, [1, 0]));
+        assert_eq!(pair.completions[0][0].status, 6, "{what}: remote access");
+        assert_eq!(pair.count(1, reg::ACCESS_IN), 1);
+        assert!(pair.written[1].is_empty(), "{what}");
+    }
+    // A receive buffer.
+    let mut pair = Pair::new(|_| {}, 1);
+    let local_key = pair.key[1];
+    let recv = Recv {
+        length: 11,
+        local_va: REGION + (1 << 30) - 10,
+        local_key,
+        id: 9,
+    };
+    pair.nics[1].post_recv(0, recv);
+    let work = Work {
+        signaled: true,
+        length: 11,
+        local_va: SOURCE,
+        ..Work::default()
+    };
+    pair.nics[0].post(0, work);
+    pair.run(10_000, &mut all, |pair| done(pair, [1, 1]));
+    assert_eq!(pair.completions[1][0].status, 8, "local access");
+    assert_eq!(pair.count(1, reg::LOCAL_ACCESS), 1);
+    assert!(pair.written[1].is_empty());
+}
+
+#[test]
+fn shortest_frames_back_to_back_are_all_taken() {
+    // One QP and many: zero-length SENDs into buffers, then the same again as duplicates.
+    for qps in [1, 16] {
+        let mut pair = Pair::new(|_| {}, qps);
+        let mut sent = vec![];
+        for index in 0..qps {
+            for i in 0..16 {
+                let recv = Recv {
+                    length: 0,
+                    local_va: REGION,
+                    local_key: pair.key[1],
+                    id: i,
+                };
+                pair.nics[1].post_recv(index as u8, recv);
+                let work = Work {
+                    signaled: true,
+                    id: i,
+                    ..Work::default()
+                };
+                pair.nics[0].post(index as u8, work);
+            }
+        }
+        let mut lose = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
+            if side == 0 && frame.bth.unwrap().opcode == Opcode::RC_SEND_ONLY {
+                sent.push(bytes.clone());
+            }
+            false
+        };
+        for _ in 0..2000 {
+            pair.step(&mut lose);
+        }
+        assert_eq!(sent.len(), usize::from(qps) * 16);
+        assert!(sent.iter().all(|frame| frame.len() == 60));
+        let mut at_ps = pair.nics[1].now() * PERIOD_256_PS;
+        let rounds = 1600 / sent.len();
+        for _ in 0..rounds {
+            for frame in &sent {
+                pair.nics[1].receive(at_ps, frame.clone());
+                at_ps += (60 + WIRE_OVERHEAD) * BYTE_PS;
+            }
+        }
+        while pair.nics[1].receiving() > 0 {
+            pair.nics[1].cycle().unwrap();
+        }
+        for _ in 0..5000 {
+            pair.nics[1].cycle().unwrap();
+        }
+        assert_eq!(pair.count(1, reg::DROP_FULL), 0);
+        assert_eq!(pair.count(1, reg::REQUESTS_IN), sent.len() as u32);
+        assert_eq!(
+            pair.count(1, reg::DUPLICATES_IN),
+            ((rounds - 1) * sent.len()) as u32
+        );
+        assert_eq!(pair.nics[1].take_completions().len(), sent.len());
+    }
+}
+
+#[test]
+fn one_flow_fills_the_wire() {
+    let mut pair = Pair::new(|setup| setup.window = 200, 1);
+    let (_, counts) = post(&mut pair, 0, 0, &[400 * MTU]);
+    pair.run(60_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    let middle: Vec<_> = pair
+        .frames
+        .iter()
+        .filter(|(side, _, frame)| {
+            *side == 0 && frame.bth.unwrap().opcode == Opcode::RC_SEND_MIDDLE
+        })
+        .map(|(_, sent, _)| sent)
+        .collect();
+    assert_eq!(middle[0].bytes.len(), 1082);
+    // The first slots are filled in whatever order the host answers: from then on.
+    let middle = &middle[20..];
+    let frames = middle.len() as u64 - 1;
+    let took = middle.last().unwrap().end_ps - middle[0].end_ps;
+    let limit = frames * (1082 + WIRE_OVERHEAD) * BYTE_PS;
+    println!(
+        "one flow: {:.4} of the wire's limit",
+        limit as f64 / took as f64
+    );
+    assert!(
+        took * 99 <= limit * 100,
+        "{took} ps for what takes {limit} ps"
+    );
+}
