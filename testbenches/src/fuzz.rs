@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::cli::{FuzzArgs, ReplayArgs};
 use crate::property::builder::Builder;
 use crate::property::dcqcn::Dcqcn;
+use crate::property::gbn::Gbn;
 use crate::property::parser::Parser;
 use crate::property::pfc::Pfc;
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
@@ -28,6 +29,8 @@ pub enum Unit {
     Pfc,
     /// dcqcn_rp, dcqcn_np and rate_limiter: any events, rates and parameters, back to back and idle
     Dcqcn,
+    /// gbn_requester and gbn_responder: any events, alone and against each other over a bad path
+    Gbn,
 }
 
 /// Calls a generic function with the property of a unit.
@@ -38,6 +41,7 @@ macro_rules! with_property {
             Unit::Builder => $function::<Builder>($($argument),*),
             Unit::Pfc => $function::<Pfc>($($argument),*),
             Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
+            Unit::Gbn => $function::<Gbn>($($argument),*),
         }
     };
 }

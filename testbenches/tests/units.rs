@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use xoff::property::builder::Builder;
 use xoff::property::dcqcn::Dcqcn;
+use xoff::property::gbn::Gbn;
 use xoff::property::parser::Parser;
 use xoff::property::pfc::Pfc;
 use xoff::property::run::{Limit, Plan, run};
@@ -72,4 +73,9 @@ fn pfc() {
 #[test]
 fn dcqcn() {
     holds::<Dcqcn>(8_000);
+}
+
+#[test]
+fn gbn() {
+    holds::<Gbn>(2_000);
 }

@@ -7,7 +7,7 @@ use xoff_rtl::{
 };
 use xoff_sim::reference::dcqcn::{Alpha, ByteGap, Cycle, Rate, RpContext, RpEvent, RpParameters};
 
-use super::{PERIOD_256_PS, UnitError};
+use super::{PERIOD_256_PS, Rest, UnitError};
 
 /// Cycles from an event at `dcqcn_rp_step` to the context after it.
 pub const STEP_LATENCY: usize = 7;
@@ -101,15 +101,6 @@ fn broken(unit: &'static str, now: Cycle, what: impl Into<String>) -> UnitError 
         cycle: now.0,
         what: what.into(),
     }
-}
-
-/// Whether a unit may be left alone, and until when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest {
-    /// `idle_o`.
-    pub idle: bool,
-    /// `wake_o`.
-    pub wake: Cycle,
 }
 
 /// `dcqcn_rp_step`, the function alone.

@@ -5,6 +5,7 @@
 //! | [`parser`] | `packet_parser`: frames in, [`ParsedFrame`](xoff_sim::wire::frame::ParsedFrame)s out |
 //! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::reference::Descriptor)s in, frames out |
 //! | [`dcqcn`] | the DCQCN units: a cycle a call |
+//! | [`gbn`] | the go-back-N units, and what may stand in their place: a cycle a call |
 //! | [`nic`] | the NIC with a MAC and a host around it |
 //! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`: a cycle a call |
 //! | [`beat`] | bytes to and from the beats of a stream |
@@ -12,16 +13,27 @@
 pub mod beat;
 pub mod builder;
 pub mod dcqcn;
+pub mod gbn;
 pub mod nic;
 pub mod parser;
 pub mod pfc;
 
 use thiserror::Error;
+use xoff_sim::reference::dcqcn::Cycle;
 
 /// Clock period of the 256-bit pipeline: 40 Gb/s at 195.3125 MHz.
 pub const PERIOD_256_PS: u64 = 5_120;
 /// Clock period of the 512-bit pipeline: 100 Gb/s at 312.5 MHz.
 pub const PERIOD_512_PS: u64 = 3_200;
+
+/// Whether a unit may be left alone, and until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// `idle_o`.
+    pub idle: bool,
+    /// `wake_o`.
+    pub wake: Cycle,
+}
 
 /// A unit that cannot go on, or that broke the protocol of its ports. No property of a frame: for those there are verdicts.
 #[derive(Debug, Error)]

@@ -7,7 +7,8 @@ use xoff_sim::reference::dcqcn::{ByteGap, Cycle, LimiterContext};
 use super::events::{Event, Head};
 use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
-use crate::units::dcqcn::{LimiterOut, LimiterTop, Rest, RtlLimiter, Sent, Update};
+use crate::units::Rest;
+use crate::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
 
 /// Cycles from a packet taken to the bit of its QP that knows of it.
 const SENT_SETTLES: u64 = 4;

@@ -23,7 +23,8 @@ use xoff_sim::reference::dcqcn::Cycle;
 
 use super::history::{self, Histories, History};
 use super::{Disagreement, Property};
-use crate::units::dcqcn::{Rest, RtlLimiter, RtlNp, RtlRp, RtlRpStep};
+use crate::units::Rest;
+use crate::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
 use events::{Bench, Event, Head};
 
 /// The property.

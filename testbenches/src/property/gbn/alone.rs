@@ -1,0 +1,85 @@
+//! A unit alone, whatever its peer would do: answers for what was never sent, packets that no requester makes, events in the middle of everything.
+
+use xoff_sim::reference::gbn::Cycle;
+
+use super::events::{Event, Head, due};
+use super::judge::{Judged, same_runs};
+use crate::property::Disagreement;
+use crate::units::gbn::{End, Requesting, Responding, Shown, Unit};
+
+/// Deadlines further away are not waited for: they would cost a run that leaves out nothing too many cycles.
+const LONG: u64 = 4_000;
+
+/// An end whose events can be drawn.
+pub trait Drawn: End {
+    /// The event at a QP that stands so; nothing if it is the other end's.
+    fn resolve(event: &Event, stands: &Self::Qp) -> Option<Self::Event>;
+}
+
+impl Drawn for Requesting {
+    fn resolve(event: &Event, stands: &Self::Qp) -> Option<Self::Event> {
+        event.at_requester(stands)
+    }
+}
+
+impl Drawn for Responding {
+    fn resolve(event: &Event, stands: &Self::Qp) -> Option<Self::Event> {
+        event.at_responder(stands)
+    }
+}
+
+/// Runs the events; every step is judged.
+///
+/// # Errors
+///
+/// The first thing that does not hold.
+pub fn check<U: Unit<End: Drawn>>(
+    unit: &mut U,
+    head: &Head,
+    events: &[Event],
+) -> Result<u64, Disagreement> {
+    let (count, skipped) = run(unit, head, events, true)?;
+    if head.twice {
+        same_runs(&skipped, &run(unit, head, events, false)?.1)?;
+    }
+    Ok(count)
+}
+
+type Run<E> = (u64, Vec<Shown<E>>);
+
+fn run<U: Unit<End: Drawn>>(
+    unit: &mut U,
+    head: &Head,
+    events: &[Event],
+    skips: bool,
+) -> Result<Run<U::End>, Disagreement> {
+    let mut judged = Judged::new(unit, Cycle(head.start), skips, head.twice)?;
+    for event in events {
+        if let Event::Wait(cycles) = event {
+            judged.run_to(Cycle(judged.now.0 + u64::from(*cycles)))?;
+            continue;
+        }
+        let Some(qp) = event.qp().filter(|qp| *qp < U::QPS) else {
+            continue;
+        };
+        if let Event::Due { offset, .. } = *event {
+            let deadline = U::End::due(U::End::context(&judged.latest(qp)));
+            let until = due(deadline, offset);
+            if let Some(until) = until.filter(|at| !head.twice || at.0 < judged.now.0 + LONG) {
+                judged.run_to(until)?;
+            }
+            continue;
+        }
+        let times = match event {
+            Event::Send { times, .. } => *times,
+            _ => 1,
+        };
+        if let Some(event) = U::End::resolve(event, &judged.latest(qp)) {
+            for _ in 0..times {
+                judged.offer(qp, &event)?;
+            }
+        }
+    }
+    judged.end()?;
+    Ok((judged.count, std::mem::take(&mut judged.steps)))
+}

@@ -1,0 +1,762 @@
+//! What can happen to the go-back-N units, and how it is drawn. PSNs and lengths are relative to where the QP stands when it happens, so that histories reach
+//! deep states and shrink to what matters.
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::reference::gbn::{
+    Arrival, Cycle, Recv, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
+    ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
+};
+use xoff_sim::wire::{Opcode, Psn, Syndrome};
+
+use crate::property::draw::Draw;
+use crate::property::history::History;
+
+/// Which unit, with how many QPs, and what is asked of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names of tops, and of the module `pair`")]
+pub enum Bench {
+    Requester,
+    Requester4,
+    Responder,
+    Responder4,
+    Pair,
+    PairOfModels,
+}
+
+/// What holds for a whole case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// What is done.
+    pub bench: Bench,
+    /// The cycle of reset.
+    pub start: u64,
+    /// Runs it a second time without leaving out idle cycles, and compares.
+    pub twice: bool,
+    /// Of a pair: the way between them.
+    pub path: Path,
+}
+
+/// What a path does to packets, both ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Path {
+    /// Of what it does by chance.
+    pub seed: u64,
+    /// Packets lost, of a thousand.
+    pub drops: u16,
+    /// Packets that come twice, of a thousand.
+    pub doubles: u16,
+    /// Packets that take longer than those behind them, of a thousand.
+    pub late: u16,
+    /// Cycles of the way.
+    pub delay: u16,
+    /// Cycles between two packets, at least; and an answer may wait as long before it is granted.
+    pub gap: u16,
+}
+
+/// A PSN that a QP of a requester knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the fields of its context")]
+pub enum Anchor {
+    Una,
+    Next,
+    Top,
+    Asked,
+    /// The first of the oldest message.
+    First,
+}
+
+/// Which operation a packet has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// What goes on with the message under way, or begins one of several packets.
+    GoOn,
+    /// What ends the message under way, or is a whole one. 1: with immediate data, 2: with a key to invalidate.
+    End(u8),
+    /// This one.
+    Code(u8),
+}
+
+/// An event. Those that are not of the bench's unit do nothing, and so do QPs that it does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// So many cycles without another event.
+    Wait(u32),
+    /// Until so many cycles behind (or before) the QP's deadline.
+    Due {
+        /// Whose.
+        qp: u16,
+        /// How many.
+        offset: i8,
+    },
+    /// A requester's QP is made.
+    Open {
+        /// Which.
+        qp: u16,
+        /// How.
+        configuration: RequesterConfig,
+        /// Its first PSN.
+        psn: u32,
+    },
+    /// A responder's QP is made.
+    Listen {
+        /// Which.
+        qp: u16,
+        /// How.
+        configuration: ResponderConfig,
+        /// Its first PSN.
+        psn: u32,
+    },
+    /// It is gone.
+    Close {
+        /// Which.
+        qp: u16,
+    },
+    /// An event of a kind without a meaning.
+    Kind {
+        /// Of this QP.
+        qp: u16,
+        /// 5 to 7.
+        kind: u8,
+    },
+    /// A work request of so many full packets but for `less` bytes.
+    Post {
+        /// Of this QP.
+        qp: u16,
+        /// `work_e`.
+        kind: u8,
+        /// How many.
+        packets: u32,
+        /// Bytes that the last one lacks.
+        less: u16,
+        /// Success makes a completion too.
+        signaled: bool,
+        /// All its other fields come of this.
+        seed: u64,
+    },
+    /// A work request of so many bytes.
+    PostBytes {
+        /// Of this QP.
+        qp: u16,
+        /// `work_e`.
+        kind: u8,
+        /// How many.
+        length: u32,
+    },
+    /// So many packets may be sent.
+    Send {
+        /// Of this QP.
+        qp: u16,
+        /// How many.
+        times: u8,
+    },
+    /// An answer comes.
+    Answer {
+        /// Of this QP.
+        qp: u16,
+        /// For this PSN,
+        at: Anchor,
+        /// and so many on.
+        offset: i32,
+        /// Its syndrome.
+        syndrome: u8,
+    },
+    /// A buffer for so many full packets and `more` bytes.
+    Buffer {
+        /// Of this QP.
+        qp: u16,
+        /// How many.
+        packets: u32,
+        /// How many.
+        more: i32,
+        /// All its other fields come of this.
+        seed: u64,
+    },
+    /// A packet comes.
+    Packet {
+        /// Of this QP.
+        qp: u16,
+        /// Its PSN is the first one of the message under way, and not the expected one,
+        first: bool,
+        /// and so many on.
+        offset: i32,
+        /// What it is.
+        operation: Operation,
+        /// What begins is a WRITE.
+        write: bool,
+        /// Payload that it has more than it should.
+        more: i32,
+        /// Packets that its WRITE has.
+        packets: u8,
+        /// Bytes that its WRITE has more than it should.
+        dma_more: i64,
+        /// It asks for an ACK.
+        ack_req: bool,
+        /// Its memory may be written.
+        access: bool,
+        /// All its other fields come of this.
+        seed: u64,
+    },
+    /// An answer may be sent.
+    Grant {
+        /// Of this QP.
+        qp: u16,
+    },
+}
+
+impl Event {
+    /// For shrinking.
+    pub fn simpler(&self) -> Option<Event> {
+        let mut simpler = *self;
+        match &mut simpler {
+            Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
+            Event::Due { offset, .. } if *offset != 0 => *offset /= 2,
+            Event::Post { packets, .. } if *packets > 1 => *packets /= 2,
+            Event::Post { less, .. } if *less > 0 => *less /= 2,
+            Event::Send { times, .. } if *times > 1 => *times -= 1,
+            Event::Answer { offset, .. } if *offset != 0 => *offset /= 2,
+            Event::Buffer { packets, .. } if *packets > 0 => *packets /= 2,
+            Event::Packet { offset, .. } if *offset != 0 => *offset /= 2,
+            Event::Packet { packets, .. } if *packets > 1 => *packets -= 1,
+            _ => return None,
+        }
+        Some(simpler)
+    }
+
+    /// Whose.
+    pub fn qp(&self) -> Option<u16> {
+        match *self {
+            Event::Wait(_) => None,
+            Event::Due { qp, .. }
+            | Event::Open { qp, .. }
+            | Event::Listen { qp, .. }
+            | Event::Close { qp }
+            | Event::Kind { qp, .. }
+            | Event::Post { qp, .. }
+            | Event::PostBytes { qp, .. }
+            | Event::Send { qp, .. }
+            | Event::Answer { qp, .. }
+            | Event::Buffer { qp, .. }
+            | Event::Packet { qp, .. }
+            | Event::Grant { qp } => Some(qp),
+        }
+    }
+
+    /// At a requester's QP that stands so.
+    pub fn at_requester(&self, stands: &RequesterQp) -> Option<RequesterEvent> {
+        let context = &stands.context;
+        Some(match *self {
+            Event::Open {
+                configuration, psn, ..
+            } => RequesterEvent::Open {
+                configuration,
+                psn: Psn::wrapping(psn),
+            },
+            Event::Close { .. } => RequesterEvent::Close,
+            Event::Kind { kind, .. } => RequesterEvent::Other(kind),
+            Event::Post {
+                kind,
+                packets,
+                less,
+                signaled,
+                seed,
+                ..
+            } => {
+                let mtu = mtu_bytes(context.configuration.mtu);
+                let length = u64::from(packets) * u64::from(mtu);
+                let length = length.min(u32::MAX.into()) as u32;
+                RequesterEvent::Post(Work {
+                    kind: WorkKind(kind & 15),
+                    signaled,
+                    ..work(length.saturating_sub(less.into()), seed)
+                })
+            }
+            Event::PostBytes { kind, length, .. } => RequesterEvent::Post(Work {
+                kind: WorkKind(kind & 15),
+                signaled: true,
+                ..work(length, u64::from(length))
+            }),
+            Event::Send { .. } => RequesterEvent::Send,
+            Event::Answer {
+                at,
+                offset,
+                syndrome,
+                ..
+            } => {
+                let psn = match at {
+                    Anchor::Una => context.una_psn,
+                    Anchor::Next => context.next_psn,
+                    Anchor::Top => context.top_psn,
+                    Anchor::Asked => context.asked_psn,
+                    Anchor::First => stands.posted(context.tail).first,
+                };
+                RequesterEvent::Ack {
+                    psn: psn.advance(offset as u32),
+                    syndrome: Syndrome(syndrome),
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// At a responder's QP that stands so.
+    pub fn at_responder(&self, stands: &ResponderQp) -> Option<ResponderEvent> {
+        let context = &stands.context;
+        let mtu = mtu_bytes(context.configuration.mtu);
+        Some(match *self {
+            Event::Listen {
+                configuration, psn, ..
+            } => ResponderEvent::Open {
+                configuration,
+                psn: Psn::wrapping(psn),
+            },
+            Event::Close { .. } => ResponderEvent::Close,
+            Event::Kind { kind, .. } => ResponderEvent::Other(kind),
+            Event::Buffer {
+                packets,
+                more,
+                seed,
+                ..
+            } => {
+                let length = i64::from(packets) * i64::from(mtu) + i64::from(more);
+                ResponderEvent::Post(buffer(length.clamp(0, u32::MAX.into()) as u32, seed))
+            }
+            Event::Packet { .. } => ResponderEvent::Packet(self.arrival(stands, mtu)?),
+            Event::Grant { .. } => ResponderEvent::Grant,
+            _ => return None,
+        })
+    }
+
+    fn arrival(&self, stands: &ResponderQp, mtu: u32) -> Option<Arrival> {
+        let Event::Packet {
+            first,
+            offset,
+            operation,
+            write,
+            more,
+            packets,
+            dma_more,
+            ack_req,
+            access,
+            seed,
+            ..
+        } = *self
+        else {
+            return None;
+        };
+        let context = &stands.context;
+        let mut draw = Draw::new(seed);
+        // A packet of the past is most often the message's first, and starts it over.
+        let under_way = context.under_way && !first;
+        let writing = if under_way { context.writing } else { write };
+        let left = context.dma_len.saturating_sub(context.offset);
+        let code = match operation {
+            Operation::Code(code) => code & 31,
+            Operation::GoOn | Operation::End(_) => {
+                let full = under_way && writing && left <= mtu;
+                let (end, imm) = match operation {
+                    Operation::End(imm) => (!(under_way && writing) || left <= mtu, imm),
+                    _ => (full, 0),
+                };
+                let opcode = match (writing, imm) {
+                    (false, 1) => WorkKind::SEND_IMM,
+                    (false, 2) => WorkKind::SEND_INV,
+                    (false, _) => WorkKind::SEND,
+                    (true, 1) => WorkKind::WRITE_IMM,
+                    (true, _) => WorkKind::WRITE,
+                };
+                opcode.opcode(!under_way, end).0
+            }
+        };
+        let some = draw.within(0, mtu.into()) as u32;
+        let right = match Opcode(code) {
+            Opcode::RC_SEND_FIRST
+            | Opcode::RC_SEND_MIDDLE
+            | Opcode::RC_WRITE_FIRST
+            | Opcode::RC_WRITE_MIDDLE => mtu,
+            Opcode::RC_WRITE_LAST | Opcode::RC_WRITE_LAST_IMM => left.min(mtu),
+            Opcode::RC_SEND_LAST | Opcode::RC_SEND_LAST_IMM | Opcode::RC_SEND_LAST_INV => {
+                some.max(1)
+            }
+            _ => some,
+        };
+        let payload = (i64::from(right) + i64::from(more)).clamp(0, 0xFFFF) as u32;
+        let dma_len = match Opcode(code) {
+            Opcode::RC_WRITE_FIRST => mtu * u32::from(packets.max(1)) + some.max(1),
+            _ => payload,
+        };
+        let psn = match first {
+            true => context.first_psn,
+            false => context.expected_psn,
+        };
+        Some(Arrival {
+            operation: code,
+            psn: psn.advance(offset as u32),
+            ack_req,
+            solicited: draw.once_in(2),
+            payload_bytes: payload as u16,
+            access,
+            va: draw.bits(),
+            rkey: draw.bits() as u32,
+            dma_len: (i64::from(dma_len) + dma_more).clamp(0, u32::MAX.into()) as u32,
+            imm: draw.bits() as u32,
+            swap_add: draw.bits(),
+            compare: draw.bits(),
+        })
+    }
+}
+
+fn work(length: u32, seed: u64) -> Work {
+    let mut draw = Draw::new(seed);
+    Work {
+        length,
+        solicited: draw.once_in(2),
+        local_va: draw.bits(),
+        local_key: draw.bits() as u32,
+        remote_va: draw.bits(),
+        remote_key: draw.bits() as u32,
+        imm: draw.bits() as u32,
+        swap_add: draw.bits(),
+        compare: draw.bits(),
+        id: draw.bits(),
+        ..Work::default()
+    }
+}
+
+fn buffer(length: u32, seed: u64) -> Recv {
+    let mut draw = Draw::new(seed);
+    Recv {
+        length,
+        local_va: draw.bits(),
+        local_key: draw.bits() as u32,
+        id: draw.bits(),
+    }
+}
+
+/// A case.
+pub fn history(draw: &mut Draw) -> History<Head, Event> {
+    let (bench, events) = match draw.within(0, 99) {
+        0..15 => (Bench::Requester, requester(draw, 64)),
+        15..42 => (Bench::Requester4, requester(draw, 4)),
+        42..54 => (Bench::Responder, responder(draw, 64)),
+        54..80 => (Bench::Responder4, responder(draw, 4)),
+        80..97 => (Bench::Pair, pair(draw)),
+        _ => (Bench::PairOfModels, pair(draw)),
+    };
+    let pair = matches!(bench, Bench::Pair | Bench::PairOfModels);
+    let head = Head {
+        bench,
+        start: draw.any_length(44),
+        twice: draw.once_in(if pair { 16 } else { 4 }),
+        path: if pair { path(draw) } else { Path::default() },
+    };
+    History { head, events }
+}
+
+/// A few QPs get most events, and often the same one again.
+fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
+    let hot = [(); 4].map(|()| draw.within(0, qps - 1) as u16);
+    let count = draw.within(1, 4);
+    move |draw| match draw.within(0, 15) {
+        0 => draw.within(0, qps - 1) as u16,
+        1..6 => hot[draw.within(0, count - 1) as usize],
+        _ => hot[0],
+    }
+}
+
+/// Mostly nothing: back to back. In some cases now and then long.
+fn wait(draw: &mut Draw, pace: u64) -> Option<Event> {
+    match draw.within(0, 15 * pace) {
+        0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
+        6 => Some(Event::Wait(draw.any_length(9) as u32)),
+        _ => None,
+    }
+}
+
+fn any_psn(draw: &mut Draw) -> u32 {
+    let near = draw.one_of(&[0, 0, 0x7F_FFFF, 0xFF_FFFF]);
+    match draw.within(0, 3) {
+        0 => draw.bits() as u32 & 0xFF_FFFF,
+        _ => (near - draw.within(0, 6) as u32 as i32) as u32 & 0xFF_FFFF,
+    }
+}
+
+fn requester_config(draw: &mut Draw) -> RequesterConfig {
+    RequesterConfig {
+        mtu: draw.within(0, 7) as u8,
+        timeout: match draw.within(0, 7) {
+            0 => 0,
+            1 => draw.within(0, 31) as u8,
+            _ => draw.within(1, 2) as u8,
+        },
+        retry: draw.within(0, 7) as u8,
+        nak_retry: draw.once_in(3),
+        rnr_retry: draw.within(0, 7) as u8,
+        ack_every: match draw.within(0, 3) {
+            0 => 0,
+            1 => draw.bits() as u8,
+            _ => draw.within(1, 4) as u8,
+        },
+        window: match draw.within(0, 4) {
+            0 => 0,
+            1 => draw.bits() as u32 & 0x7F_FFFF,
+            _ => draw.any_length(5) as u32,
+        },
+        restart: draw.once_in(3),
+    }
+}
+
+fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let mut qp = qps(draw, count);
+    let pace = draw.one_of(&[1, 3, 100]);
+    // Errors end a QP: without them histories go deeper.
+    let deadly = draw.one_of(&[4, 40, 1_000]);
+    let mut events = Vec::new();
+    for _ in 0..draw.within(1, 5) {
+        events.push(Event::Open {
+            qp: qp(draw),
+            configuration: requester_config(draw),
+            psn: any_psn(draw),
+        });
+    }
+    for _ in 0..draw.within(1, 150) {
+        events.extend(wait(draw, pace));
+        let qp = qp(draw);
+        events.push(match draw.within(0, 63) {
+            0 | 1 => Event::Open {
+                qp,
+                configuration: requester_config(draw),
+                psn: any_psn(draw),
+            },
+            2 if draw.once_in(4) => Event::Close { qp },
+            2 if draw.once_in(3) => Event::Kind {
+                qp,
+                kind: draw.within(5, 7) as u8,
+            },
+            2 => Event::PostBytes {
+                qp,
+                kind: draw.within(0, 4) as u8,
+                length: draw.edge(),
+            },
+            3 => Event::Post {
+                qp,
+                kind: draw.within(0, 15) as u8,
+                packets: draw.any_length(23) as u32,
+                less: draw.bits() as u16,
+                signaled: true,
+                seed: draw.bits(),
+            },
+            4..16 => Event::Post {
+                qp,
+                kind: draw.within(0, 4) as u8,
+                packets: draw.any_length(3) as u32,
+                less: match draw.within(0, 2) {
+                    0 => draw.any_length(13) as u16,
+                    _ => draw.within(0, 1) as u16,
+                },
+                signaled: !draw.once_in(3),
+                seed: draw.bits(),
+            },
+            16..32 => Event::Send {
+                qp,
+                times: draw.any_length(4) as u8,
+            },
+            32..36 => Event::Due {
+                qp,
+                offset: draw.within(0, 12) as i8 - 6,
+            },
+            _ => answer(draw, qp, deadly),
+        });
+    }
+    events
+}
+
+fn answer(draw: &mut Draw, qp: u16, deadly: u64) -> Event {
+    let at = match draw.within(0, 7) {
+        0 => Anchor::Next,
+        1 | 2 => Anchor::Top,
+        3 => Anchor::Asked,
+        4 => Anchor::First,
+        _ => Anchor::Una,
+    };
+    let offset = match draw.within(0, 11) {
+        0 => draw.bits() as i32,
+        1 => (0x7F_FFFF + draw.within(0, 3) as i32) * draw.one_of(&[-1, 1]),
+        2 | 3 => draw.within(0, 12) as i32 - 6,
+        4 | 5 => -1,
+        _ => draw.within(0, 2) as i32,
+    };
+    let syndrome = match draw.within(0, 15) {
+        _ if draw.once_in(deadly) => draw.within(0x61, 0x63) as u8,
+        0 => draw.bits() as u8,
+        1..5 => 0x60,
+        5 | 6 => 0x20 | draw.within(1, 2) as u8,
+        7 => 0x20 | draw.within(0, 31) as u8,
+        8 => draw.within(0, 31) as u8,
+        _ => 0x1F,
+    };
+    // What has a deadly syndrome by chance counts as it is.
+    Event::Answer {
+        qp,
+        at,
+        offset,
+        syndrome,
+    }
+}
+
+fn responder(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let mut qp = qps(draw, count);
+    let pace = draw.one_of(&[1, 3, 100]);
+    let wild = draw.one_of(&[8, 40, 400]);
+    let configuration = |draw: &mut Draw| ResponderConfig {
+        mtu: draw.within(0, 7) as u8,
+        rnr_timer: draw.within(0, 31) as u8,
+        restart: draw.once_in(2),
+    };
+    let mut events = Vec::new();
+    for _ in 0..draw.within(1, 5) {
+        events.push(Event::Listen {
+            qp: qp(draw),
+            configuration: configuration(draw),
+            psn: any_psn(draw),
+        });
+    }
+    for _ in 0..draw.within(1, 200) {
+        events.extend(wait(draw, pace));
+        let qp = qp(draw);
+        events.push(match draw.within(0, 63) {
+            0 | 1 => Event::Listen {
+                qp,
+                configuration: configuration(draw),
+                psn: any_psn(draw),
+            },
+            2 if draw.once_in(4) => Event::Close { qp },
+            2 => Event::Kind {
+                qp,
+                kind: draw.within(5, 7) as u8,
+            },
+            3..15 => Event::Buffer {
+                qp,
+                packets: draw.any_length(4) as u32,
+                more: match draw.within(0, 7) {
+                    0 => i32::MAX,
+                    1..4 => draw.within(0, 4_096) as i32 - 2_048,
+                    _ => 4_096,
+                },
+                seed: draw.bits(),
+            },
+            15..25 => Event::Grant { qp },
+            _ => packet(draw, qp, wild),
+        });
+    }
+    events
+}
+
+fn packet(draw: &mut Draw, qp: u16, wild: u64) -> Event {
+    let operation = match draw.within(0, 9) {
+        _ if draw.once_in(wild) => Operation::Code(draw.within(0, 31) as u8),
+        0..5 => Operation::GoOn,
+        n => Operation::End((n % 3) as u8),
+    };
+    Event::Packet {
+        qp,
+        first: draw.once_in(16),
+        offset: match draw.within(0, 31) {
+            0 => draw.bits() as i32,
+            1 => (0x7F_FFFF + draw.within(0, 3) as i32) * draw.one_of(&[-1, 1]),
+            2..5 => -(draw.within(1, 4) as i32),
+            5..8 => draw.within(1, 4) as i32,
+            _ => 0,
+        },
+        operation,
+        write: draw.once_in(2),
+        more: match draw.once_in(wild) {
+            true => draw.one_of(&[-1, 1, -70_000, 70_000, 5]),
+            false => 0,
+        },
+        packets: draw.any_length(3) as u8,
+        dma_more: match draw.once_in(wild) {
+            true => draw.one_of(&[-1, 1, -256, 1 << 31, (1 << 31) - 256, -1 << 40]),
+            false => 0,
+        },
+        ack_req: draw.once_in(3),
+        access: !draw.once_in(wild),
+        seed: draw.bits(),
+    }
+}
+
+fn path(draw: &mut Draw) -> Path {
+    let chance = |draw: &mut Draw| match draw.within(0, 3) {
+        0 | 1 => 0,
+        2 => draw.within(1, 20) as u16,
+        _ => draw.within(1, 150) as u16,
+    };
+    Path {
+        seed: draw.bits(),
+        drops: chance(draw),
+        doubles: chance(draw),
+        late: chance(draw),
+        delay: draw.any_length(8) as u16,
+        gap: draw.within(0, 12) as u16,
+    }
+}
+
+/// Connections of 1 to 4 QPs, work and buffers for them.
+fn pair(draw: &mut Draw) -> Vec<Event> {
+    let mut events = Vec::new();
+    let connections = draw.within(1, 4) as u16;
+    for qp in 0..connections {
+        let psn = any_psn(draw);
+        let restart = draw.once_in(3);
+        let configuration = RequesterConfig {
+            timeout: draw.within(1, 3) as u8,
+            retry: if draw.once_in(4) { 1 } else { 7 },
+            nak_retry: draw.once_in(8),
+            rnr_retry: if draw.once_in(4) { 2 } else { 7 },
+            restart,
+            ..requester_config(draw)
+        };
+        events.push(Event::Open {
+            qp,
+            configuration,
+            psn,
+        });
+        events.push(Event::Listen {
+            qp,
+            configuration: ResponderConfig {
+                mtu: configuration.mtu,
+                rnr_timer: draw.within(1, 2) as u8,
+                // A standard responder serves a requester that restarts messages too.
+                restart: restart && !draw.once_in(4),
+            },
+            psn,
+        });
+    }
+    for _ in 0..draw.within(1, 30) {
+        let qp = draw.within(0, u64::from(connections) - 1) as u16;
+        if draw.once_in(3) {
+            events.push(Event::Wait(draw.any_length(10) as u32));
+        }
+        events.push(Event::Post {
+            qp,
+            kind: draw.within(0, 4) as u8,
+            packets: draw.any_length(4) as u32,
+            less: match draw.within(0, 2) {
+                0 => 0,
+                1 => draw.any_length(13) as u16,
+                _ => draw.within(1, 255) as u16,
+            },
+            signaled: !draw.once_in(3),
+            seed: draw.bits(),
+        });
+    }
+    events
+}
+
+/// When the QP's deadline is, and so many cycles on.
+pub fn due(context_due: Option<Cycle>, offset: i8) -> Option<Cycle> {
+    context_due.map(|due| Cycle(due.0.saturating_add_signed(offset.into())))
+}

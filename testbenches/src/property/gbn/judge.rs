@@ -1,0 +1,495 @@
+//! A unit and its reference, cycle by cycle: every step in its order, timers in their time, bits as the contexts say, idle when there is nothing to do.
+
+use std::collections::VecDeque;
+
+use xoff_sim::reference::gbn::Cycle;
+
+use crate::property::Disagreement;
+use crate::units::Rest;
+use crate::units::gbn::{End, Shown, Unit};
+
+/// Cycles from an event's taking to its step.
+const STEP_TIME: u64 = 8;
+/// Cycles in which a bit of `sendable_o` or `owed_o` may be ahead of a step of the unit's own that is under way.
+const BIT_TIME: u64 = 4;
+/// The state is compared so often in a case.
+const STATES: u32 = 8;
+
+type EventOf<U> = <<U as Unit>::End as End>::Event;
+
+/// What the reference knows of a QP, and what it waits for.
+struct Qp<E: End> {
+    reference: E::Qp,
+    /// Events taken and not stepped.
+    inside: u32,
+    /// The last step said that a WALK comes next; when that step showed.
+    walks: Option<Cycle>,
+    /// Since when its bit is another than its context says.
+    odd: Option<Cycle>,
+}
+
+/// An event taken and not stepped.
+struct Taken<E: End> {
+    qp: u16,
+    event: E::Event,
+    at: Cycle,
+}
+
+/// A unit under judgement.
+pub struct Judged<'a, U: Unit> {
+    unit: &'a mut U,
+    /// The cycle to come.
+    pub now: Cycle,
+    /// Idle cycles are left out.
+    skips: bool,
+    /// What the unit said in the last cycle; nothing once an input changed since.
+    rest: Option<Rest>,
+    /// Its state when it began to rest.
+    state: Option<Vec<u8>>,
+    states_left: u32,
+    qps: Vec<Qp<U::End>>,
+    inside: VecDeque<Taken<U::End>>,
+    /// QPs that walk.
+    walking: usize,
+    /// Slots that went to WALK and TIMER steps, the oldest first.
+    own: Vec<Cycle>,
+    /// Bits of QPs with a step to come.
+    busy: u64,
+    /// What the bits are to be.
+    bits: u64,
+    /// Since when an event is offered.
+    offered: Option<Cycle>,
+    /// From then on events are taken: reset clears the memories before.
+    clear: Cycle,
+    /// Steps seen.
+    pub steps: Vec<Shown<U::End>>,
+    keeps_steps: bool,
+    /// How many.
+    pub count: u64,
+}
+
+/// What one cycle brought.
+pub struct Seen<E: End> {
+    /// The event is taken.
+    pub taken: bool,
+    /// The step that showed.
+    pub step: Option<Shown<E>>,
+    /// `sendable_o` or `owed_o`.
+    pub bits: u64,
+}
+
+impl<'a, U: Unit> Judged<'a, U> {
+    /// The unit, reset at `start`. `keeps_steps` for a comparison of two runs.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn new(
+        unit: &'a mut U,
+        start: Cycle,
+        skips: bool,
+        keeps_steps: bool,
+    ) -> Result<Self, Disagreement> {
+        unit.reset(start).map_err(|error| error.to_string())?;
+        let qp = || Qp {
+            reference: U::End::qp(U::SLOTS),
+            inside: 0,
+            walks: None,
+            odd: None,
+        };
+        Ok(Self {
+            unit,
+            now: Cycle(start.0 + 1),
+            skips,
+            rest: None,
+            state: None,
+            states_left: if skips { 0 } else { STATES },
+            qps: (0..U::QPS).map(|_| qp()).collect(),
+            inside: VecDeque::new(),
+            walking: 0,
+            own: Vec::new(),
+            busy: 0,
+            bits: 0,
+            offered: None,
+            clear: Cycle(start.0 + 1 + u64::from(U::QPS) + STEP_TIME),
+            steps: Vec::new(),
+            keeps_steps,
+            count: 0,
+        })
+    }
+
+    /// Cycles that a timer may be late, without those that went to the unit's own steps.
+    const LATE: u64 = 2 * U::QPS as u64 + 16;
+    /// Cycles that an event may wait, or a QP walk.
+    const WAIT: u64 = 3 * U::SLOTS as u64 + if U::End::TIMER.is_some() { 16 } else { 8 };
+
+    /// The QP as it will be when all that was taken is stepped.
+    pub fn latest(&self, qp: u16) -> <U::End as End>::Qp {
+        let mut reference = self.qps[usize::from(qp)].reference.clone();
+        let mut walks = self.qps[usize::from(qp)].walks.is_some();
+        let mut events = self.inside.iter().filter(|taken| taken.qp == qp);
+        loop {
+            while walks {
+                walks = U::End::step(&mut reference, U::End::WALK, self.now).1;
+            }
+            let Some(taken) = events.next() else {
+                return reference;
+            };
+            walks = U::End::step(&mut reference, taken.event, self.now).1;
+        }
+    }
+
+    /// The context after the last step that showed.
+    pub fn context(&self, qp: u16) -> &<U::End as End>::Context {
+        U::End::context(&self.qps[usize::from(qp)].reference)
+    }
+
+    /// The unit has something to do in the next cycle, whatever its inputs.
+    pub fn busy(&self) -> bool {
+        self.rest.is_none_or(|rest| rest.wake <= self.now)
+    }
+
+    /// All that was taken is stepped, and nothing walks.
+    pub fn quiet(&self) -> bool {
+        self.inside.is_empty() && self.walking == 0
+    }
+
+    /// When it has something to do next, if its inputs do not change.
+    pub fn wake(&self) -> Cycle {
+        self.rest.map_or(self.now, |rest| rest.wake)
+    }
+
+    /// One cycle, with an event of a QP offered or without.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that does not hold.
+    pub fn cycle(
+        &mut self,
+        event: Option<(u16, &EventOf<U>)>,
+    ) -> Result<Seen<U::End>, Disagreement> {
+        let now = self.now;
+        let resting = self.rest.filter(|rest| now < rest.wake);
+        if event.is_some() || resting.is_none() {
+            self.compare_state()?;
+        }
+        let out = (self.unit.cycle(now, event)).map_err(|error| error.to_string())?;
+        if let (Some(rest), None) = (resting, event) {
+            if rest != out.rest || out.step.is_some() {
+                return Err(format!(
+                    "cycle {}: idle before ({rest:?}), and now {out:?}",
+                    now.0
+                ));
+            }
+        }
+        if let Some(shown) = &out.step {
+            self.see(shown)?;
+        }
+        let taken = event.is_some() && out.ready;
+        match event {
+            Some((qp, event)) if taken => {
+                self.inside.push_back(Taken {
+                    qp,
+                    event: *event,
+                    at: now,
+                });
+                self.qps[usize::from(qp)].inside += 1;
+                self.busy |= 1 << qp;
+                self.offered = None;
+            }
+            Some((qp, event)) => {
+                let since = *self.offered.get_or_insert(now);
+                if now.0 > since.max(self.clear).0 + Self::WAIT {
+                    return Err(format!(
+                        "cycle {}: {event:?} of QP {qp} waits since {}",
+                        now.0, since.0
+                    ));
+                }
+            }
+            None => self.offered = None,
+        }
+        self.stuck()?;
+        self.judge_bits(out.bits, out.rest.idle && event.is_none())?;
+        if out.rest.idle && event.is_none() {
+            if out.step.is_some() {
+                return Err(format!("cycle {}: idle, and a step shows", now.0));
+            }
+            self.rests(out.rest)?;
+            self.rest = Some(out.rest);
+        } else {
+            self.rest = None;
+        }
+        self.now.0 += 1;
+        if self.rest.is_some() && self.state.is_none() && self.states_left > 0 {
+            self.state = Some(self.unit.rest_state().map_err(|error| error.to_string())?);
+        }
+        Ok(Seen {
+            taken,
+            step: out.step,
+            bits: out.bits,
+        })
+    }
+
+    /// Idle cycles up to `until`, or to the first that has to be run.
+    pub fn skip(&mut self, until: Cycle) {
+        if let (true, Some(rest)) = (self.skips, self.rest) {
+            self.now = self.now.max(rest.wake.min(until));
+        }
+    }
+
+    /// Runs without an event until cycle `until`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judged::cycle`].
+    pub fn run_to(&mut self, until: Cycle) -> Result<(), Disagreement> {
+        self.skip(until);
+        while self.now < until {
+            self.cycle(None)?;
+            self.skip(until);
+        }
+        Ok(())
+    }
+
+    /// Offers an event until it is taken.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judged::cycle`].
+    pub fn offer(&mut self, qp: u16, event: &EventOf<U>) -> Result<(), Disagreement> {
+        while !self.cycle(Some((qp, event)))?.taken {}
+        Ok(())
+    }
+
+    /// Nothing is under way any more, and no deadline was forgotten.
+    ///
+    /// # Errors
+    ///
+    /// What is left.
+    pub fn end(&mut self) -> Result<(), Disagreement> {
+        let end = Cycle(self.now.0 + Self::LATE + Self::WAIT);
+        while self.now < end && (self.rest.is_none() || !self.inside.is_empty()) {
+            self.cycle(None)?;
+        }
+        if let Some(lost) = self.inside.front() {
+            return Err(format!(
+                "QP {}: {:?} was taken in cycle {} and never stepped",
+                lost.qp, lost.event, lost.at.0
+            ));
+        }
+        if let Some(qp) = self.qps.iter().position(|qp| qp.walks.is_some()) {
+            return Err(format!("QP {qp}: its walk never went on"));
+        }
+        self.overdue()
+    }
+
+    /// A deadline that the unit has forgotten.
+    fn overdue(&self) -> Result<(), Disagreement> {
+        let late = |qp: &&Qp<U::End>| {
+            let due = U::End::due(U::End::context(&qp.reference));
+            let late = |due: Cycle| {
+                self.now.0 > due.0 + Self::LATE + STEP_TIME + own_since(&self.own, due)
+            };
+            qp.walks.is_none() && due.is_some_and(late)
+        };
+        match self.qps.iter().find(late) {
+            None => Ok(()),
+            Some(qp) => Err(format!(
+                "cycle {}: its deadline is over and was not stepped: {:?}",
+                self.now.0,
+                U::End::context(&qp.reference)
+            )),
+        }
+    }
+
+    /// What was taken comes out.
+    fn stuck(&self) -> Result<(), Disagreement> {
+        match self.inside.front() {
+            Some(oldest) if self.now.0 > oldest.at.0 + Self::WAIT => Err(format!(
+                "cycle {}: {:?} of QP {} was taken in cycle {} and is not stepped",
+                self.now.0, oldest.event, oldest.qp, oldest.at.0
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// A step shows.
+    fn see(&mut self, shown: &Shown<U::End>) -> Result<(), Disagreement> {
+        let now = self.now;
+        let wrong = |what: String| Err(format!("cycle {}: {what}\n{shown:?}", now.0));
+        if shown.qp >= U::QPS {
+            return wrong("no such QP".to_owned());
+        }
+        let qp = &mut self.qps[usize::from(shown.qp)];
+        let at = shown.now.unwrap_or(now);
+        if at > now || at.0 + STEP_TIME < now.0 {
+            return wrong("a step of another time".to_owned());
+        }
+        let event = if let Some(since) = qp.walks {
+            if !shown.walks() {
+                return wrong("its QP has to walk first".to_owned());
+            }
+            if now.0 > since.0 + Self::WAIT {
+                return wrong(format!("it walks on since cycle {}", since.0));
+            }
+            qp.walks = None;
+            self.walking -= 1;
+            U::End::WALK
+        } else if shown.walks() {
+            return wrong("a WALK with nothing to walk".to_owned());
+        } else if shown.times() {
+            let context = U::End::context(&qp.reference);
+            match U::End::due(context) {
+                Some(due) if due > at => {
+                    return wrong(format!("TIMER before its time: {context:?}"));
+                }
+                Some(due) if at.0 > due.0 + Self::LATE + own_since(&self.own, due) => {
+                    return wrong(format!("TIMER {} late: {context:?}", at.0 - due.0));
+                }
+                Some(_) => U::End::TIMER.expect("times() says so"),
+                None => return wrong(format!("TIMER with nothing due: {context:?}")),
+            }
+        } else {
+            let Some(taken) = self.inside.pop_front() else {
+                return wrong("a step of no event".to_owned());
+            };
+            if taken.qp != shown.qp || U::End::kind(&taken.event) != shown.kind {
+                return wrong(format!(
+                    "the next to be stepped is {:?} of QP {}",
+                    taken.event, taken.qp
+                ));
+            }
+            if at < taken.at || now.0 > taken.at.0 + STEP_TIME {
+                return wrong(format!("its event was taken in cycle {}", taken.at.0));
+            }
+            qp.inside -= 1;
+            taken.event
+        };
+        if shown.walks() || shown.times() {
+            self.own.push(at);
+        }
+        let before = *U::End::context(&qp.reference);
+        let (step, walks) = U::End::step(&mut qp.reference, event, at);
+        let context = *U::End::context(&qp.reference);
+        if (shown.context, shown.step) != (context, step) {
+            return Err(format!(
+                "cycle {}, QP {}, {event:?} at {}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
+                now.0, shown.qp, at.0, shown.context, shown.step
+            ));
+        }
+        if walks {
+            qp.walks = Some(now);
+            self.walking += 1;
+        }
+        let bit = 1 << shown.qp;
+        match qp.inside > 0 || walks {
+            true => self.busy |= bit,
+            false => self.busy &= !bit,
+        }
+        match U::End::bit(&context) {
+            true => self.bits |= bit,
+            false => self.bits &= !bit,
+        }
+        qp.odd = None;
+        self.count += 1;
+        if self.keeps_steps {
+            self.steps.push(*shown);
+        }
+        Ok(())
+    }
+
+    /// `sendable_o` or `owed_o`. One that is ahead of a TIMER under way is excused for a while; in a unit that rests nothing is under way.
+    fn judge_bits(&mut self, bits: u64, idle: bool) -> Result<(), Disagreement> {
+        let mut odd = (bits ^ self.bits) & !self.busy;
+        if idle && odd != 0 {
+            return Err(format!(
+                "cycle {}, idle: bits {bits:#x} and not {:#x}",
+                self.now.0, self.bits
+            ));
+        }
+        while odd != 0 {
+            let number = odd.trailing_zeros() as usize;
+            odd &= odd - 1;
+            let since = *self.qps[number].odd.get_or_insert(self.now);
+            if self.now.0 > since.0 + BIT_TIME {
+                return Err(format!(
+                    "cycle {}, QP {number}: its bit is {} since cycle {}, in {:?}",
+                    self.now.0,
+                    bits >> number & 1,
+                    since.0,
+                    U::End::context(&self.qps[number].reference)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The unit says that it may be left alone.
+    fn rests(&self, rest: Rest) -> Result<(), Disagreement> {
+        if !self.inside.is_empty() || self.walking > 0 {
+            return Err(format!(
+                "cycle {}: idle with {} events inside and {} QPs that walk",
+                self.now.0,
+                self.inside.len(),
+                self.walking
+            ));
+        }
+        // No step since it was looked at last.
+        if self.rest == Some(rest) {
+            return Ok(());
+        }
+        let due = (self.qps.iter())
+            .filter_map(|qp| U::End::due(U::End::context(&qp.reference)))
+            .min();
+        match due {
+            Some(due) if due < rest.wake => Err(format!(
+                "cycle {}: wake_o {} is behind the deadline {}",
+                self.now.0, rest.wake.0, due.0
+            )),
+            None if U::End::TIMER.is_none() && rest.wake != Cycle::MAX => Err(format!(
+                "cycle {}: wake_o is {}, and there is no timer",
+                self.now.0, rest.wake.0
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The rest is over: nothing has changed in it.
+    fn compare_state(&mut self) -> Result<(), Disagreement> {
+        let Some(before) = self.state.take() else {
+            return Ok(());
+        };
+        self.states_left -= 1;
+        let after = self.unit.rest_state().map_err(|error| error.to_string())?;
+        match before == after {
+            true => Ok(()),
+            false => Err(format!(
+                "cycle {}: the state is another than when it became idle",
+                self.now.0
+            )),
+        }
+    }
+}
+
+/// Slots since a cycle that went to the unit's own steps.
+fn own_since(own: &[Cycle], since: Cycle) -> u64 {
+    (own.len() - own.partition_point(|at| *at < since)) as u64
+}
+
+/// Whether two runs of the same case did the same: one with idle cycles left out, one without.
+///
+/// # Errors
+///
+/// The first step that differs.
+pub fn same_runs<E: End>(skipped: &[Shown<E>], whole: &[Shown<E>]) -> Result<(), Disagreement> {
+    let first = skipped.iter().zip(whole).position(|(a, b)| a != b);
+    let end = (skipped.len() != whole.len()).then_some(skipped.len().min(whole.len()));
+    match first.or(end) {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "leaving out idle cycles makes a difference\nleft out:       {:?}\ncycle by cycle: {:?}",
+            skipped.get(at),
+            whole.get(at)
+        )),
+    }
+}

@@ -1,0 +1,108 @@
+//! The go-back-N units against their references, step for step, and against each other over a path that loses packets.
+//!
+//! | module | what is held |
+//! |---|---|
+//! | [`judge`] | a unit and its reference, cycle by cycle |
+//! | [`alone`] | one unit, whatever its peer would do |
+//! | [`pair`] | requester and responder: every message once and in order, or an error |
+//! | [`livelock`] | go-back-0 and go-back-N under the losses of SIGCOMM 2016 |
+//! | [`model_unit`] | the references as units, to try the benches on |
+//!
+//! A case is one of these benches with a list of events, drawn in [`events`].
+
+pub mod alone;
+pub mod events;
+pub mod judge;
+pub mod livelock;
+pub mod model_unit;
+pub mod pair;
+
+use proptest::prelude::*;
+use xoff_rtl::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
+
+use super::history::{self, Histories, History};
+use super::{Disagreement, Property};
+use crate::units::gbn::{Requesting, Responding, Rtl};
+use events::{Bench, Event, Head};
+use model_unit::ModelUnit;
+
+/// The property.
+pub struct Gbn {
+    requester: Rtl<GbnRequester>,
+    requester4: Rtl<GbnRequester4>,
+    responder: Rtl<GbnResponder>,
+    responder4: Rtl<GbnResponder4>,
+    requester_model: ModelUnit<Requesting>,
+    responder_model: ModelUnit<Responding>,
+}
+
+impl Property for Gbn {
+    type Case = History<Head, Event>;
+    const UNIT: &'static str = "gbn";
+    const EVENTS: &'static str = "events";
+
+    fn new(seed: u64) -> Result<Self, Disagreement> {
+        let made = || -> Result<Self, crate::units::UnitError> {
+            Ok(Self {
+                requester: Rtl::new(seed)?,
+                requester4: Rtl::new(seed)?,
+                responder: Rtl::new(seed)?,
+                responder4: Rtl::new(seed)?,
+                requester_model: ModelUnit::default(),
+                responder_model: ModelUnit::default(),
+            })
+        };
+        made().map_err(|error| error.to_string())
+    }
+
+    fn cases() -> BoxedStrategy<Self::Case> {
+        Histories {
+            draw: events::history,
+            simpler: Event::simpler,
+        }
+        .boxed()
+    }
+
+    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
+        let (head, events) = (&case.head, &case.events);
+        match head.bench {
+            Bench::Requester => alone::check(&mut self.requester, head, events),
+            Bench::Requester4 => alone::check(&mut self.requester4, head, events),
+            Bench::Responder => alone::check(&mut self.responder, head, events),
+            Bench::Responder4 => alone::check(&mut self.responder4, head, events),
+            Bench::Pair => pair::check(&mut self.requester4, &mut self.responder4, head, events),
+            Bench::PairOfModels => pair::check(
+                &mut self.requester_model,
+                &mut self.responder_model,
+                head,
+                events,
+            ),
+        }
+    }
+
+    fn write(case: &Self::Case) -> Vec<String> {
+        let head = format!(
+            "bench {}",
+            serde_json::to_string(&case.head).expect("plain")
+        );
+        let events = case.events.iter().map(history::line);
+        std::iter::once(head).chain(events).collect()
+    }
+
+    fn read(lines: &[&str]) -> Result<Self::Case, String> {
+        let (first, events) = lines.split_first().ok_or("a case without a line")?;
+        let head = first
+            .strip_prefix("bench ")
+            .ok_or_else(|| "the first event is not 'bench JSON'".to_owned())
+            .and_then(|json| serde_json::from_str(json).map_err(|error| error.to_string()))?;
+        let events = (events.iter().enumerate())
+            .map(|(i, line)| {
+                history::read_line(line).map_err(|error| format!("event {}: {error}", i + 1))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(History { head, events })
+    }
+}
+
+#[cfg(test)]
+mod tests;

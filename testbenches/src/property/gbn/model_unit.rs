@@ -1,0 +1,130 @@
+//! The reference models as units with a pipeline of their own: to try the benches on, and to run connections without RTL.
+
+use std::collections::VecDeque;
+
+use xoff_sim::reference::gbn::Cycle;
+
+use crate::units::Rest;
+use crate::units::UnitError;
+use crate::units::gbn::{End, Out, Requesting, Responding, Shown, Unit};
+
+/// Cycles from an event to its step.
+const LATENCY: u64 = 3;
+
+/// 4 QPs with rings of 4 slots.
+#[derive(Debug)]
+pub struct ModelUnit<E: End> {
+    qps: Vec<E::Qp>,
+    /// Steps to come out, and when.
+    pipeline: VecDeque<(Cycle, Shown<E>)>,
+    /// No slot before this cycle: walks have them.
+    free: Cycle,
+    bits: u64,
+}
+
+impl<E: End> Default for ModelUnit<E> {
+    fn default() -> Self {
+        Self {
+            qps: vec![E::qp(4); 4],
+            pipeline: VecDeque::new(),
+            free: Cycle(0),
+            bits: 0,
+        }
+    }
+}
+
+impl<E: End> ModelUnit<E> {
+    /// The step in slot `now`, and its walks.
+    fn step(&mut self, qp: u16, event: E::Event, now: Cycle) {
+        let (mut event, mut at) = (event, now);
+        loop {
+            let reference = &mut self.qps[usize::from(qp)];
+            let (step, walks) = E::step(reference, event, at);
+            let shown = Shown {
+                kind: E::kind(&event),
+                qp,
+                now: E::TIMER.map(|_| at),
+                context: *E::context(reference),
+                step,
+            };
+            self.pipeline.push_back((Cycle(at.0 + LATENCY), shown));
+            if !walks {
+                break;
+            }
+            event = E::WALK;
+            at.0 += LATENCY;
+        }
+        self.free = Cycle(at.0 + 1);
+    }
+
+    /// The earliest deadline, and whose.
+    fn timer(&self) -> Option<(Cycle, u16)> {
+        (self.qps.iter().zip(0..))
+            .filter_map(|(qp, number)| Some((E::due(E::context(qp))?, number)))
+            .min()
+    }
+}
+
+/// What tells the two ends apart here.
+pub trait Named: End {
+    /// Of the unit.
+    const NAME: &'static str;
+}
+
+impl Named for Requesting {
+    const NAME: &'static str = "requester model";
+}
+
+impl Named for Responding {
+    const NAME: &'static str = "responder model";
+}
+
+impl<E: Named> Unit for ModelUnit<E> {
+    type End = E;
+    const NAME: &'static str = E::NAME;
+    const QPS: u16 = 4;
+    const SLOTS: usize = 4;
+
+    fn reset(&mut self, _: Cycle) -> Result<(), UnitError> {
+        *self = Self::default();
+        Ok(())
+    }
+
+    fn cycle(&mut self, now: Cycle, event: Option<(u16, &E::Event)>) -> Result<Out<E>, UnitError> {
+        let due = self.timer().filter(|&(due, _)| due <= now);
+        let mut ready = now >= self.free;
+        if let (true, Some((_, qp)), Some(timer)) = (ready, due, E::TIMER) {
+            self.step(qp, timer, now);
+            ready = false;
+        } else if let (true, Some((qp, event))) = (ready, event) {
+            self.step(qp, *event, now);
+        }
+        let mut step = None;
+        if self.pipeline.front().is_some_and(|(at, _)| *at <= now) {
+            step = self.pipeline.pop_front().map(|(_, shown)| shown);
+        }
+        if let Some(shown) = &step {
+            let bit = 1 << shown.qp;
+            match E::bit(&shown.context) {
+                true => self.bits |= bit,
+                false => self.bits &= !bit,
+            }
+        }
+        Ok(Out {
+            ready,
+            step,
+            bits: self.bits,
+            rest: Rest {
+                idle: step.is_none()
+                    && self.pipeline.is_empty()
+                    && event.is_none()
+                    && now >= self.free,
+                wake: self.timer().map_or(Cycle::MAX, |(due, _)| due),
+            },
+        })
+    }
+
+    fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
+        Ok(format!("{self:?}").into_bytes())
+    }
+}
