@@ -368,21 +368,26 @@ fn skipping_idle_cycles_changes_no_frame() {
 
 #[test]
 fn a_lost_frame_is_resent() {
-    // In the middle: the next one makes a NAK. The last: nothing comes, a timeout.
+    // In the middle: the next one makes a NAK. The last: nothing comes, a timeout, for which an idle NIC has to be woken.
     for (lost, counter) in [(2, reg::NAKS_IN), (5, reg::TIMEOUTS)] {
-        let mut pair = Pair::new(|_| {}, 1);
-        let (expected, counts) = post(&mut pair, 0, 0, &[6 * MTU]);
-        let mut seen = 0;
-        let mut wire = |side: usize, _: &mut Vec<u8>, _: &ParsedFrame| {
-            seen += u32::from(side == 0);
-            side == 1 || seen != lost + 1
-        };
-        pair.run(60_000, &mut wire, |pair| done(pair, counts));
-        good(&pair);
-        assert!(pair.memory(1) == expected);
-        assert_eq!(pair.count(0, counter), 1, "frame {lost}");
-        assert!(pair.count(0, reg::RESENT_OUT) > 0);
-        assert_eq!(pair.count(1, reg::GAPS_IN) > 0, lost == 2);
+        let [every, skipping] = [false, true].map(|skip| {
+            let mut pair = Pair::new(|_| {}, 1);
+            pair.skip = skip;
+            let (expected, counts) = post(&mut pair, 0, 0, &[6 * MTU]);
+            let mut seen = 0;
+            let mut wire = |side: usize, _: &mut Vec<u8>, _: &ParsedFrame| {
+                seen += u32::from(side == 0);
+                side == 1 || seen != lost + 1
+            };
+            pair.run(60_000, &mut wire, |pair| done(pair, counts));
+            good(&pair);
+            assert!(pair.memory(1) == expected);
+            assert_eq!(pair.count(0, counter), 1, "frame {lost}");
+            assert!(pair.count(0, reg::RESENT_OUT) > 0);
+            assert_eq!(pair.count(1, reg::GAPS_IN) > 0, lost == 2);
+            pair.frames
+        });
+        assert_eq!(every, skipping, "frame {lost}");
     }
 }
 
@@ -572,6 +577,16 @@ fn what_is_dropped_is_counted() {
         pair.nics[1].take_written().len() + pair.written[1].len(),
         before
     );
+    // What was dropped left nothing in the receive buffer.
+    while pair.nics[0].now() < pair.nics[1].now() {
+        pair.nics[0].cycle().unwrap();
+    }
+    let (expected, more) = post(&mut pair, 0, 0, &[3 * MTU]);
+    pair.written[1].clear();
+    pair.run(10_000, &mut all, |pair| {
+        done(pair, [counts[0] + more[0], counts[1] + more[1]])
+    });
+    assert!(pair.memory(1) == expected);
 }
 
 #[test]
