@@ -385,7 +385,11 @@ impl Event {
         };
         let payload = (i64::from(right) + i64::from(more)).clamp(0, 0xFFFF) as u32;
         let dma_len = match Opcode(code) {
-            Opcode::RC_WRITE_FIRST => mtu * u32::from(packets.max(1)) + some.max(1),
+            // Once in a while exactly so many packets, of which one alone is no First.
+            Opcode::RC_WRITE_FIRST => {
+                let more = if draw.once_in(16) { 0 } else { some.max(1) };
+                mtu * u32::from(packets.max(1)) + more
+            }
             _ => payload,
         };
         let psn = match first {
@@ -509,7 +513,95 @@ fn requester_config(draw: &mut Draw) -> RequesterConfig {
     }
 }
 
+/// Many QPs whose deadlines come together, and events in every slot meanwhile.
+fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let first = draw.within(0, count - 1) as u16;
+    let configuration = RequesterConfig {
+        timeout: 1,
+        retry: 7,
+        ..requester_config(draw)
+    };
+    let mut events = Vec::new();
+    for qp in 0..count as u16 {
+        let psn = any_psn(draw);
+        events.push(Event::Open {
+            qp,
+            configuration,
+            psn,
+        });
+        events.push(Event::PostBytes {
+            qp,
+            kind: 0,
+            length: 1,
+        });
+        events.push(Event::Send { qp, times: 1 });
+    }
+    for _ in 0..draw.within(1, 3) {
+        events.push(Event::Due {
+            qp: first,
+            offset: draw.within(0, 40) as i8 - 30,
+        });
+        let hot = draw.within(0, count - 1) as u16;
+        let calm = draw.within(1, 4);
+        for _ in 0..count + draw.within(0, 2 * count) {
+            let qp = match draw.within(0, calm) {
+                0 => hot,
+                _ => draw.within(0, count - 1) as u16,
+            };
+            events.push(match draw.within(0, 7) {
+                0 => answer(draw, qp, 1_000),
+                _ => Event::Send { qp, times: 1 },
+            });
+        }
+    }
+    events
+}
+
+/// What comes at its deadline, and in the cycles around it.
+fn at_deadline(draw: &mut Draw, qp: u16) -> [Event; 2] {
+    let offset = draw.within(0, 8) as i8 - 6;
+    let event = match draw.within(0, 3) {
+        0 => answer(draw, qp, 40),
+        1 => Event::Kind { qp, kind: 7 },
+        _ => Event::Send { qp, times: 1 },
+    };
+    [Event::Due { qp, offset }, event]
+}
+
+/// A message that asks for no ACK before its end, and so many packets of it that no count of 8 bits holds them.
+fn long_message(draw: &mut Draw, qp: u16) -> [Event; 4] {
+    let configuration = RequesterConfig {
+        ack_every: 0,
+        window: 0,
+        ..requester_config(draw)
+    };
+    let psn = any_psn(draw);
+    let post = Event::Post {
+        qp,
+        kind: draw.within(0, 4) as u8,
+        packets: draw.within(250, 300) as u32,
+        less: draw.within(0, 255) as u16,
+        signaled: true,
+        seed: draw.bits(),
+    };
+    let open = Event::Open {
+        qp,
+        configuration,
+        psn,
+    };
+    let times = draw.within(254, 255) as u8;
+    [
+        open,
+        post,
+        Event::Send { qp, times },
+        Event::Send { qp, times: 8 },
+    ]
+}
+
 fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
+    if draw.once_in(16) {
+        return crowd(draw, count);
+    }
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
     // Errors end a QP: without them histories go deeper.
@@ -564,10 +656,14 @@ fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
                 qp,
                 times: draw.any_length(4) as u8,
             },
-            32..36 => Event::Due {
-                qp,
-                offset: draw.within(0, 12) as i8 - 6,
-            },
+            32..36 => {
+                events.extend(at_deadline(draw, qp));
+                continue;
+            }
+            36 if draw.once_in(16) => {
+                events.extend(long_message(draw, qp));
+                continue;
+            }
             _ => answer(draw, qp, deadly),
         });
     }
@@ -674,7 +770,7 @@ fn packet(draw: &mut Draw, qp: u16, wild: u64) -> Event {
         operation,
         write: draw.once_in(2),
         more: match draw.once_in(wild) {
-            true => draw.one_of(&[-1, 1, -70_000, 70_000, 5]),
+            true => draw.one_of(&[-1, 1, -70_000, -70_000, 70_000, 5]),
             false => 0,
         },
         packets: draw.any_length(3) as u8,

@@ -38,16 +38,22 @@ fn models_pass_their_own_benches() {
     println!("{events} steps");
 }
 
+/// The same of the models and of the RTL.
 fn livelock(restart: bool, packets: u32, wasted: u64) -> Measured {
-    let mut requester = ModelUnit::<Requesting>::default();
-    let mut responder = ModelUnit::<Responding>::default();
     let setting = Livelock {
         restart,
         packets,
         wasted,
         slots: (512, 256 * 64),
     };
-    measure(&mut requester, &mut responder, setting).unwrap()
+    let mut requester = ModelUnit::<Requesting>::default();
+    let mut responder = ModelUnit::<Responding>::default();
+    let of_models = measure(&mut requester, &mut responder, setting).unwrap();
+    let mut requester = Rtl::<GbnRequester4>::new(1).unwrap();
+    let mut responder = Rtl::<GbnResponder4>::new(1).unwrap();
+    let of_rtl = measure(&mut requester, &mut responder, setting).unwrap();
+    assert_eq!(of_rtl, of_models);
+    of_rtl
 }
 
 #[test]
