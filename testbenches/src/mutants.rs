@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff::property::Property;
 use xoff::property::builder::Builder;
 use xoff::property::dcqcn::Dcqcn;
+use xoff::property::gbn::Gbn;
 use xoff::property::parser::Parser as PacketParser;
 use xoff::property::pfc::Pfc;
 use xoff::property::run::first_failure;
@@ -105,6 +106,7 @@ fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
         "builder" => on::<Builder>(mutant, seed, effort * 2_000),
         "pfc" => on::<Pfc>(mutant, seed, effort * 20_000),
         "dcqcn" => on::<Dcqcn>(mutant, seed, effort * 2_000),
+        "gbn" => on::<Gbn>(mutant, seed, effort * 2_000),
         other => Err(format!("no property '{other}'")),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use thiserror::Error;
-use verilated::{Fields, FieldsMut, Model, Settings};
+use verilated::{Fields, FieldsMut, Settings};
 use xoff_rtl::{Nic, nic};
 use xoff_sim::nic_registers as reg;
 
