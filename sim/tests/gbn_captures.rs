@@ -175,9 +175,7 @@ fn flows(path: &Path) -> BTreeMap<(u8, u32), Flow> {
             ack_req: bth.ack_req,
             solicited: bth.solicited,
             payload_bytes: frame.payload_bytes.unwrap(),
-            access: regions
-                .as_ref()
-                .is_none_or(|all| all.iter().any(|it| within(it))),
+            access: regions.as_ref().is_none_or(|all| all.iter().any(within)),
             va: reth.va,
             rkey: reth.rkey,
             dma_len: reth.dma_len,

@@ -281,8 +281,8 @@ fn both_ways(change: impl Fn(&mut QpSetup), skip: bool) -> Pair {
     }
     pair.run(60_000, &mut all, |pair| done(pair, counts));
     good(&pair);
-    for side in 0..2 {
-        assert!(pair.memory(side) == expected[side], "memory of {side}");
+    for (side, expected) in expected.iter().enumerate() {
+        assert!(pair.memory(side) == *expected, "memory of {side}");
     }
     pair
 }

@@ -174,13 +174,13 @@ impl<'a, U: Unit> Judged<'a, U> {
             self.compare_state()?;
         }
         let out = (self.unit.cycle(now, event)).map_err(|error| error.to_string())?;
-        if let (Some(rest), None) = (resting, event) {
-            if rest != out.rest || out.step.is_some() {
-                return Err(format!(
-                    "cycle {}: idle before ({rest:?}), and now {out:?}",
-                    now.0
-                ));
-            }
+        if let (Some(rest), None) = (resting, event)
+            && (rest != out.rest || out.step.is_some())
+        {
+            return Err(format!(
+                "cycle {}: idle before ({rest:?}), and now {out:?}",
+                now.0
+            ));
         }
         if let Some(shown) = &out.step {
             self.see(shown)?;
