@@ -11,13 +11,17 @@
 //! | [`mac`] | between a wire's frames and an RTL NIC's beats |
 //! | [`switch`] | the shared-buffer switch: pauses, marking, scheduling, routes, headroom |
 //! | [`glance`] | what a switch reads of a frame |
+//! | [`host`] | memory, the bus, applications that send messages and check what comes |
+//! | [`nic`] | settings, QPs, regions and counters of a NIC, RTL or model |
 //! | [`seeded`] | random numbers from a seed |
 //! | [`strategies`] | random frames for property tests: valid, damaged, garbage |
 
 pub mod glance;
+pub mod host;
 pub mod kernel;
 pub mod link;
 pub mod mac;
+pub mod nic;
 pub mod nic_registers;
 pub mod reference;
 pub mod seeded;

@@ -1,0 +1,134 @@
+//! The bus between NIC and host.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::{Clock, Cycles, Duration, Rate};
+
+/// Settings of the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieConfig {
+    /// One way: a doorbell, a completion, half of a read.
+    pub latency: Duration,
+    /// Payload a direction; `None`: what the NIC's streams carry.
+    pub rate: Option<Rate>,
+}
+
+impl Default for PcieConfig {
+    /// 250 ns one way, Gen3 ×8: 64 Gb/s (SIGCOMM 2016, section 4.4).
+    fn default() -> Self {
+        Self {
+            latency: Duration::from_ns(250),
+            rate: Some(Rate::from_gbps(64)),
+        }
+    }
+}
+
+/// The bus at work, in cycles of the NIC. Reads are answered in order; each direction has its own bandwidth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pcie {
+    latency: Cycles,
+    /// ps a KiB of payload, 0: no limit.
+    ps_per_kib: u64,
+    period_ps: u64,
+    /// No data of a read before this cycle.
+    read_free: Cycles,
+    /// No beat of a write before this cycle.
+    write_free: Cycles,
+}
+
+impl Pcie {
+    /// A bus of nothing under way.
+    pub fn new(config: &PcieConfig, clock: &Clock) -> Self {
+        let kib_ps = |rate: Rate| {
+            (1024 * 8 * 1_000_000_000_000u128)
+                .div_ceil(u128::from(rate.as_bits_per_second().max(1)))
+        };
+        Self {
+            latency: clock.cycles_in(config.latency),
+            ps_per_kib: config.rate.map_or(0, |rate| {
+                kib_ps(rate).min(u128::from(u64::MAX >> 32)) as u64
+            }),
+            period_ps: clock.period.as_ps(),
+            read_free: Cycles(0),
+            write_free: Cycles(0),
+        }
+    }
+
+    /// One way, rounded up to cycles.
+    pub const fn latency(&self) -> Cycles {
+        self.latency
+    }
+
+    /// Cycles that `bytes` fill a direction, at least `beats`.
+    fn occupied(&self, bytes: usize, beats: u64) -> u64 {
+        let ps = bytes as u64 * self.ps_per_kib / 1024;
+        ps.div_ceil(self.period_ps).max(beats)
+    }
+
+    /// A read that the NIC asks for at `now`: the cycle of its first beat; others follow one a cycle.
+    pub fn read(&mut self, now: Cycles, bytes: usize, beats: u64) -> Cycles {
+        let first = Cycles(
+            (now.0 + 2 * self.latency.0)
+                .max(self.read_free.0)
+                .max(now.0 + 1),
+        );
+        self.read_free = Cycles(first.0 + self.occupied(bytes, beats));
+        first
+    }
+
+    /// Whether a beat of a write is taken at `now`.
+    pub fn takes_write(&self, now: Cycles) -> bool {
+        self.write_free <= now
+    }
+
+    /// When the next beat is taken at the earliest.
+    pub const fn write_free(&self) -> Cycles {
+        self.write_free
+    }
+
+    /// A beat, or a piece of any size, was taken at `now`.
+    pub fn written(&mut self, now: Cycles, bytes: usize, beats: u64) {
+        // Rounded down, so that no beat waits for a part of a cycle: 64 Gb/s are more than a beat's rate at 40 Gb/s.
+        let ps = bytes as u64 * self.ps_per_kib / 1024;
+        let cycles = (ps / self.period_ps).max(beats);
+        self.write_free = Cycles(self.write_free.0.max(now.0) + cycles);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bus(latency_ns: u64, rate: Option<Rate>) -> Pcie {
+        let clock = Clock::new(Clock::PERIOD_40G, Duration::ZERO);
+        let latency = Duration::from_ns(latency_ns);
+        Pcie::new(&PcieConfig { latency, rate }, &clock)
+    }
+
+    #[test]
+    fn reads_come_after_both_ways_and_one_behind_the_other() {
+        // 512 ns are 100 cycles.
+        let mut bus = bus(512, None);
+        assert_eq!(bus.read(Cycles(10), 1024, 32), Cycles(210));
+        assert_eq!(bus.read(Cycles(11), 64, 2), Cycles(242));
+        assert_eq!(bus.read(Cycles(100), 64, 2), Cycles(300));
+    }
+
+    #[test]
+    fn bandwidth_spaces_reads() {
+        // 25.6 Gb/s: 1,024 bytes take 320 ns, 62.5 cycles.
+        let mut bus = bus(0, Some(Rate::from_bits_per_second(25_600_000_000)));
+        assert_eq!(bus.read(Cycles(0), 1024, 32), Cycles(1));
+        assert_eq!(bus.read(Cycles(0), 1024, 32), Cycles(64));
+    }
+
+    #[test]
+    fn writes_wait_for_the_bus() {
+        let mut bus = bus(0, Some(Rate::from_gbps(10)));
+        assert!(bus.takes_write(Cycles(5)));
+        // 32 bytes at 10 Gb/s: 25.6 ns, 5 cycles.
+        bus.written(Cycles(5), 32, 1);
+        assert!(!bus.takes_write(Cycles(9)));
+        assert!(bus.takes_write(Cycles(10)));
+    }
+}

@@ -1,0 +1,62 @@
+//! What a NIC has counted.
+
+use serde::{Deserialize, Serialize};
+
+use crate::nic_registers as reg;
+
+/// Counters by the offsets of their registers ([`FRAMES_IN`](reg::FRAMES_IN) to [`RECV_REFUSED`](reg::RECV_REFUSED)); wider than these, they never saturate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NicCounters(Vec<u64>);
+
+/// How many counters there are.
+pub const COUNTERS: usize = ((reg::RECV_REFUSED - reg::FRAMES_IN) / 4 + 1) as usize;
+
+const fn place(register: u16) -> usize {
+    ((register - reg::FRAMES_IN) / 4) as usize
+}
+
+impl Default for NicCounters {
+    fn default() -> Self {
+        Self(vec![0; COUNTERS])
+    }
+}
+
+impl NicCounters {
+    /// Counts `more` at a register. Panics when the offset is no counter's, as [`get`](Self::get) does.
+    pub fn add(&mut self, register: u16, more: u64) {
+        self.0[place(register)] += more;
+    }
+
+    /// Counts one for each bit of `events`, as `event_o` of the RTL has them: bit n is counter n.
+    pub fn events(&mut self, mut events: u64) {
+        while events != 0 {
+            self.0[events.trailing_zeros() as usize] += 1;
+            events &= events - 1;
+        }
+    }
+
+    /// What a register's counter has.
+    pub fn get(&self, register: u16) -> u64 {
+        self.0[place(register)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_registers_in_their_order() {
+        let mut counters = NicCounters::default();
+        counters.events(0b101 | 1 << (COUNTERS - 1));
+        counters.add(reg::FRAMES_OUT, 4);
+        let found = [
+            reg::FRAMES_IN,
+            reg::FRAMES_OUT,
+            reg::RECV_REFUSED,
+            reg::TIMEOUTS,
+        ]
+        .map(|register| counters.get(register));
+        assert_eq!(found, [1, 5, 1, 0]);
+    }
+}

@@ -1,0 +1,20 @@
+//! What every NIC has, whether RTL or model: settings, QPs, memory regions, counters.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`settings`] | [`NicSettings`]: port, classes, pauses, watchdog, DCQCN |
+//! | [`qp`] | [`QpSettings`]: path and configuration of a QP |
+//! | [`region`] | [`Region`]: memory that packets may go to, and its key |
+//! | [`registers`] | all of these as writes to the registers of `rtl/nic/registers.toml` |
+//! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
+
+pub mod counters;
+pub mod qp;
+pub mod region;
+pub mod registers;
+pub mod settings;
+
+pub use counters::NicCounters;
+pub use qp::{Address, QpSettings};
+pub use region::Region;
+pub use settings::{DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings};

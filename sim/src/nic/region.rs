@@ -1,0 +1,53 @@
+//! Memory that packets may go to.
+
+use serde::{Deserialize, Serialize};
+
+/// A registered region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// First address.
+    pub base: u64,
+    /// Bytes, 48 bits.
+    pub length: u64,
+    /// Low byte of its keys.
+    pub tag: u8,
+    /// Receive buffers may lie in it.
+    pub local_write: bool,
+    /// WRITEs may go to it.
+    pub remote_write: bool,
+}
+
+impl Region {
+    /// The key of the region at a place of the table.
+    pub const fn key(&self, index: u16) -> u32 {
+        (index as u32) << 8 | self.tag as u32
+    }
+
+    /// Whether `bytes` from `va` on are inside. None are always inside.
+    pub const fn holds(&self, va: u64, bytes: u64) -> bool {
+        let Some(offset) = va.checked_sub(self.base) else {
+            return bytes == 0;
+        };
+        bytes == 0 || offset < self.length && self.length - offset >= bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inside() {
+        let region = Region {
+            base: 100,
+            length: 10,
+            tag: 0x5A,
+            local_write: true,
+            remote_write: true,
+        };
+        assert_eq!(region.key(3), 0x35A);
+        assert!(region.holds(100, 10) && region.holds(109, 1) && region.holds(0, 0));
+        assert!(!region.holds(99, 2) && !region.holds(105, 6) && !region.holds(110, 1));
+        assert!(!region.holds(105, u64::MAX));
+    }
+}

@@ -1,0 +1,153 @@
+//! Settings as register writes.
+
+use std::net::IpAddr;
+
+use super::{NicSettings, QpSettings, Region};
+use crate::nic_registers as reg;
+use crate::wire::MacAddr;
+
+/// A write: offset, word.
+pub type Write = (u16, u32);
+
+const fn mac_words(mac: MacAddr) -> (u32, u32) {
+    let [a, b, c, d, e, f] = mac.0;
+    (
+        u32::from_be_bytes([c, d, e, f]),
+        u32::from_be_bytes([0, 0, a, b]),
+    )
+}
+
+fn ip_words(ip: IpAddr) -> [u32; 4] {
+    let bits = match ip {
+        IpAddr::V4(ip) => u128::from(u32::from(ip)),
+        IpAddr::V6(ip) => u128::from(ip),
+    };
+    std::array::from_fn(|word| (bits >> (32 * word)) as u32)
+}
+
+/// Four bits a class, as the class maps have them.
+fn nibbles(classes: &[u8]) -> u32 {
+    let each = |(i, class): (usize, &u8)| u32::from(class & 7) << (4 * i);
+    classes.iter().enumerate().map(each).sum()
+}
+
+impl NicSettings {
+    /// The writes that put all of it in force, before QPs are opened.
+    pub fn writes(&self) -> Vec<Write> {
+        let (mac_low, mac_high) = mac_words(self.mac);
+        let control = u32::from(self.class_by_pcp) << reg::CLASS_BY_PCP_LOW
+            | u32::from(self.dcqcn.is_some()) << reg::DCQCN_ON_LOW
+            | u32::from(self.pause_obeyed) << reg::PAUSE_OBEYED_LOW
+            | u32::from(self.watchdog.auto_rearm) << reg::AUTO_REARM_LOW;
+        let mut writes = vec![
+            (reg::QPN_BASE, self.qpn_base),
+            (reg::PORT_MAC_LOW, mac_low),
+            (reg::PORT_MAC_HIGH, mac_high),
+            (reg::PFC_CLASSES, self.pfc.classes.into()),
+            (reg::PCP_MAP, nibbles(&self.pcp_classes)),
+            (reg::PFC_QUANTA, self.pfc.quanta.into()),
+            (reg::PFC_REFRESH, self.pfc.refresh),
+            (reg::BARK_LOW, self.watchdog.bark as u32),
+            (reg::BARK_HIGH, (self.watchdog.bark >> 32) as u32),
+            (reg::BITE_LOW, self.watchdog.bite as u32),
+            (reg::BITE_HIGH, (self.watchdog.bite >> 32) as u32),
+        ];
+        for (word, classes) in (0..).zip(self.dscp_classes.chunks(8)) {
+            writes.push((reg::DSCP_MAP + 4 * word, nibbles(classes)));
+        }
+        for class in 0..8 {
+            writes.push((reg::PFC_XOFF + 4 * class, self.pfc.xoff[usize::from(class)]));
+            writes.push((reg::PFC_XON + 4 * class, self.pfc.xon[usize::from(class)]));
+        }
+        if let Some(dcqcn) = &self.dcqcn {
+            writes.extend([
+                (reg::RATE_MAX, dcqcn.rp.rate_max.0),
+                (reg::RATE_MIN, dcqcn.rp.rate_min.0),
+                (reg::RATE_AI, dcqcn.rp.rate_ai.0),
+                (reg::RATE_HAI, dcqcn.rp.rate_hai.0),
+                (reg::G, dcqcn.rp.g.into()),
+                (reg::ALPHA_TIME, dcqcn.rp.alpha_time),
+                (reg::RATE_TIME, dcqcn.rp.rate_time),
+                (reg::BYTE_LIMIT, dcqcn.rp.byte_limit),
+                (reg::STAGES, dcqcn.rp.stages.into()),
+                (reg::CNP_INTERVAL, dcqcn.cnp_interval),
+                (reg::CNP_DSCP, dcqcn.cnp_dscp.into()),
+                (reg::LIMITER_BURST, dcqcn.burst.into()),
+            ]);
+        }
+        // Last: what it turns on finds everything set.
+        writes.push((reg::CONTROL, control));
+        writes
+    }
+}
+
+impl QpSettings {
+    /// The writes that open it as a QP index. After them `busy` has to be waited for.
+    pub fn writes(&self, index: u16) -> Vec<Write> {
+        let (dst_low, dst_high) = mac_words(self.peer.mac);
+        let (src_low, src_high) = mac_words(self.own.mac);
+        let tag = |i: usize| u32::from(self.tags.get(i).copied().unwrap_or(0));
+        let network = (self.tags.len() as u32) << reg::QP_TAGS_LOW
+            | u32::from(self.own.ip.is_ipv6()) << reg::QP_IPV6_LOW
+            | u32::from(self.dscp) << reg::QP_DSCP_LOW
+            | u32::from(self.hop_limit) << reg::QP_HOP_LIMIT_LOW;
+        let port_key = u32::from(self.udp_port) << reg::QP_UDP_PORT_LOW
+            | u32::from(self.pkey) << reg::QP_PKEY_LOW;
+        let requester = u32::from(self.requester.mtu) << reg::QP_MTU_LOW
+            | u32::from(self.requester.timeout) << reg::QP_TIMEOUT_LOW
+            | u32::from(self.requester.retry) << reg::QP_RETRY_LOW
+            | u32::from(self.requester.nak_retry) << reg::QP_NAK_RETRY_LOW
+            | u32::from(self.requester.rnr_retry) << reg::QP_RNR_RETRY_LOW
+            | u32::from(self.requester.restart) << reg::QP_RESTART_LOW
+            | u32::from(self.requester.ack_every) << reg::QP_ACK_EVERY_LOW;
+        let responder = u32::from(self.responder.mtu) << reg::QP_RESPONDER_MTU_LOW
+            | u32::from(self.responder.rnr_timer) << reg::QP_RNR_TIMER_LOW
+            | u32::from(self.responder.restart) << reg::QP_RESPONDER_RESTART_LOW;
+        let mut writes = vec![
+            (reg::QP_DST_MAC_LOW, dst_low),
+            (reg::QP_DST_MAC_HIGH, dst_high),
+            (reg::QP_SRC_MAC_LOW, src_low),
+            (reg::QP_SRC_MAC_HIGH, src_high),
+            (
+                reg::QP_TCI,
+                tag(0) << reg::QP_OUTER_LOW | tag(1) << reg::QP_INNER_LOW,
+            ),
+            (reg::QP_NETWORK, network),
+            (reg::QP_PORT_KEY, port_key),
+            (reg::QP_PEER_QPN, self.peer_qpn),
+            (reg::QP_REQUESTER, requester),
+            (reg::QP_WINDOW, self.requester.window),
+            (reg::QP_REQUESTER_PSN, self.requester_psn.get()),
+            (reg::QP_RESPONDER, responder),
+            (reg::QP_RESPONDER_PSN, self.responder_psn.get()),
+        ];
+        for (word, (own, peer)) in (0..).zip(
+            ip_words(self.own.ip)
+                .into_iter()
+                .zip(ip_words(self.peer.ip)),
+        ) {
+            writes.push((reg::QP_OWN_IP + 4 * word, own));
+            writes.push((reg::QP_PEER_IP + 4 * word, peer));
+        }
+        writes.push((reg::QP_COMMAND, u32::from(index) | 1 << 16));
+        writes
+    }
+}
+
+impl Region {
+    /// The writes that put it at a place of the table.
+    pub fn writes(&self, index: u16) -> Vec<Write> {
+        let rights = u32::from(self.tag) << reg::REGION_TAG_LOW
+            | u32::from(self.local_write) << reg::REGION_LOCAL_WRITE_LOW
+            | u32::from(self.remote_write) << reg::REGION_REMOTE_WRITE_LOW
+            | 1 << reg::REGION_VALID_LOW;
+        vec![
+            (reg::REGION_BASE_LOW, self.base as u32),
+            (reg::REGION_BASE_HIGH, (self.base >> 32) as u32),
+            (reg::REGION_LENGTH_LOW, self.length as u32),
+            (reg::REGION_LENGTH_HIGH, (self.length >> 32) as u32),
+            (reg::REGION_RIGHTS, rights),
+            (reg::REGION_COMMAND, index.into()),
+        ]
+    }
+}
