@@ -18,6 +18,37 @@ pub struct History<H, E> {
     pub events: Vec<E>,
 }
 
+impl<H: Serialize, E: Serialize> History<H, E> {
+    /// As lines of text: `bench` and the head as JSON, then an event a line.
+    pub fn write(&self) -> Vec<String> {
+        let head = format!(
+            "bench {}",
+            serde_json::to_string(&self.head).expect("plain")
+        );
+        let events = self.events.iter().map(line);
+        std::iter::once(head).chain(events).collect()
+    }
+}
+
+impl<H: DeserializeOwned, E: DeserializeOwned> History<H, E> {
+    /// The history that [`History::write`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// What a line should have been.
+    pub fn read(lines: &[&str]) -> Result<Self, String> {
+        let (first, events) = lines.split_first().ok_or("a case without a line")?;
+        let head = first
+            .strip_prefix("bench ")
+            .ok_or_else(|| "the first event is not 'bench JSON'".to_owned())
+            .and_then(|json| serde_json::from_str(json).map_err(|error| error.to_string()))?;
+        let events = (events.iter().enumerate())
+            .map(|(i, line)| read_line(line).map_err(|error| format!("event {}: {error}", i + 1)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { head, events })
+    }
+}
+
 /// Draws histories.
 #[derive(Debug, Clone, Copy)]
 pub struct Histories<H, E> {

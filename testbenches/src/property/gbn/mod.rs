@@ -20,7 +20,7 @@ pub mod pair;
 use proptest::prelude::*;
 use xoff_rtl::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
 
-use super::history::{self, Histories, History};
+use super::history::{Histories, History};
 use super::{Disagreement, Property};
 use crate::units::gbn::{Requesting, Responding, Rtl};
 use events::{Bench, Event, Head};
@@ -81,26 +81,11 @@ impl Property for Gbn {
     }
 
     fn write(case: &Self::Case) -> Vec<String> {
-        let head = format!(
-            "bench {}",
-            serde_json::to_string(&case.head).expect("plain")
-        );
-        let events = case.events.iter().map(history::line);
-        std::iter::once(head).chain(events).collect()
+        case.write()
     }
 
     fn read(lines: &[&str]) -> Result<Self::Case, String> {
-        let (first, events) = lines.split_first().ok_or("a case without a line")?;
-        let head = first
-            .strip_prefix("bench ")
-            .ok_or_else(|| "the first event is not 'bench JSON'".to_owned())
-            .and_then(|json| serde_json::from_str(json).map_err(|error| error.to_string()))?;
-        let events = (events.iter().enumerate())
-            .map(|(i, line)| {
-                history::read_line(line).map_err(|error| format!("event {}: {error}", i + 1))
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(History { head, events })
+        History::read(lines)
     }
 }
 
