@@ -136,6 +136,18 @@ def rust(registers, counters):
             out += [f"/// {sentence(f['text'])} Lowest of its {f['width']} bits in [`{r['name'].upper()}`].", f"pub const {f['name'].upper()}_LOW: u32 = {f['low']};"]
     for i, (name, text) in enumerate(counters["names"]):
         out += [f"/// Counter: {text}.", f"pub const {name.upper()}: u16 = {counters['offset'] + 4 * i:#05x};"]
+    out += ["", "/// A counter of the NIC.", "#[derive(Debug, Clone, Copy, PartialEq, Eq)]", "pub struct Counter {",
+            "    /// As in the map.", "    pub name: &'static str,", "    /// Its register.", "    pub address: u16,",
+            "    /// Counts bytes, else pulses of its bit of `event_o`.", "    pub bytes: bool,", "}", "",
+            "impl Counter {", "    const fn new(name: &'static str, address: u16, bytes: bool) -> Self {", "        Self {",
+            "            name,", "            address,", "            bytes,", "        }", "    }", "", "    /// Its bit of `event_o`.", "    pub const fn bit(self) -> u32 {", "        event_bit(self.address)", "    }", "}", "",
+            "/// A counter's bit of `event_o`: of [`FRAMES_IN`] 0.", "pub const fn event_bit(address: u16) -> u32 {",
+            f"    (address - {counters['offset']:#05x}) as u32 / 4", "}", "",
+            "/// All counters, in the order of their registers and of the bits of `event_o`.",
+            f"pub const COUNTERS: [Counter; {len(counters['names'])}] = ["]
+    for name, _ in counters["names"]:
+        out.append(f'    Counter::new("{name}", {name.upper()}, {str(name in counters["bytes"]).lower()}),')
+    out += ["];"]
     return "\n".join(out) + "\n"
 
 

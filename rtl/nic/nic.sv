@@ -93,9 +93,14 @@ module nic
     output logic [31:0] rdata_o,
     output logic [ 1:0] rresp_o,
 
-    // For waves: classes that may not send, and what the counters count.
+    // For waves and charts: classes that may not send, what the counters count, and what DCQCN makes of a QP.
     output logic [         7:0] paused_o,
     output logic [Counters-1:0] event_o,
+    output logic                rate_valid_o,
+    output logic [  QpBits-1:0] rate_qp_o,
+    output logic [        31:0] rate_o,
+    output logic                rate_limited_o,
+    output logic [        24:0] alpha_o,
 
     output logic   idle_o,
     output cycle_t wake_o
@@ -573,7 +578,7 @@ module nic
   logic rp_step, rp_rate, rp_idle, limiter_idle;
   logic [QpBits-1:0] rp_step_qp;
   rp_context_t rp_context;
-  rp_kind_e unused_rp_kind;
+  rp_kind_e rp_step_kind;
   cycle_t unused_rp_now, rp_wake, limiter_wake;
   logic [15:0] unused_rp_bytes;
 
@@ -590,7 +595,7 @@ module nic
       .event_bytes_i (sent_bytes),
       .event_ready_o (rp_ready),
       .step_valid_o  (rp_step),
-      .step_kind_o   (unused_rp_kind),
+      .step_kind_o   (rp_step_kind),
       .step_qp_o     (rp_step_qp),
       .step_now_o    (unused_rp_now),
       .step_bytes_o  (unused_rp_bytes),
@@ -602,6 +607,13 @@ module nic
 
   logic unused_rp_context;
   assign unused_rp_context = ^rp_context;
+
+  // A CNP or a timer may change alpha alone.
+  assign rate_valid_o = rp_step && (rp_rate || (rp_context.open && rp_step_kind inside {RpCnp, RpTimer}));
+  assign rate_qp_o = rp_step_qp;
+  assign rate_o = rp_context.rate_current;
+  assign rate_limited_o = rp_context.limited;
+  assign alpha_o = rp_context.alpha;
 
   logic [Qps-1:0] eligible;
   logic unused_update_ready, unused_gap_valid, unused_gap_limited;

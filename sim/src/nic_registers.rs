@@ -242,3 +242,80 @@ pub const ANSWERS_UNUSED: u16 = 0x49c;
 pub const WORK_REFUSED: u16 = 0x4a0;
 /// Counter: receive buffers refused.
 pub const RECV_REFUSED: u16 = 0x4a4;
+
+/// A counter of the NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// As in the map.
+    pub name: &'static str,
+    /// Its register.
+    pub address: u16,
+    /// Counts bytes, else pulses of its bit of `event_o`.
+    pub bytes: bool,
+}
+
+impl Counter {
+    const fn new(name: &'static str, address: u16, bytes: bool) -> Self {
+        Self {
+            name,
+            address,
+            bytes,
+        }
+    }
+
+    /// Its bit of `event_o`.
+    pub const fn bit(self) -> u32 {
+        event_bit(self.address)
+    }
+}
+
+/// A counter's bit of `event_o`: of [`FRAMES_IN`] 0.
+pub const fn event_bit(address: u16) -> u32 {
+    (address - 0x400) as u32 / 4
+}
+
+/// All counters, in the order of their registers and of the bits of `event_o`.
+pub const COUNTERS: [Counter; 42] = [
+    Counter::new("frames_in", FRAMES_IN, false),
+    Counter::new("bytes_in", BYTES_IN, true),
+    Counter::new("frames_out", FRAMES_OUT, false),
+    Counter::new("bytes_out", BYTES_OUT, true),
+    Counter::new("drop_not_roce", DROP_NOT_ROCE, false),
+    Counter::new("drop_malformed", DROP_MALFORMED, false),
+    Counter::new("drop_roce_v1", DROP_ROCE_V1, false),
+    Counter::new("drop_service", DROP_SERVICE, false),
+    Counter::new("drop_icrc", DROP_ICRC, false),
+    Counter::new("drop_qp", DROP_QP, false),
+    Counter::new("drop_response", DROP_RESPONSE, false),
+    Counter::new("drop_full", DROP_FULL, false),
+    Counter::new("requests_in", REQUESTS_IN, false),
+    Counter::new("duplicates_in", DUPLICATES_IN, false),
+    Counter::new("gaps_in", GAPS_IN, false),
+    Counter::new("no_buffer", NO_BUFFER, false),
+    Counter::new("invalid_in", INVALID_IN, false),
+    Counter::new("access_in", ACCESS_IN, false),
+    Counter::new("not_ready_in", NOT_READY_IN, false),
+    Counter::new("local_access", LOCAL_ACCESS, false),
+    Counter::new("cnps_in", CNPS_IN, false),
+    Counter::new("cnps_out", CNPS_OUT, false),
+    Counter::new("marked_in", MARKED_IN, false),
+    Counter::new("pfc_in", PFC_IN, false),
+    Counter::new("pause_in", PAUSE_IN, false),
+    Counter::new("pause_ignored", PAUSE_IGNORED, false),
+    Counter::new("pfc_out", PFC_OUT, false),
+    Counter::new("barks", BARKS, false),
+    Counter::new("bites", BITES, false),
+    Counter::new("requests_out", REQUESTS_OUT, false),
+    Counter::new("resent_out", RESENT_OUT, false),
+    Counter::new("answers_out", ANSWERS_OUT, false),
+    Counter::new("naks_out", NAKS_OUT, false),
+    Counter::new("rnr_naks_out", RNR_NAKS_OUT, false),
+    Counter::new("naks_in", NAKS_IN, false),
+    Counter::new("rnr_naks_in", RNR_NAKS_IN, false),
+    Counter::new("remote_errors_in", REMOTE_ERRORS_IN, false),
+    Counter::new("timeouts", TIMEOUTS, false),
+    Counter::new("exhausted", EXHAUSTED, false),
+    Counter::new("answers_unused", ANSWERS_UNUSED, false),
+    Counter::new("work_refused", WORK_REFUSED, false),
+    Counter::new("recv_refused", RECV_REFUSED, false),
+];

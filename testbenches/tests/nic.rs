@@ -157,6 +157,25 @@ impl Pair {
         self.nics[side].read(counter).unwrap()
     }
 
+    /// The pulses of `event_o` are what the counters counted.
+    fn pulses_are_counted(&mut self) {
+        for side in 0..2 {
+            // Reading takes cycles, and frames may be on their way: nothing may count meanwhile.
+            for _ in 0..2000 {
+                self.step(&mut all);
+            }
+            let events = *self.nics[side].events();
+            for counter in reg::COUNTERS {
+                if !counter.bytes {
+                    let count = self.count(side, counter.address);
+                    let pulses = events[counter.bit() as usize];
+                    assert_eq!(u64::from(count), pulses, "{} of {side}", counter.name);
+                }
+            }
+            assert_eq!(events, *self.nics[side].events());
+        }
+    }
+
     /// What lies in a side's memory now.
     fn memory(&self, side: usize) -> BTreeMap<u64, u8> {
         let mut bytes = BTreeMap::new();
@@ -325,6 +344,7 @@ fn messages_of_all_lengths_both_ways() {
             pair.count(1 - side, reg::BYTES_IN)
         );
     }
+    pair.pulses_are_counted();
 }
 
 #[test]
@@ -385,6 +405,8 @@ fn a_lost_frame_is_resent() {
             assert_eq!(pair.count(0, counter), 1, "frame {lost}");
             assert!(pair.count(0, reg::RESENT_OUT) > 0);
             assert_eq!(pair.count(1, reg::GAPS_IN) > 0, lost == 2);
+            pair.skip = false;
+            pair.pulses_are_counted();
             pair.frames
         });
         assert_eq!(every, skipping, "frame {lost}");
@@ -451,7 +473,32 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         let cnps = cnps.len() as u32;
         assert_eq!(pair.count(1, reg::CNPS_OUT), cnps);
         assert_eq!(pair.count(0, reg::CNPS_IN), cnps);
-        pair.nics[0].now() - from
+        let finished = pair.nics[0].now();
+        // What is told for charts: line rate and α = 1 from the OPEN on; half the rate with the first CNP, α stays 1; then timers.
+        let one = 1 << 24;
+        for _ in 0..12_000 {
+            pair.step(&mut all);
+        }
+        let rates = pair.nics[0].take_rates();
+        assert!(rates.is_sorted_by_key(|change| change.cycle));
+        assert!(rates.iter().all(|change| change.qp == 0));
+        let seen: Vec<_> = rates
+            .iter()
+            .map(|change| (change.rate, change.limited, change.alpha))
+            .collect();
+        assert_eq!(seen[0], (40_000_000, false, one));
+        if marked {
+            assert_eq!(seen[1], (20_000_000, true, one));
+            assert!(seen[2..].iter().any(|(_, _, alpha)| *alpha < one));
+        } else {
+            assert_eq!(seen.len(), 1);
+        }
+        pair.nics[0].close(0).unwrap();
+        pair.nics[0].close(0).unwrap();
+        pair.pulses_are_counted();
+        let closed = *pair.nics[0].take_rates().last().unwrap();
+        assert_eq!((closed.rate, closed.limited, closed.alpha), (0, false, 0));
+        finished - from
     };
     let (free, slowed) = (finish(false), finish(true));
     // α is 1 at first: half the rate from the first CNP on.
@@ -519,6 +566,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     assert_eq!(pair.count(1, reg::DROP_FULL), 0);
     assert_eq!(pair.count(1, reg::GAPS_IN), 0);
     assert_eq!(pair.count(0, reg::PFC_IN), pair.count(1, reg::PFC_OUT));
+    pair.pulses_are_counted();
 }
 
 #[test]
@@ -587,6 +635,7 @@ fn what_is_dropped_is_counted() {
         done(pair, [counts[0] + more[0], counts[1] + more[1]])
     });
     assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
 }
 
 #[test]

@@ -159,6 +159,21 @@ pub struct QpSetup {
     pub responder_psn: u32,
 }
 
+/// What DCQCN made of a QP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateChange {
+    /// The cycle in which it was told.
+    pub cycle: u64,
+    /// QP index.
+    pub qp: u8,
+    /// kb/s.
+    pub rate: u32,
+    /// The limiter holds it to that rate.
+    pub limited: bool,
+    /// Units of 2⁻²⁴.
+    pub alpha: u32,
+}
+
 /// The NIC broke a rule of its pins.
 #[derive(Debug, Error)]
 enum Rule {
@@ -218,6 +233,8 @@ pub struct RtlNic {
     writing: Option<Written>,
     written: Vec<Written>,
     turn: u64,
+    events: [u64; reg::COUNTERS.len()],
+    rates: Vec<RateChange>,
     /// Cycles from a DMA read to its data.
     pub read_delay: u64,
     /// The host takes no DMA writes.
@@ -253,6 +270,8 @@ impl RtlNic {
             writing: None,
             written: Vec::new(),
             turn: seed,
+            events: [0; reg::COUNTERS.len()],
+            rates: Vec::new(),
             read_delay: 100,
             write_stall: false,
             completion_stall: false,
@@ -309,6 +328,16 @@ impl RtlNic {
     /// DMA writes since the last call, a packet each.
     pub fn take_written(&mut self) -> Vec<Written> {
         std::mem::take(&mut self.written)
+    }
+
+    /// What DCQCN changed since the last call.
+    pub fn take_rates(&mut self) -> Vec<RateChange> {
+        std::mem::take(&mut self.rates)
+    }
+
+    /// Pulses of `event_o` since reset, a bit each, in the order of [`reg::COUNTERS`].
+    pub fn events(&self) -> &[u64; reg::COUNTERS.len()] {
+        &self.events
     }
 
     /// Classes that may not send.
@@ -426,6 +455,20 @@ impl RtlNic {
     fn sample(&mut self) -> Result<(), UnitError> {
         let now_ps = self.now * PERIOD_256_PS;
         let out = &self.pins_out;
+        let mut pulses = out.event_o;
+        while pulses != 0 {
+            self.events[pulses.trailing_zeros() as usize] += 1;
+            pulses &= pulses - 1;
+        }
+        if out.rate_valid_o != 0 {
+            self.rates.push(RateChange {
+                cycle: self.now,
+                qp: out.rate_qp_o,
+                rate: out.rate_o,
+                limited: out.rate_limited_o != 0,
+                alpha: out.alpha_o,
+            });
+        }
         if self.pins_in.tx_ready_i != 0 {
             if out.tx_valid_o != 0 {
                 let mut start = self.wire_free_ps.max(now_ps);
