@@ -129,6 +129,16 @@ impl Host {
         posts.map(|(at, _)| at).chain(data).min()
     }
 
+    /// When the next work request is at the NIC's pins.
+    pub fn next_work(&self) -> Option<Cycles> {
+        self.next_work.map(|(at, _)| at)
+    }
+
+    /// When the next receive buffer is at the NIC's pins.
+    pub fn next_recv(&self) -> Option<Cycles> {
+        self.next_recv.map(|(at, _)| at)
+    }
+
     /// The work request that stands at the NIC's pins, with its QP index.
     pub fn work(&self, now: Cycles) -> Option<(u16, Work)> {
         let (_, i) = self.next_work.filter(|(at, _)| *at <= now)?;

@@ -7,14 +7,17 @@
 //! | [`region`] | [`Region`]: memory that packets may go to, and its key |
 //! | [`registers`] | all of these as writes to the registers of `rtl/nic/registers.toml` |
 //! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
+//! | [`model`] | [`ModelNic`]: a NIC by behaviour, made of the reference models |
 
 pub mod counters;
+pub mod model;
 pub mod qp;
 pub mod region;
 pub mod registers;
 pub mod settings;
 
 pub use counters::NicCounters;
+pub use model::{ModelNic, ModelNicConfig};
 pub use qp::{Address, QpSettings};
 pub use region::Region;
 pub use settings::{DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings};

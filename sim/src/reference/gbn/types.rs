@@ -41,11 +41,13 @@ pub enum Status {
     RemoteInvalid,
     RemoteAccess,
     RemoteOperate,
+    /// The receive buffer is not registered: from the NIC, not from these units.
+    LocalAccess,
 }
 
 impl Status {
     /// All, in the order of their codes.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Success,
         Self::LocalLength,
         Self::Flushed,
@@ -54,6 +56,7 @@ impl Status {
         Self::RemoteInvalid,
         Self::RemoteAccess,
         Self::RemoteOperate,
+        Self::LocalAccess,
     ];
 }
 

@@ -1,0 +1,67 @@
+//! Sets of QPs, and whose turn it is.
+
+use serde::{Deserialize, Serialize};
+
+/// A set of QP indices, a bit each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct QpSet(Vec<u64>);
+
+impl QpSet {
+    /// None of so many QPs.
+    pub(super) fn new(qps: usize) -> Self {
+        Self(vec![0; qps.div_ceil(64)])
+    }
+
+    /// Whether a QP belongs to it from now on.
+    pub(super) fn set(&mut self, qp: usize, member: bool) {
+        let bit = 1 << (qp % 64);
+        let word = &mut self.0[qp / 64];
+        *word = if member { *word | bit } else { *word & !bit };
+    }
+
+    /// Its members, those behind `last` first: round robin starts where it was.
+    pub(super) fn after(&self, last: usize) -> impl Iterator<Item = usize> + '_ {
+        let (word, bit) = ((last / 64) % self.0.len(), last % 64);
+        // The word of `last` comes twice: the bits behind it first, the others last.
+        let behind = !0u64 << bit << 1;
+        let first = std::iter::once((word, self.0[word] & behind));
+        let words = self.0.len();
+        let others = (1..words).map(move |i| (word + i) % words);
+        let others = others.map(|word| (word, self.0[word]));
+        let wrapped = std::iter::once((word, self.0[word] & !behind));
+        first.chain(others).chain(wrapped).flat_map(|(word, bits)| {
+            std::iter::successors((bits != 0).then_some(bits), |bits| {
+                Some(bits & (bits - 1)).filter(|rest| *rest != 0)
+            })
+            .map(move |bits| 64 * word + bits.trailing_zeros() as usize)
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn goes_round_from_the_one_behind_the_last(members in prop::collection::btree_set(0usize..200, 0..40), last in 0usize..200) {
+            let mut set = QpSet::new(200);
+            for qp in 0..200 {
+                set.set(qp, true);
+                set.set(qp, members.contains(&qp));
+            }
+            let (behind, others): (BTreeSet<_>, BTreeSet<_>) = members.iter().copied().partition(|qp| *qp > last);
+            let expected: Vec<usize> = behind.into_iter().chain(others).collect();
+            prop_assert_eq!(set.after(last).collect::<Vec<_>>(), expected);
+            prop_assert_eq!(set.is_empty(), members.is_empty());
+        }
+    }
+}
