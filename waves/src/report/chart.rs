@@ -1,0 +1,566 @@
+//! A chart as SVG: lines over time, and under them rows of states.
+//!
+//! Written by hand and not with a plotting library: those set colours and text in the picture for good, where the page wants classes, so that one
+//! picture serves light and dark paper, and marks that a few lines of script find values by.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::data::{Band, Chart, Line, Shape};
+use super::decimate;
+use super::scale::{self, Axis};
+use super::style::{line_class, picture_rules};
+use super::text::{clean, coordinate as c, fitted, width};
+
+const FONT: f64 = 12.0;
+/// Pixels between a tick and its text.
+const TICK_GAP: f64 = 7.0;
+/// Room above the plot, for the upper half of the topmost tick's text.
+const TOP: f64 = 8.0;
+/// Room below the plot for the time axis' texts.
+const TIME_TEXTS: f64 = 24.0;
+/// Height of one row of marker texts.
+const MARKER_ROW: f64 = 17.0;
+const MOST_MARKER_ROWS: usize = 3;
+/// Longest name of a row that stands left of it.
+const MOST_NAME: f64 = 170.0;
+/// Rows that are drawn; of more, the ones that are on for the longest.
+const MOST_BANDS: usize = 24;
+/// Names in a legend.
+const MOST_NAMES: usize = 24;
+/// Lines stay whole when they reach the plot's edge: half a stroke.
+const BLEED: f64 = 2.0;
+
+/// How large a chart is, and where its plot stands in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frame {
+    width: f64,
+    left: f64,
+    right: f64,
+    lines_height: f64,
+    /// Names of rows stand above them, as on a phone, and not left of them.
+    names_above: bool,
+    ticks: usize,
+}
+
+impl Frame {
+    /// For a window, with margins that suit all of `charts`, so that their time axes stand under each other.
+    pub fn wide(charts: &[Chart]) -> Self {
+        let mut frame = Self {
+            width: 960.0,
+            left: 0.0,
+            right: 24.0,
+            lines_height: 220.0,
+            names_above: false,
+            ticks: 8,
+        };
+        for chart in charts {
+            frame.left = frame.left.max(frame.axis_texts(chart));
+            for band in &chart.bands {
+                frame.left = frame
+                    .left
+                    .max(width(&band.name, FONT).min(MOST_NAME) + 12.0);
+            }
+            if !chart.bands.is_empty() {
+                frame.right = 118.0;
+            }
+        }
+        frame.left = frame.left.ceil();
+        frame
+    }
+
+    /// For a phone.
+    pub fn narrow(charts: &[Chart]) -> Self {
+        let mut frame = Self {
+            width: 380.0,
+            left: 8.0,
+            right: 16.0,
+            lines_height: 190.0,
+            names_above: true,
+            ticks: 4,
+        };
+        for chart in charts {
+            frame.left = frame.left.max(frame.axis_texts(chart));
+        }
+        frame.left = frame.left.ceil();
+        frame
+    }
+
+    fn axis_texts(&self, chart: &Chart) -> f64 {
+        let widest = |axis: Axis| {
+            axis.ticks
+                .iter()
+                .map(|(_, text)| width(text, FONT))
+                .fold(0.0, f64::max)
+        };
+        value_axis(chart).map_or(8.0, |axis| widest(axis) + TICK_GAP + 3.0)
+    }
+
+    fn plot_width(&self) -> f64 {
+        self.width - self.left - self.right
+    }
+}
+
+/// The chart's value axis; `None` without lines.
+fn value_axis(chart: &Chart) -> Option<Axis> {
+    let mut values = (chart.lines.iter())
+        .flat_map(|line| &line.points)
+        .map(|&(_, value)| value)
+        .filter(|value| value.is_finite())
+        .peekable();
+    if chart.lines.is_empty() {
+        return None;
+    }
+    if let Some((low, high)) = chart.range {
+        return Some(Axis::new(low, high, 4, &chart.unit, true));
+    }
+    values.peek()?;
+    let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    // A level far above all values would press them flat.
+    let levels = chart.levels.iter().map(|level| level.value);
+    let high = levels
+        .filter(|&level| level <= 2.0 * high)
+        .fold(high, f64::max);
+    Some(Axis::new(low, high, 4, &chart.unit, false))
+}
+
+fn value_unit(chart: &Chart) -> String {
+    value_axis(chart).map_or_else(|| chart.unit.clone(), |axis| axis.unit)
+}
+
+/// From when to when: what the chart says, or `default`, or what its data need.
+fn span(chart: &Chart, default: Option<(u64, u64)>) -> (u64, u64) {
+    let (from, to) = chart.span_ns.or(default).unwrap_or_else(|| {
+        let points = chart.lines.iter().flat_map(|line| &line.points);
+        let points = points.map(|&(time, _)| time);
+        let bands = chart.bands.iter().flat_map(|band| &band.spans);
+        (0, points.chain(bands.map(|&(_, to)| to)).max().unwrap_or(0))
+    });
+    (from, to.max(from + 1))
+}
+
+/// The picture, without title and legend. `default_span` is the time axis of charts that do not say one.
+pub fn svg(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>, class: &str) -> Markup {
+    let (markup, height) = body(chart, frame, default_span);
+    html! {
+        svg class=(class) viewBox=(format!("0 0 {} {}", c(frame.width), c(height))) role="img" aria-label=(chart.title) { (markup) }
+    }
+}
+
+/// A whole SVG file: title, legend and picture, on its own paper, for light and dark.
+pub fn standalone(chart: &Chart) -> String {
+    let frame = Frame::wide(std::slice::from_ref(chart));
+    const MARGIN: f64 = 20.0;
+    let (picture, height) = body(chart, frame, None);
+    let mut entries = Vec::new();
+    let (mut x, mut y) = (0.0, 36.0);
+    for (index, line) in chart.lines.iter().enumerate().take(MOST_NAMES) {
+        let name = fitted(&line.name, FONT, 300.0);
+        let room = 26.0 + width(&name, FONT) + 18.0;
+        if x + room > frame.width && x > 0.0 {
+            (x, y) = (0.0, y + 18.0);
+        }
+        entries.push(html! {
+            path class=(line_class(index)) d=(format!("M{} {}h20", c(x), c(y - 4.0))) {}
+            text class="ink" x=(c(x + 26.0)) y=(c(y)) { (name) }
+        });
+        x += room;
+    }
+    let top = if entries.is_empty() { 24.0 } else { y + 14.0 };
+    let (outer_width, outer_height) = (frame.width + 2.0 * MARGIN, top + height + 2.0 * MARGIN);
+    let unit = value_unit(chart);
+    clean(
+        html! {
+            svg xmlns="http://www.w3.org/2000/svg" width=(c(outer_width)) height=(c(outer_height))
+                viewBox=(format!("0 0 {} {}", c(outer_width), c(outer_height))) role="img" {
+                title { (chart.title) }
+                style { (PreEscaped(picture_rules())) }
+                rect class="paper" width="100%" height="100%" {}
+                g transform=(format!("translate({MARGIN} {MARGIN})")) {
+                    text class="heading" y="13" {
+                        (fitted(&chart.title, 15.0, frame.width - width(&unit, FONT) - 20.0))
+                        @if !unit.is_empty() { tspan style="font-weight:400" { ", " (unit) } }
+                    }
+                    @for entry in &entries { (entry) }
+                    g transform=(format!("translate(0 {})", c(top))) { (picture) }
+                }
+            }
+        }
+        .into_string(),
+    )
+}
+
+/// Names and colours of the lines, levels and markers that the picture has no room for.
+pub fn legend(chart: &Chart) -> Markup {
+    let axis = value_axis(chart);
+    let beyond = |value: f64| axis.as_ref().is_some_and(|axis| value > axis.high);
+    html! {
+        @if !chart.lines.is_empty() {
+            ul.legend {
+                @for (index, line) in chart.lines.iter().enumerate().take(MOST_NAMES) {
+                    li {
+                        svg.swatch viewBox="0 0 22 8" aria-hidden="true" { path class=(line_class(index)) d="M1 4h20" {} }
+                        span { (line.name) }
+                        output.tip {}
+                    }
+                }
+                @if chart.lines.len() > MOST_NAMES { li.muted { "and " (chart.lines.len() - MOST_NAMES) " more" } }
+                @for level in chart.levels.iter().filter(|level| beyond(level.value)) {
+                    li.muted { (level.name) " " (scale::quantity(level.value, &chart.unit)) ", above the picture" }
+                }
+            }
+        }
+    }
+}
+
+/// The unit as the axis has it, for the heading.
+pub fn heading_unit(chart: &Chart) -> String {
+    value_unit(chart)
+}
+
+fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Markup, f64) {
+    let (from, to) = span(chart, default_span);
+    let time = Axis::time(from, to, frame.ticks);
+    let plot = Plot { frame, from, to };
+    let (markers, marker_rows) = place_markers(chart, &plot);
+    let top = TOP + marker_rows as f64 * MARKER_ROW;
+    let values = value_axis(chart);
+    let lines_bottom = if values.is_some() {
+        top + frame.lines_height
+    } else {
+        top
+    };
+    let (rows, left_out) = chosen_bands(chart, from, to);
+    let row_height = if frame.names_above { 33.0 } else { 20.0 };
+    let gap = if values.is_some() && !rows.is_empty() {
+        12.0
+    } else {
+        0.0
+    };
+    let rows_top = lines_bottom + gap;
+    let bottom = rows_top + rows.len() as f64 * row_height;
+    let mut height = bottom + TIME_TEXTS;
+    if left_out > 0 {
+        height += 18.0;
+    }
+    let (left, right) = (frame.left, frame.left + frame.plot_width());
+
+    let markup = html! {
+        @for (value, text) in &time.ticks {
+            @let x = c(left + time.place(*value) * frame.plot_width());
+            line class="grid" x1=(x) x2=(x) y1=(c(top)) y2=(c(bottom)) {}
+            text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
+                (text) @if *value != 0.0 { " " (time.unit) }
+            }
+        }
+        @if let Some(axis) = &values {
+            (value_grid(axis, left, right, top, lines_bottom))
+        }
+        @for (marker, place) in chart.markers.iter().zip(&markers) {
+            (draw_marker(&marker.text, place, top, bottom))
+        }
+        @for (index, band) in rows.iter().enumerate() {
+            (draw_band(band, &plot, rows_top + index as f64 * row_height))
+        }
+        @if left_out > 0 {
+            text x=(c(left)) y=(c(bottom + TIME_TEXTS + 13.0)) { "and " (left_out) " more rows that were on for less" }
+        }
+        @if let Some(axis) = &values {
+            svg class="plot" x=(c(left)) y=(c(top - BLEED)) width=(c(frame.plot_width())) height=(c(frame.lines_height + 2.0 * BLEED))
+                data-time=(format!("{from} {to}"))
+                data-value=(format!("{} {} {}", axis.low / axis.divisor, axis.high / axis.divisor, axis.unit)) {
+                // The first line is the most telling: on top.
+                @for (index, line) in chart.lines.iter().enumerate().rev() {
+                    path class=(line_class(index)) d=(path(line, axis, &plot)) { title { (line.name) } }
+                }
+            }
+            (draw_levels(chart, axis, left, right, top, frame.lines_height))
+        }
+    };
+    (markup, height)
+}
+
+/// Where times stand.
+struct Plot {
+    frame: Frame,
+    from: u64,
+    to: u64,
+}
+
+impl Plot {
+    /// Pixels right of the plot's left edge; outside of the plot for times outside.
+    fn x(&self, time: u64) -> f64 {
+        let span = (self.to - self.from) as f64;
+        (time as f64 - self.from as f64) / span * self.frame.plot_width()
+    }
+}
+
+fn value_grid(axis: &Axis, left: f64, right: f64, top: f64, bottom: f64) -> Markup {
+    html! {
+        @for (value, text) in &axis.ticks {
+            @let y = bottom - axis.place(*value) * (bottom - top);
+            line class=(if *value == 0.0 { "axis" } else { "grid" }) x1=(c(left)) x2=(c(right)) y1=(c(y)) y2=(c(y)) {}
+            text x=(c(left - TICK_GAP)) y=(c(y + 4.0)) text-anchor="end" { (text) }
+        }
+    }
+}
+
+/// The line's course in the plot's own coordinates.
+fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
+    let height = plot.frame.lines_height;
+    let columns = (plot.frame.plot_width() / 2.0) as usize;
+    let within = within(&line.points, plot.from, plot.to);
+    // Stairs narrower than a column or two would not show.
+    let stairs = if within.len() * 2 <= columns {
+        stairs(within, line.shape, plot)
+    } else {
+        within.to_vec()
+    };
+    let points = if stairs.len() > 2 * columns {
+        decimate::line(&stairs, plot.from, plot.to, columns)
+    } else {
+        stairs
+    };
+    let mut path = String::new();
+    let mut pen_down = false;
+    for (time, value) in points {
+        if !value.is_finite() {
+            pen_down = false;
+            continue;
+        }
+        // Far outside is outside enough: numbers stay short.
+        let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * height + BLEED;
+        path.push(if pen_down { ' ' } else { 'M' });
+        path += &format!("{} {}", c(plot.x(time)), c(y));
+        pen_down = true;
+    }
+    path
+}
+
+/// The points from `from` to `to`, and one more at each side so that the line reaches the edge.
+fn within(points: &[(u64, f64)], from: u64, to: u64) -> &[(u64, f64)] {
+    let start = points.partition_point(|&(time, _)| time < from);
+    let end = points.partition_point(|&(time, _)| time <= to);
+    &points[start.saturating_sub(1)..(end + 1).min(points.len()).max(start.saturating_sub(1))]
+}
+
+/// Points with the corners in between that `shape` asks for.
+fn stairs(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
+    let mut stairs = Vec::with_capacity(2 * points.len() + 1);
+    let mut before: Option<(u64, f64)> = None;
+    for &(time, value) in points {
+        match (shape, before) {
+            (Shape::Straight, _) | (Shape::Hold, None) => {}
+            (Shape::Hold, Some((_, held))) => stairs.push((time, held)),
+            (Shape::Mean, before) => {
+                let since = before.map_or(plot.from.min(time), |(time, _)| time);
+                stairs.push((since, value));
+            }
+        }
+        stairs.push((time, value));
+        before = Some((time, value));
+    }
+    if let (Shape::Hold, Some((time, held))) = (shape, before)
+        && time < plot.to
+    {
+        stairs.push((plot.to, held));
+    }
+    stairs
+}
+
+fn draw_levels(chart: &Chart, axis: &Axis, left: f64, right: f64, top: f64, height: f64) -> Markup {
+    let mut levels: Vec<_> = chart
+        .levels
+        .iter()
+        .filter(|level| level.value >= axis.low && level.value <= axis.high)
+        .collect();
+    levels.sort_by(|a, b| b.value.total_cmp(&a.value));
+    // Texts stand above their lines, the topmost below if there is no room, and are pushed down where they would meet the one before.
+    let mut least = top + 6.0;
+    let placed: Vec<_> = levels
+        .into_iter()
+        .map(|level| {
+            let y = top + (1.0 - axis.place(level.value)) * height;
+            let above = y - 5.0;
+            let text_y = if above >= least {
+                above
+            } else {
+                least.max(y + 14.0)
+            };
+            least = text_y + 14.0;
+            (level, y, text_y)
+        })
+        .collect();
+    html! {
+        @for (level, y, text_y) in placed {
+            line class="level" x1=(c(left)) x2=(c(right)) y1=(c(y)) y2=(c(y)) {}
+            text class="halo" x=(c(right - 6.0)) y=(c(text_y)) text-anchor="end" {
+                (level.name) " " (scale::quantity(level.value, &chart.unit))
+            }
+        }
+    }
+}
+
+/// A marker's place: pixels from the left of the picture, and the row of its text when there is one.
+struct MarkerPlace {
+    x: f64,
+    text: Option<(f64, f64, String)>,
+}
+
+/// Gives each marker's text the first row in which it meets no other; without one it shows only when pointed at.
+fn place_markers(chart: &Chart, plot: &Plot) -> (Vec<MarkerPlace>, usize) {
+    let frame = plot.frame;
+    let mut ends = [0.0_f64; MOST_MARKER_ROWS];
+    let mut rows = 0;
+    let mut order: Vec<usize> = (0..chart.markers.len()).collect();
+    order.sort_by_key(|&index| chart.markers[index].at_ns);
+    let mut places: Vec<Option<MarkerPlace>> = chart.markers.iter().map(|_| None).collect();
+    for index in order {
+        let marker = &chart.markers[index];
+        if marker.at_ns < plot.from || marker.at_ns > plot.to {
+            continue;
+        }
+        let x = frame.left + plot.x(marker.at_ns);
+        let shown = fitted(&marker.text, FONT, frame.width * 0.6);
+        let room = width(&shown, FONT);
+        // Right of the line, or left of it where the picture ends.
+        let start = if x + 4.0 + room <= frame.width {
+            x + 4.0
+        } else {
+            (x - 5.0 - room).max(0.0)
+        };
+        let row = ends.iter().position(|&end| start >= end);
+        let text = row.map(|row| {
+            ends[row] = start + room + 12.0;
+            rows = rows.max(row + 1);
+            (start, row as f64 * MARKER_ROW + 12.0, shown)
+        });
+        places[index] = Some(MarkerPlace { x, text });
+    }
+    let outside = || MarkerPlace {
+        x: f64::NAN,
+        text: None,
+    };
+    let places = places
+        .into_iter()
+        .map(|place| place.unwrap_or_else(outside))
+        .collect();
+    (places, rows)
+}
+
+fn draw_marker(text: &str, place: &MarkerPlace, top: f64, bottom: f64) -> Markup {
+    html! {
+        @if place.x.is_finite() {
+            @let start = place.text.as_ref().map_or(top, |&(_, y, _)| y - 9.0);
+            line class="marker" x1=(c(place.x)) x2=(c(place.x)) y1=(c(start)) y2=(c(bottom)) { title { (text) } }
+            @if let Some((x, y, shown)) = &place.text {
+                text class="ink" x=(c(*x)) y=(c(*y)) { (shown) }
+            }
+        }
+    }
+}
+
+/// The rows to draw, in their order, and how many are left out.
+fn chosen_bands(chart: &Chart, from: u64, to: u64) -> (Vec<&Band>, usize) {
+    let mut order: Vec<usize> = (0..chart.bands.len()).collect();
+    if order.len() > MOST_BANDS {
+        order.sort_by_key(|&index| std::cmp::Reverse(time_on(&chart.bands[index], from, to)));
+        order.truncate(MOST_BANDS);
+        order.sort_unstable();
+    }
+    let left_out = chart.bands.len() - order.len();
+    (
+        order.into_iter().map(|index| &chart.bands[index]).collect(),
+        left_out,
+    )
+}
+
+fn time_on(band: &Band, from: u64, to: u64) -> u64 {
+    band.spans
+        .iter()
+        .map(|&(start, end)| end.min(to).saturating_sub(start.max(from)))
+        .sum()
+}
+
+fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
+    const BAR: f64 = 12.0;
+    let frame = plot.frame;
+    let (left, right) = (frame.left, frame.left + frame.plot_width());
+    let name_room = if frame.names_above {
+        frame.plot_width() - 120.0
+    } else {
+        frame.left - 12.0
+    };
+    let name = fitted(&band.name, FONT, name_room);
+    let bar_top = if frame.names_above {
+        top + 17.0
+    } else {
+        top + 4.0
+    };
+    let text_y = if frame.names_above {
+        top + 13.0
+    } else {
+        top + 14.0
+    };
+    let (name_x, name_anchor) = if frame.names_above {
+        (left, "start")
+    } else {
+        (left - TICK_GAP, "end")
+    };
+    let (figure_x, figure_anchor) = if frame.names_above {
+        (right, "end")
+    } else {
+        (right + 8.0, "start")
+    };
+    let times = (band.spans.iter())
+        .filter(|&&(start, end)| end > start && end > plot.from && start < plot.to)
+        .count();
+    let share = time_on(band, plot.from, plot.to) as f64 / (plot.to - plot.from) as f64;
+    let figures = if times == 0 {
+        "never".to_owned()
+    } else {
+        format!("{}, {}×", percent(share), scale::number(times as f64))
+    };
+    html! {
+        text class="ink" x=(c(name_x)) y=(c(text_y)) text-anchor=(name_anchor) { (name) @if name != band.name { title { (band.name) } } }
+        text x=(c(figure_x)) y=(c(text_y)) text-anchor=(figure_anchor) { (figures) }
+        rect class="row" x=(c(left)) y=(c(bar_top)) width=(c(right - left)) height=(c(BAR)) {}
+        @for (start, end, share) in runs(band, plot) {
+            rect class="band" x=(c(left + start)) y=(c(bar_top)) width=(c(end - start)) height=(c(BAR))
+                fill-opacity=[(share < 1.0).then(|| c(share))] {}
+        }
+    }
+}
+
+/// A share in percent; what is not nothing is not shown as nothing.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".into(),
+        small if small < 0.1 => "< 0.1 %".into(),
+        some if some < 10.0 => format!("{some:.1} %"),
+        much if share < 1.0 => format!("{:.0} %", much.min(99.0)),
+        _ => "100 %".into(),
+    }
+}
+
+/// Rectangles of a row: from, to, and how dense. Many short states next to each other become one paler rectangle.
+fn runs(band: &Band, plot: &Plot) -> Vec<(f64, f64, f64)> {
+    let columns = plot.frame.plot_width().floor().max(1.0) as usize;
+    let covered = decimate::coverage(&band.spans, plot.from, plot.to, columns);
+    let pixel = plot.frame.plot_width() / columns as f64;
+    let mut runs: Vec<(f64, f64, f64)> = Vec::new();
+    for (index, &share) in covered.iter().enumerate() {
+        if share == 0.0 {
+            continue;
+        }
+        // Five densities; the least can still be seen.
+        let share = ((share * 5.0).ceil() / 5.0).clamp(0.4, 1.0);
+        let (start, end) = (index as f64 * pixel, (index + 1) as f64 * pixel);
+        match runs.last_mut() {
+            Some(last) if last.1 == start && last.2 == share => last.1 = end,
+            _ => runs.push((start, end, share)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,57 @@
+//! What a run shows: one HTML page, and single charts as SVG.
+//!
+//! The types are plain values that a run fills in; [`Report::html`] makes the page and [`Chart::svg`] a picture of its own. The page needs no other
+//! file and no script to be read. It is made for a window and for a phone, light and dark, and says everything in words or shapes besides colour.
+//!
+//! ```
+//! use xoff_waves::report::{Chart, Expectation, Line, Op, Report, Summary};
+//!
+//! let report = Report {
+//!     title: "Go-back-0 under one loss in 256".into(),
+//!     command: "xoff run livelock --set requester=go_back_0 --seed 1".into(),
+//!     summary: Summary {
+//!         scenario: "livelock".into(),
+//!         seed: 1,
+//!         duration_ns: 2_000_000,
+//!         expectations: vec![Expectation::judge("goodput", Op::Eq, 0.0, Some(0.0), None)],
+//!         ..Summary::default()
+//!     },
+//!     charts: vec![Chart {
+//!         title: "Goodput".into(),
+//!         unit: "b/s".into(),
+//!         lines: vec![Line { name: "a→b".into(), points: vec![(0, 0.0), (2_000_000, 0.0)], ..Line::default() }],
+//!         ..Chart::default()
+//!     }],
+//!     ..Report::default()
+//! };
+//! assert!(report.html().contains("Held: the one expectation is met."));
+//! assert!(report.charts[0].svg().starts_with("<svg"));
+//! ```
+
+mod chart;
+mod data;
+mod decimate;
+mod page;
+mod scale;
+mod style;
+mod text;
+mod topology;
+
+pub use data::{
+    Band, Chart, Drop, Expectation, Level, Line, Link, Marker, Node, NodeKind, Op, Report, Shape,
+    Summary, Topology,
+};
+
+impl Chart {
+    /// The chart as a whole SVG file with title and legend, for light and dark paper.
+    pub fn svg(&self) -> String {
+        chart::standalone(self)
+    }
+}
+
+impl Summary {
+    /// The outcome in one sentence.
+    pub fn sentence(&self) -> String {
+        page::sentence(self)
+    }
+}

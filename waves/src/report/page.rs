@@ -1,0 +1,284 @@
+//! The page: one HTML file that needs nothing else, and no script to be read.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::chart::{self, Frame};
+use super::data::{Drop, Expectation, Report, Summary};
+use super::scale::{metric, number, time, with_groups};
+use super::style::page_rules;
+use super::text::clean;
+use super::topology;
+
+impl Report {
+    /// The whole page.
+    pub fn html(&self) -> String {
+        let summary = &self.summary;
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.headline()) " – Xoff" }
+                    style { (PreEscaped(page_rules())) }
+                }
+                body { main {
+                    p.name.muted { "Xoff scenario " code { (summary.scenario) } }
+                    h1 { (self.headline()) }
+                    (verdict(summary))
+                    @for paragraph in self.description.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
+                        p { (paragraph) }
+                    }
+                    (facts(summary))
+                    (expectations(&summary.expectations))
+                    (network(self))
+                    (charts(self))
+                    (drops(&summary.drops))
+                    (repeat(self))
+                    (settings(&summary.settings))
+                    (metrics(summary))
+                    footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
+                } }
+                @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
+            }
+        };
+        clean(page.into_string())
+    }
+
+    /// The title, or without one the scenario's name.
+    fn headline(&self) -> &str {
+        if self.title.is_empty() {
+            &self.summary.scenario
+        } else {
+            &self.title
+        }
+    }
+}
+
+/// The outcome in one sentence.
+pub fn sentence(summary: &Summary) -> String {
+    let count = summary.expectations.len();
+    let failed: Vec<&Expectation> = (summary.expectations.iter())
+        .filter(|expectation| !expectation.held)
+        .collect();
+    match (count, failed.as_slice()) {
+        (0, _) => "Ran to its end; nothing was expected of it.".into(),
+        (1, []) => "Held: the one expectation is met.".into(),
+        (count, []) => format!("Held: all {count} expectations are met."),
+        (count, [first, ..]) => {
+            let measured = (first.measured).map_or_else(
+                || "was not measured".into(),
+                |value| format!("is {}", metric(&first.metric, value)),
+            );
+            format!(
+                "Failed: {} of {count} {} not met; {} {measured}, expected {} {}.",
+                failed.len(),
+                match (count, failed.len()) {
+                    (1, _) => "expectation is",
+                    (_, 1) => "expectations is",
+                    _ => "expectations are",
+                },
+                first.metric,
+                first.op.sign(),
+                metric(&first.metric, first.value)
+            )
+        }
+    }
+}
+
+fn verdict(summary: &Summary) -> Markup {
+    let text = sentence(summary);
+    let class = match (summary.expectations.is_empty(), summary.held()) {
+        (true, _) => "verdict",
+        (_, true) => "verdict good",
+        (_, false) => "verdict bad",
+    };
+    html! { p class=(class) { (text) } }
+}
+
+fn facts(summary: &Summary) -> Markup {
+    let evaluated = if summary.nic_cycles == 0 {
+        "–".into()
+    } else {
+        let share = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64 * 100.0;
+        format!("{} %", with_groups(&format!("{share:.1}")))
+    };
+    html! {
+        dl.facts {
+            div { dt { "Simulated time" } dd { (time(summary.duration_ns)) } }
+            div { dt { "Took" } dd { (number(round(summary.wall_s))) " s" } }
+            div { dt { "NIC cycles" } dd { (with_groups(&summary.nic_cycles.to_string())) } }
+            div { dt { "of these evaluated" } dd { (evaluated) } }
+            div { dt { "Seed" } dd { (summary.seed) } }
+            div { dt { "Digest" } dd.digest { (summary.digest) } }
+        }
+    }
+}
+
+/// To a tenth: the rest of a wall clock's time says nothing.
+fn round(seconds: f64) -> f64 {
+    (seconds * 10.0).round() / 10.0
+}
+
+fn expectations(expectations: &[Expectation]) -> Markup {
+    html! {
+        @if !expectations.is_empty() {
+            h2 { "Expected and measured" }
+            table.stack {
+                thead { tr { th {} th { "metric" } th.number { "expected" } th.number { "measured" } } }
+                tbody { @for expectation in expectations {
+                    tr {
+                        td.state.good[expectation.held].bad[!expectation.held] {
+                            @if expectation.held { "✓ held" } @else { "✗ failed" }
+                        }
+                        td {
+                            span.metric { (expectation.metric) }
+                            @if let Some(text) = &expectation.text { span.why.muted { (text) } }
+                        }
+                        td.number data-label="expected" { (expectation.op.sign()) " " (metric(&expectation.metric, expectation.value)) }
+                        td.number data-label="measured" {
+                            @match expectation.measured { Some(value) => (metric(&expectation.metric, value)), None => "no such metric" }
+                        }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn network(report: &Report) -> Markup {
+    let wide = topology::svg(&report.topology, 960.0);
+    let narrow = topology::svg(&report.topology, 360.0);
+    html! {
+        @if let (Some(wide), Some(narrow)) = (wide, narrow) {
+            h2 { "Network" }
+            figure {
+                div.wide { (wide) }
+                div.narrow { (narrow) }
+                p.below.muted { (topology::caption(&report.topology)) }
+            }
+        }
+    }
+}
+
+fn charts(report: &Report) -> Markup {
+    let span = (report.summary.duration_ns > 0).then_some((0, report.summary.duration_ns));
+    let wide = Frame::wide(&report.charts);
+    let narrow = Frame::narrow(&report.charts);
+    html! {
+        @if !report.charts.is_empty() {
+            h2 { "Over time" }
+            @for chart in &report.charts {
+                @let unit = chart::heading_unit(chart);
+                figure.chart {
+                    figcaption {
+                        h3 { (chart.title) @if !unit.is_empty() { span.unit { ", " (unit) } } " " output.tip.time {} }
+                        @if !chart.note.is_empty() { p.note { (chart.note) } }
+                        (chart::legend(chart))
+                    }
+                    (chart::svg(chart, wide, span, "chart wide"))
+                    (chart::svg(chart, narrow, span, "chart narrow"))
+                }
+            }
+        }
+    }
+}
+
+fn drops(drops: &[Drop]) -> Markup {
+    let most = drops
+        .iter()
+        .map(|drop| drop.count)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    html! {
+        h2 { "Dropped frames" }
+        @if drops.iter().all(|drop| drop.count == 0) {
+            p { "None." }
+        } @else {
+            table {
+                thead { tr { th { "node" } th { "reason" } th.number { "frames" } th.bars {} } }
+                tbody { @for drop in drops.iter().filter(|drop| drop.count > 0) {
+                    tr {
+                        td { (drop.node) }
+                        td { (drop.reason) }
+                        td.number { (with_groups(&drop.count.to_string())) }
+                        td { span.bar style=(format!("width:{:.1}%", drop.count as f64 / most as f64 * 100.0)) {} }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn repeat(report: &Report) -> Markup {
+    html! {
+        @if !report.command.is_empty() {
+            h2 { "Again" }
+            p { "The same command gives the same run and the same digest, on any machine and with any number of threads." }
+            pre { (report.command) }
+        }
+    }
+}
+
+fn settings(settings: &serde_json::Value) -> Markup {
+    let mut rows = Vec::new();
+    flatten(String::new(), settings, &mut rows);
+    html! {
+        @if !rows.is_empty() {
+            details {
+                summary { "Settings" }
+                table { tbody { @for (key, value) in &rows { tr { td.metric { (key) } td.number { (value) } } } } }
+            }
+        }
+    }
+}
+
+/// Nested settings as rows: `switch.buffer.alpha` and its value.
+fn flatten(key: String, value: &serde_json::Value, rows: &mut Vec<(String, String)>) {
+    use serde_json::Value;
+    let under = |name: &str| {
+        if key.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{key}.{name}")
+        }
+    };
+    match value {
+        Value::Null if key.is_empty() => {}
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                flatten(under(name), value, rows);
+            }
+        }
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(under(&index.to_string()), item, rows);
+            }
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(plain).collect();
+            rows.push((key, items.join(", ")));
+        }
+        other => rows.push((key, plain(other))),
+    }
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn metrics(summary: &Summary) -> Markup {
+    html! {
+        @if !summary.metrics.is_empty() {
+            details {
+                summary { "Everything measured" }
+                table { tbody { @for (name, value) in &summary.metrics { tr { td.metric { (name) } td.number { (metric(name, *value)) } } } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Colours and rules. Literal colours in the rules, no CSS variables, so that programs that only half know CSS draw the pictures too.
+
+/// Colours of lines; after them the same colours come again, dashed, then dotted.
+pub const LINE_COLOURS: usize = 6;
+
+struct Palette {
+    paper: &'static str,
+    panel: &'static str,
+    ink: &'static str,
+    muted: &'static str,
+    grid: &'static str,
+    axis: &'static str,
+    good: &'static str,
+    bad: &'static str,
+    /// Okabe and Ito's colours, which colour-blind people tell apart, as dark or as light as the paper needs them.
+    lines: [&'static str; LINE_COLOURS],
+}
+
+const LIGHT: Palette = Palette {
+    paper: "#ffffff",
+    panel: "#f5f6f8",
+    ink: "#1b1f24",
+    muted: "#59636e",
+    grid: "#e4e7eb",
+    axis: "#8a939d",
+    good: "#00734f",
+    bad: "#b3400a",
+    lines: [
+        "#0072b2", "#d55e00", "#009e73", "#a3449a", "#9a7500", "#454c54",
+    ],
+};
+
+const DARK: Palette = Palette {
+    paper: "#14171b",
+    panel: "#1d2127",
+    ink: "#e6e9ed",
+    muted: "#9aa4af",
+    grid: "#2a3038",
+    axis: "#69737e",
+    good: "#3fc79a",
+    bad: "#ff9a5c",
+    lines: [
+        "#56b4e9", "#f08a3c", "#2fc295", "#e08fc8", "#e3cf4a", "#c3cad2",
+    ],
+};
+
+/// Rules for pictures, for both colour schemes.
+pub fn picture_rules() -> String {
+    both(picture_colours) + PICTURE_SHAPES
+}
+
+/// Rules for the page, pictures included.
+pub fn page_rules() -> String {
+    // Colours last: in the shapes' rules a border is written without one.
+    include_str!("page.css").to_owned() + &both(page_colours) + &picture_rules()
+}
+
+fn both(rules: fn(&Palette) -> String) -> String {
+    format!(
+        "{}\n@media (prefers-color-scheme: dark) {{\n{}\n}}\n",
+        rules(&LIGHT),
+        rules(&DARK)
+    )
+}
+
+const PICTURE_SHAPES: &str = "\
+svg text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;font-variant-numeric:tabular-nums}
+svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
+svg .d1{stroke-dasharray:6 4}
+svg .d2{stroke-dasharray:1.5 4}
+svg .grid,svg .axis,svg .marker{stroke-width:1;shape-rendering:crispEdges}
+svg .marker{stroke-dasharray:2 3}
+svg .level{stroke-width:1.2;stroke-dasharray:7 3 1.5 3;fill:none}
+svg .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
+svg .heading{font-size:15px;font-weight:600}
+svg .wire{stroke-width:1.5}
+svg .node rect{stroke-width:1.5}
+svg .node.model rect{stroke-dasharray:4 3}
+";
+
+fn picture_colours(palette: &Palette) -> String {
+    let Palette {
+        paper,
+        panel,
+        ink,
+        muted,
+        grid,
+        axis,
+        ..
+    } = palette;
+    let mut rules = format!(
+        "svg .paper{{fill:{paper}}}\n\
+         svg text{{fill:{muted}}}\n\
+         svg text.ink,svg text.heading{{fill:{ink}}}\n\
+         svg .halo{{stroke:{paper}}}\n\
+         svg .grid{{stroke:{grid}}}\n\
+         svg .axis{{stroke:{axis}}}\n\
+         svg .marker,svg .level{{stroke:{muted}}}\n\
+         svg .row{{fill:{grid}}}\n\
+         svg .band{{fill:{}}}\n\
+         svg .wire{{stroke:{axis}}}\n\
+         svg .node rect{{fill:{paper};stroke:{ink}}}\n\
+         svg .node.switch rect{{fill:{panel};stroke:{axis}}}\n\
+         svg .node.rtl rect{{stroke:{}}}\n\
+         svg .node text{{fill:{ink}}}\n",
+        palette.lines[1], palette.lines[0]
+    );
+    for (index, colour) in palette.lines.iter().enumerate() {
+        rules += &format!("svg .c{index}{{stroke:{colour}}}\n");
+    }
+    rules
+}
+
+fn page_colours(palette: &Palette) -> String {
+    let Palette {
+        paper,
+        panel,
+        ink,
+        muted,
+        grid,
+        good,
+        bad,
+        ..
+    } = palette;
+    let bar = palette.lines[1];
+    format!(
+        "body{{background:{paper};color:{ink}}}\n\
+         .muted,th,dt,figcaption .unit,figcaption .note{{color:{muted}}}\n\
+         .panel,pre,.tip{{background:{panel}}}\n\
+         td,th,hr,dl.facts div,.panel,summary{{border-color:{grid}}}\n\
+         .good{{color:{good}}}\n\
+         .bad{{color:{bad}}}\n\
+         .verdict.good{{border-color:{good}}}\n\
+         .verdict.bad{{border-color:{bad}}}\n\
+         .bar{{background:{bar}}}\n"
+    )
+}
+
+/// The class of line number `index`: colour and dash.
+pub fn line_class(index: usize) -> String {
+    let colour = index % LINE_COLOURS;
+    match index / LINE_COLOURS % 3 {
+        0 => format!("line c{colour}"),
+        dash => format!("line c{colour} d{dash}"),
+    }
+}
