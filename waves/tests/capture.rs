@@ -268,7 +268,9 @@ fn both_byte_orders_and_both_units_of_time() {
                     time_ns,
                     bytes: vec![1, 2, 3],
                     offset: 24,
-                    interface: 0
+                    interface: 0,
+                    direction: None,
+                    fcs_ok: true,
                 }]
             );
         }

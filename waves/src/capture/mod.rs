@@ -17,18 +17,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`TapWriter`] writes what the kernel's taps see of a simulated network, a pcapng interface a port.
+//!
 //! The parsing of headers and blocks is `pcap-parser`'s, the writing `pcap-file`'s: two crates that do not know each other, so that a round trip
 //! through both says something.
 
+mod blocks;
 mod error;
+mod flags;
 mod pcap;
 mod pcapng;
 mod reader;
 mod source;
+mod tap;
 mod writer;
+
+pub use xoff_sim::kernel::Direction;
 
 pub use error::{Error, Problem};
 pub use reader::{Reader, open};
+pub use tap::{TapPort, TapWriter};
 pub use writer::{PcapWriter, PcapngWriter};
 
 /// The longest frame that is read, in bytes. Jumbo frames end near 9,200; what is longer was glued together by the recording host
@@ -51,6 +59,10 @@ pub struct Record {
     pub offset: u64,
     /// Which of [`Reader::interfaces`] saw it.
     pub interface: usize,
+    /// Which way it went through the interface, when the file says so.
+    pub direction: Option<Direction>,
+    /// `false` when the file says that the frame's FCS was wrong. Most recorders never see such frames.
+    pub fcs_ok: bool,
 }
 
 /// Where frames were recorded. A pcap file has one, without a name; a pcapng file may have any number.

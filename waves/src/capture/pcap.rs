@@ -112,6 +112,7 @@ impl Format {
             time_ns,
             interface: 0,
             frame: block.data.to_vec(),
+            flags: 0,
         }))
     }
 }

@@ -22,6 +22,8 @@ const LEAST_BLOCK_BYTES: u32 = 12;
 /// Longest block that is held in memory: a frame over the limit and its options still get their own message.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
 
+/// `epb_flags`: direction and errors of a frame.
+const OPTION_FLAGS: OptionCode = OptionCode(2);
 /// `if_fcslen`: bytes of FCS behind each frame.
 const OPTION_FCS_LENGTH: OptionCode = OptionCode(13);
 /// `if_tsresol` when the option is absent: microseconds.
@@ -114,6 +116,7 @@ impl Format {
                         time_ns,
                         interface: id,
                         frame: packet.packet_data().to_vec(),
+                        flags: self.flags(&packet.options),
                     }));
                 }
                 Block::SimplePacket(packet) => {
@@ -138,6 +141,7 @@ impl Format {
                         time_ns: 0,
                         interface: id,
                         frame: frame.to_vec(),
+                        flags: 0,
                     }));
                 }
                 _ => unreachable!("other blocks are passed over"),
@@ -200,6 +204,16 @@ impl Format {
             return Err(wrong("the length at its end is another"));
         }
         Ok(Some(kind))
+    }
+
+    /// What `epb_flags` says; 0 without it.
+    fn flags(&self, options: &[PcapNGOption<'_>]) -> u32 {
+        options
+            .iter()
+            .find(|option| option.code == OPTION_FLAGS)
+            .and_then(|option| option.as_bytes().ok())
+            .filter(|bytes| bytes.len() == 4)
+            .map_or(0, |bytes| self.word(bytes, 0))
     }
 
     /// An interface as its description block describes it.

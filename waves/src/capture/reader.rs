@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::source::Source;
-use super::{Error, Interface, LINK_TYPE_ETHERNET, Problem, Record, pcap, pcapng};
+use super::{Error, Interface, LINK_TYPE_ETHERNET, Problem, Record, flags, pcap, pcapng};
 
 /// Opens a capture file.
 ///
@@ -26,6 +26,8 @@ pub(super) struct Found {
     pub time_ns: u64,
     pub interface: usize,
     pub frame: Vec<u8>,
+    /// `epb_flags`; 0 says nothing.
+    pub flags: u32,
 }
 
 enum Format {
@@ -124,6 +126,7 @@ impl<R: Read> Reader<R> {
                     time_ns,
                     interface,
                     frame: mut bytes,
+                    flags,
                 } = found;
                 let fcs_bytes = self.interfaces[interface].fcs_bytes;
                 bytes.truncate(bytes.len().saturating_sub(fcs_bytes));
@@ -133,6 +136,8 @@ impl<R: Read> Reader<R> {
                     bytes,
                     offset,
                     interface,
+                    direction: flags::direction(flags),
+                    fcs_ok: flags & flags::CRC_ERROR == 0,
                 }))
             }
             Err(problem) => Err(self.source.error(start, Some(self.records + 1), problem)),

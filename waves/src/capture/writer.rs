@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pcap_file::pcap::{PcapHeader, PcapPacket};
 use pcap_file::pcapng::PcapNgBlock;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
@@ -82,6 +82,15 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// What `writer` says.
     pub fn new<'a>(writer: W, names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
+        let mut this = Self::start(writer)?;
+        for name in names {
+            this.describe(name, None)?;
+        }
+        Ok(this)
+    }
+
+    /// Writes the section header alone.
+    pub(super) fn start(writer: W) -> io::Result<Self> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(
@@ -89,23 +98,27 @@ impl<W: Write> PcapngWriter<W> {
             ))],
             ..SectionHeaderBlock::default()
         };
-        let mut inner = pcap_file::pcapng::PcapNgWriter::with_section_header(writer, section)
+        let inner = pcap_file::pcapng::PcapNgWriter::with_section_header(writer, section)
             .map_err(io_error)?;
-        for name in names {
-            let options = vec![
-                InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
-                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            ];
-            let description = InterfaceDescriptionBlock {
-                linktype: DataLink::ETHERNET,
-                snaplen: SNAP_BYTES,
-                options,
-            };
-            inner
-                .write_block(&description.into_block())
-                .map_err(io_error)?;
-        }
         Ok(Self { inner })
+    }
+
+    /// Writes an interface description, with the line's rate in bits a second if that is known.
+    pub(super) fn describe(&mut self, name: &str, speed: Option<u64>) -> io::Result<()> {
+        let mut options = vec![
+            InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ];
+        options.extend(speed.map(InterfaceDescriptionOption::IfSpeed));
+        let description = InterfaceDescriptionBlock {
+            linktype: DataLink::ETHERNET,
+            snaplen: SNAP_BYTES,
+            options,
+        };
+        self.inner
+            .write_block(&description.into_block())
+            .map(|_| ())
+            .map_err(io_error)
     }
 
     /// Writes a frame, without preamble and FCS, that interface number `interface` saw at `time_ns`.
@@ -114,17 +127,33 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// What the writer says; an interface that has no name.
     pub fn write(&mut self, interface: u32, time_ns: u64, frame: &[u8]) -> io::Result<()> {
+        self.write_with(interface, time_ns, frame, Vec::new())
+    }
+
+    /// Writes a frame with options of its block.
+    pub(super) fn write_with(
+        &mut self,
+        interface: u32,
+        time_ns: u64,
+        frame: &[u8],
+        options: Vec<EnhancedPacketOption<'_>>,
+    ) -> io::Result<()> {
         let packet = EnhancedPacketBlock {
             interface_id: interface,
             timestamp: Duration::from_nanos(time_ns),
             original_len: frame.len() as u32,
             data: Cow::Borrowed(frame),
-            options: Vec::new(),
+            options,
         };
         self.inner
             .write_block(&packet.into_block())
             .map(|_| ())
             .map_err(io_error)
+    }
+
+    /// The writer within, while frames go on.
+    pub(super) fn get_mut(&mut self) -> &mut W {
+        self.inner.get_mut()
     }
 
     /// The writer within.
