@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`capture`] | pcap and pcapng files: a streaming reader with precise errors, and writers with nanosecond time |
 //! | [`report`] | one HTML page about a run, and charts as SVG |
+//! | [`results`] | the folder of a run's results: summary as JSON, series as CSV |
 
 pub mod capture;
 pub mod report;
+pub mod results;

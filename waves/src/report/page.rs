@@ -71,14 +71,13 @@ pub fn sentence(summary: &Summary) -> String {
                 || "was not measured".into(),
                 |value| format!("is {}", metric(&first.metric, value)),
             );
+            let what = if count == 1 {
+                "the one expectation is".to_owned()
+            } else {
+                format!("{} of {count} expectations", failed.len())
+            };
             format!(
-                "Failed: {} of {count} {} not met; {} {measured}, expected {} {}.",
-                failed.len(),
-                match (count, failed.len()) {
-                    (1, _) => "expectation is",
-                    (_, 1) => "expectations is",
-                    _ => "expectations are",
-                },
+                "Failed: {what} not met; {} {measured}, expected {} {}.",
                 first.metric,
                 first.op.sign(),
                 metric(&first.metric, first.value)

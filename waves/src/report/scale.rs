@@ -15,6 +15,8 @@ pub struct Axis {
     pub divisor: f64,
 }
 
+/// The greatest value that has a place.
+const FARTHEST: f64 = 1e300;
 /// Units that take a prefix.
 const PREFIXED: [&str; 4] = ["b/s", "B", "B/s", "Hz"];
 /// Prefixes as the project writes them: K is 1000.
@@ -23,12 +25,20 @@ const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "
 impl Axis {
     /// An axis from `low` to `high` at least, with about `count` ticks. `fixed` keeps the ends where they are, otherwise they move out to a tick.
     pub fn new(low: f64, high: f64, count: usize, unit: &str, fixed: bool) -> Self {
+        // So far that the difference is still a number.
+        let finite = |end: f64| {
+            if end.is_nan() {
+                0.0
+            } else {
+                end.clamp(-FARTHEST, FARTHEST)
+            }
+        };
+        let (low, mut high) = (finite(low), finite(high));
+        if high <= low {
+            high = low + low.abs().max(1.0);
+        }
         let (divisor, unit) = prefixed(low.abs().max(high.abs()), unit);
         let (mut low, mut high) = (low / divisor, high / divisor);
-        if !low.is_finite() || !high.is_finite() || high <= low {
-            low = if low.is_finite() { low } else { 0.0 };
-            high = low + 1.0;
-        }
         let (step, power) = nice_step((high - low) / count.max(1) as f64);
         if !fixed {
             // A hair's error of a division must not add a step.
@@ -127,7 +137,8 @@ pub fn time_unit(ns: u64) -> (f64, &'static str) {
 
 /// A time with its unit: `1.25 ms`.
 pub fn time(ns: u64) -> String {
-    let (divisor, unit) = time_unit(ns);
+    // Axes keep the smaller unit up to 2,000 of it; alone, 1,000 ns is 1 µs.
+    let (divisor, unit) = time_unit(ns.saturating_mul(2));
     format!("{} {unit}", number(ns as f64 / divisor))
 }
 

@@ -1,0 +1,35 @@
+//! Why results could not be written.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why results could not be written.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The folder cannot be made.
+    #[error("{}: the folder for results cannot be made: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// No name of a folder.
+    #[error(
+        "{0:?} cannot be the name of a folder of results: one without /, \\, :, control characters or a leading dot can, such as \"livelock\""
+    )]
+    Name(String),
+}
+
+/// What writing gives.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,77 @@
+//! Values over time as CSV.
+
+use std::io::{self, Write};
+
+use crate::report::Chart;
+
+/// A column: its name, and its values in order of time.
+struct Column {
+    name: String,
+    points: Vec<(u64, f64)>,
+    /// The first that is not yet written.
+    next: usize,
+}
+
+impl Column {
+    /// The value at `time`, if the next one is of that time.
+    fn take(&mut self, time: u64) -> Option<f64> {
+        let &(at, value) = self.points.get(self.next)?;
+        (at == time).then(|| {
+            self.next += 1;
+            value
+        })
+    }
+
+    fn next_time(&self) -> Option<u64> {
+        self.points.get(self.next).map(|&(time, _)| time)
+    }
+}
+
+/// Writes all of `charts`.
+pub(super) fn write(file: &mut dyn Write, charts: &[Chart]) -> io::Result<()> {
+    let mut columns = columns(charts);
+    let mut writer = csv::Writer::from_writer(file);
+    let names = columns.iter().map(|column| column.name.as_str());
+    writer.write_record(std::iter::once("time_ns").chain(names))?;
+    // A column with two values at one time, the edge of a step, makes two rows of that time.
+    while let Some(time) = columns.iter().filter_map(Column::next_time).min() {
+        writer.write_field(time.to_string())?;
+        for column in &mut columns {
+            let value = column.take(time).filter(|value| value.is_finite());
+            writer.write_field(value.map(|value| value.to_string()).unwrap_or_default())?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    writer.flush()
+}
+
+fn columns(charts: &[Chart]) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for chart in charts {
+        for line in &chart.lines {
+            let unit = if chart.unit.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", chart.unit)
+            };
+            columns.push(Column {
+                name: format!("{}: {}{unit}", chart.title, line.name),
+                points: line.points.clone(),
+                next: 0,
+            });
+        }
+        for band in &chart.bands {
+            let edges = |&(from, to): &(u64, u64)| [(from, 1.0), (to, 0.0)];
+            columns.push(Column {
+                name: format!("{}: {}", chart.title, band.name),
+                points: band.spans.iter().flat_map(edges).collect(),
+                next: 0,
+            });
+        }
+    }
+    for column in &mut columns {
+        // Stable: the edges of a step keep their order.
+        column.points.sort_by_key(|&(time, _)| time);
+    }
+    columns
+}

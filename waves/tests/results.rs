@@ -1,0 +1,147 @@
+//! Files of results: what is written is what was measured, whole or not at all.
+
+use std::fs;
+
+use xoff_waves::report::{Band, Chart, Expectation, Line, Op, Report, Summary};
+use xoff_waves::results::OutDir;
+
+fn line(name: &str, points: &[(u64, f64)]) -> Line {
+    Line {
+        name: name.into(),
+        points: points.to_vec(),
+        ..Line::default()
+    }
+}
+
+fn report() -> Report {
+    Report {
+        summary: Summary {
+            scenario: "tiny".into(),
+            seed: 7,
+            settings: serde_json::json!({"alpha": "1/16"}),
+            digest: "0123".into(),
+            duration_ns: 30,
+            expectations: vec![Expectation::judge("a", Op::Ge, 0.5, Some(0.25), None)],
+            metrics: [("a".into(), 0.25), ("none".into(), f64::NAN)].into(),
+            ..Summary::default()
+        },
+        charts: vec![
+            Chart {
+                title: "Rate".into(),
+                unit: "b/s".into(),
+                lines: vec![
+                    line("a, \"b\"", &[(10, 4e10), (20, 0.1), (20, 0.3)]),
+                    line("c", &[(5, f64::NAN), (20, -1.0)]),
+                ],
+                ..Chart::default()
+            },
+            Chart {
+                title: "Paused".into(),
+                bands: vec![Band {
+                    name: "a".into(),
+                    spans: vec![(10, 12), (12, 30)],
+                }],
+                ..Chart::default()
+            },
+        ],
+        ..Report::default()
+    }
+}
+
+#[test]
+fn series_have_a_column_a_line() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    let path = out.write_series(&report().charts).unwrap();
+    insta::assert_snapshot!(fs::read_to_string(path).unwrap(), @r#"
+    time_ns,"Rate: a, ""b"" (b/s)",Rate: c (b/s),Paused: a
+    5,,,
+    10,40000000000,,1
+    12,,,0
+    12,,,1
+    20,0.1,-1,
+    20,0.3,,
+    30,,,0
+    "#);
+}
+
+#[test]
+fn the_summary_is_json() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    let path = out.write_summary(&report().summary).unwrap();
+    insta::assert_snapshot!(fs::read_to_string(path).unwrap());
+}
+
+#[test]
+fn all_files_are_there_and_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let out = OutDir::create(root.path().join("deep/out"), "tiny").unwrap();
+        out.write_all(&report()).unwrap();
+        out.write_chart("rate.svg", &report().charts[0]).unwrap();
+        let mut names: Vec<_> = fs::read_dir(out.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            ["rate.svg", "report.html", "series.csv", "summary.json"]
+        );
+    }
+}
+
+#[test]
+fn what_fails_leaves_the_file_before() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    let path = out
+        .write("a.txt", |file| file.write_all(b"before"))
+        .unwrap();
+    let error = out
+        .write("a.txt", |file| {
+            file.write_all(b"half")?;
+            Err(std::io::Error::other("no more"))
+        })
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("{}: cannot be written: no more", path.display())
+    );
+    assert_eq!(fs::read(&path).unwrap(), b"before");
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn errors_name_the_place() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("out");
+    fs::write(&file, "in the way").unwrap();
+    let error = OutDir::create(&file, "tiny").unwrap_err().to_string();
+    let start = format!(
+        "{}: the folder for results cannot be made: ",
+        file.join("tiny").display()
+    );
+    assert!(error.starts_with(&start), "{error}");
+
+    let out = OutDir::create(root.path(), "gone").unwrap();
+    fs::remove_dir(out.path()).unwrap();
+    let error = out
+        .write_summary(&Summary::default())
+        .unwrap_err()
+        .to_string();
+    let start = format!(
+        "{}: cannot be written: ",
+        out.file("summary.json").display()
+    );
+    assert!(error.starts_with(&start), "{error}");
+
+    for name in ["", "..", "a/b", "a\\b", ".hidden", "a\nb"] {
+        let error = OutDir::create(root.path(), name).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("{name:?} cannot be the name")),
+            "{error}"
+        );
+    }
+}
