@@ -95,7 +95,8 @@ fn main() {
             Top::new("nic")
                 .param("DataBytes", 32)
                 .param("Qps", 64)
-                .large(),
+                .large()
+                .cpp("bindings/xoff-rtl/cpp/nic_loop.cpp"),
         )
         .run();
 }

@@ -12,7 +12,9 @@
 // other slot while a sweep runs, and one takes what the other leaves. So a sweep takes at most 2 · Qps cycles besides those of steps that follow. A step is followed
 // by at most Wqes + 4 (no completion comes twice), so an event waits at most 3 · Wqes + 16 cycles.
 //
-// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
+// While `timers_i` is 0 a sweep stands still and no TIMER follows; the deadline of a QP that it would have followed is seen by the next sweep.
+//
+// Timing: `event_ready_o` depends on `event_qp_i` and `timers_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
 module gbn_requester
   import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
@@ -33,6 +35,8 @@ module gbn_requester
     input  logic              [       7:0] event_syndrome_i,       // ACK
     input  work_t                          event_work_i,           // POST
     output logic                           event_ready_o,
+
+    input logic timers_i,  // there is room for what TIMER steps may bring
 
     output logic                            step_valid_o,
     output requester_kind_e                 step_kind_o,
@@ -102,10 +106,11 @@ module gbn_requester
   assign event_inside = (taken_valid_q && taken_q.qp == event_qp_i) || (looked_valid_q && looked_q.taken.qp == event_qp_i);
   assign sweep_inside = (taken_valid_q && taken_q.qp == sweep_qp) || (looked_valid_q && looked_q.taken.qp == sweep_qp);
 
-  assign event_ready_o = !clear && !follow_q && !event_inside && !(sweep && !sweep_inside && sweep_turn_q && sweep_qp != event_qp_i);
+  assign event_ready_o = !clear && !follow_q && !event_inside &&
+      !(sweep && timers_i && !sweep_inside && sweep_turn_q && sweep_qp != event_qp_i);
   assign take_event = event_valid_i && event_ready_o;
-  assign take_sweep = sweep && !sweep_inside && !follow_q && !take_event;
-  assign sweep_ready = take_sweep || sweep_inside || (take_event && event_qp_i == sweep_qp);
+  assign take_sweep = sweep && timers_i && !sweep_inside && !follow_q && !take_event;
+  assign sweep_ready = timers_i && (take_sweep || sweep_inside || (take_event && event_qp_i == sweep_qp));
   assign take = follow_q || take_event || take_sweep;
 
   always_ff @(posedge clk_i) begin
@@ -276,7 +281,7 @@ module gbn_requester
       step_q             <= looked_valid_q && looked_q.step;
       request_valid_o    <= looked_valid_q && request_valid;
       completion_valid_o <= looked_valid_q && completion_valid;
-      follow_q           <= looked_valid_q && looked_q.step && (walk || due);
+      follow_q           <= looked_valid_q && looked_q.step && (walk || (due && timers_i));
     end
   end
 
@@ -339,7 +344,7 @@ module gbn_requester
     if (rst_i || clear || !event_valid_i || event_ready_o || event_qp_i != event_qp_q) wait_q <= '0;
     else wait_q <= wait_q + 1'b1;
     if (rst_i || !sweep) sweep_q <= '0;
-    else if (!follow_q) sweep_q <= sweep_q + 1'b1;
+    else if (!follow_q && timers_i) sweep_q <= sweep_q + 1'b1;
 
     if (!rst_i) begin
       assert (32'(wait_q) <= WaitMax)

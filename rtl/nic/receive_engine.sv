@@ -1,6 +1,7 @@
 // The receive side behind the buffer: feeds the responder, works off what its steps leave, tells the notification point.
 //
 // The responder's events are taken in turn: commands, receive buffers, packets, grants. Packets and receive buffers wait while there is no room for what they may leave to do.
+// While packets wait, a grant has its turn once in `PacketsPerGrant` of them: a QP has an event every three cycles, and shortest packets come every 3.28.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module receive_engine
@@ -92,12 +93,16 @@ module receive_engine
   logic event_valid, event_ready, room, carried_ready;
   logic [2:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
-  logic grant_valid;
+  logic grant_valid, packet_wish;
+
+  localparam logic [5:0] PacketsPerGrant = 6'd32;
+  logic [5:0] packets_q;  // since the last grant; saturates
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv]    = recv_valid_i && room;
-  assign wish[FromPacket]  = packet_valid_i && room && carried_ready;
-  assign wish[FromGrant]   = grant_valid;
+  assign packet_wish       = packet_valid_i && room && carried_ready;
+  assign wish[FromPacket]  = packet_wish;
+  assign wish[FromGrant]   = grant_valid && (!packet_wish || packets_q == PacketsPerGrant);
 
   round_robin_arbiter #(
       .Count(4)
@@ -110,6 +115,11 @@ module receive_engine
       .index_o  (from),
       .ready_i  (event_ready)
   );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || (grant[FromGrant] && event_ready)) packets_q <= '0;
+    else if (packet_ready_o && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
+  end
 
   always_comb begin
     case (from_e'(from))

@@ -1,6 +1,6 @@
 // The send side: feeds the requester, fetches payload, builds frames.
 //
-// The requester's events are taken in turn: commands, answers, work, grants. Answers and work wait while there is no room for the completions that they may bring.
+// The requester's events are taken in turn: commands, answers, work, grants. Answers, work and timers wait while there is no room for the completions that they may bring.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module transmit_engine
@@ -175,6 +175,7 @@ module transmit_engine
       .event_syndrome_i     (ack_syndrome_i),
       .event_work_i         (work_i),
       .event_ready_o        (event_ready),
+      .timers_i             (completion_room_i),
       .step_valid_o         (step_valid),
       .step_kind_o          (step_kind),
       .step_qp_o            (step_qp),

@@ -4,157 +4,65 @@ use std::collections::BTreeMap;
 
 use xoff::units::PERIOD_256_PS;
 use xoff::units::nic::{
-    BYTE_PS, Completion, QpSetup, Recv, Rest, Rights, RtlNic, Sent, WIRE_OVERHEAD, WORK_SEND,
-    WORK_SEND_IMM, WORK_WRITE, WORK_WRITE_IMM, Work, Written, memory,
+    BYTE_PS, QpSetup, Recv, RtlNic, Sent, WIRE_OVERHEAD, WORK_SEND, WORK_SEND_IMM, WORK_WRITE,
+    WORK_WRITE_IMM, Work, memory,
 };
+use xoff::units::nic_pair::{Pair, QPN_BASE, REGION, Wire, all, qp};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::{icrc, parse};
+use xoff_sim::reference::icrc;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 
-const QPN_BASE: u32 = 0x1000;
 const MTU: u32 = 1024;
-/// Cable, MAC and PHY, one way.
-const DELAY_PS: u64 = 500_000;
-const REGION: u64 = 0x10_0000_0000;
+/// `status_e`.
+const FLUSHED: u8 = 2;
+/// `status_e`.
+const RETRY_EXCEEDED: u8 = 3;
 const SOURCE: u64 = 0x7F00_0000_0000;
 
-fn qp(side: usize, index: u16) -> QpSetup {
-    let ip = |side: usize| 0x0A00_0001 + side as u128;
-    let mac = |side: usize| 0x0200_0000_0001 + side as u64;
-    QpSetup {
-        index,
-        peer_qpn: QPN_BASE + u32::from(index),
-        dst_mac: mac(1 - side),
-        src_mac: mac(side),
-        tags: vec![],
-        ipv6: false,
-        own_ip: ip(side),
-        peer_ip: ip(1 - side),
-        dscp: 26,
-        mtu: 2,
-        timeout: 3,
-        ack_every: 4,
-        window: 64,
-        rnr_timer: 1,
-        requester_psn: 0xFF_FFF0 + side as u32,
-        responder_psn: 0xFF_FFF0 + (1 - side) as u32,
+/// [`Pair`], where whatever does not hold fails the test.
+struct Tested(Pair);
+
+impl std::ops::Deref for Tested {
+    type Target = Pair;
+    fn deref(&self) -> &Pair {
+        &self.0
     }
 }
 
-/// Two NICs and the cable between them.
-struct Pair {
-    nics: [RtlNic; 2],
-    key: [u32; 2],
-    rest: [Rest; 2],
-    /// Skips cycles in which a NIC says that nothing happens.
-    skip: bool,
-    skipped: u64,
-    /// Every frame, with the side that sent it.
-    frames: Vec<(usize, Sent, ParsedFrame)>,
-    completions: [Vec<Completion>; 2],
-    written: [Vec<Written>; 2],
+impl std::ops::DerefMut for Tested {
+    fn deref_mut(&mut self) -> &mut Pair {
+        &mut self.0
+    }
 }
 
-impl Pair {
+impl Tested {
     fn new(change: impl Fn(&mut QpSetup), qps: u16) -> Self {
-        let mut key = [0; 2];
-        let mut nics = [0, 1].map(|side| {
-            let mut nic = RtlNic::new(&format!("nic{side}"), 1 + side as u64).unwrap();
-            assert_eq!(nic.read(reg::IDENTITY).unwrap(), 0x584F_4646);
-            nic.write(reg::QPN_BASE, QPN_BASE).unwrap();
-            nic.write(reg::PORT_MAC_LOW, 1 + side as u32).unwrap();
-            nic.write(reg::PORT_MAC_HIGH, 0x0200).unwrap();
-            let rights = Rights {
-                local_write: true,
-                remote_write: true,
-            };
-            key[side] = nic.register(1, 0x5A, REGION, 1 << 30, rights).unwrap();
-            for index in 0..qps {
-                let mut setup = qp(side, index);
-                change(&mut setup);
-                nic.open(&setup).unwrap();
-            }
-            nic
-        });
-        let together = nics[0].now().max(nics[1].now());
-        for nic in &mut nics {
-            while nic.now() < together {
-                nic.cycle().unwrap();
-            }
-        }
-        Self {
-            nics,
-            key,
-            rest: [Rest {
-                idle: false,
-                wake: 0,
-            }; 2],
-            skip: false,
-            skipped: 0,
-            frames: vec![],
-            completions: [vec![], vec![]],
-            written: [vec![], vec![]],
-        }
+        Self(Pair::new(1, change, qps).unwrap())
     }
 
-    /// One cycle of both. `wire` may change a frame; false: it is lost.
-    fn step(&mut self, wire: &mut dyn FnMut(usize, &mut Vec<u8>, &ParsedFrame) -> bool) {
-        for side in 0..2 {
-            let nic = &mut self.nics[side];
-            let now = nic.now();
-            let rests = self.rest[side].idle && now < self.rest[side].wake;
-            if self.skip && rests && nic.next_input().is_none_or(|input| input > now) {
-                nic.skip_to(now + 1);
-                self.skipped += 1;
-                continue;
-            }
-            self.rest[side] = nic.cycle().unwrap();
-            for sent in nic.take_sent() {
-                let parsed = check(&sent.bytes);
-                let mut bytes = sent.bytes.clone();
-                let arrives = wire(side, &mut bytes, &parsed);
-                if arrives {
-                    self.nics[1 - side].receive(sent.end_ps + DELAY_PS, bytes);
-                }
-                self.frames.push((side, sent, parsed));
-            }
-            self.completions[side].extend(self.nics[side].take_completions());
-            self.written[side].extend(self.nics[side].take_written());
-        }
+    fn step(&mut self, wire: &mut Wire) {
+        self.0.step(wire).unwrap();
     }
 
-    fn run(
-        &mut self,
-        cycles: u64,
-        wire: &mut dyn FnMut(usize, &mut Vec<u8>, &ParsedFrame) -> bool,
-        mut done: impl FnMut(&Self) -> bool,
-    ) {
+    /// Steps until `done`; fails after so many cycles.
+    fn run(&mut self, cycles: u64, wire: &mut Wire, mut done: impl FnMut(&Self) -> bool) {
         for _ in 0..cycles {
             self.step(wire);
             if done(self) {
                 return;
             }
         }
-        let counted = [0, 1].map(|side| {
-            let mut counters = vec![];
-            for address in (reg::FRAMES_IN..=reg::RECV_REFUSED).step_by(4) {
-                let count = self.nics[side].read(address).unwrap();
-                if count > 0 {
-                    counters.push((format!("{address:#x}"), count));
-                }
-            }
-            counters
-        });
+        let counters = [0, 1].map(|side| self.counters(side).unwrap());
         panic!(
-            "not done in {cycles} cycles: {} frames, completions {:?}, counters {counted:?}",
+            "not done in {cycles} cycles: {} frames, completions {:?}, counters {counters:?}",
             self.frames.len(),
             self.completions
         );
     }
 
     fn count(&mut self, side: usize, counter: u16) -> u32 {
-        self.nics[side].read(counter).unwrap()
+        self.read(side, counter).unwrap()
     }
 
     /// The pulses of `event_o` are what the counters counted.
@@ -175,42 +83,11 @@ impl Pair {
             assert_eq!(events, *self.nics[side].events());
         }
     }
-
-    /// What lies in a side's memory now.
-    fn memory(&self, side: usize) -> BTreeMap<u64, u8> {
-        let mut bytes = BTreeMap::new();
-        for write in &self.written[side] {
-            bytes.extend(write.bytes.iter().zip(write.va..).map(|(&b, va)| (va, b)));
-        }
-        bytes
-    }
-}
-
-/// Every frame that leaves a NIC is whole, by the reference parser and the reference ICRC.
-fn check(bytes: &[u8]) -> ParsedFrame {
-    let parsed = parse(bytes);
-    match parsed.verdict {
-        Verdict::RoceV2 | Verdict::Cnp => {
-            assert_eq!(parsed.icrc_ok, Some(true), "{parsed:?}");
-            let ip = parsed.ip.as_ref().unwrap();
-            let start = 14 + 4 * parsed.eth.as_ref().unwrap().tags.len();
-            let length = usize::from(ip.length) + if ip.kind == IpKind::V6 { 40 } else { 0 };
-            let (packet, found) = bytes[start..start + length].split_at(length - 4);
-            assert_eq!(icrc(ip.kind, packet).unwrap(), found, "{parsed:?}");
-        }
-        Verdict::Pfc => {}
-        _ => panic!("{parsed:?}"),
-    }
-    parsed
-}
-
-fn all(_: usize, _: &mut Vec<u8>, _: &ParsedFrame) -> bool {
-    true
 }
 
 /// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Gives what must lie in the other's memory then, and how many completions come to both.
 fn post(
-    pair: &mut Pair,
+    pair: &mut Tested,
     side: usize,
     index: u8,
     lengths: &[u32],
@@ -260,11 +137,11 @@ fn post(
     (expected, completions)
 }
 
-fn done(pair: &Pair, counts: [usize; 2]) -> bool {
+fn done(pair: &Tested, counts: [usize; 2]) -> bool {
     (0..2).all(|side| pair.completions[side].len() == counts[side])
 }
 
-fn good(pair: &Pair) {
+fn good(pair: &Tested) {
     for side in 0..2 {
         for completion in &pair.completions[side] {
             assert_eq!(completion.status, 0, "{completion:?}");
@@ -287,8 +164,8 @@ const LENGTHS: [u32; 12] = [
     3 * MTU + 2,
 ];
 
-fn both_ways(change: impl Fn(&mut QpSetup), skip: bool) -> Pair {
-    let mut pair = Pair::new(change, 2);
+fn both_ways(change: impl Fn(&mut QpSetup), skip: bool) -> Tested {
+    let mut pair = Tested::new(change, 2);
     pair.skip = skip;
     let mut counts = [0; 2];
     let mut expected = [BTreeMap::new(), BTreeMap::new()];
@@ -391,7 +268,7 @@ fn a_lost_frame_is_resent() {
     // In the middle: the next one makes a NAK. The last: nothing comes, a timeout, for which an idle NIC has to be woken.
     for (lost, counter) in [(2, reg::NAKS_IN), (5, reg::TIMEOUTS)] {
         let [every, skipping] = [false, true].map(|skip| {
-            let mut pair = Pair::new(|_| {}, 1);
+            let mut pair = Tested::new(|_| {}, 1);
             pair.skip = skip;
             let (expected, counts) = post(&mut pair, 0, 0, &[6 * MTU]);
             let mut seen = 0;
@@ -407,10 +284,61 @@ fn a_lost_frame_is_resent() {
             assert_eq!(pair.count(1, reg::GAPS_IN) > 0, lost == 2);
             pair.skip = false;
             pair.pulses_are_counted();
-            pair.frames
+            pair.0.frames
         });
         assert_eq!(every, skipping, "frame {lost}");
     }
+}
+
+#[test]
+fn qps_that_end_together_lose_no_completion() {
+    // Many more than the queue holds, while the host takes none: all QPs time out in one sweep, and some have work that comes only then.
+    let qps = 64;
+    let mut pair = Tested::new(
+        |setup| {
+            setup.timeout = 1;
+            setup.retry = 0;
+        },
+        qps,
+    );
+    pair.nics[0].completion_stall = true;
+    let work = |id| Work {
+        signaled: true,
+        length: 1,
+        local_va: SOURCE,
+        id,
+        ..Work::default()
+    };
+    for id in 0..16 {
+        for index in 0..qps {
+            pair.nics[0].post(index as u8, work(id));
+        }
+    }
+    let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+    for _ in 0..10_000 {
+        pair.step(&mut nothing);
+    }
+    assert!(pair.completions[0].is_empty());
+    assert!(!pair.rest[0].idle);
+    let stalled = pair.count(0, reg::EXHAUSTED);
+    assert!(stalled > 0 && stalled < u32::from(qps), "{stalled}");
+    pair.nics[0].completion_stall = false;
+    pair.run(10_000, &mut nothing, |pair| {
+        pair.completions[0].len() == usize::from(qps) * 16
+    });
+    for index in 0..qps {
+        let of: Vec<_> = pair.completions[0]
+            .iter()
+            .filter(|completion| u16::from(completion.qp) == index)
+            .map(|completion| (completion.id, completion.status))
+            .collect();
+        let expected: Vec<_> = (0..16)
+            .map(|id| (id, if id == 0 { RETRY_EXCEEDED } else { FLUSHED }))
+            .collect();
+        assert_eq!(of, expected, "QP {index}");
+    }
+    assert_eq!(pair.count(0, reg::EXHAUSTED), u32::from(qps));
+    pair.pulses_are_counted();
 }
 
 /// Makes the IPv4 checksum right.
@@ -434,17 +362,12 @@ fn mark(frame: &mut [u8]) {
 #[test]
 fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
     let finish = |marked: bool| {
-        let mut pair = Pair::new(|_| {}, 1);
+        let mut pair = Tested::new(|_| {}, 1);
         for nic in &mut pair.nics {
             nic.write(reg::CONTROL, 1 << reg::DCQCN_ON_LOW).unwrap();
         }
-        let together = pair.nics[0].now().max(pair.nics[1].now());
-        for nic in &mut pair.nics {
-            while nic.now() < together {
-                nic.cycle().unwrap();
-            }
-        }
-        let from = together;
+        pair.together().unwrap();
+        let from = pair.nics[0].now();
         let (expected, counts) = post(&mut pair, 0, 0, &[200 * MTU]);
         let mut wire = |side: usize, frame: &mut Vec<u8>, parsed: &ParsedFrame| {
             if side == 0 {
@@ -511,7 +434,7 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
 #[test]
 fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     let class = 3;
-    let mut pair = Pair::new(|_| {}, 1);
+    let mut pair = Tested::new(|_| {}, 1);
     for nic in &mut pair.nics {
         // DSCP 26 is word 3, entry 2.
         nic.write(reg::DSCP_MAP + 4 * 3, class << 8).unwrap();
@@ -526,12 +449,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     for side in 0..2 {
         pair.nics[side].open(&qp(side, 0)).unwrap();
     }
-    let together = pair.nics[0].now().max(pair.nics[1].now());
-    for nic in &mut pair.nics {
-        while nic.now() < together {
-            nic.cycle().unwrap();
-        }
-    }
+    pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[300 * MTU]);
     pair.nics[1].write_stall = true;
     let mut paused_at = None;
@@ -571,7 +489,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
 
 #[test]
 fn what_is_dropped_is_counted() {
-    let mut pair = Pair::new(|_| {}, 1);
+    let mut pair = Tested::new(|_| {}, 1);
     let (_, counts) = post(&mut pair, 0, 0, &[100]);
     let mut frame = vec![];
     let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
@@ -642,7 +560,7 @@ fn what_is_dropped_is_counted() {
 fn no_write_leaves_a_region() {
     let past = |key: u32| (key, REGION + (1 << 30) - 10);
     for (what, pick) in [("tag", 0), ("index", 1), ("end", 2), ("begin", 3)] {
-        let mut pair = Pair::new(|_| {}, 1);
+        let mut pair = Tested::new(|_| {}, 1);
         let key = pair.key[1];
         let (remote_key, remote_va) = match pick {
             0 => (key ^ 1, REGION),
@@ -667,7 +585,7 @@ fn no_write_leaves_a_region() {
         assert!(pair.written[1].is_empty(), "{what}");
     }
     // A receive buffer.
-    let mut pair = Pair::new(|_| {}, 1);
+    let mut pair = Tested::new(|_| {}, 1);
     let local_key = pair.key[1];
     let recv = Recv {
         length: 11,
@@ -689,16 +607,33 @@ fn no_write_leaves_a_region() {
     assert!(pair.written[1].is_empty());
 }
 
+/// Frames to one side, back to back at line rate.
+fn back_to_back(nic: &mut RtlNic, frames: &[Vec<u8>], rounds: usize) {
+    let mut at_ps = nic.now() * PERIOD_256_PS;
+    for _ in 0..rounds {
+        for frame in frames {
+            nic.receive(at_ps, frame.clone());
+            at_ps += (frame.len() as u64 + WIRE_OVERHEAD) * BYTE_PS;
+        }
+    }
+    while nic.receiving() > 0 {
+        nic.cycle().unwrap();
+    }
+    for _ in 0..5000 {
+        nic.cycle().unwrap();
+    }
+}
+
 #[test]
 fn shortest_frames_back_to_back_are_all_taken() {
-    // One QP and many: zero-length SENDs into buffers, then the same again as duplicates.
-    for qps in [1, 16] {
-        let mut pair = Pair::new(|_| {}, qps);
+    // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same again and again as duplicates. Each asks for an ACK.
+    for (qps, length) in [(1, 0), (16, 0), (64, 0), (1, 1), (64, 1)] {
+        let mut pair = Tested::new(|setup| setup.timeout = 0, qps);
         let mut sent = vec![];
         for index in 0..qps {
             for i in 0..16 {
                 let recv = Recv {
-                    length: 0,
+                    length,
                     local_va: REGION,
                     local_key: pair.key[1],
                     id: i,
@@ -706,6 +641,8 @@ fn shortest_frames_back_to_back_are_all_taken() {
                 pair.nics[1].post_recv(index as u8, recv);
                 let work = Work {
                     signaled: true,
+                    length,
+                    local_va: SOURCE,
                     id: i,
                     ..Work::default()
                 };
@@ -713,66 +650,175 @@ fn shortest_frames_back_to_back_are_all_taken() {
             }
         }
         let mut lose = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
-            if side == 0 && frame.bth.unwrap().opcode == Opcode::RC_SEND_ONLY {
+            let bth = frame.bth.unwrap();
+            if side == 0 && bth.opcode == Opcode::RC_SEND_ONLY && sent.len() < usize::from(qps) * 16
+            {
+                assert!(bth.ack_req);
                 sent.push(bytes.clone());
             }
             false
         };
-        for _ in 0..2000 {
+        for _ in 0..1000 + u32::from(qps) * 120 {
             pair.step(&mut lose);
         }
         assert_eq!(sent.len(), usize::from(qps) * 16);
-        assert!(sent.iter().all(|frame| frame.len() == 60));
-        let mut at_ps = pair.nics[1].now() * PERIOD_256_PS;
-        let rounds = 1600 / sent.len();
-        for _ in 0..rounds {
-            for frame in &sent {
-                pair.nics[1].receive(at_ps, frame.clone());
-                at_ps += (60 + WIRE_OVERHEAD) * BYTE_PS;
-            }
-        }
-        while pair.nics[1].receiving() > 0 {
-            pair.nics[1].cycle().unwrap();
-        }
-        for _ in 0..5000 {
-            pair.nics[1].cycle().unwrap();
-        }
-        assert_eq!(pair.count(1, reg::DROP_FULL), 0);
+        assert!(
+            sent.iter()
+                .all(|frame| frame.len() == 60 + 2 * length as usize)
+        );
+        let rounds = 6400 / sent.len();
+        back_to_back(&mut pair.nics[1], &sent, rounds);
+        assert_eq!(
+            pair.count(1, reg::DROP_FULL),
+            0,
+            "{qps} QPs, {length} bytes"
+        );
         assert_eq!(pair.count(1, reg::REQUESTS_IN), sent.len() as u32);
         assert_eq!(
             pair.count(1, reg::DUPLICATES_IN),
             ((rounds - 1) * sent.len()) as u32
         );
+        assert!(pair.count(1, reg::ANSWERS_OUT) > 0);
         assert_eq!(pair.nics[1].take_completions().len(), sent.len());
     }
 }
 
 #[test]
-fn one_flow_fills_the_wire() {
-    let mut pair = Pair::new(|setup| setup.window = 200, 1);
-    let (_, counts) = post(&mut pair, 0, 0, &[400 * MTU]);
-    pair.run(60_000, &mut all, |pair| done(pair, counts));
-    good(&pair);
-    let middle: Vec<_> = pair
-        .frames
+fn answers_back_to_back_are_all_taken() {
+    // Each packet of a long message is acknowledged alone; the peer hears none of it at first, and then all at once, again and again.
+    for qps in [1, 16] {
+        let change = |setup: &mut QpSetup| {
+            setup.ack_every = 1;
+            setup.timeout = 0;
+        };
+        let mut pair = Tested::new(change, qps);
+        for index in 0..qps {
+            let (local_key, remote_key) = (pair.key[0], pair.key[1]);
+            let work = Work {
+                kind: WORK_WRITE,
+                signaled: true,
+                length: 64 * MTU,
+                local_va: SOURCE,
+                local_key,
+                remote_va: REGION,
+                remote_key,
+                ..Work::default()
+            };
+            pair.nics[0].post(index as u8, work);
+        }
+        let mut answers = vec![];
+        let mut deaf = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+            if side == 1 {
+                answers.push(bytes.clone());
+            }
+            side == 0
+        };
+        let wait = 5000 + 64 * 50 * u32::from(qps);
+        for _ in 0..wait {
+            pair.step(&mut deaf);
+        }
+        assert!(answers.len() > 32, "{}", answers.len());
+        back_to_back(&mut pair.nics[0], &answers, 3200 / answers.len() + 1);
+        assert_eq!(pair.count(0, reg::DROP_FULL), 0, "{qps} QPs");
+        assert_eq!(pair.nics[0].take_completions().len(), usize::from(qps));
+    }
+}
+
+/// Of the wire's time between the starts of the first and the last of these frames, the share in which it carried frames.
+fn busy<'a>(frames: impl IntoIterator<Item = &'a Sent>) -> f64 {
+    let frames: Vec<_> = frames.into_iter().collect();
+    let took = frames[frames.len() - 1].start_ps - frames[0].start_ps;
+    let carried: u64 = frames[..frames.len() - 1]
         .iter()
-        .filter(|(side, _, frame)| {
-            *side == 0 && frame.bth.unwrap().opcode == Opcode::RC_SEND_MIDDLE
-        })
-        .map(|(_, sent, _)| sent)
-        .collect();
-    assert_eq!(middle[0].bytes.len(), 1082);
-    // The first slots are filled in whatever order the host answers: from then on.
-    let middle = &middle[20..];
-    let frames = middle.len() as u64 - 1;
-    let took = middle.last().unwrap().end_ps - middle[0].end_ps;
-    let limit = frames * (1082 + WIRE_OVERHEAD) * BYTE_PS;
-    println!(
-        "one flow: {:.4} of the wire's limit",
-        limit as f64 / took as f64
-    );
-    assert!(
-        took * 99 <= limit * 100,
-        "{took} ps for what takes {limit} ps"
-    );
+        .map(|sent| (sent.bytes.len() as u64 + WIRE_OVERHEAD) * BYTE_PS)
+        .sum();
+    carried as f64 / took as f64
+}
+
+#[test]
+fn flows_fill_the_wire() {
+    for (dcqcn, qps) in [(false, 1), (true, 1), (false, 3), (true, 16)] {
+        let mut pair = Tested::new(|setup| setup.window = 200, qps);
+        for nic in &mut pair.nics {
+            nic.write(reg::CONTROL, u32::from(dcqcn) << reg::DCQCN_ON_LOW)
+                .unwrap();
+        }
+        pair.together().unwrap();
+        let mut counts = [0; 2];
+        for index in 0..qps {
+            let (_, more) = post(&mut pair, 0, index as u8, &[u32::from(480 / qps) * MTU]);
+            counts = [counts[0] + more[0], counts[1] + more[1]];
+        }
+        pair.run(60_000, &mut all, |pair| done(pair, counts));
+        good(&pair);
+        let from: Vec<_> = pair.frames.iter().filter(|(side, ..)| *side == 0).collect();
+        // The first slots are filled in whatever order the host answers: from then on, and before the first flow ends.
+        let full = from.iter().skip(20).map(|(_, sent, _)| sent);
+        let full: Vec<_> = full
+            .take(380)
+            .filter(|sent| sent.bytes.len() == 1082)
+            .collect();
+        assert!(full.len() > 360);
+        let busy = busy(full);
+        println!("{qps} flows, DCQCN {dcqcn}: {busy:.4} of the wire");
+        assert!(busy > 0.99, "{qps} flows, DCQCN {dcqcn}: {busy:.4}");
+    }
+}
+
+#[test]
+fn the_wire_stays_full_while_every_256th_packet_is_lost() {
+    // SIGCOMM 2016, 4.1: a switch drops what has 0xFF in the low byte of its IP ID. A message of 4 MB.
+    const MESSAGE: u32 = 4 << 20;
+    for (restart, window, cycles) in [
+        (false, 64, 200_000),
+        (false, 256, 40_000),
+        (true, 64, 40_000),
+        (true, 256, 40_000),
+    ] {
+        let change = |setup: &mut QpSetup| {
+            setup.window = window;
+            setup.restart = restart;
+        };
+        let mut pair = Tested::new(change, 1);
+        let (local_key, remote_key) = (pair.key[0], pair.key[1]);
+        for id in 0..2 {
+            let work = Work {
+                kind: WORK_WRITE,
+                signaled: true,
+                length: MESSAGE,
+                local_va: SOURCE,
+                local_key,
+                remote_va: REGION,
+                remote_key,
+                id,
+                ..Work::default()
+            };
+            pair.nics[0].post(0, work);
+        }
+        let mut lossy = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+            side == 1 || frame.ip.unwrap().id & 0xFF != 0xFF
+        };
+        for _ in 0..cycles {
+            pair.step(&mut lossy);
+        }
+        let sent: Vec<_> = pair
+            .0
+            .frames
+            .iter()
+            .filter(|(side, ..)| *side == 0)
+            .collect();
+        let packets = sent.len();
+        let busy = busy(sent.iter().skip(20).map(|(_, sent, _)| sent));
+        let resent = pair.count(0, reg::RESENT_OUT);
+        let messages = pair.completions[0].len();
+        println!(
+            "restart {restart}, window {window}: {busy:.4} of the wire, {} packets, {resent} resent, {messages} messages",
+            packets
+        );
+        assert!(busy > 0.95, "restart {restart}, window {window}: {busy:.4}");
+        assert!(resent > 0);
+        // 200,000 cycles are 4,620 packets: go-back-N has sent one message. Go-back-0 never sends any.
+        assert_eq!(messages, usize::from(!restart && cycles == 200_000));
+        assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
+    }
 }

@@ -237,6 +237,9 @@ pub trait Unit {
         event: Option<(u16, &<Self::End as End>::Event)>,
     ) -> Result<Out<Self::End>, UnitError>;
 
+    /// Whether TIMER steps may be made, from the next cycle on; they may after a reset. A unit without timers does not listen.
+    fn let_timers(&mut self, allowed: bool);
+
     /// Registers and memories, with the same inputs whenever it is called: to compare.
     ///
     /// # Errors
@@ -260,6 +263,8 @@ pub trait GbnTop: Model {
         now: Cycle,
         event: Option<(u16, &<Self::End as End>::Event)>,
     );
+    /// Drives `timers_i`, if there is one.
+    fn let_timers(pins: &mut Self::In, allowed: bool);
     /// The outputs.
     ///
     /// # Errors
@@ -298,6 +303,7 @@ impl<M: GbnTop> Unit for Rtl<M> {
 
     fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         M::drive(&mut self.pins_in, true, now, None);
+        self.let_timers(true);
         Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
     }
 
@@ -313,6 +319,10 @@ impl<M: GbnTop> Unit for Rtl<M> {
             cycle: now.0,
             what,
         })
+    }
+
+    fn let_timers(&mut self, allowed: bool) {
+        M::let_timers(&mut self.pins_in, allowed);
     }
 
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
@@ -604,6 +614,11 @@ macro_rules! requester_top {
             }
 
             #[inline]
+            fn let_timers(pins: &mut $ports::In, allowed: bool) {
+                pins.timers_i = u8::from(allowed);
+            }
+
+            #[inline]
             fn read(pins: &$ports::Out) -> Result<Out<Requesting>, String> {
                 let step = match pins.step_valid_o {
                     0 => None,
@@ -677,6 +692,9 @@ macro_rules! responder_top {
                     _ => {}
                 }
             }
+
+            #[inline]
+            fn let_timers(_: &mut $ports::In, _: bool) {}
 
             #[inline]
             fn read(pins: &$ports::Out) -> Result<Out<Responding>, String> {

@@ -7,6 +7,7 @@
 //! | [`dcqcn`] | the DCQCN units: a cycle a call |
 //! | [`gbn`] | the go-back-N units, and what may stand in their place: a cycle a call |
 //! | [`nic`] | the NIC with a MAC and a host around it |
+//! | [`nic_pair`] | two of them back to back |
 //! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`: a cycle a call |
 //! | [`beat`] | bytes to and from the beats of a stream |
 
@@ -15,6 +16,7 @@ pub mod builder;
 pub mod dcqcn;
 pub mod gbn;
 pub mod nic;
+pub mod nic_pair;
 pub mod parser;
 pub mod pfc;
 

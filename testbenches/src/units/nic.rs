@@ -22,6 +22,8 @@ const GAP: u64 = 12;
 pub const WIRE_OVERHEAD: u64 = PREAMBLE + FCS + GAP;
 /// Cycles after which a register that does not answer never will.
 const PATIENCE: u64 = 10_000;
+/// Cycles after a reset in which [`RtlNic::new`] lets its memories become clear.
+pub const CLEARING: u64 = 300;
 const NEVER: u64 = (1 << 48) - 1;
 
 /// What memory holds at an address: a hash, so that every wrong address shows.
@@ -147,6 +149,14 @@ pub struct QpSetup {
     pub mtu: u8,
     /// 4.096 µs << timeout; 0: off.
     pub timeout: u8,
+    /// Timeouts, and sequence NAKs if they count, one after the other before the QP ends.
+    pub retry: u8,
+    /// Sequence NAKs count.
+    pub nak_retry: bool,
+    /// RNR NAKs one after the other before the QP ends; 7: any number.
+    pub rnr_retry: u8,
+    /// Go-back-0, of requester and responder.
+    pub restart: bool,
     /// Packets between two that ask for an ACK; 0: the last of a message only.
     pub ack_every: u8,
     /// Packets that may be unacknowledged.
@@ -235,6 +245,7 @@ pub struct RtlNic {
     turn: u64,
     events: [u64; reg::COUNTERS.len()],
     rates: Vec<RateChange>,
+    recorded: Option<Vec<nic::In>>,
     /// Cycles from a DMA read to its data.
     pub read_delay: u64,
     /// The host takes no DMA writes.
@@ -272,6 +283,7 @@ impl RtlNic {
             turn: seed,
             events: [0; reg::COUNTERS.len()],
             rates: Vec::new(),
+            recorded: None,
             read_delay: 100,
             write_stall: false,
             completion_stall: false,
@@ -279,7 +291,7 @@ impl RtlNic {
         this.pins_in.rst_i = 1;
         this.model.cycle(&this.pins_in, &mut this.pins_out)?;
         this.pins_in.rst_i = 0;
-        for _ in 0..300 {
+        for _ in 0..CLEARING {
             this.cycle()?;
         }
         Ok(this)
@@ -340,6 +352,11 @@ impl RtlNic {
         &self.events
     }
 
+    /// Keeps what is driven from now on, a cycle each: to repeat it. Gives what was kept so far.
+    pub fn record(&mut self) -> Vec<nic::In> {
+        self.recorded.replace(Vec::new()).unwrap_or_default()
+    }
+
     /// Classes that may not send.
     pub fn paused(&self) -> u8 {
         self.pins_out.paused_o
@@ -352,6 +369,9 @@ impl RtlNic {
     /// An assertion of the RTL, or a broken rule of its pins.
     pub fn cycle(&mut self) -> Result<Rest, UnitError> {
         self.drive();
+        if let Some(recorded) = &mut self.recorded {
+            recorded.push(self.pins_in.clone());
+        }
         self.model.cycle(&self.pins_in, &mut self.pins_out)?;
         self.sample()?;
         self.now += 1;
@@ -621,11 +641,14 @@ impl RtlNic {
             | 64 << reg::QP_HOP_LIMIT_LOW;
         let requester = u32::from(qp.mtu) << reg::QP_MTU_LOW
             | u32::from(qp.timeout) << reg::QP_TIMEOUT_LOW
-            | 7 << reg::QP_RETRY_LOW
-            | 7 << reg::QP_RNR_RETRY_LOW
+            | u32::from(qp.retry) << reg::QP_RETRY_LOW
+            | u32::from(qp.nak_retry) << reg::QP_NAK_RETRY_LOW
+            | u32::from(qp.rnr_retry) << reg::QP_RNR_RETRY_LOW
+            | u32::from(qp.restart) << reg::QP_RESTART_LOW
             | u32::from(qp.ack_every) << reg::QP_ACK_EVERY_LOW;
         let responder = u32::from(qp.mtu) << reg::QP_RESPONDER_MTU_LOW
-            | u32::from(qp.rnr_timer) << reg::QP_RNR_TIMER_LOW;
+            | u32::from(qp.rnr_timer) << reg::QP_RNR_TIMER_LOW
+            | u32::from(qp.restart) << reg::QP_RESPONDER_RESTART_LOW;
         for (address, data) in [
             (reg::QP_DST_MAC_LOW, qp.dst_mac as u32),
             (reg::QP_DST_MAC_HIGH, (qp.dst_mac >> 32) as u32),

@@ -7,7 +7,7 @@ use super::judge::{Judged, same_runs};
 use crate::property::Disagreement;
 use crate::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
-/// Deadlines further away are not waited for: they would cost a run that leaves out nothing too many cycles.
+/// Deadlines further away are not waited for: they would cost too many cycles when nothing is left out, as in a second run, and while timers are held.
 const LONG: u64 = 4_000;
 
 /// An end whose events can be drawn.
@@ -59,13 +59,18 @@ fn run<U: Unit<End: Drawn>>(
             judged.run_to(Cycle(judged.now.0 + u64::from(*cycles)))?;
             continue;
         }
+        if let Event::Hold(holds) = event {
+            judged.hold(*holds);
+            continue;
+        }
         let Some(qp) = event.qp().filter(|qp| *qp < U::QPS) else {
             continue;
         };
         if let Event::Due { offset, .. } = *event {
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);
-            if let Some(until) = until.filter(|at| !head.twice || at.0 < judged.now.0 + LONG) {
+            let whole = head.twice || judged.holds();
+            if let Some(until) = until.filter(|at| !whole || at.0 < judged.now.0 + LONG) {
                 judged.run_to(until)?;
             }
             continue;

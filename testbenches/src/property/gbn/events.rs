@@ -85,6 +85,8 @@ pub enum Operation {
 pub enum Event {
     /// So many cycles without another event.
     Wait(u32),
+    /// A requester alone makes no TIMER steps from now on, or again.
+    Hold(bool),
     /// Until so many cycles behind (or before) the QP's deadline.
     Due {
         /// Whose.
@@ -229,7 +231,7 @@ impl Event {
     /// Whose.
     pub fn qp(&self) -> Option<u16> {
         match *self {
-            Event::Wait(_) => None,
+            Event::Wait(_) | Event::Hold(_) => None,
             Event::Due { qp, .. }
             | Event::Open { qp, .. }
             | Event::Listen { qp, .. }
@@ -541,6 +543,9 @@ fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
             qp: first,
             offset: draw.within(0, 40) as i8 - 30,
         });
+        if draw.once_in(3) {
+            events.push(Event::Hold(draw.once_in(2)));
+        }
         let hot = draw.within(0, count - 1) as u16;
         let calm = draw.within(1, 4);
         for _ in 0..count + draw.within(0, 2 * count) {
@@ -606,6 +611,7 @@ fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
     let pace = draw.one_of(&[1, 3, 100]);
     // Errors end a QP: without them histories go deeper.
     let deadly = draw.one_of(&[4, 40, 1_000]);
+    let holds = draw.one_of(&[8, 1_000, 1_000]);
     let mut events = Vec::new();
     for _ in 0..draw.within(1, 5) {
         events.push(Event::Open {
@@ -616,6 +622,9 @@ fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
     }
     for _ in 0..draw.within(1, 150) {
         events.extend(wait(draw, pace));
+        if draw.once_in(holds) {
+            events.push(Event::Hold(draw.once_in(2)));
+        }
         let qp = qp(draw);
         events.push(match draw.within(0, 63) {
             0 | 1 => Event::Open {

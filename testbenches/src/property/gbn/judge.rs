@@ -12,6 +12,8 @@ use crate::units::gbn::{End, Shown, Unit};
 const STEP_TIME: u64 = 8;
 /// Cycles in which a bit of `sendable_o` or `owed_o` may be ahead of a step of the unit's own that is under way.
 const BIT_TIME: u64 = 4;
+/// Cycles in which a TIMER may still show its time after timers were held.
+const HOLD_TIME: u64 = 2;
 /// The state is compared so often in a case.
 const STATES: u32 = 8;
 
@@ -53,6 +55,11 @@ pub struct Judged<'a, U: Unit> {
     walking: usize,
     /// Slots that went to WALK and TIMER steps, the oldest first.
     own: Vec<Cycle>,
+    /// Cycles in which timers were held, the oldest first.
+    held: Vec<Cycle>,
+    /// When that began.
+    holds_from: Vec<Cycle>,
+    holds: bool,
     /// Bits of QPs with a step to come.
     busy: u64,
     /// What the bits are to be.
@@ -108,6 +115,9 @@ impl<'a, U: Unit> Judged<'a, U> {
             inside: VecDeque::new(),
             walking: 0,
             own: Vec::new(),
+            held: Vec::new(),
+            holds_from: Vec::new(),
+            holds: false,
             busy: 0,
             bits: 0,
             offered: None,
@@ -172,6 +182,9 @@ impl<'a, U: Unit> Judged<'a, U> {
         let resting = self.rest.filter(|rest| now < rest.wake);
         if event.is_some() || resting.is_none() {
             self.compare_state()?;
+        }
+        if self.holds {
+            self.held.push(now);
         }
         let out = (self.unit.cycle(now, event)).map_err(|error| error.to_string())?;
         if let (Some(rest), None) = (resting, event)
@@ -267,7 +280,8 @@ impl<'a, U: Unit> Judged<'a, U> {
     ///
     /// What is left.
     pub fn end(&mut self) -> Result<(), Disagreement> {
-        let end = Cycle(self.now.0 + Self::LATE + Self::WAIT);
+        self.hold(false);
+        let end = Cycle(self.now.0 + 2 * Self::LATE + Self::WAIT);
         while self.now < end && (self.rest.is_none() || !self.inside.is_empty()) {
             self.cycle(None)?;
         }
@@ -283,13 +297,35 @@ impl<'a, U: Unit> Judged<'a, U> {
         self.overdue()
     }
 
+    /// Holds timers, from the next cycle on, or lets them go on.
+    pub fn hold(&mut self, holds: bool) {
+        if U::End::TIMER.is_some() && self.holds != holds {
+            self.holds = holds;
+            self.unit.let_timers(!holds);
+            if holds {
+                self.holds_from.push(self.now);
+            }
+        }
+    }
+
+    /// Whether timers are held.
+    pub fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Cycles by which a deadline may be stepped late, by now.
+    fn late(&self, due: Cycle) -> u64 {
+        // What was held may need a second sweep, and another one each time that timers are held again.
+        let held = since(&self.held, due);
+        let sweeps = 1 + u64::from(held > 0) + since(&self.holds_from, due);
+        sweeps * Self::LATE + since(&self.own, due) + held
+    }
+
     /// A deadline that the unit has forgotten.
     fn overdue(&self) -> Result<(), Disagreement> {
         let late = |qp: &&Qp<U::End>| {
             let due = U::End::due(U::End::context(&qp.reference));
-            let late = |due: Cycle| {
-                self.now.0 > due.0 + Self::LATE + STEP_TIME + own_since(&self.own, due)
-            };
+            let late = |due: Cycle| self.now.0 > due.0 + self.late(due) + STEP_TIME;
             qp.walks.is_none() && due.is_some_and(late)
         };
         match self.qps.iter().find(late) {
@@ -320,8 +356,13 @@ impl<'a, U: Unit> Judged<'a, U> {
         if shown.qp >= U::QPS {
             return wrong("no such QP".to_owned());
         }
-        let qp = &mut self.qps[usize::from(shown.qp)];
         let at = shown.now.unwrap_or(now);
+        let due = U::End::due(U::End::context(&self.qps[usize::from(shown.qp)].reference));
+        let late = due.map_or(0, |due| self.late(due));
+        let holds = since(&self.held, Cycle(at.0.saturating_sub(HOLD_TIME)))
+            - since(&self.held, Cycle(at.0 + 1))
+            > HOLD_TIME;
+        let qp = &mut self.qps[usize::from(shown.qp)];
         if at > now || at.0 + STEP_TIME < now.0 {
             return wrong("a step of another time".to_owned());
         }
@@ -343,9 +384,10 @@ impl<'a, U: Unit> Judged<'a, U> {
                 Some(due) if due > at => {
                     return wrong(format!("TIMER before its time: {context:?}"));
                 }
-                Some(due) if at.0 > due.0 + Self::LATE + own_since(&self.own, due) => {
+                Some(due) if at.0 > due.0 + late => {
                     return wrong(format!("TIMER {} late: {context:?}", at.0 - due.0));
                 }
+                Some(_) if holds => return wrong("TIMER while timers are held".to_owned()),
                 Some(_) => U::End::TIMER.expect("times() says so"),
                 None => return wrong(format!("TIMER with nothing due: {context:?}")),
             }
@@ -471,9 +513,9 @@ impl<'a, U: Unit> Judged<'a, U> {
     }
 }
 
-/// Slots since a cycle that went to the unit's own steps.
-fn own_since(own: &[Cycle], since: Cycle) -> u64 {
-    (own.len() - own.partition_point(|at| *at < since)) as u64
+/// How many of these are not before a cycle.
+fn since(cycles: &[Cycle], first: Cycle) -> u64 {
+    (cycles.len() - cycles.partition_point(|at| *at < first)) as u64
 }
 
 /// Whether two runs of the same case did the same: one with idle cycles left out, one without.

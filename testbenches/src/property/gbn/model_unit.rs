@@ -20,6 +20,7 @@ pub struct ModelUnit<E: End> {
     /// No slot before this cycle: walks have them.
     free: Cycle,
     bits: u64,
+    timers: bool,
 }
 
 impl<E: End> Default for ModelUnit<E> {
@@ -29,6 +30,7 @@ impl<E: End> Default for ModelUnit<E> {
             pipeline: VecDeque::new(),
             free: Cycle(0),
             bits: 0,
+            timers: true,
         }
     }
 }
@@ -91,7 +93,8 @@ impl<E: Named> Unit for ModelUnit<E> {
     }
 
     fn cycle(&mut self, now: Cycle, event: Option<(u16, &E::Event)>) -> Result<Out<E>, UnitError> {
-        let due = self.timer().filter(|&(due, _)| due <= now);
+        let over = self.timer().filter(|&(due, _)| due <= now);
+        let due = over.filter(|_| self.timers);
         let mut ready = now >= self.free;
         if let (true, Some((_, qp)), Some(timer)) = (ready, due, E::TIMER) {
             self.step(qp, timer, now);
@@ -118,13 +121,26 @@ impl<E: Named> Unit for ModelUnit<E> {
                 idle: step.is_none()
                     && self.pipeline.is_empty()
                     && event.is_none()
+                    && over.is_none()
                     && now >= self.free,
                 wake: self.timer().map_or(Cycle::MAX, |(due, _)| due),
             },
         })
     }
 
+    fn let_timers(&mut self, allowed: bool) {
+        self.timers = allowed;
+    }
+
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
-        Ok(format!("{self:?}").into_bytes())
+        // `timers` is an input.
+        let Self {
+            qps,
+            pipeline,
+            free,
+            bits,
+            timers: _,
+        } = self;
+        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits}").into_bytes())
     }
 }
