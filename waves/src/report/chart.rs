@@ -23,6 +23,8 @@ const MARKER_ROW: f64 = 17.0;
 const MOST_MARKER_ROWS: usize = 3;
 /// Longest name of a row that stands left of it.
 const MOST_NAME: f64 = 170.0;
+/// About so many ticks has a value axis.
+const VALUE_TICKS: usize = 5;
 /// Rows that are drawn; of more, the ones that are on for the longest.
 const MOST_BANDS: usize = 24;
 /// Names in a legend.
@@ -51,7 +53,7 @@ impl Frame {
             right: 24.0,
             lines_height: 220.0,
             names_above: false,
-            ticks: 8,
+            ticks: 10,
         };
         for chart in charts {
             frame.left = frame.left.max(frame.axis_texts(chart));
@@ -73,10 +75,10 @@ impl Frame {
         let mut frame = Self {
             width: 380.0,
             left: 8.0,
-            right: 16.0,
+            right: 22.0,
             lines_height: 190.0,
             names_above: true,
-            ticks: 4,
+            ticks: 5,
         };
         for chart in charts {
             frame.left = frame.left.max(frame.axis_texts(chart));
@@ -111,7 +113,7 @@ fn value_axis(chart: &Chart) -> Option<Axis> {
         return None;
     }
     if let Some((low, high)) = chart.range {
-        return Some(Axis::new(low, high, 4, &chart.unit, true));
+        return Some(Axis::new(low, high, VALUE_TICKS, &chart.unit, true));
     }
     values.peek()?;
     let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), value| {
@@ -122,7 +124,7 @@ fn value_axis(chart: &Chart) -> Option<Axis> {
     let high = levels
         .filter(|&level| level <= 2.0 * high)
         .fold(high, f64::max);
-    Some(Axis::new(low, high, 4, &chart.unit, false))
+    Some(Axis::new(low, high, VALUE_TICKS, &chart.unit, false))
 }
 
 fn value_unit(chart: &Chart) -> String {
@@ -323,17 +325,21 @@ fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
         stairs
     };
     let mut path = String::new();
-    let mut pen_down = false;
-    for (time, value) in points {
-        if !value.is_finite() {
-            pen_down = false;
-            continue;
+    for piece in points.split(|(_, value)| !value.is_finite()) {
+        let place = |&(time, value): &(u64, f64)| {
+            // Far outside is outside enough: numbers stay short.
+            let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * height + BLEED;
+            format!("{} {}", c(plot.x(time)), c(y))
+        };
+        match piece {
+            [] => {}
+            // A point alone: a line without length, which round ends make a dot.
+            [point] => path += &format!("M{0} {0}", place(point)),
+            piece => {
+                let places: Vec<String> = piece.iter().map(place).collect();
+                path += &format!("M{}", places.join(" "));
+            }
         }
-        // Far outside is outside enough: numbers stay short.
-        let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * height + BLEED;
-        path.push(if pen_down { ' ' } else { 'M' });
-        path += &format!("{} {}", c(plot.x(time)), c(y));
-        pen_down = true;
     }
     path
 }

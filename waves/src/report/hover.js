@@ -1,6 +1,6 @@
 // Values under the pointer, beside the legend's names. The page says everything without it.
 for (const figure of document.querySelectorAll("figure.chart")) {
-  const tips = [...figure.querySelectorAll("output.tip")];
+  const tips = [...figure.querySelectorAll(".legend output")];
   const time = figure.querySelector("output.time");
   for (const plot of figure.querySelectorAll("svg.plot")) {
     const [from, to] = plot.dataset.time.split(" ").map(Number);

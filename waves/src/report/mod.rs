@@ -43,7 +43,8 @@ pub use data::{
 };
 
 impl Chart {
-    /// The chart as a whole SVG file with title and legend, for light and dark paper.
+    /// The chart as a whole SVG file with title and legend, for light and dark paper. Without [`span_ns`](Chart::span_ns) its time axis ends where
+    /// its data end.
     pub fn svg(&self) -> String {
         chart::standalone(self)
     }

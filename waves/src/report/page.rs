@@ -216,7 +216,8 @@ fn repeat(report: &Report) -> Markup {
         @if !report.command.is_empty() {
             h2 { "Again" }
             p { "The same command gives the same run and the same digest, on any machine and with any number of threads." }
-            pre { (report.command) }
+            // Lines break between words and not after a hyphen of an option.
+            pre { @for (index, word) in report.command.split(' ').enumerate() { @if index > 0 { " " } span { (word) } } }
         }
     }
 }

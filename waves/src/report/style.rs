@@ -126,8 +126,8 @@ fn page_colours(palette: &Palette) -> String {
     format!(
         "body{{background:{paper};color:{ink}}}\n\
          .muted,th,dt,figcaption .unit,figcaption .note{{color:{muted}}}\n\
-         .panel,pre,.tip{{background:{panel}}}\n\
-         td,th,hr,dl.facts div,.panel,summary{{border-color:{grid}}}\n\
+         pre,.tip{{background:{panel}}}\n\
+         td,th,tr,dl.facts div,summary{{border-color:{grid}}}\n\
          .good{{color:{good}}}\n\
          .bad{{color:{bad}}}\n\
          .verdict.good{{border-color:{good}}}\n\

@@ -56,7 +56,7 @@ pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
             }
             @for (node, place) in topology.nodes.iter().zip(&layout.places) { (draw_node(node, *place)) }
             @for (y, text) in &layout.crowds {
-                text x=(c(layout.width / 2.0)) y=(c(*y)) text-anchor="middle" { (text) }
+                text class="halo" x=(c(layout.width / 2.0)) y=(c(*y)) text-anchor="middle" { (text) }
             }
         }
     })
@@ -194,7 +194,8 @@ fn lay_out(topology: &Topology, room: f64) -> Layout {
         }
     }
     let height = (tiers.len() - 1) as f64 * TIER + BOX_HEIGHT + 4.0;
-    let extra = if crowds.is_empty() { 0.0 } else { 6.0 };
+    // The lowest tier's text hangs below its boxes.
+    let extra = if crowds.is_empty() { 0.0 } else { 14.0 };
     Layout {
         width,
         height: height + extra,
