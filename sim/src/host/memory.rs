@@ -2,50 +2,64 @@
 //!
 //! All hosts have the same content, so a message that is sent from an address and put at the same address of another host has to bring what is there already.
 
-/// The eight bytes at 8 · `index`: a hash (SplitMix64's finalizer), so that every wrong address shows.
-const fn word(index: u64) -> [u8; 8] {
+/// The eight bytes at 8 · `index`, the first one lowest: a hash (SplitMix64's finalizer), so that every wrong address shows.
+const fn word(index: u64) -> u64 {
     let mut x = index.wrapping_add(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (x ^ (x >> 31)).to_le_bytes()
+    x ^ (x >> 31)
 }
 
 /// What lies at an address.
 pub const fn content(va: u64) -> u8 {
-    word(va >> 3)[(va & 7) as usize]
+    word(va >> 3).to_le_bytes()[(va & 7) as usize]
+}
+
+/// How many of `bytes` bytes from `va` on come before a whole word, and the index of that word. Words are what takes time: no byte of them is looked at by itself.
+const fn first_word(va: u64, bytes: usize) -> (usize, u64) {
+    let before = (va.wrapping_neg() & 7) as usize;
+    let head = if before < bytes { before } else { bytes };
+    (head, va.wrapping_add(head as u64) >> 3)
+}
+
+/// Addresses go round, so their words do.
+const fn next_word(index: u64) -> u64 {
+    (index + 1) & (u64::MAX >> 3)
 }
 
 /// Reads from `va` on.
 pub fn fill(va: u64, bytes: &mut [u8]) {
-    each_word(va, bytes, |piece, expected| piece.copy_from_slice(expected));
+    let (head, mut index) = first_word(va, bytes.len());
+    let (head, rest) = bytes.split_at_mut(head);
+    for (byte, at) in head.iter_mut().zip(0..) {
+        *byte = content(va.wrapping_add(at));
+    }
+    let mut words = rest.chunks_exact_mut(8);
+    for piece in &mut words {
+        piece.copy_from_slice(&word(index).to_le_bytes());
+        index = next_word(index);
+    }
+    let tail = words.into_remainder();
+    tail.copy_from_slice(&word(index).to_le_bytes()[..tail.len()]);
 }
 
 /// How many of `bytes`, written at `va`, are not what belongs there.
 pub fn differing(va: u64, bytes: &[u8]) -> u64 {
-    let mut wrong = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let from = (va.wrapping_add(at as u64) & 7) as usize;
-        let length = (8 - from).min(bytes.len() - at);
-        let expected = word(va.wrapping_add(at as u64) >> 3);
-        if bytes[at..at + length] != expected[from..from + length] {
-            let pairs = bytes[at..at + length].iter().zip(&expected[from..]);
-            wrong += pairs.filter(|(found, expected)| found != expected).count() as u64;
+    let (head, mut index) = first_word(va, bytes.len());
+    let (head, rest) = bytes.split_at(head);
+    let other = |(byte, at): (&u8, u64)| u64::from(*byte != content(va.wrapping_add(at)));
+    let mut wrong: u64 = head.iter().zip(0..).map(other).sum();
+    let (words, tail) = rest.as_chunks::<8>();
+    for piece in words {
+        let expected = word(index);
+        index = next_word(index);
+        if u64::from_le_bytes(*piece) != expected {
+            let pairs = piece.iter().zip(expected.to_le_bytes());
+            wrong += pairs.filter(|(found, expected)| *found != expected).count() as u64;
         }
-        at += length;
     }
-    wrong
-}
-
-fn each_word(va: u64, bytes: &mut [u8], mut each: impl FnMut(&mut [u8], &[u8])) {
-    let mut at = 0;
-    while at < bytes.len() {
-        let from = (va.wrapping_add(at as u64) & 7) as usize;
-        let length = (8 - from).min(bytes.len() - at);
-        let expected = word(va.wrapping_add(at as u64) >> 3);
-        each(&mut bytes[at..at + length], &expected[from..from + length]);
-        at += length;
-    }
+    let pairs = tail.iter().zip(word(index).to_le_bytes());
+    wrong + pairs.filter(|(found, expected)| *found != expected).count() as u64
 }
 
 #[cfg(test)]
@@ -67,6 +81,15 @@ mod tests {
                 prop_assert_eq!(differing(va, &bytes), 1);
             }
         }
+    }
+
+    #[test]
+    fn addresses_go_round() {
+        let va = u64::MAX - 20;
+        let mut bytes = [0; 50];
+        fill(va, &mut bytes);
+        let one_by_one: Vec<u8> = (0..50).map(|i| content(va.wrapping_add(i))).collect();
+        assert_eq!((&bytes[..], differing(va, &bytes)), (&one_by_one[..], 0));
     }
 
     #[test]

@@ -163,6 +163,8 @@ pub struct ModelNic {
     qps: Vec<Option<OpenQp>>,
     /// Classes of open QPs.
     classes: u8,
+    /// Classes that ever were one's: no packet is of another.
+    lanes: u8,
     inlet: Inlet,
     buffer: ReceiveBuffer,
     responder: ResponderEnd,
@@ -219,6 +221,7 @@ impl ModelNic {
             memory: MemoryTable::default(),
             qps: vec![None; qps],
             classes: 0,
+            lanes: 0,
             inlet: Inlet::new(clock, data_bytes, config.max_frame),
             buffer: ReceiveBuffer::new(config.buffer_bytes, data_bytes, config.recvs),
             responder: ResponderEnd::new(qps, config.recvs),
@@ -280,6 +283,7 @@ impl ModelNic {
             .iter()
             .flatten()
             .fold(0, |set, qp| set | 1 << qp.class);
+        self.lanes |= self.classes;
         let now = self.cycle;
         let requester = RequesterEvent::Open {
             configuration: settings.requester,

@@ -38,13 +38,6 @@ pub(super) struct Draft {
     pub(super) payload: usize,
 }
 
-impl Draft {
-    /// How long the frame is, without FCS.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
 impl Path {
     /// Of a QP. None when its settings make no frame: own and peer's address differ in their kind, there are more than two tags, the peer's QP number has more than 24 bits.
     pub(super) fn new(qp: &QpSettings) -> Option<Self> {

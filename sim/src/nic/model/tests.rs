@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::{FlowConfig, PcieConfig, Receiver, Sender};
-use crate::kernel::{Network, NetworkBuilder, NodeId};
+use crate::kernel::{Network, NetworkBuilder, NodeId, Record};
 use crate::link::Link;
 use crate::nic::Address;
 use crate::reference::gbn::{RequesterConfig, ResponderConfig, WorkKind};
@@ -10,7 +10,11 @@ use crate::seeded::Seed;
 use crate::time::{Duration, Length};
 use crate::wire::{MacAddr, Psn};
 
+mod dropped;
 mod flows;
+mod losses;
+mod pausing;
+mod switched;
 
 fn address(host: u8) -> Address {
     Address {
@@ -123,4 +127,22 @@ const B: NodeId = NodeId(1);
 fn good(nic: &ModelNic) {
     assert_eq!(nic.host().errors(), Default::default());
     assert_eq!(nic.host().failure(), None);
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+/// Runs until all flows have ended and nothing is under way. Frames that pass go to `observe`.
+fn finish(network: &mut Network<ModelNic>, limit: Time, mut observe: impl FnMut(&[Record])) {
+    let busy = |network: &Network<ModelNic>| {
+        [A, B]
+            .iter()
+            .any(|node| !network.node(*node).host().finished())
+    };
+    while busy(network) {
+        assert!(network.now() < limit, "not done at {limit}");
+        network.run_until(network.now() + Duration::from_us(20), &mut observe);
+    }
+    network.run_until(network.now() + Duration::from_us(20), &mut observe);
 }

@@ -181,10 +181,12 @@ impl ModelNic {
     /// When the next packet may be selected.
     pub(super) fn next_select(&self) -> u64 {
         let mut next = self.next_cnp().map_or(NEVER, |(_, from)| from);
-        let paused = self.pauses.paused();
-        for class in (0..8).filter(|class| paused >> class & 1 == 0) {
-            let answer = self.answers[usize::from(class)];
-            next = next.min(answer.map_or(NEVER, |answer| answer.from));
+        let mut lanes = self.lanes & !self.pauses.paused();
+        while lanes != 0 {
+            let class = lanes.trailing_zeros() as u8;
+            lanes &= lanes - 1;
+            let answer = &self.answers[usize::from(class)];
+            next = next.min(answer.as_ref().map_or(NEVER, |answer| answer.from));
             next = next.min(self.slots.ready(class));
         }
         next.max(self.outlet.select_from())

@@ -86,7 +86,7 @@ proptest! {
             ..Request::default()
         };
         let draft = path.request(&request, ecn, |bytes| bytes.copy_from_slice(&pattern(7, payload)));
-        prop_assert_eq!(path.request_bytes(&request), draft.len());
+        prop_assert_eq!(path.request_bytes(&request), draft.bytes.len());
         let mut next = id;
         let frame = path.finish(draft, &mut next);
         prop_assert_eq!(next, if qp.own.ip.is_ipv4() { id.wrapping_add(1) } else { id });

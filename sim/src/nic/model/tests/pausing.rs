@@ -1,0 +1,208 @@
+//! Pauses: obeyed, asked for, silenced.
+
+use super::flows::share;
+use super::*;
+use crate::kernel::Direction;
+use crate::time::Rate;
+
+/// Frames begin this many cycles after the pause at most (`rtl/nic/README.md`).
+const BOUND: u64 = 20;
+
+/// Two NICs with class 3 lossless; the second one's host takes so many bits a second.
+fn slow(rate: Rate, change: impl Fn(&mut ModelNicConfig)) -> Network<ModelNic> {
+    let global = |config: &mut ModelNicConfig| {
+        config.settings.pfc.classes = 1 << 3;
+        config.settings.pfc.xoff[3] = 20_000;
+        config.settings.pfc.xon[3] = 10_000;
+        config.settings.pfc.quanta = 6_553;
+        config.settings.pfc.refresh = 8_000;
+        change(config);
+    };
+    let pcie = PcieConfig {
+        rate: Some(rate),
+        ..PcieConfig::default()
+    };
+    let mut nics = [
+        nic(1, &PcieConfig::default(), global),
+        nic(2, &pcie, global),
+    ];
+    let [a, b] = &mut nics;
+    let config = flow(0, WorkKind::SEND, 1 << 20, None);
+    connect((a, 1), (b, 2), 0, &config, |_| ());
+    pair(nics, [&[], &[]])
+}
+
+#[test]
+fn a_slow_receiver_pauses_its_peer_and_drops_nothing() {
+    let mut network = slow(Rate::from_gbps(10), |_| ());
+    let share = share(&mut network, us(200), us(1_200));
+    // 10 Gb/s of payload, of the 37 that the wire carries.
+    let expected = 10.0 / (40.0 * 1024.0 / 1106.0);
+    println!("{:.4} of the bus", share / expected);
+    assert!(
+        (share / expected - 1.0).abs() < 0.01,
+        "{}",
+        share / expected
+    );
+    let [a, b] = [A, B].map(|node| network.node(node));
+    good(b);
+    for register in [reg::DROP_FULL, reg::GAPS_IN] {
+        assert_eq!(b.counters().get(register), 0);
+    }
+    assert!(b.counters().get(reg::PFC_OUT) > 20);
+    let received = b.counters().get(reg::PFC_OUT) - a.counters().get(reg::PFC_IN);
+    assert!(received <= 1, "the last may be on its way");
+}
+
+#[test]
+fn a_paused_class_starts_no_frame_and_goes_on_when_told() {
+    let mut network = slow(Rate::from_gbps(10), |_| ());
+    network.tap(A, PortId(0), true);
+    let clock = network.node(A).config().clock;
+    let mut paused_since = None;
+    let (mut late, mut pauses, mut resumed) = (0, 0, Vec::new());
+    let mut records = Vec::new();
+    network.run_until(us(500), |seen| records.extend_from_slice(seen));
+    for record in &records {
+        let bytes = &record.frame.bytes;
+        if record.direction == Direction::Received {
+            if bytes[12..14] != [0x88, 0x08] {
+                continue;
+            }
+            let [high, low] = [bytes[18 + 6], bytes[18 + 7]];
+            // In force from when the parser has seen its two beats.
+            let seen = clock.edge_from(record.frame.end).0 + 1 + latency::PARSE + 1;
+            let on = u16::from_be_bytes([high, low]) != 0;
+            pauses += u32::from(on);
+            if !on {
+                resumed.push((seen, clock.edge_from(record.frame.end)));
+            }
+            paused_since = on.then(|| paused_since.unwrap_or(seen));
+        } else if let Some(since) = paused_since {
+            let bound = clock.edge(Cycles(since + BOUND));
+            late += u32::from(record.frame.start > bound);
+        }
+    }
+    assert!(
+        pauses > 10 && resumed.len() > 5,
+        "{pauses} {}",
+        resumed.len()
+    );
+    assert_eq!(late, 0);
+    // After an XON a frame starts at once: it waits in its slot.
+    for (seen, _) in resumed {
+        let (from, to) = (clock.edge(Cycles(seen)), clock.edge(Cycles(seen + 25)));
+        let starts = records.iter().any(|record| {
+            record.direction == Direction::Sent
+                && record.frame.start > from
+                && record.frame.start < to
+        });
+        assert!(
+            starts || to > us(499),
+            "nothing starts after the XON in force at {from}"
+        );
+    }
+}
+
+#[test]
+fn a_pause_that_nobody_refreshes_ends() {
+    // The receiver takes nothing: a pause of 100 quanta, told once in a very long while.
+    let mut network = slow(Rate::from_bits_per_second(1_000), |config| {
+        config.settings.pfc.quanta = 100;
+        config.settings.pfc.refresh = u32::MAX;
+    });
+    network.run_until(us(300), |_| ());
+    let b = network.node(B);
+    assert_eq!(b.counters().get(reg::PFC_OUT), 1);
+    assert_eq!(b.xoff(), 1 << 3);
+    // The sender did not hear of it again, and sent until nothing more fitted.
+    assert!(b.counters().get(reg::DROP_FULL) > 0);
+    assert!(b.buffer_bytes() >= 65_536 / 16 * 15);
+    // With refresh it waits.
+    let mut network = slow(Rate::from_bits_per_second(1_000), |_| ());
+    network.run_until(us(300), |_| ());
+    let b = network.node(B);
+    assert_eq!(b.counters().get(reg::DROP_FULL), 0);
+    // 8,000 cycles are 40.96 us.
+    assert!((6..=8).contains(&b.counters().get(reg::PFC_OUT)));
+    assert_eq!(network.node(A).paused(), 1 << 3);
+}
+
+#[test]
+fn the_watchdog_barks_and_bites() {
+    let stuck = |bark, bite| {
+        let mut network = slow(Rate::from_bits_per_second(1_000), |config| {
+            config.settings.watchdog.bark = bark;
+            config.settings.watchdog.bite = bite;
+        });
+        network.run_until(us(600), |_| ());
+        network
+    };
+    let network = stuck(20_000, 40_000);
+    let b = network.node(B);
+    assert_eq!(
+        (b.counters().get(reg::BARKS), b.counters().get(reg::BITES)),
+        (1, 1)
+    );
+    // Silent, so the peer's pause has run out: 6,553 quanta are 84 us.
+    assert_eq!((b.xoff(), network.node(A).paused()), (0, 0));
+    assert!(b.counters().get(reg::DROP_FULL) > 0);
+    let network = stuck(200_000, 0);
+    let b = network.node(B);
+    assert_eq!(
+        (b.counters().get(reg::BARKS), b.counters().get(reg::BITES)),
+        (0, 0)
+    );
+    assert_eq!(b.xoff(), 1 << 3);
+    // A slow one is not a stuck one.
+    let mut network = slow(Rate::from_gbps(1), |config| {
+        config.settings.watchdog.bark = 2_000;
+        config.settings.watchdog.bite = 4_000;
+    });
+    network.run_until(us(600), |_| ());
+    assert_eq!(network.node(B).counters().get(reg::BARKS), 0);
+}
+
+#[test]
+fn a_paused_class_does_not_hold_another() {
+    let global = |config: &mut ModelNicConfig| config.settings.pfc.classes = 1 << 3 | 1 << 4;
+    let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), global));
+    let [a, b] = &mut nics;
+    let config = flow(0, WorkKind::WRITE, 1 << 20, None);
+    connect((a, 1), (b, 2), 0, &config, |_| ());
+    let config = flow(1, WorkKind::WRITE, 1 << 20, None);
+    connect((a, 1), (b, 2), 1, &config, |qp| qp.dscp = 32);
+    let mut network = pair(nics, [&[], &[]]);
+    let fresh = |network: &Network<ModelNic>| {
+        let host = network.node(B).host();
+        [0, 1].map(|i: usize| host.receivers()[i].fresh_bytes() as f64)
+    };
+    network.run_until(us(200), |_| ());
+    let both = fresh(&network);
+    assert!((both[0] / both[1] - 1.0).abs() < 0.05, "{both:?}: in turn");
+    // Class 3 stops for good: quanta as long as they get, all the time.
+    let control = |timer: u16| ControlHead {
+        opcode: crate::wire::CONTROL_PFC,
+        class_enable: 1 << 3,
+        timers: std::array::from_fn(|p| if p == 3 { timer } else { 0 }),
+    };
+    use crate::wire::frame::ControlHead;
+    network.update(A, |nic| {
+        let now = nic.cycle;
+        nic.pauses
+            .receive(now, control(u16::MAX), &nic.config.settings);
+    });
+    network.run_until(us(210), |_| ());
+    let from = fresh(&network);
+    network.run_until(us(510), |_| ());
+    let to = fresh(&network);
+    assert_eq!(to[0], from[0]);
+    let share = (to[1] - from[1]) / 1024.0 * 1106.0 * 200.0 / 300e6;
+    assert!(share > 0.99, "{share}");
+    network.update(A, |nic| {
+        let now = nic.cycle;
+        nic.pauses.receive(now, control(0), &nic.config.settings);
+    });
+    network.run_until(us(600), |_| ());
+    assert!(fresh(&network)[0] > to[0]);
+}
