@@ -105,7 +105,7 @@ fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
         "parser" => on::<PacketParser>(mutant, seed, effort * 3_000),
         "builder" => on::<Builder>(mutant, seed, effort * 2_000),
         "pfc" => on::<Pfc>(mutant, seed, effort * 20_000),
-        "dcqcn" => on::<Dcqcn>(mutant, seed, effort * 2_000),
+        "dcqcn" => on::<Dcqcn>(mutant, seed, effort * 8_000),
         "gbn" => on::<Gbn>(mutant, seed, effort * 2_000),
         other => Err(format!("no property '{other}'")),
     }

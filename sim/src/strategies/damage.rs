@@ -459,21 +459,25 @@ fn change_of_length() -> impl Strategy<Value = i16> {
 
 fn field_damage() -> impl Strategy<Value = Damage> {
     let select = |values: &[u16]| prop::sample::select(values.to_vec());
-    let ether_type = || prop_oneof![4 => select(&[0x0800, 0x86DD, 0x8100, 0x88A8, 0x8808, 0x8915]), 1 => any::<u16>()];
+    // A comparison that leaves out a bit shows in nothing but a value that has that bit, alone, wrong.
+    let one_bit_off =
+        |values: &[u16]| (select(values), 0..16u8).prop_map(|(value, bit)| value ^ (1 << bit));
+    let known = &[0x0800, 0x86DD, 0x8100, 0x88A8, 0x8808, 0x8915];
+    let ether_type = || prop_oneof![4 => select(known), 2 => one_bit_off(known), 1 => any::<u16>()];
     let of = |field: HeaderField| move |value| Damage::Field { field, value };
     prop_oneof![
         1 => (0..=0xFFu16).prop_map(of(HeaderField::DstFirstByte)),
         2 => ether_type().prop_map(of(HeaderField::FirstEtherType)),
         2 => ether_type().prop_map(of(HeaderField::LastEtherType)),
-        1 => prop_oneof![select(&[0x0001, 0x0101]), any::<u16>()].prop_map(of(HeaderField::ControlOpcode)),
+        1 => prop_oneof![select(&[0x0001, 0x0101]), one_bit_off(&[0x0001, 0x0101]), any::<u16>()].prop_map(of(HeaderField::ControlOpcode)),
         1 => (0..16u16).prop_map(of(HeaderField::IpVersion)),
         2 => (0..16u16).prop_map(of(HeaderField::Ihl)),
         1 => any::<u16>().prop_map(of(HeaderField::IpLength)),
-        // MF; offset 1; DF and offset.
-        1 => prop_oneof![select(&[0x2000, 0x0001, 0x4001, 0x8000]), any::<u16>()].prop_map(of(HeaderField::Fragment)),
-        2 => prop_oneof![3 => select(&[17, 44, 6, 0x1B, 0]), 1 => 0..=0xFFu16].prop_map(of(HeaderField::NextHeader)),
+        // MF; offset 1; DF and offset; each bit alone.
+        1 => prop_oneof![select(&[0x2000, 0x0001, 0x4001, 0x8000]), one_bit_off(&[0]), any::<u16>()].prop_map(of(HeaderField::Fragment)),
+        2 => prop_oneof![3 => select(&[17, 44, 6, 0x1B, 0]), 2 => one_bit_off(&[17, 44, 0x1B]), 1 => 0..=0xFFu16].prop_map(of(HeaderField::NextHeader)),
         1 => select(&[17, 44, 6]).prop_map(of(HeaderField::FirstAfterIp)),
-        1 => prop_oneof![select(&[4790, 4791 ^ 0x100]), any::<u16>()].prop_map(of(HeaderField::UdpDstPort)),
+        1 => prop_oneof![2 => one_bit_off(&[4791]), 1 => any::<u16>()].prop_map(of(HeaderField::UdpDstPort)),
         1 => any::<u16>().prop_map(of(HeaderField::UdpLength)),
         4 => (0..=0xFFu16).prop_map(of(HeaderField::Opcode)),
         2 => (0..4u16).prop_map(of(HeaderField::Pad)),

@@ -15,7 +15,7 @@ const SENT_SETTLES: u64 = 4;
 /// Cycles from a rate in force to the bit of its QP that knows of it.
 const GAP_SETTLES: u64 = 1;
 /// Cycles of a division, with up to 3 for a SENT of its QP.
-const DIVISION: u64 = 19 + 3;
+pub const DIVISION: u64 = 19 + 3;
 /// Cycles from an update to its gap when nobody is before it.
 const FIRST_DIVISION: u64 = 21 + 3;
 

@@ -3,7 +3,7 @@
 use xoff_sim::reference::dcqcn::{Cycle, Rate};
 
 use super::events::{Event, Head};
-use super::limiter::Judge;
+use super::limiter::{DIVISION, Judge};
 use super::{Clock, text};
 use crate::property::Disagreement;
 use crate::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
@@ -72,16 +72,25 @@ pub fn check<M: LimiterTop>(
         clock.tick(out.rest);
         Ok::<_, Disagreement>((out, taken.0.is_some() || taken.1.is_some()))
     };
+    // Until all rates are in force.
+    let by = Cycle(clock.now.0 + u64::from(M::QPS + 16) + u64::from(M::QPS + 2) * DIVISION);
+    let stands_still = |clock: &Clock| match clock.now > by {
+        true => Err(format!("cycle {}: rates are not in force", clock.now.0)),
+        false => Ok(()),
+    };
     for sender in &senders {
         let update = Update {
             qp: sender.qp,
             rate: sender.rate,
             limited: true,
         };
-        while !cycle(&mut clock, &mut judge, Some(update), None)?.1 {}
+        while !cycle(&mut clock, &mut judge, Some(update), None)?.1 {
+            stands_still(&clock)?;
+        }
     }
     let mut eligible = 0;
     while !judge.in_force() {
+        stands_still(&clock)?;
         eligible = cycle(&mut clock, &mut judge, None, None)?.0.eligible;
     }
 
