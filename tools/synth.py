@@ -67,7 +67,9 @@ def main():
     failed = False
     print(f"{'top':34} {'LUT':>7} {'FF':>7} {'CARRY4':>7} {'BRAM':>5} {'LUTRAM':>7} {'depth':>6}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (top, parameters), (costs, log) in zip(tops, pool.map(lambda t: synthesize(*t), tops)):
+        # The large ones stand at the end of the list, and begin first: else all processors but one wait for the last.
+        jobs = [pool.submit(synthesize, *top) for top in reversed(tops)][::-1]
+        for (top, parameters), (costs, log) in zip(tops, (job.result() for job in jobs)):
             name = " ".join([top, *parameters])
             if costs is None:
                 failed = True
