@@ -19,19 +19,44 @@ from pyosys import libyosys as ys
 module, source, netlist, first, count, seed, *parameters = sys.argv[1:]
 design = ys.Design()
 overrides = " ".join("-G " + p for p in parameters)
-for step in [
+def run(*steps):
+    for step in steps:
+        ys.run_pass(step, design)
+run(
     f"read_slang --ignore-assertions --top {module} {overrides} -F rtl/rtl.f {source}",
-    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full", "wreduce", "opt -full", "bwmuxmap",
-    f"mutate -list {count} -seed {seed} -o {netlist}.list",
-]:
-    ys.run_pass(step, design)
+    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full",
+)
 top = design.top_module()
+# An array of pipeline stages, which has constant indexes alone, is no memory: as registers it loses what nobody reads.
+memories = {}
+for cell in top.cells_.values():
+    if cell.type.str() in ("$memrd_v2", "$memwr_v2"):
+        memories.setdefault(cell.getParam(ys.IdString("\\MEMID")).decode_string(), []).append(cell.getPort(ys.IdString("\\ADDR")).is_fully_const())
+stages = [name for name, constant in memories.items() if all(constant)]
+if stages:
+    run("memory_collect", *[f"memory_map c:{name[1:]}" for name in stages], "memory_unpack", "opt -full")
+run("wreduce", "opt -full", "bwmuxmap")
+ident = lambda name: ys.IdString(name if name[0] in "$\\\\" else "\\\\" + name)
+def is_none(line):
+    # A constant stuck at its own value breaks nothing.
+    words = line.split()
+    value = dict(zip(words[1::2], words[2::2]))
+    if value["-mode"] not in ("const0", "const1"):
+        return False
+    bit = top.cell(ident(value["-cell"])).getPort(ident(value["-port"])).extract(int(value["-portbit"]), 1)
+    return bit.is_fully_const() and bit.as_const().as_bool() == (value["-mode"] == "const1")
+def drawn(seed):
+    run(f"mutate -list {count} -seed {seed} -o {netlist}.list")
+    return open(netlist + ".list").read().splitlines()
+lines, others = drawn(seed), drawn(int(seed) + 1_000)
+spare = iter([line for line in others if line not in lines and not is_none(line)])
+lines = [next(spare) if is_none(line) else line for line in lines]
 kind = {}
-for number, line in enumerate(open(netlist + ".list"), int(first)):
+for number, line in enumerate(lines, int(first)):
     command, options = line.split(maxsplit=1)
     words = options.split()
     cell = words[words.index("-cell") + 1]
-    kind[cell] = top.cell(ys.IdString(cell if cell[0] in "$\\\\" else "\\\\" + cell)).type.str()
+    kind[cell] = top.cell(ident(cell)).type.str()
     ys.run_pass(f"{command} -ctrl mutsel 16 {number} {options.strip()}", design)
     print(f"mutant\\t{number}\\t{kind[cell]}\\t{options.strip()}")
 # A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
