@@ -18,6 +18,10 @@ const GAP_SETTLES: u64 = 1;
 pub const DIVISION: u64 = 19 + 3;
 /// Cycles from an update to its gap when nobody is before it.
 const FIRST_DIVISION: u64 = 21 + 3;
+/// Cycles in which it may be awake with nothing to show: a sweep or two, a division that comes to the old gap.
+pub const fn awake_max<M: LimiterTop>() -> u64 {
+    2 * M::QPS as u64 + 16 + DIVISION + FIRST_DIVISION
+}
 
 /// Runs the events; every change of eligibility is judged.
 ///
@@ -78,6 +82,11 @@ impl Judge {
     /// Whether the bit of a QP counts at `now`.
     pub fn settled(&self, qp: u16, now: Cycle) -> bool {
         now >= self.qps[usize::from(qp)].settles
+    }
+
+    /// `eligible_o` of the last cycle.
+    pub fn eligible(&self) -> u64 {
+        self.eligible
     }
 
     /// Whether all rates are in force.
@@ -252,7 +261,7 @@ fn run<M: LimiterTop>(
     events: &[Event],
     whole: Option<Cycle>,
 ) -> Result<Run, Disagreement> {
-    let mut clock = Clock::new(head.start, whole.is_none());
+    let mut clock = Clock::new(head.start, whole.is_none(), awake_max::<M>());
     let mut judge = Judge::new::<M>();
     let (mut burst, mut count) = (0, 0);
     let mut changes = Vec::new();
@@ -275,7 +284,8 @@ fn run<M: LimiterTop>(
                 clock.now.0
             ));
         }
-        if out.eligible != judge.eligible {
+        let changed = out.eligible != judge.eligible;
+        if changed {
             changes.push((clock.now, out.eligible));
         }
         let taken = (
@@ -284,7 +294,7 @@ fn run<M: LimiterTop>(
         );
         judge.see(clock.now, &out, taken.0, taken.1, burst)?;
         count += u64::from(taken.0.is_some()) + u64::from(taken.1.is_some());
-        clock.tick(out.rest);
+        clock.tick(out.rest, !alone || changed || out.in_force.is_some())?;
         Ok(taken.0.is_some() || taken.1.is_some())
     };
     for event in events {

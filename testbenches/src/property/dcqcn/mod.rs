@@ -94,21 +94,38 @@ struct Clock {
     skips: bool,
     /// What the unit said in the last cycle; nothing once an input changed since.
     rest: Option<Rest>,
+    /// Cycles since it rested or something happened.
+    awake: u64,
+    /// How many there may be.
+    awake_max: u64,
 }
 
 impl Clock {
-    fn new(start: u64, skips: bool) -> Self {
+    fn new(start: u64, skips: bool, awake_max: u64) -> Self {
         Self {
             now: Cycle(start),
             skips,
             rest: None,
+            awake: 0,
+            awake_max,
         }
     }
 
-    /// The cycle is over.
-    fn tick(&mut self, rest: Rest) {
+    /// The cycle is over. `stirs`: something happened in it, at inputs or outputs.
+    fn tick(&mut self, rest: Rest, stirs: bool) -> Result<(), Disagreement> {
+        self.awake = match stirs || rest.idle {
+            true => 0,
+            false => self.awake + 1,
+        };
+        if self.awake > self.awake_max {
+            return Err(format!(
+                "cycle {}: awake for {} cycles, and for nothing",
+                self.now.0, self.awake
+            ));
+        }
         self.now.0 += 1;
         self.rest = Some(rest).filter(|rest| rest.idle);
+        Ok(())
     }
 
     /// Goes on to the first cycle before `until` that must be run, or to `until`.

@@ -29,7 +29,7 @@ fn run(
     events: &[Event],
     skips: bool,
 ) -> Result<(Vec<(Cycle, u16)>, u64), Disagreement> {
-    let mut clock = Clock::new(head.start, skips);
+    let mut clock = Clock::new(head.start, skips, u64::from(RtlNp::QPS) + CNP_LATENCY);
     let mut qps = vec![NpContext::default(); usize::from(RtlNp::QPS)];
     let mut interval = 0;
     let mut expected: VecDeque<(Cycle, u16)> = VecDeque::new();
@@ -68,7 +68,7 @@ fn run(
         if out.rest.idle && (!expected.is_empty() || out.rest.wake != Cycle::MAX) {
             return Err(format!("cycle {}: idle, and {expected:?} to come", now.0));
         }
-        clock.tick(out.rest);
+        clock.tick(out.rest, event.is_some() || out.cnp.is_some())?;
         Ok(taken.is_some())
     };
     let end = Event::Wait(CNP_LATENCY as u32 + 2);

@@ -3,7 +3,7 @@
 use xoff_sim::reference::dcqcn::{Cycle, Rate};
 
 use super::events::{Event, Head};
-use super::limiter::{DIVISION, Judge};
+use super::limiter::{DIVISION, Judge, awake_max};
 use super::{Clock, text};
 use crate::property::Disagreement;
 use crate::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
@@ -58,7 +58,7 @@ pub fn check<M: LimiterTop>(
     }
     // Less would cost rate: the sweep comes late, and a packet may wait for one of each other sender.
     burst = burst.max(2 * M::QPS + 16 + 4 + senders.len() as u16);
-    let mut clock = Clock::new(head.start, true);
+    let mut clock = Clock::new(head.start, true, awake_max::<M>());
     let mut judge = Judge::new::<M>();
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;
@@ -68,8 +68,10 @@ pub fn check<M: LimiterTop>(
             update.filter(|_| out.update_ready),
             sent.filter(|_| out.sent_ready),
         );
+        let eligible = judge.eligible();
         judge.see(clock.now, &out, taken.0, taken.1, burst)?;
-        clock.tick(out.rest);
+        let stirs = update.is_some() || sent.is_some() || out.in_force.is_some();
+        clock.tick(out.rest, stirs || out.eligible != eligible)?;
         Ok::<_, Disagreement>((out, taken.0.is_some() || taken.1.is_some()))
     };
     // Until all rates are in force.

@@ -11,6 +11,8 @@ use crate::units::dcqcn::{RpStep, RpTop, RtlRp};
 
 /// Cycles that an event waits at most.
 const EVENT_WAITS: u64 = 26;
+/// Cycles a QP in which it may be awake with nothing to show: a sweep or two of a cycle or two a QP.
+const AWAKE: u64 = 4;
 /// Cycles in which an event that was taken is stepped.
 const STEP_TIME: u64 = 16;
 
@@ -150,7 +152,7 @@ fn run<M: RpTop>(
     skips: bool,
 ) -> Result<Vec<RpStep>, Disagreement> {
     let qps = u64::from(M::QPS);
-    let mut clock = Clock::new(head.start, skips);
+    let mut clock = Clock::new(head.start, skips, AWAKE * qps + EVENT_WAITS);
     let mut judge = Judge {
         bound: 2 * qps + 20,
         qps: vec![Qp::default(); usize::from(M::QPS)],
@@ -202,7 +204,7 @@ fn run<M: RpTop>(
         if out.rest.idle && clock.rest.is_none() {
             judge.rests(clock.now, out.rest.wake)?;
         }
-        clock.tick(out.rest);
+        clock.tick(out.rest, event.is_some() || out.step.is_some())?;
         Ok(taken.is_some())
     };
     for event in events {
