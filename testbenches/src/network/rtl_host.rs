@@ -1,0 +1,528 @@
+//! The RTL NIC as a node: MACs on one side of its pins, a host on the other.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use verilated::{Fields, FieldsMut, Settings};
+use xoff_rtl::{Nic, nic};
+use xoff_sim::host::{DataBeat, Host};
+use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
+use xoff_sim::mac::{Beat, ReceiveCounters, ReceiveMac, TransmitMac};
+use xoff_sim::nic::{NicCounters, NicSettings, QpSettings, Region};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Completion, Recv, Status, Work};
+use xoff_sim::time::{ByteCount, Clock, Cycles, LineRate, Time};
+
+use crate::units::{UnitError, beat};
+
+/// Bytes of a beat at 256 bits.
+const BEAT_BYTES: usize = 32;
+/// Cycles after reset until all RAMs are cleared, at 64 QPs and 256 regions.
+const CLEAR_CYCLES: u32 = 300;
+/// Cycles after which a register that does not answer never will.
+const PATIENCE: u32 = 10_000;
+
+/// What an RTL host is made of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RtlHostConfig {
+    /// Its name: in messages and as the outermost scope of waves.
+    pub name: String,
+    /// Fixes the random start of its registers.
+    pub seed: u64,
+    /// The NIC's clock.
+    pub clock: Clock,
+    /// The port.
+    pub rate: LineRate,
+    /// Largest frame, FCS included.
+    pub max_frame: ByteCount,
+    /// Registers.
+    pub settings: NicSettings,
+}
+
+/// Waves of a window of time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaveWindow {
+    /// The file, `.fst` or `.vcd`.
+    pub path: PathBuf,
+    /// The first instant.
+    pub from: Time,
+    /// The first instant after it.
+    pub until: Time,
+}
+
+/// An RTL NIC with its MACs and its host.
+///
+/// Cycles in which the NIC says that nothing changes are not evaluated, unless [`set_skip`](Self::set_skip) says so; the result is the same.
+#[derive(Debug)]
+pub struct RtlHost {
+    config: RtlHostConfig,
+    // Saving needs the model to itself, and a checkpoint has only a shared borrow of the node.
+    model: RefCell<Nic>,
+    pins_in: Box<nic::In>,
+    pins_out: Box<nic::Out>,
+    rx: ReceiveMac,
+    tx: TransmitMac,
+    host: Host,
+    /// The cycle to be evaluated next.
+    next: Cycles,
+    /// Nothing changes by itself before this cycle.
+    rests_until: Cycles,
+    /// The cycle at which the model's own time stands.
+    model_at: Cycles,
+    skip: bool,
+    evaluated: u64,
+    counters: NicCounters,
+    waves: Option<WaveWindow>,
+    failure: Option<String>,
+}
+
+/// All of a node but the model, with the model's saved state: what a checkpoint keeps.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    config: RtlHostConfig,
+    model: Vec<u8>,
+    rx: ReceiveMac,
+    tx: TransmitMac,
+    host: Host,
+    next: Cycles,
+    rests_until: Cycles,
+    skip: bool,
+    evaluated: u64,
+    counters: NicCounters,
+    paused: u8,
+    failure: Option<String>,
+}
+
+impl RtlHost {
+    /// A NIC, reset, with its settings in force, at the first edge of its clock; and the host behind it.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made, an assertion of it failed, or a register refused.
+    pub fn new(config: RtlHostConfig, host: Host) -> Result<Self, UnitError> {
+        let writes = config.settings.writes();
+        let mut this = Self {
+            model: RefCell::new(Self::model(&config)?),
+            pins_in: Box::default(),
+            pins_out: Box::default(),
+            rx: ReceiveMac::new(config.clock, BEAT_BYTES, config.max_frame),
+            tx: TransmitMac::new(config.rate, 2 * BEAT_BYTES as u64),
+            host,
+            next: Cycles(0),
+            rests_until: Cycles(0),
+            model_at: Cycles(u64::MAX),
+            skip: true,
+            evaluated: 0,
+            counters: NicCounters::default(),
+            waves: None,
+            failure: None,
+            config,
+        };
+        // Time stands still until the simulation starts.
+        this.pins_in.rst_i = 1;
+        this.evaluate()?;
+        this.pins_in.rst_i = 0;
+        for _ in 0..CLEAR_CYCLES {
+            this.evaluate()?;
+        }
+        for (offset, word) in writes {
+            this.write_register(offset, word)?;
+        }
+        Ok(this)
+    }
+
+    fn model(config: &RtlHostConfig) -> Result<Nic, UnitError> {
+        let settings = Settings::new(&config.name)
+            .seed(config.seed)
+            .period_ps(config.clock.period.as_ps());
+        Ok(Nic::new(&settings)?)
+    }
+
+    /// Opens a QP. Before time starts.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn open(&mut self, index: u16, qp: &QpSettings) -> Result<(), UnitError> {
+        for (offset, word) in qp.writes(index) {
+            self.write_register(offset, word)?;
+        }
+        for _ in 0..PATIENCE {
+            if self.read_register(reg::BUSY)? == 0 {
+                return Ok(());
+            }
+        }
+        Err(self.broken("a QP command that does not end"))
+    }
+
+    /// Registers a region and gives its key. Before time starts.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn register(&mut self, index: u16, region: &Region) -> Result<u32, UnitError> {
+        for (offset, word) in region.writes(index) {
+            self.write_register(offset, word)?;
+        }
+        Ok(region.key(index))
+    }
+
+    /// The host.
+    pub const fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The host, for flows. Before time starts.
+    pub const fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// What the NIC has counted.
+    pub const fn counters(&self) -> &NicCounters {
+        &self.counters
+    }
+
+    /// What the receive MAC has seen.
+    pub const fn mac_counters(&self) -> ReceiveCounters {
+        self.rx.counters()
+    }
+
+    /// Classes that may not send.
+    pub fn paused(&self) -> u8 {
+        self.pins_out.paused_o
+    }
+
+    /// Cycles that were evaluated since the simulation started.
+    pub const fn cycles_evaluated(&self) -> u64 {
+        self.evaluated
+    }
+
+    /// Whether idle cycles are left out.
+    pub const fn set_skip(&mut self, skip: bool) {
+        self.skip = skip;
+    }
+
+    /// Writes waves of a window of time, in place of those asked for before.
+    pub fn set_waves(&mut self, window: WaveWindow) {
+        self.waves = Some(window);
+    }
+
+    /// Why the NIC no longer works: an assertion that failed, a rule of its pins that it broke.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    fn broken(&self, what: impl ToString) -> UnitError {
+        UnitError::Protocol {
+            unit: "nic",
+            cycle: self.next.0,
+            what: format!("{}: {}", self.config.name, what.to_string()),
+        }
+    }
+
+    fn evaluate(&mut self) -> Result<(), UnitError> {
+        self.model
+            .get_mut()
+            .cycle(&self.pins_in, &mut self.pins_out)?;
+        Ok(())
+    }
+
+    fn write_register(&mut self, offset: u16, word: u32) -> Result<(), UnitError> {
+        let pins = &mut self.pins_in;
+        (pins.awaddr_i, pins.wdata_i, pins.wstrb_i) = (offset, word, 0xF);
+        (pins.awvalid_i, pins.wvalid_i, pins.bready_i) = (1, 1, 1);
+        for _ in 0..PATIENCE {
+            self.evaluate()?;
+            if self.pins_out.awready_o != 0 {
+                (self.pins_in.awvalid_i, self.pins_in.wvalid_i) = (0, 0);
+            }
+            if self.pins_out.bvalid_o != 0 {
+                self.pins_in.bready_i = 0;
+                return match self.pins_out.bresp_o {
+                    0 => Ok(()),
+                    response => Err(self.broken(format_args!("register {offset:#x} answers {response}"))),
+                };
+            }
+        }
+        Err(self.broken(format_args!("register {offset:#x} does not answer")))
+    }
+
+    fn read_register(&mut self, offset: u16) -> Result<u32, UnitError> {
+        let pins = &mut self.pins_in;
+        (pins.araddr_i, pins.arvalid_i, pins.rready_i) = (offset, 1, 1);
+        for _ in 0..PATIENCE {
+            self.evaluate()?;
+            if self.pins_out.arready_o != 0 {
+                self.pins_in.arvalid_i = 0;
+            }
+            if self.pins_out.rvalid_o != 0 {
+                self.pins_in.rready_i = 0;
+                return Ok(self.pins_out.rdata_o);
+            }
+        }
+        Err(self.broken(format_args!("register {offset:#x} does not answer")))
+    }
+
+    /// The first cycle from `next` on that has to be evaluated. `None`: only a frame can make one.
+    fn due(&self) -> Option<Cycles> {
+        if !self.skip || self.rests_until <= self.next {
+            return Some(self.next);
+        }
+        let never = Cycles(reg_never());
+        let own = (self.rests_until < never).then_some(self.rests_until);
+        let inputs = [self.rx.next_beat(), self.host.next_event()];
+        let first = inputs.into_iter().flatten().chain(own).min();
+        first.map(|first| first.max(self.next))
+    }
+
+    fn cycle(&mut self) -> Result<(), UnitError> {
+        let now = self.next;
+        let edge = self.config.clock.edge(now);
+        self.follow_waves(now, edge)?;
+        self.drive(now, edge);
+        self.evaluate()?;
+        self.sample(now, edge)?;
+        self.evaluated += 1;
+        self.next.0 += 1;
+        self.model_at = self.next;
+        self.rests_until = if self.pins_out.idle_o != 0 {
+            Cycles(self.pins_out.wake_o)
+        } else {
+            Cycles(0)
+        };
+        Ok(())
+    }
+
+    /// Keeps the model's time, which its waves and messages have, at the edge; opens and closes its file.
+    fn follow_waves(&mut self, now: Cycles, edge: Time) -> Result<(), UnitError> {
+        let model = self.model.get_mut();
+        if self.model_at != now {
+            model.set_time_ps(edge.as_ps());
+        }
+        let Some(waves) = &self.waves else { return Ok(()) };
+        if edge >= waves.until {
+            let closed = model.trace_close();
+            self.waves = None;
+            closed.map_err(|error| self.broken(error))?;
+        } else if edge >= waves.from && !model.tracing() {
+            let opened = model.trace_open(&waves.path);
+            opened.map_err(|error| self.broken(error))?;
+        }
+        Ok(())
+    }
+
+    fn drive(&mut self, now: Cycles, edge: Time) {
+        let pins = &mut *self.pins_in;
+        pins.now_i = now.0;
+        let beat = self.rx.cycle(now);
+        pins.rx_valid_i = beat.is_some().into();
+        if let Some(beat) = beat {
+            pins.rx_last_i = beat.last.into();
+            pins.rx_bytes_i = beat.data.len() as u8;
+            beat::put(&mut pins.rx_data_i, &beat.data);
+            self.counters.add(reg::BYTES_IN, beat.data.len() as u64);
+        }
+        pins.tx_ready_i = self.tx.ready(edge).into();
+        let work = self.host.work(now);
+        pins.work_valid_i = work.is_some().into();
+        if let Some((qp, work)) = &work {
+            pins.work_qp_i = *qp as u8;
+            put_work(&mut pins.work_i, work);
+        }
+        let recv = self.host.recv(now);
+        pins.recv_valid_i = recv.is_some().into();
+        if let Some((qp, recv)) = &recv {
+            pins.recv_qp_i = *qp as u8;
+            put_recv(&mut pins.recv_i, recv);
+        }
+        pins.cqe_ready_i = 1;
+        pins.read_ready_i = 1;
+        pins.write_ready_i = self.host.takes_write(now).into();
+        let data = self.host.data(now);
+        pins.data_valid_i = data.is_some().into();
+        if let Some(DataBeat { tag, bytes, last }) = data {
+            pins.data_tag_i = tag;
+            pins.data_last_i = last.into();
+            beat::put(&mut pins.data_data_i, &bytes);
+        }
+    }
+
+    fn sample(&mut self, now: Cycles, edge: Time) -> Result<(), UnitError> {
+        let (pins, out) = (&*self.pins_in, &*self.pins_out);
+        let offered = (out.tx_valid_o != 0).then(|| {
+            let mut data = Vec::with_capacity(BEAT_BYTES);
+            beat::take(&out.tx_data_o, out.tx_bytes_o.into(), &mut data);
+            Beat {
+                data: Bytes::from(data),
+                last: out.tx_last_o != 0,
+            }
+        });
+        let taken = self.tx.cycle(edge, offered.as_ref());
+        if let (Ok(true), Some(beat)) = (&taken, &offered) {
+            self.counters.add(reg::BYTES_OUT, beat.data.len() as u64);
+        }
+        if out.work_ready_o & pins.work_valid_i != 0 {
+            self.host.work_taken(now);
+        }
+        if out.recv_ready_o & pins.recv_valid_i != 0 {
+            self.host.recv_taken();
+        }
+        if out.cqe_valid_o != 0 {
+            match take_completion(&out.cqe_o) {
+                Ok(completion) => self.host.complete(now, out.cqe_qp_o.into(), &completion),
+                Err(status) => return Err(self.broken(format_args!("completion of status {status}"))),
+            }
+        }
+        if out.read_valid_o != 0 {
+            self.host
+                .read(now, out.read_tag_o, out.read_va_o, out.read_bytes_o.into());
+        }
+        if out.write_valid_o & pins.write_ready_i != 0 {
+            let mut bytes = Vec::with_capacity(BEAT_BYTES);
+            beat::take(&out.write_data_o, out.write_bytes_o.into(), &mut bytes);
+            self.host.write(now, out.write_va_o, &bytes);
+        }
+        self.counters.events(out.event_o);
+        taken.map_err(|error| self.broken(error))?;
+        Ok(())
+    }
+}
+
+/// `wake_o` of a unit without a deadline.
+const fn reg_never() -> u64 {
+    (1 << 48) - 1
+}
+
+fn put_work(port: &mut [u32; 15], work: &Work) {
+    FieldsMut::of(port, 454)
+        .put(4, u64::from(work.kind.0))
+        .put_bool(work.signaled)
+        .put_bool(work.solicited)
+        .put(32, u64::from(work.length))
+        .put(64, work.local_va)
+        .put(32, u64::from(work.local_key))
+        .put(64, work.remote_va)
+        .put(32, u64::from(work.remote_key))
+        .put(32, u64::from(work.imm))
+        .put(64, work.swap_add)
+        .put(64, work.compare)
+        .put(64, work.id)
+        .end();
+}
+
+fn put_recv(port: &mut [u32; 6], recv: &Recv) {
+    FieldsMut::of(port, 192)
+        .put(32, u64::from(recv.length))
+        .put(64, recv.local_va)
+        .put(32, u64::from(recv.local_key))
+        .put(64, recv.id)
+        .end();
+}
+
+/// `completion_t`, or the number of a status that there is not.
+fn take_completion(port: &[u32; 6]) -> Result<Completion, u64> {
+    let mut fields = Fields::of(port, 169);
+    let receive = fields.take_bool();
+    let status = fields.take(4);
+    Ok(Completion {
+        receive,
+        status: *Status::ALL.get(status as usize).ok_or(status)?,
+        id: fields.take(64),
+        operation: fields.take(8) as u8,
+        length: fields.take(32) as u32,
+        imm: fields.take(32) as u32,
+        solicited: fields.take_bool(),
+    })
+}
+
+impl Node for RtlHost {
+    fn line_rates(&self) -> Vec<LineRate> {
+        vec![self.config.rate]
+    }
+
+    fn cost(&self) -> u32 {
+        // A window of 100 ns is 20 cycles of a few microseconds each.
+        40
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let cycle = self.due().map(|cycle| self.config.clock.edge(cycle));
+        match (cycle, self.tx.next_departure()) {
+            (Some(cycle), Some(departure)) => Some(cycle.min(departure)),
+            (cycle, departure) => cycle.or(departure),
+        }
+    }
+
+    fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
+        for arrival in arrivals {
+            self.rx.arrive(arrival.frame);
+        }
+        let end = Cycles(self.config.clock.edges_before(until));
+        while self.failure.is_none() {
+            match self.due().filter(|due| *due < end) {
+                None => break,
+                Some(due) => self.next = due,
+            }
+            if let Err(error) = self.cycle() {
+                self.failure = Some(error.to_string());
+            }
+        }
+        self.next = self.next.max(end);
+        while let Some(frame) = self.tx.depart(until) {
+            departures.push(PortId(0), frame);
+        }
+    }
+}
+
+impl Serialize for RtlHost {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let model = self.model.borrow_mut().save();
+        Saved {
+            config: self.config.clone(),
+            model: model.map_err(serde::ser::Error::custom)?,
+            rx: self.rx.clone(),
+            tx: self.tx.clone(),
+            host: self.host.clone(),
+            next: self.next,
+            rests_until: self.rests_until,
+            skip: self.skip,
+            evaluated: self.evaluated,
+            counters: self.counters.clone(),
+            paused: self.pins_out.paused_o,
+            failure: self.failure.clone(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RtlHost {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let saved = Saved::deserialize(deserializer)?;
+        let mut model = Self::model(&saved.config).map_err(serde::de::Error::custom)?;
+        model.restore(&saved.model).map_err(serde::de::Error::custom)?;
+        let mut pins_out = Box::<nic::Out>::default();
+        pins_out.paused_o = saved.paused;
+        Ok(Self {
+            config: saved.config,
+            model: RefCell::new(model),
+            pins_in: Box::default(),
+            pins_out,
+            rx: saved.rx,
+            tx: saved.tx,
+            host: saved.host,
+            next: saved.next,
+            rests_until: saved.rests_until,
+            model_at: Cycles(u64::MAX),
+            skip: saved.skip,
+            evaluated: saved.evaluated,
+            counters: saved.counters,
+            waves: None,
+            failure: saved.failure,
+        })
+    }
+}
