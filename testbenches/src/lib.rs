@@ -7,6 +7,8 @@
 //! | [`engine`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
 //! | [`units`] | drivers of the verilated units at their pins |
 //! | [`property`] | random histories that turn the units against their references |
+//! | [`scenario`] | what a network is made of, what runs in it, what is expected: TOML |
+//! | [`network`] | the network of a scenario: RTL hosts, switches, in the kernel's time |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
@@ -16,7 +18,9 @@ pub mod decode;
 pub mod encode;
 pub mod engine;
 pub mod fuzz;
+pub mod network;
 pub mod property;
+pub mod scenario;
 pub mod terminal;
 pub mod units;
 

@@ -242,7 +242,9 @@ impl RtlHost {
                 self.pins_in.bready_i = 0;
                 return match self.pins_out.bresp_o {
                     0 => Ok(()),
-                    response => Err(self.broken(format_args!("register {offset:#x} answers {response}"))),
+                    response => {
+                        Err(self.broken(format_args!("register {offset:#x} answers {response}")))
+                    }
                 };
             }
         }
@@ -301,7 +303,9 @@ impl RtlHost {
         if self.model_at != now {
             model.set_time_ps(edge.as_ps());
         }
-        let Some(waves) = &self.waves else { return Ok(()) };
+        let Some(waves) = &self.waves else {
+            return Ok(());
+        };
         if edge >= waves.until {
             let closed = model.trace_close();
             self.waves = None;
@@ -372,7 +376,9 @@ impl RtlHost {
         if out.cqe_valid_o != 0 {
             match take_completion(&out.cqe_o) {
                 Ok(completion) => self.host.complete(now, out.cqe_qp_o.into(), &completion),
-                Err(status) => return Err(self.broken(format_args!("completion of status {status}"))),
+                Err(status) => {
+                    return Err(self.broken(format_args!("completion of status {status}")));
+                }
             }
         }
         if out.read_valid_o != 0 {
@@ -504,7 +510,9 @@ impl<'de> Deserialize<'de> for RtlHost {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let saved = Saved::deserialize(deserializer)?;
         let mut model = Self::model(&saved.config).map_err(serde::de::Error::custom)?;
-        model.restore(&saved.model).map_err(serde::de::Error::custom)?;
+        model
+            .restore(&saved.model)
+            .map_err(serde::de::Error::custom)?;
         let mut pins_out = Box::<nic::Out>::default();
         pins_out.paused_o = saved.paused;
         Ok(Self {

@@ -1,0 +1,166 @@
+//! What a scenario expects.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a metric is held against a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the signs say it")]
+pub enum Op {
+    #[serde(rename = "==")]
+    Equal,
+    #[serde(rename = "<=")]
+    AtMost,
+    #[serde(rename = ">=")]
+    AtLeast,
+    #[serde(rename = "<")]
+    Below,
+    #[serde(rename = ">")]
+    Above,
+    /// Nearer to the value than `tolerance`, a part of the value.
+    #[serde(rename = "within")]
+    Within,
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Equal => "==",
+            Self::AtMost => "<=",
+            Self::AtLeast => ">=",
+            Self::Below => "<",
+            Self::Above => ">",
+            Self::Within => "within",
+        })
+    }
+}
+
+/// A metric and what it has to be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// The metric.
+    pub metric: String,
+    /// How it is compared.
+    pub op: Op,
+    /// With what; with `of` and `times` a factor.
+    pub value: f64,
+    /// `value` times this metric.
+    #[serde(default)]
+    pub of: Option<String>,
+    /// And times this one.
+    #[serde(default)]
+    pub times: Option<String>,
+    /// Of `within`: the part of the value that it may be off.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// Why, for the report.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// What became of an expectation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The metric.
+    pub metric: String,
+    /// How it was compared.
+    pub op: Op,
+    /// With what number, factors worked in.
+    pub value: f64,
+    /// What was measured.
+    pub measured: f64,
+    /// Whether it held.
+    pub held: bool,
+    /// Of `within`: the part of the value that it may be off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Why, for the report.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+impl Expectation {
+    /// Holds it against what was measured. The name of a metric that there is not is the error.
+    ///
+    /// # Errors
+    ///
+    /// The metric that does not exist.
+    pub fn judge<'a>(&'a self, metrics: &BTreeMap<String, f64>) -> Result<Judged, &'a str> {
+        let find = |name: &'a str| metrics.get(name).copied().ok_or(name);
+        let measured = find(&self.metric)?;
+        let mut value = self.value;
+        for factor in [&self.of, &self.times].into_iter().flatten() {
+            value *= find(factor)?;
+        }
+        let tolerance = self.tolerance.unwrap_or(0.0);
+        let held = match self.op {
+            Op::Equal => measured == value,
+            Op::AtMost => measured <= value,
+            Op::AtLeast => measured >= value,
+            Op::Below => measured < value,
+            Op::Above => measured > value,
+            Op::Within => (measured - value).abs() <= tolerance * value.abs(),
+        };
+        Ok(Judged {
+            metric: self.metric.clone(),
+            op: self.op,
+            value,
+            measured,
+            held,
+            tolerance: self.tolerance,
+            why: self.why.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(text: &str) -> Result<bool, String> {
+        let expectation: Expectation = toml::from_str(text).unwrap();
+        let metrics = [("a", 95.0), ("b", 100.0), ("half", 0.5)];
+        let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
+        expectation
+            .judge(&metrics)
+            .map(|judged| judged.held)
+            .map_err(str::to_owned)
+    }
+
+    #[test]
+    fn each_op_holds_and_fails() {
+        for (op, value, held) in [
+            ("==", 95.0, true),
+            ("==", 95.1, false),
+            ("<=", 95.0, true),
+            ("<=", 94.9, false),
+            (">=", 95.0, true),
+            (">=", 95.1, false),
+            ("<", 95.0, false),
+            ("<", 95.1, true),
+            (">", 95.0, false),
+            (">", 94.9, true),
+        ] {
+            let text = format!("metric = 'a'\nop = '{op}'\nvalue = {value:.1}");
+            assert_eq!(judge(&text), Ok(held), "{text}");
+        }
+    }
+
+    #[test]
+    fn within_is_a_part_of_the_value_and_factors_multiply() {
+        let text = |tolerance| {
+            format!(
+                "metric = 'a'\nop = 'within'\nvalue = 1.92\nof = 'b'\ntimes = 'half'\ntolerance = {tolerance}"
+            )
+        };
+        assert_eq!(judge(&text("0.02")), Ok(true));
+        assert_eq!(judge(&text("0.01")), Ok(false));
+        assert_eq!(
+            judge("metric = 'c'\nop = '=='\nvalue = 0.0"),
+            Err("c".into())
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Settings of hosts.
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::host::PcieConfig;
+use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
+
+/// What a NIC is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NicKind {
+    /// The verilated pipeline, cycle by cycle.
+    #[default]
+    Rtl,
+    /// The reference models, packet by packet.
+    Model,
+}
+
+/// Settings of a host and its NIC.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostSettings {
+    /// RTL or model.
+    pub nic: NicKind,
+    /// The port: 40 Gb/s, which is what 256 bits a cycle carry.
+    pub rate: LineRate,
+    /// Classes that obey PFC and ask for it. A class is DSCP / 8.
+    pub lossless: Vec<u8>,
+    /// Bytes of a class in the receive buffer from which on the NIC pauses its peer.
+    pub xoff: ByteCount,
+    /// Bytes down to which it goes on doing so.
+    pub xon: ByteCount,
+    /// Stall after which the NIC reports that receive has stopped while it pauses; left out: never.
+    pub watchdog_bark: Option<Duration>,
+    /// Stall after which it stops pausing; left out: never.
+    pub watchdog_bite: Option<Duration>,
+    /// DCQCN; left out: off.
+    pub dcqcn: Option<Dcqcn>,
+    /// One way between NIC and host.
+    pub pcie_latency: Duration,
+    /// Payload a direction on the bus.
+    pub pcie_rate: Rate,
+}
+
+impl Default for HostSettings {
+    fn default() -> Self {
+        let pcie = PcieConfig::default();
+        Self {
+            nic: NicKind::Rtl,
+            rate: LineRate::G40,
+            lossless: vec![3],
+            xoff: ByteCount::new(32 << 10),
+            xon: ByteCount::new(30 << 10),
+            watchdog_bark: None,
+            watchdog_bite: None,
+            dcqcn: None,
+            pcie_latency: pcie.latency,
+            pcie_rate: pcie.rate.unwrap_or(Rate::from_gbps(64)),
+        }
+    }
+}
+
+/// DCQCN's parameters; left out: the paper's (SIGCOMM 2015, figure 14).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dcqcn {
+    /// Gain of α: 1/256 is 0.00390625. Rounded to 2⁻¹⁶.
+    pub g: f64,
+    /// Time without a CNP after which α decays.
+    pub alpha_timer: Duration,
+    /// Period of the rate timer.
+    pub rate_timer: Duration,
+    /// Bytes between rate increases.
+    pub byte_counter: ByteCount,
+    /// Stages of fast recovery.
+    pub stages: u8,
+    /// Additive increase.
+    pub rate_ai: Rate,
+    /// Hyper increase.
+    pub rate_hai: Rate,
+    /// Time in which a flow is sent one CNP at most.
+    pub cnp_interval: Duration,
+    /// DSCP of CNPs: class 6.
+    pub cnp_dscp: u8,
+}
+
+impl Default for Dcqcn {
+    fn default() -> Self {
+        Self {
+            g: 1.0 / 256.0,
+            alpha_timer: Duration::from_us(55),
+            rate_timer: Duration::from_us(55),
+            byte_counter: ByteCount::new(10_000_000),
+            stages: 5,
+            rate_ai: Rate::from_bits_per_second(40_000_000),
+            rate_hai: Rate::from_bits_per_second(200_000_000),
+            cnp_interval: Duration::from_us(50),
+            cnp_dscp: 48,
+        }
+    }
+}
