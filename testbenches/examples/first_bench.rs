@@ -1,0 +1,23 @@
+//! A bench of one's own: two hosts and a switch, work, time, a look into the RTL, assertions.
+
+use xoff::network::Simulation;
+use xoff::scenario::{FlowSettings, Scenario};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::time::{ByteCount, Duration, Length, Time};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let scenario = Scenario::new("my first bench", Duration::from_us(100))
+        .host("a")
+        .host("b")
+        .switch("s")
+        .link("a", "s", Length::from_m(2))
+        .link("b", "s", Length::from_m(300))
+        .flow(FlowSettings::new("hello", "a", "b").messages(10, ByteCount::new(10_000)));
+    let mut simulation = Simulation::new(&scenario)?;
+    simulation.run_until(Time::from_ps(100_000_000))?;
+    assert!(simulation.finished());
+    let nic = simulation.station("a").rtl().expect("the default NIC is RTL");
+    assert_eq!(nic.counters().get(reg::REQUESTS_OUT), 100);
+    println!("10 messages, {} cycles", nic.cycles_evaluated());
+    Ok(())
+}
