@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::decode::FrameRange;
+use xoff_sim::time::Duration;
+
 use crate::fuzz::Unit;
+use crate::scenario::file::Setting;
 
 /// Co-simulates a RoCEv2 NIC pipeline with the network around it.
 #[derive(Debug, Parser)]
@@ -28,6 +31,10 @@ pub enum Command {
     Decode(DecodeArgs),
     /// A described packet through the RTL builder, as hex or capture
     Encode(EncodeArgs),
+    /// A scenario: RTL NICs, switches, what is expected of them
+    Run(RunArgs),
+    /// The scenarios there are
+    List,
     /// Random histories through a unit and its reference, until a time or a count
     Fuzz(FuzzArgs),
     /// A kept failure again
@@ -142,6 +149,116 @@ pub enum FrameFormat {
     Pcap,
     /// The same as pcapng
     Pcapng,
+}
+
+const RUN_HELP: &str = "\
+Results go to out/NAME/: report.html, summary.json, series.csv, and capture.pcapng and waves where asked for.
+
+Examples:
+  xoff run livelock                                 a scenario with the RTL NIC in it
+  xoff run pair --set flows.bulk.mtu=4096           with another setting
+  xoff run incast --sweep hosts.s.count=2,4,8       one run a value
+  xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
+  xoff run mine.toml --json | jq .metrics           one's own scenario, for programs
+
+Exit codes: 0 every expectation held, 1 one failed, 2 bad input.";
+
+/// Runs a scenario
+///
+/// Builds the network that a scenario describes, hosts with the NIC pipeline and switches, lets it run, measures, and holds the measures against what the scenario
+/// expects. The same seed gives the same result to the bit, whatever the threads, with waves and captures or without.
+#[derive(Debug, Args)]
+#[command(after_long_help = RUN_HELP, after_help = "See --help for outputs and examples.")]
+pub struct RunArgs {
+    /// Name of a scenario (xoff list), or a TOML file
+    pub scenario: String,
+    /// Another value for a key: duration="2 ms", flows.NAME.message="1 MB", host.nic=model
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+    /// A run for each of several values; several sweeps multiply
+    #[arg(long, value_name = "KEY=A,B,…")]
+    pub sweep: Vec<SweepArg>,
+    /// What everything random is drawn from [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Evaluate idle NICs too: the same result, slower
+    #[arg(long)]
+    pub no_skip: bool,
+    /// Waves of a host's NIC, in a window of time or for the whole run: a:1ms-1.1ms, a
+    #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
+    pub waves: Vec<WavesArg>,
+    /// Capture ports: all, or nodes and ports such as a,s.2
+    #[arg(long, value_name = "PORTS", num_args = 0..=1, default_missing_value = "all")]
+    pub pcap: Option<String>,
+    /// Print the summary as JSON, an array under a sweep
+    #[arg(long)]
+    pub json: bool,
+    /// Where folders of results go
+    #[arg(long, value_name = "FOLDER", default_value = "out")]
+    pub out: PathBuf,
+}
+
+/// A key and its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweepArg {
+    /// As in a [`Setting`].
+    pub key: String,
+    /// A value a run.
+    pub values: Vec<String>,
+}
+
+impl std::str::FromStr for SweepArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Setting { key, value } = text.parse()?;
+        let values: Vec<String> = value.split(',').map(|value| value.trim().to_owned()).collect();
+        if values.iter().any(String::is_empty) {
+            return Err(format!("'{text}': a value is missing, such as {key}=1,2,4"));
+        }
+        Ok(Self { key, values })
+    }
+}
+
+/// A host and a window of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WavesArg {
+    /// The host.
+    pub host: String,
+    /// From here.
+    pub from: Duration,
+    /// Until here; `None`: to the end.
+    pub until: Option<Duration>,
+}
+
+impl std::str::FromStr for WavesArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((host, window)) = text.split_once(':') else {
+            return Ok(Self {
+                host: text.into(),
+                from: Duration::ZERO,
+                until: None,
+            });
+        };
+        let Some((from, until)) = window.split_once('-') else {
+            return Err(format!("'{text}': expected HOST:FROM-UNTIL, such as a:1ms-1.1ms"));
+        };
+        let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
+        let (from, until) = (read(from)?, read(until)?);
+        if until <= from {
+            return Err(format!("'{text}': the window ends before it begins"));
+        }
+        Ok(Self {
+            host: host.into(),
+            from,
+            until: Some(until),
+        })
+    }
 }
 
 /// Turns a unit against its reference

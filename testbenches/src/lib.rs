@@ -7,6 +7,7 @@
 //! | [`engine`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
 //! | [`units`] | drivers of the verilated units at their pins |
 //! | [`property`] | random histories that turn the units against their references |
+//! | [`mod@run`] | `xoff run` and `xoff list`: scenarios, measured and held against what they expect |
 //! | [`scenario`] | what a network is made of, what runs in it, what is expected: TOML |
 //! | [`network`] | the network of a scenario: RTL hosts, switches, in the kernel's time |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
@@ -20,6 +21,7 @@ pub mod engine;
 pub mod fuzz;
 pub mod network;
 pub mod property;
+pub mod run;
 pub mod scenario;
 pub mod terminal;
 pub mod units;
@@ -42,6 +44,8 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
     match &cli.command {
         cli::Command::Decode(arguments) => decode::run(arguments, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
+        cli::Command::Run(arguments) => run::run(arguments, streams),
+        cli::Command::List => run::list(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
     }

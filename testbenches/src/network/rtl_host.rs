@@ -1,6 +1,7 @@
 //! The RTL NIC as a node: MACs on one side of its pins, a host on the other.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -12,9 +13,11 @@ use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::{Beat, ReceiveCounters, ReceiveMac, TransmitMac};
 use xoff_sim::nic::{NicCounters, NicSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::dcqcn::Alpha;
 use xoff_sim::reference::gbn::{Completion, Recv, Status, Work};
 use xoff_sim::time::{ByteCount, Clock, Cycles, LineRate, Time};
 
+use super::pause_log::PauseLog;
 use crate::units::{UnitError, beat};
 
 /// Bytes of a beat at 256 bits.
@@ -74,6 +77,9 @@ pub struct RtlHost {
     skip: bool,
     evaluated: u64,
     counters: NicCounters,
+    pauses: PauseLog,
+    /// What DCQCN made of each QP last: kb/s, α in units of 2⁻²⁴, whether it is held to the rate.
+    rates: BTreeMap<u16, (u32, u32, bool)>,
     waves: Option<WaveWindow>,
     failure: Option<String>,
 }
@@ -91,7 +97,8 @@ struct Saved {
     skip: bool,
     evaluated: u64,
     counters: NicCounters,
-    paused: u8,
+    pauses: PauseLog,
+    rates: BTreeMap<u16, (u32, u32, bool)>,
     failure: Option<String>,
 }
 
@@ -116,6 +123,8 @@ impl RtlHost {
             skip: true,
             evaluated: 0,
             counters: NicCounters::default(),
+            pauses: PauseLog::default(),
+            rates: BTreeMap::new(),
             waves: None,
             failure: None,
             config,
@@ -189,9 +198,20 @@ impl RtlHost {
         self.rx.counters()
     }
 
-    /// Classes that may not send.
-    pub fn paused(&self) -> u8 {
-        self.pins_out.paused_o
+    /// When which class could not be sent.
+    pub const fn pauses(&self) -> &PauseLog {
+        &self.pauses
+    }
+
+    /// What DCQCN made of a QP last: rate in b/s and α. `None` before the first CNP or timer.
+    pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
+        let (kbps, alpha, _) = self.rates.get(&qp)?;
+        Some((f64::from(*kbps) * 1e3, f64::from(*alpha) / f64::from(Alpha::ONE.0)))
+    }
+
+    /// Cycles since the simulation started.
+    pub const fn cycles(&self) -> u64 {
+        self.next.0
     }
 
     /// Cycles that were evaluated since the simulation started.
@@ -207,6 +227,16 @@ impl RtlHost {
     /// Writes waves of a window of time, in place of those asked for before.
     pub fn set_waves(&mut self, window: WaveWindow) {
         self.waves = Some(window);
+    }
+
+    /// Ends a file of waves whose window has not passed.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
+        self.waves = None;
+        self.model.get_mut().trace_close()
     }
 
     /// Why the NIC no longer works: an assertion that failed, a rule of its pins that it broke.
@@ -391,6 +421,11 @@ impl RtlHost {
             self.host.write(now, out.write_va_o, &bytes);
         }
         self.counters.events(out.event_o);
+        self.pauses.set(out.paused_o, edge);
+        if out.rate_valid_o != 0 {
+            let now = (out.rate_o, out.alpha_o, out.rate_limited_o != 0);
+            self.rates.insert(out.rate_qp_o.into(), now);
+        }
         taken.map_err(|error| self.broken(error))?;
         Ok(())
     }
@@ -499,7 +534,8 @@ impl Serialize for RtlHost {
             skip: self.skip,
             evaluated: self.evaluated,
             counters: self.counters.clone(),
-            paused: self.pins_out.paused_o,
+            pauses: self.pauses.clone(),
+            rates: self.rates.clone(),
             failure: self.failure.clone(),
         }
         .serialize(serializer)
@@ -513,13 +549,11 @@ impl<'de> Deserialize<'de> for RtlHost {
         model
             .restore(&saved.model)
             .map_err(serde::de::Error::custom)?;
-        let mut pins_out = Box::<nic::Out>::default();
-        pins_out.paused_o = saved.paused;
         Ok(Self {
             config: saved.config,
             model: RefCell::new(model),
             pins_in: Box::default(),
-            pins_out,
+            pins_out: Box::default(),
             rx: saved.rx,
             tx: saved.tx,
             host: saved.host,
@@ -529,6 +563,8 @@ impl<'de> Deserialize<'de> for RtlHost {
             skip: saved.skip,
             evaluated: saved.evaluated,
             counters: saved.counters,
+            pauses: saved.pauses,
+            rates: saved.rates,
             waves: None,
             failure: saved.failure,
         })

@@ -7,7 +7,7 @@ use thiserror::Error;
 use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, NodeId, PortId, Record};
 use xoff_sim::link::Link;
-use xoff_sim::nic::{QpSettings, Region};
+use xoff_sim::nic::{ModelNic, ModelNicConfig, QpSettings, Region};
 use xoff_sim::reference::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::{ConfigError, Switch};
@@ -15,7 +15,7 @@ use xoff_sim::time::{ByteCount, Clock, Duration, Time};
 use xoff_sim::wire::Psn;
 
 use super::plan::Plan;
-use super::{RtlHost, RtlHostConfig, Station};
+use super::{ModelHost, RtlHost, RtlHostConfig, Station, WaveWindow};
 use crate::scenario::check::{Misfit, RING};
 use crate::scenario::{FlowSettings, NicKind, Recovery, Scenario};
 use crate::units::UnitError;
@@ -130,7 +130,14 @@ impl Simulation {
                         };
                         Station::Rtl(Box::new(RtlHost::new(config, host)?))
                     }
-                    NicKind::Model => todo!(),
+                    NicKind::Model => {
+                        let config = ModelNicConfig {
+                            rate: settings.rate,
+                            max_frame: MAX_FRAME,
+                            ..ModelNicConfig::new(clock, nic)
+                        };
+                        Station::Model(Box::new(ModelHost::new(ModelNic::new(config, host))))
+                    }
                 });
             }
         }
@@ -284,6 +291,40 @@ impl Simulation {
         self.flows.iter().all(|flow| self.sender(flow).finished())
     }
 
+    /// Writes waves of a host's NIC in a window of time.
+    ///
+    /// # Errors
+    ///
+    /// There is no such host, or its NIC is a model.
+    pub fn set_waves(&mut self, host: &str, window: WaveWindow) -> Result<(), SimulationError> {
+        let wrong = |problem: String| Misfit {
+            place: format!("waves of {host}"),
+            problem,
+        };
+        let node = self.node(host).ok_or_else(|| wrong(format!("no such node: there are {}", self.names.join(", "))))?;
+        let set = self.network.update(node, |station| {
+            let rtl = station.rtl_mut()?;
+            rtl.set_waves(window);
+            Some(())
+        });
+        set.ok_or_else(|| wrong("it has no RTL NIC".into()).into())
+    }
+
+    /// Ends all files of waves.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be written.
+    pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
+        for number in 0..self.names.len() as u32 {
+            self.network.update(NodeId(number), |station| match station.rtl_mut() {
+                Some(rtl) => rtl.close_waves(),
+                None => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+
     /// Evaluates idle cycles of RTL NICs too, or not.
     pub fn set_skip(&mut self, skip: bool) {
         for number in 0..self.names.len() as u32 {
@@ -348,6 +389,7 @@ fn connect(
             for (side, place) in places.iter_mut().enumerate() {
                 let host = match &mut stations[ends[side].0 as usize] {
                     Station::Rtl(node) => node.host_mut(),
+                    Station::Model(node) => node.nic_mut().host_mut(),
                     Station::Switch(_) => {
                         unreachable!("flows end at hosts: the scenario was checked")
                     }

@@ -6,9 +6,10 @@ use xoff_sim::kernel::{Arrivals, Departures, Node};
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::NicCounters;
 use xoff_sim::switch::Switch;
-use xoff_sim::time::{LineRate, Time};
+use xoff_sim::time::{Duration, LineRate, Time};
 
-use super::RtlHost;
+use super::pause_log::PauseLog;
+use super::{ModelHost, RtlHost};
 
 /// A node of a scenario.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ use super::RtlHost;
 pub enum Station {
     /// A host with the RTL NIC.
     Rtl(Box<RtlHost>),
+    /// A host with the model NIC.
+    Model(Box<ModelHost>),
     /// A switch.
     Switch(Box<Switch>),
 }
@@ -25,6 +28,7 @@ impl Station {
     pub fn host(&self) -> Option<&Host> {
         match self {
             Self::Rtl(node) => Some(node.host()),
+            Self::Model(node) => Some(node.nic().host()),
             Self::Switch(_) => None,
         }
     }
@@ -33,7 +37,7 @@ impl Station {
     pub fn rtl(&self) -> Option<&RtlHost> {
         match self {
             Self::Rtl(node) => Some(node),
-            Self::Switch(_) => None,
+            Self::Model(_) | Self::Switch(_) => None,
         }
     }
 
@@ -41,7 +45,7 @@ impl Station {
     pub fn rtl_mut(&mut self) -> Option<&mut RtlHost> {
         match self {
             Self::Rtl(node) => Some(node),
-            Self::Switch(_) => None,
+            Self::Model(_) | Self::Switch(_) => None,
         }
     }
 
@@ -49,7 +53,7 @@ impl Station {
     pub fn switch(&self) -> Option<&Switch> {
         match self {
             Self::Switch(switch) => Some(switch),
-            Self::Rtl(_) => None,
+            Self::Rtl(_) | Self::Model(_) => None,
         }
     }
 
@@ -57,6 +61,7 @@ impl Station {
     pub fn nic_counters(&self) -> Option<&NicCounters> {
         match self {
             Self::Rtl(node) => Some(node.counters()),
+            Self::Model(node) => Some(node.nic().counters()),
             Self::Switch(_) => None,
         }
     }
@@ -65,14 +70,36 @@ impl Station {
     pub fn mac_counters(&self) -> Option<ReceiveCounters> {
         match self {
             Self::Rtl(node) => Some(node.mac_counters()),
+            Self::Model(node) => Some(node.nic().mac_counters()),
             Self::Switch(_) => None,
         }
     }
 
-    /// Classes that the port's peer keeps a NIC from sending.
-    pub fn nic_paused(&self) -> Option<u8> {
+    fn pauses(&self) -> Option<&PauseLog> {
         match self {
-            Self::Rtl(node) => Some(node.paused()),
+            Self::Rtl(node) => Some(node.pauses()),
+            Self::Model(node) => Some(node.pauses()),
+            Self::Switch(_) => None,
+        }
+    }
+
+    /// For how long a NIC could not send each class, until `now`. Empty for a switch.
+    pub fn pause_times(&self, now: Time) -> Vec<Duration> {
+        let time = |log: &PauseLog| (0..8).map(|class| log.time(class, now)).collect();
+        self.pauses().map(time).unwrap_or_default()
+    }
+
+    /// When a NIC could not send a class. Empty for a switch.
+    pub fn pause_spans(&self, class: usize, now: Time) -> Vec<(Time, Time)> {
+        let spans = |log: &PauseLog| log.spans(class, now);
+        self.pauses().map(spans).unwrap_or_default()
+    }
+
+    /// What DCQCN lets a NIC's QP send, b/s, and its α.
+    pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
+        match self {
+            Self::Rtl(node) => node.dcqcn(qp),
+            Self::Model(node) => node.dcqcn(qp),
             Self::Switch(_) => None,
         }
     }
@@ -81,13 +108,14 @@ impl Station {
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Rtl(node) => node.failure(),
-            Self::Switch(_) => None,
+            Self::Model(_) | Self::Switch(_) => None,
         }
     }
 
     fn node(&self) -> &dyn Node {
         match self {
             Self::Rtl(node) => &**node,
+            Self::Model(node) => &**node,
             Self::Switch(switch) => &**switch,
         }
     }
@@ -109,6 +137,7 @@ impl Node for Station {
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         match self {
             Self::Rtl(node) => node.advance(until, arrivals, departures),
+            Self::Model(node) => node.advance(until, arrivals, departures),
             Self::Switch(switch) => switch.advance(until, arrivals, departures),
         }
     }

@@ -1,9 +1,9 @@
 //! What a scenario expects.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
 
 /// How a metric is held against a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,19 +22,6 @@ pub enum Op {
     /// Nearer to the value than `tolerance`, a part of the value.
     #[serde(rename = "within")]
     Within,
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Equal => "==",
-            Self::AtMost => "<=",
-            Self::AtLeast => ">=",
-            Self::Below => "<",
-            Self::Above => ">",
-            Self::Within => "within",
-        })
-    }
 }
 
 /// A metric and what it has to be.
@@ -61,58 +48,31 @@ pub struct Expectation {
     pub why: String,
 }
 
-/// What became of an expectation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Judged {
-    /// The metric.
-    pub metric: String,
-    /// How it was compared.
-    pub op: Op,
-    /// With what number, factors worked in.
-    pub value: f64,
-    /// What was measured.
-    pub measured: f64,
-    /// Whether it held.
-    pub held: bool,
-    /// Of `within`: the part of the value that it may be off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<f64>,
-    /// Why, for the report.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub why: String,
-}
-
 impl Expectation {
-    /// Holds it against what was measured. The name of a metric that there is not is the error.
+    /// Holds it against what was measured: a line, or two for `within`.
     ///
     /// # Errors
     ///
     /// The metric that does not exist.
-    pub fn judge<'a>(&'a self, metrics: &BTreeMap<String, f64>) -> Result<Judged, &'a str> {
+    pub fn judge<'a>(&'a self, metrics: &BTreeMap<String, f64>) -> Result<Vec<Judged>, &'a str> {
         let find = |name: &'a str| metrics.get(name).copied().ok_or(name);
         let measured = find(&self.metric)?;
         let mut value = self.value;
         for factor in [&self.of, &self.times].into_iter().flatten() {
             value *= find(factor)?;
         }
-        let tolerance = self.tolerance.unwrap_or(0.0);
-        let held = match self.op {
-            Op::Equal => measured == value,
-            Op::AtMost => measured <= value,
-            Op::AtLeast => measured >= value,
-            Op::Below => measured < value,
-            Op::Above => measured > value,
-            Op::Within => (measured - value).abs() <= tolerance * value.abs(),
+        let off = self.tolerance.unwrap_or(0.0) * value.abs();
+        let held_against: &[(SignedOp, f64)] = match self.op {
+            Op::Equal => &[(SignedOp::Eq, value)],
+            Op::AtMost => &[(SignedOp::Le, value)],
+            Op::AtLeast => &[(SignedOp::Ge, value)],
+            Op::Below => &[(SignedOp::Lt, value)],
+            Op::Above => &[(SignedOp::Gt, value)],
+            Op::Within => &[(SignedOp::Ge, value - off), (SignedOp::Le, value + off)],
         };
-        Ok(Judged {
-            metric: self.metric.clone(),
-            op: self.op,
-            value,
-            measured,
-            held,
-            tolerance: self.tolerance,
-            why: self.why.clone(),
-        })
+        let text = (!self.why.is_empty()).then(|| self.why.clone());
+        let judge = |(op, value): &(SignedOp, f64)| Judged::judge(&self.metric, *op, *value, Some(measured), text.clone());
+        Ok(held_against.iter().map(judge).collect())
     }
 }
 
@@ -126,7 +86,7 @@ mod tests {
         let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
         expectation
             .judge(&metrics)
-            .map(|judged| judged.held)
+            .map(|judged| judged.iter().all(|judged| judged.held))
             .map_err(str::to_owned)
     }
 

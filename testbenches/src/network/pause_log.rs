@@ -1,0 +1,66 @@
+//! When which class could not be sent.
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::time::{Duration, Time};
+
+/// Pauses of a port, each with its start and end.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PauseLog {
+    paused: u8,
+    since: [Time; 8],
+    ended: [Vec<(Time, Time)>; 8],
+}
+
+impl PauseLog {
+    /// From `now` on exactly these classes are paused, a bit each.
+    pub fn set(&mut self, paused: u8, now: Time) {
+        let mut changed = paused ^ self.paused;
+        self.paused = paused;
+        while changed != 0 {
+            let class = changed.trailing_zeros() as usize;
+            changed &= changed - 1;
+            if paused & 1 << class != 0 {
+                self.since[class] = now;
+            } else {
+                self.ended[class].push((self.since[class], now));
+            }
+        }
+    }
+
+    /// Classes that are paused now.
+    pub const fn paused(&self) -> u8 {
+        self.paused
+    }
+
+    /// All pauses of a class until `now`.
+    pub fn spans(&self, class: usize, now: Time) -> Vec<(Time, Time)> {
+        let mut spans = self.ended[class].clone();
+        if self.paused & 1 << class != 0 {
+            spans.push((self.since[class], now));
+        }
+        spans
+    }
+
+    /// How long a class was paused until `now`.
+    pub fn time(&self, class: usize, now: Time) -> Duration {
+        let lengths = self.spans(class, now).into_iter();
+        lengths.fold(Duration::ZERO, |sum, (from, to)| sum + to.saturating_since(from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_what_still_lasts() {
+        let at = Time::from_ps;
+        let mut log = PauseLog::default();
+        for (now, paused) in [(10, 0b1000), (20, 0b1000), (30, 0b0001), (50, 0b1001)] {
+            log.set(paused, at(now));
+        }
+        assert_eq!(log.spans(3, at(60)), [(at(10), at(30)), (at(50), at(60))]);
+        assert_eq!(log.time(0, at(60)), Duration::from_ps(30));
+        assert_eq!(log.paused(), 0b1001);
+    }
+}

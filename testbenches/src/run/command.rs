@@ -1,0 +1,212 @@
+//! The commands `xoff run` and `xoff list`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::time::Time;
+use xoff_waves::report::{Report, Summary};
+use xoff_waves::results::OutDir;
+
+use super::one::{self, Manner};
+use crate::Outcome;
+use crate::cli::{RunArgs, SweepArg, WavesArg};
+use crate::network::WaveWindow;
+use crate::network::plan::Plan;
+use crate::scenario::Scenario;
+use crate::scenario::file::{BUILT_IN, Setting, Source};
+use crate::terminal::{Ink, Streams};
+
+/// Lists the scenarios.
+///
+/// # Errors
+///
+/// The output cannot be written.
+pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
+    for (name, _) in BUILT_IN {
+        let scenario = Source::find(name)?.read(&[])?;
+        let name = streams.paint.ink(Ink::Heading, format!("{name:10}"));
+        writeln!(streams.out, "{name} {}", scenario.title)?;
+    }
+    Ok(Outcome::Held)
+}
+
+/// Every combination of the sweeps' values; one empty combination without any.
+fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
+    let mut all = vec![vec![]];
+    for sweep in sweeps {
+        let with = |settings: &Vec<Setting>| {
+            let settings = settings.clone();
+            sweep.values.iter().map(move |value| {
+                let mut settings = settings.clone();
+                settings.push(Setting {
+                    key: sweep.key.clone(),
+                    value: value.clone(),
+                });
+                settings
+            })
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// Runs a scenario, or one a combination of a sweep.
+///
+/// # Errors
+///
+/// Bad input, before anything is run; files that cannot be written; an RTL assertion.
+pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let source = Source::find(&arguments.scenario)?;
+    let mut runs = Vec::new();
+    for extra in combinations(&arguments.sweep) {
+        let settings: Vec<Setting> = arguments.set.iter().chain(&extra).cloned().collect();
+        let mut scenario = source.read(&settings)?;
+        if let Some(seed) = arguments.seed {
+            scenario.seed = seed;
+        }
+        let mut name = scenario.name.clone();
+        for Setting { key, value } in &extra {
+            let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
+            let _ = write!(name, ",{}={}", plain(key), plain(value));
+        }
+        let words = command(arguments, &settings, scenario.seed);
+        let manner = manner(arguments, &scenario, words, streams)?;
+        runs.push((scenario, name, manner));
+    }
+    let mut summaries = Vec::new();
+    for (scenario, name, mut manner) in runs {
+        let folder = OutDir::create(&arguments.out, &name)?;
+        if let Some((_, path)) = &mut manner.capture {
+            *path = folder.file("capture.pcapng");
+        }
+        for (host, window) in &mut manner.waves {
+            window.path = folder.file(&format!("{host}.fst"));
+        }
+        let report = one::run(&scenario, &manner)?;
+        let page = folder.write_all(&report)?;
+        if !arguments.json {
+            print(streams, &scenario, &report, &page)?;
+        }
+        summaries.push(report.summary);
+    }
+    if arguments.json {
+        match &summaries[..] {
+            [one] if arguments.sweep.is_empty() => serde_json::to_writer_pretty(&mut streams.out, one)?,
+            all => serde_json::to_writer_pretty(&mut streams.out, all)?,
+        }
+        writeln!(streams.out)?;
+    }
+    let held = summaries.iter().all(Summary::held);
+    Ok(if held { Outcome::Held } else { Outcome::Failed })
+}
+
+/// The command line that repeats a run.
+fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
+    let mut words = format!("xoff run {}", arguments.scenario);
+    for Setting { key, value } in settings {
+        let _ = write!(words, " --set '{key}={value}'");
+    }
+    let _ = write!(words, " --seed {seed}");
+    words
+}
+
+fn manner(arguments: &RunArgs, scenario: &Scenario, command: String, streams: &Streams) -> anyhow::Result<Manner> {
+    let plan = Plan::new(scenario);
+    let capture = match &arguments.pcap {
+        None => None,
+        Some(ports) => Some((ports_of(&plan, ports)?, PathBuf::new())),
+    };
+    let mut waves = Vec::new();
+    for WavesArg { host, from, until } in &arguments.waves {
+        if !plan.names[..plan.hosts].contains(host) {
+            bail!("--waves {host}: no such host: hosts are {}", plan.names[..plan.hosts].join(", "));
+        }
+        let window = WaveWindow {
+            path: PathBuf::new(),
+            from: Time::ZERO + *from,
+            until: until.map_or(Time::MAX, |until| Time::ZERO + until),
+        };
+        waves.push((host.clone(), window));
+    }
+    Ok(Manner {
+        command,
+        threads: arguments.threads.map(usize::from),
+        no_skip: arguments.no_skip,
+        capture,
+        waves,
+        progress: streams.progress && !arguments.json,
+    })
+}
+
+/// `all`, or names of nodes and ports: `a`, `s.2`.
+fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
+    let all = |node: usize| (0..plan.ports[node]).map(move |port| (NodeId(node as u32), PortId(port)));
+    if text == "all" {
+        return Ok((0..plan.names.len()).flat_map(all).collect());
+    }
+    let mut ports = Vec::new();
+    for name in text.split(',') {
+        let (node, port) = match name.split_once('.') {
+            Some((node, port)) => (node, Some(port)),
+            None => (name, None),
+        };
+        let number = plan.names.iter().position(|known| known == node);
+        let number = number.with_context(|| format!("--pcap {name}: no such node: nodes are {}", plan.names.join(", ")))?;
+        match port {
+            None => ports.extend(all(number)),
+            Some(port) => {
+                let read = port.parse().ok().filter(|port| *port < plan.ports[number]);
+                let read = read.with_context(|| format!("--pcap {name}: {node} has ports 0 to {}", plan.ports[number].saturating_sub(1)))?;
+                ports.push((NodeId(number as u32), PortId(read)));
+            }
+        }
+    }
+    Ok(ports)
+}
+
+fn print(streams: &mut Streams, scenario: &Scenario, report: &Report, page: &Path) -> anyhow::Result<()> {
+    let paint = streams.paint;
+    let summary = &report.summary;
+    let out = &mut streams.out;
+    writeln!(out, "{}", paint.ink(Ink::Heading, format!("{}: {}", scenario.name, scenario.title)))?;
+    for expectation in &summary.expectations {
+        let (word, ink) = if expectation.held { ("held  ", Ink::Good) } else { ("FAILED", Ink::Bad) };
+        let measured = expectation.measured.unwrap_or(f64::NAN);
+        writeln!(
+            out,
+            "  {} {} = {} {} {}",
+            paint.ink(ink, word),
+            expectation.metric,
+            number(measured),
+            expectation.op.sign(),
+            number(expectation.value),
+        )?;
+    }
+    for drop in &summary.drops {
+        writeln!(out, "  dropped at {}: {} ({})", drop.node, drop.count, drop.reason)?;
+    }
+    let evaluated = summary.nic_cycles_evaluated as f64 / summary.nic_cycles.max(1) as f64 * 100.0;
+    writeln!(
+        out,
+        "  {} of simulated time in {:.1} s; {:.0} % of {} NIC cycles evaluated; digest {}",
+        xoff_sim::time::Duration::from_ns(summary.duration_ns),
+        summary.wall_s,
+        evaluated,
+        summary.nic_cycles,
+        summary.digest,
+    )?;
+    writeln!(out, "  report: {}", page.display())?;
+    Ok(())
+}
+
+/// Five digits, no zeros behind.
+fn number(value: f64) -> String {
+    if value.abs() >= 1e5 || value == value.trunc() {
+        return format!("{value:.0}");
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}

@@ -1,0 +1,244 @@
+//! All that was measured, by name.
+//!
+//! | metric | what it is |
+//! |---|---|
+//! | `goodput_gbps.<flow>`, `.total` | payload of completed messages over time, from the first completion measured (or the start) to the last |
+//! | `jain_index` | of the flows' goodput: 1 is even, 1/n is all to one |
+//! | `wire_utilization.<node>.<port>` | part of the line's time that frames fill, preamble and gap included |
+//! | `drops.<node>.<reason>`, `drops.total` | frames dropped, since the start |
+//! | `pause_frames_tx.<node>` | PFC and PAUSE frames sent |
+//! | `pause_time_ns.<host>.<class>` | time for which a class could not be sent |
+//! | `ecn_marked.<switch>`, `cnps_tx.<host>`, `cnps_rx.<host>` | congestion |
+//! | `naks_tx.<host>`, `retransmitted_packets.<host>`, `timeouts.<host>`, `request_packets.<host>` | losses |
+//! | `resent_per_nak.<host>`, `resent_fraction.<host>` | request packets sent again, for each NAK that came, and of all |
+//! | `message_latency_ns.<flow>.p50`, `.p99`, `.p999` | from post to completion, as the application sees it |
+//! | `messages.<flow>` | completed, since the start |
+//! | `payload_errors`, `completion_errors`, `failed_qps` | what applications found wrong, since the start; 0 |
+
+use std::collections::BTreeMap;
+
+use xoff_sim::kernel::frame::{GAP_BYTES, PREAMBLE_BYTES};
+use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::nic_registers::{self as reg, COUNTERS};
+use xoff_sim::switch::DropReason;
+use xoff_sim::time::{Duration, Time};
+use xoff_waves::report::Drop;
+
+use crate::network::{FlowEnds, Simulation};
+
+/// Counters at an instant, by metric name; differences are what was counted between two.
+pub type Counts = BTreeMap<String, f64>;
+
+/// Counters that grow, as of now. Those of `drops` and errors count from the start.
+pub fn counts(simulation: &Simulation) -> Counts {
+    let mut counts = Counts::new();
+    for (node, station) in simulation.stations() {
+        let name = &simulation.names()[node.0 as usize];
+        for port in simulation.ports(node) {
+            let counters = simulation.network().counters(node, port);
+            let overhead = counters.frames_sent * (PREAMBLE_BYTES + GAP_BYTES);
+            counts.insert(format!("wire.{name}.{}", port.0), (counters.bytes_sent + overhead) as f64);
+        }
+        if let Some(nic) = station.nic_counters() {
+            for (metric, register) in [
+                ("pause_frames_tx", reg::PFC_OUT),
+                ("cnps_tx", reg::CNPS_OUT),
+                ("cnps_rx", reg::CNPS_IN),
+                ("naks_tx", reg::NAKS_OUT),
+                ("naks_rx", reg::NAKS_IN),
+                ("rnr_naks_tx", reg::RNR_NAKS_OUT),
+                ("retransmitted_packets", reg::RESENT_OUT),
+                ("request_packets", reg::REQUESTS_OUT),
+                ("timeouts", reg::TIMEOUTS),
+            ] {
+                counts.insert(format!("{metric}.{name}"), nic.get(register) as f64);
+            }
+            for (class, time) in station.pause_times(simulation.now()).into_iter().enumerate() {
+                if time > Duration::ZERO {
+                    counts.insert(format!("pause_time_ns.{name}.{class}"), time.as_ps() as f64 / 1e3);
+                }
+            }
+        }
+        if let Some(switch) = station.switch() {
+            let ports = simulation.ports(node);
+            let (mut pauses, mut marked) = (0, 0);
+            for port in ports {
+                let counters = switch.counters(port);
+                pauses += counters.pauses_sent;
+                marked += counters.marked.iter().sum::<u64>();
+            }
+            counts.insert(format!("pause_frames_tx.{name}"), pauses as f64);
+            counts.insert(format!("ecn_marked.{name}"), marked as f64);
+        }
+    }
+    counts
+}
+
+/// Drops by node and reason, those that are not zero.
+pub fn drops(simulation: &Simulation) -> Vec<Drop> {
+    let mut drops = Vec::new();
+    for (node, station) in simulation.stations() {
+        let name = &simulation.names()[node.0 as usize];
+        let mut add = |reason: String, count: u64| {
+            if count > 0 {
+                let node = name.clone();
+                drops.push(Drop { node, reason, count });
+            }
+        };
+        if let Some(mac) = station.mac_counters() {
+            add("bad_fcs".into(), mac.bad_fcs);
+            add("runt".into(), mac.runts);
+            add("giant".into(), mac.giants);
+        }
+        if let Some(nic) = station.nic_counters() {
+            for counter in COUNTERS.iter().filter(|counter| counter.name.starts_with("drop_")) {
+                add(counter.name.trim_start_matches("drop_").into(), nic.get(counter.address));
+            }
+        }
+        if let Some(switch) = station.switch() {
+            for reason in DropReason::ALL {
+                let ports = simulation.ports(node);
+                let count = ports.map(|port| switch.counters(port).dropped_for(reason)).sum();
+                let name = serde_json::to_value(reason).ok();
+                let name = name.and_then(|name| name.as_str().map(str::to_owned));
+                add(name.unwrap_or_else(|| reason.to_string()), count);
+            }
+        }
+    }
+    drops
+}
+
+/// Messages completed from `from` on: payload a second, in Gb/s.
+fn goodput(simulation: &Simulation, flow: &FlowEnds, from: Time) -> f64 {
+    let sender = simulation.sender(flow);
+    let delivered = sender.delivered();
+    let first = delivered.partition_point(|message| message.at < from);
+    // From the start of the flow when all of it counts; else from a completion, so that no message counts in part.
+    let (since, first) = if from <= sender.config.start {
+        (sender.config.start, 0)
+    } else {
+        match delivered.get(first) {
+            Some(message) => (message.at, first + 1),
+            None => return 0.0,
+        }
+    };
+    let (Some(last), messages) = (delivered.last(), delivered.len().saturating_sub(first)) else {
+        return 0.0;
+    };
+    let time = last.at.saturating_since(since).as_ps();
+    if time == 0 {
+        return 0.0;
+    }
+    let bits = messages as f64 * f64::from(sender.config.message) * 8.0;
+    bits * 1e3 / time as f64
+}
+
+/// A quantile of sorted values, by nearest rank.
+fn quantile(sorted: &[u64], part: f64) -> u64 {
+    let rank = (part * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// Everything, measured from `from` to now; `before` is what [`counts`] gave then.
+pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap<String, f64> {
+    let now = counts(simulation);
+    let since = |name: &str| now.get(name).copied().unwrap_or(0.0) - before.get(name).copied().unwrap_or(0.0);
+    let elapsed = simulation.now().saturating_since(from).as_ps() as f64;
+    let mut metrics = BTreeMap::new();
+    for name in now.keys() {
+        match name.strip_prefix("wire.") {
+            None => {
+                metrics.insert(name.clone(), since(name));
+            }
+            Some(port) => {
+                let (node, number) = port.rsplit_once('.').unwrap_or((port, "0"));
+                let rate = simulation.node(node).map(|node| simulation.network().node(node));
+                let number = number.parse().unwrap_or(0);
+                let ps_per_byte = rate.map_or(0.0, |station| byte_ps(station, PortId(number)));
+                metrics.insert(format!("wire_utilization.{port}"), since(name) * ps_per_byte / elapsed);
+            }
+        }
+    }
+    for (node, station) in simulation.stations() {
+        if station.host().is_some() {
+            let name = &simulation.names()[node.0 as usize];
+            let resent = since(&format!("retransmitted_packets.{name}"));
+            let naks = since(&format!("naks_rx.{name}"));
+            let requests = since(&format!("request_packets.{name}"));
+            metrics.insert(format!("resent_per_nak.{name}"), if naks > 0.0 { resent / naks } else { 0.0 });
+            metrics.insert(format!("resent_fraction.{name}"), if requests > 0.0 { resent / requests } else { 0.0 });
+        }
+    }
+    let mut rates = Vec::new();
+    for flow in simulation.flows() {
+        let rate = goodput(simulation, flow, from);
+        rates.push(rate);
+        metrics.insert(format!("goodput_gbps.{}", flow.name), rate);
+        let delivered = simulation.sender(flow).delivered();
+        metrics.insert(format!("messages.{}", flow.name), delivered.len() as f64);
+        let measured = delivered.iter().filter(|message| message.at >= from);
+        let mut latencies: Vec<u64> = measured.map(|message| message.latency.as_ps()).collect();
+        latencies.sort_unstable();
+        if !latencies.is_empty() {
+            for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+                let ns = quantile(&latencies, part) as f64 / 1e3;
+                metrics.insert(format!("message_latency_ns.{}.{name}", flow.name), ns);
+            }
+        }
+    }
+    metrics.insert("goodput_gbps.total".into(), rates.iter().sum());
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    if squares > 0.0 {
+        let sum: f64 = rates.iter().sum();
+        metrics.insert("jain_index".into(), sum * sum / (rates.len() as f64 * squares));
+    }
+    // Zero is worth saying for what is looked at most.
+    metrics.insert("drops.total".into(), 0.0);
+    for drop in drops(simulation) {
+        metrics.insert(format!("drops.{}.{}", drop.node, drop.reason), drop.count as f64);
+        *metrics.entry("drops.total".into()).or_default() += drop.count as f64;
+    }
+    let pauses: f64 = metrics.iter().filter(|(name, _)| name.starts_with("pause_frames_tx.")).map(|(_, count)| count).sum();
+    metrics.insert("pause_frames_tx.total".into(), pauses);
+    let errors = simulation.stations().filter_map(|(_, station)| Some(station.host()?.errors()));
+    let (mut payload, mut completions, mut failed) = (0, 0, 0);
+    for error in errors {
+        payload += error.payload_bytes;
+        completions += error.completions;
+        failed += error.failed_qps;
+    }
+    metrics.insert("payload_errors".into(), payload as f64);
+    metrics.insert("completion_errors".into(), completions as f64);
+    metrics.insert("failed_qps".into(), failed as f64);
+    metrics
+}
+
+fn byte_ps(station: &crate::network::Station, port: PortId) -> f64 {
+    use xoff_sim::kernel::Node;
+    let rates = station.line_rates();
+    rates.get(usize::from(port.0)).map_or(0.0, |rate| rate.byte_time().as_ps() as f64)
+}
+
+/// Cycles of all NICs until now, and those of them that were evaluated.
+pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
+    let rtl = simulation.stations().filter_map(|(_, station)| station.rtl());
+    let both = rtl.map(|nic| (nic.cycles(), nic.cycles_evaluated()));
+    both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+/// Name of a node.
+pub fn name_of(simulation: &Simulation, node: NodeId) -> &str {
+    &simulation.names()[node.0 as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_values_that_came() {
+        let values: Vec<u64> = (1..=1000).collect();
+        assert_eq!([0.5, 0.99, 0.999].map(|part| quantile(&values, part)), [500, 990, 999]);
+        assert_eq!([0.5, 0.999].map(|part| quantile(&[7], part)), [7, 7]);
+    }
+}

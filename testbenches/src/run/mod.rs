@@ -1,0 +1,17 @@
+//! `xoff run` and `xoff list`: scenarios, measured and held against what they expect.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`command`] | the commands: sweeps, outputs, what is printed |
+//! | [`one`] | one run: time, captures, waves, progress |
+//! | [`recorder`] | samples for charts, and where counters stood when measuring began |
+//! | [`metrics`] | all that was measured, by name |
+//! | [`story`] | charts and network for the report |
+
+pub mod command;
+pub mod metrics;
+pub mod one;
+pub mod recorder;
+pub mod story;
+
+pub use command::{list, run};
