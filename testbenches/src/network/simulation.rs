@@ -36,7 +36,7 @@ pub enum SimulationError {
     #[error(transparent)]
     Misfit(#[from] Misfit),
     /// A switch's settings.
-    #[error("switch {name}: {source}")]
+    #[error("switch {name}")]
     Switch {
         /// Which.
         name: String,
@@ -44,7 +44,7 @@ pub enum SimulationError {
         source: ConfigError,
     },
     /// A link.
-    #[error("link from {a} to {b}: {source}")]
+    #[error("link from {a} to {b}")]
     Link {
         /// One end.
         a: String,
@@ -379,6 +379,10 @@ fn connect(
                     Station::Rtl(node) => {
                         node.open(qps[side], &pairs[side])?;
                         node.register(qps[side], &region)?
+                    }
+                    Station::Model(node) => {
+                        node.nic_mut().open(qps[side], &pairs[side]);
+                        node.nic_mut().register(qps[side], region)
                     }
                     Station::Switch(_) => {
                         unreachable!("flows end at hosts: the scenario was checked")

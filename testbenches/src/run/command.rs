@@ -27,7 +27,7 @@ use crate::terminal::{Ink, Streams};
 pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
     for (name, _) in BUILT_IN {
         let scenario = Source::find(name)?.read(&[])?;
-        let name = streams.paint.ink(Ink::Heading, format!("{name:10}"));
+        let name = streams.paint.paint(Ink::Heading, format!("{name:10}"));
         writeln!(streams.out, "{name} {}", scenario.title)?;
     }
     Ok(Outcome::Held)
@@ -171,14 +171,14 @@ fn print(streams: &mut Streams, scenario: &Scenario, report: &Report, page: &Pat
     let paint = streams.paint;
     let summary = &report.summary;
     let out = &mut streams.out;
-    writeln!(out, "{}", paint.ink(Ink::Heading, format!("{}: {}", scenario.name, scenario.title)))?;
+    writeln!(out, "{}", paint.paint(Ink::Heading, format!("{}: {}", scenario.name, scenario.title)))?;
     for expectation in &summary.expectations {
         let (word, ink) = if expectation.held { ("held  ", Ink::Good) } else { ("FAILED", Ink::Bad) };
         let measured = expectation.measured.unwrap_or(f64::NAN);
         writeln!(
             out,
             "  {} {} = {} {} {}",
-            paint.ink(ink, word),
+            paint.paint(ink, word),
             expectation.metric,
             number(measured),
             expectation.op.sign(),

@@ -10,7 +10,7 @@
 //! | `pause_time_ns.<host>.<class>` | time for which a class could not be sent |
 //! | `ecn_marked.<switch>`, `cnps_tx.<host>`, `cnps_rx.<host>` | congestion |
 //! | `naks_tx.<host>`, `retransmitted_packets.<host>`, `timeouts.<host>`, `request_packets.<host>` | losses |
-//! | `resent_per_nak.<host>`, `resent_fraction.<host>` | request packets sent again, for each NAK that came, and of all |
+//! | `packets_behind_a_loss.<host>`, `first_sent_fraction.<host>` | packets sent between a loss and its NAK's arrival, on average; part of the request packets that were no repetitions |
 //! | `message_latency_ns.<flow>.p50`, `.p99`, `.p999` | from post to completion, as the application sees it |
 //! | `messages.<flow>` | completed, since the start |
 //! | `payload_errors`, `completion_errors`, `failed_qps` | what applications found wrong, since the start; 0 |
@@ -165,8 +165,13 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
             let resent = since(&format!("retransmitted_packets.{name}"));
             let naks = since(&format!("naks_rx.{name}"));
             let requests = since(&format!("request_packets.{name}"));
-            metrics.insert(format!("resent_per_nak.{name}"), if naks > 0.0 { resent / naks } else { 0.0 });
-            metrics.insert(format!("resent_fraction.{name}"), if requests > 0.0 { resent / requests } else { 0.0 });
+            // The lost packet itself is resent too.
+            if naks > 0.0 {
+                metrics.insert(format!("packets_behind_a_loss.{name}"), resent / naks - 1.0);
+            }
+            if requests > 0.0 {
+                metrics.insert(format!("first_sent_fraction.{name}"), 1.0 - resent / requests);
+            }
         }
     }
     let mut rates = Vec::new();
