@@ -4,18 +4,16 @@ CARGO ?= cargo
 
 .PHONY: demo test check synth formal mutants setup check-tools
 
-# Real traffic of the Linux kernel: two hosts on a link that lost 2 % of the frames (testbenches/captures/README.md).
-DEMO_CAPTURE = testbenches/captures/loss_mtu256_all_ops.pcap
-
 demo: setup
-	@echo "demo: building Xoff and its verilated models (two to three minutes the first time)"
+	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
 	@$(CARGO) build --release --bin xoff
-	@echo "demo: $(DEMO_CAPTURE) through the RTL parser"
+	@echo "demo: three pairs of hosts with the RTL NIC, one packet in 256 lost (testbenches/scenarios/livelock.toml)"
 	@echo
-	@$(CARGO) run --release --quiet --bin xoff -- decode --summary $(DEMO_CAPTURE)
+	@$(CARGO) run --release --quiet --bin xoff -- run livelock
 	@echo
-	@echo "Each frame in a row:        target/release/xoff decode $(DEMO_CAPTURE)"
-	@echo "RTL against the reference:  target/release/xoff decode --both $(DEMO_CAPTURE)"
+	@echo "The report, with charts:    out/livelock/report.html"
+	@echo "Other scenarios:            target/release/xoff list"
+	@echo "Real traffic, decoded:      target/release/xoff decode --summary testbenches/captures/loss_mtu256_all_ops.pcap"
 	@echo "What else there is:         target/release/xoff --help, README.md"
 
 test: setup

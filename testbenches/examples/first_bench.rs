@@ -5,7 +5,7 @@ use xoff::scenario::{FlowSettings, Scenario};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{ByteCount, Duration, Length, Time};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Scenario::new("my first bench", Duration::from_us(100))
         .host("a")
         .host("b")
@@ -16,7 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut simulation = Simulation::new(&scenario)?;
     simulation.run_until(Time::from_ps(100_000_000))?;
     assert!(simulation.finished());
-    let nic = simulation.station("a").rtl().expect("the default NIC is RTL");
+    let nic = simulation
+        .station("a")
+        .rtl()
+        .expect("the default NIC is RTL");
     assert_eq!(nic.counters().get(reg::REQUESTS_OUT), 100);
     println!("10 messages, {} cycles", nic.cycles_evaluated());
     Ok(())

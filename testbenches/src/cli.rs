@@ -215,7 +215,10 @@ impl std::str::FromStr for SweepArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Setting { key, value } = text.parse()?;
-        let values: Vec<String> = value.split(',').map(|value| value.trim().to_owned()).collect();
+        let values: Vec<String> = value
+            .split(',')
+            .map(|value| value.trim().to_owned())
+            .collect();
         if values.iter().any(String::is_empty) {
             return Err(format!("'{text}': a value is missing, such as {key}=1,2,4"));
         }
@@ -246,7 +249,9 @@ impl std::str::FromStr for WavesArg {
             });
         };
         let Some((from, until)) = window.split_once('-') else {
-            return Err(format!("'{text}': expected HOST:FROM-UNTIL, such as a:1ms-1.1ms"));
+            return Err(format!(
+                "'{text}': expected HOST:FROM-UNTIL, such as a:1ms-1.1ms"
+            ));
         };
         let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
         let (from, until) = (read(from)?, read(until)?);

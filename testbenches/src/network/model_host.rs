@@ -42,7 +42,10 @@ impl ModelHost {
     /// What DCQCN made of a QP: rate in b/s and α.
     pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
         let (rate, alpha, _) = self.nic.rate(qp)?;
-        Some((f64::from(rate.0) * 1e3, f64::from(alpha.0) / f64::from(Alpha::ONE.0)))
+        Some((
+            f64::from(rate.0) * 1e3,
+            f64::from(alpha.0) / f64::from(Alpha::ONE.0),
+        ))
     }
 }
 

@@ -44,7 +44,9 @@ impl PauseLog {
     /// How long a class was paused until `now`.
     pub fn time(&self, class: usize, now: Time) -> Duration {
         let lengths = self.spans(class, now).into_iter();
-        lengths.fold(Duration::ZERO, |sum, (from, to)| sum + to.saturating_since(from))
+        lengths.fold(Duration::ZERO, |sum, (from, to)| {
+            sum + to.saturating_since(from)
+        })
     }
 }
 

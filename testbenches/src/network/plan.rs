@@ -250,10 +250,8 @@ impl Plan {
             bite: cycles(settings.watchdog_bite),
             auto_rearm: false,
         };
-        nic.dcqcn = settings
-            .dcqcn
-            .as_ref()
-            .map(|dcqcn| of_dcqcn(dcqcn, settings.rate, clock));
+        let dcqcn = settings.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
+        nic.dcqcn = dcqcn.map(|dcqcn| of_dcqcn(dcqcn, settings.rate, clock));
         nic
     }
 }

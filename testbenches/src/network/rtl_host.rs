@@ -206,7 +206,10 @@ impl RtlHost {
     /// What DCQCN made of a QP last: rate in b/s and α. `None` before the first CNP or timer.
     pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
         let (kbps, alpha, _) = self.rates.get(&qp)?;
-        Some((f64::from(*kbps) * 1e3, f64::from(*alpha) / f64::from(Alpha::ONE.0)))
+        Some((
+            f64::from(*kbps) * 1e3,
+            f64::from(*alpha) / f64::from(Alpha::ONE.0),
+        ))
     }
 
     /// Cycles since the simulation started.

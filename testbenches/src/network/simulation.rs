@@ -301,7 +301,9 @@ impl Simulation {
             place: format!("waves of {host}"),
             problem,
         };
-        let node = self.node(host).ok_or_else(|| wrong(format!("no such node: there are {}", self.names.join(", "))))?;
+        let node = self
+            .node(host)
+            .ok_or_else(|| wrong(format!("no such node: there are {}", self.names.join(", "))))?;
         let set = self.network.update(node, |station| {
             let rtl = station.rtl_mut()?;
             rtl.set_waves(window);
@@ -317,10 +319,11 @@ impl Simulation {
     /// One cannot be written.
     pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
         for number in 0..self.names.len() as u32 {
-            self.network.update(NodeId(number), |station| match station.rtl_mut() {
-                Some(rtl) => rtl.close_waves(),
-                None => Ok(()),
-            })?;
+            self.network
+                .update(NodeId(number), |station| match station.rtl_mut() {
+                    Some(rtl) => rtl.close_waves(),
+                    None => Ok(()),
+                })?;
         }
         Ok(())
     }

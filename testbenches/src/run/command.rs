@@ -69,7 +69,12 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         }
         let mut name = scenario.name.clone();
         for Setting { key, value } in &extra {
-            let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
+            let plain = |text: &str| {
+                text.replace(
+                    |c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-',
+                    "_",
+                )
+            };
             let _ = write!(name, ",{}={}", plain(key), plain(value));
         }
         let words = command(arguments, &settings, scenario.seed);
@@ -94,7 +99,9 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
     }
     if arguments.json {
         match &summaries[..] {
-            [one] if arguments.sweep.is_empty() => serde_json::to_writer_pretty(&mut streams.out, one)?,
+            [one] if arguments.sweep.is_empty() => {
+                serde_json::to_writer_pretty(&mut streams.out, one)?
+            }
             all => serde_json::to_writer_pretty(&mut streams.out, all)?,
         }
         writeln!(streams.out)?;
@@ -113,7 +120,12 @@ fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
     words
 }
 
-fn manner(arguments: &RunArgs, scenario: &Scenario, command: String, streams: &Streams) -> anyhow::Result<Manner> {
+fn manner(
+    arguments: &RunArgs,
+    scenario: &Scenario,
+    command: String,
+    streams: &Streams,
+) -> anyhow::Result<Manner> {
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,
@@ -122,7 +134,10 @@ fn manner(arguments: &RunArgs, scenario: &Scenario, command: String, streams: &S
     let mut waves = Vec::new();
     for WavesArg { host, from, until } in &arguments.waves {
         if !plan.names[..plan.hosts].contains(host) {
-            bail!("--waves {host}: no such host: hosts are {}", plan.names[..plan.hosts].join(", "));
+            bail!(
+                "--waves {host}: no such host: hosts are {}",
+                plan.names[..plan.hosts].join(", ")
+            );
         }
         let window = WaveWindow {
             path: PathBuf::new(),
@@ -143,7 +158,8 @@ fn manner(arguments: &RunArgs, scenario: &Scenario, command: String, streams: &S
 
 /// `all`, or names of nodes and ports: `a`, `s.2`.
 fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
-    let all = |node: usize| (0..plan.ports[node]).map(move |port| (NodeId(node as u32), PortId(port)));
+    let all =
+        |node: usize| (0..plan.ports[node]).map(move |port| (NodeId(node as u32), PortId(port)));
     if text == "all" {
         return Ok((0..plan.names.len()).flat_map(all).collect());
     }
@@ -154,12 +170,22 @@ fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
             None => (name, None),
         };
         let number = plan.names.iter().position(|known| known == node);
-        let number = number.with_context(|| format!("--pcap {name}: no such node: nodes are {}", plan.names.join(", ")))?;
+        let number = number.with_context(|| {
+            format!(
+                "--pcap {name}: no such node: nodes are {}",
+                plan.names.join(", ")
+            )
+        })?;
         match port {
             None => ports.extend(all(number)),
             Some(port) => {
                 let read = port.parse().ok().filter(|port| *port < plan.ports[number]);
-                let read = read.with_context(|| format!("--pcap {name}: {node} has ports 0 to {}", plan.ports[number].saturating_sub(1)))?;
+                let read = read.with_context(|| {
+                    format!(
+                        "--pcap {name}: {node} has ports 0 to {}",
+                        plan.ports[number].saturating_sub(1)
+                    )
+                })?;
                 ports.push((NodeId(number as u32), PortId(read)));
             }
         }
@@ -167,13 +193,29 @@ fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
     Ok(ports)
 }
 
-fn print(streams: &mut Streams, scenario: &Scenario, report: &Report, page: &Path) -> anyhow::Result<()> {
+fn print(
+    streams: &mut Streams,
+    scenario: &Scenario,
+    report: &Report,
+    page: &Path,
+) -> anyhow::Result<()> {
     let paint = streams.paint;
     let summary = &report.summary;
     let out = &mut streams.out;
-    writeln!(out, "{}", paint.paint(Ink::Heading, format!("{}: {}", scenario.name, scenario.title)))?;
+    writeln!(
+        out,
+        "{}",
+        paint.paint(
+            Ink::Heading,
+            format!("{}: {}", scenario.name, scenario.title)
+        )
+    )?;
     for expectation in &summary.expectations {
-        let (word, ink) = if expectation.held { ("held  ", Ink::Good) } else { ("FAILED", Ink::Bad) };
+        let (word, ink) = if expectation.held {
+            ("held  ", Ink::Good)
+        } else {
+            ("FAILED", Ink::Bad)
+        };
         let measured = expectation.measured.unwrap_or(f64::NAN);
         writeln!(
             out,
@@ -186,7 +228,11 @@ fn print(streams: &mut Streams, scenario: &Scenario, report: &Report, page: &Pat
         )?;
     }
     for drop in &summary.drops {
-        writeln!(out, "  dropped at {}: {} ({})", drop.node, drop.count, drop.reason)?;
+        writeln!(
+            out,
+            "  dropped at {}: {} ({})",
+            drop.node, drop.count, drop.reason
+        )?;
     }
     let evaluated = summary.nic_cycles_evaluated as f64 / summary.nic_cycles.max(1) as f64 * 100.0;
     writeln!(

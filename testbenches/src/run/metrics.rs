@@ -37,7 +37,10 @@ pub fn counts(simulation: &Simulation) -> Counts {
         for port in simulation.ports(node) {
             let counters = simulation.network().counters(node, port);
             let overhead = counters.frames_sent * (PREAMBLE_BYTES + GAP_BYTES);
-            counts.insert(format!("wire.{name}.{}", port.0), (counters.bytes_sent + overhead) as f64);
+            counts.insert(
+                format!("wire.{name}.{}", port.0),
+                (counters.bytes_sent + overhead) as f64,
+            );
         }
         if let Some(nic) = station.nic_counters() {
             for (metric, register) in [
@@ -53,9 +56,16 @@ pub fn counts(simulation: &Simulation) -> Counts {
             ] {
                 counts.insert(format!("{metric}.{name}"), nic.get(register) as f64);
             }
-            for (class, time) in station.pause_times(simulation.now()).into_iter().enumerate() {
+            for (class, time) in station
+                .pause_times(simulation.now())
+                .into_iter()
+                .enumerate()
+            {
                 if time > Duration::ZERO {
-                    counts.insert(format!("pause_time_ns.{name}.{class}"), time.as_ps() as f64 / 1e3);
+                    counts.insert(
+                        format!("pause_time_ns.{name}.{class}"),
+                        time.as_ps() as f64 / 1e3,
+                    );
                 }
             }
         }
@@ -82,7 +92,11 @@ pub fn drops(simulation: &Simulation) -> Vec<Drop> {
         let mut add = |reason: String, count: u64| {
             if count > 0 {
                 let node = name.clone();
-                drops.push(Drop { node, reason, count });
+                drops.push(Drop {
+                    node,
+                    reason,
+                    count,
+                });
             }
         };
         if let Some(mac) = station.mac_counters() {
@@ -91,14 +105,22 @@ pub fn drops(simulation: &Simulation) -> Vec<Drop> {
             add("giant".into(), mac.giants);
         }
         if let Some(nic) = station.nic_counters() {
-            for counter in COUNTERS.iter().filter(|counter| counter.name.starts_with("drop_")) {
-                add(counter.name.trim_start_matches("drop_").into(), nic.get(counter.address));
+            for counter in COUNTERS
+                .iter()
+                .filter(|counter| counter.name.starts_with("drop_"))
+            {
+                add(
+                    counter.name.trim_start_matches("drop_").into(),
+                    nic.get(counter.address),
+                );
             }
         }
         if let Some(switch) = station.switch() {
             for reason in DropReason::ALL {
                 let ports = simulation.ports(node);
-                let count = ports.map(|port| switch.counters(port).dropped_for(reason)).sum();
+                let count = ports
+                    .map(|port| switch.counters(port).dropped_for(reason))
+                    .sum();
                 let name = serde_json::to_value(reason).ok();
                 let name = name.and_then(|name| name.as_str().map(str::to_owned));
                 add(name.unwrap_or_else(|| reason.to_string()), count);
@@ -142,7 +164,9 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
 /// Everything, measured from `from` to now; `before` is what [`counts`] gave then.
 pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap<String, f64> {
     let now = counts(simulation);
-    let since = |name: &str| now.get(name).copied().unwrap_or(0.0) - before.get(name).copied().unwrap_or(0.0);
+    let since = |name: &str| {
+        now.get(name).copied().unwrap_or(0.0) - before.get(name).copied().unwrap_or(0.0)
+    };
     let elapsed = simulation.now().saturating_since(from).as_ps() as f64;
     let mut metrics = BTreeMap::new();
     for name in now.keys() {
@@ -152,10 +176,15 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
             }
             Some(port) => {
                 let (node, number) = port.rsplit_once('.').unwrap_or((port, "0"));
-                let rate = simulation.node(node).map(|node| simulation.network().node(node));
+                let rate = simulation
+                    .node(node)
+                    .map(|node| simulation.network().node(node));
                 let number = number.parse().unwrap_or(0);
                 let ps_per_byte = rate.map_or(0.0, |station| byte_ps(station, PortId(number)));
-                metrics.insert(format!("wire_utilization.{port}"), since(name) * ps_per_byte / elapsed);
+                metrics.insert(
+                    format!("wire_utilization.{port}"),
+                    since(name) * ps_per_byte / elapsed,
+                );
             }
         }
     }
@@ -170,7 +199,10 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
                 metrics.insert(format!("packets_behind_a_loss.{name}"), resent / naks - 1.0);
             }
             if requests > 0.0 {
-                metrics.insert(format!("first_sent_fraction.{name}"), 1.0 - resent / requests);
+                metrics.insert(
+                    format!("first_sent_fraction.{name}"),
+                    1.0 - resent / requests,
+                );
             }
         }
     }
@@ -195,17 +227,29 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     if squares > 0.0 {
         let sum: f64 = rates.iter().sum();
-        metrics.insert("jain_index".into(), sum * sum / (rates.len() as f64 * squares));
+        metrics.insert(
+            "jain_index".into(),
+            sum * sum / (rates.len() as f64 * squares),
+        );
     }
     // Zero is worth saying for what is looked at most.
     metrics.insert("drops.total".into(), 0.0);
     for drop in drops(simulation) {
-        metrics.insert(format!("drops.{}.{}", drop.node, drop.reason), drop.count as f64);
+        metrics.insert(
+            format!("drops.{}.{}", drop.node, drop.reason),
+            drop.count as f64,
+        );
         *metrics.entry("drops.total".into()).or_default() += drop.count as f64;
     }
-    let pauses: f64 = metrics.iter().filter(|(name, _)| name.starts_with("pause_frames_tx.")).map(|(_, count)| count).sum();
+    let pauses: f64 = metrics
+        .iter()
+        .filter(|(name, _)| name.starts_with("pause_frames_tx."))
+        .map(|(_, count)| count)
+        .sum();
     metrics.insert("pause_frames_tx.total".into(), pauses);
-    let errors = simulation.stations().filter_map(|(_, station)| Some(station.host()?.errors()));
+    let errors = simulation
+        .stations()
+        .filter_map(|(_, station)| Some(station.host()?.errors()));
     let (mut payload, mut completions, mut failed) = (0, 0, 0);
     for error in errors {
         payload += error.payload_bytes;
@@ -221,12 +265,16 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
 fn byte_ps(station: &crate::network::Station, port: PortId) -> f64 {
     use xoff_sim::kernel::Node;
     let rates = station.line_rates();
-    rates.get(usize::from(port.0)).map_or(0.0, |rate| rate.byte_time().as_ps() as f64)
+    rates
+        .get(usize::from(port.0))
+        .map_or(0.0, |rate| rate.byte_time().as_ps() as f64)
 }
 
 /// Cycles of all NICs until now, and those of them that were evaluated.
 pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
-    let rtl = simulation.stations().filter_map(|(_, station)| station.rtl());
+    let rtl = simulation
+        .stations()
+        .filter_map(|(_, station)| station.rtl());
     let both = rtl.map(|nic| (nic.cycles(), nic.cycles_evaluated()));
     both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
@@ -243,7 +291,10 @@ mod tests {
     #[test]
     fn quantiles_are_values_that_came() {
         let values: Vec<u64> = (1..=1000).collect();
-        assert_eq!([0.5, 0.99, 0.999].map(|part| quantile(&values, part)), [500, 990, 999]);
+        assert_eq!(
+            [0.5, 0.99, 0.999].map(|part| quantile(&values, part)),
+            [500, 990, 999]
+        );
         assert_eq!([0.5, 0.999].map(|part| quantile(&[7], part)), [7, 7]);
     }
 }

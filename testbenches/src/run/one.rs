@@ -45,7 +45,9 @@ pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 ///
 /// What of it does not fit, an RTL assertion, a file that cannot be written, an expectation of a metric that there is not.
 pub fn run(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(manner.threads.unwrap_or(0)).build()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(manner.threads.unwrap_or(0))
+        .build()?;
     pool.install(|| run_here(scenario, manner))
 }
 
@@ -83,7 +85,9 @@ fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
     while simulation.now() < end && !INTERRUPTED.load(Ordering::Relaxed) {
         let now = simulation.now();
         let begins = (now < from).then_some(from);
-        let until = begins.map_or(next_sample, |begins| begins.min(next_sample)).min(end);
+        let until = begins
+            .map_or(next_sample, |begins| begins.min(next_sample))
+            .min(end);
         simulation.run_until_observed(until, |records: &[Record]| {
             if let Some(capture) = &mut capture {
                 let wrote = records.iter().try_for_each(|record| capture.write(record));
@@ -103,7 +107,12 @@ fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
         let ns = until.as_ps() / 1_000;
         bar.set_position(ns);
         let real = started.elapsed().as_nanos().max(1) as f64;
-        bar.set_message(format!("{} of {}, {:.0} times slower than life", until.since_start(), scenario.duration, real / ns.max(1) as f64));
+        bar.set_message(format!(
+            "{} of {}, {:.0} times slower than life",
+            until.since_start(),
+            scenario.duration,
+            real / ns.max(1) as f64
+        ));
     }
     bar.finish_and_clear();
     if let Some(mut capture) = capture {
@@ -114,9 +123,14 @@ fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
     let mut expectations = Vec::new();
     for expectation in &scenario.expect {
         let judged = expectation.judge(&metrics).map_err(|name| {
-            let near = metrics.keys().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+            let near = metrics
+                .keys()
+                .min_by_key(|known| strsim::damerau_levenshtein(known, name));
             let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-            anyhow::anyhow!("scenario {}: expect: no metric '{name}'{near}", scenario.name)
+            anyhow::anyhow!(
+                "scenario {}: expect: no metric '{name}'{near}",
+                scenario.name
+            )
         })?;
         expectations.extend(judged);
     }
@@ -154,4 +168,3 @@ fn bar(scenario: &Scenario, watched: bool) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {msg}, {eta} left");
     bar.with_style(style.expect("the template is right"))
 }
-

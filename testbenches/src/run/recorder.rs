@@ -69,21 +69,43 @@ impl Recorder {
             let bytes = simulation.receiver(flow).fresh_bytes();
             let rate = (bytes - *fresh) as f64 * 8e12 / ps;
             *fresh = bytes;
-            self.samples.goodput.entry(flow.name.clone()).or_default().push((ns, rate));
+            self.samples
+                .goodput
+                .entry(flow.name.clone())
+                .or_default()
+                .push((ns, rate));
             let sender = simulation.sender(flow);
             if let Some((rate, alpha)) = simulation.network().node(flow.from).dcqcn(sender.qp) {
-                self.samples.rate.entry(flow.name.clone()).or_default().push((ns, rate));
-                self.samples.alpha.entry(flow.name.clone()).or_default().push((ns, alpha));
+                self.samples
+                    .rate
+                    .entry(flow.name.clone())
+                    .or_default()
+                    .push((ns, rate));
+                self.samples
+                    .alpha
+                    .entry(flow.name.clone())
+                    .or_default()
+                    .push((ns, alpha));
             }
         }
         for (node, station) in simulation.stations() {
             let name = simulation.names()[node.0 as usize].clone();
             if let Some(switch) = station.switch() {
-                let waiting = |port| (0..8).map(|class| switch.egress_waiting(port, class)).sum::<u64>();
+                let waiting = |port| {
+                    (0..8)
+                        .map(|class| switch.egress_waiting(port, class))
+                        .sum::<u64>()
+                };
                 let longest = simulation.ports(node).map(waiting).max().unwrap_or(0);
-                self.samples.queue.entry(name).or_default().push((ns, longest as f64));
+                self.samples
+                    .queue
+                    .entry(name)
+                    .or_default()
+                    .push((ns, longest as f64));
             } else {
-                let counters = simulation.network().counters(node, xoff_sim::kernel::PortId(0));
+                let counters = simulation
+                    .network()
+                    .counters(node, xoff_sim::kernel::PortId(0));
                 let bytes = counters.bytes_sent + 20 * counters.frames_sent;
                 let before = self.wire.insert(node, bytes).unwrap_or(0);
                 let part = (bytes - before) as f64 * 200.0 / ps * 100.0;

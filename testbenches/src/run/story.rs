@@ -10,7 +10,11 @@ use crate::network::{Simulation, Station};
 use crate::scenario::Scenario;
 
 fn lines(of: BTreeMap<String, Points>, shape: Shape) -> Vec<Line> {
-    let line = |(name, points)| Line { name, points, shape };
+    let line = |(name, points)| Line {
+        name,
+        points,
+        shape,
+    };
     of.into_iter().map(line).collect()
 }
 
@@ -27,16 +31,28 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: Samples) ->
         Chart {
             title: "Wire in use".into(),
             unit: "%".into(),
-            note: "Time that a host's port sends, preamble and gap included; resent packets count.".into(),
+            note: "Time that a host's port sends, preamble and gap included; resent packets count."
+                .into(),
             lines: lines(samples.wire, Shape::Mean),
             range: Some((0.0, 100.0)),
             ..Chart::default()
         },
     ];
-    if samples.queue.values().flatten().any(|(_, bytes)| *bytes > 0.0) {
-        let ecn = scenario.switches.iter().find_map(|switch| switch.ecn.as_ref());
+    if samples
+        .queue
+        .values()
+        .flatten()
+        .any(|(_, bytes)| *bytes > 0.0)
+    {
+        let ecn = scenario
+            .switches
+            .iter()
+            .find_map(|switch| switch.ecn.as_ref());
         let levels = ecn.map(|ecn| {
-            let level = |name: &str, value: u64| Level { name: name.into(), value: value as f64 };
+            let level = |name: &str, value: u64| Level {
+                name: name.into(),
+                value: value as f64,
+            };
             vec![level("Kmin", ecn.kmin.get()), level("Kmax", ecn.kmax.get())]
         });
         charts.push(Chart {
@@ -85,7 +101,10 @@ fn pauses(simulation: &Simulation) -> Vec<Band> {
             if !spans.is_empty() {
                 bands.push(Band {
                     name: format!("{} class {class}", simulation.names()[node.0 as usize]),
-                    spans: spans.into_iter().map(|(from, to)| (ns(from), ns(to))).collect(),
+                    spans: spans
+                        .into_iter()
+                        .map(|(from, to)| (ns(from), ns(to)))
+                        .collect(),
                 });
             }
         }

@@ -71,7 +71,9 @@ impl Expectation {
             Op::Within => &[(SignedOp::Ge, value - off), (SignedOp::Le, value + off)],
         };
         let text = (!self.why.is_empty()).then(|| self.why.clone());
-        let judge = |(op, value): &(SignedOp, f64)| Judged::judge(&self.metric, *op, *value, Some(measured), text.clone());
+        let judge = |(op, value): &(SignedOp, f64)| {
+            Judged::judge(&self.metric, *op, *value, Some(measured), text.clone())
+        };
         Ok(held_against.iter().map(judge).collect())
     }
 }

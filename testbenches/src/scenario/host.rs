@@ -59,10 +59,12 @@ impl Default for HostSettings {
     }
 }
 
-/// DCQCN's parameters; left out: the paper's (SIGCOMM 2015, figure 14).
+/// DCQCN; left out: on, with the paper's parameters (SIGCOMM 2015, figure 14).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dcqcn {
+    /// Whether it is on at all.
+    pub on: bool,
     /// Gain of α: 1/256 is 0.00390625. Rounded to 2⁻¹⁶.
     pub g: f64,
     /// Time without a CNP after which α decays.
@@ -86,6 +88,7 @@ pub struct Dcqcn {
 impl Default for Dcqcn {
     fn default() -> Self {
         Self {
+            on: true,
             g: 1.0 / 256.0,
             alpha_timer: Duration::from_us(55),
             rate_timer: Duration::from_us(55),

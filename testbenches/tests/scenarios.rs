@@ -1,0 +1,321 @@
+//! Scenarios as a whole: what they measure, one digest whatever the manner of running, and the model NIC beside the RTL.
+
+#[path = "../examples/first_bench.rs"]
+mod first_bench;
+
+use std::collections::BTreeMap;
+
+use xoff::network::Simulation;
+use xoff::run::one::{self, Manner};
+use xoff::scenario::Scenario;
+use xoff::scenario::file::{Setting, Source};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::time::Time;
+use xoff_waves::report::Summary;
+
+fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
+    let setting = |(key, value): &(&str, &str)| Setting {
+        key: (*key).into(),
+        value: (*value).into(),
+    };
+    let settings: Vec<Setting> = settings.iter().map(setting).collect();
+    Source::find(name).unwrap().read(&settings).unwrap()
+}
+
+fn summary(name: &str, settings: &[(&str, &str)]) -> Summary {
+    let report = one::run(&scenario(name, settings), &Manner::default()).unwrap();
+    let wrong = ["payload_errors", "completion_errors", "failed_qps"];
+    for metric in wrong {
+        assert_eq!(
+            report.summary.metrics[metric], 0.0,
+            "{name} {settings:?}: {metric}"
+        );
+    }
+    report.summary
+}
+
+fn holds(summary: &Summary) {
+    let failed: Vec<_> = summary
+        .expectations
+        .iter()
+        .filter(|expectation| !expectation.held)
+        .collect();
+    assert!(failed.is_empty(), "{}: {failed:?}", summary.scenario);
+}
+
+#[test]
+fn the_first_bench_runs() {
+    first_bench::main().unwrap();
+}
+
+#[test]
+fn every_built_in_scenario_is_read() {
+    for (name, _) in xoff::scenario::BUILT_IN {
+        let scenario = scenario(name, &[]);
+        assert_eq!(scenario.name, name);
+        assert!(!scenario.expect.is_empty() && !scenario.description.is_empty());
+    }
+}
+
+#[test]
+fn a_pair_fills_the_wire() {
+    let rtl = summary("pair", &[("duration", "300 us")]);
+    holds(&rtl);
+    let model = summary("pair", &[("duration", "300 us"), ("host.nic", "model")]);
+    holds(&model);
+    let goodput = |summary: &Summary| summary.metrics["goodput_gbps.bulk"];
+    assert!((goodput(&rtl) / goodput(&model) - 1.0).abs() < 0.01);
+}
+
+/// The same requests from a sender of either kind, when nothing is lost.
+#[test]
+fn rtl_and_model_send_the_same_requests() {
+    let requests = |nic: &str| {
+        let settings = [
+            ("duration", "200 us"),
+            ("host.nic", nic),
+            ("flows.bulk.count", "5"),
+        ];
+        let scenario = scenario("pair", &settings);
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut sent = Vec::new();
+        let a = simulation.node("a").unwrap();
+        simulation
+            .network_mut()
+            .tap(a, xoff_sim::kernel::PortId(0), true);
+        let end = Time::ZERO + scenario.duration;
+        simulation
+            .run_until_observed(end, |records| {
+                let ours = records
+                    .iter()
+                    .filter(|record| record.direction == xoff_sim::kernel::Direction::Sent);
+                sent.extend(ours.map(|record| record.frame.bytes.clone()));
+            })
+            .unwrap();
+        assert!(simulation.finished());
+        sent
+    };
+    let (rtl, model) = (requests("rtl"), requests("model"));
+    assert_eq!(rtl.len(), model.len());
+    assert!(
+        rtl == model,
+        "the first that differs: {:?}",
+        rtl.iter().zip(&model).position(|(a, b)| a != b)
+    );
+}
+
+#[test]
+fn livelock_on_the_rtl() {
+    // 400 kB are 391 packets, more than any W leaves of 256.
+    let short = ["go_back_0", "go_back_n", "loss_free"].map(|flow| format!("flows.{flow}.message"));
+    let mut settings: Vec<(&str, &str)> =
+        short.iter().map(|key| (key.as_str(), "400 KB")).collect();
+    settings.push(("duration", "1 ms"));
+    let summary = summary("livelock", &settings);
+    let metrics = &summary.metrics;
+    assert_eq!(metrics["messages.go_back_0"], 0.0);
+    assert!(metrics["wire_utilization.a0.0"] >= 0.95);
+    assert!(metrics["messages.go_back_n"] >= 8.0, "{metrics:?}");
+}
+
+#[test]
+fn livelock_as_the_paper_has_it() {
+    let model = ("host.nic", "model");
+    holds(&summary("livelock", &[model]));
+    // Long cables: more is sent until the NAK comes.
+    let far: Vec<String> = (0..6).map(|link| format!("links.{link}.cable")).collect();
+    let mut settings: Vec<(&str, &str)> = far.iter().map(|key| (key.as_str(), "300 m")).collect();
+    settings.push(model);
+    let far = summary("livelock", &settings);
+    holds(&far);
+    let near = summary("livelock", &[model]);
+    let behind = |summary: &Summary| summary.metrics["packets_behind_a_loss.an"];
+    // 298 metres more, four times: 5.96 us, 26.9 packets of 221.2 ns.
+    let more = behind(&far) - behind(&near);
+    assert!((more - 26.9).abs() < 2.0, "{more}");
+    // 128 packets live under go-back-0.
+    let small = summary("livelock", &[model, ("flows.go_back_0.message", "128 KiB")]);
+    assert!(small.metrics["messages.go_back_0"] > 20.0);
+}
+
+#[test]
+fn incast_with_pfc_and_with_dcqcn() {
+    for senders in ["2", "8"] {
+        for dcqcn in ["true", "false"] {
+            let settings = [
+                ("host.nic", "model"),
+                ("hosts.s.count", senders),
+                ("host.dcqcn.on", dcqcn),
+                ("duration", "20 ms"),
+                ("measure_from", "10 ms"),
+            ];
+            let summary = summary("incast", &settings);
+            assert_eq!(summary.metrics["drops.total"], 0.0);
+            assert!(
+                summary.metrics["goodput_gbps.total"] > 0.98 * 37.034,
+                "{senders} {dcqcn}"
+            );
+            assert_eq!(summary.metrics["cnps_tx.r"] > 0.0, dcqcn == "true");
+        }
+    }
+}
+
+#[test]
+fn incast_on_the_rtl_pauses_and_keeps_every_packet() {
+    let settings = [
+        ("duration", "400 us"),
+        ("measure_from", "100 us"),
+        ("host.dcqcn.on", "false"),
+    ];
+    let summary = summary("incast", &settings);
+    assert_eq!(summary.metrics["drops.total"], 0.0);
+    assert!(summary.metrics["pause_frames_tx.t"] > 20.0);
+    assert!(summary.metrics["pause_time_ns.s0.3"] > 10_000.0);
+    assert!(summary.metrics["goodput_gbps.total"] > 0.97 * 37.034);
+}
+
+#[test]
+fn light_load_leaves_most_cycles_out() {
+    // 4 KiB every 8.86 us: a tenth of 37 Gb/s.
+    let settings = [
+        ("flows.bulk.message", "4 KiB"),
+        ("flows.bulk.interval", "8.86 us"),
+        ("duration", "300 us"),
+    ];
+    let mut light = scenario("pair", &settings);
+    light.expect.clear();
+    let summary = one::run(&light, &Manner::default()).unwrap().summary;
+    let part = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64;
+    assert!(part < 0.25, "{part}");
+    assert!(summary.metrics["messages.bulk"] > 30.0);
+}
+
+/// Short runs of each scenario, RTL in all of them.
+fn short() -> BTreeMap<&'static str, Scenario> {
+    let lossy = "src 10.0.0.1, chance 1/50: drop";
+    let mut pair = scenario(
+        "pair",
+        &[
+            ("duration", "60 us"),
+            ("flows.bulk.message", "20 KB"),
+            ("measure_from", "0 ps"),
+        ],
+    );
+    pair.links[0].faults.push(lossy.parse().unwrap());
+    pair.expect.clear();
+    let mut incast = scenario(
+        "incast",
+        &[
+            ("duration", "60 us"),
+            ("measure_from", "0 ps"),
+            ("switches.t.ecn.pmax", "1.0"),
+        ],
+    );
+    incast.expect.clear();
+    [("pair", pair), ("incast", incast)].into()
+}
+
+#[test]
+fn one_digest_whatever_the_manner() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, scenario) in short() {
+        let digest = |manner: &Manner| one::run(&scenario, manner).unwrap().summary.digest;
+        let expected = digest(&Manner::default());
+        let other = Scenario {
+            seed: 2,
+            ..scenario.clone()
+        };
+        assert_ne!(
+            one::run(&other, &Manner::default()).unwrap().summary.digest,
+            expected,
+            "{name}: a seed that changes nothing"
+        );
+        let simulation = Simulation::new(&scenario).unwrap();
+        let ports = simulation
+            .stations()
+            .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
+        let host = simulation.names()[0].clone();
+        let window = xoff::network::WaveWindow {
+            path: folder.path().join(format!("{name}.fst")),
+            from: Time::from_ps(10_000_000),
+            until: Time::from_ps(20_000_000),
+        };
+        for manner in [
+            Manner {
+                threads: Some(1),
+                ..Manner::default()
+            },
+            Manner {
+                threads: Some(2),
+                ..Manner::default()
+            },
+            Manner {
+                no_skip: true,
+                ..Manner::default()
+            },
+            Manner {
+                capture: Some((ports.collect(), folder.path().join("all.pcapng"))),
+                ..Manner::default()
+            },
+            Manner {
+                waves: vec![(host, window)],
+                ..Manner::default()
+            },
+        ] {
+            assert_eq!(digest(&manner), expected, "{name} {manner:?}");
+        }
+    }
+}
+
+#[test]
+fn one_digest_over_a_checkpoint() {
+    for (name, scenario) in short() {
+        let end = Time::ZERO + scenario.duration;
+        let mut whole = Simulation::new(&scenario).unwrap();
+        whole.run_until(end).unwrap();
+        let mut first = Simulation::new(&scenario).unwrap();
+        first.run_until(Time::from_ps(23_456_789)).unwrap();
+        let saved = serde_json::to_vec(&first).unwrap();
+        drop(first);
+        let mut second: Simulation = serde_json::from_slice(&saved).unwrap();
+        second.run_until(end).unwrap();
+        assert_eq!(second.digest(), whole.digest(), "{name}");
+        let sent = |simulation: &Simulation| {
+            simulation
+                .stations()
+                .filter_map(|(_, station)| station.nic_counters())
+                .map(|nic| nic.get(reg::FRAMES_OUT))
+                .sum::<u64>()
+        };
+        assert_eq!(sent(&second), sent(&whole), "{name}");
+        assert!(sent(&whole) > 100, "{name}");
+    }
+}
+
+#[test]
+fn frames_of_a_capture_have_right_icrcs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.pcapng");
+    let scenario = &short()["incast"];
+    let simulation = Simulation::new(scenario).unwrap();
+    let ports = simulation
+        .stations()
+        .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
+    let manner = Manner {
+        capture: Some((ports.collect(), path.clone())),
+        ..Manner::default()
+    };
+    one::run(scenario, &manner).unwrap();
+    let (mut packets, mut pauses) = (0, 0);
+    for record in xoff_waves::capture::open(&path).unwrap() {
+        let parsed = xoff_sim::reference::parse(&record.unwrap().bytes);
+        match parsed.icrc_ok {
+            Some(ok) => {
+                assert!(ok, "{parsed:?}");
+                packets += 1;
+            }
+            None => pauses += 1,
+        }
+    }
+    assert!(packets > 500 && pauses > 0, "{packets} {pauses}");
+}
