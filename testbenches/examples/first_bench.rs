@@ -5,6 +5,7 @@ use xoff::scenario::{FlowSettings, Scenario};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{ByteCount, Duration, Length, Time};
 
+/// The bench.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Scenario::new("my first bench", Duration::from_us(100))
         .host("a")

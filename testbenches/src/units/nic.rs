@@ -370,7 +370,7 @@ impl RtlNic {
     pub fn cycle(&mut self) -> Result<Rest, UnitError> {
         self.drive();
         if let Some(recorded) = &mut self.recorded {
-            recorded.push(self.pins_in.clone());
+            recorded.push(self.pins_in);
         }
         self.model.cycle(&self.pins_in, &mut self.pins_out)?;
         self.sample()?;

@@ -183,7 +183,7 @@ fn usual(frame: &Bytes) -> Option<Sight> {
     let padded = transport.checked_sub(BthRepr::LEN + ext_bytes + ICRC_BYTES)?;
     let pad = usize::from(bth[1] >> 4 & 3);
     let version = bth[1] & 0x0F;
-    if transport % 4 != 0 || version != 0 || pad > padded || aeth && padded > 0 {
+    if !transport.is_multiple_of(4) || version != 0 || pad > padded || aeth && padded > 0 {
         return None;
     }
     let (covered, icrc) = packet.split_at(announced - ICRC_BYTES);
