@@ -152,7 +152,7 @@ pub enum FrameFormat {
 }
 
 const RUN_HELP: &str = "\
-Results go to out/NAME/: report.html, summary.json, series.csv, and capture.pcapng and waves where asked for.
+Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv, and capture.pcapng and waves where asked for.
 
 Examples:
   xoff run livelock                                 a scenario with the RTL NIC in it

@@ -92,6 +92,10 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         }
         let report = one::run(&scenario, &manner)?;
         let page = folder.write_all(&report)?;
+        // The most telling chart as a picture of its own.
+        if let Some(first) = report.charts.first() {
+            folder.write_chart("goodput.svg", first)?;
+        }
         if !arguments.json {
             print(streams, &scenario, &report, &page)?;
         }
