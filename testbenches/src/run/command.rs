@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
@@ -81,6 +82,13 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let manner = manner(arguments, &scenario, words, streams)?;
         runs.push((scenario, name, manner));
     }
+    // The first Ctrl-C ends the run at its next sample, with all files whole.
+    let handler = ctrlc::set_handler(|| {
+        if one::INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    handler.context("waiting for Ctrl-C")?;
     let mut summaries = Vec::new();
     for (scenario, name, mut manner) in runs {
         let folder = OutDir::create(&arguments.out, &name)?;
@@ -100,6 +108,14 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             print(streams, &scenario, &report, &page)?;
         }
         summaries.push(report.summary);
+        if one::INTERRUPTED.load(Ordering::Relaxed) {
+            writeln!(
+                streams.err,
+                "xoff: interrupted; what was measured until then is in {}",
+                folder.path().display()
+            )?;
+            break;
+        }
     }
     if arguments.json {
         match &summaries[..] {

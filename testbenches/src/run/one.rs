@@ -36,7 +36,7 @@ pub struct Manner {
     pub progress: bool,
 }
 
-/// Set by Ctrl-C: the run ends at the next sample, with all files whole.
+/// Set by Ctrl-C: the run ends at the next sample, with all files whole. A second Ctrl-C ends the process.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Runs a scenario and measures.
