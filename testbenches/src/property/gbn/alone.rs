@@ -9,6 +9,8 @@ use crate::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
 /// Deadlines further away are not waited for: they would cost too many cycles when nothing is left out, as in a second run, and while timers are held.
 const LONG: u64 = 4_000;
+/// From here on nothing is waited for: a timer would end behind the end of time.
+const LATEST: u64 = Cycle::MAX.0 - (1 << 42);
 
 /// An end whose events can be drawn.
 pub trait Drawn: End {
@@ -54,7 +56,12 @@ fn run<U: Unit<End: Drawn>>(
     skips: bool,
 ) -> Result<Run<U::End>, Disagreement> {
     let mut judged = Judged::new(unit, Cycle(head.start), skips, head.twice)?;
+    let mut many = 1;
     for event in events {
+        if let Event::Many(times) = event {
+            many = *times;
+            continue;
+        }
         if let Event::Wait(cycles) = event {
             judged.run_to(Cycle(judged.now.0 + u64::from(*cycles)))?;
             continue;
@@ -70,7 +77,8 @@ fn run<U: Unit<End: Drawn>>(
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);
             let whole = head.twice || judged.holds();
-            if let Some(until) = until.filter(|at| !whole || at.0 < judged.now.0 + LONG) {
+            let near = |at: &Cycle| at.0 < LATEST && (!whole || at.0 < judged.now.0 + LONG);
+            if let Some(until) = until.filter(near) {
                 judged.run_to(until)?;
             }
             continue;
@@ -79,9 +87,11 @@ fn run<U: Unit<End: Drawn>>(
             Event::Send { times, .. } => *times,
             _ => 1,
         };
-        if let Some(event) = U::End::resolve(event, &judged.latest(qp)) {
-            for _ in 0..times {
-                judged.offer(qp, &event)?;
+        for _ in 0..std::mem::replace(&mut many, 1) {
+            if let Some(event) = U::End::resolve(event, &judged.latest(qp)) {
+                for _ in 0..times {
+                    judged.offer(qp, &event)?;
+                }
             }
         }
     }

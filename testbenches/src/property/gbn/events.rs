@@ -85,6 +85,8 @@ pub enum Operation {
 pub enum Event {
     /// So many cycles without another event.
     Wait(u32),
+    /// The next event comes so many times.
+    Many(u32),
     /// A requester alone makes no TIMER steps from now on, or again.
     Hold(bool),
     /// Until so many cycles behind (or before) the QP's deadline.
@@ -215,6 +217,7 @@ impl Event {
         let mut simpler = *self;
         match &mut simpler {
             Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
+            Event::Many(times) if *times > 1 => *times /= 2,
             Event::Due { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Post { packets, .. } if *packets > 1 => *packets /= 2,
             Event::Post { less, .. } if *less > 0 => *less /= 2,
@@ -231,7 +234,7 @@ impl Event {
     /// Whose.
     pub fn qp(&self) -> Option<u16> {
         match *self {
-            Event::Wait(_) | Event::Hold(_) => None,
+            Event::Wait(_) | Event::Many(_) | Event::Hold(_) => None,
             Event::Due { qp, .. }
             | Event::Open { qp, .. }
             | Event::Listen { qp, .. }
@@ -453,10 +456,12 @@ pub fn history(draw: &mut Draw) -> History<Head, Event> {
         _ => (Bench::PairOfModels, pair(draw)),
     };
     let pair = matches!(bench, Bench::Pair | Bench::PairOfModels);
+    let long = (events.iter()).any(|event| matches!(event, Event::Many(times) if *times > 4_000));
     let head = Head {
         bench,
-        start: draw.any_length(44),
-        twice: draw.once_in(if pair { 16 } else { 4 }),
+        // Behind it there is time for any timer.
+        start: draw.any_length(48).min(3 << 46),
+        twice: !long && draw.once_in(if pair { 16 } else { 4 }),
         path: if pair { path(draw) } else { Path::default() },
     };
     History { head, events }
@@ -509,6 +514,7 @@ fn requester_config(draw: &mut Draw) -> RequesterConfig {
         window: match draw.within(0, 4) {
             0 => 0,
             1 => draw.bits() as u32 & 0x7F_FFFF,
+            2 => 1 << draw.within(0, 22),
             _ => draw.any_length(5) as u32,
         },
         restart: draw.once_in(3),
@@ -603,9 +609,53 @@ fn long_message(draw: &mut Draw, qp: u16) -> [Event; 4] {
     ]
 }
 
+/// So many messages of a packet each, sent and acknowledged, that the ring's indexes go round.
+fn turns(draw: &mut Draw, qp: u16) -> Vec<Event> {
+    let mut events = vec![Event::Open {
+        qp,
+        configuration: requester_config(draw),
+        psn: any_psn(draw),
+    }];
+    for _ in 0..draw.within(1, 300) {
+        // Now and then more than one is under way.
+        for _ in 0..draw.any_length(2) {
+            events.push(Event::Post {
+                qp,
+                kind: draw.within(0, 4) as u8,
+                packets: 1,
+                less: 0,
+                signaled: draw.once_in(2),
+                seed: draw.bits(),
+            });
+        }
+        events.push(Event::Send { qp, times: 3 });
+        if !draw.once_in(4) {
+            events.push(Event::Answer {
+                qp,
+                at: Anchor::Top,
+                offset: -1,
+                syndrome: 0x1F,
+            });
+        }
+    }
+    // What is left is acknowledged, or flushed.
+    let syndrome = draw.one_of(&[0x1F, 0x60, 0x61]);
+    events.push(Event::Answer {
+        qp,
+        at: Anchor::Una,
+        offset: 0,
+        syndrome,
+    });
+    events
+}
+
 fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
     if draw.once_in(16) {
         return crowd(draw, count);
+    }
+    if draw.once_in(32) {
+        let qp = draw.within(0, count - 1) as u16;
+        return turns(draw, qp);
     }
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
@@ -712,7 +762,82 @@ fn answer(draw: &mut Draw, qp: u16, deadly: u64) -> Event {
     }
 }
 
+/// A message of very many packets, or very many messages of one, that numbers grow.
+fn flood(draw: &mut Draw, qp: u16) -> Vec<Event> {
+    let configuration = ResponderConfig {
+        mtu: 4,
+        rnr_timer: 1,
+        restart: draw.once_in(2),
+    };
+    let psn = any_psn(draw);
+    let grows = draw.within(0, 7);
+    // Of WRITEs without immediate data there may be any number: they need no buffer.
+    let write = grows == 0 || draw.once_in(2);
+    let packet = |operation, dma_more, seed| Event::Packet {
+        qp,
+        first: false,
+        offset: 0,
+        operation,
+        write,
+        more: 0,
+        packets: 1,
+        dma_more,
+        ack_req: false,
+        access: true,
+        seed,
+    };
+    let mut events = vec![Event::Listen {
+        qp,
+        configuration,
+        psn,
+    }];
+    match grows {
+        // The MSN.
+        0 => {
+            events.push(Event::Many(draw.within(1 << 16, 1 << 18) as u32));
+            events.push(packet(Operation::End(0), 0, draw.bits()));
+        }
+        // The ring's indexes go round.
+        2.. => {
+            for _ in 0..draw.within(1, 300) {
+                for _ in 0..draw.any_length(2) {
+                    events.push(Event::Buffer {
+                        qp,
+                        packets: 1,
+                        more: 0,
+                        seed: draw.bits(),
+                    });
+                }
+                events.push(packet(Operation::End(0), 0, draw.bits()));
+                if draw.once_in(4) {
+                    events.push(packet(Operation::End(1), 0, draw.bits()));
+                }
+            }
+        }
+        // The offset, and what a message has in all.
+        1 => {
+            events.push(Event::Buffer {
+                qp,
+                packets: 1,
+                more: i32::MAX,
+                seed: draw.bits(),
+            });
+            let long = 1 << draw.within(26, 30);
+            events.push(packet(Operation::GoOn, long, draw.bits()));
+            events.push(Event::Many(draw.within(1, 1 << 15) as u32));
+            events.push(packet(Operation::GoOn, 0, draw.bits()));
+            events.push(packet(Operation::End(0), 0, draw.bits()));
+        }
+    }
+    events.push(Event::Grant { qp });
+    events
+}
+
 fn responder(draw: &mut Draw, count: u64) -> Vec<Event> {
+    if draw.once_in(64) {
+        let qp = draw.within(0, count - 1) as u16;
+        return flood(draw, qp);
+    }
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
     let wild = draw.one_of(&[8, 40, 400]);

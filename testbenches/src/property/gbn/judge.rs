@@ -46,6 +46,8 @@ pub struct Judged<'a, U: Unit> {
     skips: bool,
     /// What the unit said in the last cycle; nothing once an input changed since.
     rest: Option<Rest>,
+    /// Cycles since it rested, or had an event or a step.
+    awake: u64,
     /// Its state when it began to rest.
     state: Option<Vec<u8>>,
     states_left: u32,
@@ -64,6 +66,8 @@ pub struct Judged<'a, U: Unit> {
     busy: u64,
     /// What the bits are to be.
     bits: u64,
+    /// A deadline was written since reset.
+    timed: bool,
     /// Since when an event is offered.
     offered: Option<Cycle>,
     /// From then on events are taken: reset clears the memories before.
@@ -109,6 +113,7 @@ impl<'a, U: Unit> Judged<'a, U> {
             now: Cycle(start.0 + 1),
             skips,
             rest: None,
+            awake: 0,
             state: None,
             states_left: if skips { 0 } else { STATES },
             qps: (0..U::QPS).map(|_| qp()).collect(),
@@ -120,6 +125,7 @@ impl<'a, U: Unit> Judged<'a, U> {
             holds: false,
             busy: 0,
             bits: 0,
+            timed: false,
             offered: None,
             clear: Cycle(start.0 + 1 + u64::from(U::QPS) + STEP_TIME),
             steps: Vec::new(),
@@ -222,6 +228,17 @@ impl<'a, U: Unit> Judged<'a, U> {
             None => self.offered = None,
         }
         self.stuck()?;
+        if event.is_some() || out.step.is_some() || out.rest.idle || self.holds {
+            self.awake = 0;
+        } else {
+            self.awake += 1;
+        }
+        if self.awake > 2 * Self::LATE {
+            return Err(format!(
+                "cycle {}: awake for {} cycles, and for nothing",
+                now.0, self.awake
+            ));
+        }
         self.judge_bits(out.bits, out.rest.idle && event.is_none())?;
         if out.rest.idle && event.is_none() {
             if out.step.is_some() {
@@ -281,8 +298,9 @@ impl<'a, U: Unit> Judged<'a, U> {
     /// What is left.
     pub fn end(&mut self) -> Result<(), Disagreement> {
         self.hold(false);
-        let end = Cycle(self.now.0 + 2 * Self::LATE + Self::WAIT);
-        while self.now < end && (self.rest.is_none() || !self.inside.is_empty()) {
+        let begin = self.now;
+        let end = |own: &[Cycle]| begin.0 + 2 * Self::LATE + Self::WAIT + since(own, begin);
+        while (self.rest.is_none() || !self.inside.is_empty()) && self.now.0 < end(&self.own) {
             self.cycle(None)?;
         }
         if let Some(lost) = self.inside.front() {
@@ -433,6 +451,7 @@ impl<'a, U: Unit> Judged<'a, U> {
             false => self.bits &= !bit,
         }
         qp.odd = None;
+        self.timed |= U::End::due(&context).is_some();
         self.count += 1;
         if self.keeps_steps {
             self.steps.push(*shown);
@@ -488,8 +507,8 @@ impl<'a, U: Unit> Judged<'a, U> {
                 "cycle {}: wake_o {} is behind the deadline {}",
                 self.now.0, rest.wake.0, due.0
             )),
-            None if U::End::TIMER.is_none() && rest.wake != Cycle::MAX => Err(format!(
-                "cycle {}: wake_o is {}, and there is no timer",
+            None if !self.timed && rest.wake != Cycle::MAX => Err(format!(
+                "cycle {}: wake_o is {}, and no timer ran",
                 self.now.0, rest.wake.0
             )),
             _ => Ok(()),
