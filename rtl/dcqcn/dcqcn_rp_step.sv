@@ -75,40 +75,42 @@ module dcqcn_rp_step
   assign bytes_sum = {1'b0, context_i.bytes} + 33'(bytes_i);
 
   always_comb begin
-    stage_d[1]             = '0;
-    stage_d[1].c           = context_i;
-    stage_d[1].now         = now_i;
-    stage_d[1].p           = params_i;
-    stage_d[1].rate_floor  = (params_i.rate_min < params_i.rate_max) ? params_i.rate_min : params_i.rate_max;
-    stage_d[1].rate_was    = context_i.rate_current;
-    stage_d[1].limited_was = context_i.limited;
+    stage_d[1] = '0;
+    if (valid_i) begin
+      stage_d[1].c           = context_i;
+      stage_d[1].now         = now_i;
+      stage_d[1].p           = params_i;
+      stage_d[1].rate_floor  = (params_i.rate_min < params_i.rate_max) ? params_i.rate_min : params_i.rate_max;
+      stage_d[1].rate_was    = context_i.rate_current;
+      stage_d[1].limited_was = context_i.limited;
 
-    stage_d[1].cnp         = kind_i == RpCnp && context_i.open;
-    stage_d[1].timer       = kind_i == RpTimer && context_i.open;
-    stage_d[1].bytes       = kind_i == RpBytes && context_i.open;
-    stage_d[1].alpha_due   = stage_d[1].timer && context_i.alpha_runs && context_i.alpha_deadline <= now_i;
-    stage_d[1].rate_due    = stage_d[1].timer && context_i.rate_runs && context_i.rate_deadline <= now_i;
+      stage_d[1].cnp         = kind_i == RpCnp && context_i.open;
+      stage_d[1].timer       = kind_i == RpTimer && context_i.open;
+      stage_d[1].bytes       = kind_i == RpBytes && context_i.open;
+      stage_d[1].alpha_due   = stage_d[1].timer && context_i.alpha_runs && context_i.alpha_deadline <= now_i;
+      stage_d[1].rate_due    = stage_d[1].timer && context_i.rate_runs && context_i.rate_deadline <= now_i;
 
-    stage_d[1].counted     = stage_d[1].bytes && context_i.limited && params_i.byte_limit != '0;
-    if (stage_d[1].counted) stage_d[1].c.bytes = bytes_sum[32] ? '1 : bytes_sum[31:0];
+      stage_d[1].counted     = stage_d[1].bytes && context_i.limited && params_i.byte_limit != '0;
+      if (stage_d[1].counted) stage_d[1].c.bytes = bytes_sum[32] ? '1 : bytes_sum[31:0];
 
-    // Parts that fit a 25 by 18 bit multiplier.
-    stage_d[1].cut_low   = 41'(context_i.alpha[23:0]) * 41'(context_i.rate_current[16:0]);
-    stage_d[1].cut_high  = 39'(context_i.alpha[23:0]) * 39'(context_i.rate_current[31:17]);
-    stage_d[1].cut_top   = context_i.alpha[24] ? context_i.rate_current : '0;
-    stage_d[1].decay_low = 40'(context_i.alpha[23:0]) * 40'(params_i.g);
-    stage_d[1].decay_top = context_i.alpha[24] ? params_i.g : '0;
+      // Parts that fit a 25 by 18 bit multiplier.
+      stage_d[1].cut_low   = 41'(context_i.alpha[23:0]) * 41'(context_i.rate_current[16:0]);
+      stage_d[1].cut_high  = 39'(context_i.alpha[23:0]) * 39'(context_i.rate_current[31:17]);
+      stage_d[1].cut_top   = context_i.alpha[24] ? context_i.rate_current : '0;
+      stage_d[1].decay_low = 40'(context_i.alpha[23:0]) * 40'(params_i.g);
+      stage_d[1].decay_top = context_i.alpha[24] ? params_i.g : '0;
 
-    if (kind_i == RpOpen) begin
-      stage_d[1].c              = '0;
-      stage_d[1].c.open         = 1'b1;
-      stage_d[1].c.rate_current = params_i.rate_max;
-      stage_d[1].c.rate_target  = params_i.rate_max;
-      stage_d[1].c.alpha        = AlphaOne;
-      stage_d[1].changed        = 1'b1;
-    end else if (kind_i == RpClose) begin
-      stage_d[1].c       = '0;
-      stage_d[1].changed = context_i.limited || context_i.rate_current != '0;
+      if (kind_i == RpOpen) begin
+        stage_d[1].c              = '0;
+        stage_d[1].c.open         = 1'b1;
+        stage_d[1].c.rate_current = params_i.rate_max;
+        stage_d[1].c.rate_target  = params_i.rate_max;
+        stage_d[1].c.alpha        = AlphaOne;
+        stage_d[1].changed        = 1'b1;
+      end else if (kind_i == RpClose) begin
+        stage_d[1].c       = '0;
+        stage_d[1].changed = context_i.limited || context_i.rate_current != '0;
+      end
     end
   end
 
@@ -119,38 +121,42 @@ module dcqcn_rp_step
   assign full = stage_q[1].counted && stage_q[1].c.bytes >= stage_q[1].p.byte_limit;
 
   always_comb begin
-    stage_d[2] = stage_q[1];
+    stage_d[2] = '0;
+    if (valid_q[1]) begin
+      stage_d[2] = stage_q[1];
 
-    stage_d[2].cut_sum = 56'(stage_q[1].cut_low) + {stage_q[1].cut_high, 17'd0};
-    // Rounded up.
-    stage_d[2].decay    = {1'b0, stage_q[1].decay_low[39:16]} + {1'b0, stage_q[1].decay_top, 8'd0} + 25'(stage_q[1].decay_low[15:0] != '0);
+      stage_d[2].cut_sum = 56'(stage_q[1].cut_low) + {stage_q[1].cut_high, 17'd0};
+      // Rounded up.
+      stage_d[2].decay = {1'b0, stage_q[1].decay_low[39:16]} + {1'b0, stage_q[1].decay_top, 8'd0}
+          + 25'(stage_q[1].decay_low[15:0] != '0);
 
-    stage_d[2].increase = stage_q[1].rate_due || full;
-    if (full) stage_d[2].c.bytes = stage_q[1].c.bytes - stage_q[1].p.byte_limit;
-    if (full && stage_q[1].c.byte_count != CountMax) stage_d[2].c.byte_count = stage_q[1].c.byte_count + 1'b1;
-    if (stage_q[1].rate_due && stage_q[1].c.timer_count != CountMax)
-      stage_d[2].c.timer_count = stage_q[1].c.timer_count + 1'b1;
+      stage_d[2].increase = stage_q[1].rate_due || full;
+      if (full) stage_d[2].c.bytes = stage_q[1].c.bytes - stage_q[1].p.byte_limit;
+      if (full && stage_q[1].c.byte_count != CountMax) stage_d[2].c.byte_count = stage_q[1].c.byte_count + 1'b1;
+      if (stage_q[1].rate_due && stage_q[1].c.timer_count != CountMax)
+        stage_d[2].c.timer_count = stage_q[1].c.timer_count + 1'b1;
 
-    if (stage_q[1].cnp || stage_q[1].alpha_due)
-      stage_d[2].c.alpha_deadline = later(
-        stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.alpha_deadline, stage_q[1].p.alpha_time
-      );
-    if (stage_q[1].cnp || stage_q[1].rate_due)
-      stage_d[2].c.rate_deadline = later(
-        stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.rate_deadline, stage_q[1].p.rate_time
-      );
+      if (stage_q[1].cnp || stage_q[1].alpha_due)
+        stage_d[2].c.alpha_deadline = later(
+          stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.alpha_deadline, stage_q[1].p.alpha_time
+        );
+      if (stage_q[1].cnp || stage_q[1].rate_due)
+        stage_d[2].c.rate_deadline = later(
+          stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.rate_deadline, stage_q[1].p.rate_time
+        );
 
-    if (stage_q[1].cnp) begin
-      stage_d[2].c.limited     = 1'b1;
-      stage_d[2].c.rate_target = stage_q[1].c.rate_current;
-      stage_d[2].c.timer_count = '0;
-      stage_d[2].c.byte_count  = '0;
-      stage_d[2].c.bytes       = '0;
-      stage_d[2].c.alpha_runs  = stage_q[1].p.alpha_time != '0;
-      stage_d[2].c.rate_runs   = stage_q[1].p.rate_time != '0;
-    end else if (stage_q[1].timer || stage_q[1].bytes) begin
-      if (stage_q[1].p.alpha_time == '0) stage_d[2].c.alpha_runs = 1'b0;
-      if (stage_q[1].p.rate_time == '0) stage_d[2].c.rate_runs = 1'b0;
+      if (stage_q[1].cnp) begin
+        stage_d[2].c.limited     = 1'b1;
+        stage_d[2].c.rate_target = stage_q[1].c.rate_current;
+        stage_d[2].c.timer_count = '0;
+        stage_d[2].c.byte_count  = '0;
+        stage_d[2].c.bytes       = '0;
+        stage_d[2].c.alpha_runs  = stage_q[1].p.alpha_time != '0;
+        stage_d[2].c.rate_runs   = stage_q[1].p.rate_time != '0;
+      end else if (stage_q[1].timer || stage_q[1].bytes) begin
+        if (stage_q[1].p.alpha_time == '0) stage_d[2].c.alpha_runs = 1'b0;
+        if (stage_q[1].p.rate_time == '0) stage_d[2].c.rate_runs = 1'b0;
+      end
     end
   end
 
@@ -175,20 +181,26 @@ module dcqcn_rp_step
   assign cut = stage_q[2].cut_sum[55:25] + {1'b0, stage_q[2].cut_top[31:1]} + 32'(stage_q[2].cut_sum[24] && stage_q[2].cut_top[0]);
 
   always_comb begin
-    stage_d[3]     = stage_q[2];
-    stage_d[3].sum = raised[32] ? '1 : raised[31:0];
-    if (stage_q[2].cnp) stage_d[3].sum = stage_q[2].c.rate_current - cut;
-    if (stage_q[2].cnp || stage_q[2].alpha_due)
-      stage_d[3].c.alpha = stage_q[2].c.alpha + (stage_q[2].cnp ? {1'b0, stage_q[2].p.g, 8'd0} : '0) - stage_q[2].decay;
+    stage_d[3] = '0;
+    if (valid_q[2]) begin
+      stage_d[3]     = stage_q[2];
+      stage_d[3].sum = raised[32] ? '1 : raised[31:0];
+      if (stage_q[2].cnp) stage_d[3].sum = stage_q[2].c.rate_current - cut;
+      if (stage_q[2].cnp || stage_q[2].alpha_due)
+        stage_d[3].c.alpha = stage_q[2].c.alpha + (stage_q[2].cnp ? {1'b0, stage_q[2].p.g, 8'd0} : '0) - stage_q[2].decay;
+    end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // 4
 
   always_comb begin
-    stage_d[4] = stage_q[3];
-    if (stage_q[3].increase)
-      stage_d[4].c.rate_target = clamp(stage_q[3].sum, stage_q[3].rate_floor, stage_q[3].p.rate_max);
+    stage_d[4] = '0;
+    if (valid_q[3]) begin
+      stage_d[4] = stage_q[3];
+      if (stage_q[3].increase)
+        stage_d[4].c.rate_target = clamp(stage_q[3].sum, stage_q[3].rate_floor, stage_q[3].p.rate_max);
+    end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -201,36 +213,45 @@ module dcqcn_rp_step
   assign distance = $signed({2'b0, stage_q[4].c.rate_target}) - $signed({2'b0, stage_q[4].c.rate_current});
 
   always_comb begin
-    stage_d[5] = stage_q[4];
-    if (stage_q[4].increase) stage_d[5].sum = (distance <= 34'sd2) ? stage_q[4].c.rate_target : halfway;
+    stage_d[5] = '0;
+    if (valid_q[4]) begin
+      stage_d[5] = stage_q[4];
+      if (stage_q[4].increase) stage_d[5].sum = (distance <= 34'sd2) ? stage_q[4].c.rate_target : halfway;
+    end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // 6
 
   always_comb begin
-    stage_d[6] = stage_q[5];
-    if (stage_q[5].increase || stage_q[5].cnp)
-      stage_d[6].c.rate_current = clamp(stage_q[5].sum, stage_q[5].rate_floor, stage_q[5].p.rate_max);
+    stage_d[6] = '0;
+    if (valid_q[5]) begin
+      stage_d[6] = stage_q[5];
+      if (stage_q[5].increase || stage_q[5].cnp)
+        stage_d[6].c.rate_current = clamp(stage_q[5].sum, stage_q[5].rate_floor, stage_q[5].p.rate_max);
+    end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // 7
 
   always_comb begin
-    stage_d[7] = stage_q[6];
-    if (stage_q[6].timer || stage_q[6].bytes) begin
-      if (stage_q[6].c.rate_current >= stage_q[6].p.rate_max) begin
-        stage_d[7].c.limited     = 1'b0;
-        stage_d[7].c.rate_runs   = 1'b0;
-        stage_d[7].c.timer_count = '0;
-        stage_d[7].c.byte_count  = '0;
-        stage_d[7].c.bytes       = '0;
+    stage_d[7] = '0;
+    if (valid_q[6]) begin
+      stage_d[7] = stage_q[6];
+      if (stage_q[6].timer || stage_q[6].bytes) begin
+        if (stage_q[6].c.rate_current >= stage_q[6].p.rate_max) begin
+          stage_d[7].c.limited     = 1'b0;
+          stage_d[7].c.rate_runs   = 1'b0;
+          stage_d[7].c.timer_count = '0;
+          stage_d[7].c.byte_count  = '0;
+          stage_d[7].c.bytes       = '0;
+        end
+        if (stage_q[6].c.alpha == '0) stage_d[7].c.alpha_runs = 1'b0;
       end
-      if (stage_q[6].c.alpha == '0) stage_d[7].c.alpha_runs = 1'b0;
+      if (stage_q[6].timer || stage_q[6].bytes || stage_q[6].cnp)
+        stage_d[7].changed = stage_q[6].c.rate_current != stage_q[6].rate_was || stage_d[7].c.limited != stage_q[6].limited_was;
     end
-    if (stage_q[6].timer || stage_q[6].bytes || stage_q[6].cnp)
-      stage_d[7].changed = stage_q[6].c.rate_current != stage_q[6].rate_was || stage_d[7].c.limited != stage_q[6].limited_was;
   end
 
   always_ff @(posedge clk_i) begin

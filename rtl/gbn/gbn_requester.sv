@@ -125,22 +125,24 @@ module gbn_requester
     taken_d.own = follow_q;
     taken_d.kind = follow_q ? (follow_walk_q ? RequesterWalk : RequesterTimer) : requester_kind_e'(event_kind_i);
     taken_d.qp = follow_q ? step_qp_o : take_event ? event_qp_i : sweep_qp;
-    taken_d.configuration = event_configuration_i;
-    taken_d.psn = event_psn_i;
-    taken_d.syndrome = event_syndrome_i;
-    taken_d.work = '{
-        kind: event_work_i.kind,
-        signaled: event_work_i.signaled,
-        solicited: event_work_i.solicited,
-        length: event_work_i.length,
-        local_va: event_work_i.local_va,
-        local_key: event_work_i.local_key,
-        remote_va: event_work_i.remote_va,
-        remote_key: event_work_i.remote_key,
-        imm: event_work_i.imm,
-        id: event_work_i.id,
-        default: '0
-    };
+    if (take_event) begin
+      taken_d.configuration = event_configuration_i;
+      taken_d.psn = event_psn_i;
+      taken_d.syndrome = event_syndrome_i;
+      taken_d.work = '{
+          kind: event_work_i.kind,
+          signaled: event_work_i.signaled,
+          solicited: event_work_i.solicited,
+          length: event_work_i.length,
+          local_va: event_work_i.local_va,
+          local_key: event_work_i.local_key,
+          remote_va: event_work_i.remote_va,
+          remote_key: event_work_i.remote_key,
+          imm: event_work_i.imm,
+          id: event_work_i.id,
+          default: '0
+      };
+    end
   end
 
   logic unused_work;  // only atomics have it

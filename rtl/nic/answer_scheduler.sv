@@ -40,8 +40,10 @@ module answer_scheduler
   class_t class_of;
 
   always_comb begin
-    for (int unsigned q = 0; q < Qps; q++) request[q] = owed_i[q] && !full_q[class_i[q]];
-    if (busy_q != '0) request = '0;
+    request = '0;
+    if (busy_q == '0 && owed_i != '0) begin
+      for (int unsigned q = 0; q < Qps; q++) request[q] = owed_i[q] && !full_q[class_i[q]];
+    end
   end
 
   qp_picker #(

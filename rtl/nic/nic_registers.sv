@@ -72,13 +72,16 @@ module nic_registers
   assign counter = (araddr_i - AddressCounters) >> 2;
 
   always_comb begin
-    rdata = settings_read(settings_q, araddr_i);
-    case (araddr_i)
-      AddressIdentity: rdata = Identity;
-      AddressVersion:  rdata = Version;
-      AddressBusy:     rdata = 32'(busy_i || commands_q.qp);
-      default:         if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
-    endcase
+    rdata = '0;
+    if (read) begin
+      rdata = settings_read(settings_q, araddr_i);
+      case (araddr_i)
+        AddressIdentity: rdata = Identity;
+        AddressVersion:  rdata = Version;
+        AddressBusy:     rdata = 32'(busy_i || commands_q.qp);
+        default:         if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
+      endcase
+    end
   end
 
   always_ff @(posedge clk_i) begin

@@ -92,7 +92,11 @@ module qp_commands
     if (start) {qp_q, kind_q} <= {qp_i, open_i};
   end
 
-  assign path_o = '{
+  // Wide, and looked at with `write_o` only.
+  always_comb begin
+    path_o = '0;
+    if (write_q) begin
+      path_o = '{
           dst_mac: {settings_i.qp_dst_mac_high, settings_i.qp_dst_mac_low},
           src_mac: {settings_i.qp_src_mac_high, settings_i.qp_src_mac_low},
           tags: settings_i.qp_tags,
@@ -107,6 +111,9 @@ module qp_commands
           peer_qpn: settings_i.qp_peer_qpn,
           pkey: settings_i.qp_pkey
       };
+    end
+  end
+
   assign peer_o = '{ipv6: path_o.ipv6, peer_ip: path_o.peer_ip, pkey: path_o.pkey[14:0]};
 
   assign requester_o = '{
@@ -137,10 +144,24 @@ module qp_commands
   assign class_o = class_q;
 
   // By class, whether any of its QPs is open.
+  logic [7:0] used_q, used;
+
   always_comb begin
-    classes_used_o = '0;
-    for (int unsigned q = 0; q < Qps; q++) if (open_q[q]) classes_used_o[class_q[q]] = 1'b1;
+    used = '0;
+    if (start || finish) begin
+      for (int unsigned q = 0; q < Qps; q++) begin
+        if ((qp_q == QpBits'(q) && finish) ? kind_q : open_q[q] && !(start && qp_i == QpBits'(q)))
+          used[class_q[q]] = 1'b1;
+      end
+    end
   end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) used_q <= '0;
+    else if (start || finish) used_q <= used;
+  end
+
+  assign classes_used_o = used_q;
 
   logic unused_settings;
   assign unused_settings = ^settings_i;

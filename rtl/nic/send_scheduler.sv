@@ -33,9 +33,11 @@ module send_scheduler
   logic take;
 
   always_comb begin
-    for (int unsigned q = 0; q < Qps; q++)
-    request[q] = sendable_i[q] && !locked_q[q] && (eligible_i[q] || !paced_i) && class_allowed_i[class_i[q]];
-    if (!allowed_i) request = '0;
+    request = '0;
+    if (allowed_i && sendable_i != '0) begin
+      for (int unsigned q = 0; q < Qps; q++)
+      request[q] = sendable_i[q] && !locked_q[q] && (eligible_i[q] || !paced_i) && class_allowed_i[class_i[q]];
+    end
   end
 
   qp_picker #(

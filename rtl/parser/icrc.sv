@@ -120,7 +120,7 @@ module icrc
       if (kind_i == IpV4) covered[DataBits-1-:96] |= 96'h00FF0000_00000000_FF00FFFF;
       else covered[DataBits-1-:96] |= 96'h0FFFFFFF_000000FF_00000000;
     end
-    if (lane0 < 6'd24) begin
+    if (beat_i.valid && lane0 < 6'd24) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
         if (udp && lane0 + 6'(l) == words + 6'd1) covered[DataBits-1-32*l-:32] |= 32'h0000FFFF;
         if (lane0 + 6'(l) == words + (udp ? 6'd3 : 6'd1)) covered[DataBits-1-32*l-:32] |= 32'hFF000000;
@@ -136,20 +136,21 @@ module icrc
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage 1: the beat on its own.
 
-  logic [31:0] fold;
+  logic [31:0] fold_q;
 
   crc32_fold #(
       .DataBytes(DataBytes)
   ) u_fold (
-      .data_i(covered),
-      .crc_o (fold)
+      .clk_i,
+      .enable_i(enable_i && beat_i.valid && left != '0),
+      .data_i  (covered),
+      .crc_o   (fold_q)
   );
 
   beat_t beat_q;
   logic [DataBits-1:0] data_q;
   logic [HeadBits-1:0] head_q;
   logic [TailBits-1:0] tail_q;
-  logic [31:0] fold_q;
   logic any_q;
   logic [LaneBits-1:0] fill_q;
 
@@ -163,7 +164,6 @@ module icrc
       data_q <= data_i;
       any_q  <= left != '0;
       fill_q <= fill;
-      if (left != '0) fold_q <= fold;
       if (beat_i.first) head_q <= head_i;
       if (beat_i.last) tail_q <= tail_i;
     end
@@ -176,7 +176,10 @@ module icrc
 
   logic [31:0] crc_q, crc;
 
-  assign crc = crc32_apply(OverBeat, beat_q.first ? Preset : crc_q) ^ fold_q;
+  always_comb begin
+    crc = '0;
+    if (beat_q.valid) crc = crc32_apply(OverBeat, beat_q.first ? Preset : crc_q) ^ fold_q;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) beat_o <= '0;

@@ -1,11 +1,14 @@
 // XOR matrix of CRC-32: what a beat of `DataBytes` bytes leaves in a register that was zero.
 //
-// Purely combinational. Output bit o is the parity of the data bits that reach it; which those are is an elaboration-time constant.
+// Output bit o is the parity of the data bits that reach it; which those are is an elaboration-time constant.
+// `crc_o` is a register, taken when `enable_i` says so: simulated, the matrix costs nothing in any other cycle.
 // A register that was not zero is added by the caller: its effect is that of the same four bytes, lowest first, in front of the beat.
 module crc32_fold #(
     parameter int unsigned DataBytes = 32
 ) (
-    input  logic [DataBytes*8-1:0] data_i,  // network order
+    input  logic                   clk_i,
+    input  logic                   enable_i,
+    input  logic [DataBytes*8-1:0] data_i,    // network order
     output logic [           31:0] crc_o
 );
 
@@ -30,8 +33,8 @@ module crc32_fold #(
 
   localparam matrix_t Rows = fold_matrix();
 
-  for (genvar o = 0; o < 32; o++) begin : gen_row
-    assign crc_o[o] = ^(data_i & Rows[o]);
+  always_ff @(posedge clk_i) begin
+    if (enable_i) for (int unsigned o = 0; o < 32; o++) crc_o[o] <= ^(data_i & Rows[o]);
   end
 
 endmodule

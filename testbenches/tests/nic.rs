@@ -18,6 +18,8 @@ const MTU: u32 = 1024;
 const FLUSHED: u8 = 2;
 /// `status_e`.
 const RETRY_EXCEEDED: u8 = 3;
+/// `status_e`.
+const RNR_EXCEEDED: u8 = 4;
 const SOURCE: u64 = 0x7F00_0000_0000;
 
 /// [`Pair`], where whatever does not hold fails the test.
@@ -821,4 +823,223 @@ fn the_wire_stays_full_while_every_256th_packet_is_lost() {
         assert_eq!(messages, usize::from(!restart && cycles == 200_000));
         assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
     }
+}
+
+/// A PFC frame that stops these classes for the longest time, or a PAUSE.
+fn pause_frame(classes: Option<u8>) -> Vec<u8> {
+    let mut frame = vec![0x01, 0x80, 0xC2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08];
+    match classes {
+        Some(classes) => frame.extend([0x01, 0x01, 0, classes]),
+        None => frame.extend([0x00, 0x01]),
+    }
+    frame.extend([0xFF; 16]);
+    frame.resize(60, 0);
+    frame
+}
+
+/// Posts a message on each of two QPs of different classes, after the peer paused one of them or all.
+fn pausing(setup: impl Fn(&mut QpSetup), registers: &[(u16, u32)], frame: Vec<u8>) -> [usize; 2] {
+    let mut pair = Tested::new(|_| {}, 0);
+    for side in 0..2 {
+        for &(address, data) in registers {
+            pair.nics[side].write(address, data).unwrap();
+        }
+        for index in 0..2 {
+            let mut qp = qp(side, index);
+            setup(&mut qp);
+            pair.nics[side].open(&qp).unwrap();
+        }
+    }
+    pair.together().unwrap();
+    let now_ps = pair.nics[0].now() * PERIOD_256_PS;
+    pair.nics[0].receive(now_ps, frame);
+    for _ in 0..50 {
+        pair.step(&mut all);
+    }
+    for index in 0..2 {
+        post(&mut pair, 0, index, &[3 * MTU]);
+    }
+    for _ in 0..5000 {
+        pair.step(&mut all);
+    }
+    let sent = [0, 1].map(|index| {
+        let to = |frame: &ParsedFrame| {
+            frame
+                .bth
+                .is_some_and(|bth| bth.dest_qp.get() == QPN_BASE + index)
+        };
+        pair.frames
+            .iter()
+            .filter(|(side, _, frame)| *side == 0 && to(frame))
+            .count()
+    });
+    pair.pulses_are_counted();
+    sent
+}
+
+#[test]
+fn a_paused_class_waits_and_others_pass() {
+    // QP 0 has DSCP 26 and PCP 5, QP 1 DSCP 10 and PCP 2.
+    let setup = |qp: &mut QpSetup| {
+        let (dscp, pcp) = [(26, 5), (10, 2)][usize::from(qp.index)];
+        qp.dscp = dscp;
+        qp.tags = vec![pcp << 13 | 7];
+    };
+    // By DSCP: 26 is class 3, 10 class 1. By PCP: 5 is class 6, 2 class 0.
+    let maps = [
+        (reg::DSCP_MAP + 4 * 3, 3 << 8),
+        (reg::DSCP_MAP + 4, 1 << 8),
+        (reg::PCP_MAP, 6 << 20),
+        (reg::PFC_CLASSES, 0xFF),
+    ];
+    let with = |control: u32| {
+        let mut registers = maps.to_vec();
+        registers.push((reg::CONTROL, control));
+        registers
+    };
+    let (dscp, pcp) = (with(0), with(1 << reg::CLASS_BY_PCP_LOW));
+    assert_eq!(pausing(setup, &dscp, pause_frame(Some(1 << 3))), [0, 3]);
+    assert_eq!(pausing(setup, &dscp, pause_frame(Some(1 << 1))), [3, 0]);
+    assert_eq!(pausing(setup, &dscp, pause_frame(Some(0x0A))), [0, 0]);
+    assert_eq!(pausing(setup, &pcp, pause_frame(Some(1 << 6))), [0, 3]);
+    assert_eq!(pausing(setup, &pcp, pause_frame(Some(1 << 3))), [3, 3]);
+    // PAUSE stops all, where it is obeyed.
+    assert_eq!(pausing(setup, &dscp, pause_frame(None)), [3, 3]);
+    let obeyed = with(1 << reg::PAUSE_OBEYED_LOW);
+    assert_eq!(pausing(setup, &obeyed, pause_frame(None)), [0, 0]);
+}
+
+#[test]
+fn no_receive_buffer_makes_the_sender_wait() {
+    let work = Work {
+        signaled: true,
+        length: 2 * MTU,
+        local_va: SOURCE,
+        id: 1,
+        ..Work::default()
+    };
+    for (rnr_retry, comes) in [(7, true), (1, false)] {
+        let mut pair = Tested::new(|setup| setup.rnr_retry = rnr_retry, 1);
+        pair.nics[0].post(0, work);
+        for _ in 0..20_000 {
+            pair.step(&mut all);
+        }
+        assert!(pair.count(1, reg::NO_BUFFER) > 1);
+        assert!(pair.count(1, reg::RNR_NAKS_OUT) > 1);
+        assert_eq!(pair.completions[0].len(), usize::from(!comes));
+        pair.together().unwrap();
+        if comes {
+            let local_key = pair.key[1];
+            let recv = Recv {
+                length: 2 * MTU,
+                local_va: REGION,
+                local_key,
+                id: 2,
+            };
+            pair.nics[1].post_recv(0, recv);
+            pair.run(20_000, &mut all, |pair| done(pair, [1, 1]));
+            good(&pair);
+            let expected: BTreeMap<_, _> = (0..2 * u64::from(MTU))
+                .map(|i| (REGION + i, memory(SOURCE + i)))
+                .collect();
+            assert!(pair.memory(1) == expected);
+        } else {
+            assert_eq!(pair.completions[0][0].status, RNR_EXCEEDED);
+        }
+        assert!(pair.count(0, reg::RNR_NAKS_IN) > 0);
+        pair.pulses_are_counted();
+    }
+}
+
+#[test]
+fn a_closed_qp_takes_nothing_and_opens_again() {
+    let change = |setup: &mut QpSetup| {
+        setup.timeout = 1;
+        setup.retry = 1;
+    };
+    let mut pair = Tested::new(change, 1);
+    post(&mut pair, 0, 0, &[40 * MTU]);
+    for _ in 0..500 {
+        pair.step(&mut all);
+    }
+    pair.nics[1].close(0).unwrap();
+    pair.together().unwrap();
+    pair.run(20_000, &mut all, |pair| pair.completions[0].len() == 1);
+    assert_eq!(pair.completions[0][0].status, RETRY_EXCEEDED);
+    assert!(pair.count(1, reg::DROP_QP) > 0);
+    assert!(pair.completions[1].is_empty());
+    for side in 0..2 {
+        let mut setup = qp(side, 0);
+        change(&mut setup);
+        pair.nics[side].open(&setup).unwrap();
+        pair.completions[side].clear();
+        pair.written[side].clear();
+    }
+    pair.together().unwrap();
+    let (expected, counts) = post(&mut pair, 0, 0, &[2 * MTU, 5]);
+    pair.run(20_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
+}
+
+#[test]
+fn what_finds_no_room_is_dropped_and_sent_again() {
+    // No PFC: while the host writes nothing, the receive buffer overflows.
+    let mut pair = Tested::new(|setup| setup.window = 0, 1);
+    let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
+    pair.nics[1].write_stall = true;
+    for _ in 0..6000 {
+        pair.step(&mut all);
+    }
+    assert!(pair.count(1, reg::DROP_FULL) > 0);
+    pair.together().unwrap();
+    pair.nics[1].write_stall = false;
+    pair.run(60_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
+}
+
+#[test]
+fn the_watchdog_silences_pauses() {
+    let class = 3;
+    let mut pair = Tested::new(|_| {}, 0);
+    for side in 0..2 {
+        for (address, data) in [
+            (reg::DSCP_MAP + 4 * 3, class << 8),
+            (reg::PFC_CLASSES, 1 << class),
+            (reg::PFC_XOFF + 4 * class as u16, 20_000),
+            (reg::PFC_XON + 4 * class as u16, 10_000),
+            (reg::PFC_QUANTA, 1_000),
+            (reg::PFC_REFRESH, 1_000),
+            (reg::BARK_LOW, 10_000),
+            (reg::BITE_LOW, 20_000),
+        ] {
+            pair.nics[side].write(address, data).unwrap();
+        }
+        pair.nics[side].open(&qp(side, 0)).unwrap();
+    }
+    pair.together().unwrap();
+    let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
+    pair.nics[1].write_stall = true;
+    for _ in 0..30_000 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.count(1, reg::BARKS), 1);
+    assert_eq!(pair.count(1, reg::BITES), 1);
+    let silent = pair.count(1, reg::PFC_OUT);
+    assert!(silent > 10, "{silent}");
+    pair.together().unwrap();
+    for _ in 0..5000 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.count(1, reg::PFC_OUT), silent);
+    assert_eq!(pair.nics[0].paused(), 0);
+    pair.together().unwrap();
+    pair.nics[1].write_stall = false;
+    pair.run(100_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
 }

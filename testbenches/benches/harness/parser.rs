@@ -1,6 +1,4 @@
-//! What the Rust side costs: cycles a second of the parser under traffic, driven from Rust and by a plain C++ loop over the same model with the same stimulus, in turn.
-
-use std::time::{Duration, Instant};
+//! The parser under traffic.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -9,6 +7,8 @@ use xoff::units::beat;
 use xoff_rtl::packet_parser256::{In, Out};
 use xoff_rtl::{PacketParser256, plain};
 use xoff_sim::strategies;
+
+use crate::report;
 
 const CYCLES: u64 = 100_000;
 const ROUNDS: usize = 21;
@@ -67,42 +67,14 @@ fn rust_loop(stimulus: &[In], cycles: u64) -> u64 {
     digest
 }
 
-fn timed(run: impl FnOnce() -> u64) -> (Duration, u64) {
-    let start = Instant::now();
-    let digest = run();
-    (start.elapsed(), digest)
-}
-
-fn main() {
+pub fn measure() {
     let stimulus = traffic();
-    let mut rounds: Vec<(f64, f64)> = (0..ROUNDS)
-        .map(|_| {
-            let (rust, from_rust) = timed(|| rust_loop(&stimulus, CYCLES));
-            let (plain, from_cpp) = timed(|| plain::parser_loop(&stimulus, CYCLES));
-            assert_eq!(from_rust, from_cpp, "both loops see the same outputs");
-            let rate = |time: Duration| CYCLES as f64 / time.as_secs_f64();
-            (rate(rust), rate(plain))
-        })
-        .collect();
-    println!(
-        "parser, {} frames' worth of beats, {ROUNDS} rounds of {CYCLES} cycles, medians",
-        400
-    );
-    // A ratio within a round: both loops then had the machine to the same degree.
-    rounds.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-    let ratio = rounds[ROUNDS / 2].0 / rounds[ROUNDS / 2].1;
-    let median = |of: fn(&(f64, f64)) -> f64| {
-        let mut values: Vec<_> = rounds.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        values[ROUNDS / 2]
-    };
-    println!(
-        "  driven from Rust {:>12.0} cycles/s",
-        median(|round| round.0)
-    );
-    println!(
-        "  plain C++ loop   {:>12.0} cycles/s",
-        median(|round| round.1)
+    let ratio = report(
+        "parser, 400 frames' worth of beats",
+        CYCLES,
+        ROUNDS,
+        || rust_loop(&stimulus, CYCLES),
+        || plain::parser_loop(&stimulus, CYCLES),
     );
     println!("harness ratio parser: {ratio:.2}");
 }

@@ -1,0 +1,54 @@
+//! What the Rust side costs: cycles a second of a unit, driven from Rust and by a plain C++ loop over the same model with the same stimulus, in turn.
+//! And what the models cost.
+
+use std::time::{Duration, Instant};
+
+mod nic;
+mod parser;
+
+fn timed(run: impl FnOnce() -> u64) -> (Duration, u64) {
+    let start = Instant::now();
+    let digest = run();
+    (start.elapsed(), digest)
+}
+
+/// Times both loops, prints cycles a second and gives their ratio.
+fn report(
+    name: &str,
+    cycles: u64,
+    count: usize,
+    rust: impl Fn() -> u64,
+    plain: impl Fn() -> u64,
+) -> f64 {
+    let mut rounds: Vec<(f64, f64)> = (0..count)
+        .map(|_| {
+            let (rust, from_rust) = timed(&rust);
+            let (plain, from_cpp) = timed(&plain);
+            assert_eq!(from_rust, from_cpp, "both loops see the same outputs");
+            let rate = |time: Duration| cycles as f64 / time.as_secs_f64();
+            (rate(rust), rate(plain))
+        })
+        .collect();
+    println!("{name}, {count} rounds of {cycles} cycles, medians");
+    let median = |of: fn(&(f64, f64)) -> f64| {
+        let mut values: Vec<_> = rounds.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values[count / 2]
+    };
+    println!(
+        "  driven from Rust {:>12.0} cycles/s",
+        median(|round| round.0)
+    );
+    println!(
+        "  plain C++ loop   {:>12.0} cycles/s",
+        median(|round| round.1)
+    );
+    // A ratio within a round: both loops then had the machine to the same degree.
+    rounds.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    rounds[count / 2].0 / rounds[count / 2].1
+}
+
+fn main() {
+    parser::measure();
+    nic::measure();
+}
