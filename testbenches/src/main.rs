@@ -4,11 +4,21 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
+use xoff::Outcome;
+use xoff::cli::{Cli, Command};
 use xoff::terminal::Streams;
-use xoff::{Outcome, cli::Cli};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Command::Run(_) = cli.command {
+        ctrlc::set_handler(|| {
+            // Whoever asks twice does not want to wait.
+            if xoff::run::interrupt() {
+                std::process::exit(130);
+            }
+        })
+        .expect("no other handler is set");
+    }
     let mut streams = Streams::of_process();
     // What was written before an error stays written.
     let result = xoff::run(&cli, &mut streams).and_then(|outcome| {

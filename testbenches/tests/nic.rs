@@ -1,25 +1,21 @@
 //! Two NICs back to back: messages both ways, losses, marks, pauses, what is dropped and counted, and rates in cycles.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
 
 use xoff::units::PERIOD_256_PS;
-use xoff::units::nic::{
-    BYTE_PS, QpSetup, Recv, RtlNic, Sent, WIRE_OVERHEAD, WORK_SEND, WORK_SEND_IMM, WORK_WRITE,
-    WORK_WRITE_IMM, Work, memory,
-};
+use xoff::units::nic::{BYTE_PS, RtlNic, Sent, WIRE_OVERHEAD};
 use xoff::units::nic_pair::{Pair, QPN_BASE, REGION, Wire, all, qp};
+use xoff::units::registers::Registers;
+use xoff_sim::host::memory::content;
+use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::reference::icrc;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 
 const MTU: u32 = 1024;
-/// `status_e`.
-const FLUSHED: u8 = 2;
-/// `status_e`.
-const RETRY_EXCEEDED: u8 = 3;
-/// `status_e`.
-const RNR_EXCEEDED: u8 = 4;
 const SOURCE: u64 = 0x7F00_0000_0000;
 
 /// [`Pair`], where whatever does not hold fails the test.
@@ -39,7 +35,7 @@ impl std::ops::DerefMut for Tested {
 }
 
 impl Tested {
-    fn new(change: impl Fn(&mut QpSetup), qps: u16) -> Self {
+    fn new(change: impl Fn(&mut QpSettings), qps: u16) -> Self {
         Self(Pair::new(1, change, qps).unwrap())
     }
 
@@ -100,9 +96,14 @@ fn post(
         REGION + 0x10_0000 * (i as u64 + 1) + 7 * i as u64 + 0x400_0000 * u64::from(index)
     };
     for (i, &length) in lengths.iter().enumerate() {
-        let kind = [WORK_SEND, WORK_WRITE, WORK_SEND_IMM, WORK_WRITE_IMM][i % 4];
+        let kind = [
+            WorkKind::SEND,
+            WorkKind::WRITE,
+            WorkKind::SEND_IMM,
+            WorkKind::WRITE_IMM,
+        ][i % 4];
         let local_va = SOURCE + 0x100_0000 * i as u64 + 3 * i as u64;
-        if kind != WORK_WRITE {
+        if kind != WorkKind::WRITE {
             let recv = Recv {
                 length: length + 1,
                 local_va: place(i),
@@ -112,7 +113,7 @@ fn post(
             pair.nics[1 - side].post_recv(index, recv);
             completions[1 - side] += 1;
         }
-        let remote_va = if kind == WORK_WRITE || kind == WORK_WRITE_IMM {
+        let remote_va = if kind == WorkKind::WRITE || kind == WorkKind::WRITE_IMM {
             place(i) + 0x8_0000
         } else {
             0
@@ -133,7 +134,7 @@ fn post(
         completions[side] += 1;
         let target = if remote_va == 0 { place(i) } else { remote_va };
         for byte in 0..u64::from(length) {
-            expected.insert(target + byte, memory(local_va + byte));
+            expected.insert(target + byte, content(local_va + byte));
         }
     }
     (expected, completions)
@@ -145,8 +146,8 @@ fn done(pair: &Tested, counts: [usize; 2]) -> bool {
 
 fn good(pair: &Tested) {
     for side in 0..2 {
-        for completion in &pair.completions[side] {
-            assert_eq!(completion.status, 0, "{completion:?}");
+        for (_, completion) in &pair.completions[side] {
+            assert_eq!(completion.status, Status::Success, "{completion:?}");
         }
     }
 }
@@ -166,7 +167,7 @@ const LENGTHS: [u32; 12] = [
     3 * MTU + 2,
 ];
 
-fn both_ways(change: impl Fn(&mut QpSetup), skip: bool) -> Tested {
+fn both_ways(change: impl Fn(&mut QpSettings), skip: bool) -> Tested {
     let mut pair = Tested::new(change, 2);
     pair.skip = skip;
     let mut counts = [0; 2];
@@ -191,7 +192,8 @@ fn messages_of_all_lengths_both_ways() {
     // Immediate data and lengths of receives.
     let received: Vec<_> = pair.completions[1]
         .iter()
-        .filter(|c| c.receive && c.qp == 0)
+        .filter(|(qp, completion)| completion.receive && *qp == 0)
+        .map(|(_, completion)| completion)
         .collect();
     let lengths: Vec<u32> = received.iter().map(|c| c.length).collect();
     assert_eq!(
@@ -226,14 +228,22 @@ fn messages_of_all_lengths_both_ways() {
     pair.pulses_are_counted();
 }
 
+/// An IPv4 address as the low bits of an IPv6 one.
+fn low_word(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => u32::from(ip).into(),
+        IpAddr::V6(ip) => u32::MAX as u128 & u128::from(ip),
+    }
+}
+
 #[test]
 fn over_ipv6_with_tags() {
     for tags in [vec![], vec![0xA00C], vec![0x2001, 0x6002]] {
         let pair = both_ways(
             |setup| {
-                setup.ipv6 = true;
-                setup.own_ip |= 0x2001_0DB8 << 96;
-                setup.peer_ip |= 0x2001_0DB8 << 96;
+                for port in [&mut setup.own, &mut setup.peer] {
+                    port.ip = Ipv6Addr::from(0x2001_0DB8 << 96 | low_word(port.ip)).into();
+                }
                 setup.tags = tags.clone();
             },
             false,
@@ -298,8 +308,8 @@ fn qps_that_end_together_lose_no_completion() {
     let qps = 64;
     let mut pair = Tested::new(
         |setup| {
-            setup.timeout = 1;
-            setup.retry = 0;
+            setup.requester.timeout = 1;
+            setup.requester.retry = 0;
         },
         qps,
     );
@@ -331,11 +341,14 @@ fn qps_that_end_together_lose_no_completion() {
     for index in 0..qps {
         let of: Vec<_> = pair.completions[0]
             .iter()
-            .filter(|completion| u16::from(completion.qp) == index)
-            .map(|completion| (completion.id, completion.status))
+            .filter(|(qp, _)| u16::from(*qp) == index)
+            .map(|(_, completion)| (completion.id, completion.status))
             .collect();
         let expected: Vec<_> = (0..16)
-            .map(|id| (id, if id == 0 { RETRY_EXCEEDED } else { FLUSHED }))
+            .map(|id| match id {
+                0 => (id, Status::RetryExceeded),
+                _ => (id, Status::Flushed),
+            })
             .collect();
         assert_eq!(of, expected, "QP {index}");
     }
@@ -449,7 +462,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
         // The class of a QP is that of its path when it is opened.
     }
     for side in 0..2 {
-        pair.nics[side].open(&qp(side, 0)).unwrap();
+        pair.nics[side].open(0, &qp(side, 0)).unwrap();
     }
     pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[300 * MTU]);
@@ -571,7 +584,7 @@ fn no_write_leaves_a_region() {
             _ => (key, REGION - 1),
         };
         let work = Work {
-            kind: WORK_WRITE,
+            kind: WorkKind::WRITE,
             signaled: true,
             length: 11,
             local_va: SOURCE,
@@ -582,7 +595,11 @@ fn no_write_leaves_a_region() {
         };
         pair.nics[0].post(0, work);
         pair.run(10_000, &mut all, |pair| done(pair, [1, 0]));
-        assert_eq!(pair.completions[0][0].status, 6, "{what}: remote access");
+        assert_eq!(
+            pair.completions[0][0].1.status,
+            Status::RemoteAccess,
+            "{what}"
+        );
         assert_eq!(pair.count(1, reg::ACCESS_IN), 1);
         assert!(pair.written[1].is_empty(), "{what}");
     }
@@ -604,7 +621,7 @@ fn no_write_leaves_a_region() {
     };
     pair.nics[0].post(0, work);
     pair.run(10_000, &mut all, |pair| done(pair, [1, 1]));
-    assert_eq!(pair.completions[1][0].status, 8, "local access");
+    assert_eq!(pair.completions[1][0].1.status, Status::LocalAccess);
     assert_eq!(pair.count(1, reg::LOCAL_ACCESS), 1);
     assert!(pair.written[1].is_empty());
 }
@@ -630,7 +647,7 @@ fn back_to_back(nic: &mut RtlNic, frames: &[Vec<u8>], rounds: usize) {
 fn shortest_frames_back_to_back_are_all_taken() {
     // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same again and again as duplicates. Each asks for an ACK.
     for (qps, length) in [(1, 0), (16, 0), (64, 0), (1, 1), (64, 1)] {
-        let mut pair = Tested::new(|setup| setup.timeout = 0, qps);
+        let mut pair = Tested::new(|setup| setup.requester.timeout = 0, qps);
         let mut sent = vec![];
         for index in 0..qps {
             for i in 0..16 {
@@ -689,15 +706,15 @@ fn shortest_frames_back_to_back_are_all_taken() {
 fn answers_back_to_back_are_all_taken() {
     // Each packet of a long message is acknowledged alone; the peer hears none of it at first, and then all at once, again and again.
     for qps in [1, 16] {
-        let change = |setup: &mut QpSetup| {
-            setup.ack_every = 1;
-            setup.timeout = 0;
+        let change = |setup: &mut QpSettings| {
+            setup.requester.ack_every = 1;
+            setup.requester.timeout = 0;
         };
         let mut pair = Tested::new(change, qps);
         for index in 0..qps {
             let (local_key, remote_key) = (pair.key[0], pair.key[1]);
             let work = Work {
-                kind: WORK_WRITE,
+                kind: WorkKind::WRITE,
                 signaled: true,
                 length: 64 * MTU,
                 local_va: SOURCE,
@@ -740,7 +757,7 @@ fn busy<'a>(frames: impl IntoIterator<Item = &'a Sent>) -> f64 {
 #[test]
 fn flows_fill_the_wire() {
     for (dcqcn, qps) in [(false, 1), (true, 1), (false, 3), (true, 16)] {
-        let mut pair = Tested::new(|setup| setup.window = 200, qps);
+        let mut pair = Tested::new(|setup| setup.requester.window = 200, qps);
         for nic in &mut pair.nics {
             nic.write(reg::CONTROL, u32::from(dcqcn) << reg::DCQCN_ON_LOW)
                 .unwrap();
@@ -777,15 +794,15 @@ fn the_wire_stays_full_while_every_256th_packet_is_lost() {
         (true, 64, 40_000),
         (true, 256, 40_000),
     ] {
-        let change = |setup: &mut QpSetup| {
-            setup.window = window;
-            setup.restart = restart;
+        let change = |setup: &mut QpSettings| {
+            setup.requester.window = window;
+            (setup.requester.restart, setup.responder.restart) = (restart, restart);
         };
         let mut pair = Tested::new(change, 1);
         let (local_key, remote_key) = (pair.key[0], pair.key[1]);
         for id in 0..2 {
             let work = Work {
-                kind: WORK_WRITE,
+                kind: WorkKind::WRITE,
                 signaled: true,
                 length: MESSAGE,
                 local_va: SOURCE,
@@ -838,7 +855,11 @@ fn pause_frame(classes: Option<u8>) -> Vec<u8> {
 }
 
 /// Posts a message on each of two QPs of different classes, after the peer paused one of them or all.
-fn pausing(setup: impl Fn(&mut QpSetup), registers: &[(u16, u32)], frame: Vec<u8>) -> [usize; 2] {
+fn pausing(
+    setup: impl Fn(u16, &mut QpSettings),
+    registers: &[(u16, u32)],
+    frame: Vec<u8>,
+) -> [usize; 2] {
     let mut pair = Tested::new(|_| {}, 0);
     for side in 0..2 {
         for &(address, data) in registers {
@@ -846,8 +867,8 @@ fn pausing(setup: impl Fn(&mut QpSetup), registers: &[(u16, u32)], frame: Vec<u8
         }
         for index in 0..2 {
             let mut qp = qp(side, index);
-            setup(&mut qp);
-            pair.nics[side].open(&qp).unwrap();
+            setup(index, &mut qp);
+            pair.nics[side].open(index, &qp).unwrap();
         }
     }
     pair.together().unwrap();
@@ -880,8 +901,8 @@ fn pausing(setup: impl Fn(&mut QpSetup), registers: &[(u16, u32)], frame: Vec<u8
 #[test]
 fn a_paused_class_waits_and_others_pass() {
     // QP 0 has DSCP 26 and PCP 5, QP 1 DSCP 10 and PCP 2.
-    let setup = |qp: &mut QpSetup| {
-        let (dscp, pcp) = [(26, 5), (10, 2)][usize::from(qp.index)];
+    let setup = |index: u16, qp: &mut QpSettings| {
+        let (dscp, pcp) = [(26, 5), (10, 2)][usize::from(index)];
         qp.dscp = dscp;
         qp.tags = vec![pcp << 13 | 7];
     };
@@ -919,7 +940,7 @@ fn no_receive_buffer_makes_the_sender_wait() {
         ..Work::default()
     };
     for (rnr_retry, comes) in [(7, true), (1, false)] {
-        let mut pair = Tested::new(|setup| setup.rnr_retry = rnr_retry, 1);
+        let mut pair = Tested::new(|setup| setup.requester.rnr_retry = rnr_retry, 1);
         pair.nics[0].post(0, work);
         for _ in 0..20_000 {
             pair.step(&mut all);
@@ -940,11 +961,11 @@ fn no_receive_buffer_makes_the_sender_wait() {
             pair.run(20_000, &mut all, |pair| done(pair, [1, 1]));
             good(&pair);
             let expected: BTreeMap<_, _> = (0..2 * u64::from(MTU))
-                .map(|i| (REGION + i, memory(SOURCE + i)))
+                .map(|i| (REGION + i, content(SOURCE + i)))
                 .collect();
             assert!(pair.memory(1) == expected);
         } else {
-            assert_eq!(pair.completions[0][0].status, RNR_EXCEEDED);
+            assert_eq!(pair.completions[0][0].1.status, Status::RnrExceeded);
         }
         assert!(pair.count(0, reg::RNR_NAKS_IN) > 0);
         pair.pulses_are_counted();
@@ -953,9 +974,9 @@ fn no_receive_buffer_makes_the_sender_wait() {
 
 #[test]
 fn a_closed_qp_takes_nothing_and_opens_again() {
-    let change = |setup: &mut QpSetup| {
-        setup.timeout = 1;
-        setup.retry = 1;
+    let change = |setup: &mut QpSettings| {
+        setup.requester.timeout = 1;
+        setup.requester.retry = 1;
     };
     let mut pair = Tested::new(change, 1);
     post(&mut pair, 0, 0, &[40 * MTU]);
@@ -965,13 +986,13 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
     pair.nics[1].close(0).unwrap();
     pair.together().unwrap();
     pair.run(20_000, &mut all, |pair| pair.completions[0].len() == 1);
-    assert_eq!(pair.completions[0][0].status, RETRY_EXCEEDED);
+    assert_eq!(pair.completions[0][0].1.status, Status::RetryExceeded);
     assert!(pair.count(1, reg::DROP_QP) > 0);
     assert!(pair.completions[1].is_empty());
     for side in 0..2 {
         let mut setup = qp(side, 0);
         change(&mut setup);
-        pair.nics[side].open(&setup).unwrap();
+        pair.nics[side].open(0, &setup).unwrap();
         pair.completions[side].clear();
         pair.written[side].clear();
     }
@@ -986,7 +1007,7 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
 #[test]
 fn what_finds_no_room_is_dropped_and_sent_again() {
     // No PFC: while the host writes nothing, the receive buffer overflows.
-    let mut pair = Tested::new(|setup| setup.window = 0, 1);
+    let mut pair = Tested::new(|setup| setup.requester.window = 0, 1);
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
     pair.nics[1].write_stall = true;
     for _ in 0..6000 {
@@ -1018,7 +1039,7 @@ fn the_watchdog_silences_pauses() {
         ] {
             pair.nics[side].write(address, data).unwrap();
         }
-        pair.nics[side].open(&qp(side, 0)).unwrap();
+        pair.nics[side].open(0, &qp(side, 0)).unwrap();
     }
     pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
 use super::node::sort_in;
 use super::{
     Arrival, Arrivals, Departures, Digest, Direction, Frame, Node, NodeId, PortId, Record,
@@ -22,6 +23,13 @@ pub struct PortCounters {
     pub frames_sent: u64,
     /// Bytes out.
     pub bytes_sent: u64,
+}
+
+impl PortCounters {
+    /// Byte times for which frames out held the line: their bytes, preambles and gaps.
+    pub const fn wire_bytes_sent(&self) -> u64 {
+        self.bytes_sent + self.frames_sent * (PREAMBLE_BYTES + GAP_BYTES)
+    }
 }
 
 /// One direction of a link, owned by the end that sends.

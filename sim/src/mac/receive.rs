@@ -24,6 +24,24 @@ pub struct ReceiveCounters {
     pub giants: u64,
 }
 
+impl ReceiveCounters {
+    /// Counts a frame, and says whether it is handed on: `max_frame`, FCS included, is the longest that is.
+    pub fn admit(&mut self, frame: &Frame, max_frame: ByteCount) -> bool {
+        if !frame.fcs_ok {
+            self.bad_fcs += 1;
+        } else if frame.bytes.len() < MIN_FRAME_BYTES {
+            self.runts += 1;
+        } else if frame.size() > max_frame.get() {
+            self.giants += 1;
+        } else {
+            self.frames += 1;
+            self.bytes += frame.size();
+            return true;
+        }
+        false
+    }
+}
+
 /// The receive MAC, store-and-forward: a frame's first beat is at the first clock edge that is not before its last bit, or right behind the frame before; one beat a cycle, without holes.
 /// Nothing makes it wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,16 +80,7 @@ impl ReceiveMac {
 
     /// A frame's last bit has come in. To be told in the order of time, and before the edge that follows.
     pub fn arrive(&mut self, frame: Frame) {
-        let counters = &mut self.counters;
-        if !frame.fcs_ok {
-            counters.bad_fcs += 1;
-        } else if frame.bytes.len() < MIN_FRAME_BYTES {
-            counters.runts += 1;
-        } else if frame.size() > self.max_frame.get() {
-            counters.giants += 1;
-        } else {
-            counters.frames += 1;
-            counters.bytes += frame.size();
+        if self.counters.admit(&frame, self.max_frame) {
             self.frames.push_back(frame);
         }
     }

@@ -8,16 +8,13 @@ use crate::nic_registers as reg;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicCounters(Vec<u64>);
 
-/// How many counters there are.
-pub const COUNTERS: usize = ((reg::RECV_REFUSED - reg::FRAMES_IN) / 4 + 1) as usize;
-
 const fn place(register: u16) -> usize {
-    ((register - reg::FRAMES_IN) / 4) as usize
+    reg::event_bit(register) as usize
 }
 
 impl Default for NicCounters {
     fn default() -> Self {
-        Self(vec![0; COUNTERS])
+        Self(vec![0; reg::COUNTERS.len()])
     }
 }
 
@@ -48,7 +45,7 @@ mod tests {
     #[test]
     fn bits_are_registers_in_their_order() {
         let mut counters = NicCounters::default();
-        counters.events(0b101 | 1 << (COUNTERS - 1));
+        counters.events(0b101 | 1 << (reg::COUNTERS.len() - 1));
         counters.add(reg::FRAMES_OUT, 4);
         let found = [
             reg::FRAMES_IN,

@@ -7,10 +7,12 @@
 //! | [`region`] | [`Region`]: memory that packets may go to, and its key |
 //! | [`registers`] | all of these as writes to the registers of `rtl/nic/registers.toml` |
 //! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
+//! | [`pause_log`] | [`PauseLog`]: when which class could not be sent |
 //! | [`model`] | [`ModelNic`]: a NIC by behaviour, made of the reference models |
 
 pub mod counters;
 pub mod model;
+pub mod pause_log;
 pub mod qp;
 pub mod region;
 pub mod registers;
@@ -18,6 +20,7 @@ pub mod settings;
 
 pub use counters::NicCounters;
 pub use model::{ModelNic, ModelNicConfig};
+pub use pause_log::PauseLog;
 pub use qp::{Address, QpSettings};
 pub use region::Region;
 pub use settings::{DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings};

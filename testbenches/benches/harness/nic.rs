@@ -1,10 +1,11 @@
 //! The NIC under load both ways, and at rest but evaluated all the same. What it is driven with is recorded once, and repeated by both loops.
 
 use verilated::Settings;
-use xoff::units::nic::{CLEARING, RtlNic, WORK_WRITE, Work};
+use xoff::units::nic::{CLEARING, RtlNic};
 use xoff::units::nic_pair::{Pair, REGION, all};
 use xoff_rtl::nic::{In, Out};
 use xoff_rtl::{Nic, plain};
+use xoff_sim::reference::gbn::{Work, WorkKind};
 
 use crate::report;
 
@@ -25,7 +26,7 @@ fn load() -> Vec<In> {
         for qp in 0..QPS as u8 {
             for side in 0..2 {
                 let work = Work {
-                    kind: WORK_WRITE,
+                    kind: WorkKind::WRITE,
                     length: 1 << 16,
                     local_va: 0x7F00_0000_0000 + (u64::from(qp) << 20),
                     remote_va: REGION + (u64::from(qp) << 20),

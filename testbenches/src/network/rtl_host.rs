@@ -6,26 +6,23 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use verilated::{Fields, FieldsMut, Settings};
+use verilated::Settings;
 use xoff_rtl::{Nic, nic};
 use xoff_sim::host::{DataBeat, Host};
 use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::{Beat, ReceiveCounters, ReceiveMac, TransmitMac};
-use xoff_sim::nic::{NicCounters, NicSettings, QpSettings, Region};
+use xoff_sim::nic::{NicCounters, NicSettings, PauseLog};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::dcqcn::Alpha;
-use xoff_sim::reference::gbn::{Completion, Recv, Status, Work};
+use xoff_sim::reference::dcqcn::{Alpha, Cycle, Rate};
 use xoff_sim::time::{ByteCount, Clock, Cycles, LineRate, Time};
 
-use super::pause_log::PauseLog;
+use crate::units::nic::CLEARING;
+use crate::units::registers::Registers;
+use crate::units::verbs::{put_recv, put_work, take_completion};
 use crate::units::{UnitError, beat};
 
 /// Bytes of a beat at 256 bits.
 const BEAT_BYTES: usize = 32;
-/// Cycles after reset until all RAMs are cleared, at 64 QPs and 256 regions.
-const CLEAR_CYCLES: u32 = 300;
-/// Cycles after which a register that does not answer never will.
-const PATIENCE: u32 = 10_000;
 
 /// What an RTL host is made of.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,8 +75,8 @@ pub struct RtlHost {
     evaluated: u64,
     counters: NicCounters,
     pauses: PauseLog,
-    /// What DCQCN made of each QP last: kb/s, α in units of 2⁻²⁴, whether it is held to the rate.
-    rates: BTreeMap<u16, (u32, u32, bool)>,
+    /// What DCQCN made of each QP last: its rate, α, whether it is held to the rate.
+    rates: BTreeMap<u16, (Rate, Alpha, bool)>,
     waves: Option<WaveWindow>,
     failure: Option<String>,
 }
@@ -98,7 +95,7 @@ struct Saved {
     evaluated: u64,
     counters: NicCounters,
     pauses: PauseLog,
-    rates: BTreeMap<u16, (u32, u32, bool)>,
+    rates: BTreeMap<u16, (Rate, Alpha, bool)>,
     failure: Option<String>,
 }
 
@@ -133,11 +130,11 @@ impl RtlHost {
         this.pins_in.rst_i = 1;
         this.evaluate()?;
         this.pins_in.rst_i = 0;
-        for _ in 0..CLEAR_CYCLES {
+        for _ in 0..CLEARING {
             this.evaluate()?;
         }
         for (offset, word) in writes {
-            this.write_register(offset, word)?;
+            this.write(offset, word)?;
         }
         Ok(this)
     }
@@ -147,35 +144,6 @@ impl RtlHost {
             .seed(config.seed)
             .period_ps(config.clock.period.as_ps());
         Ok(Nic::new(&settings)?)
-    }
-
-    /// Opens a QP. Before time starts.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Self::new).
-    pub fn open(&mut self, index: u16, qp: &QpSettings) -> Result<(), UnitError> {
-        for (offset, word) in qp.writes(index) {
-            self.write_register(offset, word)?;
-        }
-        for _ in 0..PATIENCE {
-            if self.read_register(reg::BUSY)? == 0 {
-                return Ok(());
-            }
-        }
-        Err(self.broken("a QP command that does not end"))
-    }
-
-    /// Registers a region and gives its key. Before time starts.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Self::new).
-    pub fn register(&mut self, index: u16, region: &Region) -> Result<u32, UnitError> {
-        for (offset, word) in region.writes(index) {
-            self.write_register(offset, word)?;
-        }
-        Ok(region.key(index))
     }
 
     /// The host.
@@ -203,13 +171,9 @@ impl RtlHost {
         &self.pauses
     }
 
-    /// What DCQCN made of a QP last: rate in b/s and α. `None` before the first CNP or timer.
-    pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
-        let (kbps, alpha, _) = self.rates.get(&qp)?;
-        Some((
-            f64::from(*kbps) * 1e3,
-            f64::from(*alpha) / f64::from(Alpha::ONE.0),
-        ))
+    /// What DCQCN made of a QP last: its rate, α, whether it is held to the rate. `None` while it is closed or DCQCN off.
+    pub fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
+        self.rates.get(&qp).copied()
     }
 
     /// Cycles since the simulation started.
@@ -247,14 +211,6 @@ impl RtlHost {
         self.failure.as_deref()
     }
 
-    fn broken(&self, what: impl ToString) -> UnitError {
-        UnitError::Protocol {
-            unit: "nic",
-            cycle: self.next.0,
-            what: format!("{}: {}", self.config.name, what.to_string()),
-        }
-    }
-
     fn evaluate(&mut self) -> Result<(), UnitError> {
         self.model
             .get_mut()
@@ -262,51 +218,12 @@ impl RtlHost {
         Ok(())
     }
 
-    fn write_register(&mut self, offset: u16, word: u32) -> Result<(), UnitError> {
-        let pins = &mut self.pins_in;
-        (pins.awaddr_i, pins.wdata_i, pins.wstrb_i) = (offset, word, 0xF);
-        (pins.awvalid_i, pins.wvalid_i, pins.bready_i) = (1, 1, 1);
-        for _ in 0..PATIENCE {
-            self.evaluate()?;
-            if self.pins_out.awready_o != 0 {
-                (self.pins_in.awvalid_i, self.pins_in.wvalid_i) = (0, 0);
-            }
-            if self.pins_out.bvalid_o != 0 {
-                self.pins_in.bready_i = 0;
-                return match self.pins_out.bresp_o {
-                    0 => Ok(()),
-                    response => {
-                        Err(self.broken(format_args!("register {offset:#x} answers {response}")))
-                    }
-                };
-            }
-        }
-        Err(self.broken(format_args!("register {offset:#x} does not answer")))
-    }
-
-    fn read_register(&mut self, offset: u16) -> Result<u32, UnitError> {
-        let pins = &mut self.pins_in;
-        (pins.araddr_i, pins.arvalid_i, pins.rready_i) = (offset, 1, 1);
-        for _ in 0..PATIENCE {
-            self.evaluate()?;
-            if self.pins_out.arready_o != 0 {
-                self.pins_in.arvalid_i = 0;
-            }
-            if self.pins_out.rvalid_o != 0 {
-                self.pins_in.rready_i = 0;
-                return Ok(self.pins_out.rdata_o);
-            }
-        }
-        Err(self.broken(format_args!("register {offset:#x} does not answer")))
-    }
-
     /// The first cycle from `next` on that has to be evaluated. `None`: only a frame can make one.
     fn due(&self) -> Option<Cycles> {
         if !self.skip || self.rests_until <= self.next {
             return Some(self.next);
         }
-        let never = Cycles(reg_never());
-        let own = (self.rests_until < never).then_some(self.rests_until);
+        let own = (self.rests_until.0 < Cycle::MAX.0).then_some(self.rests_until);
         let inputs = [self.rx.next_beat(), self.host.next_event()];
         let first = inputs.into_iter().flatten().chain(own).min();
         first.map(|first| first.max(self.next))
@@ -342,10 +259,10 @@ impl RtlHost {
         if edge >= waves.until {
             let closed = model.trace_close();
             self.waves = None;
-            closed.map_err(|error| self.broken(error))?;
+            closed.map_err(|error| self.broken(error.to_string()))?;
         } else if edge >= waves.from && !model.tracing() {
             let opened = model.trace_open(&waves.path);
-            opened.map_err(|error| self.broken(error))?;
+            opened.map_err(|error| self.broken(error.to_string()))?;
         }
         Ok(())
     }
@@ -409,9 +326,7 @@ impl RtlHost {
         if out.cqe_valid_o != 0 {
             match take_completion(&out.cqe_o) {
                 Ok(completion) => self.host.complete(now, out.cqe_qp_o.into(), &completion),
-                Err(status) => {
-                    return Err(self.broken(format_args!("completion of status {status}")));
-                }
+                Err(what) => return Err(self.broken(what)),
             }
         }
         if out.read_valid_o != 0 {
@@ -426,59 +341,35 @@ impl RtlHost {
         self.counters.events(out.event_o);
         self.pauses.set(out.paused_o, edge);
         if out.rate_valid_o != 0 {
-            let now = (out.rate_o, out.alpha_o, out.rate_limited_o != 0);
+            let now = (
+                Rate(out.rate_o),
+                Alpha(out.alpha_o),
+                out.rate_limited_o != 0,
+            );
             self.rates.insert(out.rate_qp_o.into(), now);
         }
-        taken.map_err(|error| self.broken(error))?;
+        taken.map_err(|error| self.broken(error.to_string()))?;
         Ok(())
     }
 }
 
-/// `wake_o` of a unit without a deadline.
-const fn reg_never() -> u64 {
-    (1 << 48) - 1
-}
+/// For before time starts: a cycle here takes none.
+impl Registers for RtlHost {
+    fn pins(&mut self) -> (&mut nic::In, &nic::Out) {
+        (&mut self.pins_in, &self.pins_out)
+    }
 
-fn put_work(port: &mut [u32; 15], work: &Work) {
-    FieldsMut::of(port, 454)
-        .put(4, u64::from(work.kind.0))
-        .put_bool(work.signaled)
-        .put_bool(work.solicited)
-        .put(32, u64::from(work.length))
-        .put(64, work.local_va)
-        .put(32, u64::from(work.local_key))
-        .put(64, work.remote_va)
-        .put(32, u64::from(work.remote_key))
-        .put(32, u64::from(work.imm))
-        .put(64, work.swap_add)
-        .put(64, work.compare)
-        .put(64, work.id)
-        .end();
-}
+    fn tick(&mut self) -> Result<(), UnitError> {
+        self.evaluate()
+    }
 
-fn put_recv(port: &mut [u32; 6], recv: &Recv) {
-    FieldsMut::of(port, 192)
-        .put(32, u64::from(recv.length))
-        .put(64, recv.local_va)
-        .put(32, u64::from(recv.local_key))
-        .put(64, recv.id)
-        .end();
-}
-
-/// `completion_t`, or the number of a status that there is not.
-fn take_completion(port: &[u32; 6]) -> Result<Completion, u64> {
-    let mut fields = Fields::of(port, 169);
-    let receive = fields.take_bool();
-    let status = fields.take(4);
-    Ok(Completion {
-        receive,
-        status: *Status::ALL.get(status as usize).ok_or(status)?,
-        id: fields.take(64),
-        operation: fields.take(8) as u8,
-        length: fields.take(32) as u32,
-        imm: fields.take(32) as u32,
-        solicited: fields.take_bool(),
-    })
+    fn broken(&self, what: String) -> UnitError {
+        UnitError::Protocol {
+            unit: "nic",
+            cycle: self.next.0,
+            what: format!("{}: {what}", self.config.name),
+        }
+    }
 }
 
 impl Node for RtlHost {

@@ -15,7 +15,7 @@ use xoff_sim::time::{ByteCount, Clock, Duration, Time};
 use xoff_sim::wire::Psn;
 
 use super::plan::Plan;
-use super::{ModelHost, RtlHost, RtlHostConfig, Station, WaveWindow};
+use super::{RtlHost, RtlHostConfig, Station, WaveWindow};
 use crate::scenario::check::{Misfit, RING};
 use crate::scenario::{FlowSettings, NicKind, Recovery, Scenario};
 use crate::units::UnitError;
@@ -136,7 +136,7 @@ impl Simulation {
                             max_frame: MAX_FRAME,
                             ..ModelNicConfig::new(clock, nic)
                         };
-                        Station::Model(Box::new(ModelHost::new(ModelNic::new(config, host))))
+                        Station::Model(Box::new(ModelNic::new(config, host)))
                     }
                 });
             }
@@ -378,48 +378,30 @@ fn connect(
             let mut keys = [0; 2];
             for side in 0..2 {
                 let station = &mut stations[ends[side].0 as usize];
-                keys[side] = match station {
-                    Station::Rtl(node) => {
-                        node.open(qps[side], &pairs[side])?;
-                        node.register(qps[side], &region)?
-                    }
-                    Station::Model(node) => {
-                        node.nic_mut().open(qps[side], &pairs[side]);
-                        node.nic_mut().register(qps[side], region)
-                    }
-                    Station::Switch(_) => {
-                        unreachable!("flows end at hosts: the scenario was checked")
-                    }
-                };
+                keys[side] = station.open(qps[side], &pairs[side], &region)?;
             }
-            let mut places = [0; 2];
-            for (side, place) in places.iter_mut().enumerate() {
-                let host = match &mut stations[ends[side].0 as usize] {
-                    Station::Rtl(node) => node.host_mut(),
-                    Station::Model(node) => node.nic_mut().host_mut(),
-                    Station::Switch(_) => {
-                        unreachable!("flows end at hosts: the scenario was checked")
-                    }
-                };
-                if side == 0 {
-                    *place = host.senders().len();
-                    host.send(Sender::new(config.clone(), qps[0], keys[0], keys[1]));
-                } else {
-                    *place = host.receivers().len();
-                    host.receive(Receiver::new(config.clone(), qps[1], keys[1], RING));
-                }
-            }
+            let host = host_of(&mut stations[ends[0].0 as usize]);
+            let sender = host.senders().len();
+            host.send(Sender::new(config.clone(), qps[0], keys[0], keys[1]));
+            let host = host_of(&mut stations[ends[1].0 as usize]);
+            let receiver = host.receivers().len();
+            host.receive(Receiver::new(config, qps[1], keys[1], RING));
             flows.push(FlowEnds {
                 name,
                 from: ends[0],
-                sender: places[0],
+                sender,
                 to: ends[1],
-                receiver: places[1],
+                receiver,
                 mtu: settings.mtu,
             });
         }
     }
     Ok(flows)
+}
+
+fn host_of(station: &mut Station) -> &mut Host {
+    let host = station.host_mut();
+    host.expect("flows end at hosts: the scenario was checked")
 }
 
 /// Settings of a flow's QPs: sender's, receiver's.

@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Node};
 use xoff_sim::mac::ReceiveCounters;
-use xoff_sim::nic::NicCounters;
+use xoff_sim::nic::{ModelNic, NicCounters, PauseLog, QpSettings, Region};
+use xoff_sim::reference::dcqcn::Alpha;
 use xoff_sim::switch::Switch;
 use xoff_sim::time::{Duration, LineRate, Time};
 
-use super::pause_log::PauseLog;
-use super::{ModelHost, RtlHost};
+use super::RtlHost;
+use crate::units::UnitError;
+use crate::units::registers::Registers;
 
 /// A node of a scenario.
 #[derive(Debug, Serialize, Deserialize)]
@@ -18,7 +20,7 @@ pub enum Station {
     /// A host with the RTL NIC.
     Rtl(Box<RtlHost>),
     /// A host with the model NIC.
-    Model(Box<ModelHost>),
+    Model(Box<ModelNic>),
     /// A switch.
     Switch(Box<Switch>),
 }
@@ -28,8 +30,36 @@ impl Station {
     pub fn host(&self) -> Option<&Host> {
         match self {
             Self::Rtl(node) => Some(node.host()),
-            Self::Model(node) => Some(node.nic().host()),
+            Self::Model(node) => Some(node.host()),
             Self::Switch(_) => None,
+        }
+    }
+
+    /// The same, to be given flows before time starts.
+    pub fn host_mut(&mut self) -> Option<&mut Host> {
+        match self {
+            Self::Rtl(node) => Some(node.host_mut()),
+            Self::Model(node) => Some(node.host_mut()),
+            Self::Switch(_) => None,
+        }
+    }
+
+    /// Opens a QP of a NIC and registers a region at the same index; gives the region's key. Before time starts. Panics for a switch.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL failed, or a register refused.
+    pub fn open(&mut self, index: u16, qp: &QpSettings, region: &Region) -> Result<u32, UnitError> {
+        match self {
+            Self::Rtl(node) => {
+                node.open(index, qp)?;
+                node.register(index, region)
+            }
+            Self::Model(node) => {
+                node.open(index, qp);
+                Ok(node.register(index, *region))
+            }
+            Self::Switch(_) => panic!("a switch has no QPs"),
         }
     }
 
@@ -61,7 +91,7 @@ impl Station {
     pub fn nic_counters(&self) -> Option<&NicCounters> {
         match self {
             Self::Rtl(node) => Some(node.counters()),
-            Self::Model(node) => Some(node.nic().counters()),
+            Self::Model(node) => Some(node.counters()),
             Self::Switch(_) => None,
         }
     }
@@ -70,7 +100,7 @@ impl Station {
     pub fn mac_counters(&self) -> Option<ReceiveCounters> {
         match self {
             Self::Rtl(node) => Some(node.mac_counters()),
-            Self::Model(node) => Some(node.nic().mac_counters()),
+            Self::Model(node) => Some(node.mac_counters()),
             Self::Switch(_) => None,
         }
     }
@@ -97,11 +127,15 @@ impl Station {
 
     /// What DCQCN lets a NIC's QP send, b/s, and its α.
     pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
-        match self {
-            Self::Rtl(node) => node.dcqcn(qp),
-            Self::Model(node) => node.dcqcn(qp),
+        let (rate, alpha, _) = match self {
+            Self::Rtl(node) => node.rate(qp),
+            Self::Model(node) => node.rate(qp),
             Self::Switch(_) => None,
-        }
+        }?;
+        Some((
+            f64::from(rate.0) * 1e3,
+            f64::from(alpha.0) / f64::from(Alpha::ONE.0),
+        ))
     }
 
     /// Why it no longer works.

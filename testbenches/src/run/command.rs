@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
@@ -79,25 +78,13 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             let _ = write!(name, ",{}={}", plain(key), plain(value));
         }
         let words = command(arguments, &settings, scenario.seed);
-        let manner = manner(arguments, &scenario, words, streams)?;
+        let folder = arguments.out.join(&name);
+        let manner = manner(arguments, &scenario, words, &folder, streams)?;
         runs.push((scenario, name, manner));
     }
-    // The first Ctrl-C ends the run at its next sample, with all files whole.
-    let handler = ctrlc::set_handler(|| {
-        if one::INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    handler.context("waiting for Ctrl-C")?;
     let mut summaries = Vec::new();
-    for (scenario, name, mut manner) in runs {
+    for (scenario, name, manner) in runs {
         let folder = OutDir::create(&arguments.out, &name)?;
-        if let Some((_, path)) = &mut manner.capture {
-            *path = folder.file("capture.pcapng");
-        }
-        for (host, window) in &mut manner.waves {
-            window.path = folder.file(&format!("{host}.fst"));
-        }
         let report = one::run(&scenario, &manner)?;
         let page = folder.write_all(&report)?;
         // The most telling chart as a picture of its own.
@@ -108,7 +95,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             print(streams, &scenario, &report, &page)?;
         }
         summaries.push(report.summary);
-        if one::INTERRUPTED.load(Ordering::Relaxed) {
+        if one::interrupted() {
             writeln!(
                 streams.err,
                 "xoff: interrupted; what was measured until then is in {}",
@@ -144,12 +131,13 @@ fn manner(
     arguments: &RunArgs,
     scenario: &Scenario,
     command: String,
+    folder: &Path,
     streams: &Streams,
 ) -> anyhow::Result<Manner> {
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,
-        Some(ports) => Some((ports_of(&plan, ports)?, PathBuf::new())),
+        Some(ports) => Some((ports_of(&plan, ports)?, folder.join("capture.pcapng"))),
     };
     let mut waves = Vec::new();
     for WavesArg { host, from, until } in &arguments.waves {
@@ -160,7 +148,7 @@ fn manner(
             );
         }
         let window = WaveWindow {
-            path: PathBuf::new(),
+            path: folder.join(format!("{host}.fst")),
             from: Time::ZERO + *from,
             until: until.map_or(Time::MAX, |until| Time::ZERO + until),
         };

@@ -17,8 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use xoff_sim::kernel::frame::{GAP_BYTES, PREAMBLE_BYTES};
-use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::nic_registers::{self as reg, COUNTERS};
 use xoff_sim::switch::DropReason;
 use xoff_sim::time::{Duration, Time};
@@ -26,21 +25,37 @@ use xoff_waves::report::Drop;
 
 use crate::network::{FlowEnds, Simulation};
 
-/// Counters at an instant, by metric name; differences are what was counted between two.
-pub type Counts = BTreeMap<String, f64>;
+/// Counters at an instant; differences are what was counted between two. Those of `drops` and errors are not among them: they count from the start.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// By metric name.
+    named: BTreeMap<String, f64>,
+    /// How long frames held the line that leaves a port.
+    wire: BTreeMap<(NodeId, PortId), Duration>,
+}
 
-/// Counters that grow, as of now. Those of `drops` and errors count from the start.
+impl Counts {
+    /// A counter; 0 if nothing was ever counted.
+    fn get(&self, name: &str) -> f64 {
+        self.named.get(name).copied().unwrap_or(0.0)
+    }
+}
+
+/// For how long until now frames, with preambles and gaps, held the line that leaves a port.
+pub fn wire_time(simulation: &Simulation, node: NodeId, port: PortId) -> Duration {
+    let network = simulation.network();
+    let rate = network.node(node).line_rates()[usize::from(port.0)];
+    rate.time_of(network.counters(node, port).wire_bytes_sent())
+}
+
+/// Counters that grow, as of now.
 pub fn counts(simulation: &Simulation) -> Counts {
-    let mut counts = Counts::new();
+    let mut counts = BTreeMap::new();
+    let mut wire = BTreeMap::new();
     for (node, station) in simulation.stations() {
         let name = &simulation.names()[node.0 as usize];
         for port in simulation.ports(node) {
-            let counters = simulation.network().counters(node, port);
-            let overhead = counters.frames_sent * (PREAMBLE_BYTES + GAP_BYTES);
-            counts.insert(
-                format!("wire.{name}.{}", port.0),
-                (counters.bytes_sent + overhead) as f64,
-            );
+            wire.insert((node, port), wire_time(simulation, node, port));
         }
         if let Some(nic) = station.nic_counters() {
             for (metric, register) in [
@@ -81,7 +96,10 @@ pub fn counts(simulation: &Simulation) -> Counts {
             counts.insert(format!("ecn_marked.{name}"), marked as f64);
         }
     }
-    counts
+    Counts {
+        named: counts,
+        wire,
+    }
 }
 
 /// Drops by node and reason, those that are not zero.
@@ -164,29 +182,19 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
 /// Everything, measured from `from` to now; `before` is what [`counts`] gave then.
 pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap<String, f64> {
     let now = counts(simulation);
-    let since = |name: &str| {
-        now.get(name).copied().unwrap_or(0.0) - before.get(name).copied().unwrap_or(0.0)
-    };
-    let elapsed = simulation.now().saturating_since(from).as_ps() as f64;
+    let since = |name: &str| now.get(name) - before.get(name);
+    let elapsed = simulation.now().saturating_since(from);
     let mut metrics = BTreeMap::new();
-    for name in now.keys() {
-        match name.strip_prefix("wire.") {
-            None => {
-                metrics.insert(name.clone(), since(name));
-            }
-            Some(port) => {
-                let (node, number) = port.rsplit_once('.').unwrap_or((port, "0"));
-                let rate = simulation
-                    .node(node)
-                    .map(|node| simulation.network().node(node));
-                let number = number.parse().unwrap_or(0);
-                let ps_per_byte = rate.map_or(0.0, |station| byte_ps(station, PortId(number)));
-                metrics.insert(
-                    format!("wire_utilization.{port}"),
-                    since(name) * ps_per_byte / elapsed,
-                );
-            }
-        }
+    for name in now.named.keys() {
+        metrics.insert(name.clone(), since(name));
+    }
+    for (&(node, port), held) in &now.wire {
+        let before = before.wire.get(&(node, port)).copied().unwrap_or_default();
+        let name = &simulation.names()[node.0 as usize];
+        metrics.insert(
+            format!("wire_utilization.{name}.{}", port.0),
+            part(*held - before, elapsed),
+        );
     }
     for (node, station) in simulation.stations() {
         if station.host().is_some() {
@@ -262,12 +270,9 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
     metrics
 }
 
-fn byte_ps(station: &crate::network::Station, port: PortId) -> f64 {
-    use xoff_sim::kernel::Node;
-    let rates = station.line_rates();
-    rates
-        .get(usize::from(port.0))
-        .map_or(0.0, |rate| rate.byte_time().as_ps() as f64)
+/// What part of a time another is.
+pub fn part(of: Duration, time: Duration) -> f64 {
+    of.as_ps() as f64 / time.as_ps() as f64
 }
 
 /// Cycles of all NICs until now, and those of them that were evaluated.
@@ -277,11 +282,6 @@ pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
         .filter_map(|(_, station)| station.rtl());
     let both = rtl.map(|nic| (nic.cycles(), nic.cycles_evaluated()));
     both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-}
-
-/// Name of a node.
-pub fn name_of(simulation: &Simulation, node: NodeId) -> &str {
-    &simulation.names()[node.0 as usize]
 }
 
 #[cfg(test)]

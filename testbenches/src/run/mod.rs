@@ -15,3 +15,4 @@ pub mod recorder;
 pub mod story;
 
 pub use command::{list, run};
+pub use one::interrupt;

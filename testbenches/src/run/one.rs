@@ -36,8 +36,17 @@ pub struct Manner {
     pub progress: bool,
 }
 
-/// Set by Ctrl-C: the run ends at the next sample, with all files whole. A second Ctrl-C ends the process.
-pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the runs of this process: each at its next sample, with all files whole. Says whether this was asked before. For handlers of Ctrl-C.
+pub fn interrupt() -> bool {
+    INTERRUPTED.swap(true, Ordering::Relaxed)
+}
+
+/// Whether runs were asked to end.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
 
 /// Runs a scenario and measures.
 ///
@@ -82,7 +91,7 @@ fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
     let from = Time::ZERO + scenario.measure_from;
     let mut next_sample = Time::ZERO + scenario.sampling();
     let mut written = Ok(());
-    while simulation.now() < end && !INTERRUPTED.load(Ordering::Relaxed) {
+    while simulation.now() < end && !interrupted() {
         let now = simulation.now();
         let begins = (now < from).then_some(from);
         let until = begins

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use xoff_sim::kernel::NodeId;
+use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 
-use super::metrics::{Counts, counts};
+use super::metrics::{Counts, counts, part, wire_time};
 use crate::network::Simulation;
 
 /// A value over time: ns, value.
@@ -35,7 +35,7 @@ pub struct Recorder {
     pub before: Counts,
     last: Time,
     fresh: Vec<u64>,
-    wire: BTreeMap<NodeId, u64>,
+    wire: BTreeMap<NodeId, Duration>,
 }
 
 impl Recorder {
@@ -103,13 +103,11 @@ impl Recorder {
                     .or_default()
                     .push((ns, longest as f64));
             } else {
-                let counters = simulation
-                    .network()
-                    .counters(node, xoff_sim::kernel::PortId(0));
-                let bytes = counters.bytes_sent + 20 * counters.frames_sent;
-                let before = self.wire.insert(node, bytes).unwrap_or(0);
-                let part = (bytes - before) as f64 * 200.0 / ps * 100.0;
-                self.samples.wire.entry(name).or_default().push((ns, part));
+                let held = wire_time(simulation, node, PortId(0));
+                let before = self.wire.insert(node, held).unwrap_or_default();
+                let percent = 100.0 * part(held - before, elapsed);
+                let points = self.samples.wire.entry(name).or_default();
+                points.push((ns, percent));
             }
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use thiserror::Error;
-use xoff_sim::time::Duration;
+use xoff_sim::time::{Duration, LineRate};
 
+use super::expectation::Op;
 use super::{FlowSettings, Scenario};
 
 /// QPs of a NIC, and entries of its table of regions.
@@ -57,6 +58,7 @@ impl Scenario {
         let hosts = self.check_names()?;
         self.check_hosts()?;
         self.check_links(&hosts)?;
+        self.check_expectations()?;
         let mut used = std::collections::BTreeMap::<String, usize>::new();
         let mut names = BTreeSet::new();
         for flow in &self.flows {
@@ -92,6 +94,26 @@ impl Scenario {
                 entry.names().into_iter().map(each).collect()
             }
         }
+    }
+
+    fn check_expectations(&self) -> Result<(), Misfit> {
+        for expectation in &self.expect {
+            let place = format!("expect.{}", expectation.metric);
+            match (expectation.op, expectation.tolerance) {
+                (Op::Within, None) => {
+                    return Err(misfit(place, "'within' what? such as tolerance = 0.01"));
+                }
+                (Op::Within, Some(part)) if !(0.0..1.0).contains(&part) => {
+                    let problem = format!("tolerance {part}: a part of the value, 0 to below 1");
+                    return Err(misfit(place, problem));
+                }
+                (Op::Within, Some(_)) | (_, None) => {}
+                (_, Some(_)) => {
+                    return Err(misfit(place, "a tolerance goes with op = 'within'"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_names(&self) -> Result<BTreeSet<String>, Misfit> {
@@ -156,7 +178,7 @@ impl Scenario {
             let problem = format!("{} is above xoff, {}", host.xon, host.xoff);
             return Err(misfit("host.xon", problem));
         }
-        if host.rate.to_string() != "40 Gb/s" {
+        if host.rate != LineRate::G40 {
             let problem = format!(
                 "{}: the NIC of today has 256 bits a cycle and 40 Gb/s",
                 host.rate

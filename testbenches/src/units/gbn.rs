@@ -10,13 +10,13 @@ use xoff_rtl::{
     gbn_responder, gbn_responder4,
 };
 use xoff_sim::reference::gbn::{
-    After, Arrival, Completion, Cycle, Owed, Place, QpState, Recv, Request, RequesterConfig,
-    RequesterContext, RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig,
-    ResponderContext, ResponderEvent, ResponderNote, ResponderQp, ResponderStep, Response, Status,
-    Times, Work,
+    After, Arrival, Cycle, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
+    RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig, ResponderContext,
+    ResponderEvent, ResponderNote, ResponderQp, ResponderStep, Response, Times,
 };
 use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
 
+use super::verbs::{put_recv, put_work, take_completion, take_status};
 use super::{PERIOD_256_PS, Rest, UnitError};
 
 /// The times at the tops' clock.
@@ -354,32 +354,6 @@ fn requester_config(configuration: &RequesterConfig) -> u64 {
     port
 }
 
-fn put_work<P: PortBits>(port: &mut P, work: &Work) {
-    FieldsMut::of(port, 454)
-        .put(4, work.kind.0.into())
-        .put_bool(work.signaled)
-        .put_bool(work.solicited)
-        .put(32, work.length.into())
-        .put(64, work.local_va)
-        .put(32, work.local_key.into())
-        .put(64, work.remote_va)
-        .put(32, work.remote_key.into())
-        .put(32, work.imm.into())
-        .put(64, work.swap_add)
-        .put(64, work.compare)
-        .put(64, work.id)
-        .end();
-}
-
-fn put_recv<P: PortBits>(port: &mut P, recv: &Recv) {
-    FieldsMut::of(port, 192)
-        .put(32, recv.length.into())
-        .put(64, recv.local_va)
-        .put(32, recv.local_key.into())
-        .put(64, recv.id)
-        .end();
-}
-
 fn put_arrival<P: PortBits>(port: &mut P, arrival: &Arrival) {
     FieldsMut::of(port, 336)
         .put(5, arrival.operation.into())
@@ -411,7 +385,6 @@ fn responder_config(configuration: &ResponderConfig) -> u16 {
 trait TakeFields {
     fn psn(&mut self) -> Psn;
     fn state(&mut self) -> Result<QpState, String>;
-    fn status(&mut self) -> Result<Status, String>;
 }
 
 impl<P: PortBits> TakeFields for Fields<'_, P> {
@@ -426,11 +399,6 @@ impl<P: PortBits> TakeFields for Fields<'_, P> {
             2 => QpState::Error,
             code => return Err(format!("a QP's state is {code}")),
         })
-    }
-
-    fn status(&mut self) -> Result<Status, String> {
-        let code = self.take(4);
-        (Status::ALL.get(code as usize).copied()).ok_or_else(|| format!("a status is {code}"))
     }
 }
 
@@ -465,7 +433,7 @@ fn read_requester_context<P: PortBits>(port: &P) -> Result<RequesterContext, Str
             2 => After::Fail,
             code => return Err(format!("after is {code}")),
         },
-        status: fields.status()?,
+        status: take_status(&mut fields)?,
         rnr_wait: fields.take_bool(),
         timer_runs: fields.take_bool(),
         deadline: Cycle(fields.take(48)),
@@ -496,23 +464,6 @@ fn read_request<P: PortBits>(port: &P) -> Request {
     request
 }
 
-fn read_completion<P: PortBits>(port: &P) -> Result<Completion, String> {
-    let mut fields = Fields::of(port, 169);
-    let completion = Completion {
-        receive: fields.take_bool(),
-        status: fields.status()?,
-        id: fields.take(64),
-        operation: fields.take(8) as u8,
-        length: fields.take(32) as u32,
-        imm: fields.take(32) as u32,
-        solicited: fields.take_bool(),
-    };
-    match fields.take(27) {
-        0 => Ok(completion),
-        reserved => Err(format!("a completion's reserved bits are {reserved:#x}")),
-    }
-}
-
 fn read_responder_context<P: PortBits>(port: &P) -> Result<ResponderContext, String> {
     let mut fields = Fields::of(port, RESPONDER_CONTEXT_BITS);
     let context = ResponderContext {
@@ -541,7 +492,7 @@ fn read_responder_context<P: PortBits>(port: &P) -> Result<ResponderContext, Str
             code => return Err(format!("owed is {code}")),
         },
         syndrome: Syndrome(fields.take(8) as u8),
-        status: fields.status()?,
+        status: take_status(&mut fields)?,
     };
     fields.end();
     Ok(context)
@@ -631,7 +582,7 @@ macro_rules! requester_top {
                             note: RequesterNote::ALL[usize::from(pins.step_note_o)],
                             request: valid(pins.request_valid_o, || read_request(&pins.request_o)),
                             completion: valid(pins.completion_valid_o, || {
-                                read_completion(&pins.completion_o)
+                                take_completion(&pins.completion_o)
                             })
                             .transpose()?,
                             walk: false,
@@ -709,7 +660,7 @@ macro_rules! responder_top {
                             note: ResponderNote::from_code(pins.step_note_o)
                                 .ok_or_else(|| format!("step_note_o is {}", pins.step_note_o))?,
                             completion: valid(pins.completion_valid_o, || {
-                                read_completion(&pins.completion_o)
+                                take_completion(&pins.completion_o)
                             })
                             .transpose()?,
                             place: valid(pins.place_valid_o, || read_place(&pins.place_o)),

@@ -9,6 +9,8 @@
 //! | [`nic`] | the NIC with a MAC and a host around it |
 //! | [`nic_pair`] | two of them back to back |
 //! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`: a cycle a call |
+//! | [`registers`] | a NIC's registers over AXI4-Lite |
+//! | [`verbs`] | work requests, receive buffers, completions at ports |
 //! | [`beat`] | bytes to and from the beats of a stream |
 
 pub mod beat;
@@ -19,6 +21,8 @@ pub mod nic;
 pub mod nic_pair;
 pub mod parser;
 pub mod pfc;
+pub mod registers;
+pub mod verbs;
 
 use thiserror::Error;
 use xoff_sim::reference::dcqcn::Cycle;

@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 
-use thiserror::Error;
-use verilated::{Fields, FieldsMut, Settings};
+use verilated::Settings;
 use xoff_rtl::{Nic, nic};
+use xoff_sim::host::memory;
 use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Completion, Cycle, Recv, Work};
 
+use super::registers::Registers;
+use super::verbs::{put_recv, put_work, take_completion};
 use super::{PERIOD_256_PS, UnitError, beat};
 
 /// Bytes of a beat.
@@ -20,85 +23,10 @@ const FCS: u64 = 4;
 const GAP: u64 = 12;
 /// A frame's bytes on the wire beyond its own.
 pub const WIRE_OVERHEAD: u64 = PREAMBLE + FCS + GAP;
-/// Cycles after which a register that does not answer never will.
-const PATIENCE: u64 = 10_000;
 /// Cycles after a reset in which [`RtlNic::new`] lets its memories become clear.
 pub const CLEARING: u64 = 300;
-const NEVER: u64 = (1 << 48) - 1;
-
-/// What memory holds at an address: a hash, so that every wrong address shows.
-pub fn memory(va: u64) -> u8 {
-    let mut x = va.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (x ^ (x >> 31)) as u8
-}
-
-/// A work request of kind `work_e`: SEND or WRITE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Work {
-    /// `work_e`.
-    pub kind: u8,
-    /// Success makes a completion too.
-    pub signaled: bool,
-    /// The solicited bit of the last packet.
-    pub solicited: bool,
-    /// Bytes.
-    pub length: u32,
-    /// Where they are.
-    pub local_va: u64,
-    /// Key of that memory.
-    pub local_key: u32,
-    /// WRITE: where they go.
-    pub remote_va: u64,
-    /// WRITE: key of that memory.
-    pub remote_key: u32,
-    /// Immediate data.
-    pub imm: u32,
-    /// Comes back with the completion.
-    pub id: u64,
-}
-
-/// `work_e`.
-pub const WORK_SEND: u8 = 0;
-/// `work_e`.
-pub const WORK_SEND_IMM: u8 = 1;
-/// `work_e`.
-pub const WORK_WRITE: u8 = 3;
-/// `work_e`.
-pub const WORK_WRITE_IMM: u8 = 4;
-
-/// A receive buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Recv {
-    /// Bytes.
-    pub length: u32,
-    /// Where.
-    pub local_va: u64,
-    /// Key of that memory.
-    pub local_key: u32,
-    /// Comes back with the completion.
-    pub id: u64,
-}
-
-/// A completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completion {
-    /// QP index.
-    pub qp: u8,
-    /// Of the receive queue.
-    pub receive: bool,
-    /// `status_e`; 0 is success.
-    pub status: u8,
-    /// The work's or the buffer's.
-    pub id: u64,
-    /// `work_e`, or the opcode that completed a receive.
-    pub operation: u8,
-    /// Bytes.
-    pub length: u32,
-    /// Immediate data.
-    pub imm: u32,
-}
+/// `wake_o` of a unit without a deadline.
+const NEVER: u64 = Cycle::MAX.0;
 
 /// What a packet's DMA write put where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,51 +52,6 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// A QP, as its registers want it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QpSetup {
-    /// QP index.
-    pub index: u16,
-    /// The peer's QP number.
-    pub peer_qpn: u32,
-    /// Destination address, 48 bits.
-    pub dst_mac: u64,
-    /// Source address, 48 bits.
-    pub src_mac: u64,
-    /// VLAN tags, the outer one first; at most two.
-    pub tags: Vec<u16>,
-    /// IPv6, else IPv4.
-    pub ipv6: bool,
-    /// Own address.
-    pub own_ip: u128,
-    /// The peer's.
-    pub peer_ip: u128,
-    /// DSCP.
-    pub dscp: u8,
-    /// 256 << mtu bytes.
-    pub mtu: u8,
-    /// 4.096 µs << timeout; 0: off.
-    pub timeout: u8,
-    /// Timeouts, and sequence NAKs if they count, one after the other before the QP ends.
-    pub retry: u8,
-    /// Sequence NAKs count.
-    pub nak_retry: bool,
-    /// RNR NAKs one after the other before the QP ends; 7: any number.
-    pub rnr_retry: u8,
-    /// Go-back-0, of requester and responder.
-    pub restart: bool,
-    /// Packets between two that ask for an ACK; 0: the last of a message only.
-    pub ack_every: u8,
-    /// Packets that may be unacknowledged.
-    pub window: u32,
-    /// RNR timer that its responder sends.
-    pub rnr_timer: u8,
-    /// The first PSN that it sends.
-    pub requester_psn: u32,
-    /// The first PSN that it expects.
-    pub responder_psn: u32,
-}
-
 /// What DCQCN made of a QP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateChange {
@@ -182,27 +65,6 @@ pub struct RateChange {
     pub limited: bool,
     /// Units of 2⁻²⁴.
     pub alpha: u32,
-}
-
-/// The NIC broke a rule of its pins.
-#[derive(Debug, Error)]
-enum Rule {
-    #[error("tx_valid_o fell inside a frame")]
-    Gap,
-    #[error("tx frame of {0} bytes")]
-    Length(usize),
-    #[error("DMA read of {0} bytes")]
-    Read(u64),
-    #[error("a DMA read of tag {0}, which is not answered")]
-    Tag(u8),
-    #[error("DMA write beat at {0:#x}, {1:#x} expected, first {2}")]
-    Beat(u64, u64, bool),
-    #[error("no answer from registers")]
-    Registers,
-    #[error("AXI response {0}")]
-    Response(u8),
-    #[error("still busy")]
-    Busy,
 }
 
 struct Fetch {
@@ -237,7 +99,7 @@ pub struct RtlNic {
     // Host.
     work: VecDeque<(u8, Work)>,
     recv: VecDeque<(u8, Recv)>,
-    completions: Vec<Completion>,
+    completions: Vec<(u8, Completion)>,
     fetches: Vec<Fetch>,
     fetching: Option<Fetch>,
     writing: Option<Written>,
@@ -332,8 +194,8 @@ impl RtlNic {
         std::mem::take(&mut self.sent)
     }
 
-    /// Completions since the last call.
-    pub fn take_completions(&mut self) -> Vec<Completion> {
+    /// Completions since the last call, each with its QP index.
+    pub fn take_completions(&mut self) -> Vec<(u8, Completion)> {
         std::mem::take(&mut self.completions)
     }
 
@@ -426,17 +288,12 @@ impl RtlNic {
         pins.work_valid_i = u8::from(!self.work.is_empty());
         if let Some((qp, work)) = self.work.front() {
             pins.work_qp_i = *qp;
-            pins.work_i = put_work(work);
+            put_work(&mut pins.work_i, work);
         }
         pins.recv_valid_i = u8::from(!self.recv.is_empty());
         if let Some((qp, recv)) = self.recv.front() {
             pins.recv_qp_i = *qp;
-            FieldsMut::of(&mut pins.recv_i, 192)
-                .put(32, u64::from(recv.length))
-                .put(64, recv.local_va)
-                .put(32, u64::from(recv.local_key))
-                .put(64, recv.id)
-                .end();
+            put_recv(&mut pins.recv_i, recv);
         }
         pins.cqe_ready_i = u8::from(!self.completion_stall);
         pins.read_ready_i = 1;
@@ -459,11 +316,12 @@ impl RtlNic {
         pins.data_valid_i = 0;
         if let Some(fetch) = &mut self.fetching {
             let bytes = fetch.left.min(BEAT);
-            let data: Vec<u8> = (0..bytes as u64).map(|i| memory(fetch.va + i)).collect();
+            let mut data = [0; BEAT];
+            memory::fill(fetch.va, &mut data[..bytes]);
             pins.data_valid_i = 1;
             pins.data_tag_i = fetch.tag;
             pins.data_last_i = u8::from(fetch.left <= BEAT);
-            beat::put(&mut pins.data_data_i, &data);
+            beat::put(&mut pins.data_data_i, &data[..bytes]);
             fetch.va += bytes as u64;
             fetch.left -= bytes;
             if fetch.left == 0 {
@@ -502,7 +360,7 @@ impl RtlNic {
                 if out.tx_last_o != 0 {
                     let bytes = std::mem::take(&mut self.tx);
                     if bytes.len() < 60 {
-                        return Err(broken(self.now, &Rule::Length(bytes.len())));
+                        return Err(self.broken(format!("tx frame of {} bytes", bytes.len())));
                     }
                     let end_ps = self.wire_free_ps + FCS * BYTE_PS;
                     self.wire_free_ps = end_ps + GAP * BYTE_PS;
@@ -513,7 +371,7 @@ impl RtlNic {
                     });
                 }
             } else if !self.tx.is_empty() {
-                return Err(broken(self.now, &Rule::Gap));
+                return Err(self.broken("tx_valid_o fell inside a frame".into()));
             }
         }
         if out.work_ready_o != 0 && self.pins_in.work_valid_i != 0 {
@@ -523,25 +381,18 @@ impl RtlNic {
             self.recv.pop_front();
         }
         if out.cqe_valid_o != 0 && self.pins_in.cqe_ready_i != 0 {
-            let mut fields = Fields::of(&out.cqe_o, 169);
-            self.completions.push(Completion {
-                qp: out.cqe_qp_o,
-                receive: fields.take_bool(),
-                status: fields.take(4) as u8,
-                id: fields.take(64),
-                operation: fields.take(8) as u8,
-                length: fields.take(32) as u32,
-                imm: fields.take(32) as u32,
-            });
+            let completion = take_completion(&out.cqe_o);
+            let completion = completion.map_err(|what| self.broken(what))?;
+            self.completions.push((out.cqe_qp_o, completion));
         }
         if out.read_valid_o != 0 {
             let (bytes, tag) = (u64::from(out.read_bytes_o), out.read_tag_o);
             if !(1..=4096).contains(&bytes) {
-                return Err(broken(self.now, &Rule::Read(bytes)));
+                return Err(self.broken(format!("DMA read of {bytes} bytes")));
             }
             let pending = self.fetching.iter().chain(&self.fetches);
             if pending.into_iter().any(|fetch| fetch.tag == tag) {
-                return Err(broken(self.now, &Rule::Tag(tag)));
+                return Err(self.broken(format!("DMA read of tag {tag}, which is not answered")));
             }
             self.fetches.push(Fetch {
                 due: self.now + self.read_delay,
@@ -563,8 +414,10 @@ impl RtlNic {
             };
             let expected = write.va + write.bytes.len() as u64;
             if first != write.bytes.is_empty() || out.write_va_o != expected {
-                let rule = Rule::Beat(out.write_va_o, expected, first);
-                return Err(broken(self.now, &rule));
+                return Err(self.broken(format!(
+                    "DMA write beat at {:#x}, {expected:#x} expected, first {first}",
+                    out.write_va_o
+                )));
             }
             let bytes = usize::from(out.write_bytes_o);
             beat::take(&out.write_data_o, bytes, &mut write.bytes);
@@ -576,190 +429,22 @@ impl RtlNic {
         }
         Ok(())
     }
-
-    /// Writes a register.
-    ///
-    /// # Errors
-    ///
-    /// As [`RtlNic::cycle`]; a register that does not answer, or refuses.
-    pub fn write(&mut self, address: u16, data: u32) -> Result<(), UnitError> {
-        self.pins_in.awaddr_i = address;
-        self.pins_in.wdata_i = data;
-        self.pins_in.wstrb_i = 0xF;
-        self.pins_in.awvalid_i = 1;
-        self.pins_in.wvalid_i = 1;
-        self.pins_in.bready_i = 1;
-        for _ in 0..PATIENCE {
-            self.cycle()?;
-            if self.pins_out.awready_o != 0 {
-                self.pins_in.awvalid_i = 0;
-                self.pins_in.wvalid_i = 0;
-            }
-            if self.pins_out.bvalid_o != 0 {
-                self.pins_in.bready_i = 0;
-                return match self.pins_out.bresp_o {
-                    0 => Ok(()),
-                    response => Err(broken(self.now, &Rule::Response(response))),
-                };
-            }
-        }
-        Err(broken(self.now, &Rule::Registers))
-    }
-
-    /// Reads a register.
-    ///
-    /// # Errors
-    ///
-    /// As [`RtlNic::write`].
-    pub fn read(&mut self, address: u16) -> Result<u32, UnitError> {
-        self.pins_in.araddr_i = address;
-        self.pins_in.arvalid_i = 1;
-        self.pins_in.rready_i = 1;
-        for _ in 0..PATIENCE {
-            self.cycle()?;
-            if self.pins_out.arready_o != 0 {
-                self.pins_in.arvalid_i = 0;
-            }
-            if self.pins_out.rvalid_o != 0 {
-                self.pins_in.rready_i = 0;
-                return Ok(self.pins_out.rdata_o);
-            }
-        }
-        Err(broken(self.now, &Rule::Registers))
-    }
-
-    /// Puts a QP's registers into the window and opens it.
-    ///
-    /// # Errors
-    ///
-    /// As [`RtlNic::write`].
-    pub fn open(&mut self, qp: &QpSetup) -> Result<(), UnitError> {
-        let tag = |i: usize| u32::from(qp.tags.get(i).copied().unwrap_or(0));
-        let network = (qp.tags.len() as u32) << reg::QP_TAGS_LOW
-            | u32::from(qp.ipv6) << reg::QP_IPV6_LOW
-            | u32::from(qp.dscp) << reg::QP_DSCP_LOW
-            | 64 << reg::QP_HOP_LIMIT_LOW;
-        let requester = u32::from(qp.mtu) << reg::QP_MTU_LOW
-            | u32::from(qp.timeout) << reg::QP_TIMEOUT_LOW
-            | u32::from(qp.retry) << reg::QP_RETRY_LOW
-            | u32::from(qp.nak_retry) << reg::QP_NAK_RETRY_LOW
-            | u32::from(qp.rnr_retry) << reg::QP_RNR_RETRY_LOW
-            | u32::from(qp.restart) << reg::QP_RESTART_LOW
-            | u32::from(qp.ack_every) << reg::QP_ACK_EVERY_LOW;
-        let responder = u32::from(qp.mtu) << reg::QP_RESPONDER_MTU_LOW
-            | u32::from(qp.rnr_timer) << reg::QP_RNR_TIMER_LOW
-            | u32::from(qp.restart) << reg::QP_RESPONDER_RESTART_LOW;
-        for (address, data) in [
-            (reg::QP_DST_MAC_LOW, qp.dst_mac as u32),
-            (reg::QP_DST_MAC_HIGH, (qp.dst_mac >> 32) as u32),
-            (reg::QP_SRC_MAC_LOW, qp.src_mac as u32),
-            (reg::QP_SRC_MAC_HIGH, (qp.src_mac >> 32) as u32),
-            (
-                reg::QP_TCI,
-                tag(0) << reg::QP_OUTER_LOW | tag(1) << reg::QP_INNER_LOW,
-            ),
-            (reg::QP_NETWORK, network),
-            (reg::QP_PEER_QPN, qp.peer_qpn),
-            (reg::QP_REQUESTER, requester),
-            (reg::QP_WINDOW, qp.window),
-            (reg::QP_REQUESTER_PSN, qp.requester_psn),
-            (reg::QP_RESPONDER, responder),
-            (reg::QP_RESPONDER_PSN, qp.responder_psn),
-        ] {
-            self.write(address, data)?;
-        }
-        for word in 0..4 {
-            self.write(reg::QP_OWN_IP + 4 * word, (qp.own_ip >> (32 * word)) as u32)?;
-            self.write(
-                reg::QP_PEER_IP + 4 * word,
-                (qp.peer_ip >> (32 * word)) as u32,
-            )?;
-        }
-        self.command(u32::from(qp.index) | 1 << 16)
-    }
-
-    /// Closes a QP.
-    ///
-    /// # Errors
-    ///
-    /// As [`RtlNic::write`].
-    pub fn close(&mut self, index: u16) -> Result<(), UnitError> {
-        self.command(u32::from(index))
-    }
-
-    fn command(&mut self, command: u32) -> Result<(), UnitError> {
-        self.write(reg::QP_COMMAND, command)?;
-        for _ in 0..PATIENCE {
-            if self.read(reg::BUSY)? == 0 {
-                return Ok(());
-            }
-        }
-        Err(broken(self.now, &Rule::Busy))
-    }
-
-    /// Registers a region and gives its key.
-    ///
-    /// # Errors
-    ///
-    /// As [`RtlNic::write`].
-    pub fn register(
-        &mut self,
-        index: u16,
-        tag: u8,
-        base: u64,
-        length: u64,
-        rights: Rights,
-    ) -> Result<u32, UnitError> {
-        let bits = u32::from(tag) << reg::REGION_TAG_LOW
-            | u32::from(rights.local_write) << reg::REGION_LOCAL_WRITE_LOW
-            | u32::from(rights.remote_write) << reg::REGION_REMOTE_WRITE_LOW
-            | 1 << reg::REGION_VALID_LOW;
-        for (address, data) in [
-            (reg::REGION_BASE_LOW, base as u32),
-            (reg::REGION_BASE_HIGH, (base >> 32) as u32),
-            (reg::REGION_LENGTH_LOW, length as u32),
-            (reg::REGION_LENGTH_HIGH, (length >> 32) as u32),
-            (reg::REGION_RIGHTS, bits),
-            (reg::REGION_COMMAND, u32::from(index)),
-        ] {
-            self.write(address, data)?;
-        }
-        Ok(u32::from(index) << 8 | u32::from(tag))
-    }
 }
 
-/// What may be done with a region.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rights {
-    /// Receive buffers may lie in it.
-    pub local_write: bool,
-    /// WRITEs may go to it.
-    pub remote_write: bool,
-}
+impl Registers for RtlNic {
+    fn pins(&mut self) -> (&mut nic::In, &nic::Out) {
+        (&mut self.pins_in, &self.pins_out)
+    }
 
-fn put_work(work: &Work) -> [u32; 15] {
-    let mut port = [0; 15];
-    FieldsMut::of(&mut port, 454)
-        .put(4, u64::from(work.kind))
-        .put_bool(work.signaled)
-        .put_bool(work.solicited)
-        .put(32, u64::from(work.length))
-        .put(64, work.local_va)
-        .put(32, u64::from(work.local_key))
-        .put(64, work.remote_va)
-        .put(32, u64::from(work.remote_key))
-        .put(32, u64::from(work.imm))
-        .put(64, 0)
-        .put(64, 0)
-        .put(64, work.id)
-        .end();
-    port
-}
+    fn tick(&mut self) -> Result<(), UnitError> {
+        self.cycle().map(drop)
+    }
 
-fn broken(now: u64, rule: &Rule) -> UnitError {
-    UnitError::Protocol {
-        unit: "nic",
-        cycle: now,
-        what: rule.to_string(),
+    fn broken(&self, what: String) -> UnitError {
+        UnitError::Protocol {
+            unit: "nic",
+            cycle: self.now,
+            what,
+        }
     }
 }

@@ -1,13 +1,18 @@
 //! Two NICs back to back, and the cable between them, which may lose, change, repeat and delay frames. A cycle a call.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
+use xoff_sim::nic::{Address, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Completion, RequesterConfig, ResponderConfig};
 use xoff_sim::reference::{icrc, parse};
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::{MacAddr, Psn};
 
 use super::UnitError;
-use super::nic::{Completion, QpSetup, Rest, Rights, RtlNic, Sent, Written};
+use super::nic::{Rest, RtlNic, Sent, Written};
+use super::registers::Registers;
 
 /// QP number of QP index 0, on both sides.
 pub const QPN_BASE: u32 = 0x1000;
@@ -18,31 +23,44 @@ pub const REGION: u64 = 0x10_0000_0000;
 /// Its bytes.
 pub const REGION_BYTES: u64 = 1 << 30;
 
+/// A port: 10.0.0.1 and 02::1, or 2.
+fn address(side: usize) -> Address {
+    Address {
+        mac: MacAddr([2, 0, 0, 0, 0, 1 + side as u8]),
+        ip: Ipv4Addr::new(10, 0, 0, 1 + side as u8).into(),
+    }
+}
+
 /// A QP of a side, whose peer is the QP of the same index: IPv4, MTU 1,024, PSNs about to wrap.
-pub fn qp(side: usize, index: u16) -> QpSetup {
-    let ip = |side: usize| 0x0A00_0001 + side as u128;
-    let mac = |side: usize| 0x0200_0000_0001 + side as u64;
-    QpSetup {
-        index,
-        peer_qpn: QPN_BASE + u32::from(index),
-        dst_mac: mac(1 - side),
-        src_mac: mac(side),
+pub fn qp(side: usize, index: u16) -> QpSettings {
+    let mtu = 2;
+    let psn = |side: usize| Psn::wrapping(0xFF_FFF0 + side as u32);
+    QpSettings {
+        own: address(side),
+        peer: address(1 - side),
         tags: vec![],
-        ipv6: false,
-        own_ip: ip(side),
-        peer_ip: ip(1 - side),
         dscp: 26,
-        mtu: 2,
-        timeout: 3,
-        retry: 7,
-        nak_retry: false,
-        rnr_retry: 7,
-        restart: false,
-        ack_every: 4,
-        window: 64,
-        rnr_timer: 1,
-        requester_psn: 0xFF_FFF0 + side as u32,
-        responder_psn: 0xFF_FFF0 + (1 - side) as u32,
+        hop_limit: 64,
+        udp_port: 0xC000,
+        pkey: 0xFFFF,
+        peer_qpn: QPN_BASE + u32::from(index),
+        requester: RequesterConfig {
+            mtu,
+            timeout: 3,
+            retry: 7,
+            nak_retry: false,
+            rnr_retry: 7,
+            ack_every: 4,
+            window: 64,
+            restart: false,
+        },
+        requester_psn: psn(side),
+        responder: ResponderConfig {
+            mtu,
+            rnr_timer: 1,
+            restart: false,
+        },
+        responder_psn: psn(1 - side),
     }
 }
 
@@ -71,8 +89,8 @@ pub struct Pair {
     pub skipped: u64,
     /// Every frame, with the side that sent it.
     pub frames: Vec<(usize, Sent, ParsedFrame)>,
-    /// All completions, by side.
-    pub completions: [Vec<Completion>; 2],
+    /// All completions, by side, each with its QP index.
+    pub completions: [Vec<(u8, Completion)>; 2],
     /// All DMA writes, by side.
     pub written: [Vec<Written>; 2],
 }
@@ -83,7 +101,7 @@ impl Pair {
     /// # Errors
     ///
     /// The model cannot be made, or breaks a rule of its pins.
-    pub fn new(seed: u64, change: impl Fn(&mut QpSetup), qps: u16) -> Result<Self, UnitError> {
+    pub fn new(seed: u64, change: impl Fn(&mut QpSettings), qps: u16) -> Result<Self, UnitError> {
         let nics = [RtlNic::new("nic0", seed)?, RtlNic::new("nic1", seed + 1)?];
         Self::of(nics, change, qps)
     }
@@ -95,7 +113,7 @@ impl Pair {
     /// As [`Pair::new`].
     pub fn of(
         mut nics: [RtlNic; 2],
-        change: impl Fn(&mut QpSetup),
+        change: impl Fn(&mut QpSettings),
         qps: u16,
     ) -> Result<Self, UnitError> {
         let mut key = [0; 2];
@@ -103,15 +121,18 @@ impl Pair {
             nic.write(reg::QPN_BASE, QPN_BASE)?;
             nic.write(reg::PORT_MAC_LOW, 1 + side as u32)?;
             nic.write(reg::PORT_MAC_HIGH, 0x0200)?;
-            let rights = Rights {
+            let region = Region {
+                base: REGION,
+                length: REGION_BYTES,
+                tag: 0x5A,
                 local_write: true,
                 remote_write: true,
             };
-            key[side] = nic.register(1, 0x5A, REGION, REGION_BYTES, rights)?;
+            key[side] = nic.register(1, &region)?;
             for index in 0..qps {
                 let mut setup = qp(side, index);
                 change(&mut setup);
-                nic.open(&setup)?;
+                nic.open(index, &setup)?;
             }
         }
         let mut this = Self {

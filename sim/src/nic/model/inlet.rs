@@ -9,7 +9,7 @@ use super::{NEVER, latency};
 use crate::kernel::Frame;
 use crate::mac::ReceiveCounters;
 use crate::time::{ByteCount, Clock};
-use crate::wire::{EtherType, MIN_FRAME_BYTES};
+use crate::wire::EtherType;
 
 /// Store-and-forward as [`ReceiveMac`](crate::mac::ReceiveMac), without the beats: a frame's first beat is at the first edge not before its last bit or right behind the frame before, its last beat as many cycles
 /// later as it has beats.
@@ -39,24 +39,16 @@ impl Inlet {
 
     /// A frame's last bit has come in. In the order of time.
     pub(super) fn arrive(&mut self, frame: Frame) {
-        let counters = &mut self.counters;
-        if !frame.fcs_ok {
-            counters.bad_fcs += 1;
-        } else if frame.bytes.len() < MIN_FRAME_BYTES {
-            counters.runts += 1;
-        } else if frame.size() > self.max_frame.get() {
-            counters.giants += 1;
-        } else {
-            counters.frames += 1;
-            counters.bytes += frame.size();
-            let first = self.clock.edge_from(frame.end).0.max(self.next_beat);
-            self.next_beat = first + (frame.bytes.len() as u64).div_ceil(self.data_bytes);
-            // Pauses do not wait for whose frame it is.
-            let control = frame.bytes[12..14] == EtherType::MAC_CONTROL.0.to_be_bytes();
-            let after = latency::PARSE + if control { 0 } else { latency::CLASSIFY };
-            self.frames
-                .push_back((self.next_beat - 1 + after, frame.bytes));
+        if !self.counters.admit(&frame, self.max_frame) {
+            return;
         }
+        let first = self.clock.edge_from(frame.end).0.max(self.next_beat);
+        self.next_beat = first + (frame.bytes.len() as u64).div_ceil(self.data_bytes);
+        // Pauses do not wait for whose frame it is.
+        let control = frame.bytes[12..14] == EtherType::MAC_CONTROL.0.to_be_bytes();
+        let after = latency::PARSE + if control { 0 } else { latency::CLASSIFY };
+        self.frames
+            .push_back((self.next_beat - 1 + after, frame.bytes));
     }
 
     /// When the next frame can be judged.

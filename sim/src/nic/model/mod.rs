@@ -23,7 +23,7 @@ use self::path::Path;
 use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::slots::Slots;
-use super::{NicCounters, NicSettings, QpSettings, Region};
+use super::{NicCounters, NicSettings, PauseLog, QpSettings, Region};
 use crate::host::Host;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::mac::ReceiveCounters;
@@ -170,6 +170,7 @@ pub struct ModelNic {
     responder: ResponderEnd,
     requester: RequesterEnd,
     pauses: Pauses,
+    pause_log: PauseLog,
     pacing: Option<Pacing>,
     slots: Slots,
     outlet: Outlet,
@@ -227,6 +228,7 @@ impl ModelNic {
             responder: ResponderEnd::new(qps, config.recvs),
             requester: RequesterEnd::new(qps, config.wqes, Times { period_ps }),
             pauses: Pauses::new(config.quantum()),
+            pause_log: PauseLog::default(),
             pacing,
             slots: Slots::new(config.slots),
             outlet: Outlet::new(clock, rate, data_bytes),
@@ -333,9 +335,9 @@ impl ModelNic {
         self.inlet.counters()
     }
 
-    /// Classes that may not send now, a bit each.
-    pub const fn paused(&self) -> u8 {
-        self.pauses.paused()
+    /// When which class could not be sent.
+    pub const fn pauses(&self) -> &PauseLog {
+        &self.pause_log
     }
 
     /// Classes that its peer was last told to stop, a bit each.
@@ -389,6 +391,8 @@ impl ModelNic {
 
     fn step(&mut self, now: u64) {
         let resumed = self.pauses.obey(now, &self.config.settings);
+        let edge = self.config.clock.edge(Cycles(now));
+        self.pause_log.set(self.pauses.paused(), edge);
         if self.slots.release(now) || resumed {
             self.send_soon(now);
         }

@@ -125,7 +125,7 @@ fn a_pause_that_nobody_refreshes_ends() {
     assert_eq!(b.counters().get(reg::DROP_FULL), 0);
     // 8,000 cycles are 40.96 us.
     assert!((6..=8).contains(&b.counters().get(reg::PFC_OUT)));
-    assert_eq!(network.node(A).paused(), 1 << 3);
+    assert_eq!(network.node(A).pauses().paused(), 1 << 3);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn the_watchdog_barks_and_bites() {
         (1, 1)
     );
     // Silent, so the peer's pause has run out: 6,553 quanta are 84 us.
-    assert_eq!((b.xoff(), network.node(A).paused()), (0, 0));
+    assert_eq!((b.xoff(), network.node(A).pauses().paused()), (0, 0));
     assert!(b.counters().get(reg::DROP_FULL) > 0);
     let network = stuck(200_000, 0);
     let b = network.node(B);

@@ -1,7 +1,8 @@
 //! When which class could not be sent.
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::time::{Duration, Time};
+
+use crate::time::{Duration, Time};
 
 /// Pauses of a port, each with its start and end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
