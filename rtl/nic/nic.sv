@@ -615,6 +615,19 @@ module nic
   assign rate_limited_o = rp_context.limited;
   assign alpha_o = rp_context.alpha;
 
+  logic [7:0] fresh;
+  logic fresh_idle;
+
+  resumed_classes u_resumed (
+      .clk_i,
+      .rst_i,
+      .now_i,
+      .window_i(settings.limiter_burst),
+      .paused_i(paused_o),
+      .fresh_o (fresh),
+      .idle_o  (fresh_idle)
+  );
+
   logic [Qps-1:0] eligible;
   logic unused_update_ready, unused_gap_valid, unused_gap_limited;
   logic [QpBits-1:0] unused_gap_qp;
@@ -627,23 +640,23 @@ module nic
       .clk_i,
       .rst_i,
       .now_i,
-      .update_valid_i  (rp_step && rp_rate),
-      .update_qp_i     (rp_step_qp),
-      .update_rate_i   (rp_context.rate_current),
+      .update_valid_i(rp_step && rp_rate),
+      .update_qp_i(rp_step_qp),
+      .update_rate_i(rp_context.rate_current),
       .update_limited_i(rp_context.limited),
-      .update_ready_o  (unused_update_ready),      // while reset clears both, no step comes
-      .sent_valid_i    (sent_valid),
-      .sent_qp_i       (sent_qp),
-      .sent_bytes_i    (sent_bytes),
-      .sent_ready_o    (sent_ready),
-      .burst_i         (settings.limiter_burst),
-      .eligible_o      (eligible),
-      .gap_valid_o     (unused_gap_valid),
-      .gap_qp_o        (unused_gap_qp),
-      .gap_o           (unused_gap),
-      .gap_limited_o   (unused_gap_limited),
-      .idle_o          (limiter_idle),
-      .wake_o          (limiter_wake)
+      .update_ready_o(unused_update_ready),  // while reset clears both, no step comes
+      .sent_valid_i(sent_valid),
+      .sent_qp_i(sent_qp),
+      .sent_bytes_i(sent_bytes),
+      .sent_ready_o(sent_ready),
+      .burst_i(fresh[classes[sent_qp]] ? 16'd0 : settings.limiter_burst),
+      .eligible_o(eligible),
+      .gap_valid_o(unused_gap_valid),
+      .gap_qp_o(unused_gap_qp),
+      .gap_o(unused_gap),
+      .gap_limited_o(unused_gap_limited),
+      .idle_o(limiter_idle),
+      .wake_o(limiter_wake)
   );
 
   // Marks come before OPENs: they cannot wait.
@@ -830,7 +843,8 @@ module nic
   assign idle_o = !rx_valid_i && moving_q == '0 && !work_valid_i && !recv_valid_i && !data_valid_i && event_o == '0 &&
       registers_idle && !busy &&
       pfc_rx_idle && classify_idle && cnps_in == '0 && answers_in == '0 && buffer_idle && receive_idle && pfc_tx_idle && watchdog_idle &&
-      silence == silence_q && rp_wish == '0 && rp_idle && limiter_idle && np_idle && cnps_idle && transmit_idle && completions_idle;
+      silence == silence_q && rp_wish == '0 && rp_idle &&
+      fresh_idle && limiter_idle && np_idle && cnps_idle && transmit_idle && completions_idle;
 
   earliest #(
       .Count(6)

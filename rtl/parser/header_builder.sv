@@ -32,12 +32,13 @@ module header_builder
   };
 
   // Lengths, from the inside out.
-  logic [1:0] pad;
-  logic [15:0] ib_bytes, udp_bytes;
+  logic [ 1:0] pad;
+  logic [13:0] ib_words;
+  logic [15:0] udp_bytes;
 
   assign pad = 2'd0 - payload_bytes_i[1:0];
-  assign ib_bytes = 16'(BthBytes + IcrcBytes) + {11'd0, layout.words, 2'b00} + payload_bytes_i + 16'(pad);
-  assign udp_bytes = 16'(UdpHeaderBytes) + ib_bytes;
+  assign ib_words = 14'((BthBytes + IcrcBytes) / 4) + 14'(layout.words) + payload_bytes_i[15:2] + 14'(payload_bytes_i[1:0] != 2'd0);
+  assign udp_bytes = {14'(UdpHeaderBytes / 4) + ib_words, 2'b00};
 
   // Extension headers, left-aligned in 28 bytes.
   logic [223:0] ext;
@@ -104,7 +105,7 @@ module header_builder
     4'd6,
     ip_i.traffic_class,
     ip_i.flow_label,
-    grh ? ib_bytes : udp_bytes,
+    grh ? {ib_words, 2'b00} : udp_bytes,
     grh ? GrhNextHeader : IpProtocolUdp,
     ip_i.hop_limit,
     ip_i.src,

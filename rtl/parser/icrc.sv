@@ -41,6 +41,9 @@ module icrc
   localparam int unsigned DataBits = DataBytes * 8;
   localparam int unsigned Lanes = DataBytes / 4;
   localparam int unsigned LaneBits = $clog2(Lanes);
+  // The bits that the ICRC takes for ones are in the first 24 words of a packet.
+  localparam int unsigned HeadBeats = (24 + Lanes - 1) / Lanes;
+  localparam int unsigned BeatBits = $clog2(HeadBeats + 1);
 
   // The register after eight bytes of ones. Four of them clear it; four more on a clear register are the empty message's CRC: the residue.
   localparam logic [31:0] Preset = Crc32Residue;
@@ -70,10 +73,11 @@ module icrc
   //////////////////////////////////////////////////////////////////////////////////////////////
   // What of this beat is covered, and how.
 
-  logic [5:0] words_q, words;  // of the network header
+  logic [3:0] words_q, words;  // of the network header
   logic udp_q, udp;
   logic [16:0] left_q, left;  // bytes still to cover, this beat included
-  logic [5:0] lane0_q, lane0;  // word of the packet at which this beat starts; stands still behind the headers
+  logic [BeatBits-1:0] beats_q, beats;  // of the packet before this one; stands still behind the headers
+  logic [5:0] lane0;  // word of the packet at which this beat starts
   logic ends;  // the cover ends in this beat
   logic [LaneBits-1:0] fill;  // with so many zero words behind it
 
@@ -81,19 +85,20 @@ module icrc
     words = words_q;
     udp   = udp_q;
     left  = left_q;
-    lane0 = lane0_q;
+    beats = beats_q;
     if (beat_i.first) begin
-      words = (kind_i == IpV4) ? {2'b0, data_i[DataBits-5-:4]} : 6'd10;
+      words = (kind_i == IpV4) ? data_i[DataBits-5-:4] : 4'd10;
       udp   = kind_i != IpGrh;
-      lane0 = 6'd0;
+      beats = '0;
       case (kind_i)
         IpNone:  left = '0;
         IpV4:    left = {1'b0, data_i[DataBits-17-:16]} - (Check ? 17'd0 : 17'd4);
         default: left = {1'b0, data_i[DataBits-33-:16]} + (Check ? 17'd40 : 17'd36);
       endcase
     end
-    ends = left != '0 && left <= 17'(DataBytes);
-    fill = LaneBits'(Lanes) - left[2+:LaneBits];
+    lane0 = 6'(beats) * 6'(Lanes);
+    ends  = left != '0 && left <= 17'(DataBytes);
+    fill  = LaneBits'(Lanes) - left[2+:LaneBits];
   end
 
   always_ff @(posedge clk_i) begin
@@ -108,7 +113,7 @@ module icrc
     if (enable_i && beat_i.valid) begin
       words_q <= words;
       udp_q   <= udp;
-      lane0_q <= (lane0 < 6'd24) ? lane0 + 6'(Lanes) : lane0;
+      beats_q <= (beats != BeatBits'(HeadBeats)) ? beats + 1'b1 : beats;
     end
   end
 
@@ -120,10 +125,10 @@ module icrc
       if (kind_i == IpV4) covered[DataBits-1-:96] |= 96'h00FF0000_00000000_FF00FFFF;
       else covered[DataBits-1-:96] |= 96'h0FFFFFFF_000000FF_00000000;
     end
-    if (beat_i.valid && lane0 < 6'd24) begin
+    if (beat_i.valid && beats != BeatBits'(HeadBeats)) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
-        if (udp && lane0 + 6'(l) == words + 6'd1) covered[DataBits-1-32*l-:32] |= 32'h0000FFFF;
-        if (lane0 + 6'(l) == words + (udp ? 6'd3 : 6'd1)) covered[DataBits-1-32*l-:32] |= 32'hFF000000;
+        if (udp && lane0 + 6'(l) == 6'(words) + 6'd1) covered[DataBits-1-32*l-:32] |= 32'h0000FFFF;
+        if (lane0 + 6'(l) == 6'(words) + (udp ? 6'd3 : 6'd1)) covered[DataBits-1-32*l-:32] |= 32'hFF000000;
       end
     end
     if (ends) begin

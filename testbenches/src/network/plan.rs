@@ -17,6 +17,7 @@ use xoff_sim::switch::{
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
 use xoff_sim::wire::MacAddr;
 
+use crate::scenario::check::QPS;
 use crate::scenario::host::Dcqcn;
 use crate::scenario::{HostSettings, Scenario, SwitchSettings};
 
@@ -284,7 +285,7 @@ fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
         },
         cnp_interval: cycles(dcqcn.cnp_interval),
         cnp_dscp: dcqcn.cnp_dscp,
-        // The register's reset value: a QP may catch up half a microsecond or so.
-        burst: 0x200,
+        // The limiter's own lateness (rtl/dcqcn/README.md), no more: what a QP could not send during a pause must not follow as a burst, or pauses breed pauses.
+        burst: 2 * QPS as u16 + 16,
     }
 }

@@ -393,7 +393,10 @@ impl ModelNic {
         let resumed = self.pauses.obey(now, &self.config.settings);
         let edge = self.config.clock.edge(Cycles(now));
         self.pause_log.set(self.pauses.paused(), edge);
-        if self.slots.release(now) || resumed {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.resumed(resumed, now);
+        }
+        if self.slots.release(now) || resumed != 0 {
             self.send_soon(now);
         }
         while let Some(frame) = self.inlet.take(now) {

@@ -7,6 +7,7 @@ use crate::nic::DcqcnSettings;
 use crate::reference::dcqcn::{
     Alpha, Cycle, LimiterContext, NpContext, Rate, RateAction, RpContext, RpEvent,
 };
+use crate::switch::PRIORITIES;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Paced {
@@ -21,6 +22,8 @@ pub(super) struct Pacing {
     settings: DcqcnSettings,
     period_ps: u64,
     qps: Vec<Paced>,
+    /// Until when a class, whose pause has ended, catches up nothing.
+    fresh_until: [u64; PRIORITIES],
     /// No deadline of a reaction point is before this cycle.
     next: u64,
 }
@@ -31,6 +34,7 @@ impl Pacing {
             settings,
             period_ps,
             qps: vec![Paced::default(); qps],
+            fresh_until: [0; PRIORITIES],
             next: NEVER,
         }
     }
@@ -67,10 +71,23 @@ impl Pacing {
         self.step(qp, RpEvent::Cnp, now);
     }
 
+    /// These classes, a bit each, may send again: what the pause held back they must not catch up.
+    pub(super) fn resumed(&mut self, classes: u8, now: u64) {
+        for (class, until) in self.fresh_until.iter_mut().enumerate() {
+            if classes >> class & 1 != 0 {
+                *until = now + u64::from(self.settings.burst);
+            }
+        }
+    }
+
     /// A packet of so many bytes on the wire was granted.
-    pub(super) fn sent(&mut self, qp: usize, bytes: u16, now: u64) {
+    pub(super) fn sent(&mut self, qp: usize, class: u8, bytes: u16, now: u64) {
+        let burst = match now < self.fresh_until[usize::from(class)] {
+            true => 0,
+            false => self.settings.burst,
+        };
         let paced = &mut self.qps[qp];
-        paced.limiter = paced.limiter.sent(bytes, Cycle(now), self.settings.burst);
+        paced.limiter = paced.limiter.sent(bytes, Cycle(now), burst);
         // A free QP counts no bytes.
         if paced.rp.limited {
             self.step(qp, RpEvent::Bytes(bytes), now);

@@ -100,10 +100,10 @@ impl Pauses {
         out.event.unwrap_or(PfcRxEvent::Ignored)
     }
 
-    /// Timers of received pauses. Gives whether a class may send again.
-    pub(super) fn obey(&mut self, now: u64, settings: &NicSettings) -> bool {
+    /// Timers of received pauses. Gives the classes that may send again, a bit each.
+    pub(super) fn obey(&mut self, now: u64, settings: &NicSettings) -> u8 {
         if now < self.rx_next {
-            return false;
+            return 0;
         }
         let quiet = PfcRxIn {
             frame: None,
@@ -117,7 +117,7 @@ impl Pauses {
             Idle::Until(last) => last.max(now) + 1,
             idle => next_of(idle, now),
         };
-        before & !self.paused != 0
+        before & !self.paused
     }
 
     /// The receive buffer's depth has changed in the cycle before `now`.

@@ -147,7 +147,7 @@ impl ModelNic {
         qp.locked_until = now + latency::SEND_EVERY * if paced { 2 } else { 1 };
         if let Some(pacing) = &mut self.pacing {
             let size = qp.path.request_bytes(&request) as u64 + FCS_BYTES;
-            pacing.sent(index.into(), wire_bytes(size) as u16, now);
+            pacing.sent(index.into(), qp.class, wire_bytes(size) as u16, now);
         }
         let host = &mut self.host;
         let mut ready = now + latency::READ;

@@ -1,0 +1,40 @@
+// Classes that were paused so short a time ago that a packet may be late because of the pause.
+//
+// A limiter lets a QP catch up what it was late by. What a pause held back it must not catch up: at line rate it would fill the peer's buffer again, and pauses would breed pauses.
+// `fresh_o[c]`: class c was paused at any time within the last `window_i` cycles, and is not now. `idle_o`: nothing changes but with `paused_i`.
+//
+// Timing: `fresh_o` depends on `now_i`; it knows the end of a pause from the second cycle after it on.
+module resumed_classes
+  import time_pkg::*;
+(
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  cycle_t        now_i,
+    input  logic   [15:0] window_i,
+    input  logic   [ 7:0] paused_i,
+    output logic   [ 7:0] fresh_o,
+    output logic          idle_o
+);
+
+  logic [7:0] paused_q;
+  cycle_t until_q[8];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) paused_q <= '0;
+    else paused_q <= paused_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned c = 0; c < 8; c++) begin
+      if (rst_i) until_q[c] <= '0;
+      else if (paused_q[c] && !paused_i[c]) until_q[c] <= now_i + 48'(window_i);
+    end
+  end
+
+  always_comb begin
+    for (int unsigned c = 0; c < 8; c++) fresh_o[c] = !paused_i[c] && now_i < until_q[c];
+  end
+
+  assign idle_o = paused_q == paused_i;
+
+endmodule
