@@ -140,14 +140,14 @@ fn livelock_as_the_paper_has_it() {
 
 #[test]
 fn incast_with_pfc_and_with_dcqcn() {
-    for senders in ["2", "8"] {
-        for dcqcn in ["true", "false"] {
+    for senders in ["2", "4", "8"] {
+        let [limited, pauses_alone] = ["true", "false"].map(|dcqcn| {
             let settings = [
                 ("host.nic", "model"),
                 ("hosts.s.count", senders),
                 ("host.dcqcn.on", dcqcn),
                 ("duration", "20 ms"),
-                ("measure_from", "10 ms"),
+                ("measure_from", "5 ms"),
             ];
             let summary = summary("incast", &settings);
             assert_eq!(summary.metrics["drops.total"], 0.0);
@@ -156,7 +156,14 @@ fn incast_with_pfc_and_with_dcqcn() {
                 "{senders} {dcqcn}"
             );
             assert_eq!(summary.metrics["cnps_tx.r"] > 0.0, dcqcn == "true");
-        }
+            summary.metrics["pause_frames_tx.t"]
+        });
+        assert!(pauses_alone > 1_000.0, "{senders} senders: {pauses_alone}");
+        // Senders that make up for a pause with a burst pause again at once: then it is a fifth.
+        assert!(
+            limited < 0.1 * pauses_alone,
+            "{senders} senders: {limited} pauses, {pauses_alone} without DCQCN"
+        );
     }
 }
 
