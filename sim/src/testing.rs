@@ -78,6 +78,7 @@ impl Template {
             total_length: ip.len() as u16,
             id: self.ip_id,
             flags: 0b010,
+            fragment_offset: 0,
             ttl: self.ttl,
             protocol: IP_PROTOCOL_UDP,
             src: host_ip(self.src),

@@ -12,6 +12,7 @@ use crate::cli::{FuzzArgs, ReplayArgs};
 use crate::property::builder::Builder;
 use crate::property::dcqcn::Dcqcn;
 use crate::property::gbn::Gbn;
+use crate::property::nic::Nic;
 use crate::property::parser::Parser;
 use crate::property::pfc::Pfc;
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
@@ -31,6 +32,8 @@ pub enum Unit {
     Dcqcn,
     /// gbn_requester and gbn_responder: any events, alone and against each other over a bad path
     Gbn,
+    /// nic: two of them over a bad path, any messages, stalls and pauses
+    Nic,
 }
 
 /// Calls a generic function with the property of a unit.
@@ -42,6 +45,7 @@ macro_rules! with_property {
             Unit::Pfc => $function::<Pfc>($($argument),*),
             Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
             Unit::Gbn => $function::<Gbn>($($argument),*),
+            Unit::Nic => $function::<Nic>($($argument),*),
         }
     };
 }

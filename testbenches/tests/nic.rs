@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use xoff::units::PERIOD_256_PS;
-use xoff::units::nic::{BYTE_PS, RtlNic, Sent, WIRE_OVERHEAD};
+use xoff::units::nic::{BYTE_PS, RateChange, RtlNic, Sent, WIRE_OVERHEAD};
 use xoff::units::nic_pair::{Pair, QPN_BASE, REGION, Wire, all, qp};
 use xoff::units::registers::Registers;
 use xoff_sim::host::memory::content;
@@ -313,7 +313,7 @@ fn qps_that_end_together_lose_no_completion() {
         },
         qps,
     );
-    pair.nics[0].completion_stall = true;
+    pair.nics[0].stalls.completions = true;
     let work = |id| Work {
         signaled: true,
         length: 1,
@@ -334,7 +334,7 @@ fn qps_that_end_together_lose_no_completion() {
     assert!(!pair.rest[0].idle);
     let stalled = pair.count(0, reg::EXHAUSTED);
     assert!(stalled > 0 && stalled < u32::from(qps), "{stalled}");
-    pair.nics[0].completion_stall = false;
+    pair.nics[0].stalls.completions = false;
     pair.run(10_000, &mut nothing, |pair| {
         pair.completions[0].len() == usize::from(qps) * 16
     });
@@ -374,12 +374,32 @@ fn mark(frame: &mut [u8]) {
     mend(frame);
 }
 
+/// Cycles by which a frame of the first NIC's one QP starts before the rate lets it, at most. A rate that is left still counts for 1,000 cycles: packets of all slots are on their way to the wire.
+fn ahead_of_rate(frames: &[(usize, Sent, ParsedFrame)], rates: &[RateChange]) -> u64 {
+    let (mut may, mut ahead) = (0, 0);
+    for (_, sent, _) in frames.iter().filter(|(side, ..)| *side == 0) {
+        let at = sent.start_ps / PERIOD_256_PS;
+        let known = rates.partition_point(|change| change.cycle <= at);
+        let left = rates[..known].partition_point(|change| change.cycle + 1_000 <= at);
+        let rate = (rates[left.saturating_sub(1)..known].iter())
+            .map(|change| change.rate)
+            .max()
+            .unwrap_or(40_000_000);
+        let wire_bits = 8 * (sent.bytes.len() as u64 + WIRE_OVERHEAD);
+        let cycles = wire_bits * 1_000_000_000 / u64::from(rate) / PERIOD_256_PS;
+        ahead = ahead.max(u64::saturating_sub(may, at));
+        may = may.max(at) + cycles;
+    }
+    ahead
+}
+
 #[test]
 fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
     let finish = |marked: bool| {
         let mut pair = Tested::new(|_| {}, 1);
         for nic in &mut pair.nics {
             nic.write(reg::CONTROL, 1 << reg::DCQCN_ON_LOW).unwrap();
+            nic.write(reg::LIMITER_BURST, 0).unwrap();
         }
         pair.together().unwrap();
         let from = pair.nics[0].now();
@@ -428,6 +448,9 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         if marked {
             assert_eq!(seen[1], (20_000_000, true, one));
             assert!(seen[2..].iter().any(|(_, _, alpha)| *alpha < one));
+            let ahead = ahead_of_rate(&pair.frames, &rates);
+            println!("{ahead} cycles ahead of its rate at most");
+            assert!(ahead < 100, "{ahead} cycles ahead of its rate");
         } else {
             assert_eq!(seen.len(), 1);
         }
@@ -466,7 +489,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     }
     pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[300 * MTU]);
-    pair.nics[1].write_stall = true;
+    pair.nics[1].stalls.writes = true;
     let mut paused_at = None;
     let mut late = 0;
     for _ in 0..30_000 {
@@ -492,7 +515,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     while pair.nics[0].now() < resynchronised {
         pair.nics[0].cycle().unwrap();
     }
-    pair.nics[1].write_stall = false;
+    pair.nics[1].stalls.writes = false;
     pair.run(60_000, &mut all, |pair| done(pair, counts));
     good(&pair);
     assert!(pair.memory(1) == expected);
@@ -1009,13 +1032,13 @@ fn what_finds_no_room_is_dropped_and_sent_again() {
     // No PFC: while the host writes nothing, the receive buffer overflows.
     let mut pair = Tested::new(|setup| setup.requester.window = 0, 1);
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
-    pair.nics[1].write_stall = true;
+    pair.nics[1].stalls.writes = true;
     for _ in 0..6000 {
         pair.step(&mut all);
     }
     assert!(pair.count(1, reg::DROP_FULL) > 0);
     pair.together().unwrap();
-    pair.nics[1].write_stall = false;
+    pair.nics[1].stalls.writes = false;
     pair.run(60_000, &mut all, |pair| done(pair, counts));
     good(&pair);
     assert!(pair.memory(1) == expected);
@@ -1043,7 +1066,7 @@ fn the_watchdog_silences_pauses() {
     }
     pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
-    pair.nics[1].write_stall = true;
+    pair.nics[1].stalls.writes = true;
     for _ in 0..30_000 {
         pair.step(&mut all);
     }
@@ -1058,7 +1081,7 @@ fn the_watchdog_silences_pauses() {
     assert_eq!(pair.count(1, reg::PFC_OUT), silent);
     assert_eq!(pair.nics[0].paused(), 0);
     pair.together().unwrap();
-    pair.nics[1].write_stall = false;
+    pair.nics[1].stalls.writes = false;
     pair.run(100_000, &mut all, |pair| done(pair, counts));
     good(&pair);
     assert!(pair.memory(1) == expected);

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use xoff::property::builder::Builder;
 use xoff::property::dcqcn::Dcqcn;
 use xoff::property::gbn::Gbn;
+use xoff::property::nic::Nic;
 use xoff::property::parser::Parser;
 use xoff::property::pfc::Pfc;
 use xoff::property::run::{Limit, Plan, run};
@@ -78,4 +79,9 @@ fn dcqcn() {
 #[test]
 fn gbn() {
     holds::<Gbn>(2_000);
+}
+
+#[test]
+fn nic() {
+    holds::<Nic>(200);
 }

@@ -499,6 +499,7 @@ impl IpFields {
                     total_length: length,
                     id: self.id,
                     flags: self.flags,
+                    fragment_offset: 0,
                     ttl: self.hop_limit,
                     protocol: IP_PROTOCOL_UDP,
                     src: self.src as u32,

@@ -110,6 +110,7 @@ fn ipv4(network: &[u8], out: &mut ParsedFrame) -> Walk {
         flow_label: 0,
         id: header.id,
         flags: header.flags,
+        fragment_offset: header.fragment_offset,
         hop_limit: header.ttl,
         next_header: header.protocol,
         length: header.total_length,
@@ -140,7 +141,7 @@ fn ipv4(network: &[u8], out: &mut ParsedFrame) -> Walk {
             }
             let more_fragments = header.flags & 0b001 != 0;
             check(
-                !more_fragments && view.fragment_offset() == 0,
+                !more_fragments && header.fragment_offset == 0,
                 Reason::IpFragment,
             )?;
             udp(packet, out)
@@ -158,6 +159,7 @@ fn ipv6(network: &[u8], out: &mut ParsedFrame) -> Walk {
         flow_label: header.flow_label,
         id: 0,
         flags: 0,
+        fragment_offset: 0,
         hop_limit: header.hop_limit,
         next_header: header.next_header,
         length: header.payload_length,
@@ -197,6 +199,7 @@ fn grh(network: &[u8], out: &mut ParsedFrame) -> Walk {
         flow_label: header.flow_label,
         id: 0,
         flags: 0,
+        fragment_offset: 0,
         hop_limit: header.hop_limit,
         next_header: header.next_header,
         length: header.payload_length,

@@ -167,6 +167,8 @@ pub struct IpHead {
     pub id: u16,
     /// IPv4 flags, three bits from the high one: reserved, DF, MF; otherwise 0.
     pub flags: u8,
+    /// IPv4 fragment offset in units of 8 bytes, 13 bits; otherwise 0.
+    pub fragment_offset: u16,
     /// IPv4: TTL.
     pub hop_limit: u8,
     /// IPv4: protocol.
@@ -192,6 +194,7 @@ impl fmt::Debug for IpHead {
             .field("flow_label", &format_args!("{:#07x}", self.flow_label))
             .field("id", &format_args!("{:#06x}", self.id))
             .field("flags", &format_args!("{:#05b}", self.flags))
+            .field("fragment_offset", &self.fragment_offset)
             .field("hop_limit", &self.hop_limit)
             .field("next_header", &self.next_header)
             .field("length", &self.length)
@@ -351,6 +354,7 @@ mod tests {
             flow_label: 2,
             id: 0,
             flags: 0,
+            fragment_offset: 0,
             hop_limit: 3,
             next_header: 17,
             length: 4,

@@ -75,7 +75,7 @@ fn ones_complement_sum(header: &[u8]) -> u16 {
     ((folded & 0xFFFF) + (folded >> 16)) as u16
 }
 
-/// What an IPv4 header without options says. [`Ipv4`] draws it. Version, IHL and checksum are `emit`'s business; a fragment offset is not kept.
+/// What an IPv4 header without options says. [`Ipv4`] draws it. Version, IHL and checksum are `emit`'s business.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Ipv4Repr {
     /// DSCP in the high six bits, ECN in the low two.
@@ -86,6 +86,8 @@ pub struct Ipv4Repr {
     pub id: u16,
     /// Flags, three bits from the high one: reserved, DF, MF.
     pub flags: u8,
+    /// Fragment offset in units of 8 bytes, 13 bits.
+    pub fragment_offset: u16,
     /// Time to live, hops.
     pub ttl: u8,
     /// Protocol; 17 is UDP.
@@ -107,6 +109,7 @@ impl Ipv4Repr {
             total_length: view.total_length(),
             id: view.id(),
             flags: view.flags(),
+            fragment_offset: view.fragment_offset(),
             ttl: view.ttl(),
             protocol: view.protocol(),
             src: view.src(),
@@ -123,6 +126,7 @@ impl Ipv4Repr {
         view.set_total_length(self.total_length);
         view.set_id(self.id);
         view.set_flags(self.flags);
+        view.set_fragment_offset(self.fragment_offset);
         view.set_ttl(self.ttl);
         view.set_protocol(self.protocol);
         view.set_src(self.src);
@@ -159,6 +163,7 @@ mod tests {
             total_length: 0x73,
             id: 0,
             flags: 0b010,
+            fragment_offset: 0,
             ttl: 64,
             protocol: 17,
             src: 0xC0A8_0001,

@@ -5,7 +5,7 @@
 //! | [`run`] | draws cases on all cores until a count or a time, shrinks the first that fails |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
 //! | [`history`], [`draw`] | cases that are lists of events, drawn fast |
-//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`] | the properties |
+//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for as long as wanted, and as `xoff replay` on one kept case.
 
@@ -15,6 +15,7 @@ pub mod dcqcn;
 pub mod draw;
 pub mod gbn;
 pub mod history;
+pub mod nic;
 pub mod parser;
 pub mod pfc;
 pub mod run;

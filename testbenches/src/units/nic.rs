@@ -67,6 +67,19 @@ pub struct RateChange {
     pub alpha: u32,
 }
 
+/// What the host does not do in a cycle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// Take DMA reads.
+    pub reads: bool,
+    /// Give the data of one, whether its first or not.
+    pub data: bool,
+    /// Take DMA writes.
+    pub writes: bool,
+    /// Take completions.
+    pub completions: bool,
+}
+
 struct Fetch {
     due: u64,
     tag: u8,
@@ -110,10 +123,8 @@ pub struct RtlNic {
     recorded: Option<Vec<nic::In>>,
     /// Cycles from a DMA read to its data.
     pub read_delay: u64,
-    /// The host takes no DMA writes.
-    pub write_stall: bool,
-    /// The host takes no completions.
-    pub completion_stall: bool,
+    /// What the host does not do.
+    pub stalls: Stalls,
 }
 
 impl RtlNic {
@@ -147,8 +158,7 @@ impl RtlNic {
             rates: Vec::new(),
             recorded: None,
             read_delay: 100,
-            write_stall: false,
-            completion_stall: false,
+            stalls: Stalls::default(),
         };
         this.pins_in.rst_i = 1;
         this.model.cycle(&this.pins_in, &mut this.pins_out)?;
@@ -169,9 +179,11 @@ impl RtlNic {
         &mut self.model
     }
 
-    /// A frame comes from the wire: its first beat in the first cycle not before `at_ps`, behind those that came before.
+    /// A frame comes from the wire: its first beat in the first cycle not before `at_ps`, behind those of earlier times and the one that is coming in.
     pub fn receive(&mut self, at_ps: u64, frame: Vec<u8>) {
-        self.rx.push_back((at_ps, frame));
+        let earlier = self.rx.partition_point(|(at, _)| *at <= at_ps);
+        let place = earlier.max(usize::from(self.rx_offset > 0));
+        self.rx.insert(place, (at_ps, frame));
     }
 
     /// Frames that have not gone in yet.
@@ -295,12 +307,12 @@ impl RtlNic {
             pins.recv_qp_i = *qp;
             put_recv(&mut pins.recv_i, recv);
         }
-        pins.cqe_ready_i = u8::from(!self.completion_stall);
-        pins.read_ready_i = 1;
-        pins.write_ready_i = u8::from(!self.write_stall);
+        pins.cqe_ready_i = u8::from(!self.stalls.completions);
+        pins.read_ready_i = u8::from(!self.stalls.reads);
+        pins.write_ready_i = u8::from(!self.stalls.writes);
 
         // Data of any read that is due, not always the oldest.
-        if self.fetching.is_none() {
+        if self.fetching.is_none() && !self.stalls.data {
             let due: Vec<usize> = (0..self.fetches.len())
                 .filter(|&i| self.fetches[i].due <= self.now)
                 .collect();
@@ -314,7 +326,7 @@ impl RtlNic {
             }
         }
         pins.data_valid_i = 0;
-        if let Some(fetch) = &mut self.fetching {
+        if let Some(fetch) = self.fetching.as_mut().filter(|_| !self.stalls.data) {
             let bytes = fetch.left.min(BEAT);
             let mut data = [0; BEAT];
             memory::fill(fetch.va, &mut data[..bytes]);
@@ -385,7 +397,7 @@ impl RtlNic {
             let completion = completion.map_err(|what| self.broken(what))?;
             self.completions.push((out.cqe_qp_o, completion));
         }
-        if out.read_valid_o != 0 {
+        if out.read_valid_o != 0 && self.pins_in.read_ready_i != 0 {
             let (bytes, tag) = (u64::from(out.read_bytes_o), out.read_tag_o);
             if !(1..=4096).contains(&bytes) {
                 return Err(self.broken(format!("DMA read of {bytes} bytes")));

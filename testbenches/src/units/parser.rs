@@ -405,11 +405,8 @@ fn read_ip(port: &[u32; 11]) -> Option<IpHead> {
         traffic_class: fields.take(8) as u8,
         flow_label: fields.take(20) as u32,
         id: fields.take(16) as u16,
-        flags: {
-            let flags = fields.take(3) as u8;
-            fields.skip(13); // fragment offset: a check of the parser, not reported
-            flags
-        },
+        flags: fields.take(3) as u8,
+        fragment_offset: fields.take(13) as u16,
         hop_limit: fields.take(8) as u8,
         next_header: fields.take(8) as u8,
         length: fields.take(16) as u16,

@@ -554,8 +554,11 @@ fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
         }
         let hot = draw.within(0, count - 1) as u16;
         let calm = draw.within(1, 4);
-        for _ in 0..count + draw.within(0, 2 * count) {
+        // In turn, without the hot one: no slot is free for its deadline but by right.
+        let in_turn = draw.once_in(3);
+        for index in 0..count + draw.within(0, 2 * count + 64) {
             let qp = match draw.within(0, calm) {
+                _ if in_turn => (u64::from(hot) + 1 + index % (count - 1)) as u16 % count as u16,
                 0 => hot,
                 _ => draw.within(0, count - 1) as u16,
             };

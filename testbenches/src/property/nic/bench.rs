@@ -1,0 +1,419 @@
+//! Two NICs, the path, the hosts, in time.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::dcqcn::{Rate, RpParameters};
+use xoff_sim::reference::gbn::{Recv, WorkKind};
+use xoff_sim::wire::MacAddr;
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+
+use super::events::{Event, Head, Path, Stalled};
+use super::ledger::Ledger;
+use crate::property::Disagreement;
+use crate::property::draw::Draw;
+use crate::units::nic::{Rest, RtlNic, Sent, Stalls};
+use crate::units::nic_pair::{Pair, QPN_BASE, REGION};
+use crate::units::registers::Registers;
+use crate::units::{PERIOD_256_PS, UnitError};
+
+/// Cycles that a case may take: what takes longer hangs.
+const CYCLES_MAX: u64 = 2_000_000;
+/// Cycles in which nothing happens, at most: a pause, a stall and eight timeouts of 16 us.
+const QUIET_MAX: u64 = 60_000;
+/// Cycles after the last message until both NICs rest, at most: the longest pause and stall, and DCQCN's timers.
+const REST_MAX: u64 = 60_000;
+/// Cycles by which a frame that is late is late, at most.
+const LATE_MAX: u64 = 1_000;
+/// The class of DSCP 26 with the settings' own map.
+const CLASS: usize = 3;
+
+/// Runs the events and weighs what came of the messages. Gives how many frames there were.
+///
+/// # Errors
+///
+/// The first thing that does not hold.
+pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
+    let first = run(seed, head, events, true)?;
+    if head.twice {
+        let whole = run(seed, head, events, false)?;
+        if first.frames != whole.frames {
+            return Err("other frames when idle cycles are left out".into());
+        }
+        if first.completions != whole.completions || first.written != whole.written {
+            return Err("other completions or bytes when idle cycles are left out".into());
+        }
+    }
+    Ok(first.frames.len() as u64)
+}
+
+/// What is wrong with a frame on its way.
+struct Wire {
+    path: Path,
+    draw: Draw,
+    arrived: [u64; 2],
+}
+
+impl Wire {
+    fn carry(&mut self, from: usize, sent: &Sent, frame: &ParsedFrame) -> Vec<(u64, Vec<u8>)> {
+        let Path {
+            drops,
+            flips,
+            doubles,
+            late,
+            marks,
+            ..
+        } = self.path;
+        let mut chance = |of_thousand: u16| self.draw.below(1_000) < of_thousand.into();
+        if chance(drops) {
+            return vec![];
+        }
+        if frame.verdict == Verdict::Pfc {
+            // From port to port: nothing is between that could do more than lose it.
+            self.arrived[1 - from] += 1;
+            return vec![(0, sent.bytes.clone())];
+        }
+        let (flip, twice, mark) = (chance(flips), chance(doubles), chance(marks));
+        let delays = [chance(late), chance(late)];
+        let mut bytes = sent.bytes.clone();
+        if mark {
+            set_ce(&mut bytes, frame);
+        }
+        if flip {
+            let bit = self.draw.below(8 * bytes.len() as u32);
+            bytes[bit as usize / 8] ^= 1 << (bit % 8);
+        }
+        let copies = 1 + usize::from(twice);
+        self.arrived[1 - from] += copies as u64;
+        let mut delay = |late| match late {
+            true => self.draw.within(1, LATE_MAX) * PERIOD_256_PS,
+            false => 0,
+        };
+        (delays.into_iter().take(copies))
+            .map(|late| (delay(late), bytes.clone()))
+            .collect()
+    }
+}
+
+/// Congestion experienced, where the sender can hear it (RFC 3168).
+fn set_ce(bytes: &mut [u8], frame: &ParsedFrame) {
+    let (Some(eth), Some(ip)) = (&frame.eth, &frame.ip) else {
+        return;
+    };
+    let l3 = 14 + 4 * eth.tags.len();
+    match ip.kind {
+        _ if ip.traffic_class & 3 == 0 => {}
+        IpKind::V4 => {
+            let before = u16::from_be_bytes([bytes[l3], bytes[l3 + 1]]);
+            bytes[l3 + 1] |= 3;
+            let after = u16::from_be_bytes([bytes[l3], bytes[l3 + 1]]);
+            // RFC 1624, equation 3.
+            let checksum = u16::from_be_bytes([bytes[l3 + 10], bytes[l3 + 11]]);
+            let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+            let folded = (sum & 0xFFFF) + (sum >> 16);
+            let folded = (folded & 0xFFFF) + (folded >> 16);
+            bytes[l3 + 10..l3 + 12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+        }
+        IpKind::V6 | IpKind::Grh => bytes[l3 + 1] |= 0x30,
+    }
+}
+
+fn settings(head: &Head, side: usize) -> NicSettings {
+    let mut pfc = PfcSettings::default();
+    if head.pfc {
+        pfc.classes = 1 << CLASS;
+        pfc.xoff[CLASS] = 20_000;
+        pfc.xon[CLASS] = 10_000;
+        pfc.quanta = 2_000;
+        pfc.refresh = 2_500;
+    }
+    NicSettings {
+        qpn_base: QPN_BASE,
+        pfc,
+        dcqcn: head.dcqcn.then(|| DcqcnSettings {
+            rp: RpParameters {
+                // Slower, a packet takes longer than the patience of this bench.
+                rate_min: Rate(1_000_000),
+                ..RpParameters::paper(Rate(40_000_000), PERIOD_256_PS)
+            },
+            cnp_interval: 1_000,
+            cnp_dscp: 48,
+            burst: 144,
+        }),
+        ..NicSettings::new(MacAddr([2, 0, 0, 0, 0, 1 + side as u8]))
+    }
+}
+
+fn connect(seed: u64, head: &Head) -> Result<Pair, UnitError> {
+    let mut nics = [RtlNic::new("nic0", seed)?, RtlNic::new("nic1", seed + 1)?];
+    for (side, nic) in nics.iter_mut().enumerate() {
+        nic.read_delay = head.read_delay.into();
+        for (offset, word) in settings(head, side).writes() {
+            nic.write(offset, word)?;
+        }
+    }
+    let change = |qp: &mut QpSettings| {
+        qp.requester = head.requester;
+        qp.responder.mtu = head.requester.mtu;
+        qp.responder.rnr_timer = head.rnr_timer;
+        qp.responder.restart = head.requester.restart;
+        qp.tags = [0x6005, 0x6006][..head.tags.into()].to_vec();
+        if head.ipv6 {
+            for port in [&mut qp.own, &mut qp.peer] {
+                if let std::net::IpAddr::V4(ip) = port.ip {
+                    port.ip = ip.to_ipv6_mapped().into();
+                }
+            }
+        }
+    };
+    Pair::of(nics, change, head.qps)
+}
+
+/// A PFC frame that pauses the QPs' class.
+fn pause(quanta: u16) -> Vec<u8> {
+    let mut frame = MacAddr::CONTROL.0.to_vec();
+    frame.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0, 1 << CLASS]);
+    for class in 0..8 {
+        let time = if class == CLASS { quanta } else { 0 };
+        frame.extend(time.to_be_bytes());
+    }
+    frame.resize(60, 0);
+    frame
+}
+
+/// 0 to 15 for a cycle, always the same: cycles that are left out draw nothing.
+fn chance_of_16(cycle: u64) -> u8 {
+    let mixed = (cycle ^ cycle >> 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 60) as u8
+}
+
+struct Bench {
+    pair: Pair,
+    wire: Wire,
+    /// By sender's side and QP.
+    ledgers: BTreeMap<(usize, u16), Ledger>,
+    /// Buffers to be posted: from when on, in the order of each QP's messages.
+    buffers: BTreeMap<(usize, u16), VecDeque<(u64, Recv)>>,
+    /// By side and [`Stalled`]: in how many of 16 cycles, until when.
+    stalled: [[(u8, u64); 4]; 2],
+    /// Completions and writes that were judged, by side.
+    judged: [(usize, usize); 2],
+    /// When something happened last.
+    stirred: u64,
+}
+
+fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Disagreement> {
+    let mut pair = connect(seed, head).map_err(|error| error.to_string())?;
+    pair.skip = skip;
+    let mut ledgers = BTreeMap::new();
+    for side in 0..2 {
+        for qp in 0..head.qps {
+            let base = REGION + (u64::from(qp) << 24);
+            ledgers.insert((side, qp), Ledger::new(base, head.requester.restart));
+        }
+    }
+    let mut bench = Bench {
+        stirred: pair.nics[0].now(),
+        pair,
+        wire: Wire {
+            path: head.path,
+            draw: Draw::new(head.path.seed),
+            arrived: [0; 2],
+        },
+        ledgers,
+        buffers: BTreeMap::new(),
+        stalled: [[(0, 0); 4]; 2],
+        judged: [(0, 0); 2],
+    };
+    for event in events {
+        bench.happen(event)?;
+    }
+    bench.end()?;
+    Ok(bench.pair)
+}
+
+impl Bench {
+    fn now(&self) -> u64 {
+        self.pair.nics[0].now()
+    }
+
+    fn happen(&mut self, event: &Event) -> Result<(), Disagreement> {
+        let now = self.now();
+        match *event {
+            Event::Wait(cycles) => {
+                for _ in 0..cycles {
+                    self.step()?;
+                }
+            }
+            Event::Post {
+                side,
+                qp,
+                kind,
+                length,
+                signaled,
+                buffer_late,
+            } => {
+                let direction = (usize::from(side & 1), qp);
+                if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
+                    let late = buffer_late.into();
+                    self.post(direction, WorkKind(kind), length, signaled, late);
+                }
+            }
+            Event::Stall {
+                side,
+                what,
+                of_16,
+                cycles,
+            } => {
+                let until = now + u64::from(cycles);
+                self.stalled[usize::from(side & 1)][what as usize] = (of_16, until);
+            }
+            Event::Pause { side, quanta } => {
+                let side = usize::from(side & 1);
+                self.wire.arrived[side] += 1;
+                self.pair.nics[side].receive(now * PERIOD_256_PS, pause(quanta));
+            }
+        }
+        Ok(())
+    }
+
+    /// A message over a QP that there is.
+    fn post(
+        &mut self,
+        direction: (usize, u16),
+        kind: WorkKind,
+        length: u32,
+        signaled: bool,
+        late: u64,
+    ) {
+        let now = self.now();
+        let (side, qp) = direction;
+        let key = self.pair.key[1 - side];
+        let Some(ledger) = self.ledgers.get_mut(&direction) else {
+            return;
+        };
+        let (work, buffer) = ledger.post(kind, length, signaled, key);
+        self.pair.nics[side].post(qp as u8, work);
+        if let Some(buffer) = buffer {
+            let waiting = self.buffers.entry((1 - side, qp)).or_default();
+            let at = (now + late).max(waiting.back().map_or(0, |(at, _)| *at));
+            waiting.push_back((at, buffer));
+        }
+    }
+
+    /// A cycle, and all that came of it.
+    fn step(&mut self) -> Result<(), Disagreement> {
+        let now = self.now();
+        for (&(side, qp), waiting) in &mut self.buffers {
+            while let Some((_, buffer)) = waiting.front().filter(|(at, _)| *at <= now) {
+                self.pair.nics[side].post_recv(qp as u8, *buffer);
+                waiting.pop_front();
+            }
+        }
+        for (nic, stalled) in self.pair.nics.iter_mut().zip(self.stalled) {
+            let stalls = |what: Stalled| {
+                let (of_16, until) = stalled[what as usize];
+                now < until && chance_of_16(now ^ (what as u64) << 60) < of_16
+            };
+            nic.stalls = Stalls {
+                reads: stalls(Stalled::Reads),
+                data: stalls(Stalled::Data),
+                writes: stalls(Stalled::Writes),
+                completions: stalls(Stalled::Completions),
+            };
+        }
+        let before = self.pair.frames.len();
+        let wire = &mut self.wire;
+        let stepped = (self.pair).step_over(&mut |side, sent, frame| wire.carry(side, sent, frame));
+        stepped.map_err(|error| error.to_string())?;
+        if self.pair.frames.len() > before {
+            self.stirred = now;
+        }
+        self.judge(now)
+            .map_err(|what| format!("cycle {now}: {what}"))
+    }
+
+    /// Completions and writes that are new.
+    fn judge(&mut self, now: u64) -> Result<(), Disagreement> {
+        for side in 0..2 {
+            let (completions, writes) = self.judged[side];
+            for (qp, completion) in &self.pair.completions[side][completions..] {
+                let qp = u16::from(*qp);
+                let place = |what| format!("side {side}, QP {qp}: {what}");
+                let sender = if completion.receive { 1 - side } else { side };
+                let ledger = (self.ledgers.get_mut(&(sender, qp)))
+                    .ok_or_else(|| place(format!("no such QP: {completion:?}")))?;
+                let judged = match completion.receive {
+                    true => ledger.received(completion),
+                    false => ledger.sent(completion),
+                };
+                judged.map_err(place)?;
+            }
+            for write in &self.pair.written[side][writes..] {
+                let qp = (write.va.wrapping_sub(REGION) >> 24) as u16;
+                let place = |what| format!("memory of side {side}: {what}");
+                let ledger = (self.ledgers.get_mut(&(1 - side, qp)))
+                    .ok_or_else(|| place(format!("a write at {:#x}", write.va)))?;
+                ledger.wrote(write).map_err(place)?;
+            }
+            let seen = (
+                self.pair.completions[side].len(),
+                self.pair.written[side].len(),
+            );
+            if seen != self.judged[side] {
+                self.stirred = now;
+            }
+            self.judged[side] = seen;
+        }
+        Ok(())
+    }
+
+    /// Until all messages are reported and both NICs rest.
+    fn end(&mut self) -> Result<(), Disagreement> {
+        let begin = self.now();
+        self.stirred = begin;
+        // A message that nobody asked a completion for shows by one that comes after it.
+        let used = |(_, ledger): &(&(usize, u16), &Ledger)| ledger.used();
+        let used: Vec<_> = (self.ledgers.iter().filter(used))
+            .map(|(direction, _)| *direction)
+            .collect();
+        for direction in used {
+            self.post(direction, WorkKind::WRITE, 0, true, 0);
+        }
+        while !self.ledgers.values().all(Ledger::settled) {
+            self.step()?;
+            let now = self.now();
+            if now > self.stirred + QUIET_MAX || now > begin + CYCLES_MAX {
+                let open = self.ledgers.iter().filter(|(_, ledger)| !ledger.settled());
+                let open: Vec<_> = open.map(|(direction, _)| direction).collect();
+                return Err(format!(
+                    "cycle {now}: no completion comes any more from (side, QP) {open:?}"
+                ));
+            }
+        }
+        let settled = self.now();
+        while !self.rests() {
+            self.step()?;
+            if self.now() > settled + REST_MAX {
+                return Err(format!("cycle {}: not idle, and all is done", self.now()));
+            }
+        }
+        for ((side, qp), ledger) in &self.ledgers {
+            let place = |what| format!("from side {side} over QP {qp}: {what}");
+            ledger.end().map_err(place)?;
+        }
+        for (nic, arrived) in self.pair.nics.iter().zip(self.wire.arrived) {
+            let counted = nic.events()[reg::event_bit(reg::FRAMES_IN) as usize];
+            if counted != arrived {
+                return Err(format!("{counted} frames counted, {arrived} came"));
+            }
+        }
+        Ok(())
+    }
+
+    fn rests(&self) -> bool {
+        let each = |(nic, rest): (&RtlNic, &Rest)| nic.receiving() == 0 && rest.idle;
+        self.pair.nics.iter().zip(&self.pair.rest).all(each)
+    }
+}

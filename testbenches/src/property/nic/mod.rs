@@ -1,0 +1,52 @@
+//! Two whole NICs over a path that loses, changes, doubles, delays and marks, with hosts that stall: every message is delivered once and in order, or the QP reports an error.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`events`] | what can happen, and how it is drawn |
+//! | [`bench`] | the NICs, the path, the hosts, in time |
+//! | [`ledger`] | what was posted, and what may come of it |
+
+pub mod bench;
+pub mod events;
+pub mod ledger;
+
+use proptest::prelude::*;
+
+use super::history::{Histories, History};
+use super::{Disagreement, Property};
+use events::{Event, Head};
+
+/// The property. Each case has NICs of its own: they are set by registers, which only a fresh one has at their reset values.
+pub struct Nic {
+    seed: u64,
+}
+
+impl Property for Nic {
+    type Case = History<Head, Event>;
+    const UNIT: &'static str = "nic";
+    const EVENTS: &'static str = "frames";
+
+    fn new(seed: u64) -> Result<Self, Disagreement> {
+        Ok(Self { seed })
+    }
+
+    fn cases() -> BoxedStrategy<Self::Case> {
+        Histories {
+            draw: events::history,
+            simpler: Event::simpler,
+        }
+        .boxed()
+    }
+
+    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
+        bench::check(self.seed, &case.head, &case.events)
+    }
+
+    fn write(case: &Self::Case) -> Vec<String> {
+        case.write()
+    }
+
+    fn read(lines: &[&str]) -> Result<Self::Case, String> {
+        History::read(lines)
+    }
+}
