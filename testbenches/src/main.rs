@@ -31,11 +31,26 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let flushed = streams.out.flush();
-            eprintln!("xoff: {error:#}");
+            eprintln!("xoff: {}", message(&error));
             drop(flushed);
             ExitCode::from(2)
         }
     }
+}
+
+/// The error and its causes, those left out that it ends with anyway.
+fn message(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(|mut said, cause| {
+            if !said.ends_with(&cause) {
+                said += ": ";
+                said += &cause;
+            }
+            said
+        })
+        .unwrap_or_default()
 }
 
 /// `xoff … | head` is no failure: the reader has seen enough.

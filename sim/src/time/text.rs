@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::{self, Visitor};
 use thiserror::Error;
 
 /// Text that is no quantity of the kind expected.
@@ -119,6 +120,31 @@ impl Kind {
     }
 }
 
+/// Out of a text; out of a bare number only to say that its unit is missing.
+impl Visitor<'_> for &Kind {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {} such as '{}'", self.what, self.example)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<u64, E> {
+        self.parse(text).map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<u64, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u64, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<u64, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
 /// Text and serde of a newtype over `u64`: `FromStr`, `Display`, `Debug`, and serde as text for people, as a number for machines.
 macro_rules! quantity_text {
     ($Type:ident, $kind:expr) => {
@@ -155,8 +181,7 @@ macro_rules! quantity_text {
         impl<'de> serde::Deserialize<'de> for $Type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 if from.is_human_readable() {
-                    let text = std::borrow::Cow::<str>::deserialize(from)?;
-                    text.parse().map_err(serde::de::Error::custom)
+                    from.deserialize_any(&$kind).map(Self)
                 } else {
                     u64::deserialize(from).map(Self)
                 }

@@ -309,7 +309,7 @@ impl Simulation {
             rtl.set_waves(window);
             Some(())
         });
-        set.ok_or_else(|| wrong("it has no RTL NIC".into()).into())
+        set.ok_or_else(|| wrong("only an RTL NIC has waves".into()).into())
     }
 
     /// Ends all files of waves.

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
+use xoff_waves::layout::nic_layout;
 use xoff_waves::report::{Report, Summary};
 use xoff_waves::results::OutDir;
 
@@ -15,8 +16,8 @@ use crate::Outcome;
 use crate::cli::{RunArgs, SweepArg, WavesArg};
 use crate::network::WaveWindow;
 use crate::network::plan::Plan;
-use crate::scenario::Scenario;
 use crate::scenario::file::{BUILT_IN, Setting, Source};
+use crate::scenario::{NicKind, Scenario};
 use crate::terminal::{Ink, Streams};
 
 /// Lists the scenarios.
@@ -80,6 +81,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
         let manner = manner(arguments, &scenario, words, &folder, streams)?;
+        one::check(&scenario)?;
         runs.push((scenario, name, manner));
     }
     let mut summaries = Vec::new();
@@ -87,12 +89,21 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let folder = OutDir::create(&arguments.out, &name)?;
         let report = one::run(&scenario, &manner)?;
         let page = folder.write_all(&report)?;
+        let waves = layouts(&manner)?;
         // The most telling chart as a picture of its own.
         if let Some(first) = report.charts.first() {
             folder.write_chart("goodput.svg", first)?;
         }
         if !arguments.json {
             print(streams, &scenario, &report, &page)?;
+            for files in &waves {
+                let [waves, gtkwave, surfer] = files.each_ref().map(|path| path.display());
+                writeln!(streams.out, "  waves: gtkwave {waves} {gtkwave}")?;
+                writeln!(
+                    streams.out,
+                    "      or surfer --command-file {surfer} {waves}"
+                )?;
+            }
         }
         summaries.push(report.summary);
         if one::interrupted() {
@@ -115,6 +126,20 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
     }
     let held = summaries.iter().all(Summary::held);
     Ok(if held { Outcome::Held } else { Outcome::Failed })
+}
+
+/// Writes what viewers show beside each file of waves: the three files of each host. None of a host whose window an interrupted run has not come to.
+fn layouts(manner: &Manner) -> anyhow::Result<Vec<[PathBuf; 3]>> {
+    let written = manner
+        .waves
+        .iter()
+        .filter(|(_, window)| window.path.exists());
+    written
+        .map(|(host, WaveWindow { path, .. })| {
+            let [gtkwave, surfer] = nic_layout(&format!("{host}.nic")).write_beside(path)?;
+            Ok([path.clone(), gtkwave, surfer])
+        })
+        .collect()
 }
 
 /// The command line that repeats a run.
@@ -146,6 +171,16 @@ fn manner(
                 "--waves {host}: no such host: hosts are {}",
                 plan.names[..plan.hosts].join(", ")
             );
+        }
+        if *from >= scenario.duration {
+            bail!(
+                "--waves {host}: the window begins at {from}, and the run ends at {}",
+                scenario.duration
+            );
+        }
+        let entry = (scenario.hosts.iter()).find(|entry| entry.names().contains(host));
+        if entry.is_some_and(|entry| scenario.settings_of(entry).nic == NicKind::Model) {
+            bail!("--waves {host}: its NIC is a model, and only RTL has waves: nic = \"rtl\"");
         }
         let window = WaveWindow {
             path: folder.join(format!("{host}.fst")),

@@ -102,20 +102,18 @@ pub fn counts(simulation: &Simulation) -> Counts {
     }
 }
 
-/// Drops by node and reason, those that are not zero.
+/// Drops by node and reason, of all reasons that a node can have.
 pub fn drops(simulation: &Simulation) -> Vec<Drop> {
     let mut drops = Vec::new();
     for (node, station) in simulation.stations() {
         let name = &simulation.names()[node.0 as usize];
         let mut add = |reason: String, count: u64| {
-            if count > 0 {
-                let node = name.clone();
-                drops.push(Drop {
-                    node,
-                    reason,
-                    count,
-                });
-            }
+            let node = name.clone();
+            drops.push(Drop {
+                node,
+                reason,
+                count,
+            });
         };
         if let Some(mac) = station.mac_counters() {
             add("bad_fcs".into(), mac.bad_fcs);
@@ -179,7 +177,7 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// Everything, measured from `from` to now; `before` is what [`counts`] gave then.
+/// Everything, measured from `from` to now; `before` is what [`counts`] gave then. A metric of something of which there was none is not a number; the names are the same at all times.
 pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap<String, f64> {
     let now = counts(simulation);
     let since = |name: &str| now.get(name) - before.get(name);
@@ -203,14 +201,13 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
             let naks = since(&format!("naks_rx.{name}"));
             let requests = since(&format!("request_packets.{name}"));
             // The lost packet itself is resent too.
-            if naks > 0.0 {
-                metrics.insert(format!("packets_behind_a_loss.{name}"), resent / naks - 1.0);
-            }
-            if requests > 0.0 {
-                metrics.insert(
-                    format!("first_sent_fraction.{name}"),
-                    1.0 - resent / requests,
-                );
+            let behind = (naks > 0.0).then(|| resent / naks - 1.0);
+            let first = (requests > 0.0).then(|| 1.0 - resent / requests);
+            for (metric, value) in [
+                ("packets_behind_a_loss", behind),
+                ("first_sent_fraction", first),
+            ] {
+                metrics.insert(format!("{metric}.{name}"), value.unwrap_or(f64::NAN));
             }
         }
     }
@@ -224,23 +221,19 @@ pub fn metrics(simulation: &Simulation, before: &Counts, from: Time) -> BTreeMap
         let measured = delivered.iter().filter(|message| message.at >= from);
         let mut latencies: Vec<u64> = measured.map(|message| message.latency.as_ps()).collect();
         latencies.sort_unstable();
-        if !latencies.is_empty() {
-            for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
-                let ns = quantile(&latencies, part) as f64 / 1e3;
-                metrics.insert(format!("message_latency_ns.{}.{name}", flow.name), ns);
-            }
+        for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+            let ns = match latencies.is_empty() {
+                true => f64::NAN,
+                false => quantile(&latencies, part) as f64 / 1e3,
+            };
+            metrics.insert(format!("message_latency_ns.{}.{name}", flow.name), ns);
         }
     }
     metrics.insert("goodput_gbps.total".into(), rates.iter().sum());
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    if squares > 0.0 {
-        let sum: f64 = rates.iter().sum();
-        metrics.insert(
-            "jain_index".into(),
-            sum * sum / (rates.len() as f64 * squares),
-        );
-    }
-    // Zero is worth saying for what is looked at most.
+    let sum: f64 = rates.iter().sum();
+    let jain = sum * sum / (rates.len() as f64 * squares);
+    metrics.insert("jain_index".into(), jain);
     metrics.insert("drops.total".into(), 0.0);
     for drop in drops(simulation) {
         metrics.insert(

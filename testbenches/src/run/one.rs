@@ -1,5 +1,6 @@
 //! One run of a scenario.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -9,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::Time;
 use xoff_waves::capture::{TapPort, TapWriter};
-use xoff_waves::report::{Report, Summary};
+use xoff_waves::report::{Expectation, Report, Summary};
 
 use super::recorder::Recorder;
 use super::{metrics, story};
@@ -58,6 +59,40 @@ pub fn run(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
         .num_threads(manner.threads.unwrap_or(0))
         .build()?;
     pool.install(|| run_here(scenario, manner))
+}
+
+/// Whether a scenario can be run and judged: what [`run`] refuses, found without running.
+///
+/// # Errors
+///
+/// What of it does not fit, an expectation of a metric that there is not.
+pub fn check(scenario: &Scenario) -> anyhow::Result<()> {
+    let simulation = Simulation::new(scenario)?;
+    let counts = metrics::counts(&simulation);
+    judge(
+        scenario,
+        &metrics::metrics(&simulation, &counts, Time::ZERO),
+    )
+    .map(drop)
+}
+
+/// Holds what is expected against what was measured.
+fn judge(scenario: &Scenario, metrics: &BTreeMap<String, f64>) -> anyhow::Result<Vec<Expectation>> {
+    let mut expectations = Vec::new();
+    for expectation in &scenario.expect {
+        let judged = expectation.judge(metrics).map_err(|name| {
+            let near = metrics
+                .keys()
+                .min_by_key(|known| strsim::damerau_levenshtein(known, name));
+            let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            anyhow::anyhow!(
+                "scenario {}: expect: no metric '{name}'{near}",
+                scenario.name
+            )
+        })?;
+        expectations.extend(judged);
+    }
+    Ok(expectations)
 }
 
 fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
@@ -128,21 +163,11 @@ fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
         capture.flush().context("writing the capture")?;
     }
     simulation.close_waves()?;
-    let metrics = metrics::metrics(&simulation, &recorder.before, from.min(simulation.now()));
-    let mut expectations = Vec::new();
-    for expectation in &scenario.expect {
-        let judged = expectation.judge(&metrics).map_err(|name| {
-            let near = metrics
-                .keys()
-                .min_by_key(|known| strsim::damerau_levenshtein(known, name));
-            let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-            anyhow::anyhow!(
-                "scenario {}: expect: no metric '{name}'{near}",
-                scenario.name
-            )
-        })?;
-        expectations.extend(judged);
-    }
+    let mut metrics = metrics::metrics(&simulation, &recorder.before, from.min(simulation.now()));
+    let expectations = judge(scenario, &metrics)?;
+    metrics.retain(|_, value| value.is_finite());
+    let mut drops = metrics::drops(&simulation);
+    drops.retain(|drop| drop.count > 0);
     let (nic_cycles, nic_cycles_evaluated) = metrics::nic_cycles(&simulation);
     let summary = Summary {
         scenario: scenario.name.clone(),
@@ -154,7 +179,7 @@ fn run_here(scenario: &Scenario, manner: &Manner) -> anyhow::Result<Report> {
         nic_cycles,
         nic_cycles_evaluated,
         expectations,
-        drops: metrics::drops(&simulation),
+        drops,
         metrics,
     };
     Ok(Report {

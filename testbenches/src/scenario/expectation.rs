@@ -71,8 +71,10 @@ impl Expectation {
             Op::Within => &[(SignedOp::Ge, value - off), (SignedOp::Le, value + off)],
         };
         let text = (!self.why.is_empty()).then(|| self.why.clone());
+        // Such as the latency of messages of which none came to its end.
+        let measured = measured.is_finite().then_some(measured);
         let judge = |(op, value): &(SignedOp, f64)| {
-            Judged::judge(&self.metric, *op, *value, Some(measured), text.clone())
+            Judged::judge(&self.metric, *op, *value, measured, text.clone())
         };
         Ok(held_against.iter().map(judge).collect())
     }
@@ -84,7 +86,7 @@ mod tests {
 
     fn judge(text: &str) -> Result<bool, String> {
         let expectation: Expectation = toml::from_str(text).unwrap();
-        let metrics = [("a", 95.0), ("b", 100.0), ("half", 0.5)];
+        let metrics = [("a", 95.0), ("b", 100.0), ("half", 0.5), ("none", f64::NAN)];
         let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
         expectation
             .judge(&metrics)
@@ -120,6 +122,7 @@ mod tests {
         };
         assert_eq!(judge(&text("0.02")), Ok(true));
         assert_eq!(judge(&text("0.01")), Ok(false));
+        assert_eq!(judge("metric = 'none'\nop = '<='\nvalue = 1.0"), Ok(false));
         assert_eq!(
             judge("metric = 'c'\nop = '=='\nvalue = 0.0"),
             Err("c".into())

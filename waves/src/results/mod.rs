@@ -123,18 +123,22 @@ impl OutDir {
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf> {
         let path = self.file(name);
-        match write_beside(&self.path, &path, content) {
+        match write_whole(&path, content) {
             Ok(()) => Ok(path),
             Err(source) => Err(Error::File { path, source }),
         }
     }
 }
 
-fn write_beside(
-    folder: &Path,
+/// Fills a file beside `path` and moves it there.
+pub(crate) fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".xoff-");
     // A result is for everybody whom the umask lets; temporary files are not.

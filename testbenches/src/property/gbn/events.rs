@@ -529,6 +529,8 @@ fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
         retry: 7,
         ..requester_config(draw)
     };
+    // Only one has a deadline, and all slots go to the others.
+    let alone = draw.once_in(3);
     let mut events = Vec::new();
     for qp in 0..count as u16 {
         let psn = any_psn(draw);
@@ -537,6 +539,9 @@ fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
             configuration,
             psn,
         });
+        if alone && qp != first {
+            continue;
+        }
         events.push(Event::PostBytes {
             qp,
             kind: 0,
@@ -554,11 +559,10 @@ fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
         }
         let hot = draw.within(0, count - 1) as u16;
         let calm = draw.within(1, 4);
-        // In turn, without the hot one: no slot is free for its deadline but by right.
-        let in_turn = draw.once_in(3);
         for index in 0..count + draw.within(0, 2 * count + 64) {
             let qp = match draw.within(0, calm) {
-                _ if in_turn => (u64::from(hot) + 1 + index % (count - 1)) as u16 % count as u16,
+                // In turn: no slot is free for the deadline but by right.
+                _ if alone => (u64::from(first) + 1 + index % (count - 1)) as u16 % count as u16,
                 0 => hot,
                 _ => draw.within(0, count - 1) as u16,
             };

@@ -1,0 +1,56 @@
+//! GTKWave's save file: flags in hexadecimal, then the traces that they are for.
+
+use std::fmt::Write;
+
+use super::{Format, Found};
+
+// Flags of a trace, `analyzer.h` of GTKWave.
+const HEX: u32 = 1 << 1;
+const DECIMAL: u32 = 1 << 2;
+const BINARY: u32 = 1 << 3;
+const RIGHT: u32 = 1 << 5;
+const BLANK: u32 = 1 << 9;
+const ANALOG_STEP: u32 = 1 << 15;
+const ANALOG_STRETCH: u32 = 1 << 17;
+const GROUP_BEGIN: u32 = 1 << 23;
+const GROUP_END: u32 = 1 << 24;
+/// 200 pixels are 2 to the minus this of the file's time steps, which are 1 ps: a cycle of 5 ns is eight pixels.
+const ZOOM: f64 = -17.0;
+/// Rows that stairs are high, their own included.
+const STAIRS_ROWS: usize = 3;
+
+/// The save file. The wave file is looked for beside it.
+pub(super) fn save_file(found: &Found) -> String {
+    let mut text = format!(
+        "[dumpfile] \"{}\"\n*{ZOOM:.6} -1\n[size] 1600 1000\n[pos] 0 0\n[signals_width] 280\n[sst_width] 200\n",
+        found.file
+    );
+    let flags = |text: &mut String, flags: u32| writeln!(text, "@{flags:x}").expect("a string");
+    for (name, signals) in &found.groups {
+        flags(&mut text, GROUP_BEGIN | BLANK);
+        text += &format!("-{name}\n");
+        for signal in signals {
+            flags(&mut text, trace_flags(signal.format));
+            text += &format!("{}{}\n", signal.path, signal.range);
+            if signal.format == Format::Stairs {
+                for _ in 1..STAIRS_ROWS {
+                    flags(&mut text, ANALOG_STRETCH);
+                    text += "-\n";
+                }
+            }
+        }
+        flags(&mut text, GROUP_END | BLANK);
+        text += &format!("-{name}\n");
+    }
+    text
+}
+
+fn trace_flags(format: Format) -> u32 {
+    RIGHT
+        | match format {
+            Format::Hex => HEX,
+            Format::Unsigned => DECIMAL,
+            Format::Binary => BINARY,
+            Format::Stairs => DECIMAL | ANALOG_STEP,
+        }
+}

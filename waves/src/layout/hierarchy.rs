@@ -1,0 +1,63 @@
+//! Which signals a wave file has.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use fst_reader::{FstHierarchyEntry, FstReader};
+
+use super::Error;
+
+/// Every signal of an FST file: its scopes and name with dots between, and its range as the file writes it.
+pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
+    let file = File::open(path).map_err(|source| Error::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    let broken = |error: fst_reader::ReaderError| Error::Read {
+        path: path.to_owned(),
+        problem: error.to_string(),
+    };
+    let mut reader = FstReader::open(BufReader::new(file)).map_err(broken)?;
+    let mut scopes: Vec<String> = Vec::new();
+    let mut signals = BTreeMap::new();
+    reader
+        .read_hierarchy(|entry| match entry {
+            FstHierarchyEntry::Scope { name, .. } => scopes.push(name),
+            FstHierarchyEntry::UpScope => {
+                scopes.pop();
+            }
+            FstHierarchyEntry::Var { name, .. } => {
+                let (name, range) = split_range(&name);
+                let mut path = scopes.join(".");
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                signals.insert(path + name, range.to_owned());
+            }
+            _ => {}
+        })
+        .map_err(broken)?;
+    Ok(signals)
+}
+
+/// Verilator writes `now_i [47:0]`.
+fn split_range(name: &str) -> (&str, &str) {
+    match name.split_once(" [") {
+        Some((bare, _)) => (bare, &name[bare.len() + 1..]),
+        None => (name, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_apart() {
+        assert_eq!(split_range("now_i [47:0]"), ("now_i", "[47:0]"));
+        assert_eq!(split_range("depth[3] [23:0]"), ("depth[3]", "[23:0]"));
+        assert_eq!(split_range("idle_o"), ("idle_o", ""));
+    }
+}

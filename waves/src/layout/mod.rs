@@ -1,0 +1,144 @@
+//! What a waveform viewer shows when it opens a file: signals in groups, for GTKWave and for Surfer.
+//!
+//! A [`Layout`] names signals; [`Layout::find_in`] looks each of them up in a wave file and refuses when one is not there, so that a layout never
+//! opens with holes after a signal was renamed. What it finds is written as a GTKWave save file or a Surfer command file:
+//!
+//! ```text
+//! gtkwave nic.fst nic.gtkw
+//! surfer --command-file nic.sucl nic.fst
+//! ```
+
+mod error;
+mod gtkwave;
+mod hierarchy;
+mod nic;
+mod surfer;
+
+use std::path::{Path, PathBuf};
+
+pub use error::Error;
+pub use nic::nic_layout;
+
+/// Signals in groups.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// From top to bottom.
+    pub groups: Vec<Group>,
+}
+
+/// Signals under one heading.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Group {
+    /// The heading.
+    pub name: String,
+    /// From top to bottom.
+    pub signals: Vec<Signal>,
+}
+
+/// A signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// Scopes and name with dots between, without a range: `nic.u_parser.verdict`.
+    pub path: String,
+    /// How its values are shown.
+    pub format: Format,
+}
+
+/// How values are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Format {
+    /// In base 16.
+    #[default]
+    Hex,
+    /// In base 10.
+    Unsigned,
+    /// In base 2, a single bit as a line.
+    Binary,
+    /// As stairs whose height is the value: depths and rates. GTKWave only; elsewhere in base 10.
+    Stairs,
+}
+
+/// A layout whose signals are all in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The file's name without its folder.
+    file: String,
+    groups: Vec<(String, Vec<FoundSignal>)>,
+}
+
+/// A signal as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FoundSignal {
+    path: String,
+    /// Its range as the file writes it, such as `[47:0]`; empty for a single bit.
+    range: String,
+    format: Format,
+}
+
+impl Layout {
+    /// Looks up every signal in an FST file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read; [`Error::Missing`] names all signals that are not in it.
+    pub fn find_in(&self, waves: impl AsRef<Path>) -> Result<Found, Error> {
+        let waves = waves.as_ref();
+        let there = hierarchy::read(waves)?;
+        let mut missing = Vec::new();
+        let mut groups = Vec::new();
+        for group in &self.groups {
+            let mut signals = Vec::new();
+            for signal in &group.signals {
+                match there.get(&signal.path) {
+                    Some(range) => signals.push(FoundSignal {
+                        path: signal.path.clone(),
+                        range: range.clone(),
+                        format: signal.format,
+                    }),
+                    None => missing.push(signal.path.clone()),
+                }
+            }
+            groups.push((group.name.clone(), signals));
+        }
+        if !missing.is_empty() {
+            return Err(Error::missing(waves, missing, &there));
+        }
+        let file = waves.file_name().unwrap_or_default();
+        Ok(Found {
+            file: file.to_string_lossy().into_owned(),
+            groups,
+        })
+    }
+
+    /// Writes both layouts beside a wave file, under its name with the endings `.gtkw` and `.sucl`; says where.
+    ///
+    /// # Errors
+    ///
+    /// As [`find_in`](Self::find_in), and when a file cannot be written.
+    pub fn write_beside(&self, waves: impl AsRef<Path>) -> Result<[PathBuf; 2], Error> {
+        let waves = waves.as_ref();
+        let found = self.find_in(waves)?;
+        let paths = [waves.with_extension("gtkw"), waves.with_extension("sucl")];
+        for (path, text) in paths.iter().zip([found.gtkwave(), found.surfer()]) {
+            crate::results::write_whole(path, |file| file.write_all(text.as_bytes())).map_err(
+                |source| Error::Write {
+                    path: path.clone(),
+                    source,
+                },
+            )?;
+        }
+        Ok(paths)
+    }
+}
+
+impl Found {
+    /// A GTKWave save file.
+    pub fn gtkwave(&self) -> String {
+        gtkwave::save_file(self)
+    }
+
+    /// A Surfer command file.
+    pub fn surfer(&self) -> String {
+        surfer::commands(self)
+    }
+}

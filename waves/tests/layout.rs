@@ -1,0 +1,118 @@
+//! Layouts: what is in the file is shown, what is not is named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fst_writer::{
+    FstFileType, FstInfo, FstScopeType, FstSignalType, FstVarDirection, FstVarType, open_fst,
+};
+use xoff_waves::layout::{Format, Group, Layout, Signal, nic_layout};
+
+/// A wave file with the signals `a.now_i [47:0]`, `a.idle_o`, `a.nic.depth [23:0]`.
+fn waves(folder: &Path) -> PathBuf {
+    let path = folder.join("a.fst");
+    let info = FstInfo {
+        start_time: 0,
+        timescale_exponent: -12,
+        version: "test".into(),
+        date: String::new(),
+        file_type: FstFileType::Verilog,
+    };
+    let mut file = open_fst(&path, &info).unwrap();
+    let signal = |file: &mut fst_writer::FstHeaderWriter<_>, name: &str, bits| {
+        let kind = FstSignalType::bit_vec(bits);
+        file.var(
+            name,
+            kind,
+            FstVarType::Logic,
+            FstVarDirection::Implicit,
+            None,
+        )
+        .unwrap()
+    };
+    file.scope("a", "", FstScopeType::Module).unwrap();
+    let now = signal(&mut file, "now_i [47:0]", 48);
+    signal(&mut file, "idle_o", 1);
+    file.scope("nic", "", FstScopeType::Module).unwrap();
+    signal(&mut file, "depth [23:0]", 24);
+    file.up_scope().unwrap();
+    file.up_scope().unwrap();
+    let mut file = file.finish().unwrap();
+    file.time_change(0).unwrap();
+    file.signal_change(now, &[b'0'; 48]).unwrap();
+    file.finish().unwrap();
+    path
+}
+
+fn layout(depth: &str) -> Layout {
+    let signal = |path: &str, format| Signal {
+        path: path.into(),
+        format,
+    };
+    Layout {
+        groups: vec![
+            Group {
+                name: "time".into(),
+                signals: vec![
+                    signal("a.now_i", Format::Unsigned),
+                    signal("a.idle_o", Format::Binary),
+                ],
+            },
+            Group {
+                name: "receive buffer".into(),
+                signals: vec![signal(depth, Format::Stairs)],
+            },
+        ],
+    }
+}
+
+#[test]
+fn both_viewers_get_what_the_file_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let waves = waves(folder.path());
+    let paths = layout("a.nic.depth").write_beside(&waves).unwrap();
+    assert_eq!(paths, ["gtkw", "sucl"].map(|end| waves.with_extension(end)));
+    let [gtkwave, surfer] = paths.map(|path| fs::read_to_string(path).unwrap());
+    insta::assert_snapshot!(gtkwave);
+    insta::assert_snapshot!(surfer);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let waves = waves(folder.path());
+    let error = layout("a.nic.dept").find_in(&waves).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}: has no signal a.nic.dept; its outermost scopes are a",
+            waves.display()
+        )
+    );
+    // No half of a layout is written.
+    layout("a.nic.dept").write_beside(&waves).unwrap_err();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let error = nic_layout("b").find_in(&waves).unwrap_err().to_string();
+    assert!(
+        error.contains("has no signal b.now_i, b.wake_o, "),
+        "{error}"
+    );
+    assert!(
+        error.contains(" more; its outermost scopes are a"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_are_no_waves_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.fst");
+    let error = layout("x").find_in(&path).unwrap_err().to_string();
+    let start = format!("{}: cannot be opened: ", path.display());
+    assert!(error.starts_with(&start), "{error}");
+    fs::write(&path, "no waves").unwrap();
+    let error = layout("x").find_in(&path).unwrap_err().to_string();
+    let start = format!("{}: is no FST file that can be read: ", path.display());
+    assert!(error.starts_with(&start), "{error}");
+}
