@@ -1,47 +1,17 @@
 //! Scenarios as a whole: what they measure, one digest whatever the manner of running, and the model NIC beside the RTL.
 
+mod common;
 #[path = "../examples/first_bench.rs"]
 mod first_bench;
 
 use std::collections::BTreeMap;
 
+use common::scenarios::{holds, scenario, summary};
 use xoff::network::Simulation;
 use xoff::run::one::{self, Manner};
 use xoff::scenario::Scenario;
-use xoff::scenario::file::{Setting, Source};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::Time;
-use xoff_waves::report::Summary;
-
-fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
-    let setting = |(key, value): &(&str, &str)| Setting {
-        key: (*key).into(),
-        value: (*value).into(),
-    };
-    let settings: Vec<Setting> = settings.iter().map(setting).collect();
-    Source::find(name).unwrap().read(&settings).unwrap()
-}
-
-fn summary(name: &str, settings: &[(&str, &str)]) -> Summary {
-    let report = one::run(&scenario(name, settings), &Manner::default()).unwrap();
-    let wrong = ["payload_errors", "completion_errors", "failed_qps"];
-    for metric in wrong {
-        assert_eq!(
-            report.summary.metrics[metric], 0.0,
-            "{name} {settings:?}: {metric}"
-        );
-    }
-    report.summary
-}
-
-fn holds(summary: &Summary) {
-    let failed: Vec<_> = summary
-        .expectations
-        .iter()
-        .filter(|expectation| !expectation.held)
-        .collect();
-    assert!(failed.is_empty(), "{}: {failed:?}", summary.scenario);
-}
 
 #[test]
 fn the_first_bench_runs() {
@@ -102,40 +72,6 @@ fn rtl_and_model_send_the_same_requests() {
         "the first that differs: {:?}",
         rtl.iter().zip(&model).position(|(a, b)| a != b)
     );
-}
-
-#[test]
-fn livelock_on_the_rtl() {
-    // 400 kB are 391 packets, more than any W leaves of 256.
-    let short = ["go_back_0", "go_back_n", "loss_free"].map(|flow| format!("flows.{flow}.message"));
-    let mut settings: Vec<(&str, &str)> =
-        short.iter().map(|key| (key.as_str(), "400 KB")).collect();
-    settings.push(("duration", "1 ms"));
-    let summary = summary("livelock", &settings);
-    let metrics = &summary.metrics;
-    assert_eq!(metrics["messages.go_back_0"], 0.0);
-    assert!(metrics["wire_utilization.a0.0"] >= 0.95);
-    assert!(metrics["messages.go_back_n"] >= 8.0, "{metrics:?}");
-}
-
-#[test]
-fn livelock_as_the_paper_has_it() {
-    let model = ("host.nic", "model");
-    holds(&summary("livelock", &[model]));
-    // Long cables: more is sent until the NAK comes.
-    let far: Vec<String> = (0..6).map(|link| format!("links.{link}.cable")).collect();
-    let mut settings: Vec<(&str, &str)> = far.iter().map(|key| (key.as_str(), "300 m")).collect();
-    settings.push(model);
-    let far = summary("livelock", &settings);
-    holds(&far);
-    let near = summary("livelock", &[model]);
-    let behind = |summary: &Summary| summary.metrics["packets_behind_a_loss.an"];
-    // 298 metres more, four times: 5.96 us, 26.9 packets of 221.2 ns.
-    let more = behind(&far) - behind(&near);
-    assert!((more - 26.9).abs() < 2.0, "{more}");
-    // 128 packets live under go-back-0.
-    let small = summary("livelock", &[model, ("flows.go_back_0.message", "128 KiB")]);
-    assert!(small.metrics["messages.go_back_0"] > 20.0);
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! Runs the command, inside the test or as a process.
+//! Runs the command, inside the test or as a process, and scenarios.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod scenarios;
 
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -1,0 +1,39 @@
+//! Runs scenarios.
+
+use xoff::run::one::{self, Manner};
+use xoff::scenario::Scenario;
+use xoff::scenario::file::{Setting, Source};
+use xoff_waves::report::Summary;
+
+/// A built-in scenario with settings.
+pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
+    let setting = |(key, value): &(&str, &str)| Setting {
+        key: (*key).into(),
+        value: (*value).into(),
+    };
+    let settings: Vec<Setting> = settings.iter().map(setting).collect();
+    Source::find(name).unwrap().read(&settings).unwrap()
+}
+
+/// Runs one, in which nothing may be wrong.
+pub fn summary(name: &str, settings: &[(&str, &str)]) -> Summary {
+    let report = one::run(&scenario(name, settings), &Manner::default()).unwrap();
+    let wrong = ["payload_errors", "completion_errors", "failed_qps"];
+    for metric in wrong {
+        assert_eq!(
+            report.summary.metrics[metric], 0.0,
+            "{name} {settings:?}: {metric}"
+        );
+    }
+    report.summary
+}
+
+/// What it expects is so.
+pub fn holds(summary: &Summary) {
+    let failed: Vec<_> = summary
+        .expectations
+        .iter()
+        .filter(|expectation| !expectation.held)
+        .collect();
+    assert!(failed.is_empty(), "{}: {failed:?}", summary.scenario);
+}
