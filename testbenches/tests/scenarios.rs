@@ -12,6 +12,7 @@ use xoff::run::one::{self, Manner};
 use xoff::scenario::Scenario;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::Time;
+use xoff_waves::report::Summary;
 
 #[test]
 fn the_first_bench_runs() {
