@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use common::scenarios::{holds, scenario, summary};
 use xoff::network::Simulation;
+use xoff::run::metrics::{counts, metrics};
 use xoff::run::one::{self, Manner};
 use xoff::scenario::Scenario;
 use xoff_sim::nic_registers as reg;
@@ -207,6 +208,25 @@ fn one_digest_whatever_the_manner() {
             },
         ] {
             assert_eq!(digest(&manner), expected, "{name} {manner:?}");
+        }
+    }
+}
+
+#[test]
+fn metrics_have_the_same_names_at_all_times() {
+    for (name, scenario) in short() {
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let names = |simulation: &Simulation| {
+            let measured = metrics(simulation, &counts(simulation), Time::ZERO);
+            measured.into_keys().collect::<Vec<_>>()
+        };
+        let first = names(&simulation);
+        simulation
+            .run_until(Time::ZERO + scenario.duration)
+            .unwrap();
+        assert_eq!(names(&simulation), first, "{name}");
+        for metric in ["drops.total", "jain_index", "payload_errors"] {
+            assert!(first.iter().any(|known| known == metric), "{metric}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::glance::{Glance, rewrite};
 use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use crate::link::FaultInjector;
 use crate::seeded::Draws;
-use crate::time::{LineRate, Time};
+use crate::time::{Duration, LineRate, Time};
 use crate::wire::{EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
 
 /// A shared-buffer switch. The module's table says where each rule of it stands.
@@ -104,6 +104,12 @@ impl Switch {
     pub fn paused_until(&self, port: PortId, priority: u8) -> Time {
         let pauses = &self.ports[usize::from(port.0)].egress.pauses;
         pauses.until(usize::from(priority))
+    }
+
+    /// For how long until `now` a port could not start frames of a priority.
+    pub fn paused_for(&self, port: PortId, priority: u8, now: Time) -> Duration {
+        let pauses = &self.ports[usize::from(port.0)].egress.pauses;
+        pauses.paused_for(usize::from(priority), now)
     }
 
     /// Bytes in the buffer.

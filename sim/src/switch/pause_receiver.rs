@@ -18,6 +18,10 @@ pub struct PauseReceiver {
     /// Read, and not in force yet.
     coming: VecDeque<(Time, PfcRepr)>,
     until: [Time; PRIORITIES],
+    /// When the last pause of a class came into force.
+    since: [Time; PRIORITIES],
+    /// For how long the pauses before it held.
+    before: [Duration; PRIORITIES],
 }
 
 /// What a MAC control frame was.
@@ -36,6 +40,8 @@ impl PauseReceiver {
             response,
             coming: VecDeque::new(),
             until: [Time::ZERO; PRIORITIES],
+            since: [Time::ZERO; PRIORITIES],
+            before: [Duration::ZERO; PRIORITIES],
         }
     }
 
@@ -81,6 +87,8 @@ impl PauseReceiver {
             };
             for class in 0..PRIORITIES {
                 if pause.class_enable & 1 << class != 0 {
+                    self.before[class] = self.paused_for(class, at);
+                    self.since[class] = at;
                     self.until[class] = at + rate.time_of_quanta(pause.timers[class]);
                 }
             }
@@ -90,6 +98,12 @@ impl PauseReceiver {
     /// Until when a priority may not start a frame.
     pub fn until(&self, priority: usize) -> Time {
         self.until[priority]
+    }
+
+    /// For how long until `now` a priority could not start a frame. Not for times before the last pause that is in force.
+    pub fn paused_for(&self, priority: usize, now: Time) -> Duration {
+        let end = self.until[priority].min(now);
+        self.before[priority] + end.saturating_since(self.since[priority])
     }
 }
 
@@ -125,6 +139,13 @@ mod tests {
         receiver.receive(at(160), &pfc(3, 0));
         receiver.tick(at(260), LineRate::G40);
         assert_eq!(receiver.until(3), at(260));
+        // From 150 to 260, and again from 500 until 628 of which 100 are over.
+        assert_eq!(receiver.paused_for(3, at(300)), Duration::from_ns(110));
+        receiver.receive(at(400), &pfc(3, 10));
+        receiver.tick(at(500), LineRate::G40);
+        assert_eq!(receiver.paused_for(3, at(600)), Duration::from_ns(210));
+        assert_eq!(receiver.paused_for(3, at(700)), Duration::from_ns(238));
+        assert_eq!(receiver.paused_for(2, at(700)), Duration::ZERO);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Host;
-use xoff_sim::kernel::{Arrivals, Departures, Node};
+use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::{ModelNic, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::reference::dcqcn::Alpha;
@@ -113,10 +113,15 @@ impl Station {
         }
     }
 
-    /// For how long a NIC could not send each class, until `now`. Empty for a switch.
-    pub fn pause_times(&self, now: Time) -> Vec<Duration> {
-        let time = |log: &PauseLog| (0..8).map(|class| log.time(class, now)).collect();
-        self.pauses().map(time).unwrap_or_default()
+    /// For how long each class could not be sent, until `now`; of a switch the sum over its ports.
+    pub fn pause_times(&self, now: Time) -> [Duration; 8] {
+        std::array::from_fn(|class| match self {
+            Self::Rtl(node) => node.pauses().time(class, now),
+            Self::Model(node) => node.pauses().time(class, now),
+            Self::Switch(switch) => (0..switch.line_rates().len() as u16)
+                .map(|port| switch.paused_for(PortId(port), class as u8, now))
+                .fold(Duration::ZERO, |sum, time| sum + time),
+        })
     }
 
     /// When a NIC could not send a class. Empty for a switch.

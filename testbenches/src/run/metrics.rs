@@ -7,7 +7,7 @@
 //! | `wire_utilization.<node>.<port>` | part of the line's time that frames fill, preamble and gap included |
 //! | `drops.<node>.<reason>`, `drops.total` | frames dropped, since the start |
 //! | `pause_frames_tx.<node>` | PFC and PAUSE frames sent |
-//! | `pause_time_ns.<host>.<class>` | time for which a class could not be sent |
+//! | `pause_time_ns.<node>.<class>` | time for which a class could not be sent; of a switch the sum over its ports |
 //! | `ecn_marked.<switch>`, `cnps_tx.<host>`, `cnps_rx.<host>` | congestion |
 //! | `naks_tx.<host>`, `retransmitted_packets.<host>`, `timeouts.<host>`, `request_packets.<host>` | losses |
 //! | `packets_behind_a_loss.<host>`, `first_sent_fraction.<host>` | packets sent between a loss and its NAK's arrival, on average; part of the request packets that were no repetitions |
@@ -71,18 +71,10 @@ pub fn counts(simulation: &Simulation) -> Counts {
             ] {
                 counts.insert(format!("{metric}.{name}"), nic.get(register) as f64);
             }
-            for (class, time) in station
-                .pause_times(simulation.now())
-                .into_iter()
-                .enumerate()
-            {
-                if time > Duration::ZERO {
-                    counts.insert(
-                        format!("pause_time_ns.{name}.{class}"),
-                        time.as_ps() as f64 / 1e3,
-                    );
-                }
-            }
+        }
+        for (class, time) in (station.pause_times(simulation.now()).iter()).enumerate() {
+            let ns = time.as_ps() as f64 / 1e3;
+            counts.insert(format!("pause_time_ns.{name}.{class}"), ns);
         }
         if let Some(switch) = station.switch() {
             let ports = simulation.ports(node);
