@@ -277,14 +277,19 @@ fn print(
             drop.node, drop.count, drop.reason
         )?;
     }
-    let evaluated = summary.nic_cycles_evaluated as f64 / summary.nic_cycles.max(1) as f64 * 100.0;
+    let (cycles, evaluated) = (summary.nic_cycles, summary.nic_cycles_evaluated);
+    let cycles = match cycles {
+        0 => String::new(),
+        _ => {
+            let part = evaluated as f64 / cycles as f64 * 100.0;
+            format!("{part:.0} % of {cycles} NIC cycles evaluated; ")
+        }
+    };
     writeln!(
         out,
-        "  {} of simulated time in {:.1} s; {:.0} % of {} NIC cycles evaluated; digest {}",
+        "  {} of simulated time in {:.1} s; {cycles}digest {}",
         xoff_sim::time::Duration::from_ns(summary.duration_ns),
         summary.wall_s,
-        evaluated,
-        summary.nic_cycles,
         summary.digest,
     )?;
     writeln!(out, "  report: {}", page.display())?;

@@ -28,7 +28,7 @@ impl Report {
                     h1 { (self.headline()) }
                     (verdict(summary))
                     @for paragraph in self.description.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
-                        p { (paragraph) }
+                        p { (with_code(paragraph)) }
                     }
                     (facts(summary))
                     (expectations(&summary.expectations))
@@ -52,6 +52,15 @@ impl Report {
             &self.summary.scenario
         } else {
             &self.title
+        }
+    }
+}
+
+/// Text with what stands between backticks as code.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (index, piece) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (piece) } } @else { (piece) }
         }
     }
 }
