@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use xoff_sim::glance::{Glance, rewrite};
 use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::reference::dcqcn::{Rate, RpParameters};
 use xoff_sim::reference::gbn::{Recv, WorkKind};
 use xoff_sim::wire::MacAddr;
-use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
 use super::events::{Event, Head, Path, Stalled};
 use super::ledger::Ledger;
@@ -77,8 +78,11 @@ impl Wire {
         let (flip, twice, mark) = (chance(flips), chance(doubles), chance(marks));
         let delays = [chance(late), chance(late)];
         let mut bytes = sent.bytes.clone();
-        if mark {
-            set_ce(&mut bytes, frame);
+        if mark
+            && let Some(ip) = Glance::at(&bytes).and_then(|glance| glance.ip)
+            && rewrite::ecn_capable(ip.traffic_class)
+        {
+            rewrite::mark_ce(&mut bytes, &ip);
         }
         if flip {
             let bit = self.draw.below(8 * bytes.len() as u32);
@@ -93,29 +97,6 @@ impl Wire {
         (delays.into_iter().take(copies))
             .map(|late| (delay(late), bytes.clone()))
             .collect()
-    }
-}
-
-/// Congestion experienced, where the sender can hear it (RFC 3168).
-fn set_ce(bytes: &mut [u8], frame: &ParsedFrame) {
-    let (Some(eth), Some(ip)) = (&frame.eth, &frame.ip) else {
-        return;
-    };
-    let l3 = 14 + 4 * eth.tags.len();
-    match ip.kind {
-        _ if ip.traffic_class & 3 == 0 => {}
-        IpKind::V4 => {
-            let before = u16::from_be_bytes([bytes[l3], bytes[l3 + 1]]);
-            bytes[l3 + 1] |= 3;
-            let after = u16::from_be_bytes([bytes[l3], bytes[l3 + 1]]);
-            // RFC 1624, equation 3.
-            let checksum = u16::from_be_bytes([bytes[l3 + 10], bytes[l3 + 11]]);
-            let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-            let folded = (sum & 0xFFFF) + (sum >> 16);
-            let folded = (folded & 0xFFFF) + (folded >> 16);
-            bytes[l3 + 10..l3 + 12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
-        }
-        IpKind::V6 | IpKind::Grh => bytes[l3 + 1] |= 0x30,
     }
 }
 

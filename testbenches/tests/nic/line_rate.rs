@@ -1,0 +1,228 @@
+//! Line rate, with the smallest frames and with losses.
+
+use crate::tested::{MTU, SOURCE, Tested, done, good, post};
+use xoff::units::PERIOD_256_PS;
+use xoff::units::nic::{BYTE_PS, RtlNic, Sent, WIRE_OVERHEAD};
+use xoff::units::nic_pair::{REGION, all};
+use xoff::units::registers::Registers;
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Recv, Work, WorkKind};
+use xoff_sim::wire::Opcode;
+use xoff_sim::wire::frame::ParsedFrame;
+
+/// Frames to one side, back to back at line rate.
+fn back_to_back(nic: &mut RtlNic, frames: &[Vec<u8>], rounds: usize) {
+    let mut at_ps = nic.now() * PERIOD_256_PS;
+    for _ in 0..rounds {
+        for frame in frames {
+            nic.receive(at_ps, frame.clone());
+            at_ps += (frame.len() as u64 + WIRE_OVERHEAD) * BYTE_PS;
+        }
+    }
+    while nic.receiving() > 0 {
+        nic.cycle().unwrap();
+    }
+    for _ in 0..5000 {
+        nic.cycle().unwrap();
+    }
+}
+
+#[test]
+fn shortest_frames_back_to_back_are_all_taken() {
+    // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same again and again as duplicates. Each asks for an ACK.
+    for (qps, length) in [(1, 0), (16, 0), (64, 0), (1, 1), (64, 1)] {
+        let mut pair = Tested::new(|setup| setup.requester.timeout = 0, qps);
+        let mut sent = vec![];
+        for index in 0..qps {
+            for i in 0..16 {
+                let recv = Recv {
+                    length,
+                    local_va: REGION,
+                    local_key: pair.key[1],
+                    id: i,
+                };
+                pair.nics[1].post_recv(index as u8, recv);
+                let work = Work {
+                    signaled: true,
+                    length,
+                    local_va: SOURCE,
+                    id: i,
+                    ..Work::default()
+                };
+                pair.nics[0].post(index as u8, work);
+            }
+        }
+        let mut lose = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
+            let bth = frame.bth.unwrap();
+            if side == 0 && bth.opcode == Opcode::RC_SEND_ONLY && sent.len() < usize::from(qps) * 16
+            {
+                assert!(bth.ack_req);
+                sent.push(bytes.clone());
+            }
+            false
+        };
+        for _ in 0..1000 + u32::from(qps) * 120 {
+            pair.step(&mut lose);
+        }
+        assert_eq!(sent.len(), usize::from(qps) * 16);
+        assert!(
+            sent.iter()
+                .all(|frame| frame.len() == 60 + 2 * length as usize)
+        );
+        let rounds = 6400 / sent.len();
+        back_to_back(&mut pair.nics[1], &sent, rounds);
+        assert_eq!(
+            pair.count(1, reg::DROP_FULL),
+            0,
+            "{qps} QPs, {length} bytes"
+        );
+        assert_eq!(pair.count(1, reg::REQUESTS_IN), sent.len() as u32);
+        assert_eq!(
+            pair.count(1, reg::DUPLICATES_IN),
+            ((rounds - 1) * sent.len()) as u32
+        );
+        assert!(pair.count(1, reg::ANSWERS_OUT) > 0);
+        assert_eq!(pair.nics[1].take_completions().len(), sent.len());
+    }
+}
+
+#[test]
+fn answers_back_to_back_are_all_taken() {
+    // Each packet of a long message is acknowledged alone; the peer hears none of it at first, and then all at once, again and again.
+    for qps in [1, 16] {
+        let change = |setup: &mut QpSettings| {
+            setup.requester.ack_every = 1;
+            setup.requester.timeout = 0;
+        };
+        let mut pair = Tested::new(change, qps);
+        for index in 0..qps {
+            let (local_key, remote_key) = (pair.key[0], pair.key[1]);
+            let work = Work {
+                kind: WorkKind::WRITE,
+                signaled: true,
+                length: 64 * MTU,
+                local_va: SOURCE,
+                local_key,
+                remote_va: REGION,
+                remote_key,
+                ..Work::default()
+            };
+            pair.nics[0].post(index as u8, work);
+        }
+        let mut answers = vec![];
+        let mut deaf = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+            if side == 1 {
+                answers.push(bytes.clone());
+            }
+            side == 0
+        };
+        let wait = 5000 + 64 * 50 * u32::from(qps);
+        for _ in 0..wait {
+            pair.step(&mut deaf);
+        }
+        assert!(answers.len() > 32, "{}", answers.len());
+        back_to_back(&mut pair.nics[0], &answers, 3200 / answers.len() + 1);
+        assert_eq!(pair.count(0, reg::DROP_FULL), 0, "{qps} QPs");
+        assert_eq!(pair.nics[0].take_completions().len(), usize::from(qps));
+    }
+}
+
+/// Of the wire's time between the starts of the first and the last of these frames, the share in which it carried frames.
+fn busy<'a>(frames: impl IntoIterator<Item = &'a Sent>) -> f64 {
+    let frames: Vec<_> = frames.into_iter().collect();
+    let took = frames[frames.len() - 1].start_ps - frames[0].start_ps;
+    let carried: u64 = frames[..frames.len() - 1]
+        .iter()
+        .map(|sent| (sent.bytes.len() as u64 + WIRE_OVERHEAD) * BYTE_PS)
+        .sum();
+    carried as f64 / took as f64
+}
+
+#[test]
+fn flows_fill_the_wire() {
+    for (dcqcn, qps) in [(false, 1), (true, 1), (false, 3), (true, 16)] {
+        let mut pair = Tested::new(|setup| setup.requester.window = 200, qps);
+        for nic in &mut pair.nics {
+            nic.write(reg::CONTROL, u32::from(dcqcn) << reg::DCQCN_ON_LOW)
+                .unwrap();
+        }
+        pair.together().unwrap();
+        let mut counts = [0; 2];
+        for index in 0..qps {
+            let (_, more) = post(&mut pair, 0, index as u8, &[u32::from(480 / qps) * MTU]);
+            counts = [counts[0] + more[0], counts[1] + more[1]];
+        }
+        pair.run(60_000, &mut all, |pair| done(pair, counts));
+        good(&pair);
+        let from: Vec<_> = pair.frames.iter().filter(|(side, ..)| *side == 0).collect();
+        // The first slots are filled in whatever order the host answers: from then on, and before the first flow ends.
+        let full = from.iter().skip(20).map(|(_, sent, _)| sent);
+        let full: Vec<_> = full
+            .take(380)
+            .filter(|sent| sent.bytes.len() == 1082)
+            .collect();
+        assert!(full.len() > 360);
+        let busy = busy(full);
+        println!("{qps} flows, DCQCN {dcqcn}: {busy:.4} of the wire");
+        assert!(busy > 0.99, "{qps} flows, DCQCN {dcqcn}: {busy:.4}");
+    }
+}
+
+#[test]
+fn the_wire_stays_full_while_every_256th_packet_is_lost() {
+    // SIGCOMM 2016, 4.1: a switch drops what has 0xFF in the low byte of its IP ID. A message of 4 MB.
+    const MESSAGE: u32 = 4 << 20;
+    for (restart, window, cycles) in [
+        (false, 64, 200_000),
+        (false, 256, 40_000),
+        (true, 64, 40_000),
+        (true, 256, 40_000),
+    ] {
+        let change = |setup: &mut QpSettings| {
+            setup.requester.window = window;
+            (setup.requester.restart, setup.responder.restart) = (restart, restart);
+        };
+        let mut pair = Tested::new(change, 1);
+        let (local_key, remote_key) = (pair.key[0], pair.key[1]);
+        for id in 0..2 {
+            let work = Work {
+                kind: WorkKind::WRITE,
+                signaled: true,
+                length: MESSAGE,
+                local_va: SOURCE,
+                local_key,
+                remote_va: REGION,
+                remote_key,
+                id,
+                ..Work::default()
+            };
+            pair.nics[0].post(0, work);
+        }
+        let mut lossy = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+            side == 1 || frame.ip.unwrap().id & 0xFF != 0xFF
+        };
+        for _ in 0..cycles {
+            pair.step(&mut lossy);
+        }
+        let sent: Vec<_> = pair
+            .0
+            .frames
+            .iter()
+            .filter(|(side, ..)| *side == 0)
+            .collect();
+        let packets = sent.len();
+        let busy = busy(sent.iter().skip(20).map(|(_, sent, _)| sent));
+        let resent = pair.count(0, reg::RESENT_OUT);
+        let messages = pair.completions[0].len();
+        println!(
+            "restart {restart}, window {window}: {busy:.4} of the wire, {} packets, {resent} resent, {messages} messages",
+            packets
+        );
+        assert!(busy > 0.95, "restart {restart}, window {window}: {busy:.4}");
+        assert!(resent > 0);
+        // 200,000 cycles are 4,620 packets: go-back-N has sent one message. Go-back-0 never sends any.
+        assert_eq!(messages, usize::from(!restart && cycles == 200_000));
+        assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
+    }
+}

@@ -1,0 +1,196 @@
+//! PFC and PAUSE, both ways.
+
+use crate::tested::{MTU, Tested, done, good, post};
+use xoff::units::PERIOD_256_PS;
+use xoff::units::nic_pair::{QPN_BASE, all, qp};
+use xoff::units::registers::Registers;
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::wire::frame::ParsedFrame;
+
+#[test]
+fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
+    let class = 3;
+    let mut pair = Tested::new(|_| {}, 1);
+    for nic in &mut pair.nics {
+        // DSCP 26 is word 3, entry 2.
+        nic.write(reg::DSCP_MAP + 4 * 3, class << 8).unwrap();
+        nic.write(reg::PFC_CLASSES, 1 << class).unwrap();
+        nic.write(reg::PFC_XOFF + 4 * class as u16, 20_000).unwrap();
+        nic.write(reg::PFC_XON + 4 * class as u16, 10_000).unwrap();
+        // A tenth of the longest pause.
+        nic.write(reg::PFC_QUANTA, 6_553).unwrap();
+        nic.write(reg::PFC_REFRESH, 8_000).unwrap();
+        // The class of a QP is that of its path when it is opened.
+    }
+    for side in 0..2 {
+        pair.nics[side].open(0, &qp(side, 0)).unwrap();
+    }
+    pair.together().unwrap();
+    let (expected, counts) = post(&mut pair, 0, 0, &[300 * MTU]);
+    pair.nics[1].stalls.writes = true;
+    let mut paused_at = None;
+    let mut late = 0;
+    for _ in 0..30_000 {
+        let before = pair.frames.len();
+        pair.step(&mut all);
+        let now = pair.nics[0].now();
+        if pair.nics[0].paused() == 0 {
+            paused_at = None;
+        } else if paused_at.is_none() {
+            paused_at = Some(now);
+        }
+        // A frame that begins more than 20 cycles after the pause.
+        for (side, sent, _) in &pair.frames[before..] {
+            late += usize::from(
+                *side == 0 && paused_at.is_some_and(|at| sent.start_ps > (at + 20) * PERIOD_256_PS),
+            );
+        }
+    }
+    assert!(paused_at.is_some());
+    assert_eq!(late, 0);
+    assert!(pair.count(1, reg::PFC_OUT) >= 3, "refreshed");
+    let resynchronised = pair.nics[1].now();
+    while pair.nics[0].now() < resynchronised {
+        pair.nics[0].cycle().unwrap();
+    }
+    pair.nics[1].stalls.writes = false;
+    pair.run(60_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    assert_eq!(pair.count(1, reg::DROP_FULL), 0);
+    assert_eq!(pair.count(1, reg::GAPS_IN), 0);
+    assert_eq!(pair.count(0, reg::PFC_IN), pair.count(1, reg::PFC_OUT));
+    pair.pulses_are_counted();
+}
+
+/// A PFC frame that stops these classes for the longest time, or a PAUSE.
+fn pause_frame(classes: Option<u8>) -> Vec<u8> {
+    let mut frame = vec![0x01, 0x80, 0xC2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08];
+    match classes {
+        Some(classes) => frame.extend([0x01, 0x01, 0, classes]),
+        None => frame.extend([0x00, 0x01]),
+    }
+    frame.extend([0xFF; 16]);
+    frame.resize(60, 0);
+    frame
+}
+
+/// Posts a message on each of two QPs of different classes, after the peer paused one of them or all.
+fn pausing(
+    setup: impl Fn(u16, &mut QpSettings),
+    registers: &[(u16, u32)],
+    frame: Vec<u8>,
+) -> [usize; 2] {
+    let mut pair = Tested::new(|_| {}, 0);
+    for side in 0..2 {
+        for &(address, data) in registers {
+            pair.nics[side].write(address, data).unwrap();
+        }
+        for index in 0..2 {
+            let mut qp = qp(side, index);
+            setup(index, &mut qp);
+            pair.nics[side].open(index, &qp).unwrap();
+        }
+    }
+    pair.together().unwrap();
+    let now_ps = pair.nics[0].now() * PERIOD_256_PS;
+    pair.nics[0].receive(now_ps, frame);
+    for _ in 0..50 {
+        pair.step(&mut all);
+    }
+    for index in 0..2 {
+        post(&mut pair, 0, index, &[3 * MTU]);
+    }
+    for _ in 0..5000 {
+        pair.step(&mut all);
+    }
+    let sent = [0, 1].map(|index| {
+        let to = |frame: &ParsedFrame| {
+            frame
+                .bth
+                .is_some_and(|bth| bth.dest_qp.get() == QPN_BASE + index)
+        };
+        pair.frames
+            .iter()
+            .filter(|(side, _, frame)| *side == 0 && to(frame))
+            .count()
+    });
+    pair.pulses_are_counted();
+    sent
+}
+
+#[test]
+fn a_paused_class_waits_and_others_pass() {
+    // QP 0 has DSCP 26 and PCP 5, QP 1 DSCP 10 and PCP 2.
+    let setup = |index: u16, qp: &mut QpSettings| {
+        let (dscp, pcp) = [(26, 5), (10, 2)][usize::from(index)];
+        qp.dscp = dscp;
+        qp.tags = vec![pcp << 13 | 7];
+    };
+    // By DSCP: 26 is class 3, 10 class 1. By PCP: 5 is class 6, 2 class 0.
+    let maps = [
+        (reg::DSCP_MAP + 4 * 3, 3 << 8),
+        (reg::DSCP_MAP + 4, 1 << 8),
+        (reg::PCP_MAP, 6 << 20),
+        (reg::PFC_CLASSES, 0xFF),
+    ];
+    let with = |control: u32| {
+        let mut registers = maps.to_vec();
+        registers.push((reg::CONTROL, control));
+        registers
+    };
+    let (dscp, pcp) = (with(0), with(1 << reg::CLASS_BY_PCP_LOW));
+    assert_eq!(pausing(setup, &dscp, pause_frame(Some(1 << 3))), [0, 3]);
+    assert_eq!(pausing(setup, &dscp, pause_frame(Some(1 << 1))), [3, 0]);
+    assert_eq!(pausing(setup, &dscp, pause_frame(Some(0x0A))), [0, 0]);
+    assert_eq!(pausing(setup, &pcp, pause_frame(Some(1 << 6))), [0, 3]);
+    assert_eq!(pausing(setup, &pcp, pause_frame(Some(1 << 3))), [3, 3]);
+    // PAUSE stops all, where it is obeyed.
+    assert_eq!(pausing(setup, &dscp, pause_frame(None)), [3, 3]);
+    let obeyed = with(1 << reg::PAUSE_OBEYED_LOW);
+    assert_eq!(pausing(setup, &obeyed, pause_frame(None)), [0, 0]);
+}
+
+#[test]
+fn the_watchdog_silences_pauses() {
+    let class = 3;
+    let mut pair = Tested::new(|_| {}, 0);
+    for side in 0..2 {
+        for (address, data) in [
+            (reg::DSCP_MAP + 4 * 3, class << 8),
+            (reg::PFC_CLASSES, 1 << class),
+            (reg::PFC_XOFF + 4 * class as u16, 20_000),
+            (reg::PFC_XON + 4 * class as u16, 10_000),
+            (reg::PFC_QUANTA, 1_000),
+            (reg::PFC_REFRESH, 1_000),
+            (reg::BARK_LOW, 10_000),
+            (reg::BITE_LOW, 20_000),
+        ] {
+            pair.nics[side].write(address, data).unwrap();
+        }
+        pair.nics[side].open(0, &qp(side, 0)).unwrap();
+    }
+    pair.together().unwrap();
+    let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
+    pair.nics[1].stalls.writes = true;
+    for _ in 0..30_000 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.count(1, reg::BARKS), 1);
+    assert_eq!(pair.count(1, reg::BITES), 1);
+    let silent = pair.count(1, reg::PFC_OUT);
+    assert!(silent > 10, "{silent}");
+    pair.together().unwrap();
+    for _ in 0..5000 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.count(1, reg::PFC_OUT), silent);
+    assert_eq!(pair.nics[0].paused(), 0);
+    pair.together().unwrap();
+    pair.nics[1].stalls.writes = false;
+    pair.run(100_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
+}

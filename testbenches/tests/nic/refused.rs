@@ -1,0 +1,152 @@
+//! What is not taken is dropped and counted, and no write leaves a region.
+
+use crate::tested::{MTU, SOURCE, Tested, done, good, post};
+use xoff::units::PERIOD_256_PS;
+use xoff::units::nic_pair::{REGION, all};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::reference::icrc;
+use xoff_sim::wire::Ipv4;
+use xoff_sim::wire::frame::{IpKind, ParsedFrame};
+
+#[test]
+fn what_is_dropped_is_counted() {
+    let mut pair = Tested::new(|_| {}, 1);
+    let (_, counts) = post(&mut pair, 0, 0, &[100]);
+    let mut frame = vec![];
+    let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+        if side == 0 && frame.is_empty() {
+            frame = bytes.clone();
+        }
+        true
+    };
+    pair.run(10_000, &mut wire, |pair| done(pair, counts));
+    let before = pair.written[1].len();
+    let damaged = |at: usize, bits: u8| {
+        let mut bytes = frame.clone();
+        bytes[at] ^= bits;
+        bytes
+    };
+    // A right ICRC and a right checksum all the same.
+    let sealed = |at: usize, bits: u8| {
+        let mut bytes = damaged(at, bits);
+        Ipv4::new_unchecked(&mut bytes[14..]).fill_checksum();
+        let end = bytes.len() - 4;
+        let seal = icrc(IpKind::V4, &bytes[14..end]).unwrap();
+        bytes[end..].copy_from_slice(&seal);
+        bytes
+    };
+    // Source address at 26 to 29. BTH at 42: QPN 47 to 49, P_Key 44 and 45.
+    let mut other = frame.clone();
+    other[12] = 0x08;
+    other[13] = 0x06;
+    for (bytes, counter) in [
+        (damaged(80, 1), reg::DROP_ICRC),
+        (sealed(47, 0x10), reg::DROP_QP),
+        (sealed(49, 1), reg::DROP_QP),
+        (sealed(45, 1), reg::DROP_QP),
+        (sealed(29, 1), reg::DROP_QP),
+        (sealed(42, 0x20), reg::DROP_SERVICE),
+        (damaged(24, 1), reg::DROP_MALFORMED),
+        (other, reg::DROP_NOT_ROCE),
+    ] {
+        let count = pair.count(1, counter);
+        let at = pair.nics[1].now() * PERIOD_256_PS;
+        pair.nics[1].receive(at, bytes);
+        for _ in 0..100 {
+            pair.nics[1].cycle().unwrap();
+        }
+        assert_eq!(pair.count(1, counter), count + 1, "{counter:#x}");
+    }
+    for _ in 0..100 {
+        pair.nics[1].cycle().unwrap();
+    }
+    assert_eq!(
+        pair.nics[1].take_written().len() + pair.written[1].len(),
+        before
+    );
+    // What was dropped left nothing in the receive buffer.
+    while pair.nics[0].now() < pair.nics[1].now() {
+        pair.nics[0].cycle().unwrap();
+    }
+    let (expected, more) = post(&mut pair, 0, 0, &[3 * MTU]);
+    pair.written[1].clear();
+    pair.run(10_000, &mut all, |pair| {
+        done(pair, [counts[0] + more[0], counts[1] + more[1]])
+    });
+    assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
+}
+
+#[test]
+fn no_write_leaves_a_region() {
+    let past = |key: u32| (key, REGION + (1 << 30) - 10);
+    for (what, pick) in [("tag", 0), ("index", 1), ("end", 2), ("begin", 3)] {
+        let mut pair = Tested::new(|_| {}, 1);
+        let key = pair.key[1];
+        let (remote_key, remote_va) = match pick {
+            0 => (key ^ 1, REGION),
+            1 => (key + 256, REGION),
+            2 => past(key),
+            _ => (key, REGION - 1),
+        };
+        let work = Work {
+            kind: WorkKind::WRITE,
+            signaled: true,
+            length: 11,
+            local_va: SOURCE,
+            remote_va,
+            remote_key,
+            id: 5,
+            ..Work::default()
+        };
+        pair.nics[0].post(0, work);
+        pair.run(10_000, &mut all, |pair| done(pair, [1, 0]));
+        assert_eq!(
+            pair.completions[0][0].1.status,
+            Status::RemoteAccess,
+            "{what}"
+        );
+        assert_eq!(pair.count(1, reg::ACCESS_IN), 1);
+        assert!(pair.written[1].is_empty(), "{what}");
+    }
+    // A receive buffer.
+    let mut pair = Tested::new(|_| {}, 1);
+    let local_key = pair.key[1];
+    let recv = Recv {
+        length: 11,
+        local_va: REGION + (1 << 30) - 10,
+        local_key,
+        id: 9,
+    };
+    pair.nics[1].post_recv(0, recv);
+    let work = Work {
+        signaled: true,
+        length: 11,
+        local_va: SOURCE,
+        ..Work::default()
+    };
+    pair.nics[0].post(0, work);
+    pair.run(10_000, &mut all, |pair| done(pair, [1, 1]));
+    assert_eq!(pair.completions[1][0].1.status, Status::LocalAccess);
+    assert_eq!(pair.count(1, reg::LOCAL_ACCESS), 1);
+    assert!(pair.written[1].is_empty());
+}
+
+#[test]
+fn what_finds_no_room_is_dropped_and_sent_again() {
+    // No PFC: while the host writes nothing, the receive buffer overflows.
+    let mut pair = Tested::new(|setup| setup.requester.window = 0, 1);
+    let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
+    pair.nics[1].stalls.writes = true;
+    for _ in 0..6000 {
+        pair.step(&mut all);
+    }
+    assert!(pair.count(1, reg::DROP_FULL) > 0);
+    pair.together().unwrap();
+    pair.nics[1].stalls.writes = false;
+    pair.run(60_000, &mut all, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    pair.pulses_are_counted();
+}

@@ -1,0 +1,150 @@
+//! The pair, work for it, and what has to come of it.
+
+use std::collections::BTreeMap;
+
+use xoff::units::nic_pair::{Pair, REGION, Wire, all};
+use xoff_sim::host::memory::content;
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::reference::gbn::{Recv, Status, Work, WorkKind};
+
+/// Path MTU in bytes.
+pub const MTU: u32 = 1024;
+/// Where messages lie at their sender.
+pub const SOURCE: u64 = 0x7F00_0000_0000;
+
+/// [`Pair`], where whatever does not hold fails the test.
+pub struct Tested(pub Pair);
+
+impl std::ops::Deref for Tested {
+    type Target = Pair;
+    fn deref(&self) -> &Pair {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Tested {
+    fn deref_mut(&mut self) -> &mut Pair {
+        &mut self.0
+    }
+}
+
+impl Tested {
+    pub fn new(change: impl Fn(&mut QpSettings), qps: u16) -> Self {
+        Self(Pair::new(1, change, qps).unwrap())
+    }
+
+    pub fn step(&mut self, wire: &mut Wire) {
+        self.0.step(wire).unwrap();
+    }
+
+    /// Steps until `done`; fails after so many cycles.
+    pub fn run(&mut self, cycles: u64, wire: &mut Wire, mut done: impl FnMut(&Self) -> bool) {
+        for _ in 0..cycles {
+            self.step(wire);
+            if done(self) {
+                return;
+            }
+        }
+        let counters = [0, 1].map(|side| self.counters(side).unwrap());
+        panic!(
+            "not done in {cycles} cycles: {} frames, completions {:?}, counters {counters:?}",
+            self.frames.len(),
+            self.completions
+        );
+    }
+
+    pub fn count(&mut self, side: usize, counter: u16) -> u32 {
+        self.read(side, counter).unwrap()
+    }
+
+    /// The pulses of `event_o` are what the counters counted.
+    pub fn pulses_are_counted(&mut self) {
+        for side in 0..2 {
+            // Reading takes cycles, and frames may be on their way: nothing may count meanwhile.
+            for _ in 0..2000 {
+                self.step(&mut all);
+            }
+            let events = *self.nics[side].events();
+            for counter in reg::COUNTERS {
+                if !counter.bytes {
+                    let count = self.count(side, counter.address);
+                    let pulses = events[counter.bit() as usize];
+                    assert_eq!(u64::from(count), pulses, "{} of {side}", counter.name);
+                }
+            }
+            assert_eq!(events, *self.nics[side].events());
+        }
+    }
+}
+
+/// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Gives what must lie in the other's memory then, and how many completions come to both.
+pub fn post(
+    pair: &mut Tested,
+    side: usize,
+    index: u8,
+    lengths: &[u32],
+) -> (BTreeMap<u64, u8>, [usize; 2]) {
+    let mut expected = BTreeMap::new();
+    let mut completions = [0; 2];
+    let place = |i: usize| {
+        REGION + 0x10_0000 * (i as u64 + 1) + 7 * i as u64 + 0x400_0000 * u64::from(index)
+    };
+    for (i, &length) in lengths.iter().enumerate() {
+        let kind = [
+            WorkKind::SEND,
+            WorkKind::WRITE,
+            WorkKind::SEND_IMM,
+            WorkKind::WRITE_IMM,
+        ][i % 4];
+        let local_va = SOURCE + 0x100_0000 * i as u64 + 3 * i as u64;
+        if kind != WorkKind::WRITE {
+            let recv = Recv {
+                length: length + 1,
+                local_va: place(i),
+                local_key: pair.key[1 - side],
+                id: 1000 + i as u64,
+            };
+            pair.nics[1 - side].post_recv(index, recv);
+            completions[1 - side] += 1;
+        }
+        let remote_va = if kind == WorkKind::WRITE || kind == WorkKind::WRITE_IMM {
+            place(i) + 0x8_0000
+        } else {
+            0
+        };
+        let work = Work {
+            kind,
+            signaled: true,
+            length,
+            local_va,
+            local_key: 77,
+            remote_va,
+            remote_key: pair.key[1 - side],
+            imm: 0xABC0 + i as u32,
+            id: i as u64,
+            ..Work::default()
+        };
+        pair.nics[side].post(index, work);
+        completions[side] += 1;
+        let target = if remote_va == 0 { place(i) } else { remote_va };
+        for byte in 0..u64::from(length) {
+            expected.insert(target + byte, content(local_va + byte));
+        }
+    }
+    (expected, completions)
+}
+
+/// So many completions came to each side.
+pub fn done(pair: &Tested, counts: [usize; 2]) -> bool {
+    (0..2).all(|side| pair.completions[side].len() == counts[side])
+}
+
+/// All completions are good ones.
+pub fn good(pair: &Tested) {
+    for side in 0..2 {
+        for (_, completion) in &pair.completions[side] {
+            assert_eq!(completion.status, Status::Success, "{completion:?}");
+        }
+    }
+}
