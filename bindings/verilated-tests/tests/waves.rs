@@ -12,8 +12,7 @@ fn signal(path: &Path, name: &str) -> Vec<(u64, String)> {
     let mut waves = simple::read(path).unwrap();
     let hierarchy = waves.hierarchy();
     let var = hierarchy
-        .all_vars()
-        .map(|var| &hierarchy[var])
+        .iter_vars()
         .find(|var| var.full_name(hierarchy) == name)
         .unwrap_or_else(|| panic!("no {name} among {:?}", names(path)));
     let signal = var.signal_ref();
@@ -30,8 +29,8 @@ fn names(path: &Path) -> Vec<String> {
     let waves = simple::read(path).unwrap();
     let hierarchy = waves.hierarchy();
     hierarchy
-        .all_vars()
-        .map(|var| hierarchy[var].full_name(hierarchy))
+        .iter_vars()
+        .map(|var| var.full_name(hierarchy))
         .collect()
 }
 
