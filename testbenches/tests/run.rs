@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::xoff;
+use nix::sys::signal;
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// Scenario `pair`, but for what is replaced.
@@ -175,14 +177,8 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let id = Pid::from_raw(child.id().try_into().unwrap());
+    signal::kill(id, signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     let place = format!(
