@@ -8,10 +8,11 @@
 //! | [`livelock`] | go-back-0 and go-back-N under the losses of SIGCOMM 2016 |
 //! | [`model_unit`] | the references as units, to try the benches on |
 //!
-//! A case is one of these benches with a list of events, drawn in [`events`].
+//! A case is one of these benches with a list of [`events`], drawn in [`histories`].
 
 pub mod alone;
 pub mod events;
+pub mod histories;
 pub mod judge;
 pub mod livelock;
 pub mod model_unit;
@@ -57,7 +58,7 @@ impl Property for Gbn {
 
     fn cases() -> BoxedStrategy<Self::Case> {
         Histories {
-            draw: events::history,
+            draw: histories::history,
             simpler: Event::simpler,
         }
         .boxed()

@@ -24,7 +24,7 @@ fn models_pass_their_own_benches() {
     let mut responder = ModelUnit::<Responding>::default();
     let mut events = 0;
     for seed in 0..1_000 {
-        let History { head, events: case } = events::history(&mut Draw::new(seed));
+        let History { head, events: case } = histories::history(&mut Draw::new(seed));
         let held = match head.bench {
             Bench::Requester | Bench::Requester4 => alone::check(&mut requester, &head, &case),
             Bench::Responder | Bench::Responder4 => alone::check(&mut responder, &head, &case),

@@ -1,0 +1,555 @@
+//! How histories of the go-back-N units are drawn: legal, hostile, crowded, long.
+
+use xoff_sim::reference::gbn::{RequesterConfig, ResponderConfig};
+
+use super::events::{Anchor, Bench, Event, Head, Operation, Path};
+use crate::property::draw::Draw;
+use crate::property::history::History;
+
+/// A case.
+pub fn history(draw: &mut Draw) -> History<Head, Event> {
+    let (bench, events) = match draw.within(0, 99) {
+        0..15 => (Bench::Requester, requester(draw, 64)),
+        15..42 => (Bench::Requester4, requester(draw, 4)),
+        42..54 => (Bench::Responder, responder(draw, 64)),
+        54..80 => (Bench::Responder4, responder(draw, 4)),
+        80..97 => (Bench::Pair, pair(draw)),
+        _ => (Bench::PairOfModels, pair(draw)),
+    };
+    let pair = matches!(bench, Bench::Pair | Bench::PairOfModels);
+    let long = (events.iter()).any(|event| matches!(event, Event::Many(times) if *times > 4_000));
+    let head = Head {
+        bench,
+        // Behind it there is time for any timer.
+        start: draw.any_length(48).min(3 << 46),
+        twice: !long && draw.once_in(if pair { 16 } else { 4 }),
+        path: if pair { path(draw) } else { Path::default() },
+    };
+    History { head, events }
+}
+
+/// A few QPs get most events, and often the same one again.
+fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
+    let hot = [(); 4].map(|()| draw.within(0, qps - 1) as u16);
+    let count = draw.within(1, 4);
+    move |draw| match draw.within(0, 15) {
+        0 => draw.within(0, qps - 1) as u16,
+        1..6 => hot[draw.within(0, count - 1) as usize],
+        _ => hot[0],
+    }
+}
+
+/// Mostly nothing: back to back. In some cases now and then long.
+fn wait(draw: &mut Draw, pace: u64) -> Option<Event> {
+    match draw.within(0, 15 * pace) {
+        0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
+        6 => Some(Event::Wait(draw.any_length(9) as u32)),
+        _ => None,
+    }
+}
+
+fn any_psn(draw: &mut Draw) -> u32 {
+    let near = draw.one_of(&[0, 0, 0x7F_FFFF, 0xFF_FFFF]);
+    match draw.within(0, 3) {
+        0 => draw.bits() as u32 & 0xFF_FFFF,
+        _ => (near - draw.within(0, 6) as u32 as i32) as u32 & 0xFF_FFFF,
+    }
+}
+
+fn requester_config(draw: &mut Draw) -> RequesterConfig {
+    RequesterConfig {
+        mtu: draw.within(0, 7) as u8,
+        timeout: match draw.within(0, 7) {
+            0 => 0,
+            1 => draw.within(0, 31) as u8,
+            _ => draw.within(1, 2) as u8,
+        },
+        retry: draw.within(0, 7) as u8,
+        nak_retry: draw.once_in(3),
+        rnr_retry: draw.within(0, 7) as u8,
+        ack_every: match draw.within(0, 3) {
+            0 => 0,
+            1 => draw.bits() as u8,
+            _ => draw.within(1, 4) as u8,
+        },
+        window: match draw.within(0, 4) {
+            0 => 0,
+            1 => draw.bits() as u32 & 0x7F_FFFF,
+            2 => 1 << draw.within(0, 22),
+            _ => draw.any_length(5) as u32,
+        },
+        restart: draw.once_in(3),
+    }
+}
+
+/// Many QPs whose deadlines come together, and events in every slot meanwhile.
+fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
+    let first = draw.within(0, count - 1) as u16;
+    let configuration = RequesterConfig {
+        timeout: 1,
+        retry: 7,
+        ..requester_config(draw)
+    };
+    // Only one has a deadline, and all slots go to the others.
+    let alone = draw.once_in(3);
+    let mut events = Vec::new();
+    for qp in 0..count as u16 {
+        let psn = any_psn(draw);
+        events.push(Event::Open {
+            qp,
+            configuration,
+            psn,
+        });
+        if alone && qp != first {
+            continue;
+        }
+        events.push(Event::PostBytes {
+            qp,
+            kind: 0,
+            length: 1,
+        });
+        events.push(Event::Send { qp, times: 1 });
+    }
+    for _ in 0..draw.within(1, 3) {
+        events.push(Event::Due {
+            qp: first,
+            offset: draw.within(0, 40) as i8 - 30,
+        });
+        if draw.once_in(3) {
+            events.push(Event::Hold(draw.once_in(2)));
+        }
+        let hot = draw.within(0, count - 1) as u16;
+        let calm = draw.within(1, 4);
+        for index in 0..count + draw.within(0, 2 * count + 64) {
+            let qp = match draw.within(0, calm) {
+                // In turn: no slot is free for the deadline but by right.
+                _ if alone => (u64::from(first) + 1 + index % (count - 1)) as u16 % count as u16,
+                0 => hot,
+                _ => draw.within(0, count - 1) as u16,
+            };
+            events.push(match draw.within(0, 7) {
+                0 => answer(draw, qp, 1_000),
+                _ => Event::Send { qp, times: 1 },
+            });
+        }
+    }
+    events
+}
+
+/// What comes at its deadline, and in the cycles around it.
+fn at_deadline(draw: &mut Draw, qp: u16) -> [Event; 2] {
+    let offset = draw.within(0, 8) as i8 - 6;
+    let event = match draw.within(0, 3) {
+        0 => answer(draw, qp, 40),
+        1 => Event::Kind { qp, kind: 7 },
+        _ => Event::Send { qp, times: 1 },
+    };
+    [Event::Due { qp, offset }, event]
+}
+
+/// A message that asks for no ACK before its end, and so many packets of it that no count of 8 bits holds them.
+fn long_message(draw: &mut Draw, qp: u16) -> [Event; 4] {
+    let configuration = RequesterConfig {
+        ack_every: 0,
+        window: 0,
+        ..requester_config(draw)
+    };
+    let psn = any_psn(draw);
+    let post = Event::Post {
+        qp,
+        kind: draw.within(0, 4) as u8,
+        packets: draw.within(250, 300) as u32,
+        less: draw.within(0, 255) as u16,
+        signaled: true,
+        seed: draw.bits(),
+    };
+    let open = Event::Open {
+        qp,
+        configuration,
+        psn,
+    };
+    let times = draw.within(254, 255) as u8;
+    [
+        open,
+        post,
+        Event::Send { qp, times },
+        Event::Send { qp, times: 8 },
+    ]
+}
+
+/// So many messages of a packet each, sent and acknowledged, that the ring's indexes go round.
+fn turns(draw: &mut Draw, qp: u16) -> Vec<Event> {
+    let mut events = vec![Event::Open {
+        qp,
+        configuration: requester_config(draw),
+        psn: any_psn(draw),
+    }];
+    for _ in 0..draw.within(1, 300) {
+        // Now and then more than one is under way.
+        for _ in 0..draw.any_length(2) {
+            events.push(Event::Post {
+                qp,
+                kind: draw.within(0, 4) as u8,
+                packets: 1,
+                less: 0,
+                signaled: draw.once_in(2),
+                seed: draw.bits(),
+            });
+        }
+        events.push(Event::Send { qp, times: 3 });
+        if !draw.once_in(4) {
+            events.push(Event::Answer {
+                qp,
+                at: Anchor::Top,
+                offset: -1,
+                syndrome: 0x1F,
+            });
+        }
+    }
+    // What is left is acknowledged, or flushed.
+    let syndrome = draw.one_of(&[0x1F, 0x60, 0x61]);
+    events.push(Event::Answer {
+        qp,
+        at: Anchor::Una,
+        offset: 0,
+        syndrome,
+    });
+    events
+}
+
+fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
+    if draw.once_in(16) {
+        return crowd(draw, count);
+    }
+    if draw.once_in(32) {
+        let qp = draw.within(0, count - 1) as u16;
+        return turns(draw, qp);
+    }
+    let mut qp = qps(draw, count);
+    let pace = draw.one_of(&[1, 3, 100]);
+    // Errors end a QP: without them histories go deeper.
+    let deadly = draw.one_of(&[4, 40, 1_000]);
+    let holds = draw.one_of(&[8, 1_000, 1_000]);
+    let mut events = Vec::new();
+    for _ in 0..draw.within(1, 5) {
+        events.push(Event::Open {
+            qp: qp(draw),
+            configuration: requester_config(draw),
+            psn: any_psn(draw),
+        });
+    }
+    for _ in 0..draw.within(1, 150) {
+        events.extend(wait(draw, pace));
+        if draw.once_in(holds) {
+            events.push(Event::Hold(draw.once_in(2)));
+        }
+        let qp = qp(draw);
+        events.push(match draw.within(0, 63) {
+            0 | 1 => Event::Open {
+                qp,
+                configuration: requester_config(draw),
+                psn: any_psn(draw),
+            },
+            2 if draw.once_in(4) => Event::Close { qp },
+            2 if draw.once_in(3) => Event::Kind {
+                qp,
+                kind: draw.within(5, 7) as u8,
+            },
+            2 => Event::PostBytes {
+                qp,
+                kind: draw.within(0, 4) as u8,
+                length: draw.edge(),
+            },
+            3 => Event::Post {
+                qp,
+                kind: draw.within(0, 15) as u8,
+                packets: draw.any_length(23) as u32,
+                less: draw.bits() as u16,
+                signaled: true,
+                seed: draw.bits(),
+            },
+            4..16 => Event::Post {
+                qp,
+                kind: draw.within(0, 4) as u8,
+                packets: draw.any_length(3) as u32,
+                less: match draw.within(0, 2) {
+                    0 => draw.any_length(13) as u16,
+                    _ => draw.within(0, 1) as u16,
+                },
+                signaled: !draw.once_in(3),
+                seed: draw.bits(),
+            },
+            16..32 => Event::Send {
+                qp,
+                times: draw.any_length(4) as u8,
+            },
+            32..36 => {
+                events.extend(at_deadline(draw, qp));
+                continue;
+            }
+            36 if draw.once_in(16) => {
+                events.extend(long_message(draw, qp));
+                continue;
+            }
+            _ => answer(draw, qp, deadly),
+        });
+    }
+    events
+}
+
+fn answer(draw: &mut Draw, qp: u16, deadly: u64) -> Event {
+    let at = match draw.within(0, 7) {
+        0 => Anchor::Next,
+        1 | 2 => Anchor::Top,
+        3 => Anchor::Asked,
+        4 => Anchor::First,
+        _ => Anchor::Una,
+    };
+    let offset = match draw.within(0, 11) {
+        0 => draw.bits() as i32,
+        1 => (0x7F_FFFF + draw.within(0, 3) as i32) * draw.one_of(&[-1, 1]),
+        2 | 3 => draw.within(0, 12) as i32 - 6,
+        4 | 5 => -1,
+        _ => draw.within(0, 2) as i32,
+    };
+    let syndrome = match draw.within(0, 15) {
+        _ if draw.once_in(deadly) => draw.within(0x61, 0x63) as u8,
+        0 => draw.bits() as u8,
+        1..5 => 0x60,
+        5 | 6 => 0x20 | draw.within(1, 2) as u8,
+        7 => 0x20 | draw.within(0, 31) as u8,
+        8 => draw.within(0, 31) as u8,
+        _ => 0x1F,
+    };
+    // What has a deadly syndrome by chance counts as it is.
+    Event::Answer {
+        qp,
+        at,
+        offset,
+        syndrome,
+    }
+}
+
+/// A message of very many packets, or very many messages of one, that numbers grow.
+fn flood(draw: &mut Draw, qp: u16) -> Vec<Event> {
+    let configuration = ResponderConfig {
+        mtu: 4,
+        rnr_timer: 1,
+        restart: draw.once_in(2),
+    };
+    let psn = any_psn(draw);
+    let grows = draw.within(0, 7);
+    // Of WRITEs without immediate data there may be any number: they need no buffer.
+    let write = grows == 0 || draw.once_in(2);
+    let packet = |operation, dma_more, seed| Event::Packet {
+        qp,
+        first: false,
+        offset: 0,
+        operation,
+        write,
+        more: 0,
+        packets: 1,
+        dma_more,
+        ack_req: false,
+        access: true,
+        seed,
+    };
+    let mut events = vec![Event::Listen {
+        qp,
+        configuration,
+        psn,
+    }];
+    match grows {
+        // The MSN.
+        0 => {
+            events.push(Event::Many(draw.within(1 << 16, 1 << 18) as u32));
+            events.push(packet(Operation::End(0), 0, draw.bits()));
+        }
+        // The ring's indexes go round.
+        2.. => {
+            for _ in 0..draw.within(1, 300) {
+                for _ in 0..draw.any_length(2) {
+                    events.push(Event::Buffer {
+                        qp,
+                        packets: 1,
+                        more: 0,
+                        seed: draw.bits(),
+                    });
+                }
+                events.push(packet(Operation::End(0), 0, draw.bits()));
+                if draw.once_in(4) {
+                    events.push(packet(Operation::End(1), 0, draw.bits()));
+                }
+            }
+        }
+        // The offset, and what a message has in all.
+        1 => {
+            events.push(Event::Buffer {
+                qp,
+                packets: 1,
+                more: i32::MAX,
+                seed: draw.bits(),
+            });
+            let long = 1 << draw.within(26, 30);
+            events.push(packet(Operation::GoOn, long, draw.bits()));
+            events.push(Event::Many(draw.within(1, 1 << 15) as u32));
+            events.push(packet(Operation::GoOn, 0, draw.bits()));
+            events.push(packet(Operation::End(0), 0, draw.bits()));
+        }
+    }
+    events.push(Event::Grant { qp });
+    events
+}
+
+fn responder(draw: &mut Draw, count: u64) -> Vec<Event> {
+    if draw.once_in(64) {
+        let qp = draw.within(0, count - 1) as u16;
+        return flood(draw, qp);
+    }
+    let mut qp = qps(draw, count);
+    let pace = draw.one_of(&[1, 3, 100]);
+    let wild = draw.one_of(&[8, 40, 400]);
+    let configuration = |draw: &mut Draw| ResponderConfig {
+        mtu: draw.within(0, 7) as u8,
+        rnr_timer: draw.within(0, 31) as u8,
+        restart: draw.once_in(2),
+    };
+    let mut events = Vec::new();
+    for _ in 0..draw.within(1, 5) {
+        events.push(Event::Listen {
+            qp: qp(draw),
+            configuration: configuration(draw),
+            psn: any_psn(draw),
+        });
+    }
+    for _ in 0..draw.within(1, 200) {
+        events.extend(wait(draw, pace));
+        let qp = qp(draw);
+        events.push(match draw.within(0, 63) {
+            0 | 1 => Event::Listen {
+                qp,
+                configuration: configuration(draw),
+                psn: any_psn(draw),
+            },
+            2 if draw.once_in(4) => Event::Close { qp },
+            2 => Event::Kind {
+                qp,
+                kind: draw.within(5, 7) as u8,
+            },
+            3..15 => Event::Buffer {
+                qp,
+                packets: draw.any_length(4) as u32,
+                more: match draw.within(0, 7) {
+                    0 => i32::MAX,
+                    1..4 => draw.within(0, 4_096) as i32 - 2_048,
+                    _ => 4_096,
+                },
+                seed: draw.bits(),
+            },
+            15..25 => Event::Grant { qp },
+            _ => packet(draw, qp, wild),
+        });
+    }
+    events
+}
+
+fn packet(draw: &mut Draw, qp: u16, wild: u64) -> Event {
+    let operation = match draw.within(0, 9) {
+        _ if draw.once_in(wild) => Operation::Code(draw.within(0, 31) as u8),
+        0..5 => Operation::GoOn,
+        n => Operation::End((n % 3) as u8),
+    };
+    Event::Packet {
+        qp,
+        first: draw.once_in(16),
+        offset: match draw.within(0, 31) {
+            0 => draw.bits() as i32,
+            1 => (0x7F_FFFF + draw.within(0, 3) as i32) * draw.one_of(&[-1, 1]),
+            2..5 => -(draw.within(1, 4) as i32),
+            5..8 => draw.within(1, 4) as i32,
+            _ => 0,
+        },
+        operation,
+        write: draw.once_in(2),
+        more: match draw.once_in(wild) {
+            true => draw.one_of(&[-1, 1, -70_000, -70_000, 70_000, 5]),
+            false => 0,
+        },
+        packets: draw.any_length(3) as u8,
+        dma_more: match draw.once_in(wild) {
+            true => draw.one_of(&[-1, 1, -256, 1 << 31, (1 << 31) - 256, -1 << 40]),
+            false => 0,
+        },
+        ack_req: draw.once_in(3),
+        access: !draw.once_in(wild),
+        seed: draw.bits(),
+    }
+}
+
+fn path(draw: &mut Draw) -> Path {
+    let chance = |draw: &mut Draw| match draw.within(0, 3) {
+        0 | 1 => 0,
+        2 => draw.within(1, 20) as u16,
+        _ => draw.within(1, 150) as u16,
+    };
+    Path {
+        seed: draw.bits(),
+        drops: chance(draw),
+        doubles: chance(draw),
+        late: chance(draw),
+        delay: draw.any_length(8) as u16,
+        gap: draw.within(0, 12) as u16,
+    }
+}
+
+/// Connections of 1 to 4 QPs, work and buffers for them.
+fn pair(draw: &mut Draw) -> Vec<Event> {
+    let mut events = Vec::new();
+    let connections = draw.within(1, 4) as u16;
+    for qp in 0..connections {
+        let psn = any_psn(draw);
+        let restart = draw.once_in(3);
+        let configuration = RequesterConfig {
+            timeout: draw.within(1, 3) as u8,
+            retry: if draw.once_in(4) { 1 } else { 7 },
+            nak_retry: draw.once_in(8),
+            rnr_retry: if draw.once_in(4) { 2 } else { 7 },
+            restart,
+            ..requester_config(draw)
+        };
+        events.push(Event::Open {
+            qp,
+            configuration,
+            psn,
+        });
+        events.push(Event::Listen {
+            qp,
+            configuration: ResponderConfig {
+                mtu: configuration.mtu,
+                rnr_timer: draw.within(1, 2) as u8,
+                // A standard responder serves a requester that restarts messages too.
+                restart: restart && !draw.once_in(4),
+            },
+            psn,
+        });
+    }
+    for _ in 0..draw.within(1, 30) {
+        let qp = draw.within(0, u64::from(connections) - 1) as u16;
+        if draw.once_in(3) {
+            events.push(Event::Wait(draw.any_length(10) as u32));
+        }
+        events.push(Event::Post {
+            qp,
+            kind: draw.within(0, 4) as u8,
+            packets: draw.any_length(4) as u32,
+            less: match draw.within(0, 2) {
+                0 => 0,
+                1 => draw.any_length(13) as u16,
+                _ => draw.within(1, 255) as u16,
+            },
+            signaled: !draw.once_in(3),
+            seed: draw.bits(),
+        });
+    }
+    events
+}
