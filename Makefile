@@ -30,7 +30,7 @@ formal: check-tools
 	.tools/bin/python tools/formal.py
 
 synth: check-tools
-	.tools/bin/python tools/synth.py
+	.tools/bin/python tools/synth.py --large
 
 # make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find.
 mutants: setup check-tools

@@ -1,7 +1,7 @@
 """Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints what they cost.
 
-Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. `synth.py TOP …` takes only these tops.
-Run with the Python of .tools/.
+Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. The large tops of tools/lint-tops.txt, the first of each
+module, are only checked for that, and mapped with --large. `synth.py TOP …` maps only these tops. Run with the Python of .tools/.
 """
 
 import json
@@ -18,13 +18,18 @@ ROOT = Path(__file__).resolve().parent.parent
 WORKER = """
 import sys
 from pyosys import libyosys as ys
-top, parameters, source, stat = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4]
+top, parameters, source, stat, maps = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4], sys.argv[5] == "True"
 design = ys.Design()
 overrides = " ".join("-G " + p for p in parameters)
 ys.run_pass(f"read_slang --ignore-assertions --top {top} {overrides} -F rtl/rtl.f {source}", design)
 ys.run_pass(f"hierarchy -check -top {top}", design)
 ys.run_pass("proc", design)
 ys.run_pass("select -assert-none t:$dlatch t:$adlatch t:$dlatchsr", design)
+if not maps:
+    ys.run_pass("flatten", design)
+    ys.run_pass("opt_clean", design)
+    ys.run_pass("check -assert", design)
+    sys.exit()
 ys.run_pass(f"synth_xilinx -flatten -noiopad -top {top}", design)
 ys.run_pass("check -assert", design)
 ys.run_pass(f"tee -q -o {stat} stat -json", design)
@@ -34,26 +39,35 @@ ys.run_pass(f"tee -q -o {stat}.ltp ltp", design)
 """
 
 
-def read_tops(wanted):
-    tops = []
-    for line in (ROOT / "tools/tops.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            top, *parameters = line.split()
-            if not wanted or top in wanted:
-                tops.append((top, parameters))
-    return tops
+def read_tops(name):
+    lines = (ROOT / "tools" / name).read_text().splitlines()
+    return [line.split() for line in lines if line and not line.startswith("#")]
 
 
-def synthesize(top, parameters):
+def choose(arguments):
+    """Tops with their parameters, and whether they are mapped."""
+    large = {}
+    for top, *parameters in read_tops("lint-tops.txt"):
+        large.setdefault(top, parameters)
+    tops = [(top, parameters, True) for top, *parameters in read_tops("tops.txt")]
+    wanted = [argument for argument in arguments if argument != "--large"]
+    maps = "--large" in arguments or bool(wanted)
+    tops += [(top, parameters, maps) for top, parameters in large.items()]
+    return [top for top in tops if not wanted or top[0] in wanted]
+
+
+def synthesize(top, parameters, maps):
     source = next(ROOT.glob(f"rtl/*/{top}.sv"))
     with tempfile.TemporaryDirectory() as folder:
         stat = Path(folder) / "stat.json"
         run = subprocess.run(
-            [sys.executable, "-c", WORKER, top, " ".join(parameters), str(source), str(stat)],
+            [sys.executable, "-c", WORKER, top, " ".join(parameters), str(source), str(stat), str(maps)],
             cwd=ROOT, capture_output=True, text=True,
         )
-        if run.returncode != 0 or not stat.exists():
+        if run.returncode != 0 or stat.exists() != maps:
             return None, (run.stdout + run.stderr).splitlines()[-25:]
+        if not maps:
+            return ("-",) * 6, []
         cells = json.loads(stat.read_text())["design"]["num_cells_by_type"]
         depth = Path(f"{stat}.ltp").read_text().split("(length=")[1].split(")")[0]
     count = lambda *prefixes: sum(n for kind, n in cells.items() if kind.startswith(prefixes))
@@ -61,21 +75,21 @@ def synthesize(top, parameters):
 
 
 def main():
-    tops = read_tops(sys.argv[1:])
+    tops = choose(sys.argv[1:])
     if not tops:
-        sys.exit(f"synth: no such top in tools/tops.txt: {' '.join(sys.argv[1:])}")
+        sys.exit(f"synth: no such top in tools/tops.txt or tools/lint-tops.txt: {' '.join(sys.argv[1:])}")
     failed = False
     print(f"{'top':34} {'LUT':>7} {'FF':>7} {'CARRY4':>7} {'BRAM':>5} {'LUTRAM':>7} {'depth':>6}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         # The large ones stand at the end of the list, and begin first: else all processors but one wait for the last.
         jobs = [pool.submit(synthesize, *top) for top in reversed(tops)][::-1]
-        for (top, parameters), (costs, log) in zip(tops, (job.result() for job in jobs)):
+        for (top, parameters, _), (costs, log) in zip(tops, (job.result() for job in jobs)):
             name = " ".join([top, *parameters])
             if costs is None:
                 failed = True
                 print(f"{name}: failed", *log, sep="\n", file=sys.stderr)
             else:
-                print(f"{name:34} {costs[0]:7} {costs[1]:7} {costs[2]:7} {costs[3]:5} {costs[4]:7} {costs[5]:>6}", flush=True)
+                print(f"{name:34} {costs[0]:>7} {costs[1]:>7} {costs[2]:>7} {costs[3]:>5} {costs[4]:>7} {costs[5]:>6}", flush=True)
     sys.exit(1 if failed else 0)
 
 
