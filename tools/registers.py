@@ -157,7 +157,7 @@ def main():
     for path, text in [
         ("rtl/pkg/nic_registers_pkg.sv", package(registers, counters)),
         ("rtl/nic/registers.md", document(registers, counters)),
-        ("sim/src/nic_registers.rs", rust(registers, counters)),
+        ("sim/xoff-sim/src/nic_registers.rs", rust(registers, counters)),
     ]:
         path = ROOT / path
         # Formatters may lay the code out anew: what counts is what stands there, not where lines break.

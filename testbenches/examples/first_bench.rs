@@ -1,7 +1,7 @@
 //! A bench of one's own: two hosts and a switch, work, time, a look into the RTL, assertions.
 
-use xoff::network::Simulation;
-use xoff::scenario::{FlowSettings, Scenario};
+use xoff_cosim::network::Simulation;
+use xoff_cosim::scenario::{FlowSettings, Scenario};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{ByteCount, Duration, Length, Time};
 

@@ -9,7 +9,7 @@ use crate::decode::FrameRange;
 use xoff_sim::time::Duration;
 
 use crate::fuzz::Unit;
-use crate::scenario::file::Setting;
+use crate::scenario_file::Setting;
 
 /// Co-simulates a RoCEv2 NIC pipeline with the network around it.
 #[derive(Debug, Parser)]

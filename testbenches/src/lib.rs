@@ -4,27 +4,22 @@
 //! |---|---|
 //! | [`cli`] | arguments and their help |
 //! | [`terminal`] | where output goes: colour, width, progress |
-//! | [`engine`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
-//! | [`units`] | drivers of the verilated units at their pins |
+//! | [`codec`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
 //! | [`property`] | random histories that turn the units against their references |
 //! | [`mod@run`] | `xoff run` and `xoff list`: scenarios, measured and held against what they expect |
-//! | [`scenario`] | what a network is made of, what runs in it, what is expected: TOML |
-//! | [`network`] | the network of a scenario: RTL hosts, switches, in the kernel's time |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 
 pub mod cli;
+pub mod codec;
 pub mod decode;
 pub mod encode;
-pub mod engine;
 pub mod fuzz;
-pub mod network;
 pub mod property;
 pub mod run;
-pub mod scenario;
+pub mod scenario_file;
 pub mod terminal;
-pub mod units;
 
 /// How a command ended when nothing was wrong with its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use xoff::units::parser::{ParserTop, RtlParser};
+use xoff_cosim::units::parser::{ParserTop, RtlParser};
 use xoff_rtl::{PacketParser256, PacketParser512};
-use xoff_sim::reference;
+use xoff_sim::protocol;
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_waves::capture;
 
@@ -34,7 +34,7 @@ fn rtl_and_reference_agree_on_every_frame() {
         let records = capture::open(&path).unwrap();
         let frames: Vec<_> = records.map(|record| record.unwrap().bytes).collect();
         let frames: Vec<&[u8]> = frames.iter().map(|bytes| &bytes[..]).collect();
-        let expected: Vec<_> = frames.iter().map(|frame| reference::parse(frame)).collect();
+        let expected: Vec<_> = frames.iter().map(|frame| protocol::parse(frame)).collect();
         for parsed in [
             parsed::<PacketParser256>(&frames),
             parsed::<PacketParser512>(&frames),

@@ -5,9 +5,9 @@ mod common;
 use std::path::Path;
 
 use common::scenarios::{holds, scenario, summary};
-use xoff::network::Simulation;
-use xoff::run::one::{self, Manner};
-use xoff::scenario::{NicKind, Scenario};
+use xoff_cosim::network::Simulation;
+use xoff::run::execute::{self, RunOptions};
+use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::PortId;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::Syndrome;
@@ -93,7 +93,7 @@ fn losses(path: &Path) -> Losses {
     let (mut behind, mut behind_at_nak) = (0, None);
     for record in capture::open(path).unwrap() {
         let record = record.unwrap();
-        let parsed = xoff_sim::reference::parse(&record.bytes);
+        let parsed = xoff_sim::protocol::parse(&record.bytes);
         let (Some(bth), Some(ip)) = (parsed.bth, parsed.ip) else {
             continue;
         };
@@ -137,11 +137,11 @@ fn w_is_what_the_delays_say() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("an.pcapng");
         let sender = Simulation::new(&scenario).unwrap().node("an").unwrap();
-        let manner = Manner {
+        let manner = RunOptions {
             capture: Some((vec![(sender, PortId(0))], path.clone())),
-            ..Manner::default()
+            ..RunOptions::default()
         };
-        let report = one::run(&scenario, &manner).unwrap();
+        let report = execute::run(&scenario, &manner).unwrap();
         let losses = losses(&path);
         let packet = scenario.host.rate.time_of(PACKET_BYTES);
         let says = until_the_nak(&scenario).as_ps() as f64 / packet.as_ps() as f64;

@@ -1,12 +1,12 @@
 //! Directed cases for what randomness rarely finds: every length, every cut, the rare carries of a checksum; and instances that run side by side.
 
 use verilated::{Model, Settings};
-use xoff::units::beat;
-use xoff::units::builder::{BuilderTop, RtlBuilder, Willing};
-use xoff::units::parser::{ParserTop, RtlParser};
+use xoff_cosim::units::beat;
+use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
+use xoff_cosim::units::parser::{ParserTop, RtlParser};
 use xoff_rtl::packet_parser256::{In, Out};
 use xoff_rtl::{PacketBuilder256, PacketBuilder512, PacketParser256, PacketParser512};
-use xoff_sim::reference::{self, Content, Descriptor, IpFields, RocePacket};
+use xoff_sim::protocol::{self, Content, Descriptor, IpFields, RocePacket};
 use xoff_sim::strategies::pattern;
 use xoff_sim::wire::frame::{IpKind, Verdict};
 use xoff_sim::wire::{BthRepr, ExtHeaders, MacAddr, Opcode, Psn, Qpn};
@@ -54,14 +54,14 @@ fn parses_as_the_reference<M: ParserTop>(frames: &[Vec<u8>]) {
     let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
     let parsed = RtlParser::<M>::of_width(1).unwrap().parse(&frames).unwrap();
     for (frame, parsed) in frames.iter().zip(&parsed) {
-        assert_eq!(*parsed, reference::parse(frame));
+        assert_eq!(*parsed, protocol::parse(frame));
     }
     assert_eq!(parsed.len(), frames.len());
 }
 
 fn on_both_widths(frames: &[Vec<u8>]) {
-    parses_as_the_reference::<PacketParser256>(frames);
-    parses_as_the_reference::<PacketParser512>(frames);
+    parses_as_the_protocol::<PacketParser256>(frames);
+    parses_as_the_protocol::<PacketParser512>(frames);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn cut_at_every_byte() {
     // A cut within Ethernet's padding is none: the packet is whole from its 58 bytes on.
     assert!(
         cut.iter()
-            .all(|frame| reference::parse(frame).verdict == Verdict::Malformed)
+            .all(|frame| protocol::parse(frame).verdict == Verdict::Malformed)
     );
 }
 
@@ -120,7 +120,7 @@ fn every_ipv4_checksum() {
         .iter()
         .map(|packet| packet.build().unwrap())
         .collect();
-    parses_as_the_reference::<PacketParser256>(&frames);
+    parses_as_the_protocol::<PacketParser256>(&frames);
     let built = RtlBuilder::<PacketBuilder256>::of_width(1)
         .unwrap()
         .build(&packets)

@@ -7,10 +7,10 @@ mod first_bench;
 use std::collections::BTreeMap;
 
 use common::scenarios::{holds, scenario, summary};
-use xoff::network::Simulation;
+use xoff_cosim::network::Simulation;
 use xoff::run::metrics::{counts, metrics};
-use xoff::run::one::{self, Manner};
-use xoff::scenario::Scenario;
+use xoff::run::execute::{self, RunOptions};
+use xoff_cosim::scenario::Scenario;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::Time;
 use xoff_waves::report::Summary;
@@ -22,7 +22,7 @@ fn the_first_bench_runs() {
 
 #[test]
 fn every_built_in_scenario_is_read() {
-    for (name, _) in xoff::scenario::BUILT_IN {
+    for (name, _) in xoff::scenario_file::BUILT_IN {
         let scenario = scenario(name, &[]);
         assert_eq!(scenario.name, name);
         assert!(!scenario.expect.is_empty() && !scenario.description.is_empty());
@@ -129,7 +129,7 @@ fn light_load_leaves_most_cycles_out() {
     ];
     let mut light = scenario("pair", &settings);
     light.expect.clear();
-    let summary = one::run(&light, &Manner::default()).unwrap().summary;
+    let summary = execute::run(&light, &RunOptions::default()).unwrap().summary;
     let part = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64;
     assert!(part < 0.25, "{part}");
     assert!(summary.metrics["messages.bulk"] > 30.0);
@@ -164,14 +164,14 @@ fn short() -> BTreeMap<&'static str, Scenario> {
 fn one_digest_whatever_the_manner() {
     let folder = tempfile::tempdir().unwrap();
     for (name, scenario) in short() {
-        let digest = |manner: &Manner| one::run(&scenario, manner).unwrap().summary.digest;
-        let expected = digest(&Manner::default());
+        let digest = |manner: &RunOptions| execute::run(&scenario, manner).unwrap().summary.digest;
+        let expected = digest(&RunOptions::default());
         let other = Scenario {
             seed: 2,
             ..scenario.clone()
         };
         assert_ne!(
-            one::run(&other, &Manner::default()).unwrap().summary.digest,
+            execute::run(&other, &RunOptions::default()).unwrap().summary.digest,
             expected,
             "{name}: a seed that changes nothing"
         );
@@ -180,31 +180,31 @@ fn one_digest_whatever_the_manner() {
             .stations()
             .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
         let host = simulation.names()[0].clone();
-        let window = xoff::network::WaveWindow {
+        let window = xoff_cosim::network::WaveWindow {
             path: folder.path().join(format!("{name}.fst")),
             from: Time::from_ps(10_000_000),
             until: Time::from_ps(20_000_000),
         };
         for manner in [
-            Manner {
+            RunOptions {
                 threads: Some(1),
-                ..Manner::default()
+                ..RunOptions::default()
             },
-            Manner {
+            RunOptions {
                 threads: Some(2),
-                ..Manner::default()
+                ..RunOptions::default()
             },
-            Manner {
+            RunOptions {
                 no_skip: true,
-                ..Manner::default()
+                ..RunOptions::default()
             },
-            Manner {
+            RunOptions {
                 capture: Some((ports.collect(), folder.path().join("all.pcapng"))),
-                ..Manner::default()
+                ..RunOptions::default()
             },
-            Manner {
+            RunOptions {
                 waves: vec![(host, window)],
-                ..Manner::default()
+                ..RunOptions::default()
             },
         ] {
             assert_eq!(digest(&manner), expected, "{name} {manner:?}");
@@ -265,14 +265,14 @@ fn frames_of_a_capture_have_right_icrcs() {
     let ports = simulation
         .stations()
         .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
-    let manner = Manner {
+    let manner = RunOptions {
         capture: Some((ports.collect(), path.clone())),
-        ..Manner::default()
+        ..RunOptions::default()
     };
-    one::run(scenario, &manner).unwrap();
+    execute::run(scenario, &manner).unwrap();
     let (mut packets, mut pauses) = (0, 0);
     for record in xoff_waves::capture::open(&path).unwrap() {
-        let parsed = xoff_sim::reference::parse(&record.unwrap().bytes);
+        let parsed = xoff_sim::protocol::parse(&record.unwrap().bytes);
         match parsed.icrc_ok {
             Some(ok) => {
                 assert!(ok, "{parsed:?}");

@@ -1,11 +1,11 @@
 //! The NIC under load both ways, and at rest but evaluated all the same. What it is driven with is recorded once, and repeated by both loops.
 
 use verilated::Settings;
-use xoff::units::nic::{CLEARING, RtlNic};
-use xoff::units::nic_pair::{Pair, REGION, all};
+use xoff_cosim::units::nic::{CLEARING, RtlNic};
+use xoff_cosim::units::nic_pair::{Pair, REGION, all};
 use xoff_rtl::nic::{In, Out};
 use xoff_rtl::{Nic, plain};
-use xoff_sim::reference::gbn::{Work, WorkKind};
+use xoff_sim::protocol::gbn::{Work, WorkKind};
 
 use crate::report;
 

@@ -3,7 +3,7 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use verilated::Settings;
-use xoff::units::beat;
+use xoff_cosim::units::beat;
 use xoff_rtl::packet_parser256::{In, Out};
 use xoff_rtl::{PacketParser256, plain};
 use xoff_sim::strategies;

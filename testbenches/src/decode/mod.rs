@@ -29,7 +29,7 @@ pub use tally::Tally;
 
 use crate::Outcome;
 use crate::cli::{DecodeArgs, EngineArgs, RowFormat};
-use crate::engine::{self, FrameParser};
+use crate::codec::{self, FrameParser};
 use crate::terminal::Streams;
 
 /// Frames that go through the parser in one go.
@@ -121,18 +121,18 @@ struct Parsers {
 
 impl Parsers {
     fn new(arguments: EngineArgs) -> anyhow::Result<Self> {
-        let model = || Box::new(engine::ModelParser);
+        let model = || Box::new(codec::ModelParser);
         Ok(match arguments {
             EngineArgs { model: true, .. } => Self {
                 shown: model(),
                 other: None,
             },
             EngineArgs { both: true, .. } => Self {
-                shown: engine::rtl_parser()?,
+                shown: codec::rtl_parser()?,
                 other: Some(model()),
             },
             _ => Self {
-                shown: engine::rtl_parser()?,
+                shown: codec::rtl_parser()?,
                 other: None,
             },
         })
@@ -307,7 +307,7 @@ mod tests {
     use xoff_waves::capture::PcapWriter;
 
     use super::*;
-    use crate::engine::{EngineError, ModelParser};
+    use crate::codec::{EngineError, ModelParser};
     use crate::terminal::Paint;
 
     /// A parser that takes one frame for longer than it is.

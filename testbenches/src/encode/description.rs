@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
-use xoff_sim::reference::{Content, Descriptor, DescriptorError, IpFields, RocePacket};
+use xoff_sim::protocol::{Content, Descriptor, DescriptorError, IpFields, RocePacket};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, DethRepr, ExtHeaders, IethRepr, ImmDtRepr,

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use xoff_sim::reference::Descriptor;
+use xoff_sim::protocol::Descriptor;
 
 pub use description::{Description, DescriptionError, Packet};
 pub use keys::{KEYS, KeyError, Kind};
@@ -20,7 +20,7 @@ use self::jsonl::LineError;
 use self::output::Frames;
 use crate::Outcome;
 use crate::cli::{EncodeArgs, EngineArgs, FrameFormat};
-use crate::engine::{self, FrameBuilder};
+use crate::codec::{self, FrameBuilder};
 use crate::terminal::Streams;
 
 /// Packets that go through the builder in one go.
@@ -160,18 +160,18 @@ struct Builders {
 
 impl Builders {
     fn new(arguments: EngineArgs) -> anyhow::Result<Self> {
-        let model = || Box::new(engine::ModelBuilder);
+        let model = || Box::new(codec::ModelBuilder);
         Ok(match arguments {
             EngineArgs { model: true, .. } => Self {
                 written: model(),
                 other: None,
             },
             EngineArgs { both: true, .. } => Self {
-                written: engine::rtl_builder()?,
+                written: codec::rtl_builder()?,
                 other: Some(model()),
             },
             _ => Self {
-                written: engine::rtl_builder()?,
+                written: codec::rtl_builder()?,
                 other: None,
             },
         })

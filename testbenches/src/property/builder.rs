@@ -5,12 +5,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use xoff_rtl::{PacketBuilder256, PacketBuilder512};
-use xoff_sim::reference::{Content, Descriptor};
+use xoff_sim::protocol::{Content, Descriptor};
 use xoff_sim::strategies;
 
 use super::{Disagreement, Property};
-use crate::units::builder::{BuilderTop, RtlBuilder, Willing};
-use crate::units::parser::RtlParser;
+use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
+use xoff_cosim::units::parser::RtlParser;
 
 /// Descriptors, and who is willing when.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +85,7 @@ impl Property for Builder {
 
         // Linux and the standard judge the reference; here the parser's RTL judges the builder's.
         let frames: Vec<&[u8]> = expected.iter().map(Vec::as_slice).collect();
-        let text = |error: crate::units::UnitError| error.to_string();
+        let text = |error: xoff_cosim::units::UnitError| error.to_string();
         self.parser.reset().map_err(text)?;
         let parsed = self.parser.parse(&frames).map_err(text)?;
         for (i, (parsed, packet)) in parsed.iter().zip(&case.packets).enumerate() {
@@ -162,7 +162,7 @@ fn build_and_compare<M: BuilderTop>(
     case: &StalledPackets,
     expected: &[Vec<u8>],
 ) -> Result<(), Disagreement> {
-    let text = |error: crate::units::UnitError| format!("{who}: {error}");
+    let text = |error: xoff_cosim::units::UnitError| format!("{who}: {error}");
     builder.reset().map_err(text)?;
     let mut cycle = 0;
     let willing = || {

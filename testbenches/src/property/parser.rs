@@ -3,12 +3,12 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use xoff_rtl::{PacketParser256, PacketParser512};
-use xoff_sim::reference;
+use xoff_sim::protocol;
 use xoff_sim::strategies;
 use xoff_sim::wire::frame::ParsedFrame;
 
 use super::{Disagreement, Property};
-use crate::units::parser::RtlParser;
+use xoff_cosim::units::parser::RtlParser;
 
 /// A frame and when its beats come.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,9 +71,9 @@ impl Property for Parser {
             }
         };
         let expected: Vec<_> = (frames.iter())
-            .map(|frame| reference::parse(frame))
+            .map(|frame| protocol::parse(frame))
             .collect();
-        let text = |error: crate::units::UnitError| error.to_string();
+        let text = |error: xoff_cosim::units::UnitError| error.to_string();
         self.narrow.reset().map_err(text)?;
         self.wide.reset().map_err(text)?;
         let narrow = self.narrow.parse_with_gaps(&frames, gap).map_err(text)?;

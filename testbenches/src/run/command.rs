@@ -11,13 +11,13 @@ use xoff_waves::layout::nic_layout;
 use xoff_waves::report::{Report, Summary};
 use xoff_waves::results::OutDir;
 
-use super::one::{self, Manner};
+use super::execute::{self, RunOptions};
 use crate::Outcome;
 use crate::cli::{RunArgs, SweepArg, WavesArg};
-use crate::network::WaveWindow;
-use crate::network::plan::Plan;
-use crate::scenario::file::{BUILT_IN, Setting, Source};
-use crate::scenario::{NicKind, Scenario};
+use xoff_cosim::network::WaveWindow;
+use xoff_cosim::network::topology::Plan;
+use crate::scenario_file::{BUILT_IN, Setting, Source};
+use xoff_cosim::scenario::{NicKind, Scenario};
 use crate::terminal::{Ink, Streams};
 
 /// Lists the scenarios.
@@ -80,16 +80,16 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         }
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
-        let manner = manner(arguments, &scenario, words, &folder, streams)?;
-        one::check(&scenario)?;
-        runs.push((scenario, name, manner));
+        let options = options(arguments, &scenario, words, &folder, streams)?;
+        execute::check(&scenario)?;
+        runs.push((scenario, name, options));
     }
     let mut summaries = Vec::new();
-    for (scenario, name, manner) in runs {
+    for (scenario, name, options) in runs {
         let folder = OutDir::create(&arguments.out, &name)?;
-        let report = one::run(&scenario, &manner)?;
+        let report = execute::run(&scenario, &options)?;
         let page = folder.write_all(&report)?;
-        let waves = layouts(&manner)?;
+        let waves = layouts(&options)?;
         // The most telling chart as a picture of its own.
         if let Some(first) = report.charts.first() {
             folder.write_chart("goodput.svg", first)?;
@@ -106,7 +106,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             }
         }
         summaries.push(report.summary);
-        if one::interrupted() {
+        if execute::interrupted() {
             writeln!(
                 streams.err,
                 "xoff: interrupted; what was measured until then is in {}",
@@ -129,8 +129,8 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
 }
 
 /// Writes what viewers show beside each file of waves: the three files of each host. None of a host whose window an interrupted run has not come to.
-fn layouts(manner: &Manner) -> anyhow::Result<Vec<[PathBuf; 3]>> {
-    let written = manner
+fn layouts(options: &RunOptions) -> anyhow::Result<Vec<[PathBuf; 3]>> {
+    let written = options
         .waves
         .iter()
         .filter(|(_, window)| window.path.exists());
@@ -152,13 +152,13 @@ fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
     words
 }
 
-fn manner(
+fn options(
     arguments: &RunArgs,
     scenario: &Scenario,
     command: String,
     folder: &Path,
     streams: &Streams,
-) -> anyhow::Result<Manner> {
+) -> anyhow::Result<RunOptions> {
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,
@@ -189,7 +189,7 @@ fn manner(
         };
         waves.push((host.clone(), window));
     }
-    Ok(Manner {
+    Ok(RunOptions {
         command,
         threads: arguments.threads.map(usize::from),
         no_skip: arguments.no_skip,

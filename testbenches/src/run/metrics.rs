@@ -23,7 +23,7 @@ use xoff_sim::switch::DropReason;
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::report::Drop;
 
-use crate::network::{FlowEnds, Simulation};
+use xoff_cosim::network::{FlowEnds, Simulation};
 
 /// Counters at an instant; differences are what was counted between two. Those of `drops` and errors are not among them: they count from the start.
 #[derive(Debug, Clone, Default)]

@@ -3,16 +3,16 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`command`] | the commands: sweeps, outputs, what is printed |
-//! | [`one`] | one run: time, captures, waves, progress |
+//! | [`execute`] | one run: time, captures, waves, progress |
 //! | [`recorder`] | samples for charts, and where counters stood when measuring began |
 //! | [`metrics`] | all that was measured, by name |
-//! | [`story`] | charts and network for the report |
+//! | [`charts`] | charts and network for the report |
 
 pub mod command;
 pub mod metrics;
-pub mod one;
+pub mod execute;
 pub mod recorder;
-pub mod story;
+pub mod charts;
 
 pub use command::{list, run};
-pub use one::interrupt;
+pub use execute::interrupt;

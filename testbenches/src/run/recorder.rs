@@ -6,7 +6,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 
 use super::metrics::{Counts, counts, part, wire_time};
-use crate::network::Simulation;
+use xoff_cosim::network::Simulation;
 
 /// A value over time: ns, value.
 pub type Points = Vec<(u64, f64)>;

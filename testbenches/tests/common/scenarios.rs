@@ -1,8 +1,8 @@
 //! Runs scenarios.
 
-use xoff::run::one::{self, Manner};
-use xoff::scenario::Scenario;
-use xoff::scenario::file::{Setting, Source};
+use xoff::run::execute::{self, RunOptions};
+use xoff_cosim::scenario::Scenario;
+use xoff::scenario_file::{Setting, Source};
 use xoff_waves::report::Summary;
 
 /// A built-in scenario with settings.
@@ -17,7 +17,7 @@ pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
 
 /// Runs one, in which nothing may be wrong.
 pub fn summary(name: &str, settings: &[(&str, &str)]) -> Summary {
-    let report = one::run(&scenario(name, settings), &Manner::default()).unwrap();
+    let report = execute::run(&scenario(name, settings), &RunOptions::default()).unwrap();
     let wrong = ["payload_errors", "completion_errors", "failed_qps"];
     for metric in wrong {
         assert_eq!(

@@ -1,11 +1,11 @@
 //! Marks, CNPs, rates.
 
 use crate::tested::{MTU, Tested, done, good, post};
-use xoff::units::PERIOD_256_PS;
-use xoff::units::nic::{RateChange, Sent, WIRE_OVERHEAD};
-use xoff::units::nic_pair::{QPN_BASE, all};
-use xoff::units::registers::Registers;
-use xoff_sim::glance::{Glance, rewrite};
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_cosim::units::nic::{RateChange, Sent, WIRE_OVERHEAD};
+use xoff_cosim::units::nic_pair::{QPN_BASE, all};
+use xoff_cosim::units::registers::Registers;
+use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
@@ -43,7 +43,7 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
             if side == 0 {
                 assert_eq!(parsed.ip.unwrap().traffic_class & 3, 2, "ECT(0)");
                 if marked {
-                    let ip = Glance::at(frame).unwrap().ip.unwrap();
+                    let ip = Headers::at(frame).unwrap().ip.unwrap();
                     rewrite::mark_ce(frame, &ip);
                 }
             }

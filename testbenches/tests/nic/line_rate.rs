@@ -1,13 +1,13 @@
 //! Line rate, with the smallest frames and with losses.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff::units::PERIOD_256_PS;
-use xoff::units::nic::{BYTE_PS, RtlNic, Sent, WIRE_OVERHEAD};
-use xoff::units::nic_pair::{REGION, all};
-use xoff::units::registers::Registers;
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_cosim::units::nic::{BYTE_PS, RtlNic, Sent, WIRE_OVERHEAD};
+use xoff_cosim::units::nic_pair::{REGION, all};
+use xoff_cosim::units::registers::Registers;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::gbn::{Recv, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 

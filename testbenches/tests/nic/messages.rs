@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff::units::nic_pair::{REGION, all, qp};
-use xoff::units::registers::Registers;
+use xoff_cosim::units::nic_pair::{REGION, all, qp};
+use xoff_cosim::units::registers::Registers;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::gbn::{Recv, Status, Work};
+use xoff_sim::protocol::gbn::{Recv, Status, Work};
 use xoff_sim::wire::frame::ParsedFrame;
 
 const LENGTHS: [u32; 12] = [

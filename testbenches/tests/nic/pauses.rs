@@ -1,9 +1,9 @@
 //! PFC and PAUSE, both ways.
 
 use crate::tested::{MTU, Tested, done, good, post};
-use xoff::units::PERIOD_256_PS;
-use xoff::units::nic_pair::{QPN_BASE, all, qp};
-use xoff::units::registers::Registers;
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_cosim::units::nic_pair::{QPN_BASE, all, qp};
+use xoff_cosim::units::registers::Registers;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::ParsedFrame;

@@ -1,11 +1,11 @@
 //! What is not taken is dropped and counted, and no write leaves a region.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff::units::PERIOD_256_PS;
-use xoff::units::nic_pair::{REGION, all};
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_cosim::units::nic_pair::{REGION, all};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::gbn::{Recv, Status, Work, WorkKind};
-use xoff_sim::reference::icrc;
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::protocol::icrc;
 use xoff_sim::wire::Ipv4;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use xoff::units::nic_pair::{Pair, REGION, Wire, all};
+use xoff_cosim::units::nic_pair::{Pair, REGION, Wire, all};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 
 /// Path MTU in bytes.
 pub const MTU: u32 = 1024;

@@ -1,11 +1,11 @@
 //! What can happen to the DCQCN units, and how it is drawn.
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::reference::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
 
 use crate::property::draw::Draw;
 use crate::property::history::History;
-use crate::units::PERIOD_256_PS;
+use xoff_cosim::units::PERIOD_256_PS;
 
 /// Which unit, with how many QPs, and what is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::reference::dcqcn::{ByteGap, Cycle, LimiterContext};
+use xoff_sim::protocol::dcqcn::{ByteGap, Cycle, LimiterContext};
 
 use super::events::{Event, Head};
 use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
-use crate::units::Rest;
-use crate::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
+use xoff_cosim::units::Rest;
+use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
 
 /// Cycles from a packet taken to the bit of its QP that knows of it.
 const SENT_SETTLES: u64 = 4;

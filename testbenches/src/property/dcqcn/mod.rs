@@ -19,12 +19,12 @@ pub mod step;
 
 use proptest::prelude::*;
 use xoff_rtl::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
-use xoff_sim::reference::dcqcn::Cycle;
+use xoff_sim::protocol::dcqcn::Cycle;
 
 use super::history::{Histories, History};
 use super::{Disagreement, Property};
-use crate::units::Rest;
-use crate::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
+use xoff_cosim::units::Rest;
+use xoff_cosim::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
 use events::{Bench, Event, Head};
 
 /// The property.
@@ -43,7 +43,7 @@ impl Property for Dcqcn {
     const EVENTS: &'static str = "events";
 
     fn new(seed: u64) -> Result<Self, Disagreement> {
-        let made = || -> Result<Self, crate::units::UnitError> {
+        let made = || -> Result<Self, xoff_cosim::units::UnitError> {
             Ok(Self {
                 step: RtlRpStep::new(seed)?,
                 rp: RtlRp::new(seed)?,
@@ -146,7 +146,7 @@ impl Sleep {
         &mut self,
         clock: &Clock,
         over: bool,
-        state: impl FnOnce(Cycle) -> Result<Vec<u8>, crate::units::UnitError>,
+        state: impl FnOnce(Cycle) -> Result<Vec<u8>, xoff_cosim::units::UnitError>,
     ) -> Result<(), Disagreement> {
         let Some(rest) = clock.rest.filter(|_| !clock.skips) else {
             self.0 = None;
@@ -171,7 +171,7 @@ impl Sleep {
 }
 
 /// As an error of a property.
-fn text(error: crate::units::UnitError) -> Disagreement {
+fn text(error: xoff_cosim::units::UnitError) -> Disagreement {
     error.to_string()
 }
 

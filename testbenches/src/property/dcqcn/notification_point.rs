@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::reference::dcqcn::{Cycle, NpContext};
+use xoff_sim::protocol::dcqcn::{Cycle, NpContext};
 
 use super::events::{Event, Head};
 use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
-use crate::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
+use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 
 /// Runs the events; every CNP is judged.
 ///

@@ -1,12 +1,12 @@
 //! `rate_limiter`: senders that always have a packet keep to their rate within 1 %.
 
-use xoff_sim::reference::dcqcn::{Cycle, Rate};
+use xoff_sim::protocol::dcqcn::{Cycle, Rate};
 
 use super::events::{Event, Head};
 use super::limiter::{DIVISION, Judge, awake_max};
 use super::{Clock, text};
 use crate::property::Disagreement;
-use crate::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
+use xoff_cosim::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
 
 /// How far a rate may be off.
 const TOLERANCE: f64 = 0.01;

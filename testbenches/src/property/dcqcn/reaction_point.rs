@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::reference::dcqcn::{Cycle, RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::dcqcn::{Cycle, RpContext, RpEvent, RpParameters};
 
 use super::events::{Event, Head};
 use super::{Clock, Sleep, same_runs, text};
 use crate::property::Disagreement;
-use crate::units::dcqcn::{RpStep, RpTop, RtlRp};
+use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
 /// Cycles that an event waits at most.
 const EVENT_WAITS: u64 = 26;
@@ -168,7 +168,7 @@ fn run<M: RpTop>(
             judge.parameters.pop_front();
         }
     };
-    let nothing = RpParameters::paper(Default::default(), crate::units::PERIOD_256_PS);
+    let nothing = RpParameters::paper(Default::default(), xoff_cosim::units::PERIOD_256_PS);
     set(rtl, &mut judge, clock.now, &nothing);
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;

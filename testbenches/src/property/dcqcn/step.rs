@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::events::Event;
 use super::text;
 use crate::property::Disagreement;
-use crate::units::dcqcn::{RtlRpStep, STEP_LATENCY};
+use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
 /// Steps every context, a cycle an event.
 ///

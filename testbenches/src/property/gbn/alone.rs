@@ -1,11 +1,11 @@
 //! A unit alone, whatever its peer would do: answers for what was never sent, packets that no requester makes, events in the middle of everything.
 
-use xoff_sim::reference::gbn::Cycle;
+use xoff_sim::protocol::gbn::Cycle;
 
 use super::events::{Event, Head, due};
 use super::judge::{Judged, same_runs};
 use crate::property::Disagreement;
-use crate::units::gbn::{End, Requesting, Responding, Shown, Unit};
+use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
 /// Deadlines further away are not waited for: they would cost too many cycles when nothing is left out, as in a second run, and while timers are held.
 const LONG: u64 = 4_000;

@@ -2,7 +2,7 @@
 //! deep states and shrink to what matters.
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::reference::gbn::{
+use xoff_sim::protocol::gbn::{
     Arrival, Cycle, Recv, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
     ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
 };

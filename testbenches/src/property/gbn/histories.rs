@@ -1,6 +1,6 @@
 //! How histories of the go-back-N units are drawn: legal, hostile, crowded, long.
 
-use xoff_sim::reference::gbn::{RequesterConfig, ResponderConfig};
+use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 
 use super::events::{Anchor, Bench, Event, Head, Operation, Path};
 use crate::property::draw::Draw;

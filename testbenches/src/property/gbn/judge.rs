@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::reference::gbn::Cycle;
+use xoff_sim::protocol::gbn::Cycle;
 
 use crate::property::Disagreement;
-use crate::units::Rest;
-use crate::units::gbn::{End, Shown, Unit};
+use xoff_cosim::units::Rest;
+use xoff_cosim::units::gbn::{End, Shown, Unit};
 
 /// Cycles from an event's taking to its step.
 const STEP_TIME: u64 = 8;

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::reference::gbn::{
+use xoff_sim::protocol::gbn::{
     Cycle, RequesterConfig, RequesterEvent, ResponderConfig, ResponderEvent, ResponderNote,
     Response, Status, Work, WorkKind,
 };
@@ -12,7 +12,7 @@ use xoff_sim::wire::Psn;
 
 use super::judge::{Judged, Seen};
 use crate::property::Disagreement;
-use crate::units::gbn::{End, Requesting, Responding, Unit};
+use xoff_cosim::units::gbn::{End, Requesting, Responding, Unit};
 
 /// What was sent, and what came of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

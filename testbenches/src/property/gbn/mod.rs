@@ -23,7 +23,7 @@ use xoff_rtl::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
 
 use super::history::{Histories, History};
 use super::{Disagreement, Property};
-use crate::units::gbn::{Requesting, Responding, Rtl};
+use xoff_cosim::units::gbn::{Requesting, Responding, Rtl};
 use events::{Bench, Event, Head};
 use model_unit::ModelUnit;
 
@@ -43,7 +43,7 @@ impl Property for Gbn {
     const EVENTS: &'static str = "events";
 
     fn new(seed: u64) -> Result<Self, Disagreement> {
-        let made = || -> Result<Self, crate::units::UnitError> {
+        let made = || -> Result<Self, xoff_cosim::units::UnitError> {
             Ok(Self {
                 requester: Rtl::new(seed)?,
                 requester4: Rtl::new(seed)?,

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::reference::gbn::Cycle;
+use xoff_sim::protocol::gbn::Cycle;
 
-use crate::units::Rest;
-use crate::units::UnitError;
-use crate::units::gbn::{End, Out, Requesting, Responding, Shown, Unit};
+use xoff_cosim::units::Rest;
+use xoff_cosim::units::UnitError;
+use xoff_cosim::units::gbn::{End, Out, Requesting, Responding, Shown, Unit};
 
 /// Cycles from an event to its step.
 const LATENCY: u64 = 3;

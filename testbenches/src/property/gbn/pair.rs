@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use xoff_sim::reference::gbn::{
+use xoff_sim::protocol::gbn::{
     Completion, Cycle, QpState, Recv, Request, RequesterConfig, RequesterEvent, RequesterQp,
     ResponderEvent, ResponderNote, ResponderQp, Response, Status, Work, mtu_bytes,
 };
@@ -16,7 +16,7 @@ use super::events::{Event, Head, Path};
 use super::judge::{Judged, same_runs};
 use crate::property::Disagreement;
 use crate::property::draw::Draw;
-use crate::units::gbn::{Requesting, Responding, Shown, Unit};
+use xoff_cosim::units::gbn::{Requesting, Responding, Shown, Unit};
 
 /// Cycles that are evaluated, at most: what takes longer hangs.
 const CYCLES_MAX: u64 = 400_000;
@@ -364,7 +364,7 @@ where
                 if !std::mem::replace(&mut opened[usize::from(qp)], true) {
                     connection.configuration = configuration;
                     connection.post_psn = Psn::wrapping(psn);
-                    let event = event.at_requester(&RequesterQp::new(2, crate::units::gbn::TIMES));
+                    let event = event.at_requester(&RequesterQp::new(2, xoff_cosim::units::gbn::TIMES));
                     bench.hold(event.map(|event| (qp, event)), None, skips)?;
                 }
             }
@@ -423,7 +423,7 @@ impl<A: Unit<End = Requesting>, B: Unit<End = Responding>> Bench<'_, A, B> {
     fn post(&mut self, qp: u16, event: &Event, seed: u64) {
         let now = self.requester.now;
         let connection = &mut self.connections[usize::from(qp)];
-        let mut stands = RequesterQp::new(2, crate::units::gbn::TIMES);
+        let mut stands = RequesterQp::new(2, xoff_cosim::units::gbn::TIMES);
         stands.context.configuration = connection.configuration;
         let Some(RequesterEvent::Post(work)) = event.at_requester(&stands) else {
             return;

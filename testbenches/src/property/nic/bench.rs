@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use xoff_sim::glance::{Glance, rewrite};
+use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::reference::dcqcn::{Rate, RpParameters};
-use xoff_sim::reference::gbn::{Recv, WorkKind};
+use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
+use xoff_sim::protocol::gbn::{Recv, WorkKind};
 use xoff_sim::wire::MacAddr;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
@@ -14,10 +14,10 @@ use super::events::{Event, Head, Path, Stalled};
 use super::ledger::Ledger;
 use crate::property::Disagreement;
 use crate::property::draw::Draw;
-use crate::units::nic::{Rest, RtlNic, Sent, Stalls};
-use crate::units::nic_pair::{Pair, QPN_BASE, REGION};
-use crate::units::registers::Registers;
-use crate::units::{PERIOD_256_PS, UnitError};
+use xoff_cosim::units::nic::{Rest, RtlNic, Sent, Stalls};
+use xoff_cosim::units::nic_pair::{Pair, QPN_BASE, REGION};
+use xoff_cosim::units::registers::Registers;
+use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 
 /// Cycles that a case may take: what takes longer hangs.
 const CYCLES_MAX: u64 = 2_000_000;
@@ -79,7 +79,7 @@ impl Wire {
         let delays = [chance(late), chance(late)];
         let mut bytes = sent.bytes.clone();
         if mark
-            && let Some(ip) = Glance::at(&bytes).and_then(|glance| glance.ip)
+            && let Some(ip) = Headers::at(&bytes).and_then(|headers| headers.ip)
             && rewrite::ecn_capable(ip.traffic_class)
         {
             rewrite::mark_ce(&mut bytes, &ip);

@@ -1,7 +1,7 @@
 //! What can happen to two NICs.
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::reference::gbn::{RequesterConfig, mtu_bytes};
+use xoff_sim::protocol::gbn::{RequesterConfig, mtu_bytes};
 
 use crate::property::draw::Draw;
 use crate::property::history::History;

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use proptest::prelude::Rng;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use xoff_sim::reference::pause_time::LAST_CYCLE;
+use xoff_sim::protocol::pause_time::LAST_CYCLE;
 
 use super::words;
 use crate::property::draw::Draw;

@@ -3,16 +3,16 @@
 //! Time jumps as it will in a simulation: over cycles in which the unit said that nothing would change. Some histories take a second instance with them
 //! that leaves no cycle out: what it shows in the cycles jumped over, and its saved state after them, must be the first one's.
 
-use xoff_sim::reference::pause_time::LAST_CYCLE;
-use xoff_sim::reference::pause_watchdog::{WatchdogIn, WatchdogOut};
-use xoff_sim::reference::pfc_rx::{PfcRxIn, PfcRxOut};
-use xoff_sim::reference::pfc_tx::{PfcTxIn, PfcTxOut};
-use xoff_sim::reference::{Idle, PauseWatchdog, PfcRx, PfcTx};
+use xoff_sim::protocol::pause_time::LAST_CYCLE;
+use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
+use xoff_sim::protocol::pfc_rx::{PfcRxIn, PfcRxOut};
+use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
+use xoff_sim::protocol::{Idle, PauseWatchdog, PfcRx, PfcTx};
 
 use super::history::{Action, History, LAST_STEP, Vocabulary, Wait};
 use crate::property::Disagreement;
-use crate::units::UnitError;
-use crate::units::pfc::{PauseTop, RtlPause};
+use xoff_cosim::units::UnitError;
+use xoff_cosim::units::pfc::{PauseTop, RtlPause};
 
 /// Cycles evaluated in one wait, at most; then the next step comes early. Bounds what a unit costs that has something to do in every cycle.
 const MAX_EVALUATED: u32 = 300;

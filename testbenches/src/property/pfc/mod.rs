@@ -19,7 +19,7 @@ pub mod words;
 
 use proptest::prelude::*;
 use xoff_rtl::{PauseWatchdog as RtlWatchdog, PfcRx40, PfcRx100, PfcTx as RtlTx};
-use xoff_sim::reference::{CyclesPerQuantum, PauseWatchdog, PfcRx, PfcTx};
+use xoff_sim::protocol::{CyclesPerQuantum, PauseWatchdog, PfcRx, PfcTx};
 
 use self::history::{History, Vocabulary, histories};
 use self::lockstep::Lockstep;
@@ -66,7 +66,7 @@ impl Property for Pfc {
                 pair: Pair::new(seed)?,
             })
         };
-        make().map_err(|error: crate::units::UnitError| error.to_string())
+        make().map_err(|error: xoff_cosim::units::UnitError| error.to_string())
     }
 
     fn cases() -> BoxedStrategy<PfcCase> {

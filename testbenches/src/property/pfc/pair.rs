@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use xoff_rtl::{PfcRx40, PfcTx};
-use xoff_sim::reference::pfc_rx::PfcRxIn;
-use xoff_sim::reference::pfc_tx::PfcTxIn;
-use xoff_sim::reference::{CyclesPerQuantum, Idle, Quanta};
+use xoff_sim::protocol::pfc_rx::PfcRxIn;
+use xoff_sim::protocol::pfc_tx::PfcTxIn;
+use xoff_sim::protocol::{CyclesPerQuantum, Idle, Quanta};
 use xoff_sim::wire::frame::ControlHead;
 
 use super::history::{Action, History, LAST_STEP, Step, Vocabulary, Wait};
@@ -16,8 +16,8 @@ use super::rx::{classes, fewer_bits};
 use super::words;
 use crate::property::Disagreement;
 use crate::property::draw::Draw;
-use crate::units::UnitError;
-use crate::units::pfc::RtlPause;
+use xoff_cosim::units::UnitError;
+use xoff_cosim::units::pfc::RtlPause;
 
 /// Bytes at which a class of this test asks for XOFF.
 const XOFF: u32 = 1_000;

@@ -1,6 +1,6 @@
 //! What happens to `pfc_rx`: frames, storms of them, switches of what is obeyed.
 
-use xoff_sim::reference::pfc_rx::PfcRxIn;
+use xoff_sim::protocol::pfc_rx::PfcRxIn;
 use xoff_sim::wire::frame::ControlHead;
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
 

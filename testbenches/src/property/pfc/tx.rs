@@ -1,7 +1,7 @@
 //! What happens to `pfc_tx`: depths that cross thresholds, a wire that is not free, settings that change, silence.
 
-use xoff_sim::reference::Quanta;
-use xoff_sim::reference::pfc_tx::PfcTxIn;
+use xoff_sim::protocol::Quanta;
+use xoff_sim::protocol::pfc_tx::PfcTxIn;
 
 use super::history::{Action, Step, Vocabulary, Wait, draw_wait, less_than};
 use super::lockstep::Drives;

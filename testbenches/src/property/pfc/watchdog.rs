@@ -1,6 +1,6 @@
 //! What happens to `pause_watchdog`: stalls of any length against any thresholds, re-arms at any time.
 
-use xoff_sim::reference::pause_watchdog::WatchdogIn;
+use xoff_sim::protocol::pause_watchdog::WatchdogIn;
 
 use super::history::{Action, Step, Vocabulary, Wait, draw_wait, less_than};
 use super::lockstep::Drives;

@@ -1,0 +1,17 @@
+//! The network of a scenario: hosts with RTL or model NICs and switches, in the kernel's time.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`rtl_host`] | [`RtlHost`]: the verilated NIC with MACs and a host |
+//! | [`station`] | [`Station`]: a node of any kind |
+//! | [`topology`] | addresses, routes, headroom: from a scenario's words to nodes |
+//! | [`simulation`] | [`Simulation`]: a scenario in time |
+
+pub mod topology;
+pub mod rtl_host;
+pub mod simulation;
+pub mod station;
+
+pub use rtl_host::{RtlHost, RtlHostConfig, WaveWindow};
+pub use simulation::{FlowEnds, Simulation, SimulationError};
+pub use station::Station;

@@ -1,0 +1,446 @@
+//! A scenario in time.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
+use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, NodeId, PortId, Record};
+use xoff_sim::link::Link;
+use xoff_sim::nic::{ModelNic, ModelNicConfig, QpSettings, Region};
+use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
+use xoff_sim::seeded::{Draws, Seed};
+use xoff_sim::switch::{ConfigError, Switch};
+use xoff_sim::time::{ByteCount, Clock, Duration, Time};
+use xoff_sim::wire::Psn;
+
+use super::topology::Plan;
+use super::{RtlHost, RtlHostConfig, Station, WaveWindow};
+use crate::scenario::check::{Misfit, RING};
+use crate::scenario::{FlowSettings, NicKind, Recovery, Scenario};
+use crate::units::UnitError;
+
+/// Rights byte of all keys.
+const KEY_TAG: u8 = 0x5A;
+/// 256 bits a beat.
+const BEAT_BYTES: usize = 32;
+/// The largest frame a NIC takes, FCS included.
+const MAX_FRAME: ByteCount = ByteCount::new(9_216);
+/// IBTA table 45, code 1: 10 µs.
+const RNR_TIMER: u8 = 1;
+
+/// Why a scenario does not run, or no longer.
+#[derive(Debug, Error)]
+pub enum SimulationError {
+    /// It contradicts itself.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// A switch's settings.
+    #[error("switch {name}")]
+    Switch {
+        /// Which.
+        name: String,
+        /// What does not fit.
+        source: ConfigError,
+    },
+    /// A link.
+    #[error("link from {a} to {b}")]
+    Link {
+        /// One end.
+        a: String,
+        /// The other.
+        b: String,
+        /// What does not fit.
+        source: BuildError,
+    },
+    /// An RTL NIC could not be made or set.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    /// An RTL NIC failed.
+    #[error("at {at}: {what}")]
+    Failed {
+        /// When it was noticed.
+        at: Time,
+        /// The assertion, or the rule.
+        what: String,
+    },
+}
+
+/// A flow and where it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FlowEnds {
+    /// Its name.
+    pub name: String,
+    /// The sender.
+    pub from: NodeId,
+    /// Its place among the flows that start there.
+    pub sender: usize,
+    /// The receiver.
+    pub to: NodeId,
+    /// Its place among the flows that end there.
+    pub receiver: usize,
+    /// Payload bytes of a full packet.
+    pub mtu: u32,
+}
+
+/// A scenario in time. Serialized, it is a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Simulation {
+    network: Network<Station>,
+    names: Vec<String>,
+    ports: Vec<u16>,
+    flows: Vec<FlowEnds>,
+}
+
+impl Simulation {
+    /// The network of a scenario, at time zero.
+    ///
+    /// # Errors
+    ///
+    /// What of it does not fit, or an RTL NIC that cannot be made.
+    pub fn new(scenario: &Scenario) -> Result<Self, SimulationError> {
+        scenario.check()?;
+        let plan = Plan::new(scenario);
+        let seed = Seed(scenario.seed);
+        let mut stations = Vec::new();
+        for entry in &scenario.hosts {
+            let settings = scenario.settings_of(entry);
+            for name in entry.names() {
+                let node = plan.number(&name);
+                let own = seed.derive(&[1, node.0.into()]);
+                // A phase of its own, so that ties between NICs favour none.
+                let period = Clock::PERIOD_40G;
+                let phase = Duration::from_ps(own.draws().below(period.as_ps()));
+                let clock = Clock::new(period, phase);
+                let pcie = PcieConfig {
+                    latency: settings.pcie_latency,
+                    rate: Some(settings.pcie_rate),
+                };
+                let host = Host::new(clock, BEAT_BYTES, &pcie);
+                let nic = plan.nic(node, &settings, &clock);
+                stations.push(match settings.nic {
+                    NicKind::Rtl => {
+                        let config = RtlHostConfig {
+                            name,
+                            seed: own.0,
+                            clock,
+                            rate: settings.rate,
+                            max_frame: MAX_FRAME,
+                            settings: nic,
+                        };
+                        Station::Rtl(Box::new(RtlHost::new(config, host)?))
+                    }
+                    NicKind::Model => {
+                        let config = ModelNicConfig {
+                            rate: settings.rate,
+                            max_frame: MAX_FRAME,
+                            ..ModelNicConfig::new(clock, nic)
+                        };
+                        Station::Model(Box::new(ModelNic::new(config, host)))
+                    }
+                });
+            }
+        }
+        for settings in &scenario.switches {
+            let node = plan.number(&settings.name);
+            let config = plan.switch(scenario, settings, seed.derive(&[2, node.0.into()]));
+            let switch = Switch::new(config).map_err(|source| SimulationError::Switch {
+                name: settings.name.clone(),
+                source,
+            })?;
+            stations.push(Station::Switch(Box::new(switch)));
+        }
+        let flows = connect(scenario, &plan, &mut stations, seed.derive(&[3]))?;
+        let mut builder = NetworkBuilder::new(seed.derive(&[4]));
+        for station in stations {
+            builder.node(station);
+        }
+        for (cable, entry) in plan.cables.iter().zip(&plan.entries) {
+            let entry = &scenario.links[*entry];
+            let link = Link {
+                cable: entry.cable,
+                interface: entry.interface,
+                faults: [entry.faults.clone(), entry.faults_back.clone()],
+            };
+            let name = |end: usize| plan.names[cable[end].0.0 as usize].clone();
+            builder
+                .connect(cable[0], cable[1], &link)
+                .map_err(|source| SimulationError::Link {
+                    a: name(0),
+                    b: name(1),
+                    source,
+                })?;
+        }
+        Ok(Self {
+            network: builder.build(),
+            names: plan.names,
+            ports: plan.ports,
+            flows,
+        })
+    }
+
+    /// Lives through all instants before `end`. `observe` gets the frames of tapped ports.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL that failed, or a rule of its pins that it broke.
+    pub fn run_until_observed(
+        &mut self,
+        end: Time,
+        observe: impl FnMut(&[Record]),
+    ) -> Result<(), SimulationError> {
+        self.network.run_until(end, observe);
+        let failure = self
+            .stations()
+            .find_map(|(_, station)| station.failure().map(str::to_owned));
+        match failure {
+            None => Ok(()),
+            Some(what) => Err(SimulationError::Failed {
+                at: self.network.now(),
+                what,
+            }),
+        }
+    }
+
+    /// Lives through all instants before `end`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_until_observed`](Self::run_until_observed).
+    pub fn run_until(&mut self, end: Time) -> Result<(), SimulationError> {
+        self.run_until_observed(end, |_| {})
+    }
+
+    /// All before this instant has happened.
+    pub fn now(&self) -> Time {
+        self.network.now()
+    }
+
+    /// Every frame at every port with its time, and every completion.
+    pub fn digest(&self) -> Digest {
+        let mut digest = self.network.digest();
+        for host in self.stations().filter_map(|(_, station)| station.host()) {
+            digest.part(host.digest());
+        }
+        digest
+    }
+
+    /// The kernel's network.
+    pub const fn network(&self) -> &Network<Station> {
+        &self.network
+    }
+
+    /// The same, to be changed between two runs.
+    pub const fn network_mut(&mut self) -> &mut Network<Station> {
+        &mut self.network
+    }
+
+    /// Names of the nodes, by number.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many ports a node has.
+    pub fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
+        (0..self.ports[node.0 as usize]).map(PortId)
+    }
+
+    /// All nodes with their numbers.
+    pub fn stations(&self) -> impl Iterator<Item = (NodeId, &Station)> {
+        (0..self.names.len() as u32)
+            .map(|number| (NodeId(number), self.network.node(NodeId(number))))
+    }
+
+    /// Number of a node.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        let place = self.names.iter().position(|known| known == name)?;
+        Some(NodeId(place as u32))
+    }
+
+    /// A node by its name. Panics when there is none.
+    pub fn station(&self, name: &str) -> &Station {
+        let node = self
+            .node(name)
+            .unwrap_or_else(|| panic!("no node {name}: nodes are {}", self.names.join(", ")));
+        self.network.node(node)
+    }
+
+    /// Flows, in the scenario's order.
+    pub fn flows(&self) -> &[FlowEnds] {
+        &self.flows
+    }
+
+    /// A flow's end that sends.
+    pub fn sender(&self, flow: &FlowEnds) -> &Sender {
+        &self.host(flow.from).senders()[flow.sender]
+    }
+
+    /// A flow's end that receives.
+    pub fn receiver(&self, flow: &FlowEnds) -> &Receiver {
+        &self.host(flow.to).receivers()[flow.receiver]
+    }
+
+    /// The host of a node that is one. Panics for a switch.
+    pub fn host(&self, node: NodeId) -> &Host {
+        let host = self.network.node(node).host();
+        host.unwrap_or_else(|| panic!("{} is no host", self.names[node.0 as usize]))
+    }
+
+    /// Whether all flows have come to their end: none that goes on without end is there.
+    pub fn finished(&self) -> bool {
+        self.flows.iter().all(|flow| self.sender(flow).finished())
+    }
+
+    /// Writes waves of a host's NIC in a window of time.
+    ///
+    /// # Errors
+    ///
+    /// There is no such host, or its NIC is a model.
+    pub fn set_waves(&mut self, host: &str, window: WaveWindow) -> Result<(), SimulationError> {
+        let wrong = |problem: String| Misfit {
+            place: format!("waves of {host}"),
+            problem,
+        };
+        let node = self
+            .node(host)
+            .ok_or_else(|| wrong(format!("no such node: there are {}", self.names.join(", "))))?;
+        let set = self.network.update(node, |station| {
+            let rtl = station.rtl_mut()?;
+            rtl.set_waves(window);
+            Some(())
+        });
+        set.ok_or_else(|| wrong("only an RTL NIC has waves".into()).into())
+    }
+
+    /// Ends all files of waves.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be written.
+    pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
+        for number in 0..self.names.len() as u32 {
+            self.network
+                .update(NodeId(number), |station| match station.rtl_mut() {
+                    Some(rtl) => rtl.close_waves(),
+                    None => Ok(()),
+                })?;
+        }
+        Ok(())
+    }
+
+    /// Evaluates idle cycles of RTL NICs too, or not.
+    pub fn set_skip(&mut self, skip: bool) {
+        for number in 0..self.names.len() as u32 {
+            self.network.update(NodeId(number), |station| {
+                if let Some(rtl) = station.rtl_mut() {
+                    rtl.set_skip(skip);
+                }
+            });
+        }
+    }
+}
+
+/// Opens a QP at both ends of each flow, with memory and applications.
+fn connect(
+    scenario: &Scenario,
+    plan: &Plan,
+    stations: &mut [Station],
+    seed: Seed,
+) -> Result<Vec<FlowEnds>, SimulationError> {
+    let mut flows = Vec::new();
+    let mut used = BTreeMap::<NodeId, u16>::new();
+    let mut draws = seed.draws();
+    for settings in &scenario.flows {
+        for (name, from) in scenario.flow_ends(settings) {
+            let ends = [plan.number(&from), plan.number(&settings.to)];
+            let qps = ends.map(|end| {
+                let next = used.entry(end).or_default();
+                *next += 1;
+                *next - 1
+            });
+            let config = FlowConfig {
+                number: flows.len() as u32,
+                kind: settings.operation.into(),
+                message: settings.message.get() as u32,
+                count: settings.count,
+                outstanding: settings.outstanding,
+                start: Time::ZERO + settings.start,
+                interval: settings.interval,
+            };
+            let region = Region {
+                base: config.base(),
+                length: config.region_bytes(),
+                tag: KEY_TAG,
+                local_write: true,
+                remote_write: true,
+            };
+            let pairs = qp_pair(plan, settings, ends, qps, &mut draws);
+            let mut keys = [0; 2];
+            for side in 0..2 {
+                let station = &mut stations[ends[side].0 as usize];
+                keys[side] = station.open(qps[side], &pairs[side], &region)?;
+            }
+            let host = host_of(&mut stations[ends[0].0 as usize]);
+            let sender = host.senders().len();
+            host.send(Sender::new(config.clone(), qps[0], keys[0], keys[1]));
+            let host = host_of(&mut stations[ends[1].0 as usize]);
+            let receiver = host.receivers().len();
+            host.receive(Receiver::new(config, qps[1], keys[1], RING));
+            flows.push(FlowEnds {
+                name,
+                from: ends[0],
+                sender,
+                to: ends[1],
+                receiver,
+                mtu: settings.mtu,
+            });
+        }
+    }
+    Ok(flows)
+}
+
+fn host_of(station: &mut Station) -> &mut Host {
+    let host = station.host_mut();
+    host.expect("flows end at hosts: the scenario was checked")
+}
+
+/// Settings of a flow's QPs: sender's, receiver's.
+fn qp_pair(
+    plan: &Plan,
+    flow: &FlowSettings,
+    ends: [NodeId; 2],
+    qps: [u16; 2],
+    draws: &mut Draws,
+) -> [QpSettings; 2] {
+    let mtu = flow.mtu_code().unwrap_or(2);
+    let restart = flow.recovery == Recovery::GoBack0;
+    let udp_port = flow.udp_port.unwrap_or(0xC000 + draws.below(0x4000) as u16);
+    let psn = [(); 2].map(|()| Psn::wrapping(draws.below(1 << 24) as u32));
+    [0, 1].map(|side| QpSettings {
+        own: plan.address(ends[side]),
+        peer: plan.address(ends[1 - side]),
+        tags: Vec::new(),
+        dscp: flow.dscp,
+        hop_limit: 64,
+        udp_port,
+        pkey: 0xFFFF,
+        peer_qpn: 0x100 + u32::from(qps[1 - side]),
+        requester: RequesterConfig {
+            mtu,
+            timeout: flow.timeout,
+            retry: flow.retries,
+            nak_retry: false,
+            rnr_retry: flow.rnr_retries,
+            ack_every: flow.ack_every,
+            window: flow.window,
+            restart,
+        },
+        requester_psn: psn[side],
+        responder: ResponderConfig {
+            mtu,
+            rnr_timer: RNR_TIMER,
+            restart,
+        },
+        responder_psn: psn[1 - side],
+    })
+}

@@ -1,0 +1,291 @@
+//! From a scenario's words to settings of nodes: names to numbers, addresses, routes, headroom.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
+
+use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
+use xoff_sim::nic::{Address, NicSettings};
+use xoff_sim::protocol::dcqcn::{Rate as DcqcnRate, RpParameters};
+use xoff_sim::seeded::Seed;
+use xoff_sim::switch::config::PortConfig;
+use xoff_sim::switch::forwarding::{ForwardingConfig, HostEntry};
+use xoff_sim::switch::{
+    BufferConfig, Headroom, NextHop, PRIORITIES, PriorityBuffer, RedConfig, Route, Service,
+    SwitchConfig,
+};
+use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
+use xoff_sim::wire::MacAddr;
+
+use crate::scenario::check::QPS;
+use crate::scenario::host::Dcqcn;
+use crate::scenario::{HostSettings, Scenario, SwitchSettings};
+
+/// Headers of a RoCEv2 packet with immediate data and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
+const HEADER_BYTES: u64 = 85;
+/// From a pause's last bit at a NIC to where no frame of the class starts: 20 cycles of its contract and what it has begun (rtl/nic/README.md).
+const NIC_RESPONSE: Duration = Duration::from_ps(40 * 5_120);
+
+/// Names, numbers, cables.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Name of each node: hosts in their order, then switches.
+    pub names: Vec<String>,
+    /// How many of them are hosts.
+    pub hosts: usize,
+    /// Every cable: its ends, and its entry in the scenario.
+    pub cables: Vec<[(NodeId, PortId); 2]>,
+    /// Of each cable, the entry in the scenario's list.
+    pub entries: Vec<usize>,
+    /// Number of ports of each node.
+    pub ports: Vec<u16>,
+}
+
+impl Plan {
+    /// Of a scenario that was checked.
+    pub fn new(scenario: &Scenario) -> Self {
+        let hosts: Vec<String> = scenario
+            .hosts
+            .iter()
+            .flat_map(crate::scenario::HostEntry::names)
+            .collect();
+        let switches = scenario.switches.iter().map(|switch| switch.name.clone());
+        let count = hosts.len();
+        let names: Vec<String> = hosts.into_iter().chain(switches).collect();
+        let numbers: BTreeMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+        let mut ports = vec![0; names.len()];
+        let mut port = |name: &str| {
+            let node = numbers[name];
+            let free = &mut ports[node as usize];
+            *free += 1;
+            (NodeId(node), PortId(*free - 1))
+        };
+        let all = scenario.cables();
+        let cables = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
+        Self {
+            cables,
+            entries: all.iter().map(|cable| cable.2).collect(),
+            hosts: count,
+            ports,
+            names,
+        }
+    }
+
+    /// Number of a node. Panics when there is none of that name: scenarios are checked before.
+    pub fn number(&self, name: &str) -> NodeId {
+        let place = self.names.iter().position(|known| known == name);
+        NodeId(place.unwrap_or_else(|| panic!("no node {name}")) as u32)
+    }
+
+    /// Where a host is.
+    pub fn address(&self, host: NodeId) -> Address {
+        let number = host.0 + 1;
+        let [_, a, b, c] = number.to_be_bytes();
+        Address {
+            mac: MacAddr([0x02, 0, 0, a, b, c]),
+            ip: Ipv4Addr::from(0x0A00_0000 | number).into(),
+        }
+    }
+
+    /// Where a port's cable leads.
+    fn peers(&self, node: NodeId) -> impl Iterator<Item = (PortId, NodeId)> + '_ {
+        self.cables.iter().flat_map(move |&[a, b]| {
+            let here = |end: (NodeId, PortId), other: (NodeId, PortId)| {
+                (end.0 == node).then_some((end.1, other.0))
+            };
+            here(a, b).into_iter().chain(here(b, a))
+        })
+    }
+
+    /// Cables from each node to a host, as few as there are.
+    fn distances(&self, host: NodeId) -> Vec<Option<u32>> {
+        let mut far = vec![None; self.names.len()];
+        far[host.0 as usize] = Some(0);
+        let mut queue = VecDeque::from([host]);
+        while let Some(node) = queue.pop_front() {
+            let next = far[node.0 as usize].map(|far| far + 1);
+            for (_, peer) in self.peers(node) {
+                let forwards = node == host || node.0 as usize >= self.hosts;
+                if forwards && far[peer.0 as usize].is_none() {
+                    far[peer.0 as usize] = next;
+                    queue.push_back(peer);
+                }
+            }
+        }
+        far
+    }
+
+    /// Where a switch sends packets to each host: shortest paths, all of them.
+    fn forwarding(&self, switch: NodeId, seed: Seed) -> ForwardingConfig {
+        let mut config = ForwardingConfig {
+            ecmp_seed: seed,
+            ..ForwardingConfig::default()
+        };
+        for host in (0..self.hosts as u32).map(NodeId) {
+            let far = self.distances(host);
+            let Some(own) = far[switch.0 as usize] else {
+                continue;
+            };
+            let nearer = |node: NodeId| far[node.0 as usize].is_some_and(|peer| peer < own);
+            let ports: Vec<PortId> = self
+                .peers(switch)
+                .filter(|(_, peer)| nearer(*peer))
+                .map(|(port, _)| port)
+                .collect();
+            let Address { mac, ip } = self.address(host);
+            let std::net::IpAddr::V4(ip) = ip else {
+                continue;
+            };
+            let hop = if own == 1 {
+                config.hosts.push(HostEntry {
+                    ip,
+                    mac,
+                    port: ports[0],
+                });
+                NextHop::Connected
+            } else {
+                NextHop::Ports(ports)
+            };
+            config.routes.push(Route {
+                prefix: ip,
+                length: 32,
+                hop,
+            });
+        }
+        config
+    }
+
+    /// A switch's settings.
+    pub fn switch(
+        &self,
+        scenario: &Scenario,
+        settings: &SwitchSettings,
+        seed: Seed,
+    ) -> SwitchConfig {
+        let node = self.number(&settings.name);
+        let ports = usize::from(self.ports[node.0 as usize]);
+        let mut config = SwitchConfig::new(ports, scenario.host.rate);
+        config.ports = (0..ports)
+            .map(|port| PortConfig {
+                rate: scenario.host.rate,
+                mac: MacAddr([0x02, 1, 0, node.0 as u8, (port >> 8) as u8, port as u8]),
+                learn: false,
+            })
+            .collect();
+        let headroom = settings
+            .headroom
+            .unwrap_or_else(|| self.headroom(scenario, node));
+        let mut priorities = [PriorityBuffer::lossy(1, 1); PRIORITIES];
+        for &class in &settings.lossless {
+            priorities[usize::from(class)] = PriorityBuffer {
+                xon_offset: settings.xon_offset,
+                ..PriorityBuffer::lossless(settings.xoff, headroom)
+            };
+            config.red[usize::from(class)] = settings.ecn.as_ref().map(|ecn| RedConfig {
+                kmin: ecn.kmin,
+                kmax: ecn.kmax,
+                pmax_ppm: (ecn.pmax * 1e6).round() as u32,
+                drop_incapable: false,
+            });
+        }
+        config.buffer = BufferConfig {
+            total: settings.buffer,
+            priorities,
+        };
+        config.group_priority = (0..8)
+            .find(|class| !settings.lossless.contains(class))
+            .unwrap_or(0);
+        // CNPs and network control go first (SIGCOMM 2015, section 4: CNPs have high priority).
+        config.services[6] = Service::Strict;
+        config.services[7] = Service::Strict;
+        config.forwarding = self.forwarding(node, seed.derive(&[2]));
+        config.latency = settings.latency;
+        config.faults.clone_from(&settings.faults);
+        config.seed = seed;
+        config
+    }
+
+    /// What the longest cable of a switch needs.
+    fn headroom(&self, scenario: &Scenario, switch: NodeId) -> ByteCount {
+        let frame = scenario
+            .flows
+            .iter()
+            .map(|flow| u64::from(flow.mtu) + HEADER_BYTES)
+            .max();
+        let of = |(cable, entry): (&[(NodeId, PortId); 2], &usize)| {
+            let link = &scenario.links[*entry];
+            let here = cable.iter().any(|end| end.0 == switch);
+            here.then(|| {
+                Headroom {
+                    rate: scenario.host.rate,
+                    frame: ByteCount::new(frame.unwrap_or(1522)),
+                    cable: link.cable,
+                    interface: link.interface,
+                    response: NIC_RESPONSE,
+                }
+                .exact()
+            })
+        };
+        let needs = self.cables.iter().zip(&self.entries).filter_map(of);
+        needs.max().unwrap_or(ByteCount::ZERO)
+    }
+
+    /// A NIC's settings.
+    pub fn nic(&self, host: NodeId, settings: &HostSettings, clock: &Clock) -> NicSettings {
+        let cycles =
+            |duration: Option<Duration>| duration.map_or(0, |duration| clock.cycles_in(duration).0);
+        let mut nic = NicSettings::new(self.address(host).mac);
+        let quanta = u16::MAX;
+        nic.pfc = PfcSettings {
+            classes: settings
+                .lossless
+                .iter()
+                .fold(0, |all, class| all | 1 << class),
+            xoff: [settings.xoff.get() as u32; PRIORITIES],
+            xon: [settings.xon.get() as u32; PRIORITIES],
+            quanta,
+            refresh: clock.cycles_in(settings.rate.time_of_quanta(quanta) / 2).0 as u32,
+        };
+        nic.watchdog = WatchdogSettings {
+            bark: cycles(settings.watchdog_bark),
+            bite: cycles(settings.watchdog_bite),
+            auto_rearm: false,
+        };
+        let dcqcn = settings.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
+        nic.dcqcn = dcqcn.map(|dcqcn| of_dcqcn(dcqcn, settings.rate, clock));
+        nic
+    }
+}
+
+fn kbps(rate: Rate) -> DcqcnRate {
+    DcqcnRate((rate.as_bits_per_second() / 1_000).min(u32::MAX.into()) as u32)
+}
+
+/// A line's rate in bits a second.
+pub fn bits_per_second(rate: LineRate) -> f64 {
+    8e12 / rate.byte_time().as_ps() as f64
+}
+
+fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
+    let cycles = |duration| clock.cycles_in(duration).0.min(u32::MAX.into()) as u32;
+    let paper = RpParameters::paper(
+        DcqcnRate((bits_per_second(rate) / 1e3) as u32),
+        clock.period.as_ps(),
+    );
+    DcqcnSettings {
+        rp: RpParameters {
+            g: (dcqcn.g * 65_536.0).round() as u16,
+            alpha_time: cycles(dcqcn.alpha_timer),
+            rate_time: cycles(dcqcn.rate_timer),
+            byte_limit: dcqcn.byte_counter.get().min(u32::MAX.into()) as u32,
+            stages: dcqcn.stages,
+            rate_ai: kbps(dcqcn.rate_ai),
+            rate_hai: kbps(dcqcn.rate_hai),
+            ..paper
+        },
+        cnp_interval: cycles(dcqcn.cnp_interval),
+        cnp_dscp: dcqcn.cnp_dscp,
+        // The limiter's own lateness (rtl/dcqcn/README.md), no more: what a QP could not send during a pause must not follow as a burst, or pauses breed pauses.
+        burst: 2 * QPS as u16 + 16,
+    }
+}

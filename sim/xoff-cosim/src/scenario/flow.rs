@@ -1,0 +1,162 @@
+//! Flows, as scenarios say them.
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::time::{ByteCount, Duration};
+
+/// What carries a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the standard's")]
+pub enum Operation {
+    Send,
+    SendImm,
+    #[default]
+    Write,
+    WriteImm,
+}
+
+impl From<Operation> for WorkKind {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Send => Self::SEND,
+            Operation::SendImm => Self::SEND_IMM,
+            Operation::Write => Self::WRITE,
+            Operation::WriteImm => Self::WRITE_IMM,
+        }
+    }
+}
+
+/// Where both ends go on after a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// At the first packet that is missing.
+    #[default]
+    GoBackN,
+    /// At the message's first packet.
+    #[serde(rename = "go-back-0")]
+    GoBack0,
+}
+
+/// Messages from one host to another, and the QP that carries them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSettings {
+    /// Its name in metrics and charts; with several senders the first part: `f` makes `f.s0`, `f.s1`.
+    pub name: String,
+    /// The sender; the name of a host with a count means each of them.
+    pub from: String,
+    /// The receiver.
+    pub to: String,
+    /// SEND or WRITE, with or without immediate data.
+    #[serde(default)]
+    pub operation: Operation,
+    /// A message.
+    #[serde(default = "mebibyte")]
+    pub message: ByteCount,
+    /// How many; left out: without end.
+    #[serde(default)]
+    pub count: Option<u64>,
+    /// Messages posted and not completed at most, 1 to 16.
+    #[serde(default = "four")]
+    pub outstanding: u32,
+    /// Nothing before.
+    #[serde(default)]
+    pub start: Duration,
+    /// From message to message; left out: as fast as they go.
+    #[serde(default)]
+    pub interval: Option<Duration>,
+    /// Path MTU: 256, 512, 1024, 2048 or 4096.
+    #[serde(default = "kibibyte")]
+    pub mtu: u32,
+    /// DSCP: 24 to 31 are class 3.
+    #[serde(default = "dscp")]
+    pub dscp: u8,
+    /// UDP source port, which ECMP looks at; left out: drawn from the seed.
+    #[serde(default)]
+    pub udp_port: Option<u16>,
+    /// After a loss.
+    #[serde(default)]
+    pub recovery: Recovery,
+    /// Packets that may be unacknowledged.
+    #[serde(default = "window")]
+    pub window: u32,
+    /// Packets between two that ask for an ACK; 0: the last of a message only.
+    #[serde(default = "ack_every")]
+    pub ack_every: u8,
+    /// 4.096 µs · 2^t; 0: off.
+    #[serde(default = "timeout")]
+    pub timeout: u8,
+    /// Timeouts in a row, 0 to 7.
+    #[serde(default = "seven")]
+    pub retries: u8,
+    /// RNR NAKs in a row, 0 to 7; 7: for ever.
+    #[serde(default = "seven")]
+    pub rnr_retries: u8,
+}
+
+const fn mebibyte() -> ByteCount {
+    ByteCount::new(1 << 20)
+}
+const fn kibibyte() -> u32 {
+    1024
+}
+const fn four() -> u32 {
+    4
+}
+const fn seven() -> u8 {
+    7
+}
+const fn dscp() -> u8 {
+    26
+}
+const fn window() -> u32 {
+    256
+}
+const fn ack_every() -> u8 {
+    16
+}
+/// 67 ms: losses are found by NAKs, and a pause is no loss.
+const fn timeout() -> u8 {
+    14
+}
+
+impl FlowSettings {
+    /// WRITEs of 1 MiB without end, an MTU of 1,024.
+    pub fn new(name: &str, from: &str, to: &str) -> Self {
+        Self {
+            name: name.into(),
+            from: from.into(),
+            to: to.into(),
+            operation: Operation::Write,
+            message: mebibyte(),
+            count: None,
+            outstanding: four(),
+            start: Duration::ZERO,
+            interval: None,
+            mtu: kibibyte(),
+            dscp: dscp(),
+            udp_port: None,
+            recovery: Recovery::GoBackN,
+            window: window(),
+            ack_every: ack_every(),
+            timeout: timeout(),
+            retries: seven(),
+            rnr_retries: seven(),
+        }
+    }
+
+    /// Messages of this size, so many.
+    #[must_use]
+    pub const fn messages(mut self, count: u64, size: ByteCount) -> Self {
+        self.count = Some(count);
+        self.message = size;
+        self
+    }
+
+    /// The code of the MTU: 256 « code bytes.
+    pub fn mtu_code(&self) -> Option<u8> {
+        (0..5).find(|code| 256 << code == self.mtu)
+    }
+}

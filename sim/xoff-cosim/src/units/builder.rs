@@ -1,0 +1,431 @@
+//! Drives `packet_builder`.
+
+use verilated::{FieldsMut, Model, Settings};
+use xoff_rtl::{PacketBuilder256, PacketBuilder512, packet_builder256, packet_builder512};
+use xoff_sim::protocol::{Content, Descriptor, RocePacket};
+use xoff_sim::wire::frame::IpKind;
+use xoff_sim::wire::{Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, ExtHeaders, Tci};
+
+use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
+
+/// Cycles without any beat moving, with all sides willing, after which a builder hangs.
+const MAX_IDLE: u32 = 8;
+
+/// More bytes than headers and a payload, whose length has 16 bits, can have.
+const MAX_FRAME_BYTES: usize = 1 << 17;
+
+/// The ports of `packet_builder` at one width.
+pub trait BuilderTop: Model {
+    /// Bytes a beat.
+    const BEAT: usize;
+    /// Clock period in picoseconds.
+    const PERIOD_PS: u64;
+    /// Drives the reset.
+    fn reset(pins: &mut Self::In, reset: bool);
+    /// Drives a descriptor, or none.
+    fn describe(pins: &mut Self::In, descriptor: Option<&DescriptorPorts>);
+    /// Drives a payload beat, or none.
+    fn offer(pins: &mut Self::In, beat: Option<(&[u8], bool)>);
+    /// Drives the receiver's readiness.
+    fn ready(pins: &mut Self::In, ready: bool);
+    /// The outputs, whatever their width.
+    fn read(pins: &Self::Out) -> BuilderOut<'_>;
+}
+
+/// A descriptor as the ports have it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DescriptorPorts {
+    eth: [u32; 5],
+    control: [u32; 5],
+    ip: [u32; 11],
+    udp_src_port: u16,
+    bth: [u32; 3],
+    ext: [u32; 14],
+    payload_bytes: u16,
+}
+
+/// Outputs of `packet_builder`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuilderOut<'a> {
+    desc_ready: bool,
+    payload_ready: bool,
+    valid: bool,
+    last: bool,
+    bytes: u8,
+    data: &'a [u32],
+}
+
+macro_rules! builder_top {
+    ($Top:ident, $ports:ident, $beat:literal, $period:ident) => {
+        impl BuilderTop for $Top {
+            const BEAT: usize = $beat;
+            const PERIOD_PS: u64 = $period;
+
+            fn reset(pins: &mut $ports::In, reset: bool) {
+                pins.rst_i = u8::from(reset);
+            }
+
+            fn describe(pins: &mut $ports::In, descriptor: Option<&DescriptorPorts>) {
+                pins.desc_valid_i = u8::from(descriptor.is_some());
+                if let Some(ports) = descriptor {
+                    pins.eth_i = ports.eth;
+                    pins.control_i = ports.control;
+                    pins.ip_i = ports.ip;
+                    pins.udp_src_port_i = ports.udp_src_port;
+                    pins.bth_i = ports.bth;
+                    pins.ext_i = ports.ext;
+                    pins.payload_bytes_i = ports.payload_bytes;
+                }
+            }
+
+            fn offer(pins: &mut $ports::In, beat: Option<(&[u8], bool)>) {
+                pins.payload_valid_i = u8::from(beat.is_some());
+                if let Some((bytes, last)) = beat {
+                    pins.payload_last_i = u8::from(last);
+                    pins.payload_beat_bytes_i = bytes.len() as u8;
+                    beat::put(&mut pins.payload_data_i, bytes);
+                }
+            }
+
+            fn ready(pins: &mut $ports::In, ready: bool) {
+                pins.tx_ready_i = u8::from(ready);
+            }
+
+            fn read(pins: &$ports::Out) -> BuilderOut<'_> {
+                BuilderOut {
+                    desc_ready: pins.desc_ready_o != 0,
+                    payload_ready: pins.payload_ready_o != 0,
+                    valid: pins.tx_valid_o != 0,
+                    last: pins.tx_last_o != 0,
+                    bytes: pins.tx_bytes_o,
+                    data: &pins.tx_data_o,
+                }
+            }
+        }
+    };
+}
+
+builder_top!(PacketBuilder256, packet_builder256, 32, PERIOD_256_PS);
+builder_top!(PacketBuilder512, packet_builder512, 64, PERIOD_512_PS);
+
+/// Who is willing in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Willing {
+    /// The descriptor's owner offers it. Once offered it stays.
+    pub descriptor: bool,
+    /// The payload's owner offers a beat. Once offered it stays.
+    pub payload: bool,
+    /// The receiver takes a beat.
+    pub receiver: bool,
+}
+
+impl Willing {
+    /// All are.
+    pub const ALL: Self = Self {
+        descriptor: true,
+        payload: true,
+        receiver: true,
+    };
+}
+
+/// The verilated builder.
+pub struct RtlBuilder<M: Model = PacketBuilder256> {
+    model: M,
+    pins_in: M::In,
+    pins_out: M::Out,
+    cycle: u64,
+}
+
+impl RtlBuilder<PacketBuilder256> {
+    /// The 256-bit builder, reset. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        Self::of_width(seed)
+    }
+}
+
+impl<M: BuilderTop> RtlBuilder<M> {
+    /// The builder of the width that `M` has, reset.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn of_width(seed: u64) -> Result<Self, UnitError> {
+        let settings = Settings::new("packet_builder")
+            .seed(seed)
+            .period_ps(M::PERIOD_PS);
+        let mut this = Self {
+            model: M::new(&settings)?,
+            pins_in: M::In::default(),
+            pins_out: M::Out::default(),
+            cycle: 0,
+        };
+        this.reset()?;
+        Ok(this)
+    }
+
+    /// Resets the unit and forgets what was in it.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self) -> Result<(), UnitError> {
+        M::describe(&mut self.pins_in, None);
+        M::offer(&mut self.pins_in, None);
+        M::reset(&mut self.pins_in, true);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        M::reset(&mut self.pins_in, false);
+        Ok(())
+    }
+
+    /// The model, to trace, save or look into.
+    pub fn model(&mut self) -> &mut M {
+        &mut self.model
+    }
+
+    /// Builds frames back to back.
+    ///
+    /// # Errors
+    ///
+    /// As [`RtlBuilder::build_with_stalls`].
+    pub fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, UnitError> {
+        Ok(self.build_with_stalls(packets, || Willing::ALL)?.0)
+    }
+
+    /// Builds frames; `willing` says in every cycle which sides are. Returns the frames and the cycles from the first beat out to the last one.
+    ///
+    /// The packets must pass [`Descriptor::check`].
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL, or a broken rule of the ports: a frame too many or too few, `valid` that falls or data that changes before they were taken,
+    /// a stall for which nobody asked.
+    pub fn build_with_stalls(
+        &mut self,
+        packets: &[Descriptor],
+        mut willing: impl FnMut() -> Willing,
+    ) -> Result<(Vec<Vec<u8>>, u64), UnitError> {
+        let ports: Vec<_> = packets.iter().map(describe).collect();
+        let mut payload = packets
+            .iter()
+            .flat_map(|packet| {
+                let bytes = payload_of(packet);
+                let last = bytes.len().saturating_sub(1) / M::BEAT;
+                (bytes.chunks(M::BEAT).enumerate()).map(move |(b, chunk)| (chunk, b == last))
+            })
+            .peekable();
+        let mut descriptors = ports.iter().peekable();
+        let (mut desc_offered, mut payload_offered) = (false, false);
+        let mut waiting: Option<M::Out> = None;
+        let mut frames = Vec::with_capacity(packets.len());
+        let mut frame = Vec::new();
+        let (mut first_beat, mut last_beat) = (None, self.cycle);
+        let mut idle = 0;
+
+        while frames.len() < packets.len() || idle < MAX_IDLE {
+            let sides = willing();
+            desc_offered |= sides.descriptor && descriptors.peek().is_some();
+            payload_offered |= sides.payload && payload.peek().is_some();
+            M::describe(
+                &mut self.pins_in,
+                descriptors.peek().copied().filter(|_| desc_offered),
+            );
+            M::offer(
+                &mut self.pins_in,
+                payload.peek().copied().filter(|_| payload_offered),
+            );
+            M::ready(&mut self.pins_in, sides.receiver);
+            self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+            let out = M::read(&self.pins_out);
+
+            if let Some(before) = &waiting {
+                let before = M::read(before);
+                if (before.valid, before.last, before.bytes, before.data)
+                    != (out.valid, out.last, out.bytes, out.data)
+                {
+                    return Err(self.broken("tx changed before it was taken"));
+                }
+            }
+            waiting = (out.valid && !sides.receiver).then_some(self.pins_out);
+            if out.desc_ready && desc_offered {
+                descriptors.next();
+                desc_offered = false;
+            }
+            if out.payload_ready && payload_offered {
+                payload.next();
+                payload_offered = false;
+            }
+            if out.valid && sides.receiver {
+                let bytes = usize::from(out.bytes);
+                if bytes == 0 || bytes > M::BEAT || (!out.last && bytes != M::BEAT) {
+                    return Err(
+                        self.broken(format!("tx_bytes_o is {bytes} with tx_last_o {}", out.last))
+                    );
+                }
+                if frames.len() == packets.len() {
+                    return Err(self.broken("a frame that nobody described"));
+                }
+                beat::take(out.data, bytes, &mut frame);
+                first_beat.get_or_insert(self.cycle);
+                last_beat = self.cycle;
+                if frame.len() > MAX_FRAME_BYTES {
+                    return Err(self.broken(format!(
+                        "a frame of more than {MAX_FRAME_BYTES} bytes: it has no end"
+                    )));
+                }
+                if out.last {
+                    frames.push(std::mem::take(&mut frame));
+                }
+                idle = 0;
+            } else if sides == Willing::ALL {
+                idle += 1;
+                if idle > MAX_IDLE && frames.len() < packets.len() {
+                    return Err(self.broken(format!(
+                        "no beat for {MAX_IDLE} cycles with everybody willing; {} of {} frames are out",
+                        frames.len(),
+                        packets.len()
+                    )));
+                }
+            } else if frames.len() == packets.len() {
+                idle += 1;
+            }
+            self.cycle += 1;
+        }
+        let cycles = first_beat.map_or(0, |first| last_beat - first + 1);
+        Ok((frames, cycles))
+    }
+
+    fn broken(&self, what: impl Into<String>) -> UnitError {
+        UnitError::Protocol {
+            unit: M::NAME,
+            cycle: self.cycle,
+            what: what.into(),
+        }
+    }
+}
+
+fn payload_of(packet: &Descriptor) -> &[u8] {
+    match &packet.content {
+        Content::Roce(roce) => &roce.payload,
+        Content::Pfc(_) | Content::Pause(_) => &[],
+    }
+}
+
+fn describe(packet: &Descriptor) -> DescriptorPorts {
+    let mut ports = DescriptorPorts {
+        eth: write_eth(packet),
+        ..DescriptorPorts::default()
+    };
+    match &packet.content {
+        Content::Roce(roce) => {
+            ports.ip = write_ip(roce);
+            ports.udp_src_port = roce.udp_src_port.unwrap_or_default();
+            ports.bth = write_bth(&roce.bth);
+            ports.ext = write_ext(&roce.ext);
+            ports.payload_bytes =
+                u16::try_from(roce.payload.len()).expect("Descriptor::check bounds it");
+        }
+        Content::Pfc(pfc) => {
+            ports.control = write_control(CONTROL_PFC, pfc.class_enable, &pfc.timers);
+        }
+        Content::Pause(pause) => {
+            let mut timers = [0; 8];
+            timers[0] = pause.timer;
+            ports.control = write_control(CONTROL_PAUSE, 0, &timers);
+        }
+    }
+    ports
+}
+
+/// `eth_head_t`. The EtherType follows from the rest.
+fn write_eth(packet: &Descriptor) -> [u32; 5] {
+    let mut port = [0; 5];
+    let address = |bytes: [u8; 6]| bytes.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
+    let tci = |i: usize| {
+        let tci = packet.tags.get(i).copied().unwrap_or(Tci::default());
+        u64::from(tci.pcp) << 13 | u64::from(tci.dei) << 12 | u64::from(tci.vid)
+    };
+    FieldsMut::of(&mut port, 146)
+        .put(48, address(packet.dst.0))
+        .put(48, address(packet.src.0))
+        .put(2, packet.tags.len() as u64)
+        .put(16, tci(0))
+        .put(16, tci(1))
+        .skip(16)
+        .end();
+    port
+}
+
+/// `control_t`. Element 7 of a packed array comes first.
+fn write_control(opcode: u16, class_enable: u16, timers: &[u16; 8]) -> [u32; 5] {
+    let mut port = [0; 5];
+    let mut fields = FieldsMut::of(&mut port, 160)
+        .put(16, u64::from(opcode))
+        .put(16, u64::from(class_enable));
+    for &timer in timers.iter().rev() {
+        fields = fields.put(16, u64::from(timer));
+    }
+    fields.end();
+    port
+}
+
+/// `ip_head_t`. Length, next header and fragment offset follow from the rest.
+fn write_ip(roce: &RocePacket) -> [u32; 11] {
+    let mut port = [0; 11];
+    let ip = &roce.ip;
+    let kind = match ip.kind {
+        IpKind::V4 => 1,
+        IpKind::V6 => 2,
+        IpKind::Grh => 3,
+    };
+    FieldsMut::of(&mut port, 350)
+        .put(2, kind)
+        .put(8, u64::from(ip.traffic_class))
+        .put(20, u64::from(ip.flow_label))
+        .put(16, u64::from(ip.id))
+        .put(3, u64::from(ip.flags))
+        .skip(13)
+        .put(8, u64::from(ip.hop_limit))
+        .skip(8 + 16)
+        .put_wide(128, ip.src)
+        .put_wide(128, ip.dst)
+        .end();
+    port
+}
+
+/// `bth_t` is the header as it stands on the wire.
+fn write_bth(bth: &BthRepr) -> [u32; 3] {
+    let mut port = [0; 3];
+    let mut wire = [0; BthRepr::LEN];
+    bth.emit(&mut Bth::new_unchecked(&mut wire[..]));
+    beat::put(&mut port, &wire);
+    port
+}
+
+/// `ext_head_t`: fields of all extension headers; the builder takes those of the opcode.
+fn write_ext(ext: &ExtHeaders) -> [u32; 14] {
+    let mut port = [0; 14];
+    let reth = ext.reth.unwrap_or_default();
+    let atomic = ext.atomic.unwrap_or_default();
+    let aeth = ext.aeth.unwrap_or_default();
+    let deth = ext.deth.unwrap_or_default();
+    // Only one of the headers that share a field is there; the other one's is zero.
+    let imm = ext.imm.unwrap_or_default().imm | ext.ieth.unwrap_or_default().rkey;
+    FieldsMut::of(&mut port, 440)
+        .put(64, reth.va | atomic.va)
+        .put(32, u64::from(reth.rkey | atomic.rkey))
+        .put(32, u64::from(reth.dma_len))
+        .put(64, atomic.swap_add)
+        .put(64, atomic.compare)
+        .put(8, u64::from(aeth.syndrome.0))
+        .put(24, u64::from(aeth.msn.get()))
+        .put(64, ext.atomic_ack.unwrap_or_default().original)
+        .put(32, u64::from(imm))
+        .put(32, u64::from(deth.qkey))
+        .put(24, u64::from(deth.src_qp.get()))
+        .end();
+    port
+}

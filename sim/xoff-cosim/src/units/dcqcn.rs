@@ -1,0 +1,589 @@
+//! Drives the DCQCN units: a cycle a call, their ports as the reference's values.
+
+use verilated::{Fields, FieldsMut, Model, Settings};
+use xoff_rtl::{
+    DcqcnNp, DcqcnRp, DcqcnRp4, DcqcnRpStep, RateLimiter, RateLimiter4, dcqcn_np, dcqcn_rp,
+    dcqcn_rp_step, dcqcn_rp4, rate_limiter, rate_limiter4,
+};
+use xoff_sim::protocol::dcqcn::{Alpha, ByteGap, Cycle, Rate, RpContext, RpEvent, RpParameters};
+
+use super::{PERIOD_256_PS, Rest, UnitError};
+
+/// Cycles from an event at `dcqcn_rp_step` to the context after it.
+pub const STEP_LATENCY: usize = 7;
+/// Cycles from a mark taken by `dcqcn_np` to its CNP.
+pub const CNP_LATENCY: u64 = 2;
+
+const PARAMETER_BITS: u32 = 245;
+const CONTEXT_BITS: u32 = 231;
+/// `RpTimer` of `rp_kind_e`.
+const KIND_TIMER: u8 = 4;
+
+/// `rp_params_t`.
+fn put_parameters(port: &mut [u32; 8], parameters: &RpParameters) {
+    FieldsMut::of(port, PARAMETER_BITS)
+        .put(32, u64::from(parameters.rate_max.0))
+        .put(32, u64::from(parameters.rate_min.0))
+        .put(32, u64::from(parameters.rate_ai.0))
+        .put(32, u64::from(parameters.rate_hai.0))
+        .put(16, u64::from(parameters.g))
+        .put(32, u64::from(parameters.alpha_time))
+        .put(32, u64::from(parameters.rate_time))
+        .put(32, u64::from(parameters.byte_limit))
+        .put(5, u64::from(parameters.stages))
+        .end();
+}
+
+/// `rp_context_t`.
+fn put_context(port: &mut [u32; 8], context: &RpContext) {
+    FieldsMut::of(port, CONTEXT_BITS)
+        .put_bool(context.open)
+        .put_bool(context.limited)
+        .put_bool(context.alpha_runs)
+        .put_bool(context.rate_runs)
+        .put(32, u64::from(context.rate_current.0))
+        .put(32, u64::from(context.rate_target.0))
+        .put(25, u64::from(context.alpha.0))
+        .put(5, u64::from(context.timer_count))
+        .put(5, u64::from(context.byte_count))
+        .put(32, u64::from(context.bytes))
+        .put(48, context.alpha_deadline.0)
+        .put(48, context.rate_deadline.0)
+        .end();
+}
+
+/// `rp_context_t`.
+fn read_context(port: &[u32; 8]) -> RpContext {
+    let mut fields = Fields::of(port, CONTEXT_BITS);
+    let context = RpContext {
+        open: fields.take_bool(),
+        limited: fields.take_bool(),
+        alpha_runs: fields.take_bool(),
+        rate_runs: fields.take_bool(),
+        rate_current: Rate(fields.take(32) as u32),
+        rate_target: Rate(fields.take(32) as u32),
+        alpha: Alpha(fields.take(25) as u32),
+        timer_count: fields.take(5) as u8,
+        byte_count: fields.take(5) as u8,
+        bytes: fields.take(32) as u32,
+        alpha_deadline: Cycle(fields.take(48)),
+        rate_deadline: Cycle(fields.take(48)),
+    };
+    fields.end();
+    context
+}
+
+/// `rp_kind_e` and its bytes.
+fn event_ports(event: RpEvent) -> (u8, u16) {
+    match event {
+        RpEvent::Open => (0, 0),
+        RpEvent::Close => (1, 0),
+        RpEvent::Cnp => (2, 0),
+        RpEvent::Bytes(bytes) => (3, bytes),
+        RpEvent::Timer => (KIND_TIMER, 0),
+    }
+}
+
+fn read_event(kind: u8, bytes: u16) -> Option<RpEvent> {
+    Some(match kind {
+        0 => RpEvent::Open,
+        1 => RpEvent::Close,
+        2 => RpEvent::Cnp,
+        3 => RpEvent::Bytes(bytes),
+        KIND_TIMER => RpEvent::Timer,
+        _ => return None,
+    })
+}
+
+fn broken(unit: &'static str, now: Cycle, what: impl Into<String>) -> UnitError {
+    UnitError::Protocol {
+        unit,
+        cycle: now.0,
+        what: what.into(),
+    }
+}
+
+/// `dcqcn_rp_step`, the function alone.
+pub struct RtlRpStep {
+    model: DcqcnRpStep,
+    pins_in: dcqcn_rp_step::In,
+    pins_out: dcqcn_rp_step::Out,
+}
+
+impl RtlRpStep {
+    /// The unit, reset. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        let settings = Settings::new("dcqcn_rp_step").seed(seed);
+        let mut this = Self {
+            model: DcqcnRpStep::new(&settings)?,
+            pins_in: dcqcn_rp_step::In::default(),
+            pins_out: dcqcn_rp_step::Out::default(),
+        };
+        this.reset()?;
+        Ok(this)
+    }
+
+    /// Resets the unit and forgets what was in it.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self) -> Result<(), UnitError> {
+        self.pins_in.rst_i = 1;
+        self.pins_in.valid_i = 0;
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        self.pins_in.rst_i = 0;
+        Ok(())
+    }
+
+    /// One cycle with an event, or without; returns the context that comes out, and whether the rate limiter is told.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn cycle(
+        &mut self,
+        event: Option<(&RpParameters, &RpContext, RpEvent, Cycle)>,
+    ) -> Result<Option<(RpContext, bool)>, UnitError> {
+        let pins = &mut self.pins_in;
+        pins.valid_i = u8::from(event.is_some());
+        if let Some((parameters, context, event, now)) = event {
+            put_parameters(&mut pins.params_i, parameters);
+            put_context(&mut pins.context_i, context);
+            (pins.kind_i, pins.bytes_i) = event_ports(event);
+            pins.now_i = now.0;
+        }
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        let out = &self.pins_out;
+        Ok((out.valid_o != 0).then(|| (read_context(&out.context_o), out.rate_valid_o != 0)))
+    }
+}
+
+/// `dcqcn_rp` at some number of QPs.
+pub trait RpTop: Model {
+    /// How many QPs.
+    const QPS: u16;
+    /// Drives everything but the parameters.
+    fn drive(pins: &mut Self::In, reset: bool, now: Cycle, event: Option<(RpEvent, u16)>);
+    /// The port of the parameters.
+    fn parameters(pins: &mut Self::In) -> &mut [u32; 8];
+    /// The outputs.
+    fn read(pins: &Self::Out) -> Result<RpOut, String>;
+}
+
+/// Outputs of `dcqcn_rp` in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RpOut {
+    /// The event is taken.
+    pub ready: bool,
+    /// A step shows.
+    pub step: Option<RpStep>,
+    /// Whether the unit may be left alone.
+    pub rest: Rest,
+}
+
+/// A step of `dcqcn_rp`, as it shows at its pins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RpStep {
+    /// What happened.
+    pub event: RpEvent,
+    /// To which QP.
+    pub qp: u16,
+    /// The time that counted.
+    pub now: Cycle,
+    /// The context after it.
+    pub context: RpContext,
+    /// The rate limiter is told.
+    pub rate_valid: bool,
+}
+
+macro_rules! rp_top {
+    ($Top:ident, $ports:ident, $qps:literal) => {
+        impl RpTop for $Top {
+            const QPS: u16 = $qps;
+
+            #[inline]
+            fn drive(
+                pins: &mut $ports::In,
+                reset: bool,
+                now: Cycle,
+                event: Option<(RpEvent, u16)>,
+            ) {
+                pins.rst_i = u8::from(reset);
+                pins.now_i = now.0;
+                pins.event_valid_i = u8::from(event.is_some());
+                if let Some((event, qp)) = event {
+                    (pins.event_kind_i, pins.event_bytes_i) = event_ports(event);
+                    pins.event_qp_i = qp as u8;
+                }
+            }
+
+            #[inline]
+            fn parameters(pins: &mut $ports::In) -> &mut [u32; 8] {
+                &mut pins.params_i
+            }
+
+            #[inline]
+            fn read(pins: &$ports::Out) -> Result<RpOut, String> {
+                let step = if pins.step_valid_o != 0 {
+                    let event = read_event(pins.step_kind_o, pins.step_bytes_o);
+                    Some(RpStep {
+                        event: event
+                            .ok_or_else(|| format!("step_kind_o is {}", pins.step_kind_o))?,
+                        qp: u16::from(pins.step_qp_o),
+                        now: Cycle(pins.step_now_o),
+                        context: read_context(&pins.step_context_o),
+                        rate_valid: pins.rate_valid_o != 0,
+                    })
+                } else {
+                    None
+                };
+                Ok(RpOut {
+                    ready: pins.event_ready_o != 0,
+                    step,
+                    rest: Rest {
+                        idle: pins.idle_o != 0,
+                        wake: Cycle(pins.wake_o),
+                    },
+                })
+            }
+        }
+    };
+}
+
+rp_top!(DcqcnRp, dcqcn_rp, 64);
+rp_top!(DcqcnRp4, dcqcn_rp4, 4);
+
+/// The verilated reaction point.
+pub struct RtlRp<M: Model = DcqcnRp> {
+    model: M,
+    pins_in: M::In,
+    pins_out: M::Out,
+}
+
+impl<M: RpTop> RtlRp<M> {
+    /// The unit; [`RtlRp::reset`] comes first. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            model: M::new(&Settings::new("dcqcn_rp").seed(seed))?,
+            pins_in: M::In::default(),
+            pins_out: M::Out::default(),
+        })
+    }
+
+    /// One cycle of reset at `now`.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
+        M::drive(&mut self.pins_in, true, now, None);
+        Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+    }
+
+    /// Sets the parameters, from the next cycle on.
+    pub fn set(&mut self, parameters: &RpParameters) {
+        put_parameters(M::parameters(&mut self.pins_in), parameters);
+    }
+
+    /// One cycle, with an event offered or without.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL, or a step of a kind that there is not.
+    pub fn cycle(&mut self, now: Cycle, event: Option<(RpEvent, u16)>) -> Result<RpOut, UnitError> {
+        M::drive(&mut self.pins_in, false, now, event);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        M::read(&self.pins_out).map_err(|what| broken(M::NAME, now, what))
+    }
+
+    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn state(&mut self, now: Cycle) -> Result<Vec<u8>, UnitError> {
+        M::drive(&mut self.pins_in, false, now, None);
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
+        Ok(self.model.state()?)
+    }
+}
+
+/// Outputs of `dcqcn_np` in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NpOut {
+    /// The event is taken.
+    pub ready: bool,
+    /// A CNP is to go to this QP.
+    pub cnp: Option<u16>,
+    /// Whether the unit may be left alone.
+    pub rest: Rest,
+}
+
+/// An event of `dcqcn_np`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NpEvent {
+    /// The QP is opened.
+    Open,
+    /// A marked packet came on it.
+    Marked,
+}
+
+/// The verilated notification point.
+pub struct RtlNp {
+    model: DcqcnNp,
+    pins_in: dcqcn_np::In,
+    pins_out: dcqcn_np::Out,
+}
+
+impl RtlNp {
+    /// How many QPs.
+    pub const QPS: u16 = 64;
+
+    /// The unit; [`RtlNp::reset`] comes first. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            model: DcqcnNp::new(&Settings::new("dcqcn_np").seed(seed))?,
+            pins_in: dcqcn_np::In::default(),
+            pins_out: dcqcn_np::Out::default(),
+        })
+    }
+
+    /// One cycle of reset.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
+        self.pins_in.rst_i = 1;
+        self.pins_in.now_i = now.0;
+        self.pins_in.event_valid_i = 0;
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        self.pins_in.rst_i = 0;
+        Ok(())
+    }
+
+    /// One cycle, with an event offered or without.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn cycle(
+        &mut self,
+        now: Cycle,
+        interval: u32,
+        event: Option<(NpEvent, u16)>,
+    ) -> Result<NpOut, UnitError> {
+        let pins = &mut self.pins_in;
+        pins.now_i = now.0;
+        pins.interval_i = interval;
+        pins.event_valid_i = u8::from(event.is_some());
+        if let Some((event, qp)) = event {
+            pins.event_open_i = u8::from(event == NpEvent::Open);
+            pins.event_qp_i = qp as u8;
+        }
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        let out = &self.pins_out;
+        Ok(NpOut {
+            ready: out.event_ready_o != 0,
+            cnp: (out.cnp_valid_o != 0).then(|| u16::from(out.cnp_qp_o)),
+            rest: Rest {
+                idle: out.idle_o != 0,
+                wake: Cycle(out.wake_o),
+            },
+        })
+    }
+
+    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn state(&mut self, now: Cycle, interval: u32) -> Result<Vec<u8>, UnitError> {
+        self.pins_in.now_i = now.0;
+        self.pins_in.interval_i = interval;
+        self.pins_in.event_valid_i = 0;
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
+        Ok(self.model.state()?)
+    }
+}
+
+/// A rate for the limiter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update {
+    /// Of this QP.
+    pub qp: u16,
+    /// What it is asked to keep to.
+    pub rate: Rate,
+    /// Whether it is asked.
+    pub limited: bool,
+}
+
+/// A packet that starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Of this QP.
+    pub qp: u16,
+    /// As it counts on the wire.
+    pub bytes: u16,
+}
+
+/// Outputs of `rate_limiter` in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimiterOut {
+    /// The update is taken.
+    pub update_ready: bool,
+    /// The packet is counted.
+    pub sent_ready: bool,
+    /// Bit q: QP q may start a packet.
+    pub eligible: u64,
+    /// A rate has come into force: of which QP, its gap, whether it is limited.
+    pub in_force: Option<(u16, ByteGap, bool)>,
+    /// Whether the unit may be left alone.
+    pub rest: Rest,
+}
+
+/// `rate_limiter` at some number of QPs, up to 64.
+pub trait LimiterTop: Model {
+    /// How many QPs.
+    const QPS: u16;
+    /// Clock period.
+    const PERIOD_PS: u64;
+    /// Drives everything.
+    fn drive(
+        pins: &mut Self::In,
+        reset: bool,
+        now: Cycle,
+        burst: u16,
+        update: Option<Update>,
+        sent: Option<Sent>,
+    );
+    /// The outputs.
+    fn read(pins: &Self::Out) -> LimiterOut;
+}
+
+macro_rules! limiter_top {
+    ($Top:ident, $ports:ident, $qps:literal) => {
+        impl LimiterTop for $Top {
+            const QPS: u16 = $qps;
+            const PERIOD_PS: u64 = PERIOD_256_PS;
+
+            #[inline]
+            fn drive(
+                pins: &mut $ports::In,
+                reset: bool,
+                now: Cycle,
+                burst: u16,
+                update: Option<Update>,
+                sent: Option<Sent>,
+            ) {
+                pins.rst_i = u8::from(reset);
+                pins.now_i = now.0;
+                pins.burst_i = burst;
+                pins.update_valid_i = u8::from(update.is_some());
+                if let Some(update) = update {
+                    pins.update_qp_i = update.qp as u8;
+                    pins.update_rate_i = update.rate.0;
+                    pins.update_limited_i = u8::from(update.limited);
+                }
+                pins.sent_valid_i = u8::from(sent.is_some());
+                if let Some(sent) = sent {
+                    pins.sent_qp_i = sent.qp as u8;
+                    pins.sent_bytes_i = sent.bytes;
+                }
+            }
+
+            #[inline]
+            fn read(pins: &$ports::Out) -> LimiterOut {
+                LimiterOut {
+                    update_ready: pins.update_ready_o != 0,
+                    sent_ready: pins.sent_ready_o != 0,
+                    eligible: u64::from(pins.eligible_o),
+                    in_force: (pins.gap_valid_o != 0).then(|| {
+                        let limited = pins.gap_limited_o != 0;
+                        (u16::from(pins.gap_qp_o), ByteGap(pins.gap_o), limited)
+                    }),
+                    rest: Rest {
+                        idle: pins.idle_o != 0,
+                        wake: Cycle(pins.wake_o),
+                    },
+                }
+            }
+        }
+    };
+}
+
+limiter_top!(RateLimiter, rate_limiter, 64);
+limiter_top!(RateLimiter4, rate_limiter4, 4);
+
+/// The verilated rate limiter.
+pub struct RtlLimiter<M: Model = RateLimiter> {
+    model: M,
+    pins_in: M::In,
+    pins_out: M::Out,
+}
+
+impl<M: LimiterTop> RtlLimiter<M> {
+    /// The unit; [`RtlLimiter::reset`] comes first. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            model: M::new(&Settings::new("rate_limiter").seed(seed))?,
+            pins_in: M::In::default(),
+            pins_out: M::Out::default(),
+        })
+    }
+
+    /// One cycle of reset.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
+        M::drive(&mut self.pins_in, true, now, 0, None, None);
+        Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+    }
+
+    /// One cycle, with an update and a packet offered or without.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn cycle(
+        &mut self,
+        now: Cycle,
+        burst: u16,
+        update: Option<Update>,
+        sent: Option<Sent>,
+    ) -> Result<LimiterOut, UnitError> {
+        M::drive(&mut self.pins_in, false, now, burst, update, sent);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        Ok(M::read(&self.pins_out))
+    }
+
+    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn state(&mut self, now: Cycle, burst: u16) -> Result<Vec<u8>, UnitError> {
+        M::drive(&mut self.pins_in, false, now, burst, None, None);
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
+        Ok(self.model.state()?)
+    }
+}

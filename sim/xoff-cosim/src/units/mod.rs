@@ -1,0 +1,63 @@
+//! Drivers of the verilated units at their pins: they feed a unit, read its outputs in every cycle, and hold it to the protocol of its ports.
+//!
+//! | module | unit |
+//! |---|---|
+//! | [`parser`] | `packet_parser`: frames in, [`ParsedFrame`](xoff_sim::wire::frame::ParsedFrame)s out |
+//! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::protocol::Descriptor)s in, frames out |
+//! | [`dcqcn`] | the DCQCN units: a cycle a call |
+//! | [`gbn`] | the go-back-N units, and what may stand in their place: a cycle a call |
+//! | [`nic`] | the NIC with a MAC and a host around it |
+//! | [`nic_pair`] | two of them back to back |
+//! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`: a cycle a call |
+//! | [`registers`] | a NIC's registers over AXI4-Lite |
+//! | [`verbs`] | work requests, receive buffers, completions at ports |
+//! | [`beat`] | bytes to and from the beats of a stream |
+
+pub mod beat;
+pub mod builder;
+pub mod dcqcn;
+pub mod gbn;
+pub mod nic;
+pub mod nic_pair;
+pub mod parser;
+pub mod pfc;
+pub mod registers;
+pub mod verbs;
+
+use thiserror::Error;
+use xoff_sim::protocol::dcqcn::Cycle;
+
+/// Clock period of the 256-bit pipeline: 40 Gb/s at 195.3125 MHz.
+pub const PERIOD_256_PS: u64 = 5_120;
+/// Clock period of the 512-bit pipeline: 100 Gb/s at 312.5 MHz.
+pub const PERIOD_512_PS: u64 = 3_200;
+
+/// Whether a unit may be left alone, and until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// `idle_o`.
+    pub idle: bool,
+    /// `wake_o`.
+    pub wake: Cycle,
+}
+
+/// A unit that cannot go on, or that broke the protocol of its ports. No property of a frame: for those there are verdicts.
+#[derive(Debug, Error)]
+pub enum UnitError {
+    /// An assertion in the RTL failed.
+    #[error(transparent)]
+    Failure(#[from] verilated::Failure),
+    /// The model could not be made.
+    #[error(transparent)]
+    Build(#[from] verilated::BuildError),
+    /// The unit broke a rule of its ports.
+    #[error("{unit}, cycle {cycle}: {what}")]
+    Protocol {
+        /// The unit.
+        unit: &'static str,
+        /// Cycles since the driver was made.
+        cycle: u64,
+        /// The rule and how it was broken.
+        what: String,
+    },
+}

@@ -1,0 +1,302 @@
+//! Drives `pfc_rx`, `pfc_tx` and `pause_watchdog`, a cycle at a time.
+
+use std::fmt::Debug;
+
+use verilated::{Fields, FieldsMut, Model, Settings};
+use xoff_rtl::{
+    PauseWatchdog, PfcRx40, PfcRx100, PfcTx, pause_watchdog, pfc_rx40, pfc_rx100, pfc_tx,
+};
+use xoff_sim::protocol::Idle;
+use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
+use xoff_sim::protocol::pfc_rx::{PfcRxEvent, PfcRxIn, PfcRxOut};
+use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
+use xoff_sim::wire::CONTROL_PFC;
+use xoff_sim::wire::frame::ControlHead;
+
+use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError};
+
+/// `wake_o` without a deadline.
+const NEVER: u64 = (1 << 48) - 1;
+
+/// The ports of one of the units.
+pub trait PauseTop: Model {
+    /// The inputs as the unit's reference has them.
+    type Inputs: Copy + Default + PartialEq + Debug;
+    /// The outputs as the unit's reference has them.
+    type Outputs: Copy + PartialEq + Debug;
+    /// Clock period in picoseconds.
+    const PERIOD_PS: u64;
+    /// Drives all inputs but time and reset. What does not count keeps its last value.
+    fn drive(pins: &mut Self::In, inputs: &Self::Inputs);
+    /// Drives the time.
+    fn set_time(pins: &mut Self::In, now: u64);
+    /// Drives the reset.
+    fn reset(pins: &mut Self::In, reset: bool);
+    /// The outputs.
+    ///
+    /// # Errors
+    ///
+    /// Bits that mean nothing.
+    fn read(pins: &Self::Out) -> Result<Self::Outputs, String>;
+}
+
+macro_rules! time_and_reset {
+    ($period:expr) => {
+        const PERIOD_PS: u64 = $period;
+
+        #[inline]
+        fn set_time(pins: &mut Self::In, now: u64) {
+            pins.now_i = now;
+        }
+
+        #[inline]
+        fn reset(pins: &mut Self::In, reset: bool) {
+            pins.rst_i = u8::from(reset);
+        }
+    };
+}
+
+macro_rules! pfc_rx_top {
+    ($Top:ident, $ports:ident, $period:ident) => {
+        impl PauseTop for $Top {
+            type Inputs = PfcRxIn;
+            type Outputs = PfcRxOut;
+            time_and_reset!($period);
+
+            #[inline]
+            fn drive(pins: &mut $ports::In, inputs: &PfcRxIn) {
+                pins.frame_valid_i = u8::from(inputs.frame.is_some());
+                if let Some(frame) = &inputs.frame {
+                    pins.frame_pfc_i = u8::from(frame.opcode == CONTROL_PFC);
+                    pins.control_i = write_control(frame);
+                }
+                pins.pfc_classes_i = inputs.pfc_classes;
+                pins.pause_enable_i = u8::from(inputs.pause_enable);
+            }
+
+            #[inline]
+            fn read(pins: &$ports::Out) -> Result<PfcRxOut, String> {
+                Ok(PfcRxOut {
+                    paused: pins.paused_o,
+                    // pfc_rx_event_t
+                    event: match pins.event_o {
+                        0b000 => None,
+                        0b100 => Some(PfcRxEvent::Pfc),
+                        0b010 => Some(PfcRxEvent::Pause),
+                        0b001 => Some(PfcRxEvent::Ignored),
+                        bits => return Err(format!("event_o is {bits:#05b}: one frame, one fate")),
+                    },
+                    idle: idle(pins.idle_o, pins.wake_o),
+                })
+            }
+        }
+    };
+}
+
+pfc_rx_top!(PfcRx40, pfc_rx40, PERIOD_256_PS);
+pfc_rx_top!(PfcRx100, pfc_rx100, PERIOD_512_PS);
+
+impl PauseTop for PfcTx {
+    type Inputs = PfcTxIn;
+    type Outputs = PfcTxOut;
+    time_and_reset!(PERIOD_256_PS);
+
+    #[inline]
+    fn drive(pins: &mut pfc_tx::In, inputs: &PfcTxIn) {
+        pins.depth_i = by_class(&inputs.depth);
+        pins.xoff_i = by_class(&inputs.xoff);
+        pins.xon_i = by_class(&inputs.xon);
+        pins.classes_i = inputs.classes;
+        pins.quanta_i = inputs.quanta.0;
+        pins.refresh_i = inputs.refresh;
+        pins.silence_i = u8::from(inputs.silence);
+        pins.frame_ready_i = u8::from(inputs.frame_ready);
+    }
+
+    #[inline]
+    fn read(pins: &pfc_tx::Out) -> Result<PfcTxOut, String> {
+        Ok(PfcTxOut {
+            frame: (pins.frame_valid_o != 0).then(|| read_control(&pins.frame_o)),
+            xoff: pins.xoff_o,
+            idle: idle(pins.idle_o, pins.wake_o),
+        })
+    }
+}
+
+impl PauseTop for PauseWatchdog {
+    type Inputs = WatchdogIn;
+    type Outputs = WatchdogOut;
+    time_and_reset!(PERIOD_256_PS);
+
+    #[inline]
+    fn drive(pins: &mut pause_watchdog::In, inputs: &WatchdogIn) {
+        pins.pausing_i = u8::from(inputs.pausing);
+        pins.progress_i = u8::from(inputs.progress);
+        pins.bark_i = inputs.bark;
+        pins.bite_i = inputs.bite;
+        pins.rearm_i = u8::from(inputs.rearm);
+        pins.auto_rearm_i = u8::from(inputs.auto_rearm);
+    }
+
+    #[inline]
+    fn read(pins: &pause_watchdog::Out) -> Result<WatchdogOut, String> {
+        Ok(WatchdogOut {
+            bark: pins.bark_o != 0,
+            silence: pins.silence_o != 0,
+            idle: idle(pins.idle_o, pins.wake_o),
+        })
+    }
+}
+
+/// A verilated pause unit.
+pub struct RtlPause<M: PauseTop> {
+    model: M,
+    pins_in: M::In,
+    pins_out: M::Out,
+    /// What the pins show: packing eight thresholds costs more than to see that they are the same.
+    driven: Option<M::Inputs>,
+}
+
+impl<M: PauseTop> RtlPause<M> {
+    /// The unit before its reset. `seed` fixes its registers' random start.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made.
+    pub fn new(seed: u64) -> Result<Self, UnitError> {
+        let settings = Settings::new(M::NAME).seed(seed).period_ps(M::PERIOD_PS);
+        Ok(Self {
+            model: M::new(&settings)?,
+            pins_in: M::In::default(),
+            pins_out: M::Out::default(),
+            driven: None,
+        })
+    }
+
+    /// A cycle with reset. Outputs do not count in it.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn reset(&mut self, now: u64, inputs: &M::Inputs) -> Result<(), UnitError> {
+        self.drive(now, inputs);
+        M::reset(&mut self.pins_in, true);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        M::reset(&mut self.pins_in, false);
+        Ok(())
+    }
+
+    /// The outputs in cycle `now`, then the clock edge that ends it.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL, or outputs that mean nothing.
+    #[inline]
+    pub fn cycle(&mut self, now: u64, inputs: &M::Inputs) -> Result<M::Outputs, UnitError> {
+        self.drive(now, inputs);
+        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        M::read(&self.pins_out).map_err(|what| UnitError::Protocol {
+            unit: M::NAME,
+            cycle: now,
+            what,
+        })
+    }
+
+    /// The saved state with the inputs of cycle `now` applied and before its clock edge.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL.
+    pub fn state(&mut self, now: u64, inputs: &M::Inputs) -> Result<Vec<u8>, UnitError> {
+        self.drive(now, inputs);
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
+        Ok(self.model.state()?)
+    }
+
+    /// The model, to trace, save or look into.
+    pub fn model(&mut self) -> &mut M {
+        &mut self.model
+    }
+
+    #[inline]
+    fn drive(&mut self, now: u64, inputs: &M::Inputs) {
+        M::set_time(&mut self.pins_in, now);
+        if self.driven.as_ref() != Some(inputs) {
+            M::drive(&mut self.pins_in, inputs);
+            self.driven = Some(*inputs);
+        }
+    }
+}
+
+/// `wake_o` counts while `idle_o` is 1.
+#[inline]
+fn idle(idle_o: u8, wake_o: u64) -> Idle {
+    match (idle_o, wake_o) {
+        (0, _) => Idle::No,
+        (_, NEVER) => Idle::Forever,
+        (_, cycle) => Idle::Until(cycle),
+    }
+}
+
+/// Eight numbers of 24 bits, class 0 lowest.
+#[inline]
+fn by_class(bytes: &[u32; 8]) -> [u32; 6] {
+    let mut port = [0; 6];
+    let mut fields = FieldsMut::of(&mut port, 192);
+    for &bytes in bytes.iter().rev() {
+        fields = fields.put(24, u64::from(bytes));
+    }
+    fields.end();
+    port
+}
+
+/// `control_t`. Element 7 of a packed array comes first.
+#[inline]
+fn write_control(frame: &ControlHead) -> [u32; 5] {
+    let mut port = [0; 5];
+    let mut fields = FieldsMut::of(&mut port, 160)
+        .put(16, u64::from(frame.opcode))
+        .put(16, u64::from(frame.class_enable));
+    for &timer in frame.timers.iter().rev() {
+        fields = fields.put(16, u64::from(timer));
+    }
+    fields.end();
+    port
+}
+
+fn read_control(port: &[u32; 5]) -> ControlHead {
+    let mut fields = Fields::of(port, 160);
+    let mut next = || fields.take(16) as u16;
+    let (opcode, class_enable) = (next(), next());
+    let mut timers = [0; 8];
+    timers.iter_mut().rev().for_each(|timer| *timer = next());
+    ControlHead {
+        opcode,
+        class_enable,
+        timers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_goes_to_its_port_and_back() {
+        let frame = ControlHead {
+            opcode: 0x0101,
+            class_enable: 0xA55A,
+            timers: [1, 2, 3, 4, 5, 6, 7, 0xFFFF],
+        };
+        assert_eq!(read_control(&write_control(&frame)), frame);
+        // The opcode is the most significant, class 0's timer the least.
+        let port = write_control(&frame);
+        assert_eq!((port[4], port[0]), (0x0101_A55A, 0x0002_0001));
+    }
+
+    #[test]
+    fn class_0_is_lowest() {
+        let port = by_class(&[1, 0xFF_FFFF, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(port, [0xFF00_0001, 0xFFFF, 0, 0, 0, 0]);
+    }
+}

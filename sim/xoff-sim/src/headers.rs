@@ -1,0 +1,265 @@
+//! What a switch, or a rule that injects faults, reads of a frame: addresses, tag, IP, ports, BTH. The parser's model judges frames; this only looks.
+
+use crate::wire::{
+    Bth, EtherType, Ethernet, IP_PROTOCOL_UDP, Ipv4, Ipv6, MacAddr, Opcode, Psn, Qpn, Tci,
+    UDP_PORT_ROCE, VlanTag,
+};
+
+/// IP protocol number of TCP (IANA).
+const IP_PROTOCOL_TCP: u8 = 6;
+
+/// The headers of a frame, as far as they are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    /// Destination address.
+    pub dst: MacAddr,
+    /// Source address.
+    pub src: MacAddr,
+    /// The outer VLAN tag.
+    pub tag: Option<Tci>,
+    /// After the tags.
+    pub ether_type: EtherType,
+    /// IPv4 or IPv6.
+    pub ip: Option<IpFields>,
+    /// Source and destination port of UDP or TCP, when the packet is no later fragment.
+    pub ports: Option<(u16, u16)>,
+    /// Base transport header of a RoCEv2 packet.
+    pub bth: Option<BthFields>,
+}
+
+/// Of an IP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IpFields {
+    /// Where the header starts in the frame.
+    pub offset: usize,
+    /// 4 or 6.
+    pub version: u8,
+    /// DSCP in the high six bits, ECN in the low two.
+    pub traffic_class: u8,
+    /// IPv4 identification; 0 for IPv6.
+    pub id: u16,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    /// Protocol or next header.
+    pub protocol: u8,
+    /// Source; IPv4 in the low 32 bits.
+    pub src: u128,
+    /// Destination; IPv4 in the low 32 bits.
+    pub dst: u128,
+}
+
+impl IpFields {
+    /// The destination, if it is IPv4.
+    pub fn dst_v4(&self) -> Option<u32> {
+        (self.version == 4).then_some(self.dst as u32)
+    }
+}
+
+/// Of a BTH.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BthFields {
+    /// Operation and service.
+    pub opcode: Opcode,
+    /// Destination queue pair.
+    pub dest_qp: Qpn,
+    /// Packet sequence number.
+    pub psn: Psn,
+}
+
+impl Headers {
+    /// Looks at a frame without FCS. `None` when there is no Ethernet header.
+    pub fn at(frame: &[u8]) -> Option<Self> {
+        let eth = Ethernet::new_checked(frame).ok()?;
+        let mut headers = Self {
+            dst: eth.dst(),
+            src: eth.src(),
+            tag: None,
+            ether_type: eth.ether_type(),
+            ip: None,
+            ports: None,
+            bth: None,
+        };
+        let mut offset = Ethernet::<&[u8]>::LEN;
+        while headers.ether_type.is_tag() {
+            // The tag's TPID is the EtherType just read.
+            let Ok(tag) = VlanTag::new_checked(&frame[offset - 2..]) else {
+                return Some(headers);
+            };
+            let Some(next) = frame.get(offset + 2..offset + 4) else {
+                return Some(headers);
+            };
+            headers.tag.get_or_insert(Tci {
+                pcp: tag.pcp(),
+                dei: tag.dei(),
+                vid: tag.vid(),
+            });
+            headers.ether_type = EtherType(u16::from_be_bytes([next[0], next[1]]));
+            offset += 4;
+        }
+        let transport = match headers.ether_type {
+            EtherType::IPV4 => headers.ipv4(frame, offset),
+            EtherType::IPV6 => headers.ipv6(frame, offset),
+            _ => None,
+        };
+        if let Some(transport) = transport {
+            headers.transport(frame, transport);
+        }
+        Some(headers)
+    }
+
+    /// Reads an IPv4 header; where the transport header is, if one is there.
+    fn ipv4(&mut self, frame: &[u8], offset: usize) -> Option<usize> {
+        let ip = Ipv4::new_checked(frame.get(offset..)?).ok()?;
+        if ip.version() != 4 {
+            return None;
+        }
+        let header = ip.header()?.len();
+        self.ip = Some(IpFields {
+            offset,
+            version: 4,
+            traffic_class: ip.traffic_class(),
+            id: ip.id(),
+            ttl: ip.ttl(),
+            protocol: ip.protocol(),
+            src: ip.src().into(),
+            dst: ip.dst().into(),
+        });
+        (ip.fragment_offset() == 0).then_some(offset + header)
+    }
+
+    fn ipv6(&mut self, frame: &[u8], offset: usize) -> Option<usize> {
+        let ip = Ipv6::new_checked(frame.get(offset..)?).ok()?;
+        if ip.version() != 6 {
+            return None;
+        }
+        self.ip = Some(IpFields {
+            offset,
+            version: 6,
+            traffic_class: ip.traffic_class(),
+            id: 0,
+            ttl: ip.hop_limit(),
+            protocol: ip.next_header(),
+            src: ip.src(),
+            dst: ip.dst(),
+        });
+        Some(offset + Ipv6::<&[u8]>::LEN)
+    }
+
+    fn transport(&mut self, frame: &[u8], offset: usize) {
+        let protocol = self.ip.map(|ip| ip.protocol);
+        if !matches!(protocol, Some(IP_PROTOCOL_UDP | IP_PROTOCOL_TCP)) {
+            return;
+        }
+        // Source and destination port stand at the same place in both.
+        let Some(&[a, b, c, d]) = frame.get(offset..offset + 4) else {
+            return;
+        };
+        let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        self.ports = Some(ports);
+        let udp_bytes = crate::wire::UdpRepr::LEN;
+        if protocol == Some(IP_PROTOCOL_UDP) && ports.1 == UDP_PORT_ROCE {
+            self.bth = frame
+                .get(offset + udp_bytes..)
+                .and_then(|bytes| Bth::new_checked(bytes).ok())
+                .map(|bth| BthFields {
+                    opcode: bth.opcode(),
+                    dest_qp: bth.dest_qp(),
+                    psn: bth.psn(),
+                });
+        }
+    }
+}
+
+/// Changes the IP header of a frame in place and puts the right checksum in.
+pub mod rewrite {
+    use super::*;
+
+    /// ECN codepoint "congestion experienced" (RFC 3168 §5).
+    pub const ECN_CE: u8 = 0b11;
+
+    /// Whether the packet may be marked: ECT(0) or ECT(1), or marked already (RFC 3168 §5).
+    pub const fn ecn_capable(traffic_class: u8) -> bool {
+        traffic_class & 0b11 != 0
+    }
+
+    /// Sets "congestion experienced".
+    pub fn mark_ce(frame: &mut [u8], ip: &IpFields) {
+        let header = &mut frame[ip.offset..];
+        if ip.version == 4 {
+            let mut view = Ipv4::new_unchecked(header);
+            view.set_traffic_class(ip.traffic_class | ECN_CE);
+            view.fill_checksum();
+        } else {
+            Ipv6::new_unchecked(header).set_traffic_class(ip.traffic_class | ECN_CE);
+        }
+    }
+
+    /// Takes one from TTL or hop limit. The caller has dropped packets that have none left.
+    pub fn decrement_ttl(frame: &mut [u8], ip: &IpFields) {
+        let header = &mut frame[ip.offset..];
+        if ip.version == 4 {
+            let mut view = Ipv4::new_unchecked(header);
+            view.set_ttl(ip.ttl.saturating_sub(1));
+            view.fill_checksum();
+        } else {
+            Ipv6::new_unchecked(header).set_hop_limit(ip.ttl.saturating_sub(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::roce_frame;
+
+    #[test]
+    fn sees_a_roce_packet() {
+        let frame = roce_frame(1, 2).qpn(3).psn(77).ip_id(0x12FF).bytes(1086);
+        let headers = Headers::at(&frame).unwrap();
+        let ip = headers.ip.unwrap();
+        assert_eq!((ip.src as u32, ip.dst as u32), (0x0A00_0001, 0x0A00_0002));
+        assert_eq!((ip.id, ip.ttl), (0x12FF, 64));
+        assert_eq!(headers.ports.unwrap().1, UDP_PORT_ROCE);
+        let bth = headers.bth.unwrap();
+        assert_eq!((bth.dest_qp.get(), bth.psn.get()), (3, 77));
+    }
+
+    #[test]
+    fn sees_through_a_tag() {
+        let plain = roce_frame(1, 2).qpn(3).bytes(200);
+        let tagged = [&plain[..12], &[0x81, 0x00, 0x60, 0x01], &plain[12..]].concat();
+        let headers = Headers::at(&tagged).unwrap();
+        assert_eq!(headers.tag.unwrap().pcp, 3);
+        assert_eq!(headers.bth, Headers::at(&plain).unwrap().bth);
+    }
+
+    #[test]
+    fn rewriting_keeps_the_checksum_right() {
+        let mut frame = roce_frame(1, 2).bytes(200).to_vec();
+        let ip = Headers::at(&frame).unwrap().ip.unwrap();
+        rewrite::decrement_ttl(&mut frame, &ip);
+        rewrite::mark_ce(&mut frame, &ip);
+        let now = Headers::at(&frame).unwrap().ip.unwrap();
+        assert_eq!((now.ttl, now.traffic_class & 3), (63, rewrite::ECN_CE));
+        assert!(
+            Ipv4::new_checked(&frame[now.offset..])
+                .unwrap()
+                .checksum_ok()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn never_fails_on_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(Headers::at(&bytes).is_some(), bytes.len() >= 14);
+        }
+
+        #[test]
+        fn never_fails_on_a_frame_cut_short(cut in 0usize..200) {
+            let frame = roce_frame(1, 2).bytes(204);
+            prop_assert_eq!(Headers::at(&frame[..cut]).is_some(), cut >= 14);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Networks, put together and checked.
+
+use thiserror::Error;
+
+use super::context::{Outgoing, NodeContext};
+use super::{Network, Node, NodeId, PortId};
+use crate::link::{FaultInjector, LatencyTooSmall, Link, MIN_LATENCY};
+use crate::seeded::Seed;
+use crate::time::LineRate;
+
+/// Why two ports cannot be connected.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BuildError {
+    /// No such node.
+    #[error("node {0} does not exist: the network has {1} nodes")]
+    NoNode(u32, usize),
+    /// No such port.
+    #[error("node {node} has no port {port}: it has {ports}")]
+    NoPort {
+        /// The node.
+        node: u32,
+        /// The port asked for.
+        port: u16,
+        /// How many it has.
+        ports: usize,
+    },
+    /// Two links at one port, or both ends of a link.
+    #[error("node {0}, port {1} is connected already")]
+    Connected(u32, u16),
+    /// The ends differ.
+    #[error(
+        "rates differ: node {a}, port {a_port} has {a_rate}, node {b}, port {b_port} has {b_rate}"
+    )]
+    Rates {
+        /// One end's node.
+        a: u32,
+        /// One end's port.
+        a_port: u16,
+        /// One end's rate.
+        a_rate: LineRate,
+        /// The other end's node.
+        b: u32,
+        /// The other end's port.
+        b_port: u16,
+        /// The other end's rate.
+        b_rate: LineRate,
+    },
+    /// The link is too short.
+    #[error(transparent)]
+    Latency(#[from] LatencyTooSmall),
+}
+
+/// Nodes and links, before time starts.
+#[derive(Debug)]
+pub struct NetworkBuilder<N> {
+    nodes: Vec<NodeContext<N>>,
+    seed: Seed,
+    lookahead: crate::time::Duration,
+}
+
+impl<N: Node> NetworkBuilder<N> {
+    /// An empty network. The seed is for the links' faults; nodes have their own.
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            nodes: Vec::new(),
+            seed,
+            lookahead: crate::time::Duration::MAX,
+        }
+    }
+
+    /// One more node; its number is how many were there before.
+    pub fn node(&mut self, node: N) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(NodeContext::new(id, node));
+        id
+    }
+
+    fn rate(&self, (node, port): (NodeId, PortId)) -> Result<LineRate, BuildError> {
+        let node = self
+            .nodes
+            .get(node.0 as usize)
+            .ok_or(BuildError::NoNode(node.0, self.nodes.len()))?;
+        let found = node
+            .ports
+            .get(usize::from(port.0))
+            .ok_or(BuildError::NoPort {
+                node: node.0,
+                port: port.0,
+                ports: node.ports.len(),
+            })?;
+        match found.out {
+            Some(_) => Err(BuildError::Connected(node.0, port.0)),
+            None => Ok(found.rate),
+        }
+    }
+
+    /// Joins two ports with a link, both ways.
+    ///
+    /// # Errors
+    ///
+    /// Says which node, port or rate does not fit, or that the link's latency is below [`MIN_LATENCY`].
+    pub fn connect(
+        &mut self,
+        a: (NodeId, PortId),
+        b: (NodeId, PortId),
+        link: &Link,
+    ) -> Result<(), BuildError> {
+        let (a_rate, b_rate) = (self.rate(a)?, self.rate(b)?);
+        if a == b {
+            return Err(BuildError::Connected(b.0.0, b.1.0));
+        }
+        if a_rate != b_rate {
+            return Err(BuildError::Rates {
+                a: a.0.0,
+                a_port: a.1.0,
+                a_rate,
+                b: b.0.0,
+                b_port: b.1.0,
+                b_rate,
+            });
+        }
+        let latency = link.latency()?;
+        self.lookahead = self.lookahead.min(latency);
+        for (from, to, rules) in [(a, b, &link.faults[0]), (b, a, &link.faults[1])] {
+            let seed = self.seed.derive(&[from.0.0.into(), from.1.0.into()]);
+            self.nodes[from.0.0 as usize].ports[usize::from(from.1.0)].out = Some(Outgoing {
+                to: to.0,
+                to_port: to.1,
+                latency,
+                faults: FaultInjector::new(rules.clone(), seed),
+            });
+        }
+        Ok(())
+    }
+
+    /// The network, at time zero. Ports left open send into nothing.
+    pub fn build(self) -> Network<N> {
+        // Without links, windows of any length would do; a bounded one keeps observers fed.
+        let lookahead = self.lookahead.min(MIN_LATENCY * 10_000).max(MIN_LATENCY);
+        Network::new(self.nodes, lookahead)
+    }
+}

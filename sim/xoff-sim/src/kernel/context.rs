@@ -1,0 +1,214 @@
+//! A node's place in the network: its ports, what is on its way to it, what was seen there.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
+use super::node::sort_in;
+use super::{
+    Arrival, Arrivals, Departures, Digest, Direction, Frame, Node, NodeId, PortId, Record,
+};
+use crate::link::FaultInjector;
+use crate::time::{Duration, LineRate, Time};
+
+/// Frames and bytes (FCS included) through a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PortCounters {
+    /// Frames in, whole or broken.
+    pub frames_received: u64,
+    /// Bytes in.
+    pub bytes_received: u64,
+    /// Frames out.
+    pub frames_sent: u64,
+    /// Bytes out.
+    pub bytes_sent: u64,
+}
+
+impl PortCounters {
+    /// Byte times for which frames out held the line: their bytes, preambles and gaps.
+    pub const fn wire_bytes_sent(&self) -> u64 {
+        self.bytes_sent + self.frames_sent * (PREAMBLE_BYTES + GAP_BYTES)
+    }
+}
+
+/// One direction of a link, owned by the end that sends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Outgoing {
+    pub(super) to: NodeId,
+    pub(super) to_port: PortId,
+    pub(super) latency: Duration,
+    pub(super) faults: FaultInjector,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SeatPort {
+    pub(super) rate: LineRate,
+    pub(super) tapped: bool,
+    pub(super) received: Digest,
+    pub(super) sent: Digest,
+    pub(super) counters: PortCounters,
+    pub(super) out: Option<Outgoing>,
+    last_sent: Time,
+}
+
+impl SeatPort {
+    pub(super) fn new(rate: LineRate) -> Self {
+        Self {
+            rate,
+            tapped: false,
+            received: Digest::default(),
+            sent: Digest::default(),
+            counters: PortCounters::default(),
+            out: None,
+            last_sent: Time::ZERO,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct NodeContext<N> {
+    pub(super) id: NodeId,
+    pub(super) node: N,
+    pub(super) ports: Vec<SeatPort>,
+    /// On its way to the node, sorted by time and port.
+    inbox: VecDeque<Arrival>,
+    /// The node's own next event, asked after each change.
+    next: Option<Time>,
+    /// Of the window just run: what goes to others. Empty between windows.
+    #[serde(skip)]
+    pub(super) outbox: Vec<(NodeId, Arrival)>,
+    #[serde(skip)]
+    pub(super) records: Vec<Record>,
+}
+
+impl<N: Node> NodeContext<N> {
+    pub(super) fn new(id: NodeId, node: N) -> Self {
+        Self {
+            id,
+            ports: node.line_rates().into_iter().map(SeatPort::new).collect(),
+            inbox: VecDeque::new(),
+            next: node.next_event(),
+            node,
+            outbox: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    /// When something happens here next.
+    pub(super) fn next_event(&self) -> Option<Time> {
+        let arrival = self.inbox.front().map(|arrival| arrival.frame.end);
+        match (self.next, arrival) {
+            (Some(own), Some(arrival)) => Some(own.min(arrival)),
+            (own, arrival) => own.or(arrival),
+        }
+    }
+
+    pub(super) fn cost(&self) -> u32 {
+        self.node.cost()
+    }
+
+    pub(super) fn frames_on_their_way(&self) -> usize {
+        self.inbox.len()
+    }
+
+    /// The node was changed from outside.
+    pub(super) fn ask_again(&mut self) {
+        self.next = self.node.next_event();
+    }
+
+    pub(super) fn deliver(&mut self, arrival: Arrival) {
+        sort_in(&mut self.inbox, arrival);
+    }
+
+    /// Runs the node through a window.
+    pub(super) fn run(&mut self, from: Time, until: Time) {
+        let arriving = self
+            .inbox
+            .partition_point(|arrival| arrival.frame.end < until);
+        for arrival in self.inbox.range(..arriving) {
+            let port = &mut self.ports[usize::from(arrival.port.0)];
+            port.counters.frames_received += 1;
+            port.counters.bytes_received += arrival.frame.size();
+            port.received.frame(&arrival.frame);
+            if port.tapped {
+                let record = Self::record(self.id, arrival, Direction::Received);
+                self.records.push(record);
+            }
+        }
+        let waiting = self.inbox.len() - arriving;
+        let mut departures = Departures::default();
+        self.node.advance(
+            until,
+            &mut Arrivals::new(&mut self.inbox, until),
+            &mut departures,
+        );
+        assert_eq!(
+            self.inbox.len(),
+            waiting,
+            "node {} left arrivals before {until}",
+            self.id.0
+        );
+        self.next = self.node.next_event();
+        assert!(
+            self.next.is_none_or(|next| next >= until),
+            "node {} has an event left at {:?} after running to {until}",
+            self.id.0,
+            self.next
+        );
+        for departure in departures.list {
+            self.depart(departure, from, until);
+        }
+    }
+
+    fn depart(&mut self, departure: Arrival, from: Time, until: Time) {
+        let end = departure.frame.end;
+        let port = &mut self.ports[usize::from(departure.port.0)];
+        assert!(
+            from <= end && end < until && port.last_sent <= end,
+            "node {}, port {}: a frame departs at {end}, in a window from {from} to {until}, after one at {}",
+            self.id.0,
+            departure.port.0,
+            port.last_sent
+        );
+        port.last_sent = end;
+        port.counters.frames_sent += 1;
+        port.counters.bytes_sent += departure.frame.size();
+        port.sent.frame(&departure.frame);
+        if port.tapped {
+            let record = Self::record(self.id, &departure, Direction::Sent);
+            self.records.push(record);
+        }
+        let Some(out) = &mut port.out else { return };
+        let Outgoing {
+            to,
+            to_port,
+            latency,
+            ..
+        } = *out;
+        let outbox = &mut self.outbox;
+        out.faults.pass(departure.frame, |frame| {
+            let frame = Frame {
+                start: frame.start + latency,
+                end: frame.end + latency,
+                ..frame
+            };
+            outbox.push((
+                to,
+                Arrival {
+                    port: to_port,
+                    frame,
+                },
+            ));
+        });
+    }
+
+    fn record(node: NodeId, passed: &Arrival, direction: Direction) -> Record {
+        Record {
+            node,
+            port: passed.port,
+            direction,
+            frame: passed.frame.clone(),
+        }
+    }
+}

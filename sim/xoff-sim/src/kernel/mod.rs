@@ -1,0 +1,35 @@
+//! The kernel: nodes that run alone for a window of time, and frames that change hands between windows.
+//!
+//! A frame that leaves a node at some instant reaches no other before the least link latency has passed. So within a window of that length (the
+//! look-ahead) no node can hear of what another does, and all may run at once, on as many threads as there are: the result is the same.
+//! After each window frames change hands; where nothing happens, the next window starts at the next event.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`frame`] | [`Frame`]: bytes on a wire, with the instants of its first and last bit |
+//! | [`node`] | [`Node`]: what a NIC, a switch or another machine's part of the network has to offer |
+//! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
+//! | [`network`] | [`Network`]: windows, hand-over, digest, checkpoint |
+//! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
+//! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
+//!
+//! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
+
+pub mod builder;
+pub mod digest;
+pub mod frame;
+pub mod network;
+pub mod node;
+mod context;
+pub mod tap;
+
+pub use builder::{BuildError, NetworkBuilder};
+pub use digest::Digest;
+pub use frame::Frame;
+pub use network::Network;
+pub use node::{Arrival, Arrivals, Departures, Node, NodeId, PortId};
+pub use node::PortCounters;
+pub use tap::{Direction, Record};
+
+#[cfg(test)]
+mod tests;

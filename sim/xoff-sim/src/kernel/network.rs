@@ -1,0 +1,154 @@
+//! A network in time.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::context::NodeContext;
+use super::{Digest, Node, NodeId, PortCounters, PortId, Record};
+use crate::link::FaultInjector;
+use crate::time::{Duration, Time};
+
+/// Nodes, links, and frames on their way. Plain data: serialized, it is a checkpoint.
+///
+/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` on that pool's. With one thread, or little to do in a window, no thread is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Network<N> {
+    nodes: Vec<NodeContext<N>>,
+    now: Time,
+    lookahead: Duration,
+    /// Windows that cost so much or more run on many threads.
+    parallel_from: u32,
+}
+
+/// Asking threads costs some microseconds a window: below this they make it slower.
+const PARALLEL_FROM: u32 = 32;
+
+impl<N: Node> Network<N> {
+    pub(super) fn new(nodes: Vec<NodeContext<N>>, lookahead: Duration) -> Self {
+        Self {
+            nodes,
+            now: Time::ZERO,
+            lookahead,
+            parallel_from: PARALLEL_FROM,
+        }
+    }
+
+    /// All before this instant has happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The longest window: the least link latency.
+    pub fn lookahead(&self) -> Duration {
+        self.lookahead
+    }
+
+    /// Shorter windows than the links allow. The result is the same; tests say so.
+    pub fn limit_lookahead(&mut self, at_most: Duration) {
+        self.lookahead = self.lookahead.min(at_most).max(Duration::from_ps(1));
+    }
+
+    /// From which [`cost`](Node::cost) of a window's nodes on it runs on many threads; 0: always. Changes speed and nothing else.
+    pub fn set_parallel_from(&mut self, cost: u32) {
+        self.parallel_from = cost;
+    }
+
+    /// When something happens next.
+    pub fn next_event(&self) -> Option<Time> {
+        let next = self.nodes.iter().filter_map(NodeContext::next_event).min();
+        next.map(|next| next.max(self.now))
+    }
+
+    /// Lives through all instants before `end`. `observe` gets the records of tapped ports, window by window, in the order of time.
+    pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
+        let threads = rayon::current_num_threads();
+        let mut records = Vec::new();
+        while let Some(from) = self.next_event().filter(|from| *from < end) {
+            let until = from.saturating_add(self.lookahead).min(end);
+            let due = |node: &NodeContext<N>| node.next_event().is_some_and(|next| next < until);
+            let run = |node: &mut NodeContext<N>| {
+                if due(node) {
+                    node.run(from, until);
+                }
+            };
+            let cost = || self.nodes.iter().filter(|node| due(node)).map(NodeContext::cost);
+            if threads > 1 && cost().sum::<u32>() >= self.parallel_from {
+                self.nodes.par_iter_mut().for_each(run);
+            } else {
+                self.nodes.iter_mut().for_each(run);
+            }
+            self.hand_over(&mut records);
+            self.now = until;
+            if !records.is_empty() {
+                records.sort_by_key(|record| {
+                    (record.frame.end, record.node, record.port, record.direction)
+                });
+                observe(&records);
+                records.clear();
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// Puts each sent frame where it is going; collects records.
+    fn hand_over(&mut self, records: &mut Vec<Record>) {
+        for sender in 0..self.nodes.len() {
+            records.append(&mut self.nodes[sender].records);
+            let mut outbox = std::mem::take(&mut self.nodes[sender].outbox);
+            for (to, arrival) in outbox.drain(..) {
+                self.nodes[to.0 as usize].deliver(arrival);
+            }
+            // Keeps the room it has got.
+            self.nodes[sender].outbox = outbox;
+        }
+    }
+
+    /// Lets the ports of a capture be seen by `run_until`'s observer, or no more. Panics when there is no such port.
+    pub fn tap(&mut self, node: NodeId, port: PortId, on: bool) {
+        self.nodes[node.0 as usize].ports[usize::from(port.0)].tapped = on;
+    }
+
+    /// What happened so far: every frame at every port.
+    pub fn digest(&self) -> Digest {
+        let mut all = Digest::default();
+        for port in self.nodes.iter().flat_map(|node| &node.ports) {
+            all.part(port.received);
+            all.part(port.sent);
+        }
+        all
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A node. Panics when there is none of that number, as all of these do.
+    pub fn node(&self, node: NodeId) -> &N {
+        &self.nodes[node.0 as usize].node
+    }
+
+    /// Changes a node from outside, between two runs. What it is told to do must not lie before [`now`](Self::now).
+    pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
+        let node = &mut self.nodes[node.0 as usize];
+        let result = change(&mut node.node);
+        node.ask_again();
+        result
+    }
+
+    /// What went through a port.
+    pub fn counters(&self, node: NodeId, port: PortId) -> PortCounters {
+        self.nodes[node.0 as usize].ports[usize::from(port.0)].counters
+    }
+
+    /// The faults of the link that starts at a port, with their counters. `None` when the port is not connected.
+    pub fn faults(&self, node: NodeId, port: PortId) -> Option<&FaultInjector> {
+        let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        port.out.as_ref().map(|out| &out.faults)
+    }
+
+    /// Frames on their way to a node.
+    pub fn in_flight(&self, to: NodeId) -> usize {
+        self.nodes[to.0 as usize].frames_on_their_way()
+    }
+}

@@ -1,0 +1,33 @@
+//! RoCEv2 networks around an RTL NIC: wire formats, reference models, network.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`wire`] | packet headers as views over bytes and as plain structs; what a parser reports of a frame |
+//! | [`nic_registers`] | offsets and fields of the NIC's registers, made from `rtl/nic/registers.toml` |
+//! | [`protocol`] | models of the RTL's units, written from the standards: parser, builder, ICRC |
+//! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
+//! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
+//! | [`link`] | cable, MAC and PHY delay; injection of faults |
+//! | [`mac`] | between a wire's frames and an RTL NIC's beats |
+//! | [`switch`] | the shared-buffer switch: pauses, marking, scheduling, routes, headroom |
+//! | [`headers`] | what a switch reads of a frame |
+//! | [`host`] | memory, the bus, applications that send messages and check what comes |
+//! | [`nic`] | settings, QPs, regions and counters of a NIC, RTL or model |
+//! | [`seeded`] | random numbers from a seed |
+//! | [`strategies`] | random frames for property tests: valid, damaged, garbage |
+
+pub mod headers;
+pub mod host;
+pub mod kernel;
+pub mod link;
+pub mod mac;
+pub mod nic;
+pub mod nic_registers;
+pub mod protocol;
+pub mod seeded;
+pub mod strategies;
+pub mod switch;
+#[cfg(test)]
+mod testing;
+pub mod time;
+pub mod wire;

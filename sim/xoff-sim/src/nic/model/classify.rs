@@ -1,0 +1,303 @@
+//! What a frame is by itself: before it is asked whose.
+
+use bytes::Bytes;
+
+use super::icrc::icrc_of;
+use crate::nic_registers as reg;
+use crate::protocol::gbn::Arrival;
+use crate::protocol::parse;
+use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Verdict};
+use crate::wire::{
+    BthRepr, EtherType, EthernetRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, Opcode, Psn,
+    Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
+};
+
+/// Whose a packet says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Addressed {
+    /// Destination QP number.
+    pub(super) qpn: u32,
+    pub(super) pkey: u16,
+    pub(super) ipv6: bool,
+    /// Source; IPv4 in the low 32 bits.
+    pub(super) src: u128,
+    /// Of the outer tag; without tags 0.
+    pub(super) pcp: u8,
+    /// DSCP and ECN.
+    pub(super) traffic_class: u8,
+}
+
+/// A frame, seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Classified {
+    /// PFC or PAUSE.
+    Control(ControlHead),
+    /// It ends here, and this counter says why.
+    Dropped(u16),
+    /// A CNP.
+    Cnp(Addressed),
+    /// An ACK or NAK.
+    Answer(Addressed, Psn, Syndrome),
+    /// A request; `access` is not filled in.
+    Request(Addressed, Arrival, Bytes),
+}
+
+/// Looks at a frame as the MAC hands it over. Usual packets are read here; all others by the reference parser.
+pub(super) fn look(frame: &Bytes) -> Classified {
+    usual(frame).unwrap_or_else(|| parsed(&parse(frame)))
+}
+
+/// By the reference parser's result.
+fn parsed(frame: &ParsedFrame) -> Classified {
+    match frame.verdict {
+        Verdict::Pfc | Verdict::Pause => match frame.control {
+            Some(control) => Classified::Control(control),
+            None => Classified::Dropped(reg::DROP_MALFORMED),
+        },
+        Verdict::Other => Classified::Dropped(reg::DROP_NOT_ROCE),
+        Verdict::Malformed => Classified::Dropped(reg::DROP_MALFORMED),
+        Verdict::RoceV1 => Classified::Dropped(reg::DROP_ROCE_V1),
+        Verdict::Cnp | Verdict::RoceV2 if frame.icrc_ok != Some(true) => {
+            Classified::Dropped(reg::DROP_ICRC)
+        }
+        Verdict::Cnp | Verdict::RoceV2 => {
+            packet(frame).unwrap_or(Classified::Dropped(reg::DROP_MALFORMED))
+        }
+    }
+}
+
+/// A whole RoCEv2 packet; its layers are there.
+fn packet(frame: &ParsedFrame) -> Option<Classified> {
+    let (eth, ip) = (frame.eth.as_ref()?, frame.ip?);
+    let (bth, ext) = (frame.bth?, frame.ext?);
+    let addressed = Addressed {
+        qpn: bth.dest_qp.get(),
+        pkey: bth.pkey,
+        ipv6: ip.kind == IpKind::V6,
+        src: ip.src,
+        pcp: eth.tags.first().map_or(0, |tag| tag.pcp),
+        traffic_class: ip.traffic_class,
+    };
+    if frame.verdict == Verdict::Cnp {
+        return Some(Classified::Cnp(addressed));
+    }
+    if bth.opcode.0 >> 5 != 0 {
+        return Some(Classified::Dropped(reg::DROP_SERVICE));
+    }
+    Some(match bth.opcode {
+        Opcode::RC_ACK => Classified::Answer(addressed, bth.psn, ext.aeth?.syndrome),
+        Opcode::RC_READ_RESP_FIRST
+        | Opcode::RC_READ_RESP_MIDDLE
+        | Opcode::RC_READ_RESP_LAST
+        | Opcode::RC_READ_RESP_ONLY
+        | Opcode::RC_ATOMIC_ACK => Classified::Dropped(reg::DROP_RESPONSE),
+        opcode => {
+            let reth = ext.reth.unwrap_or_default();
+            let atomic = ext.atomic.unwrap_or_default();
+            let is_atomic = ext.atomic.is_some();
+            let arrival = Arrival {
+                operation: opcode.0 & 0x1F,
+                psn: bth.psn,
+                ack_req: bth.ack_req,
+                solicited: bth.solicited,
+                payload_bytes: frame.payload_bytes?,
+                access: false,
+                va: if is_atomic { atomic.va } else { reth.va },
+                rkey: if is_atomic { atomic.rkey } else { reth.rkey },
+                dma_len: reth.dma_len,
+                imm: match (ext.imm, ext.ieth) {
+                    (Some(imm), _) => imm.imm,
+                    (None, Some(ieth)) => ieth.rkey,
+                    (None, None) => 0,
+                },
+                swap_add: atomic.swap_add,
+                compare: atomic.compare,
+            };
+            Classified::Request(addressed, arrival, frame.payload.clone().into())
+        }
+    })
+}
+
+/// `N` bytes from `at` on.
+fn bytes<const N: usize>(frame: &[u8], at: usize) -> Option<[u8; N]> {
+    frame.get(at..)?.first_chunk().copied()
+}
+
+fn half(frame: &[u8], at: usize) -> Option<u16> {
+    bytes(frame, at).map(u16::from_be_bytes)
+}
+
+/// SENDs, WRITEs and ACKs in whole UDP datagrams without IPv4 options or fragments. `None`: something else, or something is wrong.
+fn usual(frame: &Bytes) -> Option<Classified> {
+    let mut at = EthernetRepr::LEN;
+    let mut ether_type = EtherType(half(frame, at - 2)?);
+    let mut pcp = None;
+    while ether_type.is_tag() && at < EthernetRepr::LEN + 2 * VlanTagRepr::LEN {
+        pcp = pcp.or(Some(frame.get(at)? >> 5));
+        ether_type = EtherType(half(frame, at + 2)?);
+        at += VlanTagRepr::LEN;
+    }
+    let ipv6 = match ether_type {
+        EtherType::IPV4 => false,
+        EtherType::IPV6 => true,
+        _ => return None,
+    };
+    let ip_bytes = if ipv6 { Ipv6Repr::LEN } else { Ipv4Repr::LEN };
+    let ip = frame.get(at..at + ip_bytes)?;
+    let (announced, protocol, traffic_class, src) = if ipv6 {
+        if ip[0] >> 4 != 6 {
+            return None;
+        }
+        let announced = ip_bytes + usize::from(half(ip, 4)?);
+        let traffic_class = ip[0] << 4 | ip[1] >> 4;
+        (
+            announced,
+            ip[6],
+            traffic_class,
+            u128::from_be_bytes(bytes(ip, 8)?),
+        )
+    } else {
+        // More fragments, or a later one; the reserved bit and don't-fragment are no matter.
+        if ip[0] != 0x45 || half(ip, 6)? & 0x3FFF != 0 || sum(ip) != 0xFFFF {
+            return None;
+        }
+        let src = u32::from_be_bytes(bytes(ip, 12)?);
+        (usize::from(half(ip, 2)?), ip[9], ip[1], src.into())
+    };
+    let packet = frame.get(at..at.checked_add(announced)?)?;
+    let datagram = announced.checked_sub(ip_bytes)?;
+    let udp = packet.get(ip_bytes..ip_bytes + UdpRepr::LEN)?;
+    if protocol != IP_PROTOCOL_UDP
+        || half(udp, 2)? != UDP_PORT_ROCE
+        || usize::from(half(udp, 4)?) != datagram
+    {
+        return None;
+    }
+    let transport = datagram - UdpRepr::LEN;
+    let bth_at = ip_bytes + UdpRepr::LEN;
+    let bth: [u8; BthRepr::LEN] = bytes(packet, bth_at)?;
+    let opcode = Opcode(bth[0]);
+    let (reth, imm, aeth) = extensions(opcode)?;
+    let ext_at = bth_at + BthRepr::LEN;
+    let ext_bytes = 16 * usize::from(reth) + 4 * usize::from(imm) + 4 * usize::from(aeth);
+    let padded = transport.checked_sub(BthRepr::LEN + ext_bytes + ICRC_BYTES)?;
+    let pad = usize::from(bth[1] >> 4 & 3);
+    let version = bth[1] & 0x0F;
+    if !transport.is_multiple_of(4) || version != 0 || pad > padded || aeth && padded > 0 {
+        return None;
+    }
+    let (covered, icrc) = packet.split_at(announced - ICRC_BYTES);
+    if icrc_of(ipv6, covered) != icrc {
+        return Some(Classified::Dropped(reg::DROP_ICRC));
+    }
+    let word = |at: usize| bytes(&bth, at).map(u32::from_be_bytes);
+    let addressed = Addressed {
+        qpn: word(4)? & 0xFF_FFFF,
+        pkey: half(&bth, 2)?,
+        ipv6,
+        src,
+        pcp: pcp.unwrap_or(0),
+        traffic_class,
+    };
+    let psn = Psn::wrapping(word(8)?);
+    let ext = packet.get(ext_at..ext_at + ext_bytes)?;
+    if aeth {
+        return Some(Classified::Answer(addressed, psn, Syndrome(ext[0])));
+    }
+    let mut arrival = Arrival {
+        operation: opcode.0,
+        psn,
+        ack_req: bth[8] & 0x80 != 0,
+        solicited: bth[1] & 0x80 != 0,
+        payload_bytes: (padded - pad) as u16,
+        ..Arrival::default()
+    };
+    if reth {
+        arrival.va = u64::from_be_bytes(bytes(ext, 0)?);
+        arrival.rkey = u32::from_be_bytes(bytes(ext, 8)?);
+        arrival.dma_len = u32::from_be_bytes(bytes(ext, 12)?);
+    }
+    if imm {
+        arrival.imm = u32::from_be_bytes(bytes(ext, ext_bytes - 4)?);
+    }
+    let payload = at + ext_at + ext_bytes;
+    let payload = frame.slice(payload..payload + padded - pad);
+    Some(Classified::Request(addressed, arrival, payload))
+}
+
+/// Whether an opcode has a RETH, four bytes of immediate data or key, an AETH. `None`: none of the usual ones.
+const fn extensions(opcode: Opcode) -> Option<(bool, bool, bool)> {
+    Some(match opcode {
+        Opcode::RC_SEND_FIRST
+        | Opcode::RC_SEND_MIDDLE
+        | Opcode::RC_SEND_LAST
+        | Opcode::RC_SEND_ONLY
+        | Opcode::RC_WRITE_MIDDLE
+        | Opcode::RC_WRITE_LAST => (false, false, false),
+        Opcode::RC_SEND_LAST_IMM
+        | Opcode::RC_SEND_ONLY_IMM
+        | Opcode::RC_SEND_LAST_INV
+        | Opcode::RC_SEND_ONLY_INV
+        | Opcode::RC_WRITE_LAST_IMM => (false, true, false),
+        Opcode::RC_WRITE_FIRST | Opcode::RC_WRITE_ONLY => (true, false, false),
+        Opcode::RC_WRITE_ONLY_IMM => (true, true, false),
+        Opcode::RC_ACK => (false, false, true),
+        _ => return None,
+    })
+}
+
+/// The ones' complement sum of an IPv4 header (RFC 791): 0xFFFF when the checksum in it is right.
+pub(super) fn sum(header: &[u8]) -> u16 {
+    let words = header
+        .chunks_exact(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xFFFF) + (sum >> 16);
+    ((folded & 0xFFFF) + (folded >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::strategies;
+
+    fn agree(frame: &[u8]) -> Result<bool, TestCaseError> {
+        let frame = Bytes::copy_from_slice(frame);
+        let by_parser = parsed(&parse(&frame));
+        let by_hand = usual(&frame);
+        if let Some(seen) = &by_hand {
+            prop_assert_eq!(seen, &by_parser);
+        }
+        prop_assert_eq!(look(&frame), by_parser);
+        Ok(by_hand.is_some())
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_sees_what_the_parser_sees(frame in strategies::any_frame()) {
+            agree(&frame)?;
+        }
+
+        #[test]
+        fn in_whole_packets_too(descriptor in strategies::roce_descriptor()) {
+            agree(&descriptor.build().unwrap())?;
+        }
+    }
+
+    #[test]
+    fn most_requests_and_answers_go_the_short_way() {
+        use proptest::strategy::ValueTree;
+        use proptest::test_runner::TestRunner;
+
+        let mut runner = TestRunner::deterministic();
+        let mut short = 0;
+        for _ in 0..400 {
+            let tree = strategies::roce_descriptor().new_tree(&mut runner).unwrap();
+            let frame = tree.current().build().unwrap();
+            short += u32::from(agree(&frame).unwrap());
+        }
+        assert!(short > 40, "{short} of 400");
+    }
+}

@@ -1,0 +1,508 @@
+//! A NIC by behaviour: the contract of `rtl/nic/README.md` at the level of packets, made of the reference models. A scenario may put it where an RTL NIC would be: it sends the same packets in the same order, some
+//! cycles earlier or later.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`latency`] | how long the RTL takes from stage to stage: what makes the times like the RTL's |
+//! | `inlet`, `outlet` | MACs: when a frame has come in, when one goes out |
+//! | `classify`, `icrc`, `path` | frames to what they say and back, in short ways that tests hold against the reference parser and builder |
+//! | `receive`, `buffer`, `memory_table` | whose a frame is; the receive buffer, DMA writes, registered memory |
+//! | `transmit`, `slots`, `qp_set` | grants, payload that is being fetched, who goes first |
+//! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
+//!
+//! Time is in cycles of the NIC's clock; only cycles in which something is due are stepped. In such a cycle the order is: pauses that end, frames, posts, the responder, DMA writes, timers, pauses to be sent, grants, the wire.
+
+use serde::{Deserialize, Serialize};
+
+use self::buffer::ReceiveBuffer;
+use self::inlet::Inlet;
+use self::memory_table::MemoryTable;
+use self::outlet::Outlet;
+use self::pacing::Pacing;
+use self::path::Path;
+use self::pauses::Pauses;
+use self::qp_set::QpSet;
+use self::slots::Slots;
+use super::{NicCounters, NicSettings, PauseLog, QpSettings, Region};
+use crate::host::Host;
+use crate::kernel::{Arrivals, Departures, Node, PortId};
+use crate::mac::ReceiveCounters;
+use crate::nic_registers as reg;
+use crate::protocol::CyclesPerQuantum;
+use crate::protocol::dcqcn::{Alpha, Cycle, Rate};
+use crate::protocol::gbn::{
+    RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
+};
+use crate::wire::QUANTUM_BITS;
+use crate::wire::PRIORITIES;
+use crate::time::{ByteCount, Clock, Cycles, LineRate, Time};
+use crate::wire::frame;
+
+mod buffer;
+mod inlet;
+pub mod latency;
+mod memory_table;
+mod outlet;
+mod pacing;
+mod path;
+mod pauses;
+mod qp_set;
+mod receive;
+mod icrc;
+mod classify;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+/// No cycle: later than all.
+const NEVER: u64 = u64::MAX;
+
+/// What an RTL NIC has as parameters, and its settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelNicConfig {
+    /// Its clock.
+    pub clock: Clock,
+    /// Its port's rate.
+    pub rate: LineRate,
+    /// Bytes of a beat: 32 or 64.
+    pub data_bytes: usize,
+    /// QPs, 2 to 1,024.
+    pub qps: usize,
+    /// Work requests that a QP holds: a power of two, 2 to 128.
+    pub wqes: usize,
+    /// Receive buffers that a QP holds: likewise.
+    pub recvs: usize,
+    /// Bytes of the receive buffer, a power of two.
+    pub buffer_bytes: u64,
+    /// Packets whose payload is being fetched.
+    pub slots: usize,
+    /// The global registers.
+    pub settings: NicSettings,
+    /// The largest frame taken, FCS included.
+    pub max_frame: ByteCount,
+}
+
+impl ModelNicConfig {
+    /// The RTL's defaults at 40 Gb/s.
+    pub fn new(clock: Clock, settings: NicSettings) -> Self {
+        Self {
+            clock,
+            rate: LineRate::G40,
+            data_bytes: 32,
+            qps: 64,
+            wqes: 16,
+            recvs: 16,
+            buffer_bytes: 65_536,
+            slots: 16,
+            settings,
+            max_frame: ByteCount::new(9216),
+        }
+    }
+
+    /// Cycles a quantum of pause.
+    fn quantum(&self) -> CyclesPerQuantum {
+        let quantum = self.rate.time_of(u64::from(QUANTUM_BITS / 8)).as_ps();
+        let period = self.clock.period.as_ps();
+        let common = gcd(quantum, period);
+        let ratio = u8::try_from(quantum / common)
+            .ok()
+            .zip(u8::try_from(period / common).ok());
+        ratio
+            .and_then(|(num, den)| CyclesPerQuantum::new(num, den))
+            .expect("a quantum of pause is n/d cycles, n up to 255, d up to 15")
+    }
+}
+
+const fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// An open QP, as both directions need it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OpenQp {
+    path: Path,
+    class: u8,
+    ipv6: bool,
+    /// The peer's address; IPv4 in the low 32 bits.
+    #[serde(with = "frame::address")]
+    peer: u128,
+    pkey: u16,
+    /// A packet of the message under way could not be written into its buffer.
+    spoilt: bool,
+    /// No SEND before.
+    locked_until: u64,
+}
+
+/// An answer that waits for the wire.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Answer {
+    /// Not before.
+    from: u64,
+    qp: u16,
+    response: Response,
+}
+
+/// Whose turn it was last.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Turns {
+    sender: usize,
+    answerer: usize,
+    cnp: usize,
+    answer_class: u8,
+    slot_class: u8,
+}
+
+/// A NIC with its host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ModelNic {
+    config: ModelNicConfig,
+    host: Host,
+    counters: NicCounters,
+    memory: MemoryTable,
+    qps: Vec<Option<OpenQp>>,
+    /// Classes of open QPs.
+    classes: u8,
+    /// Classes that ever were one's: no packet is of another.
+    lanes: u8,
+    inlet: Inlet,
+    buffer: ReceiveBuffer,
+    responder: ResponderEnd,
+    requester: RequesterEnd,
+    pauses: Pauses,
+    pause_log: PauseLog,
+    pacing: Option<Pacing>,
+    slots: Slots,
+    outlet: Outlet,
+    /// IPv4 identification of the next frame.
+    ip_id: u16,
+    turns: Turns,
+    sendable: QpSet,
+    owed: QpSet,
+    cnps: QpSet,
+    answers: [Option<Answer>; PRIORITIES],
+    /// No CNP is selected before.
+    cnp_from: u64,
+    /// When to look for a request to be granted.
+    send_next: u64,
+    /// When to look for an answer to be granted.
+    grant_next: u64,
+    /// No GRANT before.
+    grant_from: u64,
+    /// No deadline of the requester is before this cycle.
+    timer_next: u64,
+    /// The ring of the QP that the host posts to next is full.
+    work_blocked: bool,
+    recv_blocked: bool,
+    /// All cycles before this one have been.
+    cycle: u64,
+}
+
+impl ModelNic {
+    /// A NIC without QPs.
+    ///
+    /// # Panics
+    ///
+    /// When a quantum of pause is no small ratio of cycles, as the RTL's parameters would have it.
+    pub fn new(config: ModelNicConfig, host: Host) -> Self {
+        let ModelNicConfig {
+            clock,
+            rate,
+            data_bytes,
+            qps,
+            ..
+        } = config;
+        let period_ps = clock.period.as_ps();
+        let pacing = config
+            .settings
+            .dcqcn
+            .map(|dcqcn| Pacing::new(dcqcn, period_ps, qps));
+        Self {
+            counters: NicCounters::default(),
+            memory: MemoryTable::default(),
+            qps: vec![None; qps],
+            classes: 0,
+            lanes: 0,
+            inlet: Inlet::new(clock, data_bytes, config.max_frame),
+            buffer: ReceiveBuffer::new(config.buffer_bytes, data_bytes, config.recvs),
+            responder: ResponderEnd::new(qps, config.recvs),
+            requester: RequesterEnd::new(qps, config.wqes, Times { period_ps }),
+            pauses: Pauses::new(config.quantum()),
+            pause_log: PauseLog::default(),
+            pacing,
+            slots: Slots::new(config.slots),
+            outlet: Outlet::new(clock, rate, data_bytes),
+            ip_id: 0,
+            turns: Turns::default(),
+            sendable: QpSet::new(qps),
+            owed: QpSet::new(qps),
+            cnps: QpSet::new(qps),
+            answers: [None; PRIORITIES],
+            cnp_from: 0,
+            send_next: NEVER,
+            grant_next: NEVER,
+            grant_from: 0,
+            timer_next: NEVER,
+            work_blocked: false,
+            recv_blocked: false,
+            cycle: 0,
+            config,
+            host,
+        }
+    }
+
+    /// Opens a QP, or opens it anew.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such index, or the settings make no frame: one IPv4 and one IPv6 address, more than two tags.
+    pub fn open(&mut self, index: u16, settings: &QpSettings) {
+        let qp = usize::from(index);
+        let global = &self.config.settings;
+        let class = if global.class_by_pcp {
+            let pcp = settings.tags.first().map_or(0, |tag| tag >> 13);
+            global.pcp_classes[usize::from(pcp)]
+        } else {
+            global.class_of(settings.dscp)
+        };
+        let (ipv6, peer) = match settings.peer.ip {
+            std::net::IpAddr::V4(ip) => (false, u32::from(ip).into()),
+            std::net::IpAddr::V6(ip) => (true, ip.into()),
+        };
+        let path = Path::new(settings)
+            .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
+        self.qps[qp] = Some(OpenQp {
+            path,
+            class,
+            ipv6,
+            peer,
+            pkey: settings.pkey,
+            spoilt: false,
+            locked_until: 0,
+        });
+        self.classes = self
+            .qps
+            .iter()
+            .flatten()
+            .fold(0, |set, qp| set | 1 << qp.class);
+        self.lanes |= self.classes;
+        let now = self.cycle;
+        let requester = RequesterEvent::Open {
+            configuration: settings.requester,
+            psn: settings.requester_psn,
+        };
+        self.requester.event(qp, requester, Cycle(now), |_| ());
+        let responder = ResponderEvent::Open {
+            configuration: settings.responder,
+            psn: settings.responder_psn,
+        };
+        self.responder.event(qp, responder, |_| ());
+        for set in [&mut self.sendable, &mut self.owed, &mut self.cnps] {
+            set.set(qp, false);
+        }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.open(qp, now);
+        }
+    }
+
+    /// Registers memory. Gives its key.
+    pub fn register(&mut self, index: u16, region: Region) -> u32 {
+        self.memory.register(index, region)
+    }
+
+    /// The host behind it.
+    pub const fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The host, to be changed.
+    pub const fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// What it was made with.
+    pub const fn config(&self) -> &ModelNicConfig {
+        &self.config
+    }
+
+    /// What it has counted.
+    pub const fn counters(&self) -> &NicCounters {
+        &self.counters
+    }
+
+    /// What its MAC has seen.
+    pub const fn mac_counters(&self) -> ReceiveCounters {
+        self.inlet.counters()
+    }
+
+    /// When which class could not be sent.
+    pub const fn pauses(&self) -> &PauseLog {
+        &self.pause_log
+    }
+
+    /// Classes that its peer was last told to stop, a bit each.
+    pub const fn xoff(&self) -> u8 {
+        self.pauses.xoff()
+    }
+
+    /// Rate and α of a QP, and whether the rate counts. `None`: DCQCN is off, or the QP is not open.
+    pub fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
+        self.pacing.as_ref()?.rate(qp.into())
+    }
+
+    /// Bytes of frames in the receive buffer.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.buffer
+            .depth()
+            .iter()
+            .map(|bytes| u64::from(*bytes))
+            .sum()
+    }
+
+    fn count(&mut self, register: u16) {
+        self.counters.add(register, 1);
+    }
+
+    /// The next cycle in which something is due.
+    fn next_cycle(&self) -> u64 {
+        let next = [
+            self.inlet.next(),
+            self.next_post(),
+            self.buffer.next_step(),
+            self.buffer.next_job(&self.host),
+            self.timer_next,
+            self.pacing.as_ref().map_or(NEVER, Pacing::next),
+            self.pauses.next(self.outlet.select_from()),
+            self.slots.next(),
+            self.grant_next,
+            self.send_next,
+            self.next_select(),
+        ];
+        next.into_iter().fold(NEVER, u64::min).max(self.cycle)
+    }
+
+    /// When the host has something to post for which there is room.
+    fn next_post(&self) -> u64 {
+        let work = self.host.next_work().filter(|_| !self.work_blocked);
+        let recv = self.host.next_recv().filter(|_| !self.recv_blocked);
+        let next = |at: Option<Cycles>| at.map_or(NEVER, |at| at.0);
+        next(work).min(next(recv))
+    }
+
+    fn step(&mut self, now: u64) {
+        let resumed = self.pauses.obey(now, &self.config.settings);
+        let edge = self.config.clock.edge(Cycles(now));
+        self.pause_log.set(self.pauses.paused(), edge);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.resumed(resumed, now);
+        }
+        if self.slots.release(now) || resumed != 0 {
+            self.send_soon(now);
+        }
+        while let Some(frame) = self.inlet.take(now) {
+            self.judge(now, &frame);
+        }
+        self.post(now);
+        self.respond(now);
+        let progress = self.work(now);
+        self.timers(now);
+        self.pause(now, progress);
+        self.grant_answer(now);
+        self.grant_request(now);
+        self.select(now);
+    }
+
+    /// What the host posts.
+    fn post(&mut self, now: u64) {
+        if self.next_post() > now {
+            return;
+        }
+        while let Some((qp, recv)) = self.host.recv(Cycles(now)) {
+            let Some(ring) = self.responder.qps.get(usize::from(qp)) else {
+                self.host.recv_taken();
+                self.count(reg::RECV_REFUSED);
+                continue;
+            };
+            let context = &ring.context;
+            self.recv_blocked =
+                usize::from(context.head.wrapping_sub(context.tail)) == self.config.recvs;
+            if self.recv_blocked {
+                break;
+            }
+            self.host.recv_taken();
+            self.responder_event(now, qp, ResponderEvent::Post(recv), None);
+        }
+        while let Some((qp, work)) = self.host.work(Cycles(now)) {
+            let Some(ring) = self.requester.qps.get(usize::from(qp)) else {
+                self.host.work_taken(Cycles(now));
+                self.count(reg::WORK_REFUSED);
+                continue;
+            };
+            let context = &ring.context;
+            self.work_blocked =
+                usize::from(context.head.wrapping_sub(context.tail)) == self.config.wqes;
+            if self.work_blocked {
+                break;
+            }
+            self.host.work_taken(Cycles(now));
+            self.requester_event(now, qp, RequesterEvent::Post(work));
+            self.send_soon(now + latency::POST);
+        }
+    }
+
+    fn timers(&mut self, now: u64) {
+        if self.timer_next <= now {
+            self.timer_next = NEVER;
+            while let Some((deadline, qp)) = self.requester.next_timer() {
+                if deadline.0 > now {
+                    self.timer_next = self.timer_next.min(deadline.0);
+                    break;
+                }
+                self.requester_event(now, qp as u16, RequesterEvent::Timer);
+                self.send_soon(now + latency::SCHEDULE);
+            }
+        }
+        if let Some(pacing) = &mut self.pacing
+            && pacing.next() <= now
+        {
+            pacing.timers(now);
+            self.send_soon(now);
+        }
+    }
+}
+
+impl Node for ModelNic {
+    fn line_rates(&self) -> Vec<LineRate> {
+        vec![self.config.rate]
+    }
+
+    fn cost(&self) -> u32 {
+        3
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let next = self.next_cycle();
+        let cycle = (next != NEVER).then(|| self.config.clock.edge(Cycles(next)));
+        cycle.into_iter().chain(self.outlet.next_departure()).min()
+    }
+
+    fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
+        // A frame does nothing before the first edge behind its last bit, so all may come in first.
+        for arrival in arrivals {
+            self.inlet.arrive(arrival.frame);
+        }
+        let end = self.config.clock.edges_before(until);
+        loop {
+            let now = self.next_cycle();
+            if now >= end {
+                break;
+            }
+            self.step(now);
+            self.cycle = now + 1;
+        }
+        self.cycle = self.cycle.max(end);
+        while let Some(frame) = self.outlet.depart(until) {
+            departures.push(PortId(0), frame);
+        }
+    }
+}

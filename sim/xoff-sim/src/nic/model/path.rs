@@ -1,0 +1,216 @@
+//! The frames of a QP: [`Descriptor::build`] once for all headers, then only what changes from packet to packet.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::icrc::icrc_of;
+use super::classify::sum;
+use crate::nic::QpSettings;
+use crate::protocol::gbn::{Request, Response};
+use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
+use crate::wire::frame::IpKind;
+use crate::wire::{
+    BthRepr, CnpRepr, EthernetRepr, ExtHeaders, ICRC_BYTES, Ipv4Repr, Ipv6Repr, MIN_FRAME_BYTES,
+    Opcode, Qpn, Tci, UdpRepr, VlanTagRepr,
+};
+
+/// ECT(0) in the ECN field (RFC 3168 §5).
+const ECT_0: u8 = 0b10;
+/// Don't fragment, of the three flags of IPv4.
+const DONT_FRAGMENT: u8 = 0b010;
+
+/// Where a QP's packets go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Path {
+    /// Destination address to BTH. Traffic class: the DSCP, not ECN capable. Lengths, identification, checksum, opcode, PSN: to be filled in.
+    head: Vec<u8>,
+    ipv6: bool,
+    network: usize,
+}
+
+/// A frame of which all is there but what is known only when it goes out: identification, checksum, ICRC. Padded already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Draft {
+    bytes: Vec<u8>,
+    /// Where the ICRC stands.
+    end: usize,
+    /// Bytes of payload.
+    pub(super) payload: usize,
+}
+
+impl Path {
+    /// Of a QP. None when its settings make no frame: own and peer's address differ in their kind, there are more than two tags, the peer's QP number has more than 24 bits.
+    pub(super) fn new(qp: &QpSettings) -> Option<Self> {
+        use std::net::IpAddr;
+        let (ipv6, src, dst) = match (qp.own.ip, qp.peer.ip) {
+            (IpAddr::V4(own), IpAddr::V4(peer)) => {
+                (false, u32::from(own).into(), u32::from(peer).into())
+            }
+            (IpAddr::V6(own), IpAddr::V6(peer)) => (true, u128::from(own), u128::from(peer)),
+            _ => return None,
+        };
+        let tci = |tag: &u16| Tci {
+            pcp: (tag >> 13) as u8,
+            dei: tag >> 12 & 1 != 0,
+            vid: tag & 0xFFF,
+        };
+        let descriptor = Descriptor {
+            dst: qp.peer.mac,
+            src: qp.own.mac,
+            tags: qp.tags.iter().map(tci).collect(),
+            content: Content::Roce(RocePacket {
+                ip: IpFields {
+                    kind: if ipv6 { IpKind::V6 } else { IpKind::V4 },
+                    traffic_class: qp.dscp << 2,
+                    flow_label: 0,
+                    id: 0,
+                    flags: if ipv6 { 0 } else { DONT_FRAGMENT },
+                    hop_limit: qp.hop_limit,
+                    src,
+                    dst,
+                },
+                udp_src_port: Some(qp.udp_port),
+                bth: BthRepr {
+                    opcode: Opcode::RC_SEND_ONLY,
+                    pkey: qp.pkey,
+                    dest_qp: Qpn::new(qp.peer_qpn).ok()?,
+                    ..BthRepr::default()
+                },
+                ext: ExtHeaders::default(),
+                payload: Vec::new(),
+            }),
+        };
+        let mut head = descriptor.build().ok()?;
+        let network = EthernetRepr::LEN + qp.tags.len() * VlanTagRepr::LEN;
+        let ip = if ipv6 { Ipv6Repr::LEN } else { Ipv4Repr::LEN };
+        head.truncate(network + ip + UdpRepr::LEN + BthRepr::LEN);
+        Some(Self {
+            head,
+            ipv6,
+            network,
+        })
+    }
+
+    /// Where the BTH is.
+    fn bth(&self) -> usize {
+        self.head.len() - BthRepr::LEN
+    }
+
+    /// How long a frame of a request is, without FCS.
+    pub(super) fn request_bytes(&self, request: &Request) -> usize {
+        let padded = usize::from(request.payload_bytes).next_multiple_of(4);
+        let ext = request.opcode.layout().map_or(0, |layout| layout.bytes());
+        (self.head.len() + ext + padded + ICRC_BYTES).max(MIN_FRAME_BYTES)
+    }
+
+    /// A request's frame; `fill` puts the payload in.
+    pub(super) fn request(
+        &self,
+        request: &Request,
+        ecn_capable: bool,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Draft {
+        let layout = request.opcode.layout().unwrap_or_default();
+        let mut draft = self.draft(request.opcode, layout.bytes(), request.payload_bytes.into());
+        let bth = self.bth();
+        let bytes = &mut draft.bytes;
+        bytes[bth + 1] |= u8::from(request.solicited) << 7;
+        bytes[bth + 8..bth + 12].copy_from_slice(&request.psn.get().to_be_bytes());
+        bytes[bth + 8] = u8::from(request.ack_req) << 7;
+        if ecn_capable {
+            self.traffic_class(bytes, |class| class | ECT_0);
+        }
+        let mut at = bth + BthRepr::LEN;
+        let mut put = |value: &[u8]| {
+            bytes[at..at + value.len()].copy_from_slice(value);
+            at += value.len();
+        };
+        if layout.reth {
+            put(&request.va.to_be_bytes());
+            put(&request.rkey.to_be_bytes());
+            put(&request.dma_len.to_be_bytes());
+        }
+        if layout.imm || layout.ieth {
+            put(&request.imm.to_be_bytes());
+        }
+        fill(&mut draft.bytes[at..at + draft.payload]);
+        draft
+    }
+
+    /// An answer's frame.
+    pub(super) fn answer(&self, response: &Response) -> Draft {
+        let mut draft = self.draft(response.opcode, 4, 0);
+        let bth = self.bth();
+        let bytes = &mut draft.bytes;
+        bytes[bth + 8..bth + 12].copy_from_slice(&response.psn.get().to_be_bytes());
+        bytes[bth + 12..bth + 16].copy_from_slice(&response.msn.get().to_be_bytes());
+        bytes[bth + 12] = response.syndrome.0;
+        draft
+    }
+
+    /// A CNP.
+    pub(super) fn cnp(&self, dscp: u8) -> Draft {
+        let mut draft = self.draft(Opcode::CNP, CnpRepr::LEN, 0);
+        let bth = self.bth();
+        // BECN.
+        draft.bytes[bth + 4] = 0x40;
+        self.traffic_class(&mut draft.bytes, |_| dscp << 2 | ECT_0);
+        draft
+    }
+
+    fn draft(&self, opcode: Opcode, ext: usize, payload: usize) -> Draft {
+        let padded = payload.next_multiple_of(4);
+        let end = self.head.len() + ext + padded;
+        let mut bytes = Vec::with_capacity((end + ICRC_BYTES).max(MIN_FRAME_BYTES));
+        bytes.extend_from_slice(&self.head);
+        bytes.resize((end + ICRC_BYTES).max(MIN_FRAME_BYTES), 0);
+        let bth = self.bth();
+        let udp = bth - UdpRepr::LEN;
+        let datagram = (end + ICRC_BYTES - udp) as u16;
+        bytes[udp + 4..udp + 6].copy_from_slice(&datagram.to_be_bytes());
+        let ip = self.network;
+        if self.ipv6 {
+            bytes[ip + 4..ip + 6].copy_from_slice(&datagram.to_be_bytes());
+        } else {
+            let total = datagram + Ipv4Repr::LEN as u16;
+            bytes[ip + 2..ip + 4].copy_from_slice(&total.to_be_bytes());
+        }
+        bytes[bth] = opcode.0;
+        bytes[bth + 1] = ((padded - payload) as u8) << 4;
+        Draft {
+            bytes,
+            end,
+            payload,
+        }
+    }
+
+    fn traffic_class(&self, bytes: &mut [u8], change: impl FnOnce(u8) -> u8) {
+        let ip = &mut bytes[self.network..];
+        if self.ipv6 {
+            let class = change(ip[0] << 4 | ip[1] >> 4);
+            ip[0] = 0x60 | class >> 4;
+            ip[1] = class << 4;
+        } else {
+            ip[1] = change(ip[1]);
+        }
+    }
+
+    /// The frame as it goes out. `id` counts the port's frames with an IPv4 header.
+    pub(super) fn finish(&self, draft: Draft, id: &mut u16) -> Bytes {
+        let Draft { mut bytes, end, .. } = draft;
+        if !self.ipv6 {
+            let header = &mut bytes[self.network..self.network + Ipv4Repr::LEN];
+            header[4..6].copy_from_slice(&id.to_be_bytes());
+            header[10..12].fill(0);
+            let checksum = !sum(header);
+            header[10..12].copy_from_slice(&checksum.to_be_bytes());
+            *id = id.wrapping_add(1);
+        }
+        let icrc = icrc_of(self.ipv6, &bytes[self.network..end]);
+        bytes[end..end + ICRC_BYTES].copy_from_slice(&icrc);
+        bytes.into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

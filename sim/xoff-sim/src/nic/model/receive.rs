@@ -1,0 +1,298 @@
+//! From a frame to what comes of it.
+
+use bytes::Bytes;
+
+use super::buffer::{Job, Room, Waiting};
+use super::classify::{Addressed, Classified, look};
+use super::{ModelNic, latency};
+use crate::nic_registers as reg;
+use crate::protocol::dcqcn::Cycle;
+use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
+use crate::protocol::gbn::{
+    Place, Request, RequesterEvent, RequesterNote, ResponderEvent, ResponderNote, Response, Status,
+};
+use crate::protocol::pfc_rx::PfcRxEvent;
+use crate::time::Cycles;
+
+impl ModelNic {
+    /// Whose the frame is, and what becomes of it.
+    pub(super) fn judge(&mut self, now: u64, frame: &Bytes) {
+        self.count(reg::FRAMES_IN);
+        self.counters.add(reg::BYTES_IN, frame.len() as u64);
+        let register = match look(frame) {
+            Classified::Control(control) => {
+                let event = self.pauses.receive(now, control, &self.config.settings);
+                match event {
+                    PfcRxEvent::Pfc => reg::PFC_IN,
+                    PfcRxEvent::Pause => reg::PAUSE_IN,
+                    PfcRxEvent::Ignored => reg::PAUSE_IGNORED,
+                }
+            }
+            Classified::Dropped(register) => register,
+            Classified::Cnp(to) => match self.owner(&to) {
+                None => reg::DROP_QP,
+                Some(qp) => {
+                    if let Some(pacing) = &mut self.pacing {
+                        pacing.cnp(qp.into(), now);
+                        self.send_soon(now + latency::SCHEDULE);
+                    }
+                    reg::CNPS_IN
+                }
+            },
+            Classified::Answer(to, psn, syndrome) => match self.owner(&to) {
+                None => reg::DROP_QP,
+                Some(qp) => {
+                    let at = now + latency::ACKNOWLEDGE;
+                    self.requester_event(at, qp, RequesterEvent::Ack { psn, syndrome });
+                    return self.send_soon(at + latency::SCHEDULE);
+                }
+            },
+            Classified::Request(to, mut arrival, payload) => match self.owner(&to) {
+                None => reg::DROP_QP,
+                Some(qp) => {
+                    arrival.access =
+                        self.memory
+                            .allows(arrival.rkey, arrival.va, arrival.dma_len.into(), true);
+                    let class = self.class_of(&to);
+                    let fits = self.buffer.put(Waiting {
+                        from: now + latency::RESPOND,
+                        qp,
+                        arrival,
+                        payload,
+                        marked: to.traffic_class & 0b11 == 0b11,
+                        room: Room {
+                            class,
+                            bytes: frame.len() as u32,
+                            beats: 0,
+                        },
+                    });
+                    if fits {
+                        return self.depth_changed(now, class);
+                    }
+                    reg::DROP_FULL
+                }
+            },
+        };
+        self.count(register);
+    }
+
+    /// The QP that a packet is for: open, with its P_Key, and from its peer.
+    fn owner(&self, to: &Addressed) -> Option<u16> {
+        let index = to.qpn.checked_sub(self.config.settings.qpn_base)?;
+        let qp = self.qps.get(index as usize)?.as_ref()?;
+        let pkey = (qp.pkey ^ to.pkey) & 0x7FFF == 0;
+        (pkey && qp.ipv6 == to.ipv6 && qp.peer == to.src).then_some(index as u16)
+    }
+
+    fn class_of(&self, to: &Addressed) -> u8 {
+        let settings = &self.config.settings;
+        if settings.class_by_pcp {
+            settings.pcp_classes[usize::from(to.pcp)]
+        } else {
+            settings.class_of(to.traffic_class >> 2)
+        }
+    }
+
+    fn depth_changed(&mut self, now: u64, class: u8) {
+        let depth = self.buffer.depth()[usize::from(class)];
+        let settings = &self.config.settings;
+        self.pauses.depth_changed(now + 1, class, depth, settings);
+    }
+
+    /// An event at the requester: counts, completes, and says what is to be sent.
+    pub(super) fn requester_event(
+        &mut self,
+        now: u64,
+        qp: u16,
+        event: RequesterEvent,
+    ) -> Option<Request> {
+        let Self {
+            requester,
+            counters,
+            host,
+            work_blocked,
+            ..
+        } = self;
+        let index = usize::from(qp);
+        let mut request = None;
+        requester.event(index, event, Cycle(now), |action| match action {
+            RequesterAction::Note(note) => {
+                if let Some(register) = requester_counter(note) {
+                    counters.add(register, 1);
+                }
+            }
+            RequesterAction::Send(packet) => request = Some(packet),
+            RequesterAction::Complete(completion) => {
+                host.complete(Cycles(now + latency::COMPLETE), qp, &completion);
+            }
+        });
+        // What was acknowledged has left the ring, with a completion or without.
+        *work_blocked &= matches!(event, RequesterEvent::Send);
+        let context = &requester.qps[index].context;
+        self.sendable.set(index, context.sendable());
+        if let Some(deadline) = context.due() {
+            self.timer_next = self.timer_next.min(deadline.0);
+        }
+        request
+    }
+
+    /// The responder takes the next request.
+    pub(super) fn respond(&mut self, now: u64) {
+        if let Some(request) = self.buffer.take(now) {
+            let event = ResponderEvent::Packet(request.arrival);
+            self.responder_event(now, request.qp, event, Some(request));
+        }
+    }
+
+    /// An event at the responder: counts, leaves jobs, and says what is to be answered. `request`: the packet of it.
+    pub(super) fn responder_event(
+        &mut self,
+        now: u64,
+        qp: u16,
+        event: ResponderEvent,
+        request: Option<Waiting>,
+    ) -> Option<Response> {
+        let Self {
+            responder,
+            buffer,
+            counters,
+            qps,
+            memory,
+            recv_blocked,
+            ..
+        } = self;
+        let index = usize::from(qp);
+        let from = now + latency::WRITE;
+        let mut spoilt = qps[index].as_ref().is_some_and(|qp| qp.spoilt);
+        let mut response = None;
+        let mut step_note = ResponderNote::None;
+        let mut job = Job {
+            from,
+            qp,
+            write: None,
+            completion: None,
+            room: request.as_ref().map(|request| request.room),
+        };
+        let mut whole = false;
+        let mut flushed = Vec::new();
+        responder.event(index, event, |action| match action {
+            ResponderAction::Note(note) => step_note = note,
+            ResponderAction::Place(Place {
+                va,
+                key,
+                remote,
+                bytes,
+            }) => {
+                if memory.allows(key, va, bytes.into(), remote) {
+                    let payload = request.as_ref().map(|request| request.payload.clone());
+                    job.write = Some(va).zip(payload);
+                } else {
+                    counters.add(reg::LOCAL_ACCESS, 1);
+                    spoilt |= !remote;
+                }
+            }
+            ResponderAction::Answer(answer) => response = Some(answer),
+            ResponderAction::Complete(mut completion) => {
+                if spoilt && completion.status == Status::Success {
+                    completion.status = Status::LocalAccess;
+                    completion.length = 0;
+                }
+                spoilt = false;
+                if step_note == ResponderNote::Accepted && !whole {
+                    whole = true;
+                    job.completion = Some(completion);
+                } else {
+                    flushed.push(completion);
+                }
+            }
+        });
+        if let Some(qp) = &mut qps[index] {
+            qp.spoilt = spoilt;
+        }
+        *recv_blocked &= matches!(event, ResponderEvent::Grant);
+        if request.is_some() {
+            buffer.push(job);
+        }
+        for completion in flushed {
+            buffer.push(Job {
+                from,
+                qp,
+                write: None,
+                completion: Some(completion),
+                room: None,
+            });
+        }
+        self.note(step_note, &event);
+        let counts = matches!(
+            step_note,
+            ResponderNote::Accepted | ResponderNote::Duplicate
+        );
+        if counts && request.is_some_and(|request| request.marked) {
+            self.count(reg::MARKED_IN);
+            let cnp = self
+                .pacing
+                .as_mut()
+                .is_some_and(|pacing| pacing.marked(index, now));
+            if cnp {
+                self.cnps.set(index, true);
+                self.cnp_from = self.cnp_from.max(now + latency::CNP);
+            }
+        }
+        let owed = self.responder.owed(index);
+        self.owed.set(index, owed);
+        if owed {
+            self.grant_soon(now + latency::GRANT);
+        }
+        response
+    }
+
+    fn note(&mut self, note: ResponderNote, event: &ResponderEvent) {
+        let register = match note {
+            ResponderNote::Accepted => reg::REQUESTS_IN,
+            ResponderNote::Duplicate => reg::DUPLICATES_IN,
+            ResponderNote::Gap | ResponderNote::GapAgain => reg::GAPS_IN,
+            ResponderNote::NoBuffer => reg::NO_BUFFER,
+            ResponderNote::Invalid | ResponderNote::TooLong => reg::INVALID_IN,
+            ResponderNote::Access => reg::ACCESS_IN,
+            ResponderNote::NotReady => reg::NOT_READY_IN,
+            ResponderNote::RefusedFull | ResponderNote::RefusedState
+                if matches!(event, ResponderEvent::Post(_)) =>
+            {
+                reg::RECV_REFUSED
+            }
+            _ => return,
+        };
+        self.count(register);
+    }
+
+    /// DMA writes and completions behind them. Gives whether a request left the buffer.
+    pub(super) fn work(&mut self, now: u64) -> bool {
+        let Some(job) = self.buffer.work(now, &mut self.host) else {
+            return false;
+        };
+        if let Some(completion) = job.completion {
+            self.host.complete(Cycles(now + 1), job.qp, &completion);
+        }
+        if let Some(room) = job.room {
+            self.depth_changed(now, room.class);
+        }
+        job.room.is_some()
+    }
+}
+
+const fn requester_counter(note: RequesterNote) -> Option<u16> {
+    Some(match note {
+        RequesterNote::Nak => reg::NAKS_IN,
+        RequesterNote::Rnr => reg::RNR_NAKS_IN,
+        RequesterNote::RemoteError => reg::REMOTE_ERRORS_IN,
+        RequesterNote::Timeout => reg::TIMEOUTS,
+        RequesterNote::Exhausted => reg::EXHAUSTED,
+        RequesterNote::Stale | RequesterNote::Unsent | RequesterNote::Reserved => {
+            reg::ANSWERS_UNUSED
+        }
+        RequesterNote::RefusedFull | RequesterNote::RefusedState | RequesterNote::RefusedWork => {
+            reg::WORK_REFUSED
+        }
+        _ => return None,
+    })
+}

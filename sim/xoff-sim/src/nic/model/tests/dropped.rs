@@ -1,0 +1,259 @@
+//! Frames that no QP takes, memory that nobody may write.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::*;
+use crate::kernel::{Arrival, Frame};
+use crate::protocol::gbn::Status;
+use crate::strategies::{self, Repair};
+use crate::testing::{pause_frame, pfc_frame};
+
+/// One NIC, fed by hand.
+struct Alone {
+    nic: ModelNic,
+    now: Time,
+}
+
+impl Alone {
+    /// With QP 0 open; its peer is host 1.
+    fn new() -> Self {
+        let mut other = nic(1, &PcieConfig::default(), |_| ());
+        let mut nic = nic(2, &PcieConfig::default(), |config| {
+            config.settings.pfc.classes = 0xFF;
+            config.settings.pause_obeyed = true;
+        });
+        let config = flow(0, WorkKind::SEND, 100, None);
+        connect((&mut other, 1), (&mut nic, 2), 0, &config, |_| ());
+        Self {
+            nic,
+            now: Time::ZERO,
+        }
+    }
+
+    /// A frame now, and what goes out in the time after it.
+    fn feed(&mut self, bytes: Bytes) -> Vec<Frame> {
+        let frame = Frame::sent(bytes, self.now, LineRate::G40);
+        let end = frame.line_free(LineRate::G40);
+        self.run(Some(frame), end)
+    }
+
+    fn run(&mut self, frame: Option<Frame>, until: Time) -> Vec<Frame> {
+        let mut inbox: VecDeque<_> = frame
+            .into_iter()
+            .map(|frame| Arrival {
+                port: PortId(0),
+                frame,
+            })
+            .collect();
+        let mut out = Departures::default();
+        self.nic
+            .advance(until, &mut Arrivals::new(&mut inbox, until), &mut out);
+        self.now = until;
+        out.take().into_iter().map(|(_, frame)| frame).collect()
+    }
+
+    fn count(&self, register: u16) -> u64 {
+        self.nic.counters().get(register)
+    }
+
+    /// Frames by what became of them.
+    fn fates(&self) -> u64 {
+        const FATES: [u16; 18] = [
+            reg::PFC_IN,
+            reg::PAUSE_IN,
+            reg::PAUSE_IGNORED,
+            reg::DROP_NOT_ROCE,
+            reg::DROP_MALFORMED,
+            reg::DROP_ROCE_V1,
+            reg::DROP_SERVICE,
+            reg::DROP_ICRC,
+            reg::DROP_QP,
+            reg::DROP_RESPONSE,
+            reg::DROP_FULL,
+            reg::REQUESTS_IN,
+            reg::DUPLICATES_IN,
+            reg::GAPS_IN,
+            reg::NO_BUFFER,
+            reg::INVALID_IN,
+            reg::ACCESS_IN,
+            reg::NOT_READY_IN,
+        ];
+        let all: u64 = FATES.into_iter().map(|register| self.count(register)).sum();
+        // Nothing was ever sent, so no answer is of use.
+        all + self.count(reg::CNPS_IN) + self.count(reg::ANSWERS_UNUSED)
+    }
+}
+
+/// A frame that QP 0 takes, spoilt at one place and made right again.
+fn spoilt(at: usize, bits: u8, repair: Option<Repair>) -> Bytes {
+    let path = path::Path::new(&qp(1, 2, 0, 0)).unwrap();
+    let request = crate::protocol::gbn::Request {
+        opcode: crate::wire::Opcode::RC_SEND_ONLY,
+        psn: Psn::wrapping(0xFF_FFF0 + 1000),
+        payload_bytes: 100,
+        ack_req: true,
+        ..Default::default()
+    };
+    let draft = path.request(&request, true, |bytes| bytes.fill(7));
+    let mut frame = path.finish(draft, &mut 5).to_vec();
+    frame[at] ^= bits;
+    if let Some(repair) = repair {
+        strategies::repair(&mut frame, repair);
+    }
+    frame.into()
+}
+
+#[test]
+fn each_reason_has_its_counter() {
+    let whole = Some(Repair::ChecksumAndIcrc);
+    // IPv4 at 14, source at 26; BTH at 42: opcode, P_Key at 44, QPN at 47.
+    for (frame, register) in [
+        (spoilt(0, 0, None), reg::REQUESTS_IN),
+        (spoilt(80, 1, None), reg::DROP_ICRC),
+        (spoilt(24, 1, None), reg::DROP_MALFORMED),
+        (spoilt(12, 8, None), reg::DROP_NOT_ROCE),
+        (spoilt(47, 0x10, whole), reg::DROP_QP),
+        (spoilt(49, 1, whole), reg::DROP_QP),
+        (spoilt(45, 1, whole), reg::DROP_QP),
+        (spoilt(29, 1, whole), reg::DROP_QP),
+        (spoilt(42, 0x20, whole), reg::DROP_SERVICE),
+        (spoilt(53, 0x20, whole), reg::GAPS_IN),
+        (pfc_frame(3, 100), reg::PFC_IN),
+        (pause_frame(100), reg::PAUSE_IN),
+    ] {
+        let mut alone = Alone::new();
+        // By then there are receive buffers.
+        alone.run(None, us(5));
+        alone.feed(frame);
+        alone.run(None, us(10));
+        assert_eq!(alone.count(register), 1, "{register:#x}");
+        assert_eq!((alone.count(reg::FRAMES_IN), alone.fates()), (1, 1));
+    }
+    // The high bit of the P_Key only says full or limited member.
+    let mut alone = Alone::new();
+    alone.feed(spoilt(44, 0x80, whole));
+    alone.run(None, us(10));
+    assert_eq!(alone.count(reg::DROP_QP), 0);
+}
+
+#[test]
+fn broken_frames_end_at_the_mac() {
+    let mut alone = Alone::new();
+    let frame = |bytes: usize, fcs_ok: bool| Frame {
+        fcs_ok,
+        ..Frame::sent(vec![0; bytes].into(), Time::ZERO, LineRate::G40)
+    };
+    for (frame, until) in [
+        (frame(100, false), 1),
+        (frame(59, true), 2),
+        (frame(9213, true), 3),
+        (frame(9212, true), 4),
+    ] {
+        alone.run(
+            Some(Frame {
+                end: us(until - 1),
+                ..frame
+            }),
+            us(until),
+        );
+    }
+    alone.run(None, us(9));
+    let mac = alone.nic.mac_counters();
+    assert_eq!(
+        (mac.bad_fcs, mac.runts, mac.giants, mac.frames),
+        (1, 1, 1, 1)
+    );
+    assert_eq!(alone.count(reg::FRAMES_IN), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn no_frame_is_lost_count_of(
+        frames in prop::collection::vec(prop_oneof![
+            3 => strategies::any_frame().prop_map(Bytes::from),
+            2 => (0usize..120, any::<u8>(), any::<bool>()).prop_map(|(at, bits, sealed)| {
+                spoilt(at, bits, sealed.then_some(Repair::ChecksumAndIcrc))
+            }),
+            1 => (34usize..58, any::<u8>()).prop_map(|(at, bits)| spoilt(at, bits, Some(Repair::ChecksumAndIcrc))),
+        ], 0..60),
+    ) {
+        let mut alone = Alone::new();
+        let all = frames.len() as u64;
+        for frame in frames {
+            alone.feed(frame);
+        }
+        let end = alone.now + Duration::from_us(100);
+        alone.run(None, end);
+        let mac = alone.nic.mac_counters();
+        prop_assert_eq!(mac.frames + mac.runts + mac.giants + mac.bad_fcs, all);
+        prop_assert_eq!(alone.count(reg::FRAMES_IN), mac.frames);
+        prop_assert_eq!(alone.fates(), mac.frames);
+        prop_assert_eq!(alone.nic.buffer_bytes(), 0);
+    }
+}
+
+/// A WRITE to, or a SEND into, memory that is not registered for it.
+fn forbidden(kind: WorkKind, spoil: impl FnOnce(&mut ModelNic, &FlowConfig)) -> Network<ModelNic> {
+    let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), |_| ()));
+    let [a, b] = &mut nics;
+    let config = flow(0, kind, 3000, Some(3));
+    connect((a, 1), (b, 2), 0, &config, |_| ());
+    spoil(b, &config);
+    let mut network = pair(nics, [&[], &[]]);
+    finish(&mut network, us(1_000), |_| ());
+    network
+}
+
+fn region(config: &FlowConfig) -> Region {
+    Region {
+        base: config.base(),
+        length: config.region_bytes(),
+        tag: 0x5A,
+        local_write: true,
+        remote_write: true,
+    }
+}
+
+#[test]
+fn no_write_leaves_its_region() {
+    let spoils: [fn(&mut Region); 4] = [
+        |region| region.tag ^= 1,
+        |region| region.length = 2999,
+        |region| region.base += 1,
+        |region| region.remote_write = false,
+    ];
+    for spoil in spoils {
+        let network = forbidden(WorkKind::WRITE, |nic, config| {
+            let mut region = region(config);
+            spoil(&mut region);
+            nic.register(0, region);
+        });
+        let [a, b] = [A, B].map(|node| network.node(node));
+        assert_eq!(a.host().failure(), Some(Status::RemoteAccess));
+        assert_eq!(b.counters().get(reg::ACCESS_IN), 1);
+        assert_eq!(b.host().receivers()[0].fresh_bytes(), 0);
+    }
+}
+
+#[test]
+fn a_receive_buffer_has_to_be_registered() {
+    let network = forbidden(WorkKind::SEND, |nic, config| {
+        let mut region = region(config);
+        region.local_write = false;
+        nic.register(0, region);
+    });
+    let [a, b] = [A, B].map(|node| network.node(node));
+    assert_eq!(
+        a.host().failure(),
+        None,
+        "the peer gets its ACKs all the same"
+    );
+    assert_eq!(b.host().failure(), Some(Status::LocalAccess));
+    assert_eq!(b.host().receivers()[0].fresh_bytes(), 0);
+    assert_eq!(b.counters().get(reg::LOCAL_ACCESS), 9);
+    assert_eq!(b.host().errors().payload_bytes, 0);
+}

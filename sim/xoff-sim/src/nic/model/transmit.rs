@@ -1,0 +1,265 @@
+//! Who sends, and what goes on the wire.
+
+use super::slots::Slot;
+use super::{Answer, ModelNic, NEVER, latency};
+use crate::kernel::frame::{FCS_BYTES, wire_bytes};
+use crate::nic_registers as reg;
+use crate::protocol::gbn::{RequesterEvent, ResponderEvent};
+use crate::protocol::{Content, Descriptor};
+use crate::time::Cycles;
+use crate::wire::frame::ControlHead;
+use crate::wire::{MacAddr, PfcRepr, Syndrome};
+
+/// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
+const RNR_NAK: u8 = 0b001;
+
+/// The classes in the order of their turns, those behind `last` first.
+fn classes_after(last: u8) -> impl Iterator<Item = u8> {
+    (1..=8).map(move |i| (last + i) & 7)
+}
+
+impl ModelNic {
+    /// A request may be granted at `at`.
+    pub(super) fn send_soon(&mut self, at: u64) {
+        self.send_next = self.send_next.min(at);
+    }
+
+    /// An answer may be granted at `at`.
+    pub(super) fn grant_soon(&mut self, at: u64) {
+        self.grant_next = self.grant_next.min(at.max(self.grant_from));
+    }
+
+    /// The pause units: what they tell the peer.
+    pub(super) fn pause(&mut self, now: u64, progress: bool) {
+        let settings = &self.config.settings;
+        if let Some(watched) = self.pauses.watch(now, progress, settings) {
+            self.counters.add(reg::BARKS, watched.bark.into());
+            self.counters.add(reg::BITES, watched.bite.into());
+        }
+        let free = self.outlet.select_from() <= now;
+        let Some(control) = self.pauses.ask(now, free, self.buffer.depth(), settings) else {
+            return;
+        };
+        let ControlHead {
+            class_enable,
+            timers,
+            ..
+        } = control;
+        let frame = Descriptor {
+            dst: MacAddr::CONTROL,
+            src: settings.mac,
+            tags: Vec::new(),
+            content: Content::Pfc(PfcRepr {
+                class_enable,
+                timers,
+            }),
+        };
+        let bytes = frame
+            .build()
+            .expect("untagged and to the right address")
+            .into();
+        self.count(reg::PFC_OUT);
+        self.put_out(now, latency::SELECT_PFC, bytes, 0);
+    }
+
+    fn put_out(&mut self, now: u64, after: u64, bytes: bytes::Bytes, payload: usize) {
+        self.count(reg::FRAMES_OUT);
+        self.counters.add(reg::BYTES_OUT, bytes.len() as u64);
+        self.outlet.send(now, after, bytes, payload);
+    }
+
+    /// Asks the responder for what a QP owes, of a class that has no answer waiting.
+    pub(super) fn grant_answer(&mut self, now: u64) {
+        if now < self.grant_next {
+            return;
+        }
+        self.grant_next = NEVER;
+        let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |qp| qp.class);
+        let mut owing = self.owed.after(self.turns.answerer);
+        let free = |qp: &usize| self.answers[usize::from(class_of(*qp))].is_none();
+        let Some(qp) = owing.find(free) else { return };
+        let class = class_of(qp);
+        drop(owing);
+        self.turns.answerer = qp;
+        self.grant_from = now + latency::GRANT_EVERY;
+        let response = self.responder_event(now, qp as u16, ResponderEvent::Grant, None);
+        if let Some(response) = response {
+            self.count(reg::ANSWERS_OUT);
+            if response.syndrome == Syndrome::PSN_SEQUENCE_ERROR {
+                self.count(reg::NAKS_OUT);
+            }
+            if response.syndrome.0 >> 5 == RNR_NAK {
+                self.count(reg::RNR_NAKS_OUT);
+            }
+            self.answers[usize::from(class)] = Some(Answer {
+                from: now + latency::ANSWER,
+                qp: qp as u16,
+                response,
+            });
+        }
+        self.grant_soon(now + 1);
+    }
+
+    /// Grants a request: round robin over QPs that may, while a slot is free.
+    pub(super) fn grant_request(&mut self, now: u64) {
+        if now < self.send_next {
+            return;
+        }
+        self.send_next = NEVER;
+        let free = self.slots.free(self.classes) & !self.pauses.paused();
+        if free == 0 {
+            return;
+        }
+        let mut chosen = None;
+        for index in self.sendable.after(self.turns.sender) {
+            let Some(qp) = &self.qps[index] else { continue };
+            if free >> qp.class & 1 == 0 {
+                continue;
+            }
+            let eligible = self
+                .pacing
+                .as_ref()
+                .map_or(0, |pacing| pacing.eligible_from(index));
+            let from = eligible.max(qp.locked_until);
+            if from <= now {
+                chosen = Some(index);
+                break;
+            }
+            self.send_next = self.send_next.min(from);
+        }
+        if let Some(qp) = chosen {
+            self.turns.sender = qp;
+            self.grant(now, qp as u16);
+            self.send_next = now + 1;
+        }
+    }
+
+    fn grant(&mut self, now: u64, index: u16) {
+        let Some(request) = self.requester_event(now, index, RequesterEvent::Send) else {
+            return;
+        };
+        self.count(reg::REQUESTS_OUT);
+        self.counters.add(reg::RESENT_OUT, request.again.into());
+        let Some(qp) = &mut self.qps[usize::from(index)] else {
+            return;
+        };
+        let paced = self.pacing.is_some();
+        qp.locked_until = now + latency::SEND_EVERY * if paced { 2 } else { 1 };
+        if let Some(pacing) = &mut self.pacing {
+            let size = qp.path.request_bytes(&request) as u64 + FCS_BYTES;
+            pacing.sent(index.into(), qp.class, wire_bytes(size) as u16, now);
+        }
+        let host = &mut self.host;
+        let mut ready = now + latency::READ;
+        let draft = qp.path.request(&request, paced, |payload| {
+            if !payload.is_empty() {
+                let read = host.read_whole(Cycles(ready), request.local_va, payload);
+                ready = read.0 + latency::READY;
+            }
+        });
+        let slot = Slot {
+            qp: index,
+            ready,
+            draft,
+        };
+        self.slots.put(qp.class, slot);
+    }
+
+    /// The CNP that would go out next: its QP, and from when on.
+    fn next_cnp(&self) -> Option<(usize, u64)> {
+        let pacing = self.pacing.as_ref()?;
+        let qp = self.cnps.after(self.turns.cnp).next()?;
+        let settings = &self.config.settings;
+        let class = if settings.class_by_pcp {
+            self.qps[qp].as_ref().map_or(0, |qp| qp.class)
+        } else {
+            settings.class_of(pacing.settings().cnp_dscp)
+        };
+        (self.pauses.paused() >> class & 1 == 0).then_some((qp, self.cnp_from))
+    }
+
+    /// When the next packet may be selected.
+    pub(super) fn next_select(&self) -> u64 {
+        let mut next = self.next_cnp().map_or(NEVER, |(_, from)| from);
+        let mut lanes = self.lanes & !self.pauses.paused();
+        while lanes != 0 {
+            let class = lanes.trailing_zeros() as u8;
+            lanes &= lanes - 1;
+            let answer = &self.answers[usize::from(class)];
+            next = next.min(answer.as_ref().map_or(NEVER, |answer| answer.from));
+            next = next.min(self.slots.ready(class));
+        }
+        next.max(self.outlet.select_from())
+    }
+
+    /// Selects what goes out next: CNPs before answers before requests.
+    pub(super) fn select(&mut self, now: u64) {
+        if self.next_select() > now {
+            return;
+        }
+        if let Some((qp, _)) = self.next_cnp().filter(|(_, from)| *from <= now) {
+            return self.send_cnp(now, qp);
+        }
+        let paused = self.pauses.paused();
+        let may = |class: &u8| paused >> class & 1 == 0;
+        let held =
+            |class: &u8| self.answers[usize::from(*class)].is_some_and(|answer| answer.from <= now);
+        let answer = classes_after(self.turns.answer_class)
+            .filter(may)
+            .find(held);
+        if let Some(class) = answer {
+            return self.send_answer(now, class);
+        }
+        let ready = |class: &u8| self.slots.ready(*class) <= now;
+        let slot = classes_after(self.turns.slot_class).filter(may).find(ready);
+        if let Some(class) = slot {
+            self.send_request(now, class);
+        }
+    }
+
+    fn send_cnp(&mut self, now: u64, index: usize) {
+        self.turns.cnp = index;
+        self.cnps.set(index, false);
+        let (Some(qp), Some(pacing)) = (&self.qps[index], &self.pacing) else {
+            return;
+        };
+        let cnp = qp.path.cnp(pacing.settings().cnp_dscp);
+        let bytes = qp.path.finish(cnp, &mut self.ip_id);
+        self.count(reg::CNPS_OUT);
+        self.put_out(now, latency::SELECT, bytes, 0);
+    }
+
+    fn send_answer(&mut self, now: u64, class: u8) {
+        self.turns.answer_class = class;
+        let Some(answer) = self.answers[usize::from(class)].take() else {
+            return;
+        };
+        self.grant_soon(now + 1);
+        let Some(qp) = &self.qps[usize::from(answer.qp)] else {
+            return;
+        };
+        let bytes = qp
+            .path
+            .finish(qp.path.answer(&answer.response), &mut self.ip_id);
+        self.put_out(now, latency::SELECT, bytes, 0);
+    }
+
+    fn send_request(&mut self, now: u64, class: u8) {
+        self.turns.slot_class = class;
+        let Some(slot) = self.slots.pop(class) else {
+            return;
+        };
+        let Some(qp) = &self.qps[usize::from(slot.qp)] else {
+            return;
+        };
+        let payload = slot.draft.payload;
+        let bytes = qp.path.finish(slot.draft, &mut self.ip_id);
+        let after = if payload == 0 {
+            latency::SELECT
+        } else {
+            latency::SELECT_PAYLOAD
+        };
+        self.put_out(now, after, bytes, payload);
+        self.slots.read(class, self.outlet.select_from());
+    }
+}

@@ -1,0 +1,400 @@
+//! The shared buffer: counted at ingress, per port and priority.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::DropReason;
+use crate::wire::PRIORITIES;
+use crate::kernel::PortId;
+use crate::time::ByteCount;
+
+/// How much of the shared part an ingress queue may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// So many bytes.
+    Static(ByteCount),
+    /// α = `num` / `den` times the shared bytes that nobody holds. The paper's incident: 1/64 instead of 1/16 (SIGCOMM 2016).
+    Alpha {
+        /// Above the line.
+        num: u32,
+        /// Below the line, not 0.
+        den: u32,
+    },
+}
+
+/// Settings of one priority, the same at each port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriorityBuffer {
+    /// Pauses the peer instead of dropping.
+    pub lossless: bool,
+    /// Kept for each port, taken first.
+    pub reserved: ByteCount,
+    /// Of the shared part, taken second.
+    pub limit: Limit,
+    /// Lossless: for what comes after XOFF, at each port. Lossy: 0.
+    pub headroom: ByteCount,
+    /// Lossless: XON comes when the queue holds so many bytes less than its limit. The DCQCN paper has 2 MTU.
+    pub xon_offset: ByteCount,
+}
+
+impl PriorityBuffer {
+    /// A lossy priority with α and nothing reserved.
+    pub const fn lossy(num: u32, den: u32) -> Self {
+        Self {
+            lossless: false,
+            reserved: ByteCount::ZERO,
+            limit: Limit::Alpha { num, den },
+            headroom: ByteCount::ZERO,
+            xon_offset: ByteCount::ZERO,
+        }
+    }
+
+    /// A lossless priority with nothing reserved and XON two frames of 1,086 bytes below XOFF.
+    pub const fn lossless(limit: Limit, headroom: ByteCount) -> Self {
+        Self {
+            lossless: true,
+            reserved: ByteCount::ZERO,
+            limit,
+            headroom,
+            xon_offset: ByteCount::new(2 * 1086),
+        }
+    }
+}
+
+/// Settings of the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferConfig {
+    /// All of it. The paper's switches: 9 or 12 MB.
+    pub total: ByteCount,
+    /// Each priority's part.
+    pub priorities: [PriorityBuffer; PRIORITIES],
+}
+
+/// What does not fit in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "reserved and headroom of {ports} ports take {taken} of a buffer of {total}: nothing is left to share"
+)]
+pub struct NothingToShare {
+    /// Number of ports.
+    pub ports: usize,
+    /// Reserved and headroom of all ports and priorities.
+    pub taken: ByteCount,
+    /// The buffer.
+    pub total: ByteCount,
+}
+
+/// What an ingress queue holds, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IngressQueue {
+    /// Of its own reserve.
+    pub reserved: u64,
+    /// Of the shared part.
+    pub shared: u64,
+    /// Of its headroom.
+    pub headroom: u64,
+    /// Whether the peer has to pause.
+    pub xoff: bool,
+}
+
+impl IngressQueue {
+    /// All that it holds.
+    pub const fn bytes(&self) -> u64 {
+        self.reserved + self.shared + self.headroom
+    }
+}
+
+/// The counters of the buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedBuffer {
+    config: BufferConfig,
+    shared_size: u64,
+    shared_used: u64,
+    queues: Vec<[IngressQueue; PRIORITIES]>,
+    /// How many queues are in XOFF.
+    in_xoff: usize,
+}
+
+impl SharedBuffer {
+    /// An empty buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`NothingToShare`] when reserve and headroom take all.
+    pub fn new(config: BufferConfig, ports: usize) -> Result<Self, NothingToShare> {
+        let fixed = |buffer: &PriorityBuffer| buffer.reserved + buffer.headroom;
+        let taken = config.priorities.iter().map(fixed).sum::<ByteCount>() * ports as u64;
+        if taken >= config.total {
+            return Err(NothingToShare {
+                ports,
+                taken,
+                total: config.total,
+            });
+        }
+        Ok(Self {
+            shared_size: (config.total - taken).get(),
+            shared_used: 0,
+            queues: vec![[IngressQueue::default(); PRIORITIES]; ports],
+            in_xoff: 0,
+            config,
+        })
+    }
+
+    /// Whether a priority is lossless.
+    pub fn lossless(&self, priority: u8) -> bool {
+        self.config.priorities[usize::from(priority)].lossless
+    }
+
+    /// What a port's queue holds.
+    pub fn queue(&self, port: PortId, priority: u8) -> &IngressQueue {
+        &self.queues[usize::from(port.0)][usize::from(priority)]
+    }
+
+    /// Bytes of the shared part, taken or not.
+    pub fn shared_size(&self) -> u64 {
+        self.shared_size
+    }
+
+    /// All bytes held.
+    pub fn occupancy(&self) -> u64 {
+        self.queues.iter().flatten().map(IngressQueue::bytes).sum()
+    }
+
+    /// How much of the shared part a queue of this priority may hold now.
+    pub fn limit(&self, priority: u8) -> u64 {
+        let free = self.shared_size - self.shared_used;
+        match self.config.priorities[usize::from(priority)].limit {
+            Limit::Static(limit) => limit.get(),
+            Limit::Alpha { num, den } => {
+                let limit = u128::from(free) * u128::from(num) / u128::from(den.max(1));
+                u64::try_from(limit).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Takes `size` bytes in. Reserve first, then the shared part up to the limit as it stands before, then headroom: a frame that does not fit below the limit goes whole, but for
+    /// what the reserve takes, into headroom, and the queue is in XOFF.
+    ///
+    /// # Errors
+    ///
+    /// Why the frame has to be dropped; nothing is taken then. A queue that holds something is in XOFF even so.
+    pub fn admit(&mut self, port: PortId, priority: u8, size: u64) -> Result<(), DropReason> {
+        let limit = self.limit(priority);
+        let settings = &self.config.priorities[usize::from(priority)];
+        let free = self.shared_size - self.shared_used;
+        let queue = &mut self.queues[usize::from(port.0)][usize::from(priority)];
+        let reserved = size.min(settings.reserved.get() - queue.reserved);
+        let rest = size - reserved;
+        if rest == 0 || (queue.shared + rest <= limit && rest <= free) {
+            queue.reserved += reserved;
+            queue.shared += rest;
+            self.shared_used += rest;
+        } else if settings.lossless {
+            let fits = queue.headroom + rest <= settings.headroom.get();
+            if fits {
+                queue.reserved += reserved;
+                queue.headroom += rest;
+            }
+            // A queue that holds nothing will give nothing back, and nobody would end its XOFF.
+            if queue.bytes() > 0 {
+                self.in_xoff += usize::from(!queue.xoff);
+                queue.xoff = true;
+            }
+            if !fits {
+                return Err(DropReason::HeadroomFull);
+            }
+        } else {
+            return Err(DropReason::OverLimit);
+        }
+        self.check();
+        Ok(())
+    }
+
+    /// Gives `size` bytes back: headroom first, then the shared part, then reserve.
+    pub fn release(&mut self, port: PortId, priority: u8, size: u64) {
+        let queue = &mut self.queues[usize::from(port.0)][usize::from(priority)];
+        let headroom = size.min(queue.headroom);
+        let shared = (size - headroom).min(queue.shared);
+        let reserved = size - headroom - shared;
+        queue.headroom -= headroom;
+        queue.shared -= shared;
+        queue.reserved -= reserved;
+        self.shared_used -= shared;
+        self.check();
+    }
+
+    /// Takes queues out of XOFF that are far enough below their limit, and names them. To be asked after releases: they raise the limits of all.
+    pub fn resume(&mut self, mut resumed: impl FnMut(PortId, u8)) {
+        if self.in_xoff == 0 {
+            return;
+        }
+        for priority in 0..PRIORITIES as u8 {
+            let settings = &self.config.priorities[usize::from(priority)];
+            let xon = self
+                .limit(priority)
+                .saturating_sub(settings.xon_offset.get());
+            for (port, queues) in self.queues.iter_mut().enumerate() {
+                let queue = &mut queues[usize::from(priority)];
+                if queue.xoff && queue.headroom == 0 && queue.shared <= xon {
+                    queue.xoff = false;
+                    self.in_xoff -= 1;
+                    resumed(PortId(port as u16), priority);
+                }
+            }
+        }
+    }
+
+    /// The parts are what the whole is.
+    fn check(&self) {
+        debug_assert_eq!(
+            self.shared_used,
+            self.queues
+                .iter()
+                .flatten()
+                .map(|queue| queue.shared)
+                .sum::<u64>()
+        );
+        debug_assert!(self.shared_used <= self.shared_size);
+        debug_assert!(self.occupancy() <= self.config.total.get());
+        debug_assert!(self.queues.iter().all(|queues| {
+            queues
+                .iter()
+                .zip(&self.config.priorities)
+                .all(|(queue, settings)| {
+                    queue.reserved <= settings.reserved.get()
+                        && queue.headroom <= settings.headroom.get()
+                })
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(total: u64, priority_3: PriorityBuffer) -> SharedBuffer {
+        let mut priorities = [PriorityBuffer::lossy(1, 1); PRIORITIES];
+        priorities[3] = priority_3;
+        let config = BufferConfig {
+            total: ByteCount::new(total),
+            priorities,
+        };
+        SharedBuffer::new(config, 4).unwrap()
+    }
+
+    const PORT: PortId = PortId(1);
+
+    #[test]
+    fn alpha_is_a_share_of_what_is_free() {
+        let limit = Limit::Alpha { num: 1, den: 16 };
+        let mut buffer = buffer(
+            1_004_000,
+            PriorityBuffer::lossless(limit, ByteCount::new(1000)),
+        );
+        assert_eq!(buffer.shared_size(), 1_000_000);
+        assert_eq!(buffer.limit(3), 62_500);
+        // A queue alone fills up to x = (1,000,000 − x) / 16: 58,823 bytes, and then asks for a pause.
+        let mut held = 0;
+        while !buffer.queue(PORT, 3).xoff {
+            buffer.admit(PORT, 3, 100).unwrap();
+            held += 100;
+        }
+        // The last frame saw the limit of 58,800 bytes held, 58,825.
+        assert_eq!(buffer.queue(PORT, 3).shared, 58_800);
+        assert_eq!((held, buffer.queue(PORT, 3).headroom), (58_900, 100));
+        // Lossy neighbours shrink the limit.
+        buffer.admit(PortId(0), 0, 400_000).unwrap();
+        assert_eq!(buffer.limit(3), (1_000_000 - 58_800 - 400_000) / 16);
+    }
+
+    #[test]
+    fn a_quarter_of_alpha_pauses_at_about_a_quarter() {
+        let xoff_at = |den| {
+            let limit = Limit::Alpha { num: 1, den };
+            let mut buffer = buffer(
+                12_000_000,
+                PriorityBuffer::lossless(limit, ByteCount::new(2000)),
+            );
+            while !buffer.queue(PORT, 3).xoff {
+                buffer.admit(PORT, 3, 1086).unwrap();
+            }
+            buffer.queue(PORT, 3).shared
+        };
+        // 12 MB: 706 KB and 185 KB.
+        assert_eq!(xoff_at(16) / 10_000, 70);
+        assert_eq!(xoff_at(64) / 10_000, 18);
+    }
+
+    #[test]
+    fn reserve_then_shared_then_headroom_then_drop_and_back() {
+        let settings = PriorityBuffer {
+            reserved: ByteCount::new(150),
+            xon_offset: ByteCount::new(200),
+            ..PriorityBuffer::lossless(Limit::Static(ByteCount::new(300)), ByteCount::new(250))
+        };
+        let mut buffer = buffer(100_000, settings);
+        let parts = |buffer: &SharedBuffer| {
+            let queue = buffer.queue(PORT, 3);
+            (queue.reserved, queue.shared, queue.headroom, queue.xoff)
+        };
+        for (admitted, then) in [
+            (Ok(()), (100, 0, 0, false)),
+            (Ok(()), (150, 50, 0, false)),
+            (Ok(()), (150, 150, 0, false)),
+            (Ok(()), (150, 250, 0, false)),
+            (Ok(()), (150, 250, 100, true)),
+            (Ok(()), (150, 250, 200, true)),
+            (Err(DropReason::HeadroomFull), (150, 250, 200, true)),
+        ] {
+            assert_eq!(buffer.admit(PORT, 3, 100), admitted);
+            assert_eq!(parts(&buffer), then);
+        }
+        let mut resumed_after = None;
+        for released in 1..=6 {
+            buffer.release(PORT, 3, 100);
+            buffer.resume(|port, priority| {
+                assert_eq!((port, priority), (PORT, 3));
+                resumed_after = Some((released, 0));
+            });
+        }
+        // Headroom is empty after two; the shared part is at 100 = 300 − 200 or below after four.
+        assert_eq!(resumed_after, Some((4, 0)));
+        assert_eq!(parts(&buffer), (0, 0, 0, false));
+    }
+
+    #[test]
+    fn lossy_drops_over_its_limit_and_never_pauses() {
+        let mut buffer = buffer(1000, PriorityBuffer::lossy(1, 1));
+        assert_eq!(buffer.admit(PORT, 0, 400), Ok(()));
+        assert_eq!(buffer.admit(PORT, 0, 300), Err(DropReason::OverLimit));
+        assert_eq!(buffer.admit(PORT, 0, 200), Ok(()));
+        assert!(!buffer.queue(PORT, 0).xoff);
+        assert_eq!(buffer.occupancy(), 600);
+    }
+
+    #[test]
+    fn an_empty_queue_is_never_in_xoff() {
+        let settings = PriorityBuffer::lossless(Limit::Static(ByteCount::ZERO), ByteCount::new(50));
+        let mut buffer = buffer(1000, settings);
+        assert_eq!(buffer.admit(PORT, 3, 51), Err(DropReason::HeadroomFull));
+        assert!(!buffer.queue(PORT, 3).xoff);
+        assert_eq!(buffer.admit(PORT, 3, 50), Ok(()));
+        assert!(buffer.queue(PORT, 3).xoff);
+    }
+
+    #[test]
+    fn a_buffer_that_is_all_headroom_is_refused() {
+        let config = BufferConfig {
+            total: ByteCount::new(100_000),
+            priorities: [PriorityBuffer::lossless(
+                Limit::Static(ByteCount::ZERO),
+                ByteCount::new(22_400),
+            ); PRIORITIES],
+        };
+        assert_eq!(
+            SharedBuffer::new(config, 32).unwrap_err().to_string(),
+            "reserved and headroom of 32 ports take 5.7344 MB of a buffer of 100 KB: nothing is left to share"
+        );
+    }
+}

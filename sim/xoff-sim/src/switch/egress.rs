@@ -1,0 +1,162 @@
+//! The sending side of a port.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::PRIORITIES;
+use super::pause_receiver::PauseReceiver;
+use super::pause_sender::PauseSender;
+use super::scheduler::{Scheduler, Service};
+use crate::kernel::frame::FCS_BYTES;
+use crate::kernel::{Frame, PortId};
+use crate::time::{LineRate, Time};
+
+/// Whose buffer a frame is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Charge {
+    pub(super) ingress: PortId,
+    pub(super) priority: u8,
+}
+
+/// A frame that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Queued {
+    pub(super) bytes: Bytes,
+    pub(super) fcs_ok: bool,
+    pub(super) charge: Charge,
+    /// Not before this instant.
+    pub(super) ready: Time,
+}
+
+impl Queued {
+    pub(super) fn size(&self) -> u64 {
+        self.bytes.len() as u64 + FCS_BYTES
+    }
+}
+
+/// One FIFO a priority, and what is on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Egress {
+    pub(super) rate: LineRate,
+    queues: [VecDeque<Queued>; PRIORITIES],
+    waiting_bytes: [u64; PRIORITIES],
+    /// With whose buffer it is in; pause frames are in none.
+    on_wire: Option<(Frame, Option<Charge>)>,
+    line_free: Time,
+    scheduler: Scheduler,
+    pub(super) pauses: PauseReceiver,
+    pub(super) xoff: PauseSender,
+}
+
+impl Egress {
+    pub(super) fn new(rate: LineRate, pauses: PauseReceiver, xoff: PauseSender) -> Self {
+        Self {
+            rate,
+            queues: Default::default(),
+            waiting_bytes: [0; PRIORITIES],
+            on_wire: None,
+            line_free: Time::ZERO,
+            scheduler: Scheduler::default(),
+            pauses,
+            xoff,
+        }
+    }
+
+    /// Bytes that wait in a queue, without the frame on the wire.
+    pub(super) fn waiting(&self, priority: u8) -> u64 {
+        self.waiting_bytes[usize::from(priority)]
+    }
+
+    /// Frames in here, the one on the wire included, pause frames not.
+    pub(super) fn frames(&self) -> u64 {
+        let waiting: usize = self.queues.iter().map(VecDeque::len).sum();
+        let on_wire = self
+            .on_wire
+            .as_ref()
+            .is_some_and(|(_, charge)| charge.is_some());
+        waiting as u64 + u64::from(on_wire)
+    }
+
+    pub(super) fn push(&mut self, frame: Queued) {
+        let queue = usize::from(frame.charge.priority);
+        self.waiting_bytes[queue] += frame.size();
+        self.queues[queue].push_back(frame);
+    }
+
+    /// The frame whose last bit has left by `now`.
+    pub(super) fn depart(&mut self, now: Time) -> Option<(Frame, Option<Charge>)> {
+        self.on_wire.take_if(|(frame, _)| frame.end <= now)
+    }
+
+    /// Applies what is due, and starts a frame if one may. Says whether it is a pause frame.
+    pub(super) fn pump(&mut self, now: Time, services: &[Service; PRIORITIES]) -> Option<Sent> {
+        self.pauses.tick(now, self.rate);
+        self.xoff.tick(now);
+        if self.on_wire.is_some() || now < self.line_free {
+            return None;
+        }
+        if self.xoff.pending() {
+            let bytes = self.xoff.frame(now);
+            self.send(now, bytes, true, None);
+            return Some(Sent::Pause);
+        }
+        let may_start = |queue: usize| {
+            self.queues[queue]
+                .front()
+                .filter(|head| head.ready <= now && self.pauses.until(queue) <= now)
+                .map(Queued::size)
+        };
+        let heads = std::array::from_fn(may_start);
+        let waiting = std::array::from_fn(|queue| !self.queues[queue].is_empty());
+        let queue = self.scheduler.pick(services, &heads, &waiting)?;
+        let frame = self.queues[queue].pop_front()?;
+        self.waiting_bytes[queue] -= frame.size();
+        self.send(now, frame.bytes, frame.fcs_ok, Some(frame.charge));
+        Some(Sent::Data)
+    }
+
+    fn send(&mut self, now: Time, bytes: Bytes, fcs_ok: bool, charge: Option<Charge>) {
+        let frame = Frame {
+            fcs_ok,
+            ..Frame::sent(bytes, now, self.rate)
+        };
+        self.line_free = frame.line_free(self.rate);
+        self.on_wire = Some((frame, charge));
+    }
+
+    /// When something happens here unless a frame comes. Right after `pump`.
+    pub(super) fn next_event(&self) -> Option<Time> {
+        let mut next = [self.pauses.next_event(), self.xoff.refresh_at()]
+            .into_iter()
+            .flatten()
+            .min();
+        let mut earlier = |at: Time| next = Some(next.map_or(at, |next| next.min(at)));
+        if let Some((frame, _)) = &self.on_wire {
+            earlier(frame.end);
+        } else if self.xoff.pending() {
+            earlier(self.line_free);
+        } else {
+            for (priority, queue) in self.queues.iter().enumerate() {
+                if let Some(head) = queue.front() {
+                    earlier(
+                        head.ready
+                            .max(self.line_free)
+                            .max(self.pauses.until(priority)),
+                    );
+                }
+            }
+        }
+        next
+    }
+}
+
+/// What started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// A pause frame.
+    Pause,
+    /// Another one.
+    Data,
+}

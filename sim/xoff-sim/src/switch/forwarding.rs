@@ -1,0 +1,229 @@
+//! Where a frame goes.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use super::DropReason;
+use super::routes::{NextHop, Route, RouteTable, choose, flow_hash};
+use super::tables::AgingTable;
+use crate::headers::Headers;
+use crate::kernel::PortId;
+use crate::seeded::Seed;
+use crate::time::{Duration, Time};
+use crate::wire::MacAddr;
+
+/// What to do with a frame for a MAC address that is in no table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Miss {
+    /// Drop it.
+    #[default]
+    Drop,
+    /// Send it out of every port but its own.
+    Flood,
+}
+
+/// A host that the tables know at time zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostEntry {
+    /// Its address.
+    pub ip: Ipv4Addr,
+    /// Its MAC address.
+    pub mac: MacAddr,
+    /// Where it is.
+    pub port: PortId,
+}
+
+/// Settings of forwarding.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ForwardingConfig {
+    /// Routes by IPv4 destination.
+    pub routes: Vec<Route>,
+    /// Known at time zero; as if learned then.
+    pub hosts: Vec<HostEntry>,
+    /// After which an ARP entry ends; `None`: never. The paper's switches: 4 h.
+    pub arp_timeout: Option<Duration>,
+    /// After which a MAC entry ends unless a frame from there refreshes it; `None`: never. The paper's switches: 5 min.
+    pub mac_timeout: Option<Duration>,
+    /// MAC unknown: the ARP entry is incomplete, or the frame is not IPv4.
+    pub on_mac_miss: Miss,
+    /// The deadlock's fix (SIGCOMM 2016): lossless packets with an incomplete ARP entry are dropped and never flooded.
+    pub lossless_never_floods: bool,
+    /// Of the hash over the five-tuple.
+    pub ecmp_seed: Seed,
+}
+
+/// Where a frame goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Out of this port; `routed` packets lose one of their TTL, and `dst` is their new destination address.
+    Port {
+        /// Which port.
+        port: PortId,
+        /// By its IPv4 destination.
+        routed: bool,
+        /// New destination address.
+        dst: Option<MacAddr>,
+    },
+    /// Out of every port but the one it came in at.
+    Flood {
+        /// By its IPv4 destination.
+        routed: bool,
+        /// New destination address.
+        dst: Option<MacAddr>,
+    },
+    /// Nowhere.
+    Drop(DropReason),
+}
+
+/// Routes and tables.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forwarding {
+    routes: RouteTable,
+    /// MAC address of an IPv4 address.
+    pub arp: AgingTable<u32, MacAddr>,
+    /// Port of a MAC address.
+    pub macs: AgingTable<MacAddr, PortId>,
+    on_mac_miss: Miss,
+    lossless_never_floods: bool,
+    ecmp_seed: Seed,
+}
+
+impl Forwarding {
+    /// Tables as at time zero.
+    pub fn new(config: &ForwardingConfig) -> Self {
+        let mut forwarding = Self {
+            routes: RouteTable::new(&config.routes),
+            arp: AgingTable::new(config.arp_timeout),
+            macs: AgingTable::new(config.mac_timeout),
+            on_mac_miss: config.on_mac_miss,
+            lossless_never_floods: config.lossless_never_floods,
+            ecmp_seed: config.ecmp_seed,
+        };
+        for host in &config.hosts {
+            forwarding.arp.learn(Time::ZERO, host.ip.into(), host.mac);
+            forwarding.macs.learn(Time::ZERO, host.mac, host.port);
+        }
+        forwarding
+    }
+
+    /// Where a frame goes. `lossless` says what its priority is.
+    pub fn decide(&self, now: Time, headers: &Headers, lossless: bool) -> Verdict {
+        let v4 = headers.ip.and_then(|ip| Some((ip, ip.dst_v4()?)));
+        let Some((ip, address)) = v4.filter(|_| !headers.dst.is_group()) else {
+            return self.bridge(now, headers.dst, lossless, None);
+        };
+        match self.routes.lookup(address) {
+            None => Verdict::Drop(DropReason::NoRoute),
+            Some(_) if ip.ttl <= 1 => Verdict::Drop(DropReason::TtlExpired),
+            Some(NextHop::Ports(ports)) => match choose(ports, flow_hash(headers, self.ecmp_seed)) {
+                None => Verdict::Drop(DropReason::NoRoute),
+                Some(port) => Verdict::Port {
+                    port,
+                    routed: true,
+                    dst: None,
+                },
+            },
+            Some(NextHop::Connected) => match self.arp.lookup(now, &address) {
+                None => Verdict::Drop(DropReason::ArpMiss),
+                Some(mac) => self.bridge(now, mac, lossless, Some(mac)),
+            },
+        }
+    }
+
+    fn bridge(&self, now: Time, mac: MacAddr, lossless: bool, dst: Option<MacAddr>) -> Verdict {
+        let routed = dst.is_some();
+        if mac.is_group() {
+            return Verdict::Flood { routed, dst };
+        }
+        match (self.macs.lookup(now, &mac), self.on_mac_miss) {
+            (Some(port), _) => Verdict::Port { port, routed, dst },
+            (None, _) if lossless && self.lossless_never_floods => {
+                Verdict::Drop(DropReason::IncompleteArp)
+            }
+            (None, Miss::Flood) => Verdict::Flood { routed, dst },
+            (None, Miss::Drop) => Verdict::Drop(DropReason::MacMiss),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{host_ip, host_mac, roce_frame};
+
+    fn config() -> ForwardingConfig {
+        ForwardingConfig {
+            routes: vec![Route {
+                prefix: [10, 0, 0, 0].into(),
+                length: 24,
+                hop: NextHop::Connected,
+            }],
+            hosts: vec![HostEntry {
+                ip: host_ip(2).into(),
+                mac: host_mac(2),
+                port: PortId(5),
+            }],
+            arp_timeout: Some(Duration::from_s(4 * 3600)),
+            mac_timeout: Some(Duration::from_s(300)),
+            on_mac_miss: Miss::Flood,
+            ..ForwardingConfig::default()
+        }
+    }
+
+    fn decide(
+        config: &ForwardingConfig,
+        seconds: u64,
+        ttl: u8,
+        dst: u8,
+        lossless: bool,
+    ) -> Verdict {
+        let frame = roce_frame(1, dst).ttl(ttl).bytes(100);
+        let now = Time::ZERO + Duration::from_s(seconds);
+        Forwarding::new(config).decide(now, &Headers::at(&frame).unwrap(), lossless)
+    }
+
+    #[test]
+    fn an_arp_entry_without_a_mac_entry_floods_unless_told_not_to() {
+        let mut config = config();
+        let dst = Some(host_mac(2));
+        let to_host = Verdict::Port {
+            port: PortId(5),
+            routed: true,
+            dst,
+        };
+        let flood = Verdict::Flood { routed: true, dst };
+        // The MAC entry ends after 5 minutes, the ARP entry after 4 hours.
+        assert_eq!(decide(&config, 299, 64, 2, true), to_host);
+        assert_eq!(decide(&config, 300, 64, 2, true), flood);
+        let after_arp = decide(&config, 4 * 3600, 64, 2, true);
+        assert_eq!(after_arp, Verdict::Drop(DropReason::ArpMiss));
+        config.lossless_never_floods = true;
+        let lossless = decide(&config, 300, 64, 2, true);
+        assert_eq!(lossless, Verdict::Drop(DropReason::IncompleteArp));
+        assert_eq!(decide(&config, 300, 64, 2, false), flood);
+        config.on_mac_miss = Miss::Drop;
+        let lossy = decide(&config, 300, 64, 2, false);
+        assert_eq!(lossy, Verdict::Drop(DropReason::MacMiss));
+    }
+
+    #[test]
+    fn unknown_subnets_and_dead_packets_are_dropped() {
+        let mut config = config();
+        assert_eq!(
+            decide(&config, 0, 1, 2, false),
+            Verdict::Drop(DropReason::TtlExpired)
+        );
+        assert_eq!(
+            decide(&config, 0, 64, 3, false),
+            Verdict::Drop(DropReason::ArpMiss)
+        );
+        config.routes.clear();
+        assert_eq!(
+            decide(&config, 0, 64, 2, false),
+            Verdict::Drop(DropReason::NoRoute)
+        );
+    }
+}

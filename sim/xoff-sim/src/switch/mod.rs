@@ -1,0 +1,50 @@
+//! A shared-buffer switch: store-and-forward, counted at ingress, queued at egress.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`config`] | [`SwitchConfig`]: all settings, checked |
+//! | [`classify`] | the priority of a frame, from DSCP or from the VLAN tag |
+//! | [`routes`], [`tables`], [`forwarding`] | where a frame goes: longest prefix, ECMP, ARP and MAC tables with time-outs, flood or drop |
+//! | [`buffer`] | what is kept and what is dropped: reserved, shared with a static or an alpha limit, headroom; when to pause the peer |
+//! | [`pause_sender`] | XOFF, XON and refresh, as frames to the peer |
+//! | [`pause_receiver`] | what the peer's pauses forbid |
+//! | [`red`] | ECN marking by the length of the egress queue |
+//! | [`scheduler`] | strict priority and deficit round robin |
+//! | [`egress`] | a port's queues and what it has on the wire |
+//! | [`counters`] | frames and bytes per port and priority; drops by reason |
+//! | [`headroom`] | how much headroom a link needs |
+//! | [`thresholds`] | where PFC and ECN thresholds may lie |
+//! | [`node`] | [`Switch`], all of it as a node of the kernel |
+//!
+//! At one instant, first frames that have left give their buffer back, then arrivals are taken in the order of ports, then ports that are free start to send.
+
+pub mod buffer;
+pub mod classify;
+pub mod config;
+pub mod counters;
+pub mod egress;
+pub mod forwarding;
+pub mod headroom;
+pub mod node;
+pub mod pause_receiver;
+pub mod pause_sender;
+pub mod red;
+pub mod routes;
+pub mod scheduler;
+pub mod tables;
+pub mod thresholds;
+
+pub use buffer::{BufferConfig, Limit, PriorityBuffer};
+pub use classify::Classify;
+pub use config::{ConfigError, PauseConfig, PauseKind, PortConfig, SwitchConfig};
+pub use counters::{DropReason, PortCounters};
+pub use forwarding::{ForwardingConfig, Miss};
+pub use headroom::Headroom;
+pub use node::Switch;
+pub use red::RedConfig;
+pub use routes::{NextHop, Route};
+pub use scheduler::Service;
+pub use thresholds::Thresholds;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,422 @@
+//! The switch as a node of the kernel.
+
+use bytes::{Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
+
+use super::buffer::{IngressQueue, SharedBuffer};
+use super::egress::{Charge, Egress, Queued, Sent};
+use super::forwarding::{Forwarding, Verdict};
+use super::pause_receiver::{Control, PauseReceiver};
+use super::pause_sender::PauseSender;
+use super::{ConfigError, DropReason, PortCounters, SwitchConfig};
+use crate::headers::{Headers, rewrite};
+use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use crate::link::FaultInjector;
+use crate::seeded::Draws;
+use crate::time::{Duration, LineRate, Time};
+use crate::wire::{EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
+
+/// A shared-buffer switch. The module's table says where each rule of it stands.
+///
+/// A flooded or duplicated frame counts in the buffer once for each port it goes to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Switch {
+    config: SwitchConfig,
+    buffer: SharedBuffer,
+    forwarding: Forwarding,
+    faults: FaultInjector,
+    ports: Vec<Port>,
+    /// Ports to look after at this instant; empty between instants.
+    #[serde(skip)]
+    touched: Vec<PortId>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Port {
+    egress: Egress,
+    marking: Draws,
+    counters: PortCounters,
+    /// The egress' next event.
+    wake: Option<Time>,
+}
+
+/// How a frame leaves.
+#[derive(Debug, Clone, Copy)]
+struct Exit {
+    routed: bool,
+    dst: Option<MacAddr>,
+    ready: Time,
+}
+
+impl Switch {
+    /// A switch, empty.
+    ///
+    /// # Errors
+    ///
+    /// What of the settings does not fit, and with what.
+    pub fn new(config: SwitchConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let pause = config.pause;
+        let port = |(i, settings): (usize, &super::PortConfig)| {
+            let refresh = config.refresh(settings.rate);
+            Port {
+                egress: Egress::new(
+                    settings.rate,
+                    PauseReceiver::new(pause.kind, pause.response),
+                    PauseSender::new(pause.kind, settings.mac, pause.quanta, refresh),
+                ),
+                marking: config.seed.derive(&[0, i as u64]).draws(),
+                counters: PortCounters::default(),
+                wake: None,
+            }
+        };
+        Ok(Self {
+            buffer: SharedBuffer::new(config.buffer, config.ports.len())?,
+            forwarding: Forwarding::new(&config.forwarding),
+            faults: FaultInjector::new(config.faults.clone(), config.seed.derive(&[1])),
+            ports: config.ports.iter().enumerate().map(port).collect(),
+            touched: Vec::new(),
+            config,
+        })
+    }
+
+    /// What a port has seen.
+    pub fn counters(&self, port: PortId) -> &PortCounters {
+        &self.ports[usize::from(port.0)].counters
+    }
+
+    /// What a port's ingress queue holds.
+    pub fn ingress(&self, port: PortId, priority: u8) -> &IngressQueue {
+        self.buffer.queue(port, priority)
+    }
+
+    /// Bytes that wait in an egress queue, without the frame on the wire.
+    pub fn egress_waiting(&self, port: PortId, priority: u8) -> u64 {
+        self.ports[usize::from(port.0)].egress.waiting(priority)
+    }
+
+    /// Priorities that the port's peer has to pause.
+    pub fn xoff(&self, port: PortId) -> u8 {
+        self.ports[usize::from(port.0)].egress.xoff.xoff()
+    }
+
+    /// Until when the port's peer forbids a priority.
+    pub fn paused_until(&self, port: PortId, priority: u8) -> Time {
+        let pauses = &self.ports[usize::from(port.0)].egress.pauses;
+        pauses.until(usize::from(priority))
+    }
+
+    /// For how long until `now` a port could not start frames of a priority.
+    pub fn paused_for(&self, port: PortId, priority: u8, now: Time) -> Duration {
+        let pauses = &self.ports[usize::from(port.0)].egress.pauses;
+        pauses.paused_for(usize::from(priority), now)
+    }
+
+    /// Bytes in the buffer.
+    pub fn occupancy(&self) -> u64 {
+        self.buffer.occupancy()
+    }
+
+    /// Frames in the buffer, those on the wire included.
+    pub fn frames(&self) -> u64 {
+        self.ports.iter().map(|port| port.egress.frames()).sum()
+    }
+
+    /// The buffer's counters.
+    pub fn buffer(&self) -> &SharedBuffer {
+        &self.buffer
+    }
+
+    /// Routes and tables.
+    pub fn forwarding(&self) -> &Forwarding {
+        &self.forwarding
+    }
+
+    /// Routes and tables, to be changed.
+    pub fn forwarding_mut(&mut self) -> &mut Forwarding {
+        &mut self.forwarding
+    }
+
+    /// Rules of fault injection with their counters.
+    pub fn faults(&self) -> &FaultInjector {
+        &self.faults
+    }
+
+    fn touch(&mut self, port: PortId) {
+        self.touched.push(port);
+    }
+
+    fn step(&mut self, now: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
+        let mut released = false;
+        for i in 0..self.ports.len() {
+            if self.ports[i].wake.is_some_and(|wake| wake <= now) {
+                let port = PortId(i as u16);
+                self.touch(port);
+                if let Some((frame, charge)) = self.ports[i].egress.depart(now) {
+                    if let Some(Charge { ingress, priority }) = charge {
+                        self.buffer.release(ingress, priority, frame.size());
+                        released = true;
+                        self.ports[i].counters.sent[usize::from(priority)].count(frame.size());
+                    }
+                    departures.push(port, frame);
+                }
+            }
+        }
+        if released {
+            self.resume();
+        }
+        while arrivals.next_time() == Some(now) {
+            if let Some(arrival) = arrivals.next() {
+                self.receive(now, arrival.port, arrival.frame);
+            }
+        }
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for port in std::mem::take(&mut self.touched) {
+            let port = &mut self.ports[usize::from(port.0)];
+            if port.egress.pump(now, &self.config.services) == Some(Sent::Pause) {
+                port.counters.pauses_sent += 1;
+            }
+            port.wake = port.egress.next_event();
+            assert!(
+                port.wake.is_none_or(|wake| wake > now),
+                "a port that wakes at {now} again would never let time go on"
+            );
+        }
+    }
+
+    /// Tells the peers of queues that are no longer in XOFF.
+    fn resume(&mut self) {
+        let (ports, touched) = (&mut self.ports, &mut self.touched);
+        self.buffer.resume(|port, priority| {
+            ports[usize::from(port.0)].egress.xoff.set(priority, false);
+            touched.push(port);
+        });
+    }
+
+    fn drop(&mut self, port: PortId, priority: u8, reason: DropReason) {
+        let counters = &mut self.ports[usize::from(port.0)].counters;
+        counters.dropped[reason as usize][usize::from(priority)] += 1;
+    }
+
+    fn receive(&mut self, now: Time, port: PortId, frame: Frame) {
+        let size = frame.size();
+        let broken = if !frame.fcs_ok {
+            Some(DropReason::BadFcs)
+        } else if frame.bytes.len() < MIN_FRAME_BYTES {
+            Some(DropReason::Runt)
+        } else if size > self.config.max_frame.get() {
+            Some(DropReason::Giant)
+        } else {
+            None
+        };
+        let headers = match (broken, Headers::at(&frame.bytes)) {
+            (None, Some(headers)) => headers,
+            (reason, _) => {
+                self.ports[usize::from(port.0)].counters.received[0].count(size);
+                return self.drop(port, 0, reason.unwrap_or(DropReason::Runt));
+            }
+        };
+        if headers.ether_type == EtherType::MAC_CONTROL {
+            return self.control(now, port, &frame);
+        }
+        let priority = if headers.dst.is_group() {
+            self.config.group_priority
+        } else {
+            self.config.classify.priority(&headers)
+        };
+        let ingress = &mut self.ports[usize::from(port.0)].counters;
+        ingress.received[usize::from(priority)].count(size);
+        let mut passed: Vec<Frame> = Vec::new();
+        self.faults.pass(frame, |frame| passed.push(frame));
+        if passed.is_empty() {
+            return self.drop(port, priority, DropReason::Fault);
+        }
+        let counters = &mut self.ports[usize::from(port.0)].counters;
+        counters.copies += passed.len() as u64 - 1;
+        for frame in passed {
+            self.forward(now, port, priority, frame);
+        }
+    }
+
+    fn control(&mut self, now: Time, port: PortId, frame: &Frame) {
+        let receiver = &mut self.ports[usize::from(port.0)];
+        let control = &frame.bytes[EthernetRepr::LEN..];
+        match receiver.egress.pauses.receive(now, control) {
+            Control::Pause => receiver.counters.pauses_received += 1,
+            Control::Unknown => {
+                receiver.counters.received[0].count(frame.size());
+                self.drop(port, 0, DropReason::Control);
+            }
+        }
+        self.touch(port);
+    }
+
+    fn forward(&mut self, now: Time, port: PortId, priority: u8, frame: Frame) {
+        // A rule of faults may have changed it.
+        let Some(headers) = Headers::at(&frame.bytes) else {
+            return self.drop(port, priority, DropReason::Runt);
+        };
+        if self.config.ports[usize::from(port.0)].learn && !headers.src.is_group() {
+            self.forwarding.macs.learn(now, headers.src, port);
+        }
+        let exit = |routed, dst| Exit {
+            routed,
+            dst,
+            // Frames that a rule delays have a later end.
+            ready: frame.end.max(now) + self.config.latency,
+        };
+        let lossless = self.buffer.lossless(priority);
+        match self.forwarding.decide(now, &headers, lossless) {
+            Verdict::Drop(reason) => self.drop(port, priority, reason),
+            Verdict::Port { port: out, .. } if out == port => {
+                self.drop(port, priority, DropReason::SamePort);
+            }
+            Verdict::Port {
+                port: out,
+                routed,
+                dst,
+            } => {
+                let exit = exit(routed, dst);
+                self.enqueue(port, out, priority, &headers, frame, exit);
+            }
+            Verdict::Flood { routed, dst } => {
+                let exit = exit(routed, dst);
+                let others = self.ports.len() as u64 - 1;
+                let ingress = &mut self.ports[usize::from(port.0)].counters;
+                if others == 0 {
+                    return self.drop(port, priority, DropReason::SamePort);
+                }
+                ingress.copies += others - 1;
+                for out in (0..self.ports.len() as u16).map(PortId) {
+                    if out != port {
+                        self.enqueue(port, out, priority, &headers, frame.clone(), exit);
+                    }
+                }
+            }
+        }
+    }
+
+    fn enqueue(
+        &mut self,
+        port: PortId,
+        out: PortId,
+        priority: u8,
+        headers: &Headers,
+        frame: Frame,
+        exit: Exit,
+    ) {
+        let size = frame.size();
+        let queue = usize::from(priority);
+        let mark = self.marks(out, priority, headers);
+        if mark == Marking::Drop {
+            return self.drop(port, priority, DropReason::RedIncapable);
+        }
+        let admitted = self.buffer.admit(port, priority, size);
+        let held = *self.buffer.queue(port, priority);
+        let ingress = &mut self.ports[usize::from(port.0)];
+        if held.xoff && ingress.egress.xoff.set(priority, true) {
+            ingress.counters.xoff[queue] += 1;
+            self.touched.push(port);
+        }
+        let peak = &mut ingress.counters.ingress_peak[queue];
+        *peak = held.bytes().max(*peak);
+        let peak = &mut ingress.counters.headroom_peak[queue];
+        *peak = held.headroom.max(*peak);
+        if let Err(reason) = admitted {
+            return self.drop(port, priority, reason);
+        }
+        let mark = mark == Marking::Mark;
+        let bytes = self.rewrite(frame.bytes, headers, out, exit, mark);
+        let egress = &mut self.ports[usize::from(out.0)];
+        egress.counters.marked[queue] += u64::from(mark);
+        egress.egress.push(Queued {
+            bytes,
+            fcs_ok: frame.fcs_ok,
+            charge: Charge {
+                ingress: port,
+                priority,
+            },
+            ready: exit.ready,
+        });
+        let peak = &mut egress.counters.egress_peak[queue];
+        *peak = egress.egress.waiting(priority).max(*peak);
+        self.touch(out);
+    }
+
+    fn marks(&mut self, out: PortId, priority: u8, headers: &Headers) -> Marking {
+        let Some(red) = &self.config.red[usize::from(priority)] else {
+            return Marking::Pass;
+        };
+        let egress = &mut self.ports[usize::from(out.0)];
+        if !red.marks(egress.egress.waiting(priority), &mut egress.marking) {
+            return Marking::Pass;
+        }
+        let capable = headers
+            .ip
+            .is_some_and(|ip| rewrite::ecn_capable(ip.traffic_class));
+        match (capable, red.drop_incapable) {
+            (true, _) => Marking::Mark,
+            (false, true) => Marking::Drop,
+            (false, false) => Marking::Pass,
+        }
+    }
+
+    /// The frame as it goes out: one hop fewer to live, new addresses towards a host, congestion experienced.
+    fn rewrite(&self, bytes: Bytes, headers: &Headers, out: PortId, exit: Exit, mark: bool) -> Bytes {
+        let Some(mut ip) = headers.ip.filter(|_| exit.routed || mark) else {
+            return bytes;
+        };
+        let mut bytes = bytes
+            .try_into_mut()
+            .unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+        if exit.routed {
+            rewrite::decrement_ttl(&mut bytes, &ip);
+            ip.ttl -= 1;
+        }
+        if mark {
+            rewrite::mark_ce(&mut bytes, &ip);
+        }
+        if let Some(dst) = exit.dst {
+            let mut eth = Ethernet::new_unchecked(&mut bytes[..]);
+            eth.set_dst(dst);
+            eth.set_src(self.config.ports[usize::from(out.0)].mac);
+        }
+        bytes.freeze()
+    }
+}
+
+/// What RED does with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Marking {
+    Pass,
+    Mark,
+    Drop,
+}
+
+impl Node for Switch {
+    fn line_rates(&self) -> Vec<LineRate> {
+        self.config.ports.iter().map(|port| port.rate).collect()
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.ports.iter().filter_map(|port| port.wake).min()
+    }
+
+    fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
+        loop {
+            let own = self.next_event();
+            let next = match (own, arrivals.next_time()) {
+                (Some(own), Some(arrival)) => own.min(arrival),
+                (own, arrival) => match own.or(arrival) {
+                    Some(next) => next,
+                    None => return,
+                },
+            };
+            if next >= until {
+                return;
+            }
+            self.step(next, arrivals, departures);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Pauses from the peer.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::PRIORITIES;
+use super::config::PauseKind;
+use crate::time::{Duration, LineRate, Time};
+use crate::wire::{CONTROL_PAUSE, CONTROL_PFC, Pause, Pfc, PfcRepr};
+
+/// What the peer's pauses forbid at a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseReceiver {
+    kind: PauseKind,
+    /// From a pause frame's last bit to when it counts.
+    response: Duration,
+    /// Read, and not in force yet.
+    coming: VecDeque<(Time, PfcRepr)>,
+    until: [Time; PRIORITIES],
+    /// When the last pause of a class came into force.
+    since: [Time; PRIORITIES],
+    /// For how long the pauses before it held.
+    before: [Duration; PRIORITIES],
+}
+
+/// What a MAC control frame was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Control {
+    /// A pause.
+    Pause,
+    /// Something else.
+    Unknown,
+}
+
+impl PauseReceiver {
+    pub(super) const fn new(kind: PauseKind, response: Duration) -> Self {
+        Self {
+            kind,
+            response,
+            coming: VecDeque::new(),
+            until: [Time::ZERO; PRIORITIES],
+            since: [Time::ZERO; PRIORITIES],
+            before: [Duration::ZERO; PRIORITIES],
+        }
+    }
+
+    /// Takes what follows a MAC control EtherType. Pauses of a kind that is not obeyed are known, and ignored.
+    pub(super) fn receive(&mut self, now: Time, control: &[u8]) -> Control {
+        let opcode = control
+            .first_chunk::<2>()
+            .map(|opcode| u16::from_be_bytes(*opcode));
+        let (kind, pause) = match opcode {
+            Some(CONTROL_PFC) => match Pfc::new_checked(control) {
+                Ok(pfc) => (PauseKind::Pfc, PfcRepr::parse(&pfc)),
+                Err(_) => return Control::Unknown,
+            },
+            Some(CONTROL_PAUSE) => match Pause::new_checked(control) {
+                // For all priorities.
+                Ok(pause) => (
+                    PauseKind::Link,
+                    PfcRepr {
+                        class_enable: 0xFF,
+                        timers: [pause.timer(); PRIORITIES],
+                    },
+                ),
+                Err(_) => return Control::Unknown,
+            },
+            _ => return Control::Unknown,
+        };
+        if kind == self.kind {
+            self.coming.push_back((now + self.response, pause));
+        }
+        Control::Pause
+    }
+
+    /// When a pause that was read counts.
+    pub(super) fn next_event(&self) -> Option<Time> {
+        self.coming.front().map(|coming| coming.0)
+    }
+
+    /// Time goes on: pauses that count now are in force. One overrides what is left of the one before; 0 lets go.
+    pub(super) fn tick(&mut self, now: Time, rate: LineRate) {
+        while self.coming.front().is_some_and(|coming| coming.0 <= now) {
+            let Some((at, pause)) = self.coming.pop_front() else {
+                return;
+            };
+            for class in 0..PRIORITIES {
+                if pause.class_enable & 1 << class != 0 {
+                    self.before[class] = self.paused_for(class, at);
+                    self.since[class] = at;
+                    self.until[class] = at + rate.time_of_quanta(pause.timers[class]);
+                }
+            }
+        }
+    }
+
+    /// Until when a priority may not start a frame.
+    pub fn until(&self, priority: usize) -> Time {
+        self.until[priority]
+    }
+
+    /// For how long until `now` a priority could not start a frame. Not for times before the last pause that is in force.
+    pub fn paused_for(&self, priority: usize, now: Time) -> Duration {
+        let end = self.until[priority].min(now);
+        self.before[priority] + end.saturating_since(self.since[priority])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pfc(class: u8, quanta: u16) -> [u8; 20] {
+        let mut bytes = [0; 20];
+        let mut timers = [0; 8];
+        timers[usize::from(class)] = quanta;
+        PfcRepr {
+            class_enable: 1 << class,
+            timers,
+        }
+        .emit(&mut Pfc::new_unchecked(&mut bytes));
+        bytes
+    }
+
+    #[test]
+    fn a_pause_counts_after_the_response_and_lasts_its_quanta() {
+        let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::from_ns(100));
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        assert_eq!(receiver.receive(at(50), &pfc(3, 10)), Control::Pause);
+        assert_eq!(receiver.next_event(), Some(at(150)));
+        receiver.tick(at(149), LineRate::G40);
+        assert_eq!(receiver.until(3), Time::ZERO);
+        receiver.tick(at(150), LineRate::G40);
+        // Ten quanta of 12.8 ns.
+        assert_eq!(receiver.until(3), at(278));
+        assert_eq!(receiver.until(2), Time::ZERO);
+        // XON.
+        receiver.receive(at(160), &pfc(3, 0));
+        receiver.tick(at(260), LineRate::G40);
+        assert_eq!(receiver.until(3), at(260));
+        // From 150 to 260, and again from 500 until 628 of which 100 are over.
+        assert_eq!(receiver.paused_for(3, at(300)), Duration::from_ns(110));
+        receiver.receive(at(400), &pfc(3, 10));
+        receiver.tick(at(500), LineRate::G40);
+        assert_eq!(receiver.paused_for(3, at(600)), Duration::from_ns(210));
+        assert_eq!(receiver.paused_for(3, at(700)), Duration::from_ns(238));
+        assert_eq!(receiver.paused_for(2, at(700)), Duration::ZERO);
+    }
+
+    #[test]
+    fn only_the_kind_that_the_link_uses_is_obeyed() {
+        let mut receiver = PauseReceiver::new(PauseKind::Link, Duration::ZERO);
+        assert_eq!(receiver.receive(Time::ZERO, &pfc(3, 10)), Control::Pause);
+        assert_eq!(receiver.next_event(), None);
+        let pause = receiver.receive(Time::ZERO, &[0, 1, 0, 2]);
+        assert_eq!(pause, Control::Pause);
+        receiver.tick(Time::ZERO, LineRate::G40);
+        assert!((0..8).all(|priority| receiver.until(priority) == Time::from_ps(25_600)));
+        let unknown = receiver.receive(Time::ZERO, &[0, 9, 0, 2]);
+        assert_eq!(unknown, Control::Unknown);
+    }
+}

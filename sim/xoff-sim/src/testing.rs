@@ -1,0 +1,246 @@
+//! Simple nodes and frames for tests of the network: a source, a sink, and frames that look like RoCEv2.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::headers::Headers;
+use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use crate::time::{Duration, LineRate, Time};
+use crate::wire::{
+    BthRepr, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv4Repr, MacAddr, Opcode,
+    Pause, PauseRepr, Pfc, PfcRepr, Psn, Qpn, UDP_PORT_ROCE, Udp, UdpRepr,
+};
+
+/// What of a frame can be chosen.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Template {
+    pub src: u8,
+    pub dst: u8,
+    pub dscp: u8,
+    pub ecn: u8,
+    pub qpn: u32,
+    pub psn: u32,
+    pub ip_id: u16,
+    pub src_port: u16,
+    pub ttl: u8,
+}
+
+/// A frame from 10.0.0.`src` to 10.0.0.`dst`, ECN capable.
+pub(crate) fn roce_frame(src: u8, dst: u8) -> Template {
+    Template {
+        src,
+        dst,
+        dscp: 0,
+        ecn: 0b10,
+        qpn: 1,
+        psn: 0,
+        ip_id: 0,
+        src_port: 0xC000,
+        ttl: 64,
+    }
+}
+
+pub(crate) fn host_mac(host: u8) -> MacAddr {
+    MacAddr([0x52, 0x54, 0, 0, 0, host])
+}
+
+pub(crate) fn host_ip(host: u8) -> u32 {
+    0x0A00_0000 | u32::from(host)
+}
+
+#[allow(dead_code)]
+macro_rules! setters {
+    ($($field:ident: $ty:ty),*) => { $(
+        pub(crate) fn $field(mut self, value: $ty) -> Self {
+            self.$field = value;
+            self
+        }
+    )* };
+}
+
+impl Template {
+    setters!(dscp: u8, ecn: u8, qpn: u32, psn: u32, ip_id: u16, src_port: u16, ttl: u8);
+
+    /// A frame of `size` bytes with FCS (which is not among the bytes); at least 64.
+    pub(crate) fn bytes(self, size: usize) -> Bytes {
+        let mut bytes = vec![0; size.max(64) - 4];
+        let (eth, ip) = bytes.split_at_mut(EthernetRepr::LEN);
+        EthernetRepr {
+            dst: host_mac(self.dst),
+            src: host_mac(self.src),
+            ether_type: EtherType::IPV4,
+        }
+        .emit(&mut Ethernet::new_unchecked(eth));
+        Ipv4Repr {
+            traffic_class: self.dscp << 2 | self.ecn,
+            total_length: ip.len() as u16,
+            id: self.ip_id,
+            flags: 0b010,
+            fragment_offset: 0,
+            ttl: self.ttl,
+            protocol: IP_PROTOCOL_UDP,
+            src: host_ip(self.src),
+            dst: host_ip(self.dst),
+        }
+        .emit(&mut Ipv4::new_unchecked(&mut *ip));
+        let udp = &mut ip[Ipv4Repr::LEN..];
+        UdpRepr {
+            src_port: self.src_port,
+            dst_port: UDP_PORT_ROCE,
+            length: udp.len() as u16,
+            checksum: 0,
+        }
+        .emit(&mut Udp::new_unchecked(&mut *udp));
+        BthRepr {
+            opcode: Opcode::RC_SEND_ONLY,
+            dest_qp: Qpn::new(self.qpn).unwrap(),
+            psn: Psn::wrapping(self.psn),
+            ..BthRepr::default()
+        }
+        .emit(&mut crate::wire::Bth::new_unchecked(
+            &mut udp[UdpRepr::LEN..],
+        ));
+        bytes.into()
+    }
+}
+
+/// One port that sends a list of frames, each not before its time, one behind the other, and obeys PFC of the priority that each has.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Source {
+    rate: LineRate,
+    /// Not before, priority, bytes.
+    queue: VecDeque<(Time, u8, Bytes)>,
+    /// From a pause frame's last bit to when it counts.
+    response: Duration,
+    coming: VecDeque<(Time, PfcRepr)>,
+    paused_until: [Time; 8],
+    on_wire: Option<Frame>,
+    line_free: Time,
+    pub received: Vec<Frame>,
+    pub pauses: u64,
+    pub sent: u64,
+}
+
+impl Source {
+    pub(crate) fn new(rate: LineRate, response: Duration) -> Self {
+        Self {
+            rate,
+            queue: VecDeque::new(),
+            response,
+            coming: VecDeque::new(),
+            paused_until: [Time::ZERO; 8],
+            on_wire: None,
+            line_free: Time::ZERO,
+            received: Vec::new(),
+            pauses: 0,
+            sent: 0,
+        }
+    }
+
+    pub(crate) fn then(mut self, at: Time, priority: u8, bytes: Bytes) -> Self {
+        self.queue.push_back((at, priority, bytes));
+        self
+    }
+
+    fn next_start(&self) -> Option<Time> {
+        let (at, priority, _) = self.queue.front()?;
+        Some(
+            (*at)
+                .max(self.line_free)
+                .max(self.paused_until[usize::from(*priority)]),
+        )
+    }
+
+    fn pause(&mut self, now: Time, pfc: &PfcRepr) {
+        for class in 0..8 {
+            if pfc.class_enable & 1 << class != 0 {
+                self.paused_until[class] = now + self.rate.time_of_quanta(pfc.timers[class]);
+            }
+        }
+    }
+}
+
+impl Node for Source {
+    fn line_rates(&self) -> Vec<LineRate> {
+        vec![self.rate]
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let end = self.on_wire.as_ref().map(|frame| frame.end);
+        let coming = self.coming.front().map(|coming| coming.0);
+        [end, coming, self.next_start()].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
+        loop {
+            let next = match (self.next_event(), arrivals.next_time()) {
+                (Some(own), Some(arrival)) => own.min(arrival),
+                (Some(next), None) | (None, Some(next)) => next,
+                (None, None) => return,
+            };
+            if next >= until {
+                return;
+            }
+            if let Some(frame) = self.on_wire.take_if(|frame| frame.end == next) {
+                departures.push(PortId(0), frame);
+            }
+            while arrivals.next_time() == Some(next) {
+                let frame = arrivals.next().unwrap().frame;
+                let headers = Headers::at(&frame.bytes).unwrap();
+                if headers.ether_type == EtherType::MAC_CONTROL {
+                    let pfc = PfcRepr::parse(&Pfc::new_checked(&frame.bytes[14..]).unwrap());
+                    self.pauses += 1;
+                    self.coming.push_back((next + self.response, pfc));
+                } else {
+                    self.received.push(frame);
+                }
+            }
+            while self.coming.front().is_some_and(|(at, _)| *at <= next) {
+                let Some((at, pfc)) = self.coming.pop_front() else {
+                    break;
+                };
+                self.pause(at, &pfc);
+            }
+            if self.on_wire.is_none() && self.next_start() == Some(next) {
+                let (_, _, bytes) = self.queue.pop_front().unwrap();
+                let frame = Frame::sent(bytes, next, self.rate);
+                self.line_free = frame.line_free(self.rate);
+                self.on_wire = Some(frame);
+                self.sent += 1;
+            }
+        }
+    }
+}
+
+fn control_frame(control: impl FnOnce(&mut [u8])) -> Bytes {
+    let mut bytes = vec![0; 60];
+    EthernetRepr {
+        dst: MacAddr::CONTROL,
+        src: host_mac(99),
+        ether_type: EtherType::MAC_CONTROL,
+    }
+    .emit(&mut Ethernet::new_unchecked(&mut bytes));
+    control(&mut bytes[EthernetRepr::LEN..]);
+    bytes.into()
+}
+
+/// A PFC frame for one class.
+pub(crate) fn pfc_frame(class: u8, quanta: u16) -> Bytes {
+    let mut timers = [0; 8];
+    timers[usize::from(class)] = quanta;
+    let class_enable = 1 << class;
+    control_frame(|bytes| {
+        PfcRepr {
+            class_enable,
+            timers,
+        }
+        .emit(&mut Pfc::new_unchecked(bytes));
+    })
+}
+
+/// An 802.3x PAUSE.
+pub(crate) fn pause_frame(quanta: u16) -> Bytes {
+    control_frame(|bytes| PauseRepr { timer: quanta }.emit(&mut Pause::new_unchecked(bytes)))
+}

@@ -1,0 +1,73 @@
+//! Packet headers, one a file.
+//!
+//! Every header comes twice, smoltcp's way:
+//!
+//! - a **view** such as [`Bth<T>`] over any bytes. `new_checked` looks once whether the header's fixed part is there; after that the accessors cannot fail.
+//!   Over mutable bytes it has setters.
+//! - a plain struct such as [`BthRepr`], with `parse`, `emit` and `LEN`. It holds what the header says, not where.
+//!
+//! Numbers are big-endian on the wire and native here. A field narrower than its Rust type says so; a setter stores its low bits.
+//! [`frame::ParsedFrame`] is what a parser, in RTL or in Rust, says of a whole frame.
+//!
+//! ```
+//! use xoff_sim::wire::{Bth, BthRepr, Opcode, Psn, Qpn};
+//!
+//! let repr = BthRepr { opcode: Opcode::RC_ACK, dest_qp: Qpn::new(0x11).unwrap(), psn: Psn::wrapping(0x4D468A), ..BthRepr::default() };
+//! let mut bytes = [0; BthRepr::LEN];
+//! repr.emit(&mut Bth::new_unchecked(&mut bytes));
+//! assert_eq!(Bth::new_checked(&bytes)?.psn(), Psn::wrapping(0x4D468A));
+//! # Ok::<(), xoff_sim::wire::Truncated>(())
+//! ```
+
+#[macro_use]
+mod header;
+
+mod aeth;
+mod atomic_ack_eth;
+mod atomic_eth;
+mod bth;
+mod cnp;
+mod deth;
+mod ether_type;
+mod ethernet;
+mod ext;
+pub mod frame;
+mod grh;
+mod imm;
+mod ipv4;
+mod ipv6;
+mod mac_addr;
+mod mac_control;
+mod opcode;
+mod psn;
+mod qpn;
+mod reth;
+mod udp;
+mod vlan;
+
+pub use aeth::{Aeth, AethRepr, Credits, Msn, NakCode, RnrTimer, Syndrome, SyndromeMeaning};
+pub use atomic_ack_eth::{AtomicAckEth, AtomicAckEthRepr};
+pub use atomic_eth::{AtomicEth, AtomicEthRepr};
+pub use bth::{Bth, BthRepr};
+pub use cnp::{Cnp, CnpRepr};
+pub use deth::{Deth, DethRepr};
+pub use ether_type::EtherType;
+pub use ethernet::{Ethernet, EthernetRepr, MIN_FRAME_BYTES};
+pub use ext::ExtHeaders;
+pub(crate) use ext::room;
+pub use grh::{GRH_NEXT_HEADER_BTH, Grh, GrhRepr};
+pub use header::Truncated;
+pub use imm::{Ieth, IethRepr, ImmDt, ImmDtRepr};
+pub use ipv4::{Ipv4, Ipv4Repr};
+pub use ipv6::{Ipv6, Ipv6Repr, NEXT_HEADER_FRAGMENT};
+pub use mac_addr::{MacAddr, MacAddrError};
+pub use mac_control::{CONTROL_PAUSE, CONTROL_PFC, PRIORITIES, Pause, PauseRepr, Pfc, PfcRepr, QUANTUM_BITS};
+pub use opcode::{ExtLayout, Opcode, UnknownOpcode};
+pub use psn::Psn;
+pub use qpn::{Over24Bits, Qpn};
+pub use reth::{Reth, RethRepr};
+pub use udp::{IP_PROTOCOL_UDP, UDP_PORT_ROCE, Udp, UdpRepr};
+pub use vlan::{Tci, VlanTag, VlanTagRepr};
+
+/// Bytes of the invariant CRC at the end of every RoCE packet (IBTA volume 1 §7.8.1, annex A17.3.3).
+pub const ICRC_BYTES: usize = 4;

@@ -1,0 +1,132 @@
+//! What parses and builds frames: the RTL, the reference model, or both.
+//!
+//! Both take batches, so that frames go through the RTL pipeline back to back.
+
+use thiserror::Error;
+use xoff_sim::protocol::Descriptor;
+use xoff_sim::wire::frame::ParsedFrame;
+
+use xoff_cosim::units::UnitError;
+use xoff_cosim::units::builder::RtlBuilder;
+use xoff_cosim::units::parser::RtlParser;
+
+/// Random start of the RTL's registers. What it answers does not depend on it.
+const SEED: u64 = 1;
+
+/// An implementation that gave up: a failing assertion, a pipeline that hangs.
+#[derive(Debug, Error)]
+#[error("the {engine} gave up: {source}")]
+pub struct EngineError {
+    /// `RTL`, `reference builder` and the like.
+    pub engine: &'static str,
+    /// Why.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Parses frames.
+pub trait FrameParser {
+    /// What it is called in messages, such as `RTL`.
+    fn name(&self) -> &'static str;
+
+    /// Parses `frames`, each of 1 to 16,383 bytes, back to back; the results are in the same order.
+    ///
+    /// # Errors
+    ///
+    /// The implementation failed; that is no property of a frame, for which there are verdicts.
+    fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError>;
+}
+
+/// The reference model's parser.
+#[derive(Debug, Default)]
+pub struct ModelParser;
+
+impl FrameParser for ModelParser {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError> {
+        Ok(frames
+            .iter()
+            .map(|frame| xoff_sim::protocol::parser::parse(frame))
+            .collect())
+    }
+}
+
+/// The RTL's parser.
+///
+/// # Errors
+///
+/// It cannot be built.
+pub fn rtl_parser() -> Result<Box<dyn FrameParser>, EngineError> {
+    Ok(Box::new(RtlParser::new(SEED).map_err(rtl_error)?))
+}
+
+impl FrameParser for RtlParser {
+    fn name(&self) -> &'static str {
+        "RTL"
+    }
+
+    fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError> {
+        RtlParser::parse(self, frames).map_err(rtl_error)
+    }
+}
+
+fn rtl_error(source: UnitError) -> EngineError {
+    EngineError {
+        engine: "RTL",
+        source: source.into(),
+    }
+}
+
+/// Builds frames.
+pub trait FrameBuilder {
+    /// What it is called in messages, such as `RTL`.
+    fn name(&self) -> &'static str;
+
+    /// Builds the frame of each of `packets`, all of which pass [`Descriptor::check`], back to back; the results are in the same order.
+    ///
+    /// # Errors
+    ///
+    /// The implementation failed.
+    fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, EngineError>;
+}
+
+/// The reference model's builder.
+#[derive(Debug, Default)]
+pub struct ModelBuilder;
+
+impl FrameBuilder for ModelBuilder {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, EngineError> {
+        let build = |packet: &Descriptor| {
+            packet.build().map_err(|error| EngineError {
+                engine: "reference builder",
+                source: error.into(),
+            })
+        };
+        packets.iter().map(build).collect()
+    }
+}
+
+/// The RTL's builder.
+///
+/// # Errors
+///
+/// It cannot be built.
+pub fn rtl_builder() -> Result<Box<dyn FrameBuilder>, EngineError> {
+    Ok(Box::new(RtlBuilder::new(SEED).map_err(rtl_error)?))
+}
+
+impl FrameBuilder for RtlBuilder {
+    fn name(&self) -> &'static str {
+        "RTL"
+    }
+
+    fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, EngineError> {
+        RtlBuilder::build(self, packets).map_err(rtl_error)
+    }
+}

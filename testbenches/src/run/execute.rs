@@ -1,0 +1,204 @@
+//! One run of a scenario.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use xoff_sim::kernel::{NodeId, PortId, Record};
+use xoff_sim::time::Time;
+use xoff_waves::capture::{TapPort, TapWriter};
+use xoff_waves::report::{Expectation, Report, Summary};
+
+use super::recorder::Recorder;
+use super::{metrics, charts};
+use xoff_cosim::network::{Simulation, WaveWindow};
+use xoff_cosim::scenario::Scenario;
+
+/// Progress is shown for runs that take longer than this, in real time.
+const PROGRESS_TICK: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// How a scenario is run; nothing of it changes what happens.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// The command that repeats it.
+    pub command: String,
+    /// Threads; `None`: one a core.
+    pub threads: Option<usize>,
+    /// Evaluate idle cycles too.
+    pub no_skip: bool,
+    /// Ports to capture, and where to.
+    pub capture: Option<(Vec<(NodeId, PortId)>, std::path::PathBuf)>,
+    /// Waves of hosts.
+    pub waves: Vec<(String, WaveWindow)>,
+    /// Whether a person watches.
+    pub progress: bool,
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the runs of this process: each at its next sample, with all files whole. Says whether this was asked before. For handlers of Ctrl-C.
+pub fn interrupt() -> bool {
+    INTERRUPTED.swap(true, Ordering::Relaxed)
+}
+
+/// Whether runs were asked to end.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Runs a scenario and measures.
+///
+/// # Errors
+///
+/// What of it does not fit, an RTL assertion, a file that cannot be written, an expectation of a metric that there is not.
+pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads.unwrap_or(0))
+        .build()?;
+    pool.install(|| run_here(scenario, options))
+}
+
+/// Whether a scenario can be run and judged: what [`run`] refuses, found without running.
+///
+/// # Errors
+///
+/// What of it does not fit, an expectation of a metric that there is not.
+pub fn check(scenario: &Scenario) -> anyhow::Result<()> {
+    let simulation = Simulation::new(scenario)?;
+    let counts = metrics::counts(&simulation);
+    judge(
+        scenario,
+        &metrics::metrics(&simulation, &counts, Time::ZERO),
+    )
+    .map(drop)
+}
+
+/// Holds what is expected against what was measured.
+fn judge(scenario: &Scenario, metrics: &BTreeMap<String, f64>) -> anyhow::Result<Vec<Expectation>> {
+    let mut expectations = Vec::new();
+    for expectation in &scenario.expect {
+        let judged = expectation.judge(metrics).map_err(|name| {
+            let near = metrics
+                .keys()
+                .min_by_key(|known| strsim::damerau_levenshtein(known, name));
+            let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            anyhow::anyhow!(
+                "scenario {}: expect: no metric '{name}'{near}",
+                scenario.name
+            )
+        })?;
+        expectations.extend(judged);
+    }
+    Ok(expectations)
+}
+
+fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.set_skip(!options.no_skip);
+    for (host, window) in &options.waves {
+        let window = window.clone();
+        simulation.set_waves(host, window)?;
+    }
+    let mut capture = match &options.capture {
+        None => None,
+        Some((ports, path)) => {
+            let tap = |&(node, port): &(NodeId, PortId)| TapPort {
+                node,
+                port,
+                name: format!("{}.{}", simulation.names()[node.0 as usize], port.0),
+                rate: Some(scenario.host.rate),
+            };
+            let file = File::create(path).with_context(|| format!("{}", path.display()))?;
+            let writer = TapWriter::new(file, ports.iter().map(tap))?;
+            for (node, port) in ports {
+                simulation.network_mut().tap(*node, *port, true);
+            }
+            Some(writer)
+        }
+    };
+    let bar = bar(scenario, options.progress);
+    let mut recorder = Recorder::new(&simulation);
+    let end = Time::ZERO + scenario.duration;
+    let from = Time::ZERO + scenario.measure_from;
+    let mut next_sample = Time::ZERO + scenario.sampling();
+    let mut written = Ok(());
+    while simulation.now() < end && !interrupted() {
+        let now = simulation.now();
+        let begins = (now < from).then_some(from);
+        let until = begins
+            .map_or(next_sample, |begins| begins.min(next_sample))
+            .min(end);
+        simulation.run_until_observed(until, |records: &[Record]| {
+            if let Some(capture) = &mut capture {
+                let wrote = records.iter().try_for_each(|record| capture.write(record));
+                if written.is_ok() {
+                    written = wrote;
+                }
+            }
+        })?;
+        std::mem::replace(&mut written, Ok(())).context("writing the capture")?;
+        if until == from {
+            recorder.begin(&simulation);
+        }
+        if until == next_sample || until == end {
+            recorder.sample(&simulation);
+            next_sample = until + scenario.sampling();
+        }
+        let ns = until.as_ps() / 1_000;
+        bar.set_position(ns);
+        let real = started.elapsed().as_nanos().max(1) as f64;
+        bar.set_message(format!(
+            "{} of {}, {:.0} times slower than life",
+            until.since_start(),
+            scenario.duration,
+            real / ns.max(1) as f64
+        ));
+    }
+    bar.finish_and_clear();
+    if let Some(mut capture) = capture {
+        capture.flush().context("writing the capture")?;
+    }
+    simulation.close_waves()?;
+    let mut metrics = metrics::metrics(&simulation, &recorder.before, from.min(simulation.now()));
+    let expectations = judge(scenario, &metrics)?;
+    metrics.retain(|_, value| value.is_finite());
+    let mut drops = metrics::drops(&simulation);
+    drops.retain(|drop| drop.count > 0);
+    let (nic_cycles, nic_cycles_evaluated) = metrics::nic_cycles(&simulation);
+    let summary = Summary {
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        settings: serde_json::to_value(scenario)?,
+        digest: simulation.digest().to_string(),
+        duration_ns: simulation.now().as_ps() / 1_000,
+        wall_s: started.elapsed().as_secs_f64(),
+        nic_cycles,
+        nic_cycles_evaluated,
+        expectations,
+        drops,
+        metrics,
+    };
+    Ok(Report {
+        title: scenario.title.clone(),
+        description: scenario.description.trim().into(),
+        command: options.command.clone(),
+        summary,
+        topology: charts::topology(&simulation, scenario),
+        charts: charts::charts(&simulation, scenario, recorder.samples),
+    })
+}
+
+fn bar(scenario: &Scenario, watched: bool) -> ProgressBar {
+    if !watched {
+        return ProgressBar::hidden();
+    }
+    let length = scenario.duration.as_ps() / 1_000;
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    bar.enable_steady_tick(PROGRESS_TICK);
+    let style = ProgressStyle::with_template("{wide_bar} {msg}, {eta} left");
+    bar.with_style(style.expect("the template is right"))
+}

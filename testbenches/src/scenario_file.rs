@@ -1,0 +1,239 @@
+//! Reading scenarios.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use toml::{Table, Value};
+
+use xoff_cosim::scenario::Scenario;
+use xoff_cosim::scenario::check::Misfit;
+
+/// Scenarios that the command knows by name, with their text.
+pub const BUILT_IN: [(&str, &str); 3] = [
+    ("pair", include_str!("../scenarios/pair.toml")),
+    ("livelock", include_str!("../scenarios/livelock.toml")),
+    ("incast", include_str!("../scenarios/incast.toml")),
+];
+
+/// A scenario that cannot be used.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// Neither a name nor a file.
+    #[error("scenario '{name}': neither one of {known} nor a file{}", hint(.nearest))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+        /// One that is nearly the same.
+        nearest: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not what a scenario is.
+    #[error("{origin}: {problem}")]
+    Parse {
+        /// File or name, with the setting that was being read.
+        origin: String,
+        /// With line and key.
+        problem: String,
+    },
+    /// A setting from the command line that cannot be made.
+    #[error("--set {setting}: {problem}")]
+    Set {
+        /// As it was given.
+        setting: String,
+        /// What would be right.
+        problem: String,
+    },
+    /// It contradicts itself.
+    #[error("{origin}: {misfit}")]
+    Misfit {
+        /// File or name.
+        origin: String,
+        /// Key and problem.
+        misfit: Misfit,
+    },
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest
+        .as_ref()
+        .map_or(String::new(), |name| format!("; did you mean '{name}'?"))
+}
+
+/// A key of a scenario and the text of its new value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// `flows.a.message`: tables by key, entries of lists by name or place.
+    pub key: String,
+    /// A value of TOML; what is none is taken as text.
+    pub value: String,
+}
+
+impl std::str::FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                key: key.trim().into(),
+                value: value.trim().into(),
+            }),
+            _ => Err(format!(
+                "'{text}': expected KEY=VALUE, such as flows.a.message=\"1 MB\""
+            )),
+        }
+    }
+}
+
+/// Text of a scenario, read but not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Short name.
+    pub name: String,
+    /// In messages: a file, or the name.
+    pub origin: String,
+    /// TOML.
+    pub text: String,
+}
+
+impl Source {
+    /// By name, or from a file.
+    ///
+    /// # Errors
+    ///
+    /// There is neither, or the file cannot be read.
+    pub fn find(name: &str) -> Result<Self, ScenarioError> {
+        if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Ok(Self {
+                name: (*name).into(),
+                origin: format!("scenario {name}"),
+                text: (*text).into(),
+            });
+        }
+        let path = Path::new(name);
+        let looks_like_a_file =
+            path.extension().is_some_and(|ending| ending == "toml") || name.contains('/');
+        if !looks_like_a_file && !path.is_file() {
+            let near = |known: &&str| strsim::damerau_levenshtein(known, name) <= 2;
+            let known = BUILT_IN.map(|(known, _)| known);
+            return Err(ScenarioError::Unknown {
+                name: name.into(),
+                nearest: known.iter().copied().find(near).map(str::to_owned),
+                known: known.join(", "),
+            });
+        }
+        let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
+            path: path.into(),
+            source,
+        })?;
+        let stem = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned());
+        Ok(Self {
+            name: stem.unwrap_or_else(|| name.into()),
+            origin: name.into(),
+            text,
+        })
+    }
+
+    /// Understands it, with settings in place of what it says, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// The first line, key or setting that is wrong, and what would be right.
+    pub fn read(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
+        let parse = |problem: String| ScenarioError::Parse {
+            origin: self.origin.clone(),
+            problem,
+        };
+        let mut scenario: Scenario = toml::from_str(&self.text)
+            .map_err(|error| parse(error.to_string().trim_end().into()))?;
+        if !settings.is_empty() {
+            let mut table: Table =
+                toml::from_str(&self.text).map_err(|error| parse(error.to_string()))?;
+            for setting in settings {
+                let set = |problem: String| ScenarioError::Set {
+                    setting: format!("{}={}", setting.key, setting.value),
+                    problem,
+                };
+                put(&mut table, setting).map_err(set)?;
+                // One after the other, so that the message names the one that is wrong.
+                scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
+                    let path = error.path().to_string();
+                    set(format!("{path}: {}", error.into_inner().message()))
+                })?;
+            }
+        }
+        if scenario.name.is_empty() {
+            scenario.name.clone_from(&self.name);
+        }
+        scenario.check().map_err(|misfit| ScenarioError::Misfit {
+            origin: self.origin.clone(),
+            misfit,
+        })?;
+        Ok(scenario)
+    }
+}
+
+/// A value as TOML has it; what is none is text.
+fn value(text: &str) -> Value {
+    let read: Result<Table, _> = toml::from_str(&format!("v = {text}"));
+    let read = read.ok().and_then(|mut table| table.remove("v"));
+    read.unwrap_or_else(|| Value::String(text.into()))
+}
+
+fn put(table: &mut Table, setting: &Setting) -> Result<(), String> {
+    let mut path: Vec<&str> = setting.key.split('.').collect();
+    let last = path.pop().unwrap_or_default();
+    let (mut at, path) = match path[..] {
+        [list, entry, ref rest @ ..] if is_list(list) => {
+            (entry_of(table, list, entry)?, rest.to_vec())
+        }
+        [list] if is_list(list) => {
+            return Err(format!("which of {list}, and which key? {list}.NAME.KEY"));
+        }
+        _ => (table, path),
+    };
+    for step in path {
+        let next = at.entry(step).or_insert_with(|| Value::Table(Table::new()));
+        at = next
+            .as_table_mut()
+            .ok_or_else(|| format!("'{step}' has no keys"))?;
+    }
+    at.insert(last.into(), value(&setting.value));
+    Ok(())
+}
+
+/// Whether a key of a scenario is a list of tables.
+fn is_list(key: &str) -> bool {
+    ["hosts", "switches", "links", "flows", "expect"].contains(&key)
+}
+
+fn entry_of<'a>(table: &'a mut Table, list: &str, entry: &str) -> Result<&'a mut Table, String> {
+    let all = table.get_mut(list).and_then(Value::as_array_mut);
+    let all = all.ok_or_else(|| format!("the scenario has no {list}"))?;
+    let name = |value: &Value| value.get("name").and_then(Value::as_str).map(str::to_owned);
+    let names: Vec<String> = all
+        .iter()
+        .enumerate()
+        .map(|(i, value)| name(value).unwrap_or_else(|| i.to_string()))
+        .collect();
+    let by_place = || entry.parse().ok().filter(|place| *place < names.len());
+    let place = names
+        .iter()
+        .position(|known| known == entry)
+        .or_else(by_place);
+    let place =
+        place.ok_or_else(|| format!("no {list} '{entry}': there are {}", names.join(", ")))?;
+    all[place]
+        .as_table_mut()
+        .ok_or_else(|| format!("{list} '{entry}' is no table"))
+}
