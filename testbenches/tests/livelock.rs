@@ -5,8 +5,8 @@ mod common;
 use std::path::Path;
 
 use common::scenarios::{holds, scenario, summary};
-use xoff_cosim::network::Simulation;
 use xoff::run::execute::{self, RunOptions};
+use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::PortId;
 use xoff_sim::time::Duration;

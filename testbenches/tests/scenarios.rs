@@ -7,9 +7,9 @@ mod first_bench;
 use std::collections::BTreeMap;
 
 use common::scenarios::{holds, scenario, summary};
-use xoff_cosim::network::Simulation;
-use xoff::run::metrics::{counts, metrics};
 use xoff::run::execute::{self, RunOptions};
+use xoff::run::metrics::{counts, metrics};
+use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::Scenario;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::Time;
@@ -26,6 +26,42 @@ fn every_built_in_scenario_is_read() {
         let scenario = scenario(name, &[]);
         assert_eq!(scenario.name, name);
         assert!(!scenario.expect.is_empty() && !scenario.description.is_empty());
+    }
+}
+
+/// What every frame at every port was, and when, in one number. A change here is a change of behaviour: it needs a reason, kept with the
+/// new number.
+#[test]
+fn digests_are_those_of_earlier_versions() {
+    for (name, settings, digest) in [
+        ("pair", &[("duration", "300 us")][..], "8e8ff95923e8b878"),
+        (
+            "pair",
+            &[("duration", "300 us"), ("host.nic", "model")],
+            "6453143e833169b7",
+        ),
+        ("livelock", &[("duration", "500 us")], "7cbbb6508d52a118"),
+        ("livelock", &[("host.nic", "model")], "076636343c9b3a08"),
+        (
+            "incast",
+            &[("duration", "300 us"), ("measure_from", "0 us")],
+            "2c228c0bc061b6fa",
+        ),
+        (
+            "incast",
+            &[
+                ("duration", "300 us"),
+                ("measure_from", "0 us"),
+                ("host.nic", "model"),
+            ],
+            "d74dc711578efeea",
+        ),
+    ] {
+        assert_eq!(
+            summary(name, settings).digest,
+            digest,
+            "{name} {settings:?}"
+        );
     }
 }
 
@@ -129,7 +165,9 @@ fn light_load_leaves_most_cycles_out() {
     ];
     let mut light = scenario("pair", &settings);
     light.expect.clear();
-    let summary = execute::run(&light, &RunOptions::default()).unwrap().summary;
+    let summary = execute::run(&light, &RunOptions::default())
+        .unwrap()
+        .summary;
     let part = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64;
     assert!(part < 0.25, "{part}");
     assert!(summary.metrics["messages.bulk"] > 30.0);
@@ -171,7 +209,10 @@ fn one_digest_whatever_the_manner() {
             ..scenario.clone()
         };
         assert_ne!(
-            execute::run(&other, &RunOptions::default()).unwrap().summary.digest,
+            execute::run(&other, &RunOptions::default())
+                .unwrap()
+                .summary
+                .digest,
             expected,
             "{name}: a seed that changes nothing"
         );

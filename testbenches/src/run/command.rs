@@ -14,11 +14,11 @@ use xoff_waves::results::OutDir;
 use super::execute::{self, RunOptions};
 use crate::Outcome;
 use crate::cli::{RunArgs, SweepArg, WavesArg};
+use crate::scenario_file::{BUILT_IN, Setting, Source};
+use crate::terminal::{Ink, Streams};
 use xoff_cosim::network::WaveWindow;
 use xoff_cosim::network::topology::Plan;
-use crate::scenario_file::{BUILT_IN, Setting, Source};
 use xoff_cosim::scenario::{NicKind, Scenario};
-use crate::terminal::{Ink, Streams};
 
 /// Lists the scenarios.
 ///

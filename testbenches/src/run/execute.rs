@@ -13,7 +13,7 @@ use xoff_waves::capture::{TapPort, TapWriter};
 use xoff_waves::report::{Expectation, Report, Summary};
 
 use super::recorder::Recorder;
-use super::{metrics, charts};
+use super::{charts, judge, metrics};
 use xoff_cosim::network::{Simulation, WaveWindow};
 use xoff_cosim::scenario::Scenario;
 
@@ -69,7 +69,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> 
 pub fn check(scenario: &Scenario) -> anyhow::Result<()> {
     let simulation = Simulation::new(scenario)?;
     let counts = metrics::counts(&simulation);
-    judge(
+    judge_all(
         scenario,
         &metrics::metrics(&simulation, &counts, Time::ZERO),
     )
@@ -77,10 +77,13 @@ pub fn check(scenario: &Scenario) -> anyhow::Result<()> {
 }
 
 /// Holds what is expected against what was measured.
-fn judge(scenario: &Scenario, metrics: &BTreeMap<String, f64>) -> anyhow::Result<Vec<Expectation>> {
+fn judge_all(
+    scenario: &Scenario,
+    metrics: &BTreeMap<String, f64>,
+) -> anyhow::Result<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for expectation in &scenario.expect {
-        let judged = expectation.judge(metrics).map_err(|name| {
+        let judged = judge::judge(expectation, metrics).map_err(|name| {
             let near = metrics
                 .keys()
                 .min_by_key(|known| strsim::damerau_levenshtein(known, name));
@@ -164,7 +167,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
     }
     simulation.close_waves()?;
     let mut metrics = metrics::metrics(&simulation, &recorder.before, from.min(simulation.now()));
-    let expectations = judge(scenario, &metrics)?;
+    let expectations = judge_all(scenario, &metrics)?;
     metrics.retain(|_, value| value.is_finite());
     let mut drops = metrics::drops(&simulation);
     drops.retain(|drop| drop.count > 0);

@@ -4,15 +4,17 @@
 //! |---|---|
 //! | [`command`] | the commands: sweeps, outputs, what is printed |
 //! | [`execute`] | one run: time, captures, waves, progress |
+//! | [`judge`] | expectations held against what was measured |
 //! | [`recorder`] | samples for charts, and where counters stood when measuring began |
 //! | [`metrics`] | all that was measured, by name |
 //! | [`charts`] | charts and network for the report |
 
-pub mod command;
-pub mod metrics;
-pub mod execute;
-pub mod recorder;
 pub mod charts;
+pub mod command;
+pub mod execute;
+pub mod judge;
+pub mod metrics;
+pub mod recorder;
 
 pub use command::{list, run};
 pub use execute::interrupt;

@@ -1,8 +1,8 @@
 //! Runs scenarios.
 
 use xoff::run::execute::{self, RunOptions};
-use xoff_cosim::scenario::Scenario;
 use xoff::scenario_file::{Setting, Source};
+use xoff_cosim::scenario::Scenario;
 use xoff_waves::report::Summary;
 
 /// A built-in scenario with settings.

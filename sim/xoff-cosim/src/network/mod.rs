@@ -7,10 +7,10 @@
 //! | [`topology`] | addresses, routes, headroom: from a scenario's words to nodes |
 //! | [`simulation`] | [`Simulation`]: a scenario in time |
 
-pub mod topology;
 pub mod rtl_host;
 pub mod simulation;
 pub mod station;
+pub mod topology;
 
 pub use rtl_host::{RtlHost, RtlHostConfig, WaveWindow};
 pub use simulation::{FlowEnds, Simulation, SimulationError};

@@ -11,11 +11,10 @@ use xoff_sim::seeded::Seed;
 use xoff_sim::switch::config::PortConfig;
 use xoff_sim::switch::forwarding::{ForwardingConfig, HostEntry};
 use xoff_sim::switch::{
-    BufferConfig, Headroom, NextHop, PRIORITIES, PriorityBuffer, RedConfig, Route, Service,
-    SwitchConfig,
+    BufferConfig, Headroom, NextHop, PriorityBuffer, RedConfig, Route, Service, SwitchConfig,
 };
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
-use xoff_sim::wire::MacAddr;
+use xoff_sim::wire::{MacAddr, PRIORITIES};
 
 use crate::scenario::check::QPS;
 use crate::scenario::host::Dcqcn;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::context::{Outgoing, NodeContext};
+use super::context::{NodeContext, Outgoing};
 use super::{Network, Node, NodeId, PortId};
 use crate::link::{FaultInjector, LatencyTooSmall, Link, MIN_LATENCY};
 use crate::seeded::Seed;
@@ -76,17 +76,17 @@ impl<N: Node> NetworkBuilder<N> {
     }
 
     fn rate(&self, (node, port): (NodeId, PortId)) -> Result<LineRate, BuildError> {
-        let node = self
+        let context = self
             .nodes
             .get(node.0 as usize)
             .ok_or(BuildError::NoNode(node.0, self.nodes.len()))?;
-        let found = node
+        let found = context
             .ports
             .get(usize::from(port.0))
             .ok_or(BuildError::NoPort {
                 node: node.0,
                 port: port.0,
-                ports: node.ports.len(),
+                ports: context.ports.len(),
             })?;
         match found.out {
             Some(_) => Err(BuildError::Connected(node.0, port.0)),

@@ -42,7 +42,7 @@ pub(super) struct Outgoing {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct SeatPort {
+pub(super) struct NodePort {
     pub(super) rate: LineRate,
     pub(super) tapped: bool,
     pub(super) received: Digest,
@@ -52,7 +52,7 @@ pub(super) struct SeatPort {
     last_sent: Time,
 }
 
-impl SeatPort {
+impl NodePort {
     pub(super) fn new(rate: LineRate) -> Self {
         Self {
             rate,
@@ -70,7 +70,7 @@ impl SeatPort {
 pub(super) struct NodeContext<N> {
     pub(super) id: NodeId,
     pub(super) node: N,
-    pub(super) ports: Vec<SeatPort>,
+    pub(super) ports: Vec<NodePort>,
     /// On its way to the node, sorted by time and port.
     inbox: VecDeque<Arrival>,
     /// The node's own next event, asked after each change.
@@ -86,7 +86,7 @@ impl<N: Node> NodeContext<N> {
     pub(super) fn new(id: NodeId, node: N) -> Self {
         Self {
             id,
-            ports: node.line_rates().into_iter().map(SeatPort::new).collect(),
+            ports: node.line_rates().into_iter().map(NodePort::new).collect(),
             inbox: VecDeque::new(),
             next: node.next_event(),
             node,

@@ -16,19 +16,19 @@
 //! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
 
 pub mod builder;
+mod context;
 pub mod digest;
 pub mod frame;
 pub mod network;
 pub mod node;
-mod context;
 pub mod tap;
 
 pub use builder::{BuildError, NetworkBuilder};
+pub use context::PortCounters;
 pub use digest::Digest;
 pub use frame::Frame;
 pub use network::Network;
 pub use node::{Arrival, Arrivals, Departures, Node, NodeId, PortId};
-pub use node::PortCounters;
 pub use tap::{Direction, Record};
 
 #[cfg(test)]

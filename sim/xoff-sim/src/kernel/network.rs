@@ -71,7 +71,12 @@ impl<N: Node> Network<N> {
                     node.run(from, until);
                 }
             };
-            let cost = || self.nodes.iter().filter(|node| due(node)).map(NodeContext::cost);
+            let cost = || {
+                self.nodes
+                    .iter()
+                    .filter(|node| due(node))
+                    .map(NodeContext::cost)
+            };
             if threads > 1 && cost().sum::<u32>() >= self.parallel_from {
                 self.nodes.par_iter_mut().for_each(run);
             } else {

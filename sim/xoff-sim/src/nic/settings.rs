@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::dcqcn::RpParameters;
-use crate::wire::PRIORITIES;
 use crate::wire::MacAddr;
+use crate::wire::PRIORITIES;
 
 /// Pauses that the NIC sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,6 @@
 //! The time that pause frames speak of: quanta of 512 bit times (IEEE 802.3 annex 31B.2), in clock cycles.
 
-use crate::wire::QUANTUM_BITS;
 use serde::{Deserialize, Serialize};
-
 
 /// Last cycle that can be told: `now_i` and the deadlines have 48 bits, and all ones is no deadline.
 pub const LAST_CYCLE: u64 = (1 << 48) - 2;
@@ -51,7 +49,7 @@ mod tests {
             (CyclesPerQuantum::AT_40G, 40_000_000_000, 195_312_500),
             (CyclesPerQuantum::AT_100G, 100_000_000_000, 312_500_000),
         ] {
-            let bits = u64::from(QUANTUM_BITS);
+            let bits = u64::from(crate::wire::QUANTUM_BITS);
             assert_eq!(
                 u64::from(ratio.num) * rate,
                 u64::from(ratio.den) * bits * clock

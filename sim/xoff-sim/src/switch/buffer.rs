@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::DropReason;
-use crate::wire::PRIORITIES;
 use crate::kernel::PortId;
 use crate::time::ByteCount;
+use crate::wire::PRIORITIES;
 
 /// How much of the shared part an ingress queue may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

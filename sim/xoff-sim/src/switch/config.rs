@@ -5,13 +5,12 @@ use thiserror::Error;
 
 use super::buffer::NothingToShare;
 use super::classify::DscpMap;
-use super::{
-    BufferConfig, Classify, ForwardingConfig, Limit, PRIORITIES, PriorityBuffer, RedConfig, Service,
-};
+use super::{BufferConfig, Classify, ForwardingConfig, Limit, PriorityBuffer, RedConfig, Service};
 use crate::link::FaultRule;
 use crate::seeded::Seed;
 use crate::time::{ByteCount, Duration, LineRate};
 use crate::wire::MacAddr;
+use crate::wire::PRIORITIES;
 
 /// How a link pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::wire::PRIORITIES;
 use super::pause_receiver::PauseReceiver;
 use super::pause_sender::PauseSender;
 use super::scheduler::{Scheduler, Service};
 use crate::kernel::frame::FCS_BYTES;
 use crate::kernel::{Frame, PortId};
 use crate::time::{LineRate, Time};
+use crate::wire::PRIORITIES;
 
 /// Whose buffer a frame is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -118,14 +118,16 @@ impl Forwarding {
         match self.routes.lookup(address) {
             None => Verdict::Drop(DropReason::NoRoute),
             Some(_) if ip.ttl <= 1 => Verdict::Drop(DropReason::TtlExpired),
-            Some(NextHop::Ports(ports)) => match choose(ports, flow_hash(headers, self.ecmp_seed)) {
-                None => Verdict::Drop(DropReason::NoRoute),
-                Some(port) => Verdict::Port {
-                    port,
-                    routed: true,
-                    dst: None,
-                },
-            },
+            Some(NextHop::Ports(ports)) => {
+                match choose(ports, flow_hash(headers, self.ecmp_seed)) {
+                    None => Verdict::Drop(DropReason::NoRoute),
+                    Some(port) => Verdict::Port {
+                        port,
+                        routed: true,
+                        dst: None,
+                    },
+                }
+            }
             Some(NextHop::Connected) => match self.arp.lookup(now, &address) {
                 None => Verdict::Drop(DropReason::ArpMiss),
                 Some(mac) => self.bridge(now, mac, lossless, Some(mac)),

@@ -363,7 +363,14 @@ impl Switch {
     }
 
     /// The frame as it goes out: one hop fewer to live, new addresses towards a host, congestion experienced.
-    fn rewrite(&self, bytes: Bytes, headers: &Headers, out: PortId, exit: Exit, mark: bool) -> Bytes {
+    fn rewrite(
+        &self,
+        bytes: Bytes,
+        headers: &Headers,
+        out: PortId,
+        exit: Exit,
+        mark: bool,
+    ) -> Bytes {
         let Some(mut ip) = headers.ip.filter(|_| exit.routed || mark) else {
             return bytes;
         };

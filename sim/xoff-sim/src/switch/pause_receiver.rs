@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::PRIORITIES;
 use super::config::PauseKind;
 use crate::time::{Duration, LineRate, Time};
+use crate::wire::PRIORITIES;
 use crate::wire::{CONTROL_PAUSE, CONTROL_PFC, Pause, Pfc, PfcRepr};
 
 /// What the peer's pauses forbid at a port.

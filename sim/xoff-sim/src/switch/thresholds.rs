@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::PRIORITIES;
 use crate::time::ByteCount;
+use crate::wire::PRIORITIES;
 
 /// A switch as that arithmetic sees it: every port and priority lossless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

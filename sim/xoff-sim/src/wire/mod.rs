@@ -61,7 +61,9 @@ pub use imm::{Ieth, IethRepr, ImmDt, ImmDtRepr};
 pub use ipv4::{Ipv4, Ipv4Repr};
 pub use ipv6::{Ipv6, Ipv6Repr, NEXT_HEADER_FRAGMENT};
 pub use mac_addr::{MacAddr, MacAddrError};
-pub use mac_control::{CONTROL_PAUSE, CONTROL_PFC, PRIORITIES, Pause, PauseRepr, Pfc, PfcRepr, QUANTUM_BITS};
+pub use mac_control::{
+    CONTROL_PAUSE, CONTROL_PFC, PRIORITIES, Pause, PauseRepr, Pfc, PfcRepr, QUANTUM_BITS,
+};
 pub use opcode::{ExtLayout, Opcode, UnknownOpcode};
 pub use psn::Psn;
 pub use qpn::{Over24Bits, Qpn};

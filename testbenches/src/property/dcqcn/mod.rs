@@ -23,9 +23,9 @@ use xoff_sim::protocol::dcqcn::Cycle;
 
 use super::history::{Histories, History};
 use super::{Disagreement, Property};
+use events::{Bench, Event, Head};
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
-use events::{Bench, Event, Head};
 
 /// The property.
 pub struct Dcqcn {

@@ -23,9 +23,9 @@ use xoff_rtl::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
 
 use super::history::{Histories, History};
 use super::{Disagreement, Property};
-use xoff_cosim::units::gbn::{Requesting, Responding, Rtl};
 use events::{Bench, Event, Head};
 use model_unit::ModelUnit;
+use xoff_cosim::units::gbn::{Requesting, Responding, Rtl};
 
 /// The property.
 pub struct Gbn {

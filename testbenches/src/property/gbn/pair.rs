@@ -364,7 +364,8 @@ where
                 if !std::mem::replace(&mut opened[usize::from(qp)], true) {
                     connection.configuration = configuration;
                     connection.post_psn = Psn::wrapping(psn);
-                    let event = event.at_requester(&RequesterQp::new(2, xoff_cosim::units::gbn::TIMES));
+                    let event =
+                        event.at_requester(&RequesterQp::new(2, xoff_cosim::units::gbn::TIMES));
                     bench.hold(event.map(|event| (qp, event)), None, skips)?;
                 }
             }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{NEVER, latency};
 use crate::host::Host;
 use crate::protocol::gbn::{Arrival, Completion};
-use crate::wire::PRIORITIES;
 use crate::time::Cycles;
+use crate::wire::PRIORITIES;
 
 /// A request that waits for the responder.
 #[derive(Debug, Clone, Serialize, Deserialize)]

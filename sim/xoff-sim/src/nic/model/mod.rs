@@ -33,12 +33,14 @@ use crate::protocol::dcqcn::{Alpha, Cycle, Rate};
 use crate::protocol::gbn::{
     RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
 };
-use crate::wire::QUANTUM_BITS;
-use crate::wire::PRIORITIES;
 use crate::time::{ByteCount, Clock, Cycles, LineRate, Time};
+use crate::wire::PRIORITIES;
+use crate::wire::QUANTUM_BITS;
 use crate::wire::frame;
 
 mod buffer;
+mod classify;
+mod icrc;
 mod inlet;
 pub mod latency;
 mod memory_table;
@@ -48,8 +50,6 @@ mod path;
 mod pauses;
 mod qp_set;
 mod receive;
-mod icrc;
-mod classify;
 mod slots;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::icrc::icrc_of;
 use super::classify::sum;
+use super::icrc::icrc_of;
 use crate::nic::QpSettings;
 use crate::protocol::gbn::{Request, Response};
 use crate::protocol::{Content, Descriptor, IpFields, RocePacket};

@@ -135,7 +135,7 @@ fn any_frame(draws: &mut Draws, ports: u64) -> (bytes::Bytes, bool) {
 fn any_switch(draws: &mut Draws, ports: usize) -> Switch {
     let mut config = star_config(ports, LineRate::G40);
     config.buffer.total = ByteCount::new(60_000 + draws.below(200_000));
-    for priority in 0..PRIORITIES {
+    for priority in 0..crate::wire::PRIORITIES {
         let limit = match draws.below(3) {
             0 => Limit::Static(ByteCount::new(draws.below(20_000))),
             _ => Limit::Alpha {

@@ -1,0 +1,88 @@
+//! Expectations held against what was measured.
+
+use std::collections::BTreeMap;
+
+use xoff_cosim::scenario::{Expectation, Op};
+use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
+
+/// Holds it against what was measured: a line, or two for `within`.
+///
+/// # Errors
+///
+/// The metric that does not exist.
+pub fn judge<'a>(
+    expectation: &'a Expectation,
+    metrics: &BTreeMap<String, f64>,
+) -> Result<Vec<Judged>, &'a str> {
+    let find = |name: &'a str| metrics.get(name).copied().ok_or(name);
+    let measured = find(&expectation.metric)?;
+    let mut value = expectation.value;
+    for factor in [&expectation.of, &expectation.times].into_iter().flatten() {
+        value *= find(factor)?;
+    }
+    let off = expectation.tolerance.unwrap_or(0.0) * value.abs();
+    let held_against: &[(SignedOp, f64)] = match expectation.op {
+        Op::Equal => &[(SignedOp::Eq, value)],
+        Op::AtMost => &[(SignedOp::Le, value)],
+        Op::AtLeast => &[(SignedOp::Ge, value)],
+        Op::Below => &[(SignedOp::Lt, value)],
+        Op::Above => &[(SignedOp::Gt, value)],
+        Op::Within => &[(SignedOp::Ge, value - off), (SignedOp::Le, value + off)],
+    };
+    let text = (!expectation.why.is_empty()).then(|| expectation.why.clone());
+    // Such as the latency of messages of which none came to its end.
+    let measured = measured.is_finite().then_some(measured);
+    let judge = |(op, value): &(SignedOp, f64)| {
+        Judged::judge(&expectation.metric, *op, *value, measured, text.clone())
+    };
+    Ok(held_against.iter().map(judge).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(text: &str) -> Result<bool, String> {
+        let expectation: Expectation = toml::from_str(text).unwrap();
+        let metrics = [("a", 95.0), ("b", 100.0), ("half", 0.5), ("none", f64::NAN)];
+        let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
+        super::judge(&expectation, &metrics)
+            .map(|judged| judged.iter().all(|judged| judged.held))
+            .map_err(str::to_owned)
+    }
+
+    #[test]
+    fn each_op_holds_and_fails() {
+        for (op, value, held) in [
+            ("==", 95.0, true),
+            ("==", 95.1, false),
+            ("<=", 95.0, true),
+            ("<=", 94.9, false),
+            (">=", 95.0, true),
+            (">=", 95.1, false),
+            ("<", 95.0, false),
+            ("<", 95.1, true),
+            (">", 95.0, false),
+            (">", 94.9, true),
+        ] {
+            let text = format!("metric = 'a'\nop = '{op}'\nvalue = {value:.1}");
+            assert_eq!(judge(&text), Ok(held), "{text}");
+        }
+    }
+
+    #[test]
+    fn within_is_a_part_of_the_value_and_factors_multiply() {
+        let text = |tolerance| {
+            format!(
+                "metric = 'a'\nop = 'within'\nvalue = 1.92\nof = 'b'\ntimes = 'half'\ntolerance = {tolerance}"
+            )
+        };
+        assert_eq!(judge(&text("0.02")), Ok(true));
+        assert_eq!(judge(&text("0.01")), Ok(false));
+        assert_eq!(judge("metric = 'none'\nop = '<='\nvalue = 1.0"), Ok(false));
+        assert_eq!(
+            judge("metric = 'c'\nop = '=='\nvalue = 0.0"),
+            Err("c".into())
+        );
+    }
+}
