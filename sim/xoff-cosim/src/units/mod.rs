@@ -22,24 +22,17 @@ pub mod nic_pair;
 pub mod parser;
 pub mod pfc;
 pub mod registers;
+mod skip;
 pub mod verbs;
 
+pub use skip::{Rest, Skip};
+
 use thiserror::Error;
-use xoff_sim::protocol::dcqcn::Cycle;
 
 /// Clock period of the 256-bit pipeline: 40 Gb/s at 195.3125 MHz.
 pub const PERIOD_256_PS: u64 = 5_120;
 /// Clock period of the 512-bit pipeline: 100 Gb/s at 312.5 MHz.
 pub const PERIOD_512_PS: u64 = 3_200;
-
-/// Whether a unit may be left alone, and until when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest {
-    /// `idle_o`.
-    pub idle: bool,
-    /// `wake_o`.
-    pub wake: Cycle,
-}
 
 /// A unit that cannot go on, or that broke the protocol of its ports. No property of a frame: for those there are verdicts.
 #[derive(Debug, Error)]
