@@ -382,6 +382,10 @@ impl Node for RtlHost {
         40
     }
 
+    fn sending_since(&self, _port: PortId) -> Option<Time> {
+        self.tx.sending_since()
+    }
+
     fn next_event(&self) -> Option<Time> {
         if self.failure.is_some() {
             return None;

@@ -141,9 +141,10 @@ impl Simulation {
                 });
             }
         }
-        for settings in &scenario.switches {
+        for (settings, routes) in scenario.switches.iter().zip(plan.routes()) {
             let node = plan.number(&settings.name);
-            let config = plan.switch(scenario, settings, seed.derive(&[2, node.0.into()]));
+            let own = seed.derive(&[2, node.0.into()]);
+            let config = plan.switch(scenario, settings, routes, own);
             let switch = Switch::new(config).map_err(|source| SimulationError::Switch {
                 name: settings.name.clone(),
                 source,

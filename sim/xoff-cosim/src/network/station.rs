@@ -169,6 +169,10 @@ impl Node for Station {
         self.node().cost()
     }
 
+    fn sending_since(&self, port: PortId) -> Option<Time> {
+        self.node().sending_since(port)
+    }
+
     fn next_event(&self) -> Option<Time> {
         self.node().next_event()
     }

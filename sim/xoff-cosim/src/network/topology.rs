@@ -38,6 +38,9 @@ pub struct Plan {
     pub entries: Vec<usize>,
     /// Number of ports of each node.
     pub ports: Vec<u16>,
+    numbers: BTreeMap<String, NodeId>,
+    /// Where the cable of each port of each node leads.
+    peers: Vec<Vec<(PortId, NodeId)>>,
 }
 
 impl Plan {
@@ -51,29 +54,37 @@ impl Plan {
         let switches = scenario.switches.iter().map(|switch| switch.name.clone());
         let count = hosts.len();
         let names: Vec<String> = hosts.into_iter().chain(switches).collect();
-        let numbers: BTreeMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+        let ids = (0..names.len() as u32).map(NodeId);
+        let numbers: BTreeMap<String, NodeId> = names.iter().cloned().zip(ids).collect();
         let mut ports = vec![0; names.len()];
         let mut port = |name: &str| {
             let node = numbers[name];
-            let free = &mut ports[node as usize];
+            let free = &mut ports[node.0 as usize];
             *free += 1;
-            (NodeId(node), PortId(*free - 1))
+            (node, PortId(*free - 1))
         };
         let all = scenario.cables();
-        let cables = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
+        let cables: Vec<[_; 2]> = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
+        let mut peers = vec![Vec::new(); names.len()];
+        for [a, b] in &cables {
+            peers[a.0.0 as usize].push((a.1, b.0));
+            peers[b.0.0 as usize].push((b.1, a.0));
+        }
         Self {
             cables,
             entries: all.iter().map(|cable| cable.2).collect(),
             hosts: count,
             ports,
             names,
+            numbers,
+            peers,
         }
     }
 
     /// Number of a node. Panics when there is none of that name: scenarios are checked before.
     pub fn number(&self, name: &str) -> NodeId {
-        let place = self.names.iter().position(|known| known == name);
-        NodeId(place.unwrap_or_else(|| panic!("no node {name}")) as u32)
+        let number = self.numbers.get(name).copied();
+        number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
     /// Where a host is.
@@ -86,25 +97,21 @@ impl Plan {
         }
     }
 
-    /// Where a port's cable leads.
-    fn peers(&self, node: NodeId) -> impl Iterator<Item = (PortId, NodeId)> + '_ {
-        self.cables.iter().flat_map(move |&[a, b]| {
-            let here = |end: (NodeId, PortId), other: (NodeId, PortId)| {
-                (end.0 == node).then_some((end.1, other.0))
-            };
-            here(a, b).into_iter().chain(here(b, a))
-        })
+    /// Ports of a node, each with the node that its cable leads to, in their order.
+    fn peers(&self, node: NodeId) -> &[(PortId, NodeId)] {
+        &self.peers[node.0 as usize]
     }
 
-    /// Cables from each node to a host, as few as there are.
-    fn distances(&self, host: NodeId) -> Vec<Option<u32>> {
+    /// Cables from each switch to the nodes behind `edge`, the one that a host hangs on, `edge` itself being 1.
+    /// Hosts forward nothing. `None` where no path leads.
+    fn distances(&self, edge: NodeId) -> Vec<Option<u32>> {
         let mut far = vec![None; self.names.len()];
-        far[host.0 as usize] = Some(0);
-        let mut queue = VecDeque::from([host]);
+        far[edge.0 as usize] = Some(1);
+        let mut queue = VecDeque::from([edge]);
         while let Some(node) = queue.pop_front() {
             let next = far[node.0 as usize].map(|far| far + 1);
-            for (_, peer) in self.peers(node) {
-                let forwards = node == host || node.0 as usize >= self.hosts;
+            for &(_, peer) in self.peers(node) {
+                let forwards = peer.0 as usize >= self.hosts;
                 if forwards && far[peer.0 as usize].is_none() {
                     far[peer.0 as usize] = next;
                     queue.push_back(peer);
@@ -114,60 +121,65 @@ impl Plan {
         far
     }
 
-    /// Where a switch sends packets to each host: shortest paths, all of them.
-    fn forwarding(&self, switch: NodeId, seed: Seed) -> ForwardingConfig {
-        let mut config = ForwardingConfig {
-            ecmp_seed: seed,
-            ..ForwardingConfig::default()
-        };
+    /// Routes of every switch to every host, in the order of switches: shortest paths, all of them. Found once for all
+    /// hosts behind one switch, as their paths differ in the last cable only.
+    pub fn routes(&self) -> Vec<ForwardingConfig> {
+        let mut all = vec![ForwardingConfig::default(); self.names.len() - self.hosts];
+        let mut distances = BTreeMap::new();
         for host in (0..self.hosts as u32).map(NodeId) {
-            let far = self.distances(host);
-            let Some(own) = far[switch.0 as usize] else {
-                continue;
-            };
-            let nearer = |node: NodeId| far[node.0 as usize].is_some_and(|peer| peer < own);
-            let ports: Vec<PortId> = self
-                .peers(switch)
-                .filter(|(_, peer)| nearer(*peer))
-                .map(|(port, _)| port)
-                .collect();
+            let (_, edge) = self.peers(host)[0];
             let Address { mac, ip } = self.address(host);
             let std::net::IpAddr::V4(ip) = ip else {
                 continue;
             };
-            let hop = if own == 1 {
-                config.hosts.push(HostEntry {
-                    ip,
-                    mac,
-                    port: ports[0],
+            if (edge.0 as usize) < self.hosts {
+                continue;
+            }
+            let far: &Vec<_> = (distances.entry(edge)).or_insert_with(|| self.distances(edge));
+            for (config, number) in all.iter_mut().zip(self.hosts as u32..) {
+                let switch = NodeId(number);
+                let Some(own) = far[switch.0 as usize] else {
+                    continue;
+                };
+                let hop = if switch == edge {
+                    let port = self.peers(switch).iter().find(|(_, peer)| *peer == host);
+                    config
+                        .hosts
+                        .extend(port.map(|&(port, _)| HostEntry { ip, mac, port }));
+                    NextHop::Connected
+                } else {
+                    let nearer = |&&(_, peer): &&(PortId, NodeId)| {
+                        far[peer.0 as usize].is_some_and(|peer| peer < own)
+                    };
+                    let ports = self.peers(switch).iter().filter(nearer);
+                    NextHop::Ports(ports.map(|(port, _)| *port).collect())
+                };
+                config.routes.push(Route {
+                    prefix: ip,
+                    length: 32,
+                    hop,
                 });
-                NextHop::Connected
-            } else {
-                NextHop::Ports(ports)
-            };
-            config.routes.push(Route {
-                prefix: ip,
-                length: 32,
-                hop,
-            });
+            }
         }
-        config
+        all
     }
 
-    /// A switch's settings.
+    /// A switch's settings, with its [`routes`](Self::routes).
     pub fn switch(
         &self,
         scenario: &Scenario,
         settings: &SwitchSettings,
+        routes: ForwardingConfig,
         seed: Seed,
     ) -> SwitchConfig {
         let node = self.number(&settings.name);
         let ports = usize::from(self.ports[node.0 as usize]);
         let mut config = SwitchConfig::new(ports, scenario.host.rate);
+        let [.., node_high, node_low] = node.0.to_be_bytes();
         config.ports = (0..ports)
             .map(|port| PortConfig {
                 rate: scenario.host.rate,
-                mac: MacAddr([0x02, 1, 0, node.0 as u8, (port >> 8) as u8, port as u8]),
+                mac: MacAddr([0x02, 1, node_high, node_low, (port >> 8) as u8, port as u8]),
                 learn: false,
             })
             .collect();
@@ -197,7 +209,10 @@ impl Plan {
         // CNPs and network control go first (SIGCOMM 2015, section 4: CNPs have high priority).
         config.services[6] = Service::Strict;
         config.services[7] = Service::Strict;
-        config.forwarding = self.forwarding(node, seed.derive(&[2]));
+        config.forwarding = ForwardingConfig {
+            ecmp_seed: seed.derive(&[2]),
+            ..routes
+        };
         config.latency = settings.latency;
         config.faults.clone_from(&settings.faults);
         config.seed = seed;

@@ -62,7 +62,7 @@ impl Scenario {
         let mut used = std::collections::BTreeMap::<String, usize>::new();
         let mut names = BTreeSet::new();
         for flow in &self.flows {
-            self.check_flow(flow)?;
+            self.check_flow(flow, &hosts)?;
             for (name, from) in self.flow_ends(flow) {
                 if !names.insert(name.clone()) {
                     return Err(misfit(
@@ -251,20 +251,15 @@ impl Scenario {
         cables
     }
 
-    fn check_flow(&self, flow: &FlowSettings) -> Result<(), Misfit> {
+    fn check_flow(&self, flow: &FlowSettings, names: &BTreeSet<String>) -> Result<(), Misfit> {
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
-        let names: BTreeSet<String> = self
-            .hosts
-            .iter()
-            .flat_map(super::HostEntry::names)
-            .collect();
         let group = |name: &String| self.hosts.iter().any(|host| host.name == *name);
         if !names.contains(&flow.from) && !group(&flow.from) {
-            let problem = format!("'{}' is no host: hosts are {}", flow.from, list(&names));
+            let problem = format!("'{}' is no host: hosts are {}", flow.from, list(names));
             return Err(misfit(place("from"), problem));
         }
         if !names.contains(&flow.to) {
-            let problem = format!("'{}' is no host: hosts are {}", flow.to, list(&names));
+            let problem = format!("'{}' is no host: hosts are {}", flow.to, list(names));
             return Err(misfit(place("to"), problem));
         }
         if self

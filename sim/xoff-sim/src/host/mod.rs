@@ -9,7 +9,7 @@
 //! [`Host`] is all of it behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat ([`Host::data`], [`Host::write`]), a model packet by packet with the
 //! same functions and wider pieces.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,15 @@ struct Fetch {
     left: usize,
 }
 
+/// Places of flows in the lists of a host: every piece of a DMA write looks its flow up.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Places {
+    sender_of_qp: BTreeMap<u16, usize>,
+    receiver_of_qp: BTreeMap<u16, usize>,
+    /// By [`FlowConfig::number`].
+    receiver_of_flow: BTreeMap<u32, usize>,
+}
+
 /// A host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Host {
@@ -65,6 +74,7 @@ pub struct Host {
     pcie: Pcie,
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
+    places: Places,
     fetches: VecDeque<Fetch>,
     errors: HostErrors,
     digest: Digest,
@@ -82,6 +92,7 @@ impl Host {
             pcie: Pcie::new(pcie, &clock),
             senders: Vec::new(),
             receivers: Vec::new(),
+            places: Places::default(),
             fetches: VecDeque::new(),
             errors: HostErrors::default(),
             digest: Digest::default(),
@@ -90,14 +101,26 @@ impl Host {
         }
     }
 
-    /// A flow starts here.
+    /// A flow starts here. Panics when its QP has one already.
     pub fn send(&mut self, sender: Sender) {
+        let taken = (self.places.sender_of_qp).insert(sender.qp, self.senders.len());
+        assert_eq!(taken, None, "QP {} sends for two flows", sender.qp);
         self.senders.push(sender);
         self.plan();
     }
 
-    /// A flow ends here.
+    /// A flow ends here. Panics when its QP or its number has one already.
     pub fn receive(&mut self, receiver: Receiver) {
+        let (qp, number) = (receiver.qp, receiver.config.number);
+        let place = self.receivers.len();
+        let taken = [
+            self.places.receiver_of_qp.insert(qp, place),
+            self.places.receiver_of_flow.insert(number, place),
+        ];
+        assert_eq!(
+            taken, [None; 2],
+            "QP {qp} or number {number} receives for two flows"
+        );
         self.receivers.push(receiver);
         self.plan();
     }
@@ -220,12 +243,10 @@ impl Host {
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
-        let receiver = FlowConfig::number_at(va).and_then(|number| {
-            let mut all = self.receivers.iter_mut();
-            all.find(|receiver| receiver.config.number == number)
-        });
-        self.errors.payload_bytes += match receiver {
-            Some(receiver) => receiver.written(va, bytes),
+        let place =
+            FlowConfig::number_at(va).and_then(|number| self.places.receiver_of_flow.get(&number));
+        self.errors.payload_bytes += match place {
+            Some(place) => self.receivers[*place].written(va, bytes),
             None => bytes.len() as u64,
         };
     }
@@ -245,21 +266,20 @@ impl Host {
         self.digest.bytes(&completion.id.to_le_bytes());
         self.digest.bytes(&completion.length.to_le_bytes());
         let right = if completion.receive {
-            let mut all = self.receivers.iter_mut();
-            all.find(|receiver| receiver.qp == qp)
-                .is_some_and(|receiver| {
-                    let before = receiver.failed();
-                    let Completion {
-                        id, status, length, ..
-                    } = *completion;
-                    let right = receiver.completed(id, status, length, seen);
-                    self.errors.failed_qps +=
-                        u64::from(before.is_none() && receiver.failed().is_some());
-                    right
-                })
+            self.places.receiver_of_qp.get(&qp).is_some_and(|place| {
+                let receiver = &mut self.receivers[*place];
+                let before = receiver.failed();
+                let Completion {
+                    id, status, length, ..
+                } = *completion;
+                let right = receiver.completed(id, status, length, seen);
+                self.errors.failed_qps +=
+                    u64::from(before.is_none() && receiver.failed().is_some());
+                right
+            })
         } else {
-            let mut all = self.senders.iter_mut();
-            all.find(|sender| sender.qp == qp).is_some_and(|sender| {
+            self.places.sender_of_qp.get(&qp).is_some_and(|place| {
+                let sender = &mut self.senders[*place];
                 let before = sender.failed();
                 let right = sender.completed(completion.id, completion.status, (seen, at));
                 self.errors.failed_qps += u64::from(before.is_none() && sender.failed().is_some());

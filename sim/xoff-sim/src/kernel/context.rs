@@ -64,6 +64,16 @@ impl NodePort {
             last_sent: Time::ZERO,
         }
     }
+
+    /// For how long until `now` the frames that have been sent held the line, without what is left of the last one's gap.
+    pub(super) fn wire_time(&self, now: Time) -> Duration {
+        if self.counters.frames_sent == 0 {
+            return Duration::ZERO;
+        }
+        let sent = self.rate.time_of(self.counters.wire_bytes_sent());
+        let gap_ends = self.last_sent + self.rate.time_of(GAP_BYTES);
+        sent - gap_ends.saturating_since(now)
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -146,6 +146,15 @@ impl<N: Node> Network<N> {
         self.nodes[node.0 as usize].ports[usize::from(port.0)].counters
     }
 
+    /// For how long before [`now`](Self::now) frames held the line that leaves a port, with their preambles and gaps.
+    /// Of a frame, or a gap, that is not over, the part until now.
+    pub fn wire_time(&self, node: NodeId, port: PortId) -> Duration {
+        let context = &self.nodes[node.0 as usize];
+        let since = context.node.sending_since(port);
+        let begun = since.map_or(Duration::ZERO, |start| self.now.saturating_since(start));
+        context.ports[usize::from(port.0)].wire_time(self.now) + begun
+    }
+
     /// The faults of the link that starts at a port, with their counters. `None` when the port is not connected.
     pub fn faults(&self, node: NodeId, port: PortId) -> Option<&FaultInjector> {
         let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];

@@ -39,7 +39,14 @@ pub trait Node: Send {
     /// After `advance(until)` it is not before `until`.
     fn next_event(&self) -> Option<Time>;
 
-    /// Lives through all instants before `until`: takes every arrival (all are before `until`), and hands over every frame whose last bit leaves before `until`, each port's in the order
+    /// When the preamble of the frame began that `port` is sending and has not handed over; `None` when there is none.
+    /// Only measured by, never acted upon: nodes that do not say it are measured frame by frame.
+    fn sending_since(&self, port: PortId) -> Option<Time> {
+        let _ = port;
+        None
+    }
+
+    /// Runs until `until` (exclusive): takes every arrival (all are before `until`), and hands over every frame whose last bit leaves before `until`, each port's in the order
     /// of time. A frame whose last bit leaves at `until` or later stays in the node until then.
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures);
 }

@@ -81,6 +81,12 @@ impl TransmitMac {
         self.open.is_some()
     }
 
+    /// When the preamble of the first frame starts that has not been let go of.
+    pub fn sending_since(&self) -> Option<Time> {
+        let open = self.open.as_ref().map(|(_, start)| *start);
+        self.leaving.front().map(|frame| frame.start).or(open)
+    }
+
     /// A clock edge. `offered` is what the stream holds valid; it is taken if `ready` is high, and the answer says so.
     ///
     /// # Errors

@@ -79,6 +79,11 @@ impl Egress {
         waiting as u64 + u64::from(on_wire)
     }
 
+    /// When the preamble of the frame on the wire started.
+    pub(super) fn sending_since(&self) -> Option<Time> {
+        self.on_wire.as_ref().map(|(frame, _)| frame.start)
+    }
+
     pub(super) fn push(&mut self, frame: Queued) {
         let queue = usize::from(frame.charge.priority);
         self.waiting_bytes[queue] += frame.size();

@@ -406,6 +406,10 @@ impl Node for Switch {
         self.config.ports.iter().map(|port| port.rate).collect()
     }
 
+    fn sending_since(&self, port: PortId) -> Option<Time> {
+        self.ports[usize::from(port.0)].egress.sending_since()
+    }
+
     fn next_event(&self) -> Option<Time> {
         self.ports.iter().filter_map(|port| port.wake).min()
     }

@@ -480,6 +480,10 @@ impl Node for ModelNic {
         3
     }
 
+    fn sending_since(&self, _port: PortId) -> Option<Time> {
+        self.outlet.sending_since()
+    }
+
     fn next_event(&self) -> Option<Time> {
         let next = self.next_cycle();
         let cycle = (next != NEVER).then(|| self.config.clock.edge(Cycles(next)));

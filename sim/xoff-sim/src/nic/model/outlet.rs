@@ -50,6 +50,11 @@ impl Outlet {
         self.leaving.push_back(frame);
     }
 
+    /// When the preamble of the first frame starts whose last bit has not left.
+    pub(super) fn sending_since(&self) -> Option<Time> {
+        self.leaving.front().map(|frame| frame.start)
+    }
+
     /// When the next frame's last bit leaves.
     pub(super) fn next_departure(&self) -> Option<Time> {
         self.leaving.front().map(|frame| frame.end)
