@@ -58,6 +58,18 @@ impl DropReason {
         Self::HeadroomFull,
         Self::RedIncapable,
     ];
+
+    /// As serialized: `no_route`.
+    pub fn name(self) -> String {
+        let mut name = String::new();
+        for c in format!("{self:?}").chars() {
+            if c.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(c.to_ascii_lowercase());
+        }
+        name
+    }
 }
 
 impl fmt::Display for DropReason {

@@ -1,0 +1,338 @@
+//! Names of metrics: what is measured, and of what.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// What a quantity is measured of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The whole network: `jain_index`.
+    Network,
+    /// Each flow: `messages.bulk`.
+    Flow,
+    /// Each flow, as quantiles over its messages: `message_latency_ns.bulk.p99`.
+    Quantile,
+    /// Each host: `cnps_tx.a`.
+    Host,
+    /// Each switch: `ecn_marked.s`.
+    Switch,
+    /// Each host and each switch: `pause_frames_tx.s`.
+    Node,
+    /// Each traffic class of each node: `pause_time_ns.a.3`.
+    Class,
+    /// Each port of each node: `wire_utilization.s.0`.
+    Port,
+    /// Each reason for which each node may drop frames: `drops.s.no_route`.
+    Reason,
+}
+
+macro_rules! quantities {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $scope:ident $($total:ident)?;)+) => {
+        /// What is measured. Rates and times are those of the measured window, which starts at
+        /// [`Recorder::begin`](super::Recorder::begin); counters count in it, unless their text says otherwise.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Quantity {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Quantity {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// The first part of a metric's name, such as `goodput_gbps`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+
+            /// What it is measured of.
+            pub const fn scope(self) -> Scope {
+                match self {
+                    $(Self::$name => Scope::$scope,)+
+                }
+            }
+
+            /// Whether there is also the sum over all: `goodput_gbps.total`.
+            pub const fn has_total(self) -> bool {
+                match self {
+                    $(Self::$name => false $(|| !stringify!($total).is_empty())?,)+
+                }
+            }
+
+            /// A sentence about it.
+            pub fn description(self) -> String {
+                match self {
+                    $(Self::$name => concat!($($doc),+).trim().to_owned(),)+
+                }
+            }
+        }
+    };
+}
+
+quantities! {
+    /// Payload that was written to the receiver's memory in order and for the first time, over the measured window,
+    /// in Gb/s. A receiver is never credited with more than its line carries: what a NIC's buffer delivers faster
+    /// counts as soon as the line could have brought it.
+    GoodputGbps = "goodput_gbps", Flow total;
+    /// Jain's index of the flows' goodput: 1 is even, 1/n is all to one of n.
+    JainIndex = "jain_index", Network;
+    /// Messages completed, since the start.
+    Messages = "messages", Flow total;
+    /// From post to completion of a message, as the application sees it, in nanoseconds.
+    MessageLatencyNs = "message_latency_ns", Quantile;
+    /// Part of the line's time that frames fill, with preambles and gaps, 0 to 1.
+    WireUtilization = "wire_utilization", Port;
+    /// Frames dropped, since the start.
+    Drops = "drops", Reason total;
+    /// PFC and PAUSE frames sent.
+    PauseFramesTx = "pause_frames_tx", Node total;
+    /// Time in which a class could not be sent, in nanoseconds; of a switch the sum over its ports.
+    PauseTimeNs = "pause_time_ns", Class;
+    /// Packets marked with congestion experienced (ECN).
+    EcnMarked = "ecn_marked", Switch total;
+    /// Congestion notification packets sent.
+    CnpsTx = "cnps_tx", Host total;
+    /// Congestion notification packets received.
+    CnpsRx = "cnps_rx", Host total;
+    /// NAKs for a PSN sequence error sent.
+    NaksTx = "naks_tx", Host total;
+    /// NAKs for a PSN sequence error received.
+    NaksRx = "naks_rx", Host total;
+    /// RNR NAKs sent.
+    RnrNaksTx = "rnr_naks_tx", Host total;
+    /// Request packets sent, with those sent again.
+    RequestPackets = "request_packets", Host total;
+    /// Request packets that were sent before.
+    RetransmittedPackets = "retransmitted_packets", Host total;
+    /// Expiries of the transport timer.
+    Timeouts = "timeouts", Host total;
+    /// Packets sent between a lost packet and the arrival of its NAK, on average.
+    PacketsBehindALoss = "packets_behind_a_loss", Host;
+    /// Part of the request packets that were not sent before, 0 to 1.
+    FirstSentFraction = "first_sent_fraction", Host;
+    /// Bytes written to memory that are not what belongs there, since the start.
+    PayloadErrors = "payload_errors", Network;
+    /// Completions that were not to come, or came in the wrong order, since the start.
+    CompletionErrors = "completion_errors", Network;
+    /// QPs that ended in error, since the start.
+    FailedQps = "failed_qps", Network;
+}
+
+/// A quantile of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "the names say it: 50, 99 and 99.9 %")]
+pub enum Quantile {
+    P50,
+    P99,
+    P999,
+}
+
+impl Quantile {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::P50, Self::P99, Self::P999];
+
+    /// Its last part in names: `p99`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+        }
+    }
+
+    /// The part of the values that lies at or below it.
+    pub const fn part(self) -> f64 {
+        match self {
+            Self::P50 => 0.5,
+            Self::P99 => 0.99,
+            Self::P999 => 0.999,
+        }
+    }
+}
+
+/// Of what something is measured. Names are those of the scenario.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// The network.
+    Network,
+    /// The sum over all flows, nodes or reasons.
+    Total,
+    /// A flow.
+    Flow(Arc<str>),
+    /// A quantile over the messages of a flow.
+    Quantile(Arc<str>, Quantile),
+    /// A host or a switch.
+    Node(Arc<str>),
+    /// A traffic class of a node, 0 to 7.
+    Class(Arc<str>, u8),
+    /// A port of a node.
+    Port(Arc<str>, u16),
+    /// A reason for which a node drops frames, such as `no_route`.
+    Reason(Arc<str>, Arc<str>),
+}
+
+/// The name of a figure, such as `goodput_gbps.bulk`: text and back by [`Display`](fmt::Display) and [`FromStr`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Metric {
+    /// What is measured.
+    pub quantity: Quantity,
+    /// Of what.
+    pub subject: Subject,
+}
+
+impl Metric {
+    /// Of the whole network.
+    pub const fn network(quantity: Quantity) -> Self {
+        Self {
+            quantity,
+            subject: Subject::Network,
+        }
+    }
+
+    /// The sum over all.
+    pub const fn total(quantity: Quantity) -> Self {
+        Self {
+            quantity,
+            subject: Subject::Total,
+        }
+    }
+
+    /// Of a flow.
+    pub fn flow(quantity: Quantity, flow: &str) -> Self {
+        Self {
+            quantity,
+            subject: Subject::Flow(flow.into()),
+        }
+    }
+
+    /// Of a host or a switch.
+    pub fn node(quantity: Quantity, node: &str) -> Self {
+        Self {
+            quantity,
+            subject: Subject::Node(node.into()),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.quantity.name())?;
+        match &self.subject {
+            Subject::Network => Ok(()),
+            Subject::Total => f.write_str(".total"),
+            Subject::Flow(name) | Subject::Node(name) => write!(f, ".{name}"),
+            Subject::Quantile(flow, quantile) => write!(f, ".{flow}.{}", quantile.name()),
+            Subject::Class(node, class) => write!(f, ".{node}.{class}"),
+            Subject::Port(node, port) => write!(f, ".{node}.{port}"),
+            Subject::Reason(node, reason) => write!(f, ".{node}.{reason}"),
+        }
+    }
+}
+
+/// A text that names no metric.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no metric '{0}'")]
+pub struct UnknownMetric(pub String);
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMetric> {
+        let (name, subject) = match text.split_once('.') {
+            Some((name, subject)) => (name, Some(subject)),
+            None => (text, None),
+        };
+        let known = Quantity::ALL.iter().find(|known| known.name() == name);
+        let read = known.and_then(|&quantity| {
+            let subject = read_subject(quantity, subject)?;
+            Some(Self { quantity, subject })
+        });
+        read.ok_or_else(|| UnknownMetric(text.into()))
+    }
+}
+
+/// The part of a name behind its quantity.
+fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
+    let Some(text) = text else {
+        return (quantity.scope() == Scope::Network).then_some(Subject::Network);
+    };
+    if quantity.has_total() && text == "total" {
+        return Some(Subject::Total);
+    }
+    let name = |text: &str| (!text.is_empty()).then(|| Arc::from(text));
+    // Names of flows may have dots, those of nodes have none.
+    let last = text.rsplit_once('.');
+    let read = match quantity.scope() {
+        Scope::Network => return None,
+        Scope::Flow => Subject::Flow(name(text)?),
+        Scope::Host | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
+        Scope::Quantile => {
+            let (flow, quantile) = last?;
+            let mut known = Quantile::ALL.into_iter();
+            let quantile = known.find(|known| known.name() == quantile)?;
+            Subject::Quantile(name(flow)?, quantile)
+        }
+        Scope::Class => Subject::Class(name(last?.0)?, last?.1.parse().ok()?),
+        Scope::Port => Subject::Port(name(last?.0)?, last?.1.parse().ok()?),
+        Scope::Reason => Subject::Reason(name(last?.0)?, name(last?.1)?),
+    };
+    Some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for text in [
+            "goodput_gbps.total",
+            "goodput_gbps.f.s0",
+            "jain_index",
+            "message_latency_ns.f.s0.p999",
+            "pause_time_ns.t0.3",
+            "wire_utilization.a0.0",
+            "drops.t.no_route",
+            "drops.total",
+            "cnps_tx.r",
+        ] {
+            assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for text in [
+            "",
+            "goodput",
+            "goodput_gbps",
+            "goodput_gbps.",
+            "jain_index.a",
+            "jain_index.total",
+            "message_latency_ns.f",
+            "message_latency_ns.f.p42",
+            "wire_utilization.a",
+            "wire_utilization.a.x",
+            "drops.t",
+        ] {
+            let error = text.parse::<Metric>().unwrap_err();
+            assert_eq!(error.to_string(), format!("no metric '{text}'"));
+        }
+    }
+
+    #[test]
+    fn every_quantity_has_a_name_of_its_own_and_a_sentence() {
+        let names: std::collections::BTreeSet<_> = Quantity::ALL
+            .iter()
+            .map(|quantity| quantity.name())
+            .collect();
+        assert_eq!(names.len(), Quantity::ALL.len());
+        for quantity in Quantity::ALL {
+            assert!(quantity.description().ends_with('.'), "{quantity:?}");
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Figures by name, and how they are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use xoff_sim::kernel::NodeId;
+use xoff_sim::nic_registers::{self as reg, COUNTERS};
+use xoff_sim::switch::DropReason;
+use xoff_sim::time::Time;
+
+use super::key::{Metric, Quantile, Quantity, Scope, Subject};
+use crate::network::topology::Plan;
+use crate::network::{Simulation, Station};
+use crate::scenario::Scenario;
+
+/// Figures by name. One of something of which there was none, such as the latency of no messages, is not a number.
+pub type Metrics = BTreeMap<Metric, f64>;
+
+/// Frames that a node dropped for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// The node.
+    pub node: NodeId,
+    /// Why, as in [`Subject::Reason`].
+    pub reason: Arc<str>,
+    /// How many, since the start.
+    pub frames: u64,
+}
+
+/// The reasons for which a NIC's receive MAC drops frames.
+const MAC_REASONS: [&str; 3] = ["bad_fcs", "runt", "giant"];
+/// In [`COUNTERS`], those of dropped frames.
+const DROP_PREFIX: &str = "drop_";
+
+/// The reasons for which a host, or a switch, drops frames.
+fn reasons(host: bool) -> Vec<Arc<str>> {
+    if host {
+        let nic = COUNTERS
+            .iter()
+            .filter_map(|counter| counter.name.strip_prefix(DROP_PREFIX));
+        MAC_REASONS.into_iter().chain(nic).map(Arc::from).collect()
+    } else {
+        DropReason::ALL
+            .map(|reason| Arc::from(reason.name()))
+            .into()
+    }
+}
+
+/// Frames that a station dropped, in the order of [`reasons`].
+fn drop_counts(simulation: &Simulation, node: NodeId, station: &Station) -> Vec<u64> {
+    if let Some(switch) = station.switch() {
+        let count = |reason| {
+            let ports = simulation.ports(node);
+            ports
+                .map(|port| switch.counters(port).dropped_for(reason))
+                .sum()
+        };
+        return DropReason::ALL.map(count).into();
+    }
+    let mac = station.mac_counters().unwrap_or_default();
+    let nic = COUNTERS
+        .iter()
+        .filter(|counter| counter.name.starts_with(DROP_PREFIX))
+        .map(|counter| (station.nic_counters()).map_or(0, |nic| nic.get(counter.address)));
+    [mac.bad_fcs, mac.runts, mac.giants]
+        .into_iter()
+        .chain(nic)
+        .collect()
+}
+
+/// Drops of all nodes, for all reasons that each can have.
+pub fn dropped(simulation: &Simulation) -> Vec<Dropped> {
+    let [switch, host] = [false, true].map(reasons);
+    let of = |(node, station): (NodeId, &Station)| {
+        let reasons = if station.host().is_some() {
+            &host
+        } else {
+            &switch
+        };
+        let counts = drop_counts(simulation, node, station);
+        let drop = move |(reason, frames): (&Arc<str>, u64)| Dropped {
+            node,
+            reason: reason.clone(),
+            frames,
+        };
+        reasons.iter().zip(counts).map(drop).collect::<Vec<_>>()
+    };
+    simulation.stations().flat_map(of).collect()
+}
+
+/// The names of all metrics of a scenario that was checked. Nothing is built for them.
+pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
+    let plan = Plan::new(scenario);
+    let flows = scenario
+        .flows
+        .iter()
+        .flat_map(|flow| scenario.flow_ends(flow));
+    names_of(
+        &plan.names,
+        plan.hosts,
+        &plan.ports,
+        flows.map(|(name, _)| name),
+    )
+}
+
+fn names_of(
+    nodes: &[String],
+    hosts: usize,
+    ports: &[u16],
+    flows: impl Iterator<Item = String>,
+) -> BTreeSet<Metric> {
+    let nodes: Vec<Arc<str>> = nodes.iter().map(|name| Arc::from(&**name)).collect();
+    let flows: Vec<Arc<str>> = flows.map(Arc::from).collect();
+    let [switch_reasons, host_reasons] = [false, true].map(reasons);
+    let mut names = BTreeSet::new();
+    for &quantity in Quantity::ALL {
+        let mut add = |subject| names.insert(Metric { quantity, subject });
+        match quantity.scope() {
+            Scope::Network => {
+                add(Subject::Network);
+            }
+            Scope::Flow => flows.iter().for_each(|flow| {
+                add(Subject::Flow(flow.clone()));
+            }),
+            Scope::Quantile => {
+                for flow in &flows {
+                    for quantile in Quantile::ALL {
+                        add(Subject::Quantile(flow.clone(), quantile));
+                    }
+                }
+            }
+            Scope::Host | Scope::Switch | Scope::Node => {
+                let nodes = match quantity.scope() {
+                    Scope::Host => &nodes[..hosts],
+                    Scope::Switch => &nodes[hosts..],
+                    _ => &nodes[..],
+                };
+                for node in nodes {
+                    add(Subject::Node(node.clone()));
+                }
+            }
+            Scope::Class => {
+                for node in &nodes {
+                    for class in 0..8 {
+                        add(Subject::Class(node.clone(), class));
+                    }
+                }
+            }
+            Scope::Port => {
+                for (node, ports) in nodes.iter().zip(ports) {
+                    for port in 0..*ports {
+                        add(Subject::Port(node.clone(), port));
+                    }
+                }
+            }
+            Scope::Reason => {
+                for (place, node) in nodes.iter().enumerate() {
+                    let reasons = if place < hosts {
+                        &host_reasons
+                    } else {
+                        &switch_reasons
+                    };
+                    for reason in reasons {
+                        add(Subject::Reason(node.clone(), reason.clone()));
+                    }
+                }
+            }
+        }
+        if quantity.has_total() {
+            add(Subject::Total);
+        }
+    }
+    names
+}
+
+/// The NIC's register that counts a quantity.
+const fn register(quantity: Quantity) -> Option<u16> {
+    Some(match quantity {
+        Quantity::PauseFramesTx => reg::PFC_OUT,
+        Quantity::CnpsTx => reg::CNPS_OUT,
+        Quantity::CnpsRx => reg::CNPS_IN,
+        Quantity::NaksTx => reg::NAKS_OUT,
+        Quantity::NaksRx => reg::NAKS_IN,
+        Quantity::RnrNaksTx => reg::RNR_NAKS_OUT,
+        Quantity::RetransmittedPackets => reg::RESENT_OUT,
+        Quantity::RequestPackets => reg::REQUESTS_OUT,
+        Quantity::Timeouts => reg::TIMEOUTS,
+        _ => return None,
+    })
+}
+
+/// Cycles of all RTL NICs until now, and those of them that were evaluated.
+pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
+    let rtl = simulation
+        .stations()
+        .filter_map(|(_, station)| station.rtl());
+    let both = rtl.map(|nic| (nic.cycles(), nic.cycles_evaluated()));
+    both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+/// Counters that grow while time goes on, as of now. What was counted in a window is the difference of two.
+pub(super) fn counts(simulation: &Simulation) -> Metrics {
+    let mut counts = Metrics::new();
+    for (node, station) in simulation.stations() {
+        let name: Arc<str> = Arc::from(&*simulation.names()[node.0 as usize]);
+        let mut add = |quantity, subject, value: f64| {
+            counts.insert(Metric { quantity, subject }, value);
+        };
+        for port in simulation.ports(node) {
+            let held = simulation.network().wire_time(node, port);
+            let subject = Subject::Port(name.clone(), port.0);
+            add(Quantity::WireUtilization, subject, held.as_ps() as f64);
+        }
+        for (class, time) in (0..).zip(station.pause_times(simulation.now())) {
+            let ns = time.as_ps() as f64 / 1e3;
+            add(
+                Quantity::PauseTimeNs,
+                Subject::Class(name.clone(), class),
+                ns,
+            );
+        }
+        if let Some(nic) = station.nic_counters() {
+            for &quantity in Quantity::ALL {
+                if let Some(register) = register(quantity) {
+                    let count = nic.get(register) as f64;
+                    add(quantity, Subject::Node(name.clone()), count);
+                }
+            }
+        }
+        if let Some(switch) = station.switch() {
+            let ports = || simulation.ports(node).map(|port| switch.counters(port));
+            let pauses: u64 = ports().map(|port| port.pauses_sent).sum();
+            let marked: u64 = ports().map(|port| port.marked.iter().sum::<u64>()).sum();
+            add(
+                Quantity::PauseFramesTx,
+                Subject::Node(name.clone()),
+                pauses as f64,
+            );
+            add(Quantity::EcnMarked, Subject::Node(name), marked as f64);
+        }
+    }
+    counts
+}
+
+/// A quantile of sorted values, by nearest rank.
+fn quantile(sorted: &[u64], part: f64) -> u64 {
+    let rank = (part * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// All metrics of a window that began at `from`, when [`counts`] were `before`; `goodput` is each flow's in Gb/s.
+pub(super) fn metrics(
+    simulation: &Simulation,
+    before: &Metrics,
+    from: Time,
+    goodput: &[f64],
+) -> Metrics {
+    let elapsed = simulation.now().saturating_since(from);
+    let mut metrics = counts(simulation);
+    for (metric, value) in &mut metrics {
+        *value -= before.get(metric).copied().unwrap_or(0.0);
+        if metric.quantity == Quantity::WireUtilization {
+            *value /= elapsed.as_ps() as f64;
+        }
+    }
+    let mut errors = [0; 3];
+    for (node, station) in simulation.stations() {
+        let Some(host) = station.host() else { continue };
+        let found = host.errors();
+        for (sum, one) in
+            errors
+                .iter_mut()
+                .zip([found.payload_bytes, found.completions, found.failed_qps])
+        {
+            *sum += one;
+        }
+        let name = &simulation.names()[node.0 as usize];
+        let count = |quantity| metrics[&Metric::node(quantity, name)];
+        let resent = count(Quantity::RetransmittedPackets);
+        let (naks, requests) = (count(Quantity::NaksRx), count(Quantity::RequestPackets));
+        // The lost packet itself is sent again too.
+        let behind = if naks > 0.0 {
+            resent / naks - 1.0
+        } else {
+            f64::NAN
+        };
+        let first = if requests > 0.0 {
+            1.0 - resent / requests
+        } else {
+            f64::NAN
+        };
+        metrics.insert(Metric::node(Quantity::PacketsBehindALoss, name), behind);
+        metrics.insert(Metric::node(Quantity::FirstSentFraction, name), first);
+    }
+    let wrong = [
+        Quantity::PayloadErrors,
+        Quantity::CompletionErrors,
+        Quantity::FailedQps,
+    ];
+    for (quantity, count) in wrong.into_iter().zip(errors) {
+        metrics.insert(Metric::network(quantity), count as f64);
+    }
+    for (flow, rate) in simulation.flows().iter().zip(goodput) {
+        let delivered = simulation.sender(flow).delivered();
+        metrics.insert(Metric::flow(Quantity::GoodputGbps, &flow.name), *rate);
+        let messages = delivered.len() as f64;
+        metrics.insert(Metric::flow(Quantity::Messages, &flow.name), messages);
+        let measured = delivered.iter().filter(|message| message.at >= from);
+        let mut latencies: Vec<u64> = measured.map(|message| message.latency.as_ps()).collect();
+        latencies.sort_unstable();
+        let name: Arc<str> = Arc::from(&*flow.name);
+        for part in Quantile::ALL {
+            let ns = match latencies.is_empty() {
+                true => f64::NAN,
+                false => quantile(&latencies, part.part()) as f64 / 1e3,
+            };
+            let metric = Metric {
+                quantity: Quantity::MessageLatencyNs,
+                subject: Subject::Quantile(name.clone(), part),
+            };
+            metrics.insert(metric, ns);
+        }
+    }
+    let (sum, squares) = (goodput.iter()).fold((0.0, 0.0), |all, x| (all.0 + x, all.1 + x * x));
+    let jain = sum * sum / (goodput.len() as f64 * squares);
+    metrics.insert(Metric::network(Quantity::JainIndex), jain);
+    for drop in dropped(simulation) {
+        let node = Arc::from(&*simulation.names()[drop.node.0 as usize]);
+        let metric = Metric {
+            quantity: Quantity::Drops,
+            subject: Subject::Reason(node, drop.reason),
+        };
+        metrics.insert(metric, drop.frames as f64);
+    }
+    for &quantity in Quantity::ALL.iter().filter(|quantity| quantity.has_total()) {
+        let all = metrics.range(Metric::network(quantity)..);
+        let total = all.take_while(|(metric, _)| metric.quantity == quantity);
+        let total = total.map(|(_, value)| value).sum();
+        metrics.insert(Metric::total(quantity), total);
+    }
+    metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_values_that_came() {
+        let values: Vec<u64> = (1..=1000).collect();
+        assert_eq!(
+            [0.5, 0.99, 0.999].map(|part| quantile(&values, part)),
+            [500, 990, 999]
+        );
+        assert_eq!([0.5, 0.999].map(|part| quantile(&[7], part)), [7, 7]);
+    }
+}

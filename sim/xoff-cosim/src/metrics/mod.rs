@@ -1,0 +1,36 @@
+//! What is measured in a [`Simulation`](crate::network::Simulation): figures with typed names, and samples over time.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`key`] | [`Metric`]: the name of a figure, and [`Quantity`]: what it measures |
+//! | [`measure`] | [`Metrics`]: figures by name; which of them a scenario has; reading them |
+//! | [`recorder`] | [`Recorder`]: measures while the simulation runs, and takes [`Samples`] |
+//!
+//! ```
+//! use xoff_cosim::metrics::{Metric, Quantity, Recorder};
+//! use xoff_cosim::network::Simulation;
+//! use xoff_cosim::scenario::{FlowSettings, NicKind, Scenario};
+//! use xoff_sim::time::{Duration, Length, Time};
+//!
+//! let mut scenario = Scenario::new("two hosts", Duration::from_us(50))
+//!     .host("a")
+//!     .host("b")
+//!     .link("a", "b", Length::from_m(2))
+//!     .flow(FlowSettings::new("bulk", "a", "b"));
+//! scenario.host.nic = NicKind::Model;
+//! let mut simulation = Simulation::new(&scenario)?;
+//! let mut recorder = Recorder::new(&simulation);
+//! simulation.run_until(Time::ZERO + scenario.duration)?;
+//! let metrics = recorder.metrics(&simulation);
+//! let goodput = metrics[&Metric::flow(Quantity::GoodputGbps, "bulk")];
+//! assert!(goodput > 30.0 && goodput < 40.0);
+//! # Ok::<(), xoff_cosim::network::SimulationError>(())
+//! ```
+
+pub mod key;
+pub mod measure;
+pub mod recorder;
+
+pub use key::{Metric, Quantile, Quantity, Scope, Subject};
+pub use measure::{Dropped, Metrics, dropped, names, nic_cycles};
+pub use recorder::{Recorder, Samples};

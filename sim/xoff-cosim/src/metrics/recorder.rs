@@ -1,0 +1,336 @@
+//! Measuring while a simulation runs.
+
+use std::collections::BTreeMap;
+
+use xoff_sim::kernel::{Node, NodeId, PortId};
+use xoff_sim::time::{Duration, LineRate, Time};
+
+use super::measure::{self, Metrics};
+use crate::network::{FlowEnds, Simulation};
+
+/// Values over time: of each series one value at each of [`at_ns`](Self::at_ns).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Samples {
+    /// When samples were taken, in nanoseconds.
+    pub at_ns: Vec<u64>,
+    /// Of each flow, goodput since the sample before, in bits a second; never above the line.
+    pub goodput: Vec<Vec<f64>>,
+    /// Of each node, the part of the time since the sample before in which frames held the line of its port 0, in
+    /// per cent. A frame that spans two samples counts in both, split exactly. Empty for switches.
+    pub wire: Vec<Vec<f64>>,
+    /// Of each node, bytes that wait in the egress queues of the fullest port. Empty for hosts.
+    pub queue: Vec<Vec<f64>>,
+    /// Of each flow, what DCQCN lets it send, in bits a second; not a number while it says nothing.
+    pub rate: Vec<Vec<f64>>,
+    /// Of each flow, DCQCN's α, 0 to 1; not a number while there is none.
+    pub alpha: Vec<Vec<f64>>,
+}
+
+/// Goodput of the flows that end at a host.
+///
+/// Bytes are counted when they have been written to memory, and never faster than the line brings them: a NIC's buffer
+/// may be emptied at the bus's rate, and a packet is written in one instant. What is above the line's rate is credited
+/// later. Nothing is lost but what is still uncredited at the end.
+#[derive(Debug, Clone)]
+struct Credit {
+    rate: LineRate,
+    flows: Vec<usize>,
+    /// Time of the line that has been spent on no byte: below a byte's.
+    spare: Duration,
+}
+
+/// Measures a simulation: figures of a window, and samples over time.
+///
+/// A [`new`](Self::new) recorder measures from then on; [`begin`](Self::begin) starts the window anew.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    samples: Samples,
+    /// Counters at the start of the window, and when that was.
+    before: Metrics,
+    from: Time,
+    /// Bytes credited to each flow: until now, at the start of the window, at the last sample.
+    credited: Vec<u64>,
+    credited_before: Vec<u64>,
+    credited_last: Vec<u64>,
+    credits: Vec<Credit>,
+    credited_at: Time,
+    sampled_at: Time,
+    wire: Vec<Duration>,
+}
+
+impl Recorder {
+    /// Measures from now on.
+    pub fn new(simulation: &Simulation) -> Self {
+        let flows = simulation.flows();
+        let nodes = simulation.names().len();
+        let mut ends = BTreeMap::<NodeId, Vec<usize>>::new();
+        for (place, flow) in flows.iter().enumerate() {
+            ends.entry(flow.to).or_default().push(place);
+        }
+        let credit = |(host, flows): (NodeId, Vec<usize>)| Credit {
+            rate: simulation.network().node(host).line_rates()[0],
+            flows,
+            spare: Duration::ZERO,
+        };
+        let credited: Vec<u64> = flows.iter().map(|flow| fresh(simulation, flow)).collect();
+        Self {
+            samples: Samples {
+                at_ns: Vec::new(),
+                goodput: vec![Vec::new(); flows.len()],
+                wire: vec![Vec::new(); nodes],
+                queue: vec![Vec::new(); nodes],
+                rate: vec![Vec::new(); flows.len()],
+                alpha: vec![Vec::new(); flows.len()],
+            },
+            before: measure::counts(simulation),
+            from: simulation.now(),
+            credited_before: credited.clone(),
+            credited_last: credited.clone(),
+            credited,
+            credits: ends.into_iter().map(credit).collect(),
+            credited_at: simulation.now(),
+            sampled_at: simulation.now(),
+            wire: wire_times(simulation),
+        }
+    }
+
+    /// The measured window starts now.
+    pub fn begin(&mut self, simulation: &Simulation) {
+        self.credit(simulation);
+        self.before = measure::counts(simulation);
+        self.from = simulation.now();
+        self.credited_before.clone_from(&self.credited);
+    }
+
+    /// Credits flows with what was delivered since the last time, as far as the line carries it.
+    fn credit(&mut self, simulation: &Simulation) {
+        let flows = simulation.flows();
+        let elapsed = simulation.now().saturating_since(self.credited_at);
+        self.credited_at = simulation.now();
+        for credit in &mut self.credits {
+            let waiting =
+                |place: usize, credited: &[u64]| fresh(simulation, &flows[place]) - credited[place];
+            let due = credit
+                .flows
+                .iter()
+                .map(|&flow| waiting(flow, &self.credited));
+            let mut due: u64 = due.sum();
+            let byte = credit.rate.byte_time().as_ps();
+            let time = (elapsed + credit.spare).as_ps();
+            let mut room = time / byte;
+            // An idle line saves nothing up.
+            credit.spare = Duration::from_ps(if room > due { 0 } else { time % byte });
+            // Each gets its part of the room; rounding goes to those behind.
+            for &flow in &credit.flows {
+                let bytes = waiting(flow, &self.credited);
+                let part = match room < due {
+                    true => (u128::from(bytes) * u128::from(room) / u128::from(due)) as u64,
+                    false => bytes,
+                };
+                self.credited[flow] += part;
+                room -= part;
+                due -= bytes;
+            }
+        }
+    }
+
+    /// Takes a sample of now. Does nothing when no time has passed since the last one.
+    pub fn sample(&mut self, simulation: &Simulation) {
+        let now = simulation.now();
+        let elapsed = now.saturating_since(self.sampled_at);
+        if elapsed == Duration::ZERO {
+            return;
+        }
+        self.credit(simulation);
+        self.sampled_at = now;
+        let ps = elapsed.as_ps() as f64;
+        let samples = &mut self.samples;
+        samples.at_ns.push(now.as_ps() / 1_000);
+        for (place, flow) in simulation.flows().iter().enumerate() {
+            let bytes = self.credited[place] - self.credited_last[place];
+            samples.goodput[place].push(bytes as f64 * 8e12 / ps);
+            let station = simulation.network().node(flow.from);
+            let dcqcn = station.dcqcn(simulation.sender(flow).qp);
+            let (rate, alpha) = dcqcn.unwrap_or((f64::NAN, f64::NAN));
+            samples.rate[place].push(rate);
+            samples.alpha[place].push(alpha);
+        }
+        self.credited_last.clone_from(&self.credited);
+        let wire = wire_times(simulation);
+        for (node, station) in simulation.stations() {
+            let place = node.0 as usize;
+            if let Some(switch) = station.switch() {
+                let waiting = |port| (0..8).map(|class| switch.egress_waiting(port, class)).sum();
+                let longest: u64 = simulation.ports(node).map(waiting).max().unwrap_or(0);
+                samples.queue[place].push(longest as f64);
+            } else {
+                let held = wire[place] - self.wire[place];
+                samples.wire[place].push(100.0 * held.as_ps() as f64 / ps);
+            }
+        }
+        self.wire = wire;
+    }
+
+    /// Everything measured in the window until now.
+    pub fn metrics(&mut self, simulation: &Simulation) -> Metrics {
+        self.credit(simulation);
+        let elapsed = simulation.now().saturating_since(self.from);
+        let bits = |(now, before): (&u64, &u64)| (now - before) as f64 * 8.0;
+        let credited = self.credited.iter().zip(&self.credited_before).map(bits);
+        let goodput: Vec<f64> = credited
+            .map(|bits| bits * 1e3 / elapsed.as_ps() as f64)
+            .collect();
+        measure::metrics(simulation, &self.before, self.from, &goodput)
+    }
+
+    /// What was sampled.
+    pub const fn samples(&self) -> &Samples {
+        &self.samples
+    }
+}
+
+/// Bytes that were delivered to a flow's receiver in order, for the first time.
+fn fresh(simulation: &Simulation, flow: &FlowEnds) -> u64 {
+    simulation.receiver(flow).fresh_bytes()
+}
+
+/// For how long each node's port 0 held its line.
+fn wire_times(simulation: &Simulation) -> Vec<Duration> {
+    let network = simulation.network();
+    let held = |(node, _)| network.wire_time(node, PortId(0));
+    simulation.stations().map(held).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::metrics::{Metric, Quantity, names};
+    use crate::scenario::{Clos, FlowSettings, NicKind, Scenario};
+    use xoff_sim::time::{ByteCount, Length};
+
+    /// Two senders and a receiver at a switch.
+    fn scenario(message: u64) -> Scenario {
+        let cable = Length::from_m(2);
+        let mut scenario = Scenario::new("two to one", Duration::from_us(100));
+        for host in ["a", "b", "r"] {
+            scenario = scenario.host(host).link(host, "s", cable);
+        }
+        scenario.host.nic = NicKind::Model;
+        for from in ["a", "b"] {
+            let mut flow = FlowSettings::new(from, from, "r");
+            flow.message = ByteCount::new(message);
+            scenario = scenario.flow(flow);
+        }
+        scenario.switch("s")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Whatever the window and the samples: no receiver gets more than its line carries, no port is busy for longer
+        /// than the time that passes, and samples add up to the whole.
+        #[test]
+        fn no_figure_is_above_the_line(
+            message in 1_u64..200_000,
+            steps in prop::collection::vec(1_u64..3_000_000, 1..60),
+            begin in 0_usize..20,
+        ) {
+            let mut simulation = Simulation::new(&scenario(message)).unwrap();
+            let mut recorder = Recorder::new(&simulation);
+            for (place, step) in steps.iter().enumerate() {
+                let until = simulation.now() + Duration::from_ps(*step);
+                simulation.run_until(until).unwrap();
+                if place == begin {
+                    recorder.begin(&simulation);
+                }
+                recorder.sample(&simulation);
+            }
+            let samples = recorder.samples().clone();
+            let total: Vec<f64> = (0..steps.len()).map(|i| samples.goodput.iter().map(|flow| flow[i]).sum()).collect();
+            prop_assert!(total.iter().all(|rate| *rate <= 40e9), "{:?}", total);
+            let busy: Vec<f64> = samples.wire.iter().flatten().copied().collect();
+            prop_assert!(busy.iter().all(|part| (0.0..=100.0).contains(part)), "{:?}", busy);
+            for (node, wire) in samples.wire.iter().enumerate().take(3) {
+                let parts = wire.iter().zip(&steps).map(|(percent, step)| percent / 100.0 * *step as f64);
+                let held = simulation.network().wire_time(NodeId(node as u32), PortId(0)).as_ps() as f64;
+                let sum: f64 = parts.sum();
+                prop_assert!((sum - held).abs() < 1.0, "{} {}", sum, held);
+            }
+            let metrics = recorder.metrics(&simulation);
+            if begin + 1 < steps.len() {
+                prop_assert!(metrics[&Metric::total(Quantity::GoodputGbps)] <= 40.0);
+            }
+            for (metric, value) in &metrics {
+                if metric.quantity == Quantity::WireUtilization && value.is_finite() {
+                    prop_assert!((0.0..=1.0).contains(value), "{} {}", metric, value);
+                }
+            }
+        }
+    }
+
+    /// Two messages that complete at the same instant: rates over the time between completions were 1,034 Gb/s.
+    #[test]
+    fn goodput_is_over_the_window() {
+        let mut scenario = scenario(4096);
+        for flow in &mut scenario.flows {
+            flow.count = Some(1);
+        }
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut recorder = Recorder::new(&simulation);
+        simulation
+            .run_until(Time::ZERO + scenario.duration)
+            .unwrap();
+        let metrics = recorder.metrics(&simulation);
+        let bits = 2.0 * 4096.0 * 8.0;
+        assert_eq!(metrics[&Metric::total(Quantity::GoodputGbps)], bits / 1e5);
+        assert_eq!(metrics[&Metric::total(Quantity::Messages)], 2.0);
+    }
+
+    #[test]
+    fn names_are_those_of_what_is_measured() {
+        let clos = Clos {
+            podsets: 2,
+            tors: 2,
+            servers: 2,
+            leaves: 2,
+            spines: 4,
+        };
+        for scenario in [scenario(100), clos.scenario(1, Duration::from_us(20))] {
+            let mut simulation = Simulation::new(&scenario).unwrap();
+            let mut recorder = Recorder::new(&simulation);
+            for _ in 0..2 {
+                let measured: Vec<Metric> = recorder.metrics(&simulation).into_keys().collect();
+                let known: Vec<Metric> = names(&scenario).into_iter().collect();
+                assert_eq!(measured, known);
+                simulation
+                    .run_until(Time::ZERO + scenario.duration)
+                    .unwrap();
+            }
+        }
+    }
+
+    /// 384 hosts, 120 switches and 3,072 flows: built in a fraction of a second, and every flow arrives.
+    #[test]
+    fn a_large_network_is_built_at_once() {
+        let scenario = Clos::PAPER.scenario(8, Duration::from_us(15));
+        let started = std::time::Instant::now();
+        let names = names(&scenario).len();
+        let named = started.elapsed();
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let built = started.elapsed();
+        println!("{names} names in {named:?}, built in {built:?}");
+        assert_eq!(
+            (simulation.names().len(), simulation.flows().len()),
+            (504, 3_072)
+        );
+        // Half a second where code is optimized and the machine has time for it; routes alone cost 22 s once.
+        assert!(built.as_secs() < 5, "{built:?}");
+        simulation
+            .run_until(Time::ZERO + scenario.duration)
+            .unwrap();
+        let arrived = (simulation.flows().iter()).filter(|flow| fresh(&simulation, flow) > 0);
+        assert!(arrived.count() > 300);
+    }
+}
