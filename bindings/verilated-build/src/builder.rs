@@ -1,16 +1,16 @@
 //! The table of tops, and what is done with it.
 
-use std::collections::BTreeMap;
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use crate::compile::{self, ModelFlags, Runtime};
-use crate::files::{Generated, Hash, generated_files, read, write};
-use crate::job::{Job, compile_all};
+use crate::compile::{self, Compiler, Library, Runtime};
+use crate::files::{Contents, Generated, Hash, generated_files, read, write};
+use crate::parallel::in_parallel;
 use crate::ports::{self, Direction};
 use crate::shim::Face;
-use crate::verilate::{self, Common};
+use crate::store::Store;
+use crate::verilate::{Common, verilate};
 use crate::{Error, Top, list, names, rust, shim};
 
 /// All models of a crate: what their sources share, and a line for each top.
@@ -119,7 +119,8 @@ impl Build {
         self
     }
 
-    /// The name of the clock input, where a top does not say otherwise. A top without such a port is combinational.
+    /// The name of the clock input, where a top does not say otherwise. A top without such a port is combinational; it is
+    /// an error if a process in it waits for an edge.
     pub fn clock(mut self, port: &str) -> Build {
         self.clock = port.to_owned();
         self
@@ -165,7 +166,7 @@ impl Build {
         let out = compile::out_dir()?.join("verilated");
         let crate_name = compile::variable("CARGO_PKG_NAME")?.replace('-', "_");
         let root = compile::manifest_dir()?.join(&self.root);
-        for variable in ["CXX", "CXXFLAGS"] {
+        for variable in Compiler::VARIABLES {
             println!("cargo::rerun-if-env-changed={variable}");
         }
         println!("cargo::rerun-if-changed=build.rs");
@@ -190,25 +191,52 @@ impl Build {
         crate_name: &str,
     ) -> Result<(), Error> {
         self.check(root)?;
+        let tops: Vec<Top> = (self.tops.iter())
+            .map(|top| self.with_sources(root, top))
+            .collect::<Result<_, _>>()?;
+        let work = Work {
+            build: self,
+            runtime,
+            root,
+            out,
+            crate_name,
+            store: Store::from_environment(out)?,
+            contents: Contents::new(root),
+            compiler: Compiler::find()?,
+        };
+        // The large ones first, or the last of them would be compiled alone while other processors wait.
+        let mut order: Vec<&Top> = tops.iter().collect();
+        order.sort_by_key(|top| !top.large);
+        let mut models = in_parallel(&order, |top| work.model(top))?;
+        work.store.tidy()?;
 
+        models.sort_by_key(|model| self.tops.iter().position(|top| top.name == model.name));
         let mut text = String::new();
-        let mut warned: Vec<String> = Vec::new();
-        let mut jobs = Vec::new();
-        for top in &self.tops {
-            let job = self.generate(runtime, top, root, out, crate_name, &mut warned)?;
+        let mut printed: Vec<String> = Vec::new();
+        let mut print = |line: String| {
+            if !printed.contains(&line) {
+                println!("{line}");
+                printed.push(line);
+            }
+        };
+        for model in models {
             text.push_str(&format!(
                 "include!(concat!(env!(\"OUT_DIR\"), \"/verilated/{}/bridge.rs\"));\n",
-                top.name
+                model.name
             ));
-            jobs.push(job);
+            for path in model.read {
+                print(format!(
+                    "cargo::rerun-if-changed={}",
+                    root.join(path).display()
+                ));
+            }
+            for line in model.warnings.iter().flat_map(|warning| warning.lines()) {
+                print(format!("cargo::warning={line}"));
+            }
+            print(format!("cargo::rustc-link-lib=static={}", model.library));
         }
-        write(&out.join("tops.rs"), &text)?;
-        compile_all(&jobs)?;
-        for job in &jobs {
-            println!("cargo::rustc-link-search=native={}", job.folder.display());
-            println!("cargo::rustc-link-lib=static={}", job.library);
-        }
-        Ok(())
+        println!("cargo::rustc-link-search=native={}", out.display());
+        write(&out.join("tops.rs"), &text)
     }
 
     /// What can be known to be wrong before Verilator runs.
@@ -250,124 +278,169 @@ impl Build {
                 });
             }
         }
-        self.modules(root).map(drop)
+        Ok(())
     }
 
-    /// Every module that can be looked up, with its file; two files for one are an error.
-    fn modules(&self, root: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
-        let mut modules: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for folder in &self.search {
-            let on_disk = root.join(folder);
-            let failed = |source| Error::File {
-                action: "read",
-                path: on_disk.clone(),
-                source,
-            };
-            let mut files: Vec<PathBuf> = fs::read_dir(&on_disk)
-                .map_err(failed)?
-                .map(|entry| entry.map(|entry| folder.join(entry.file_name())))
-                .collect::<Result<_, _>>()
-                .map_err(failed)?;
-            files.sort();
-            for file in files {
-                let (Some(stem), Some("sv" | "v")) = (
-                    file.file_stem().and_then(|stem| stem.to_str()),
-                    file.extension().and_then(|end| end.to_str()),
-                ) else {
-                    continue;
-                };
-                if let Some(first) = modules.insert(stem.to_owned(), file.clone()) {
-                    return Err(Error::TwoFiles {
-                        module: stem.to_owned(),
-                        first,
-                        second: file,
-                    });
-                }
-            }
-        }
-        Ok(modules)
-    }
-
-    /// Verilates a top and writes its Rust and C++.
-    fn generate(
-        &self,
-        runtime: &Runtime,
-        top: &Top,
-        root: &Path,
-        out: &Path,
-        crate_name: &str,
-        warned: &mut Vec<String>,
-    ) -> Result<Job, Error> {
-        let folder = out.join(&top.name);
-        let generated = folder.join("verilator");
-        let prefix = format!("V{crate_name}_{}", top.name);
+    /// A top with the files that it is made of.
+    fn with_sources(&self, root: &Path, top: &Top) -> Result<Top, Error> {
+        let mut top = top.clone();
         let netlist = (self.netlists.iter())
             .map(|folder| folder.join(&top.name).with_extension("v"))
             .find(|path| root.join(path).is_file());
-        let of_netlist = netlist.map(|path| Top {
-            sources: vec![path],
-            params: Vec::new(),
-            flags: vec!["-Wno-lint".to_owned(), "-Wno-style".to_owned()],
-            ..top.clone()
-        });
-        let top = of_netlist.as_ref().unwrap_or(top);
-        let mut sources = top.sources.clone();
-        if sources.is_empty() && self.sources.is_empty() {
-            let file = self
-                .modules(root)?
-                .remove(&top.module)
-                .ok_or_else(|| Error::NoModule {
-                    module: top.module.clone(),
-                    search: self
-                        .search
-                        .iter()
-                        .map(|folder| format!("`{}`", folder.display()))
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                })?;
-            sources.push(file);
+        if let Some(path) = netlist {
+            top.sources = vec![path];
+            top.params = Vec::new();
+            top.flags = vec!["-Wno-lint".to_owned(), "-Wno-style".to_owned()];
+        } else if top.sources.is_empty() && self.sources.is_empty() {
+            top.sources = vec![self.find(root, &top.module)?];
         }
+        Ok(top)
+    }
+
+    /// The file of a module that is looked up by name.
+    fn find(&self, root: &Path, module: &str) -> Result<PathBuf, Error> {
+        let folders = self.search.iter();
+        let mut files = folders
+            .flat_map(|folder| ["sv", "v"].map(|end| folder.join(module).with_extension(end)));
+        let mut next = || files.find(|file| root.join(file).is_file());
+        let first = next().ok_or_else(|| Error::NoModule {
+            module: module.to_owned(),
+            search: self
+                .search
+                .iter()
+                .map(|folder| format!("`{}`", folder.display()))
+                .collect::<Vec<_>>()
+                .join(", "),
+        })?;
+        match next() {
+            None => Ok(first),
+            Some(second) => Err(Error::TwoFiles {
+                module: module.to_owned(),
+                first,
+                second,
+            }),
+        }
+    }
+
+    /// The port that `cycle` drives. `edges` are the signals whose edges the top's processes wait for.
+    fn clock_of<'a>(
+        &self,
+        top: &Top,
+        ports: &'a [ports::Port],
+        edges: &[String],
+    ) -> Result<Option<&'a ports::Port>, Error> {
+        let name = top.clock.as_ref().unwrap_or(&self.clock);
+        let inputs = || ports.iter().filter(|port| port.direction == Direction::In);
+        let is_bit = |port: &&ports::Port| port.bits == 1 && port.dims.is_empty();
+        if let Some(clock) = inputs().filter(is_bit).find(|port| port.name == *name) {
+            return Ok(Some(clock));
+        }
+        let list = |ports: Vec<&ports::Port>| {
+            let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+            names.join(", ")
+        };
+        if top.clock.is_some() {
+            return Err(Error::Clock {
+                top: top.module.clone(),
+                clock: name.clone(),
+                inputs: list(inputs().collect()),
+            });
+        }
+        if edges.is_empty() {
+            return Ok(None);
+        }
+        let mut candidates: Vec<&ports::Port> = inputs().filter(is_bit).collect();
+        if candidates.iter().any(|port| edges.contains(&port.name)) {
+            candidates.retain(|port| edges.contains(&port.name));
+        }
+        Err(Error::NoClock {
+            top: top.module.clone(),
+            clock: name.clone(),
+            edges: edges.join(", "),
+            example: candidates
+                .first()
+                .map_or_else(String::new, |port| port.name.clone()),
+            candidates: list(candidates),
+        })
+    }
+}
+
+/// One run of a build script: what all its tops need.
+struct Work<'a> {
+    build: &'a Build,
+    runtime: &'a Runtime,
+    root: &'a Path,
+    out: &'a Path,
+    crate_name: &'a str,
+    store: Store,
+    contents: Contents,
+    compiler: Compiler,
+}
+
+/// A top that was made.
+struct Model {
+    name: String,
+    library: String,
+    /// Files that it was made of; paths start at the root.
+    read: Vec<PathBuf>,
+    warnings: Vec<String>,
+}
+
+impl Work<'_> {
+    /// Makes a top: its C++ and Rust, and its library.
+    fn model(&self, top: &Top) -> Result<Model, Error> {
+        let Work {
+            build: table,
+            runtime,
+            root,
+            crate_name,
+            ..
+        } = *self;
+        let folder = self.out.join(&top.name);
+        let prefix = format!("V{crate_name}_{}", top.name);
         let common = Common {
             root,
-            packages: &self.packages,
-            sources: &self.sources,
-            search: &self.search,
-            includes: &self.includes,
-            waivers: &self.waivers,
-            defines: &self.defines,
-            flags: &self.flags,
-            coverage: self.coverage,
-            trace_arrays: self.trace_arrays,
+            packages: &table.packages,
+            sources: &table.sources,
+            search: &table.search,
+            includes: &table.includes,
+            waivers: &table.waivers,
+            defines: &table.defines,
+            flags: &table.flags,
+            coverage: table.coverage,
+            trace_arrays: table.trace_arrays,
         };
-        let verilated = verilate::run(
+        let verilated = verilate(
             &runtime.verilator,
+            &self.store,
+            &self.contents,
             &common,
             top,
             &prefix,
-            &sources,
-            &generated,
         )?;
-        let user_files = top.cpp.iter().chain(&self.waivers).cloned();
-        for path in verilated.read.into_iter().chain(user_files) {
-            println!("cargo::rerun-if-changed={}", root.join(path).display());
-        }
-        for warning in verilated.warnings {
-            if !warned.contains(&warning) {
-                warning
-                    .lines()
-                    .for_each(|line| println!("cargo::warning={line}"));
-                warned.push(warning);
+        for path in &verilated.read {
+            // Verilator takes the first of two files for a module that is looked up.
+            let module = ["sv", "v"]
+                .iter()
+                .find(|end| path.extension().is_some_and(|extension| extension == **end))
+                .and_then(|_| path.file_stem()?.to_str());
+            if let (Some(module), Some(folder)) = (module, path.parent())
+                && table.search.iter().any(|search| search == folder)
+                && !top.sources.contains(path)
+            {
+                table.find(root, module)?;
             }
         }
 
-        let header = read(&generated.join(format!("{prefix}.h")))?;
+        let header = read(&verilated.folder.join(format!("{prefix}.h")))?;
         let ports = ports::read(&top.module, &header)?;
-        let clock = self.clock_of(top, &ports)?;
         let Generated {
             units,
             constants,
             fingerprint,
-        } = generated_files(&generated)?;
+            edges,
+        } = generated_files(&verilated.folder)?;
+        let clock = table.clock_of(top, &ports, &edges)?;
         let face = Face {
             module: &top.module,
             name: &top.name,
@@ -379,7 +452,7 @@ impl Build {
             ports: &ports,
             clock,
             parameters: &top.params,
-            coverage: self.coverage,
+            coverage: table.coverage,
             large: top.large,
         };
         let unit_name = format!("{prefix}_unit.h");
@@ -390,68 +463,86 @@ impl Build {
             &shim::forwarding_header(&face),
         )?;
         let bridge = folder.join("bridge.rs");
-        let bridge_text = rust::bridge(&face, &unit_name, fingerprint);
-        write(&bridge, &bridge_text)?;
+        write(
+            &bridge,
+            &rust::bridge(&face, &unit_name, fingerprint as u64),
+        )?;
 
-        let mut build = cxx_build::bridge(&bridge);
-        ModelFlags::apply(&mut build);
+        let mut build = {
+            // cxx writes the headers that all bridges share each time.
+            static ONE: Mutex<()> = Mutex::new(());
+            let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+            cxx_build::bridge(&bridge)
+        };
+        let bridged: Vec<PathBuf> = build.get_files().map(Path::to_owned).collect();
+        self.compiler.apply(&mut build);
         let include = runtime.verilator.include();
+        let user_cpp: Vec<PathBuf> = top.cpp.iter().map(|path| root.join(path)).collect();
         build
             .include(&folder)
             .include(folder.join("include"))
-            .include(&generated)
+            .include(&verilated.folder)
             .include(&runtime.headers)
             .include(&include)
-            .include(include.join("vltstd"))
-            .flag("-w")
-            .out_dir(&folder);
-        let user_cpp: Vec<PathBuf> = top.cpp.iter().map(|path| root.join(path)).collect();
-        build.files(&user_cpp).files(&constants);
-        let mut stamp = Hash::new();
-        stamp.add(&fingerprint.to_le_bytes());
-        stamp.add(unit.as_bytes());
-        stamp.add(bridge_text.as_bytes());
-        stamp.add(env!("CARGO_PKG_VERSION").as_bytes());
-        stamp.add(runtime.verilator.version.to_string().as_bytes());
-        for file in &user_cpp {
-            stamp.add(read(file)?.as_bytes());
+            .include(include.join("vltstd"));
+        let seldom = shim::seldom_unit(&face, &units);
+        let seldom_file = seldom
+            .as_ref()
+            .map(|_| folder.join(format!("{prefix}_seldom.cpp")));
+        if let (Some(file), Some(text)) = (&seldom_file, &seldom) {
+            write(file, text)?;
         }
-        for header in ["core.h", "shim.h"] {
-            stamp.add(read(&runtime.headers.join("verilated_rs").join(header))?.as_bytes());
-        }
-        if let Ok(tool) = build.try_get_compiler() {
-            stamp.add(format!("{:?}", tool.to_command()).as_bytes());
-        }
-        Ok(Job {
+        let files = [bridged.as_slice(), &user_cpp, &constants].concat();
+        let name = format!("{prefix}_model");
+        let hash = || {
+            let mut hash = Hash::new();
+            hash.add(runtime.fingerprint.as_bytes());
+            hash.add(self.compiler.identity.as_bytes());
+            hash.add(&fingerprint.to_le_bytes());
+            hash.add(name.as_bytes());
+            hash.add(unit.as_bytes());
+            hash.add(seldom.as_deref().unwrap_or_default().as_bytes());
+            for file in bridged.iter().chain(&with_headers(&user_cpp)?) {
+                hash.add(read(file)?.as_bytes());
+            }
+            Ok(hash)
+        };
+        let library = Library {
+            name: &name,
+            what: &format!("model {}", top.name),
+            build: &build,
+            files: &files,
+            seldom: seldom_file.as_deref(),
+        };
+        library.make(&self.store, self.out, hash)?;
+        Ok(Model {
             name: top.name.clone(),
-            library: format!("{prefix}_model"),
-            folder,
-            build,
-            stamp: stamp.0,
+            library: name,
+            read: [verilated.read, with_headers(&user_cpp)?].concat(),
+            warnings: verilated.warnings,
         })
     }
+}
 
-    fn clock_of<'a>(
-        &self,
-        top: &Top,
-        ports: &'a [ports::Port],
-    ) -> Result<Option<&'a ports::Port>, Error> {
-        let name = top.clock.as_ref().unwrap_or(&self.clock);
-        let inputs = || ports.iter().filter(|port| port.direction == Direction::In);
-        let is_clock =
-            |port: &&ports::Port| port.name == *name && port.bits == 1 && port.dims.is_empty();
-        match inputs().find(is_clock) {
-            None if top.clock.is_some() => Err(Error::Clock {
-                top: top.module.clone(),
-                clock: name.clone(),
-                inputs: inputs()
-                    .map(|port| port.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            }),
-            found => Ok(found),
+/// C++ files, and the files beside them that they include by `#include "…"`, directly or not.
+fn with_headers(files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut all = files.to_vec();
+    let mut at = 0;
+    while let Some(file) = all.get(at).cloned() {
+        for line in read(&file)?.lines() {
+            let line: String = line.split_whitespace().collect();
+            let name = line.strip_prefix("#include\"");
+            if let Some((name, _)) = name.and_then(|rest| rest.split_once('"')) {
+                let header = file.with_file_name(name);
+                // Others are generated, or the run time's.
+                if header.is_file() && !all.contains(&header) {
+                    all.push(header);
+                }
+            }
         }
+        at += 1;
     }
+    Ok(all)
 }
 
 /// Ends the build script with the message, which Cargo then shows line by line.

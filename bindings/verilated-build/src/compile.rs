@@ -1,18 +1,62 @@
 //! Compiles C++: the run time once a binary, the models, the users' own files. All with the same flags.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use crate::files::{Hash, failed, names_in, read};
+use crate::parallel::in_parallel;
+use crate::store::Store;
 use crate::{Error, Verilator, builder, toolchain};
 
 /// How the C++ of models and run time is compiled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ModelFlags;
+pub(crate) struct Compiler {
+    /// Flags that this compiler knows.
+    flags: Vec<&'static str>,
+    /// Which compiler it is and what it is told, but for include folders: what they hold is hashed, wherever they are.
+    pub identity: String,
+}
 
-impl ModelFlags {
-    /// Full optimization whatever Cargo's profile says; no position-independent detours and no branch tracking, which
-    /// together cost a third of a model's speed.
-    pub(crate) fn apply(build: &mut cc::Build) {
+impl Compiler {
+    /// The variables that the compiler and the `cc` crate look at.
+    pub const VARIABLES: [&str; 4] = ["CXX", "CXXFLAGS", "CPATH", "CPLUS_INCLUDE_PATH"];
+
+    pub fn find() -> Result<Compiler, Error> {
+        let mut build = cc::Build::new();
+        // No position-independent detours and no branch tracking, which together cost a third of a model's speed.
+        let flags = [
+            "-fcf-protection=none",
+            "-fvisibility=hidden",
+            "-fno-semantic-interposition",
+            "-fno-plt",
+        ];
+        build.cpp(true).cargo_metadata(false);
+        let known = |flag: &&str| build.is_flag_supported(flag).unwrap_or(false);
+        let flags = flags.into_iter().filter(known).collect();
+        let mut compiler = Compiler {
+            flags,
+            identity: String::new(),
+        };
+        compiler.apply(&mut build);
+        let tool = Compiler::tool(&build)?;
+        let version = Command::new(tool.path()).arg("--version").output();
+        let version = version.map(|output| output.stdout).unwrap_or_default();
+        compiler.identity = format!(
+            "{:?} {:?}\n{}",
+            tool.path(),
+            tool.args(),
+            String::from_utf8_lossy(&version)
+        );
+        for variable in Compiler::VARIABLES {
+            let value = env::var_os(variable);
+            compiler.identity += &format!("\n{variable}={value:?}");
+        }
+        Ok(compiler)
+    }
+
+    /// Full optimization whatever Cargo's profile says.
+    pub fn apply(&self, build: &mut cc::Build) {
         build
             .cpp(true)
             .std("c++17")
@@ -21,11 +65,124 @@ impl ModelFlags {
             .warnings(false)
             .cargo_metadata(false)
             .define("VL_TIME_CONTEXT", None)
-            .flag_if_supported("-fcf-protection=none")
-            .flag_if_supported("-fvisibility=hidden")
-            .flag_if_supported("-fno-semantic-interposition")
-            .flag_if_supported("-fno-plt");
+            .flags(&self.flags)
+            .flag("-w");
     }
+
+    fn tool(build: &cc::Build) -> Result<cc::Tool, Error> {
+        build
+            .try_get_compiler()
+            .map_err(|error| Error::CompilerMissing {
+                compiler: error.to_string(),
+            })
+    }
+}
+
+/// A static library to be.
+pub(crate) struct Library<'a> {
+    pub name: &'a str,
+    /// What it is, for messages.
+    pub what: &'a str,
+    /// Flags and include folders.
+    pub build: &'a cc::Build,
+    pub files: &'a [PathBuf],
+    /// A file that is compiled at `-O1`.
+    pub seldom: Option<&'a Path>,
+}
+
+impl Library<'_> {
+    /// Compiles the library, or finds it in the store, and puts it into `out`. `hash` gives the hash of all that it is
+    /// made of; it is asked again after the compiler ran, for what was changed meanwhile may be in the library or not.
+    pub fn make(
+        &self,
+        store: &Store,
+        out: &Path,
+        hash: impl Fn() -> Result<Hash, Error>,
+    ) -> Result<(), Error> {
+        let file = format!("lib{}.a", self.name);
+        let name = || Ok(format!("compiled-{}", hash()?.name()));
+        let entry = loop {
+            let before = name()?;
+            if let Some(folder) = store.entry(&before) {
+                break folder;
+            }
+            let draft = store.draft()?;
+            self.compile(&draft.folder)?;
+            for name in names_in(&draft.folder)? {
+                if name != file {
+                    let object = draft.folder.join(name);
+                    fs::remove_file(&object).map_err(failed("write", &object))?;
+                }
+            }
+            if name()? == before {
+                break store.add(&draft, &before)?;
+            }
+        };
+        // A link, or a copy where the store is on another disk: what is removed from the store stays here.
+        let (from, to) = (entry.join(&file), out.join(&file));
+        fs::create_dir_all(out).map_err(failed("write", out))?;
+        drop(fs::remove_file(&to));
+        fs::hard_link(&from, &to)
+            .or_else(|_| fs::copy(&from, &to).map(drop))
+            .map_err(failed("write", &to))
+    }
+
+    fn compile(&self, folder: &Path) -> Result<(), Error> {
+        let error = |text: String| Error::Compile {
+            what: self.what.to_owned(),
+            text,
+        };
+        let tool = Compiler::tool(self.build)?;
+        let files = self.files.iter().map(|file| (file.as_path(), None));
+        let seldom = self.seldom.map(|file| (file, Some("-O1")));
+        let files: Vec<_> = files.chain(seldom).enumerate().collect();
+        let objects = in_parallel(&files, |(at, (file, level))| {
+            let object = folder.join(format!("{at}.o"));
+            let output = tool
+                .to_command()
+                .args(level)
+                .arg("-c")
+                .arg(file)
+                .arg("-o")
+                .arg(&object)
+                .output()
+                .map_err(|source| error(source.to_string()))?;
+            if !output.status.success() {
+                return Err(error(String::from_utf8_lossy(&output.stderr).into_owned()));
+            }
+            Ok(object)
+        })?;
+        cc::Build::new()
+            .cargo_metadata(false)
+            .objects(objects)
+            .out_dir(folder)
+            .try_compile(self.name)
+            .map_err(|source| error(source.to_string()))
+    }
+}
+
+/// Adds all files below a folder to a hash, by name and contents.
+fn hash_folder(folder: &Path, hash: &mut Hash) -> Result<(), Error> {
+    for name in names_in(folder)? {
+        let path = folder.join(&name);
+        hash.add(name.as_bytes());
+        if path.is_dir() {
+            hash_folder(&path, hash)?;
+        } else {
+            hash.add(&fs::read(&path).map_err(failed("read", &path))?);
+        }
+    }
+    Ok(())
+}
+
+/// Name of the C++ standard library to link, as the `cc` crate chooses it.
+fn standard_library() -> String {
+    let target = env::var("TARGET").unwrap_or_default();
+    let other = ["apple", "bsd", "android"];
+    env::var("CXXSTDLIB").unwrap_or_else(|_| {
+        let clang = other.iter().any(|part| target.contains(part));
+        if clang { "c++" } else { "stdc++" }.to_owned()
+    })
 }
 
 /// Compiles Verilator's run time together with the sources of the crate `verilated`. Called by that crate's build
@@ -37,22 +194,24 @@ pub fn compile_runtime(folder: &str, sources: &[&str], bridge: &str) {
 }
 
 fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(), Error> {
-    for variable in ["VERILATOR", "VERILATOR_ROOT", "CXX", "CXXFLAGS"] {
+    let variables = ["VERILATOR", "VERILATOR_ROOT", "CXXSTDLIB"];
+    for variable in variables.iter().chain(&Compiler::VARIABLES) {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     println!("cargo::rerun-if-changed={folder}");
     println!("cargo::rerun-if-changed={bridge}");
     let verilator = Verilator::find()?;
-    toolchain::check_compiler(&out_dir()?)?;
-    let headers = Path::new(&manifest_dir()?).join(folder).join("include");
+    let out = out_dir()?;
+    toolchain::check_compiler(&out)?;
+    let folder = manifest_dir()?.join(folder);
+    let headers = folder.join("include");
     let include = verilator.include();
-    println!(
-        "cargo::rerun-if-changed={}",
-        include.join("verilated_config.h").display()
-    );
+    println!("cargo::rerun-if-changed={}", include.display());
 
     let mut build = cxx_build::bridge(bridge);
-    ModelFlags::apply(&mut build);
+    let mut files: Vec<PathBuf> = build.get_files().map(Path::to_owned).collect();
+    let compiler = Compiler::find()?;
+    compiler.apply(&mut build);
     build
         .include(&headers)
         .include(&include)
@@ -67,9 +226,8 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
     }
     build
         .flag("-include")
-        .flag(headers.join("verilated_rs/hooks.h"))
-        .flag("-w");
-    build.files(sources);
+        .flag(headers.join("verilated_rs/hooks.h"));
+    files.extend(sources.iter().map(PathBuf::from));
     // verilated_save.cpp is taken in by cpp/save.cpp.
     for file in [
         "verilated",
@@ -77,17 +235,39 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
         "verilated_threads",
         "verilated_cov",
     ] {
-        build.file(include.join(file).with_extension("cpp"));
+        files.push(include.join(file).with_extension("cpp"));
     }
-    build.cargo_metadata(true);
-    build
-        .try_compile("verilated_runtime")
-        .map_err(|source| Error::Compile {
-            what: "Verilator's run time".to_owned(),
-            source,
-        })?;
+    let hash = || {
+        let mut hash = Hash::new();
+        hash.add(compiler.identity.as_bytes());
+        hash_folder(&folder, &mut hash)?;
+        hash_folder(&include, &mut hash)?;
+        for file in &files {
+            hash.add(read(file)?.as_bytes());
+        }
+        // cxx's own header, which the bridges of all models include too.
+        if let Some(header) = env::var_os("DEP_CXXBRIDGE1_HEADER") {
+            hash.add(read(Path::new(&header))?.as_bytes());
+        }
+        Ok(hash)
+    };
+    const NAME: &str = "verilated_runtime";
+    let store = Store::from_environment(&out)?;
+    let library = Library {
+        name: NAME,
+        what: "Verilator's run time",
+        build: &build,
+        files: &files,
+        seldom: None,
+    };
+    library.make(&store, &out, hash)?;
+    store.tidy()?;
+    println!("cargo::rustc-link-search=native={}", out.display());
+    println!("cargo::rustc-link-lib=static={NAME}");
+    println!("cargo::rustc-link-lib={}", standard_library());
     println!("cargo::rustc-link-lib=z");
     // For the build scripts of crates with models.
+    println!("cargo::metadata=fingerprint={}", hash()?.name());
     println!("cargo::metadata=headers={}", headers.display());
     println!("cargo::metadata=program={}", verilator.program);
     println!("cargo::metadata=version={}", verilator.version);
@@ -98,6 +278,8 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
 /// What the run-time crate's build script found.
 pub(crate) struct Runtime {
     pub headers: PathBuf,
+    /// Hash of the headers, Verilator's and cxx's included, and of the compiler.
+    pub fingerprint: String,
     pub verilator: Verilator,
 }
 
@@ -123,8 +305,10 @@ impl Runtime {
         })?;
         let root = get("DEP_VERILATED_RUNTIME_ROOT")?.into();
         let headers = get("DEP_VERILATED_RUNTIME_HEADERS")?.into();
+        let fingerprint = get("DEP_VERILATED_RUNTIME_FINGERPRINT")?;
         Ok(Runtime {
             headers,
+            fingerprint,
             verilator: Verilator {
                 program,
                 version,

@@ -63,12 +63,12 @@ pub enum Error {
         compiler: String,
     },
     /// The C++ compiler refused the generated code.
-    #[error("the C++ of {what} did not compile: {source}")]
+    #[error("the C++ of {what} did not compile:\n{text}")]
     Compile {
         /// What was compiled.
         what: String,
         /// What the compiler said.
-        source: cc::Error,
+        text: String,
     },
     /// Verilator refused a top. Holds Verilator's own text.
     #[error("Verilator refused top `{top}`:\n{text}")]
@@ -97,6 +97,12 @@ pub enum Error {
         module: String,
         /// The folders that were searched.
         search: String,
+    },
+    /// The store of models must be named absolutely, for build scripts run in different folders.
+    #[error("VERILATED_STORE is `{path}`: it must be an absolute path")]
+    StorePath {
+        /// The path as written.
+        path: PathBuf,
     },
     /// A line of a file list that is not understood.
     #[error(
@@ -141,6 +147,22 @@ pub enum Error {
         clock: String,
         /// The inputs there are.
         inputs: String,
+    },
+    /// A top waits for edges, but has no clock of the build's name.
+    #[error(
+        "top `{top}` has no clock `{clock}`, but processes in it wait for edges of: {edges}. Name its clock, as in `.clock(\"{example}\")`; one-bit inputs that could be it: {candidates}"
+    )]
+    NoClock {
+        /// The module's name.
+        top: String,
+        /// The clock that was expected.
+        clock: String,
+        /// The signals whose edges are waited for.
+        edges: String,
+        /// One-bit inputs among them, or else all one-bit inputs.
+        candidates: String,
+        /// The first of them.
+        example: String,
     },
     /// Two tops of one name.
     #[error("two tops are called `{name}`: give one of them another name with `.named(…)`")]

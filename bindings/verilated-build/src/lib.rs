@@ -30,27 +30,39 @@
 //!
 //! # Rebuilds
 //!
-//! The build script runs again when a file that Verilator read changes (its own dependency list, packages, headers and waivers
-//! included), when Verilator itself or the variables that choose it change, and for nothing else. Then only the
-//! tops that read the changed file are made again. A *new* file counts from the moment a file in use refers to it, which is a
-//! change to that file. A new file that would shadow a module already found elsewhere is the one case that cannot
-//! be seen from outside; [`Build`] refuses two files that could both hold one module instead.
+//! The build script runs again when a file that Verilator read changes (its own dependency list, packages, headers and
+//! waivers included), when Verilator itself or the variables that choose it change, and for nothing else.
+//!
+//! # The store
+//!
+//! What Verilator and the C++ compiler made is kept under a hash of everything that went into it: the contents of every
+//! file that was read, Verilator's arguments and program, the run time's headers, the C++ compiler's version and flags,
+//! the text that this crate and cxx generate. Whoever needs the same model again gets it from there: another profile,
+//! `cargo clippy` after `cargo test`, another crate, an earlier state of the sources. So a change makes only those tops
+//! again that read the changed file.
+//!
+//! The store is the folder that the variable `VERILATED_STORE` names, an absolute path; without it, `verilated-store`
+//! in Cargo's target folder, which `cargo clean` removes. Several builds can use it at the same time. It holds 2 GiB;
+//! beyond that, what was not used for longest is removed, but nothing that was used within the last hour. It can be
+//! deleted whenever no build runs.
 //!
 //! # Environment
 //!
 //! `VERILATOR` names the program to run, default `verilator`. `CXX` and `CXXFLAGS` are honoured as the `cc` crate does.
+//! `VERILATED_STORE` is described above.
 
 mod builder;
 mod compile;
 mod deps;
 mod error;
 mod files;
-mod job;
 mod list;
 mod names;
+mod parallel;
 mod ports;
 mod rust;
 mod shim;
+mod store;
 mod toolchain;
 mod top;
 mod verilate;

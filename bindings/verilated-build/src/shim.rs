@@ -19,7 +19,7 @@ pub(crate) struct Face<'a> {
     pub clock: Option<&'a Port>,
     pub parameters: &'a [(String, String)],
     pub coverage: bool,
-    /// What runs seldom is compiled cheaply.
+    /// What runs seldom is a translation unit of its own.
     pub large: bool,
 }
 
@@ -46,11 +46,15 @@ pub(crate) fn forwarding_header(face: &Face) -> String {
     )
 }
 
-/// The one translation unit: Verilator's sources, then the shim. It is a header because cxx's own source file
-/// includes it, so that nothing of a cycle is a call between objects.
-pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
+/// What runs seldom, which is compiled at `-O1`: reset, initial values and waves.
+fn seldom(source: &str) -> bool {
+    source.contains("Slow") || source.contains("__Trace__")
+}
+
+/// The start of a translation unit: headers, and Verilator's sources.
+fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String {
     let mut text = String::from(
-        "#pragma once\n#include <cstdint>\n#include <cstring>\n#include \"verilated.h\"\n#include \"verilated_fst_c.h\"\n",
+        "#include <cstdint>\n#include <cstring>\n#include \"verilated.h\"\n#include \"verilated_fst_c.h\"\n",
     );
     text.push_str(if face.coverage {
         "#include \"verilated_cov.h\"\n"
@@ -58,21 +62,40 @@ pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
         "#include \"verilated_save.h\"\n"
     });
     text.push_str("#include \"verilated_rs/shim.h\"\n");
-    // All that Verilator declares here is defined in this library. Unless the compiler is told so, position-independent code reaches
-    // every constant by a detour, which cost a sixth of the speed of a packet parser. The headers above are not ours to hide.
+    // All that Verilator declares here is defined in this library. Unless the compiler is told so, position-independent
+    // code reaches every constant by a detour, which cost a sixth of the speed of a packet parser. The headers above are
+    // not ours to hide.
     text.push_str("#pragma GCC visibility push(hidden)\n");
     for source in sources {
         // Writing to a String cannot fail; the same below.
-        let cheap = face.large && (source.contains("Slow") || source.contains("__Trace__"));
-        if cheap {
-            text.push_str("#pragma GCC push_options\n#pragma GCC optimize(\"O1\")\n");
-        }
-        let _ = writeln!(text, "#include \"{source}\"");
-        if cheap {
-            text.push_str("#pragma GCC pop_options\n");
-        }
+        let _ = if seldom(source) && !face.large {
+            writeln!(
+                text,
+                "#pragma GCC push_options\n#pragma GCC optimize(\"O1\")\n#include \"{source}\"\n#pragma GCC pop_options"
+            )
+        } else {
+            writeln!(text, "#include \"{source}\"")
+        };
     }
     text.push_str("#pragma GCC visibility pop\n");
+    text
+}
+
+/// The translation unit of what runs seldom. Only a large model has one, so that it is compiled beside the other; a
+/// small one would be held up more by reading the headers twice.
+pub(crate) fn seldom_unit(face: &Face, sources: &[String]) -> Option<String> {
+    let seldom = || sources.iter().filter(|source| seldom(source));
+    (face.large && seldom().next().is_some()).then(|| opening(face, seldom()))
+}
+
+/// The translation unit of what runs often: Verilator's sources, then the shim. It is a header because cxx's own source
+/// file includes it, so that nothing of a cycle is a call between objects.
+pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
+    let often = |source: &&String| !face.large || !seldom(source);
+    let mut text = format!(
+        "#pragma once\n{}",
+        opening(face, sources.iter().filter(often))
+    );
     let _ = writeln!(text, "namespace {} {{", face.namespace);
     structure(&mut text, face, Direction::In, "In");
     structure(&mut text, face, Direction::Out, "Out");

@@ -46,8 +46,8 @@ impl Top {
         self
     }
 
-    /// The input that `cycle` drives. Without this line it is the build's clock, where the module has
-    /// such a port; a module without it is taken for combinational.
+    /// The input that `cycle` drives. Without this line it is the build's clock. A module without such a port must be
+    /// combinational.
     pub fn clock(mut self, port: &str) -> Top {
         self.clock = Some(port.to_owned());
         self
@@ -66,7 +66,7 @@ impl Top {
         self
     }
 
-    /// A large model, minutes of C++: what runs seldom, reset and waves, is compiled at -O1.
+    /// A large model, a minute of C++ or more. It is made before the others, and in two parts at the same time.
     pub fn large(mut self) -> Top {
         self.large = true;
         self

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::files::{Contents, Hash, failed, read};
+use crate::store::Store;
 use crate::{Error, Top, Verilator, deps};
 
 /// What all tops of a build share, ready for the command line. Paths start at `root`.
@@ -21,20 +23,16 @@ pub(crate) struct Common<'a> {
 
 /// What came of it.
 pub(crate) struct Verilated {
+    /// Where the C++ is.
+    pub folder: PathBuf,
     /// Everything Verilator had to say, a message each.
     pub warnings: Vec<String>,
-    /// The files it read, as it was given them.
+    /// The files it read, as it was given them, and the waivers.
     pub read: Vec<PathBuf>,
 }
 
-/// The arguments for a top, `sources` last. They do not hold a path of this machine but `out`.
-fn arguments(
-    common: &Common,
-    top: &Top,
-    prefix: &str,
-    sources: &[PathBuf],
-    out: &Path,
-) -> Vec<String> {
+/// The arguments for a top, its sources last. They do not hold a path of this machine but `out`.
+fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String> {
     let mut list: Vec<String> = [
         "--cc",
         "--assert",
@@ -95,37 +93,106 @@ fn arguments(
     );
     list.extend(common.flags.iter().chain(&top.flags).cloned());
     list.extend(
-        [common.waivers, common.packages, common.sources, sources]
-            .concat()
-            .iter()
-            .map(|path| path.display().to_string()),
+        [
+            common.waivers,
+            common.packages,
+            common.sources,
+            &top.sources,
+        ]
+        .concat()
+        .iter()
+        .map(|path| path.display().to_string()),
     );
     list
 }
 
-/// Runs Verilator. `out` is emptied first, so that no file of an earlier run is compiled in.
-pub(crate) fn run(
+/// Names of files in an entry of the store: Verilator's text, and the files it read, a line each.
+const SAID: &str = "said";
+const READ: &str = "read";
+
+/// Verilates a top, or finds in the store what came of the same sources before.
+pub(crate) fn verilate(
+    verilator: &Verilator,
+    store: &Store,
+    contents: &Contents,
+    common: &Common,
+    top: &Top,
+    prefix: &str,
+) -> Result<Verilated, Error> {
+    // Which files Verilator reads is known after it ran. So the name of an entry has two hashes: one of the command,
+    // and one of the files that Verilator read when the entry was made.
+    let mut command = Hash::new();
+    command.add(verilator.version.to_string().as_bytes());
+    for argument in arguments(common, top, prefix, Path::new("")) {
+        command.add(argument.as_bytes());
+    }
+    let command = format!("verilated-{}-", command.name());
+    for name in store.names(&command)? {
+        // Another build may remove an entry while it is looked at: then it is none.
+        let Ok(list) = read(&store.path(&name).join(READ)) else {
+            continue;
+        };
+        let list: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
+        if name.strip_prefix(&command) == Some(&hash_of(common, contents, &list))
+            && let Some(folder) = store.entry(&name)
+        {
+            return Ok(Verilated {
+                warnings: messages(&read(&folder.join(SAID))?),
+                folder,
+                read: list,
+            });
+        }
+    }
+    let mut before = None;
+    loop {
+        let draft = store.draft()?;
+        let (said, list) = run(verilator, common, top, prefix, &draft.folder)?;
+        let hash = hash_of(common, contents, &list);
+        // A file that was changed meanwhile may have been read in either state. If it was, Verilator runs again, until
+        // the same files hold the same before and after.
+        let changed = list.iter().any(|path| contents.changed(path));
+        if changed && before.as_ref() != Some(&hash) {
+            before = Some(hash);
+            continue;
+        }
+        let lines: Vec<String> = list.iter().map(|path| path.display().to_string()).collect();
+        for (name, text) in [(SAID, &said), (READ, &lines.join("\n"))] {
+            let path = draft.folder.join(name);
+            std::fs::write(&path, text).map_err(failed("write", &path))?;
+        }
+        return Ok(Verilated {
+            folder: store.add(&draft, &format!("{command}{hash}"))?,
+            warnings: messages(&said),
+            read: list,
+        });
+    }
+}
+
+/// Hash of what the files hold, and of where else files of their names lie: such a file in a folder that is searched
+/// earlier would be read instead.
+fn hash_of(common: &Common, contents: &Contents, list: &[PathBuf]) -> String {
+    let mut hash = Hash::new();
+    for path in list {
+        hash.add(path.as_os_str().as_encoded_bytes());
+        hash.add(&contents.of(path).unwrap_or_default().to_le_bytes());
+        let name = path.file_name().unwrap_or_default();
+        for folder in common.includes.iter().chain(common.search) {
+            hash.add(&[u8::from(common.root.join(folder).join(name).exists())]);
+        }
+    }
+    hash.name()
+}
+
+/// Runs Verilator. Gives its text and the files it read.
+fn run(
     verilator: &Verilator,
     common: &Common,
     top: &Top,
     prefix: &str,
-    sources: &[PathBuf],
     out: &Path,
-) -> Result<Verilated, Error> {
-    let file = |action, path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::File {
-            action,
-            path,
-            source,
-        }
-    };
-    if out.exists() {
-        std::fs::remove_dir_all(out).map_err(file("write", out))?;
-    }
-    std::fs::create_dir_all(out).map_err(file("write", out))?;
+) -> Result<(String, Vec<PathBuf>), Error> {
     let output = Command::new(&verilator.program)
-        .args(arguments(common, top, prefix, sources, out))
+        .args(arguments(common, top, prefix, out))
         .current_dir(common.root)
         .stdin(Stdio::null())
         .output()
@@ -134,7 +201,7 @@ pub(crate) fn run(
             floor: crate::Version::FLOOR,
             source,
         })?;
-    let text = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
         let text = [
             text.trim_end(),
@@ -146,12 +213,13 @@ pub(crate) fn run(
             text: text.trim().to_owned(),
         });
     }
-    let list = out.join(format!("{prefix}__ver.d"));
-    let list = std::fs::read_to_string(&list).map_err(file("read", &list))?;
-    Ok(Verilated {
-        warnings: messages(&text),
-        read: deps::dependency_list(&list),
-    })
+    let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
+    for waiver in common.waivers {
+        if !list.contains(waiver) {
+            list.push(waiver.clone());
+        }
+    }
+    Ok((text, list))
 }
 
 /// Splits Verilator's text into messages: each starts with `%`, what follows belongs to it. Its advice on how to silence a warning goes: it is the same each time.
