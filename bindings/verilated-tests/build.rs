@@ -19,6 +19,13 @@ fn main() {
         .top(Top::new("ram"))
         .top(Top::new("ram").param("Words", 65_536).named("LargeRam"))
         .top(Top::new("regs"))
+        .top(
+            Top::new("sample")
+                .param("Width", 7)
+                .source("../verilated-build/tests/types/sample.sv")
+                .flag("-Wno-lint")
+                .flag("-Wno-style"),
+        )
         .top(Top::new("spin"))
         .top(Top::new("wide_ports"))
         .run();

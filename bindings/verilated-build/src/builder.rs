@@ -9,6 +9,7 @@ use crate::files::{Contents, Generated, Hash, generated_files, read, write};
 use crate::parallel::in_parallel;
 use crate::ports::{self, Direction};
 use crate::shim::Face;
+use crate::types::{Packages, Table};
 use crate::store::Store;
 use crate::verilate::{Common, verilate};
 use crate::{Error, Top, list, names, rust, shim};
@@ -219,7 +220,18 @@ impl Build {
                 printed.push(line);
             }
         };
+        let mut packages = Packages::default();
         for model in models {
+            if let Some(module) = (model.types.modules()).find(|name| *name == names::snake(&model.name)) {
+                return Err(Error::PackageName {
+                    name: model.name,
+                    module,
+                });
+            }
+            write(
+                &out.join(&model.name).join("packages.rs"),
+                &packages.add(&model.types),
+            )?;
             text.push_str(&format!(
                 "include!(concat!(env!(\"OUT_DIR\"), \"/verilated/{}/bridge.rs\"));\n",
                 model.name
@@ -235,6 +247,8 @@ impl Build {
             }
             print(format!("cargo::rustc-link-lib=static={}", model.library));
         }
+        write(&out.join("packages.rs"), &packages.text())?;
+        text.push_str("include!(concat!(env!(\"OUT_DIR\"), \"/verilated/packages.rs\"));\n");
         println!("cargo::rustc-link-search=native={}", out.display());
         write(&out.join("tops.rs"), &text)
     }
@@ -287,12 +301,14 @@ impl Build {
         let netlist = (self.netlists.iter())
             .map(|folder| folder.join(&top.name).with_extension("v"))
             .find(|path| root.join(path).is_file());
+        if top.sources.is_empty() && self.sources.is_empty() {
+            top.sources = vec![self.find(root, &top.module)?];
+        }
         if let Some(path) = netlist {
+            top.source_of_netlist = Some(Box::new(top.clone()));
             top.sources = vec![path];
             top.params = Vec::new();
             top.flags = vec!["-Wno-lint".to_owned(), "-Wno-style".to_owned()];
-        } else if top.sources.is_empty() && self.sources.is_empty() {
-            top.sources = vec![self.find(root, &top.module)?];
         }
         Ok(top)
     }
@@ -384,6 +400,7 @@ struct Model {
     /// Files that it was made of; paths start at the root.
     read: Vec<PathBuf>,
     warnings: Vec<String>,
+    types: Table,
 }
 
 impl Work<'_> {
@@ -432,6 +449,7 @@ impl Work<'_> {
             }
         }
 
+        let types = Table::read(&top.module, &verilated.types)?;
         let header = read(&verilated.folder.join(format!("{prefix}.h")))?;
         let ports = ports::read(&top.module, &header)?;
         let Generated {
@@ -465,7 +483,7 @@ impl Work<'_> {
         let bridge = folder.join("bridge.rs");
         write(
             &bridge,
-            &rust::bridge(&face, &unit_name, fingerprint as u64),
+            &rust::bridge(&face, &types, &unit_name, fingerprint as u64),
         )?;
 
         let mut build = {
@@ -520,6 +538,7 @@ impl Work<'_> {
             library: name,
             read: [verilated.read, with_headers(&user_cpp)?].concat(),
             warnings: verilated.warnings,
+            types,
         })
     }
 }

@@ -138,6 +138,26 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A type table of Verilator that this crate cannot read.
+    #[error("top `{top}`: {path:?}, Verilator's table of types, is not understood: {reason}")]
+    Types {
+        /// The module's name.
+        top: String,
+        /// The table.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A top and a package whose modules in Rust would have one name.
+    #[error(
+        "top `{name}` and a package would both be the module `{module}`: give the top another name with `.named(…)`"
+    )]
+    PackageName {
+        /// The top's name.
+        name: String,
+        /// The module.
+        module: String,
+    },
     /// The clock that was asked for is no one-bit input.
     #[error("top `{top}`: clock `{clock}` is no one-bit input. Inputs: {inputs}")]
     Clock {

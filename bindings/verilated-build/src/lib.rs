@@ -65,6 +65,7 @@ mod shim;
 mod store;
 mod toolchain;
 mod top;
+mod types;
 mod verilate;
 
 pub use builder::Build;

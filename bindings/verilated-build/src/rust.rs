@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use crate::ports::{Direction, Port};
 use crate::shim::Face;
+use crate::types::{self, Table};
 
 /// The file that holds the bridge of one model. `unit` is the name under which C++ includes the model.
-pub(crate) fn bridge(face: &Face, unit: &str, fingerprint: u64) -> String {
+pub(crate) fn bridge(face: &Face, types: &Table, unit: &str, fingerprint: u64) -> String {
     let Face {
         module,
         name,
@@ -19,8 +20,14 @@ pub(crate) fn bridge(face: &Face, unit: &str, fingerprint: u64) -> String {
         text,
         "/// The ports of [`{name}`].\npub mod {rust_module} {{"
     );
-    structure(&mut text, face, Direction::In, "In");
-    structure(&mut text, face, Direction::Out, "Out");
+    structure(&mut text, face, types, Direction::In, "In");
+    structure(&mut text, face, types, Direction::Out, "Out");
+    text.push_str(&types::constants(types));
+    text.push_str(&types::local_types(types));
+    let _ = writeln!(
+        text,
+        "    include!(concat!(env!(\"OUT_DIR\"), \"/verilated/{name}/packages.rs\"));"
+    );
     let clock = face
         .clock
         .map_or("None".to_owned(), |port| format!("Some({:?})", port.name));
@@ -115,7 +122,7 @@ pub(crate) fn bridge(face: &Face, unit: &str, fingerprint: u64) -> String {
     text
 }
 
-fn structure(text: &mut String, face: &Face, direction: Direction, name: &str) {
+fn structure(text: &mut String, face: &Face, types: &Table, direction: Direction, name: &str) {
     let ports: Vec<&Port> = face.data_ports(direction).collect();
     let what = if direction == Direction::In {
         "inputs"
@@ -168,6 +175,7 @@ fn structure(text: &mut String, face: &Face, direction: Direction, name: &str) {
          type Id = ::cxx::type_id!(\"{}::{name}\");\n        type Kind = ::cxx::kind::Trivial;\n    }}\n\n",
         face.namespace
     );
+    text.push_str(&types::accessors(types, name, &ports));
 }
 
 fn kind(port: &Port) -> String {

@@ -16,6 +16,8 @@ pub struct Top {
     pub(crate) cpp: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
     pub(crate) large: bool,
+    /// What a netlist was made of, if this is one.
+    pub(crate) source_of_netlist: Option<Box<Top>>,
 }
 
 impl Top {
@@ -31,6 +33,7 @@ impl Top {
             cpp: Vec::new(),
             flags: Vec::new(),
             large: false,
+            source_of_netlist: None,
         }
     }
 

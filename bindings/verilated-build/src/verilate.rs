@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::files::{Contents, Hash, failed, read};
 use crate::store::Store;
+use crate::types::FIRST_JSON;
 use crate::{Error, Top, Verilator, deps};
 
 /// What all tops of a build share, ready for the command line. Paths start at `root`.
@@ -23,8 +24,10 @@ pub(crate) struct Common<'a> {
 
 /// What came of it.
 pub(crate) struct Verilated {
-    /// Where the C++ is.
+    /// Where the C++ is, and the table of types.
     pub folder: PathBuf,
+    /// The table of types.
+    pub types: PathBuf,
     /// Everything Verilator had to say, a message each.
     pub warnings: Vec<String>,
     /// The files it read, as it was given them, and the waivers.
@@ -66,13 +69,35 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
         }
         .to_owned(),
     );
-    list.extend([
-        "--prefix".to_owned(),
-        prefix.to_owned(),
-        "--top-module".to_owned(),
-        top.module.clone(),
-    ]);
+    list.extend(["--prefix".to_owned(), prefix.to_owned()]);
     list.extend(["-Mdir".to_owned(), out.display().to_string()]);
+    list.extend(source_arguments(common, top));
+    list
+}
+
+/// The arguments for a top's table of types, which is written to `path`.
+fn type_arguments(common: &Common, top: &Top, path: &Path) -> Vec<String> {
+    let mut list: Vec<String> = if path.extension().is_some_and(|end| end == "xml") {
+        vec!["--xml-only".to_owned(), "--xml-output".to_owned()]
+    } else {
+        let names = path.with_extension("meta.json");
+        vec![
+            "--json-only".to_owned(),
+            "--json-only-meta-output".to_owned(),
+            names.display().to_string(),
+            "--json-only-output".to_owned(),
+        ]
+    };
+    list.push(path.display().to_string());
+    // What there is to warn of, the run that writes C++ says.
+    list.extend(["--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style"].map(str::to_owned));
+    list.extend(source_arguments(common, top));
+    list
+}
+
+/// Which sources are read, and how.
+fn source_arguments(common: &Common, top: &Top) -> Vec<String> {
+    let mut list = vec!["--top-module".to_owned(), top.module.clone()];
     list.extend(
         top.params
             .iter()
@@ -123,7 +148,19 @@ pub(crate) fn verilate(
     // and one of the files that Verilator read when the entry was made.
     let mut command = Hash::new();
     command.add(verilator.version.to_string().as_bytes());
-    for argument in arguments(common, top, prefix, Path::new("")) {
+    // A netlist has no types: they are those of its source.
+    let source = top.source_of_netlist.as_deref().unwrap_or(top);
+    let types = Path::new(if verilator.version < FIRST_JSON {
+        "types.xml"
+    } else {
+        "types.json"
+    });
+    for argument in [
+        arguments(common, top, prefix, Path::new("")),
+        type_arguments(common, source, types),
+    ]
+    .concat()
+    {
         command.add(argument.as_bytes());
     }
     let command = format!("verilated-{}-", command.name());
@@ -138,6 +175,7 @@ pub(crate) fn verilate(
         {
             return Ok(Verilated {
                 warnings: messages(&read(&folder.join(SAID))?),
+                types: folder.join(types),
                 folder,
                 read: list,
             });
@@ -146,7 +184,12 @@ pub(crate) fn verilate(
     let mut before = None;
     loop {
         let draft = store.draft()?;
-        let (said, list) = run(verilator, common, top, prefix, &draft.folder)?;
+        let (said, mut list) = run(verilator, common, top, prefix, &draft.folder)?;
+        let table = draft.folder.join(types);
+        call(verilator, common, top, &type_arguments(common, source, &table))?;
+        if top.source_of_netlist.is_some() {
+            list.extend([common.packages, &source.sources].concat());
+        }
         let hash = hash_of(common, contents, &list);
         // A file that was changed meanwhile may have been read in either state. If it was, Verilator runs again, until
         // the same files hold the same before and after.
@@ -160,8 +203,10 @@ pub(crate) fn verilate(
             let path = draft.folder.join(name);
             std::fs::write(&path, text).map_err(failed("write", &path))?;
         }
+        let folder = store.add(&draft, &format!("{command}{hash}"))?;
         return Ok(Verilated {
-            folder: store.add(&draft, &format!("{command}{hash}"))?,
+            types: folder.join(types),
+            folder,
             warnings: messages(&said),
             read: list,
         });
@@ -191,8 +236,30 @@ fn run(
     prefix: &str,
     out: &Path,
 ) -> Result<(String, Vec<PathBuf>), Error> {
+    let text = call(
+        verilator,
+        common,
+        top,
+        &arguments(common, top, prefix, out),
+    )?;
+    let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
+    for waiver in common.waivers {
+        if !list.contains(waiver) {
+            list.push(waiver.clone());
+        }
+    }
+    Ok((text, list))
+}
+
+/// Runs Verilator. Gives its text.
+fn call(
+    verilator: &Verilator,
+    common: &Common,
+    top: &Top,
+    arguments: &[String],
+) -> Result<String, Error> {
     let output = Command::new(&verilator.program)
-        .args(arguments(common, top, prefix, out))
+        .args(arguments)
         .current_dir(common.root)
         .stdin(Stdio::null())
         .output()
@@ -213,13 +280,7 @@ fn run(
             text: text.trim().to_owned(),
         });
     }
-    let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
-    for waiver in common.waivers {
-        if !list.contains(waiver) {
-            list.push(waiver.clone());
-        }
-    }
-    Ok((text, list))
+    Ok(text)
 }
 
 /// Splits Verilator's text into messages: each starts with `%`, what follows belongs to it. Its advice on how to silence a warning goes: it is the same each time.

@@ -1,8 +1,9 @@
 //! Every width and shape of port, there and back.
 
 use proptest::prelude::*;
-use verilated::{Direction, Fields, FieldsMut, Settings};
+use verilated::{Direction, Settings};
 use verilated_tests::wide_ports::{In, Out};
+use verilated_tests::kinds_pkg::{Kind, Meta};
 use verilated_tests::{Adder, Counter, Counter12, WidePorts, adder, counter, counter12};
 
 /// Clocks `inputs` in and looks at what came out.
@@ -93,20 +94,17 @@ fn odd_shapes_and_names() {
 #[test]
 fn packed_structs_first_field_on_top() {
     // kinds_pkg::meta_t: kind 2, psn 24, addr 128, last 1.
-    const META: u32 = 2 + 24 + 128 + 1;
+    let meta = Meta {
+        kind: Kind::Two,
+        psn: 0x123456,
+        addr: 1 << 127 | 5,
+        last: true,
+    };
     let mut inputs = In::default();
-    FieldsMut::of(&mut inputs.meta_i, META)
-        .put(2, 2)
-        .put(24, 0x123456)
-        .put_wide(128, 1 << 127 | 5)
-        .put_bool(true)
-        .end();
-    let out = through(&inputs);
-    let mut fields = Fields::of(&out.meta_o, META);
-    assert_eq!((fields.take(2), fields.take(24)), (2, 0x123456));
-    assert_eq!(fields.take_wide(128), 1 << 127 | 5);
-    assert!(fields.take_bool());
-    fields.end();
+    inputs.set_meta_i(&meta);
+    assert_eq!(inputs.meta_i[4], 2 << 25 | 0x123456 << 1 | 1);
+    assert_eq!(inputs.meta_i[..4], [11, 0, 0, 0]);
+    assert_eq!(through(&inputs).meta_o(), Ok(meta));
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //!   without time, to compare.
 //! - [`Instance::trace_open`] writes FST or VCD, for as many windows of the run as wanted.
 //! - Instances are [`Send`], each with a context of its own: hundreds run on as many threads as there are.
-//! - [`Fields`] and [`FieldsMut`] take packed structs apart and put them together.
+//! - Packed structs, enums and constants of the source are Rust types: see [Types](#types).
 //!
 //! The crate's README has an example from `build.rs` to a wave file.
 //!
@@ -42,7 +42,7 @@ pub mod ffi;
 
 mod coverage;
 mod failure;
-mod fields;
+pub mod packed;
 mod instance;
 mod model;
 mod port;
@@ -54,7 +54,7 @@ mod vcd;
 
 pub use coverage::CoverageError;
 pub use failure::{Failure, FailureKind};
-pub use fields::{Fields, FieldsMut, PortBits};
+pub use packed::{BadEnum, Member, Packed, PortBits};
 pub use instance::Instance;
 pub use model::Model;
 pub use port::{Direction, Port};

@@ -1,10 +1,12 @@
 //! Drives `packet_builder`.
 
-use verilated::{FieldsMut, Model, Settings};
+use verilated::{Model, Packed, Settings};
+use xoff_rtl::eth_pkg::{self, Control, EthHead, IpHead};
+use xoff_rtl::roce_pkg::ExtHead;
 use xoff_rtl::{PacketBuilder256, PacketBuilder512, packet_builder256, packet_builder512};
 use xoff_sim::protocol::{Content, Descriptor, RocePacket};
 use xoff_sim::wire::frame::IpKind;
-use xoff_sim::wire::{Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, ExtHeaders, Tci};
+use xoff_sim::wire::{Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, ExtHeaders};
 
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
@@ -56,9 +58,9 @@ pub struct BuilderOut<'a> {
 }
 
 macro_rules! builder_top {
-    ($Top:ident, $ports:ident, $beat:literal, $period:ident) => {
+    ($Top:ident, $ports:ident, $period:ident) => {
         impl BuilderTop for $Top {
-            const BEAT: usize = $beat;
+            const BEAT: usize = $ports::DATA_BYTES as usize;
             const PERIOD_PS: u64 = $period;
 
             fn reset(pins: &mut $ports::In, reset: bool) {
@@ -105,8 +107,8 @@ macro_rules! builder_top {
     };
 }
 
-builder_top!(PacketBuilder256, packet_builder256, 32, PERIOD_256_PS);
-builder_top!(PacketBuilder512, packet_builder512, 64, PERIOD_512_PS);
+builder_top!(PacketBuilder256, packet_builder256, PERIOD_256_PS);
+builder_top!(PacketBuilder512, packet_builder512, PERIOD_512_PS);
 
 /// Who is willing in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -316,84 +318,79 @@ fn payload_of(packet: &Descriptor) -> &[u8] {
 
 fn describe(packet: &Descriptor) -> DescriptorPorts {
     let mut ports = DescriptorPorts {
-        eth: write_eth(packet),
+        eth: eth_ports(packet).pack(),
         ..DescriptorPorts::default()
     };
     match &packet.content {
         Content::Roce(roce) => {
-            ports.ip = write_ip(roce);
+            ports.ip = ip_ports(roce).pack();
             ports.udp_src_port = roce.udp_src_port.unwrap_or_default();
             ports.bth = write_bth(&roce.bth);
-            ports.ext = write_ext(&roce.ext);
+            ports.ext = ext_ports(&roce.ext).pack();
             ports.payload_bytes =
                 u16::try_from(roce.payload.len()).expect("Descriptor::check bounds it");
         }
         Content::Pfc(pfc) => {
-            ports.control = write_control(CONTROL_PFC, pfc.class_enable, &pfc.timers);
+            let (opcode, class_enable) = (CONTROL_PFC, pfc.class_enable);
+            ports.control = control_ports(opcode, class_enable, pfc.timers);
         }
         Content::Pause(pause) => {
             let mut timers = [0; 8];
             timers[0] = pause.timer;
-            ports.control = write_control(CONTROL_PAUSE, 0, &timers);
+            ports.control = control_ports(CONTROL_PAUSE, 0, timers);
         }
     }
     ports
 }
 
-/// `eth_head_t`. The EtherType follows from the rest.
-fn write_eth(packet: &Descriptor) -> [u32; 5] {
-    let mut port = [0; 5];
+fn control_ports(opcode: u16, class_enable: u16, timer: [u16; 8]) -> [u32; 5] {
+    let control = Control {
+        opcode,
+        class_enable,
+        timer,
+    };
+    control.pack()
+}
+
+/// The EtherType follows from the rest.
+fn eth_ports(packet: &Descriptor) -> EthHead {
     let address = |bytes: [u8; 6]| bytes.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
     let tci = |i: usize| {
-        let tci = packet.tags.get(i).copied().unwrap_or(Tci::default());
-        u64::from(tci.pcp) << 13 | u64::from(tci.dei) << 12 | u64::from(tci.vid)
+        let tci = packet.tags.get(i).copied().unwrap_or_default();
+        eth_pkg::Tci {
+            pcp: tci.pcp,
+            dei: tci.dei,
+            vid: tci.vid,
+        }
     };
-    FieldsMut::of(&mut port, 146)
-        .put(48, address(packet.dst.0))
-        .put(48, address(packet.src.0))
-        .put(2, packet.tags.len() as u64)
-        .put(16, tci(0))
-        .put(16, tci(1))
-        .skip(16)
-        .end();
-    port
-}
-
-/// `control_t`. Element 7 of a packed array comes first.
-fn write_control(opcode: u16, class_enable: u16, timers: &[u16; 8]) -> [u32; 5] {
-    let mut port = [0; 5];
-    let mut fields = FieldsMut::of(&mut port, 160)
-        .put(16, u64::from(opcode))
-        .put(16, u64::from(class_enable));
-    for &timer in timers.iter().rev() {
-        fields = fields.put(16, u64::from(timer));
+    EthHead {
+        dst: address(packet.dst.0),
+        src: address(packet.src.0),
+        tags: packet.tags.len() as u8,
+        outer: tci(0),
+        inner: tci(1),
+        ether_type: 0,
     }
-    fields.end();
-    port
 }
 
-/// `ip_head_t`. Length, next header and fragment offset follow from the rest.
-fn write_ip(roce: &RocePacket) -> [u32; 11] {
-    let mut port = [0; 11];
+/// Length, next header and fragment offset follow from the rest.
+fn ip_ports(roce: &RocePacket) -> IpHead {
     let ip = &roce.ip;
-    let kind = match ip.kind {
-        IpKind::V4 => 1,
-        IpKind::V6 => 2,
-        IpKind::Grh => 3,
-    };
-    FieldsMut::of(&mut port, 350)
-        .put(2, kind)
-        .put(8, u64::from(ip.traffic_class))
-        .put(20, u64::from(ip.flow_label))
-        .put(16, u64::from(ip.id))
-        .put(3, u64::from(ip.flags))
-        .skip(13)
-        .put(8, u64::from(ip.hop_limit))
-        .skip(8 + 16)
-        .put_wide(128, ip.src)
-        .put_wide(128, ip.dst)
-        .end();
-    port
+    IpHead {
+        kind: match ip.kind {
+            IpKind::V4 => eth_pkg::IpKind::IpV4,
+            IpKind::V6 => eth_pkg::IpKind::IpV6,
+            IpKind::Grh => eth_pkg::IpKind::IpGrh,
+        },
+        traffic_class: ip.traffic_class,
+        flow_label: ip.flow_label,
+        id: ip.id,
+        flags: ip.flags,
+        hop_limit: ip.hop_limit,
+        src: ip.src,
+        dst: ip.dst,
+        ..IpHead::default()
+    }
 }
 
 /// `bth_t` is the header as it stands on the wire.
@@ -405,27 +402,24 @@ fn write_bth(bth: &BthRepr) -> [u32; 3] {
     port
 }
 
-/// `ext_head_t`: fields of all extension headers; the builder takes those of the opcode.
-fn write_ext(ext: &ExtHeaders) -> [u32; 14] {
-    let mut port = [0; 14];
+/// Fields of all extension headers; the builder takes those of the opcode.
+fn ext_ports(ext: &ExtHeaders) -> ExtHead {
     let reth = ext.reth.unwrap_or_default();
     let atomic = ext.atomic.unwrap_or_default();
     let aeth = ext.aeth.unwrap_or_default();
     let deth = ext.deth.unwrap_or_default();
     // Only one of the headers that share a field is there; the other one's is zero.
-    let imm = ext.imm.unwrap_or_default().imm | ext.ieth.unwrap_or_default().rkey;
-    FieldsMut::of(&mut port, 440)
-        .put(64, reth.va | atomic.va)
-        .put(32, u64::from(reth.rkey | atomic.rkey))
-        .put(32, u64::from(reth.dma_len))
-        .put(64, atomic.swap_add)
-        .put(64, atomic.compare)
-        .put(8, u64::from(aeth.syndrome.0))
-        .put(24, u64::from(aeth.msn.get()))
-        .put(64, ext.atomic_ack.unwrap_or_default().original)
-        .put(32, u64::from(imm))
-        .put(32, u64::from(deth.qkey))
-        .put(24, u64::from(deth.src_qp.get()))
-        .end();
-    port
+    ExtHead {
+        va: reth.va | atomic.va,
+        rkey: reth.rkey | atomic.rkey,
+        dma_len: reth.dma_len,
+        swap_add: atomic.swap_add,
+        compare: atomic.compare,
+        syndrome: aeth.syndrome.0,
+        msn: aeth.msn.get(),
+        original: ext.atomic_ack.unwrap_or_default().original,
+        imm: ext.imm.unwrap_or_default().imm | ext.ieth.unwrap_or_default().rkey,
+        qkey: deth.qkey,
+        src_qp: deth.src_qp.get(),
+    }
 }

@@ -1,6 +1,7 @@
 //! Drives the DCQCN units: a cycle a call, their ports as the reference's values.
 
-use verilated::{Fields, FieldsMut, Model, Settings};
+use verilated::{Model, Settings};
+use xoff_rtl::dcqcn_pkg::{self, RP_STEP_LATENCY, RpKind, RpParams};
 use xoff_rtl::{
     DcqcnNp, DcqcnRp, DcqcnRp4, DcqcnRpStep, RateLimiter, RateLimiter4, dcqcn_np, dcqcn_rp,
     dcqcn_rp_step, dcqcn_rp4, rate_limiter, rate_limiter4,
@@ -10,88 +11,77 @@ use xoff_sim::protocol::dcqcn::{Alpha, ByteGap, Cycle, Rate, RpContext, RpEvent,
 use super::{PERIOD_256_PS, Rest, UnitError};
 
 /// Cycles from an event at `dcqcn_rp_step` to the context after it.
-pub const STEP_LATENCY: usize = 7;
+pub const STEP_LATENCY: usize = RP_STEP_LATENCY as usize;
 /// Cycles from a mark taken by `dcqcn_np` to its CNP.
 pub const CNP_LATENCY: u64 = 2;
 
-const PARAMETER_BITS: u32 = 245;
-const CONTEXT_BITS: u32 = 231;
-/// `RpTimer` of `rp_kind_e`.
-const KIND_TIMER: u8 = 4;
-
-/// `rp_params_t`.
-fn put_parameters(port: &mut [u32; 8], parameters: &RpParameters) {
-    FieldsMut::of(port, PARAMETER_BITS)
-        .put(32, u64::from(parameters.rate_max.0))
-        .put(32, u64::from(parameters.rate_min.0))
-        .put(32, u64::from(parameters.rate_ai.0))
-        .put(32, u64::from(parameters.rate_hai.0))
-        .put(16, u64::from(parameters.g))
-        .put(32, u64::from(parameters.alpha_time))
-        .put(32, u64::from(parameters.rate_time))
-        .put(32, u64::from(parameters.byte_limit))
-        .put(5, u64::from(parameters.stages))
-        .end();
-}
-
-/// `rp_context_t`.
-fn put_context(port: &mut [u32; 8], context: &RpContext) {
-    FieldsMut::of(port, CONTEXT_BITS)
-        .put_bool(context.open)
-        .put_bool(context.limited)
-        .put_bool(context.alpha_runs)
-        .put_bool(context.rate_runs)
-        .put(32, u64::from(context.rate_current.0))
-        .put(32, u64::from(context.rate_target.0))
-        .put(25, u64::from(context.alpha.0))
-        .put(5, u64::from(context.timer_count))
-        .put(5, u64::from(context.byte_count))
-        .put(32, u64::from(context.bytes))
-        .put(48, context.alpha_deadline.0)
-        .put(48, context.rate_deadline.0)
-        .end();
-}
-
-/// `rp_context_t`.
-fn read_context(port: &[u32; 8]) -> RpContext {
-    let mut fields = Fields::of(port, CONTEXT_BITS);
-    let context = RpContext {
-        open: fields.take_bool(),
-        limited: fields.take_bool(),
-        alpha_runs: fields.take_bool(),
-        rate_runs: fields.take_bool(),
-        rate_current: Rate(fields.take(32) as u32),
-        rate_target: Rate(fields.take(32) as u32),
-        alpha: Alpha(fields.take(25) as u32),
-        timer_count: fields.take(5) as u8,
-        byte_count: fields.take(5) as u8,
-        bytes: fields.take(32) as u32,
-        alpha_deadline: Cycle(fields.take(48)),
-        rate_deadline: Cycle(fields.take(48)),
-    };
-    fields.end();
-    context
-}
-
-/// `rp_kind_e` and its bytes.
-fn event_ports(event: RpEvent) -> (u8, u16) {
-    match event {
-        RpEvent::Open => (0, 0),
-        RpEvent::Close => (1, 0),
-        RpEvent::Cnp => (2, 0),
-        RpEvent::Bytes(bytes) => (3, bytes),
-        RpEvent::Timer => (KIND_TIMER, 0),
+fn parameter_ports(parameters: &RpParameters) -> RpParams {
+    RpParams {
+        rate_max: parameters.rate_max.0,
+        rate_min: parameters.rate_min.0,
+        rate_ai: parameters.rate_ai.0,
+        rate_hai: parameters.rate_hai.0,
+        g: parameters.g,
+        alpha_time: parameters.alpha_time,
+        rate_time: parameters.rate_time,
+        byte_limit: parameters.byte_limit,
+        stages: parameters.stages,
     }
 }
 
-fn read_event(kind: u8, bytes: u16) -> Option<RpEvent> {
+fn context_ports(context: &RpContext) -> dcqcn_pkg::RpContext {
+    dcqcn_pkg::RpContext {
+        open: context.open,
+        limited: context.limited,
+        alpha_runs: context.alpha_runs,
+        rate_runs: context.rate_runs,
+        rate_current: context.rate_current.0,
+        rate_target: context.rate_target.0,
+        alpha: context.alpha.0,
+        timer_count: context.timer_count,
+        byte_count: context.byte_count,
+        bytes: context.bytes,
+        alpha_deadline: context.alpha_deadline.0,
+        rate_deadline: context.rate_deadline.0,
+    }
+}
+
+fn read_context(context: &dcqcn_pkg::RpContext) -> RpContext {
+    RpContext {
+        open: context.open,
+        limited: context.limited,
+        alpha_runs: context.alpha_runs,
+        rate_runs: context.rate_runs,
+        rate_current: Rate(context.rate_current),
+        rate_target: Rate(context.rate_target),
+        alpha: Alpha(context.alpha),
+        timer_count: context.timer_count,
+        byte_count: context.byte_count,
+        bytes: context.bytes,
+        alpha_deadline: Cycle(context.alpha_deadline),
+        rate_deadline: Cycle(context.rate_deadline),
+    }
+}
+
+/// An event's kind and its bytes.
+fn event_ports(event: RpEvent) -> (RpKind, u16) {
+    match event {
+        RpEvent::Open => (RpKind::RpOpen, 0),
+        RpEvent::Close => (RpKind::RpClose, 0),
+        RpEvent::Cnp => (RpKind::RpCnp, 0),
+        RpEvent::Bytes(bytes) => (RpKind::RpBytes, bytes),
+        RpEvent::Timer => (RpKind::RpTimer, 0),
+    }
+}
+
+fn read_event(kind: RpKind, bytes: u16) -> Option<RpEvent> {
     Some(match kind {
-        0 => RpEvent::Open,
-        1 => RpEvent::Close,
-        2 => RpEvent::Cnp,
-        3 => RpEvent::Bytes(bytes),
-        KIND_TIMER => RpEvent::Timer,
-        _ => return None,
+        RpKind::RpOpen => RpEvent::Open,
+        RpKind::RpClose => RpEvent::Close,
+        RpKind::RpCnp => RpEvent::Cnp,
+        RpKind::RpBytes => RpEvent::Bytes(bytes),
+        RpKind::RpTimer => RpEvent::Timer,
+        RpKind::RpNone => return None,
     })
 }
 
@@ -152,14 +142,16 @@ impl RtlRpStep {
         let pins = &mut self.pins_in;
         pins.valid_i = u8::from(event.is_some());
         if let Some((parameters, context, event, now)) = event {
-            put_parameters(&mut pins.params_i, parameters);
-            put_context(&mut pins.context_i, context);
-            (pins.kind_i, pins.bytes_i) = event_ports(event);
+            pins.set_params_i(&parameter_ports(parameters));
+            pins.set_context_i(&context_ports(context));
+            let (kind, bytes) = event_ports(event);
+            pins.set_kind_i(kind);
+            pins.bytes_i = bytes;
             pins.now_i = now.0;
         }
         self.model.cycle(&self.pins_in, &mut self.pins_out)?;
         let out = &self.pins_out;
-        Ok((out.valid_o != 0).then(|| (read_context(&out.context_o), out.rate_valid_o != 0)))
+        Ok((out.valid_o != 0).then(|| (read_context(&out.context_o()), out.rate_valid_o != 0)))
     }
 }
 
@@ -169,8 +161,8 @@ pub trait RpTop: Model {
     const QPS: u16;
     /// Drives everything but the parameters.
     fn drive(pins: &mut Self::In, reset: bool, now: Cycle, event: Option<(RpEvent, u16)>);
-    /// The port of the parameters.
-    fn parameters(pins: &mut Self::In) -> &mut [u32; 8];
+    /// Drives the parameters.
+    fn set(pins: &mut Self::In, parameters: &RpParameters);
     /// The outputs.
     fn read(pins: &Self::Out) -> Result<RpOut, String>;
 }
@@ -202,9 +194,9 @@ pub struct RpStep {
 }
 
 macro_rules! rp_top {
-    ($Top:ident, $ports:ident, $qps:literal) => {
+    ($Top:ident, $ports:ident) => {
         impl RpTop for $Top {
-            const QPS: u16 = $qps;
+            const QPS: u16 = $ports::QPS as u16;
 
             #[inline]
             fn drive(
@@ -217,26 +209,28 @@ macro_rules! rp_top {
                 pins.now_i = now.0;
                 pins.event_valid_i = u8::from(event.is_some());
                 if let Some((event, qp)) = event {
-                    (pins.event_kind_i, pins.event_bytes_i) = event_ports(event);
+                    let (kind, bytes) = event_ports(event);
+                    pins.event_kind_i = kind as u8;
+                    pins.event_bytes_i = bytes;
                     pins.event_qp_i = qp as u8;
                 }
             }
 
             #[inline]
-            fn parameters(pins: &mut $ports::In) -> &mut [u32; 8] {
-                &mut pins.params_i
+            fn set(pins: &mut $ports::In, parameters: &RpParameters) {
+                pins.set_params_i(&parameter_ports(parameters));
             }
 
             #[inline]
             fn read(pins: &$ports::Out) -> Result<RpOut, String> {
                 let step = if pins.step_valid_o != 0 {
-                    let event = read_event(pins.step_kind_o, pins.step_bytes_o);
+                    let kind = pins.step_kind_o().map_err(|error| error.to_string())?;
+                    let event = read_event(kind, pins.step_bytes_o);
                     Some(RpStep {
-                        event: event
-                            .ok_or_else(|| format!("step_kind_o is {}", pins.step_kind_o))?,
+                        event: event.ok_or_else(|| format!("step_kind_o is {kind:?}"))?,
                         qp: u16::from(pins.step_qp_o),
                         now: Cycle(pins.step_now_o),
-                        context: read_context(&pins.step_context_o),
+                        context: read_context(&pins.step_context_o()),
                         rate_valid: pins.rate_valid_o != 0,
                     })
                 } else {
@@ -255,8 +249,8 @@ macro_rules! rp_top {
     };
 }
 
-rp_top!(DcqcnRp, dcqcn_rp, 64);
-rp_top!(DcqcnRp4, dcqcn_rp4, 4);
+rp_top!(DcqcnRp, dcqcn_rp);
+rp_top!(DcqcnRp4, dcqcn_rp4);
 
 /// The verilated reaction point.
 pub struct RtlRp<M: Model = DcqcnRp> {
@@ -291,7 +285,7 @@ impl<M: RpTop> RtlRp<M> {
 
     /// Sets the parameters, from the next cycle on.
     pub fn set(&mut self, parameters: &RpParameters) {
-        put_parameters(M::parameters(&mut self.pins_in), parameters);
+        M::set(&mut self.pins_in, parameters);
     }
 
     /// One cycle, with an event offered or without.
@@ -346,7 +340,7 @@ pub struct RtlNp {
 
 impl RtlNp {
     /// How many QPs.
-    pub const QPS: u16 = 64;
+    pub const QPS: u16 = dcqcn_np::QPS as u16;
 
     /// The unit; [`RtlNp::reset`] comes first. `seed` fixes its registers' random start.
     ///
@@ -475,9 +469,9 @@ pub trait LimiterTop: Model {
 }
 
 macro_rules! limiter_top {
-    ($Top:ident, $ports:ident, $qps:literal) => {
+    ($Top:ident, $ports:ident) => {
         impl LimiterTop for $Top {
-            const QPS: u16 = $qps;
+            const QPS: u16 = $ports::QPS as u16;
             const PERIOD_PS: u64 = PERIOD_256_PS;
 
             #[inline]
@@ -525,8 +519,8 @@ macro_rules! limiter_top {
     };
 }
 
-limiter_top!(RateLimiter, rate_limiter, 64);
-limiter_top!(RateLimiter4, rate_limiter4, 4);
+limiter_top!(RateLimiter, rate_limiter);
+limiter_top!(RateLimiter4, rate_limiter4);
 
 /// The verilated rate limiter.
 pub struct RtlLimiter<M: Model = RateLimiter> {

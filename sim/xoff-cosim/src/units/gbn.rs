@@ -4,11 +4,12 @@
 
 use std::fmt::Debug;
 
-use verilated::{Fields, FieldsMut, Model, PortBits, Settings};
+use verilated::{BadEnum, Model, Settings};
 use xoff_rtl::{
     GbnRequester, GbnRequester4, GbnResponder, GbnResponder4, gbn_requester, gbn_requester4,
-    gbn_responder, gbn_responder4,
+    gbn_pkg, gbn_responder, gbn_responder4,
 };
+use xoff_rtl::gbn_pkg::{RequesterKind, ResponderKind};
 use xoff_sim::protocol::gbn::{
     After, Arrival, Cycle, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
     RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig, ResponderContext,
@@ -16,7 +17,7 @@ use xoff_sim::protocol::gbn::{
 };
 use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
 
-use super::verbs::{put_recv, put_work, take_completion, take_status};
+use super::verbs::{put_recv, put_work, status, take_completion};
 use super::{PERIOD_256_PS, Rest, UnitError};
 
 /// The times at the tops' clock.
@@ -24,9 +25,9 @@ pub const TIMES: Times = Times {
     period_ps: PERIOD_256_PS,
 };
 
-/// `requester_kind_e` and `responder_kind_e`: the unit's own steps.
-const KIND_TIMER: u8 = 5;
-const KIND_WALK: u8 = 6;
+/// The unit's own steps. `responder_kind_e` has the same code for a walk.
+const KIND_TIMER: u8 = RequesterKind::RequesterTimer as u8;
+const KIND_WALK: u8 = RequesterKind::RequesterWalk as u8;
 
 /// One end of a connection: its events, and its reference.
 pub trait End: Copy + Debug + PartialEq + 'static {
@@ -81,11 +82,11 @@ impl End for Requesting {
 
     fn kind(event: &RequesterEvent) -> u8 {
         match event {
-            RequesterEvent::Open { .. } => 0,
-            RequesterEvent::Close => 1,
-            RequesterEvent::Post(_) => 2,
-            RequesterEvent::Send => 3,
-            RequesterEvent::Ack { .. } => 4,
+            RequesterEvent::Open { .. } => RequesterKind::RequesterOpen as u8,
+            RequesterEvent::Close => RequesterKind::RequesterClose as u8,
+            RequesterEvent::Post(_) => RequesterKind::RequesterPost as u8,
+            RequesterEvent::Send => RequesterKind::RequesterSend as u8,
+            RequesterEvent::Ack { .. } => RequesterKind::RequesterAck as u8,
             RequesterEvent::Timer => KIND_TIMER,
             RequesterEvent::Walk => KIND_WALK,
             RequesterEvent::Other(kind) => *kind,
@@ -136,12 +137,12 @@ impl End for Responding {
 
     fn kind(event: &ResponderEvent) -> u8 {
         match event {
-            ResponderEvent::Open { .. } => 0,
-            ResponderEvent::Close => 1,
-            ResponderEvent::Post(_) => 2,
-            ResponderEvent::Packet(_) => 3,
-            ResponderEvent::Grant => 4,
-            ResponderEvent::Walk => KIND_WALK,
+            ResponderEvent::Open { .. } => ResponderKind::ResponderOpen as u8,
+            ResponderEvent::Close => ResponderKind::ResponderClose as u8,
+            ResponderEvent::Post(_) => ResponderKind::ResponderPost as u8,
+            ResponderEvent::Packet(_) => ResponderKind::ResponderPacket as u8,
+            ResponderEvent::Grant => ResponderKind::ResponderGrant as u8,
+            ResponderEvent::Walk => ResponderKind::ResponderWalk as u8,
             ResponderEvent::Other(kind) => *kind,
         }
     }
@@ -332,195 +333,166 @@ impl<M: GbnTop> Unit for Rtl<M> {
     }
 }
 
-/// `requester_config_t`.
-const CONFIG_BITS: u32 = 47;
-/// `requester_context_t`.
-const REQUESTER_CONTEXT_BITS: u32 = 263;
-/// `responder_context_t`.
-const RESPONDER_CONTEXT_BITS: u32 = 276;
-
-fn requester_config(configuration: &RequesterConfig) -> u64 {
-    let mut port = 0u64;
-    FieldsMut::of(&mut port, CONFIG_BITS)
-        .put(3, configuration.mtu.into())
-        .put(5, configuration.timeout.into())
-        .put(3, configuration.retry.into())
-        .put_bool(configuration.nak_retry)
-        .put(3, configuration.rnr_retry.into())
-        .put(8, configuration.ack_every.into())
-        .put(23, configuration.window.into())
-        .put_bool(configuration.restart)
-        .end();
-    port
-}
-
-fn put_arrival<P: PortBits>(port: &mut P, arrival: &Arrival) {
-    FieldsMut::of(port, 336)
-        .put(5, arrival.operation.into())
-        .put(24, arrival.psn.get().into())
-        .put_bool(arrival.ack_req)
-        .put_bool(arrival.solicited)
-        .put(16, arrival.payload_bytes.into())
-        .put_bool(arrival.access)
-        .put(64, arrival.va)
-        .put(32, arrival.rkey.into())
-        .put(32, arrival.dma_len.into())
-        .put(32, arrival.imm.into())
-        .put(64, arrival.swap_add)
-        .put(64, arrival.compare)
-        .end();
-}
-
-fn responder_config(configuration: &ResponderConfig) -> u16 {
-    let mut port = 0u16;
-    FieldsMut::of(&mut port, 9)
-        .put(3, configuration.mtu.into())
-        .put(5, configuration.rnr_timer.into())
-        .put_bool(configuration.restart)
-        .end();
-    port
-}
-
-/// Reads fields that are not numbers.
-trait TakeFields {
-    fn psn(&mut self) -> Psn;
-    fn state(&mut self) -> Result<QpState, String>;
-}
-
-impl<P: PortBits> TakeFields for Fields<'_, P> {
-    fn psn(&mut self) -> Psn {
-        Psn::wrapping(self.take(24) as u32)
-    }
-
-    fn state(&mut self) -> Result<QpState, String> {
-        Ok(match self.take(2) {
-            0 => QpState::Closed,
-            1 => QpState::Ready,
-            2 => QpState::Error,
-            code => return Err(format!("a QP's state is {code}")),
-        })
+fn requester_config(configuration: &RequesterConfig) -> gbn_pkg::RequesterConfig {
+    gbn_pkg::RequesterConfig {
+        mtu: configuration.mtu,
+        timeout: configuration.timeout,
+        retry: configuration.retry,
+        nak_retry: configuration.nak_retry,
+        rnr_retry: configuration.rnr_retry,
+        ack_every: configuration.ack_every,
+        window: configuration.window,
+        restart: configuration.restart,
     }
 }
 
-fn read_requester_context<P: PortBits>(port: &P) -> Result<RequesterContext, String> {
-    let mut fields = Fields::of(port, REQUESTER_CONTEXT_BITS);
-    let context = RequesterContext {
-        state: fields.state()?,
+fn arrival_ports(arrival: &Arrival) -> gbn_pkg::Arrival {
+    gbn_pkg::Arrival {
+        operation: arrival.operation,
+        psn: arrival.psn.get(),
+        ack_req: arrival.ack_req,
+        solicited: arrival.solicited,
+        payload_bytes: arrival.payload_bytes,
+        access: arrival.access,
+        va: arrival.va,
+        rkey: arrival.rkey,
+        dma_len: arrival.dma_len,
+        imm: arrival.imm,
+        swap_add: arrival.swap_add,
+        compare: arrival.compare,
+    }
+}
+
+fn responder_config(configuration: &ResponderConfig) -> gbn_pkg::ResponderConfig {
+    gbn_pkg::ResponderConfig {
+        mtu: configuration.mtu,
+        rnr_timer: configuration.rnr_timer,
+        restart: configuration.restart,
+    }
+}
+
+fn qp_state(state: gbn_pkg::QpState) -> QpState {
+    match state {
+        gbn_pkg::QpState::QpClosed => QpState::Closed,
+        gbn_pkg::QpState::QpReady => QpState::Ready,
+        gbn_pkg::QpState::QpError => QpState::Error,
+    }
+}
+
+fn read_requester_context(context: &gbn_pkg::RequesterContext) -> RequesterContext {
+    let configuration = &context.configuration;
+    RequesterContext {
+        state: qp_state(context.state),
         configuration: RequesterConfig {
-            mtu: fields.take(3) as u8,
-            timeout: fields.take(5) as u8,
-            retry: fields.take(3) as u8,
-            nak_retry: fields.take_bool(),
-            rnr_retry: fields.take(3) as u8,
-            ack_every: fields.take(8) as u8,
-            window: fields.take(23) as u32,
-            restart: fields.take_bool(),
+            mtu: configuration.mtu,
+            timeout: configuration.timeout,
+            retry: configuration.retry,
+            nak_retry: configuration.nak_retry,
+            rnr_retry: configuration.rnr_retry,
+            ack_every: configuration.ack_every,
+            window: configuration.window,
+            restart: configuration.restart,
         },
-        head: fields.take(8) as u8,
-        current: fields.take(8) as u8,
-        tail: fields.take(8) as u8,
-        post_psn: fields.psn(),
-        next_psn: fields.psn(),
-        top_psn: fields.psn(),
-        una_psn: fields.psn(),
-        asked_psn: fields.psn(),
-        unasked: fields.take(8) as u8,
-        retries: fields.take(3) as u8,
-        rnr_retries: fields.take(3) as u8,
-        after: match fields.take(2) {
-            0 => After::None,
-            1 => After::Rewind,
-            2 => After::Fail,
-            code => return Err(format!("after is {code}")),
+        head: context.head,
+        current: context.current,
+        tail: context.tail,
+        post_psn: Psn::wrapping(context.post_psn),
+        next_psn: Psn::wrapping(context.next_psn),
+        top_psn: Psn::wrapping(context.top_psn),
+        una_psn: Psn::wrapping(context.una_psn),
+        asked_psn: Psn::wrapping(context.asked_psn),
+        unasked: context.unasked,
+        retries: context.retries,
+        rnr_retries: context.rnr_retries,
+        after: match context.after {
+            gbn_pkg::After::AfterNone => After::None,
+            gbn_pkg::After::AfterRewind => After::Rewind,
+            gbn_pkg::After::AfterFail => After::Fail,
         },
-        status: take_status(&mut fields)?,
-        rnr_wait: fields.take_bool(),
-        timer_runs: fields.take_bool(),
-        deadline: Cycle(fields.take(48)),
-    };
-    fields.end();
-    Ok(context)
+        status: status(context.status),
+        rnr_wait: context.rnr_wait,
+        timer_runs: context.timer_runs,
+        deadline: Cycle(context.deadline),
+    }
 }
 
-fn read_request<P: PortBits>(port: &P) -> Request {
-    let mut fields = Fields::of(port, 435);
-    let request = Request {
-        opcode: Opcode(fields.take(8) as u8),
-        psn: fields.psn(),
-        ack_req: fields.take_bool(),
-        solicited: fields.take_bool(),
-        again: fields.take_bool(),
-        payload_bytes: fields.take(16) as u16,
-        local_va: fields.take(64),
-        local_key: fields.take(32) as u32,
-        va: fields.take(64),
-        rkey: fields.take(32) as u32,
-        dma_len: fields.take(32) as u32,
-        imm: fields.take(32) as u32,
-        swap_add: fields.take(64),
-        compare: fields.take(64),
-    };
-    fields.end();
-    request
+fn read_request(request: &gbn_pkg::Request) -> Request {
+    Request {
+        opcode: Opcode(request.opcode),
+        psn: Psn::wrapping(request.psn),
+        ack_req: request.ack_req,
+        solicited: request.solicited,
+        again: request.again,
+        payload_bytes: request.payload_bytes,
+        local_va: request.local_va,
+        local_key: request.local_key,
+        va: request.va,
+        rkey: request.rkey,
+        dma_len: request.dma_len,
+        imm: request.imm,
+        swap_add: request.swap_add,
+        compare: request.compare,
+    }
 }
 
-fn read_responder_context<P: PortBits>(port: &P) -> Result<ResponderContext, String> {
-    let mut fields = Fields::of(port, RESPONDER_CONTEXT_BITS);
-    let context = ResponderContext {
-        state: fields.state()?,
+fn read_responder_context(context: &gbn_pkg::ResponderContext) -> ResponderContext {
+    let configuration = &context.configuration;
+    ResponderContext {
+        state: qp_state(context.state),
         configuration: ResponderConfig {
-            mtu: fields.take(3) as u8,
-            rnr_timer: fields.take(5) as u8,
-            restart: fields.take_bool(),
+            mtu: configuration.mtu,
+            rnr_timer: configuration.rnr_timer,
+            restart: configuration.restart,
         },
-        head: fields.take(8) as u8,
-        tail: fields.take(8) as u8,
-        expected_psn: fields.psn(),
-        first_psn: fields.psn(),
-        msn: Msn::new(fields.take(24) as u32).expect("24 bits"),
-        under_way: fields.take_bool(),
-        writing: fields.take_bool(),
-        offset: fields.take(32) as u32,
-        va: fields.take(64),
-        rkey: fields.take(32) as u32,
-        dma_len: fields.take(32) as u32,
-        silent: fields.take_bool(),
-        owed: match fields.take(2) {
-            0 => Owed::None,
-            1 => Owed::Ack,
-            2 => Owed::Nak,
-            code => return Err(format!("owed is {code}")),
+        head: context.head,
+        tail: context.tail,
+        expected_psn: Psn::wrapping(context.expected_psn),
+        first_psn: Psn::wrapping(context.first_psn),
+        msn: msn(context.msn),
+        under_way: context.under_way,
+        writing: context.writing,
+        offset: context.offset,
+        va: context.va,
+        rkey: context.rkey,
+        dma_len: context.dma_len,
+        silent: context.silent,
+        owed: match context.owed {
+            gbn_pkg::Owed::OwedNone => Owed::None,
+            gbn_pkg::Owed::OwedAck => Owed::Ack,
+            gbn_pkg::Owed::OwedNak => Owed::Nak,
         },
-        syndrome: Syndrome(fields.take(8) as u8),
-        status: take_status(&mut fields)?,
-    };
-    fields.end();
-    Ok(context)
+        syndrome: Syndrome(context.syndrome),
+        status: status(context.status),
+    }
 }
 
-fn read_place<P: PortBits>(port: &P) -> Place {
-    let mut fields = Fields::of(port, 112);
-    let place = Place {
-        va: fields.take(64),
-        key: fields.take(32) as u32,
-        remote: fields.take_bool(),
-        bytes: fields.take(15) as u16,
-    };
-    fields.end();
-    place
+fn read_place(place: &gbn_pkg::Place) -> Place {
+    Place {
+        va: place.va,
+        key: place.key,
+        remote: place.remote,
+        bytes: place.bytes,
+    }
 }
 
-fn read_response<P: PortBits>(port: &P) -> Response {
-    let mut fields = Fields::of(port, 128);
-    let response = Response {
-        opcode: Opcode(fields.take(8) as u8),
-        psn: fields.psn(),
-        syndrome: Syndrome(fields.take(8) as u8),
-        msn: Msn::new(fields.take(24) as u32).expect("24 bits"),
-        original: fields.take(64),
-    };
-    fields.end();
-    response
+fn read_response(response: &gbn_pkg::Response) -> Response {
+    Response {
+        opcode: Opcode(response.opcode),
+        psn: Psn::wrapping(response.psn),
+        syndrome: Syndrome(response.syndrome),
+        msn: msn(response.msn),
+        original: response.original,
+    }
+}
+
+/// A port has as many bits as an MSN.
+fn msn(bits: u32) -> Msn {
+    Msn::new(bits).expect("24 bits")
+}
+
+/// A code that its enum has no name for, as a broken rule of the ports.
+fn unnamed(error: BadEnum) -> String {
+    error.to_string()
 }
 
 /// A port that counts while its valid is 1.
@@ -529,11 +501,11 @@ fn valid<T>(valid: u8, value: impl FnOnce() -> T) -> Option<T> {
 }
 
 macro_rules! requester_top {
-    ($Top:ident, $ports:ident, $qps:literal, $slots:literal) => {
+    ($Top:ident, $ports:ident) => {
         impl GbnTop for $Top {
             type End = Requesting;
-            const QPS: u16 = $qps;
-            const SLOTS: usize = $slots;
+            const QPS: u16 = $ports::QPS as u16;
+            const SLOTS: usize = $ports::WQES as usize;
 
             #[inline]
             fn drive(
@@ -552,7 +524,7 @@ macro_rules! requester_top {
                 pins.event_qp_i = qp as u8;
                 match event {
                     RequesterEvent::Open { configuration, psn } => {
-                        pins.event_configuration_i = requester_config(configuration);
+                        pins.set_event_configuration_i(&requester_config(configuration));
                         pins.event_psn_i = psn.get();
                     }
                     RequesterEvent::Post(work) => put_work(&mut pins.event_work_i, work),
@@ -577,10 +549,10 @@ macro_rules! requester_top {
                         kind: pins.step_kind_o,
                         qp: pins.step_qp_o.into(),
                         now: Some(Cycle(pins.step_now_o)),
-                        context: read_requester_context(&pins.step_context_o)?,
+                        context: read_requester_context(&pins.step_context_o().map_err(unnamed)?),
                         step: RequesterStep {
-                            note: RequesterNote::ALL[usize::from(pins.step_note_o)],
-                            request: valid(pins.request_valid_o, || read_request(&pins.request_o)),
+                            note: RequesterNote::ALL[pins.step_note_o() as usize],
+                            request: valid(pins.request_valid_o, || read_request(&pins.request_o())),
                             completion: valid(pins.completion_valid_o, || {
                                 take_completion(&pins.completion_o)
                             })
@@ -607,15 +579,15 @@ macro_rules! requester_top {
     };
 }
 
-requester_top!(GbnRequester, gbn_requester, 64, 16);
-requester_top!(GbnRequester4, gbn_requester4, 4, 4);
+requester_top!(GbnRequester, gbn_requester);
+requester_top!(GbnRequester4, gbn_requester4);
 
 macro_rules! responder_top {
-    ($Top:ident, $ports:ident, $qps:literal, $slots:literal) => {
+    ($Top:ident, $ports:ident) => {
         impl GbnTop for $Top {
             type End = Responding;
-            const QPS: u16 = $qps;
-            const SLOTS: usize = $slots;
+            const QPS: u16 = $ports::QPS as u16;
+            const SLOTS: usize = $ports::RECVS as usize;
 
             #[inline]
             fn drive(
@@ -633,12 +605,12 @@ macro_rules! responder_top {
                 pins.event_qp_i = qp as u8;
                 match event {
                     ResponderEvent::Open { configuration, psn } => {
-                        pins.event_configuration_i = responder_config(configuration);
+                        pins.set_event_configuration_i(&responder_config(configuration));
                         pins.event_psn_i = psn.get();
                     }
                     ResponderEvent::Post(recv) => put_recv(&mut pins.event_recv_i, recv),
                     ResponderEvent::Packet(arrival) => {
-                        put_arrival(&mut pins.event_arrival_i, arrival);
+                        pins.set_event_arrival_i(&arrival_ports(arrival));
                     }
                     _ => {}
                 }
@@ -655,7 +627,7 @@ macro_rules! responder_top {
                         kind: pins.step_kind_o,
                         qp: pins.step_qp_o.into(),
                         now: None,
-                        context: read_responder_context(&pins.step_context_o)?,
+                        context: read_responder_context(&pins.step_context_o().map_err(unnamed)?),
                         step: ResponderStep {
                             note: ResponderNote::from_code(pins.step_note_o)
                                 .ok_or_else(|| format!("step_note_o is {}", pins.step_note_o))?,
@@ -663,9 +635,9 @@ macro_rules! responder_top {
                                 take_completion(&pins.completion_o)
                             })
                             .transpose()?,
-                            place: valid(pins.place_valid_o, || read_place(&pins.place_o)),
+                            place: valid(pins.place_valid_o, || read_place(&pins.place_o())),
                             response: valid(pins.response_valid_o, || {
-                                read_response(&pins.response_o)
+                                read_response(&pins.response_o())
                             }),
                             walk: false,
                         },
@@ -690,5 +662,5 @@ macro_rules! responder_top {
     };
 }
 
-responder_top!(GbnResponder, gbn_responder, 64, 16);
-responder_top!(GbnResponder4, gbn_responder4, 4, 4);
+responder_top!(GbnResponder, gbn_responder);
+responder_top!(GbnResponder4, gbn_responder4);

@@ -1,15 +1,19 @@
 //! Drives `packet_parser`.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 
-use verilated::{Fields, Model, Settings};
+use verilated::{Model, Packed, Settings};
+use xoff_rtl::eth_pkg::{self, Control, EthHead as EthHeadPorts, IpHead as IpHeadPorts};
+use xoff_rtl::roce_pkg::{self, ExtHead, ParseResult};
 use xoff_rtl::{PacketParser256, PacketParser512, packet_parser256, packet_parser512};
-use xoff_sim::wire::frame::{ControlHead, EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
+use xoff_sim::wire::frame::{EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
 use xoff_sim::wire::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, Bth, BthRepr, DethRepr, EtherType, ExtHeaders,
     IethRepr, ImmDtRepr, MacAddr, Msn, Qpn, RethRepr, Syndrome, Tci,
 };
 
+use super::pfc::read_control;
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
 /// Cycles from a frame's last beat in to its `done_valid_o`, at most: the parser's header says ten.
@@ -52,9 +56,9 @@ struct FieldPorts<'a> {
 }
 
 macro_rules! parser_top {
-    ($Top:ident, $ports:ident, $beat:literal, $period:ident) => {
+    ($Top:ident, $ports:ident, $period:ident) => {
         impl ParserTop for $Top {
-            const BEAT: usize = $beat;
+            const BEAT: usize = $ports::DATA_BYTES as usize;
             const PERIOD_PS: u64 = $period;
 
             #[inline]
@@ -92,8 +96,8 @@ macro_rules! parser_top {
     };
 }
 
-parser_top!(PacketParser256, packet_parser256, 32, PERIOD_256_PS);
-parser_top!(PacketParser512, packet_parser512, 64, PERIOD_512_PS);
+parser_top!(PacketParser256, packet_parser256, PERIOD_256_PS);
+parser_top!(PacketParser512, packet_parser512, PERIOD_512_PS);
 
 /// The verilated parser and what it has not yet answered.
 pub struct RtlParser<M: Model = PacketParser256> {
@@ -300,121 +304,76 @@ impl<M: ParserTop> RtlParser<M> {
 
 /// The frame that the outputs describe with `done_valid_o`.
 fn read_frame(out: &ParserOut<'_>, payload: Vec<u8>) -> Result<ParsedFrame, String> {
-    let mut result = Fields::of(&out.result, 48);
-    let verdict = result.take(3) as u8;
-    let reason = result.take(5) as u8;
-    let [
-        has_eth,
-        has_control,
-        has_ip,
-        has_bth,
-        has_ext,
-        has_payload,
-        has_icrc,
-        icrc_ok,
-    ] = std::array::from_fn(|_| result.take_bool());
-    let payload_bytes = result.take(16) as u16;
-    let frame_bytes = result.take(16) as usize;
-    result.end();
-
-    let bth = read_bth(out.fields.bth);
-    let ip = read_ip(out.fields.ip);
+    let result = ParseResult::unpack(&out.result).map_err(|error| error.to_string())?;
+    let fields = &out.fields;
+    let bth = read_bth(fields.bth);
+    let ip = read_ip(&sure(IpHeadPorts::unpack(fields.ip)));
+    let grh = ip.is_some_and(|ip| ip.kind == IpKind::Grh);
     Ok(ParsedFrame {
-        verdict: Verdict::from_code(verdict).ok_or(format!("there is no verdict {verdict}"))?,
-        reason: match reason {
-            0 => None,
-            code => Some(Reason::from_code(code).ok_or(format!("there is no reason {code}"))?),
+        verdict: Verdict::from_code(result.verdict as u8)
+            .ok_or_else(|| format!("there is no verdict {:?}", result.verdict))?,
+        reason: match result.reason {
+            roce_pkg::Reason::ReasonNone => None,
+            reason => Some(
+                Reason::from_code(reason as u8)
+                    .ok_or_else(|| format!("there is no reason {reason:?}"))?,
+            ),
         },
-        frame_bytes,
-        eth: has_eth.then(|| read_eth(out.fields.eth)),
-        control: has_control.then(|| read_control(out.fields.control)),
-        ip: if has_ip { ip } else { None },
-        udp_src_port: (has_bth
-            && !matches!(
-                ip,
-                Some(IpHead {
-                    kind: IpKind::Grh,
-                    ..
-                })
-            ))
-        .then_some(out.fields.udp_src_port),
-        bth: has_bth.then_some(bth),
-        ext: has_ext.then(|| read_ext(out.fields.ext, &bth)),
-        payload_bytes: has_payload.then_some(payload_bytes),
-        icrc_ok: has_icrc.then_some(icrc_ok),
+        frame_bytes: result.frame_bytes.into(),
+        eth: (result.has_eth).then(|| read_eth(&sure(EthHeadPorts::unpack(fields.eth)))),
+        control: (result.has_control).then(|| read_control(&sure(Control::unpack(fields.control)))),
+        ip: if result.has_ip { ip } else { None },
+        udp_src_port: (result.has_bth && !grh).then_some(fields.udp_src_port),
+        bth: result.has_bth.then_some(bth),
+        ext: (result.has_ext).then(|| read_ext(&sure(ExtHead::unpack(fields.ext)), &bth)),
+        payload_bytes: result.has_payload.then_some(result.payload_bytes),
+        icrc_ok: result.has_icrc.then_some(result.icrc_ok),
         payload,
     })
 }
 
-/// `eth_head_t`.
-fn read_eth(port: &[u32; 5]) -> EthHead {
-    let mut fields = Fields::of(port, 146);
-    let mut address = || {
-        MacAddr(
-            fields.take(48).to_be_bytes()[2..]
-                .try_into()
-                .expect("6 bytes"),
-        )
+/// The value of a struct without enums, which any bits are.
+fn sure<T>(Ok(value): Result<T, Infallible>) -> T {
+    value
+}
+
+fn read_eth(eth: &EthHeadPorts) -> EthHead {
+    let address = |bits: u64| MacAddr(bits.to_be_bytes()[2..].try_into().expect("6 bytes"));
+    let tci = |tci: eth_pkg::Tci| Tci {
+        pcp: tci.pcp,
+        dei: tci.dei,
+        vid: tci.vid,
     };
-    let (dst, src) = (address(), address());
-    let tags = fields.take(2) as usize;
-    let mut tci = || Tci {
-        pcp: fields.take(3) as u8,
-        dei: fields.take_bool(),
-        vid: fields.take(12) as u16,
-    };
-    let both = [tci(), tci()];
-    let ether_type = EtherType(fields.take(16) as u16);
-    fields.end();
+    let both = [tci(eth.outer), tci(eth.inner)];
     EthHead {
-        dst,
-        src,
-        tags: both[..tags.min(2)].to_vec(),
-        ether_type,
+        dst: address(eth.dst),
+        src: address(eth.src),
+        tags: both[..usize::from(eth.tags).min(2)].to_vec(),
+        ether_type: EtherType(eth.ether_type),
     }
 }
 
-/// `control_t`. Element 7 of a packed array comes first.
-fn read_control(port: &[u32; 5]) -> ControlHead {
-    let mut fields = Fields::of(port, 160);
-    let opcode = fields.take(16) as u16;
-    let class_enable = fields.take(16) as u16;
-    let mut timers = [0; 8];
-    for timer in timers.iter_mut().rev() {
-        *timer = fields.take(16) as u16;
-    }
-    fields.end();
-    ControlHead {
-        opcode,
-        class_enable,
-        timers,
-    }
-}
-
-/// `ip_head_t`. `None` for `IpNone`.
-fn read_ip(port: &[u32; 11]) -> Option<IpHead> {
-    let mut fields = Fields::of(port, 350);
-    let kind = match fields.take(2) {
-        0 => return None,
-        1 => IpKind::V4,
-        2 => IpKind::V6,
-        _ => IpKind::Grh,
+/// `None` for `IpNone`.
+fn read_ip(ip: &IpHeadPorts) -> Option<IpHead> {
+    let kind = match ip.kind {
+        eth_pkg::IpKind::IpNone => return None,
+        eth_pkg::IpKind::IpV4 => IpKind::V4,
+        eth_pkg::IpKind::IpV6 => IpKind::V6,
+        eth_pkg::IpKind::IpGrh => IpKind::Grh,
     };
-    let head = IpHead {
+    Some(IpHead {
         kind,
-        traffic_class: fields.take(8) as u8,
-        flow_label: fields.take(20) as u32,
-        id: fields.take(16) as u16,
-        flags: fields.take(3) as u8,
-        fragment_offset: fields.take(13) as u16,
-        hop_limit: fields.take(8) as u8,
-        next_header: fields.take(8) as u8,
-        length: fields.take(16) as u16,
-        src: fields.take_wide(128),
-        dst: fields.take_wide(128),
-    };
-    fields.end();
-    Some(head)
+        traffic_class: ip.traffic_class,
+        flow_label: ip.flow_label,
+        id: ip.id,
+        flags: ip.flags,
+        fragment_offset: ip.offset,
+        hop_limit: ip.hop_limit,
+        next_header: ip.next_header,
+        length: ip.length,
+        src: ip.src,
+        dst: ip.dst,
+    })
 }
 
 /// `bth_t` is the header as it stands on the wire.
@@ -424,41 +383,33 @@ fn read_bth(port: &[u32; 3]) -> BthRepr {
     BthRepr::parse(&Bth::new_unchecked(&wire[..]))
 }
 
-/// `ext_head_t`: fields of all extension headers, of which those of the opcode count.
-fn read_ext(port: &[u32; 14], bth: &BthRepr) -> ExtHeaders {
-    let mut fields = Fields::of(port, 440);
-    let va = fields.take(64);
-    let rkey = fields.take(32) as u32;
-    let dma_len = fields.take(32) as u32;
-    let swap_add = fields.take(64);
-    let compare = fields.take(64);
-    let syndrome = fields.take(8) as u8;
-    let msn = fields.take(24) as u32;
-    let original = fields.take(64);
-    let imm = fields.take(32) as u32;
-    let qkey = fields.take(32) as u32;
-    let src_qp = fields.take(24) as u32;
-    fields.end();
+/// Of the fields of all extension headers those of the opcode count.
+fn read_ext(ext: &ExtHead, bth: &BthRepr) -> ExtHeaders {
     let layout = bth.opcode.layout().unwrap_or_default();
-    let qpn = |bits| Qpn::new(bits).expect("24 bits were taken");
     ExtHeaders {
         deth: layout.deth.then(|| DethRepr {
-            qkey,
-            src_qp: qpn(src_qp),
+            qkey: ext.qkey,
+            src_qp: Qpn::new(ext.src_qp).expect("24 bits"),
         }),
-        reth: layout.reth.then_some(RethRepr { va, rkey, dma_len }),
+        reth: layout.reth.then_some(RethRepr {
+            va: ext.va,
+            rkey: ext.rkey,
+            dma_len: ext.dma_len,
+        }),
         atomic: layout.atomic.then_some(AtomicEthRepr {
-            va,
-            rkey,
-            swap_add,
-            compare,
+            va: ext.va,
+            rkey: ext.rkey,
+            swap_add: ext.swap_add,
+            compare: ext.compare,
         }),
         aeth: layout.aeth.then(|| AethRepr {
-            syndrome: Syndrome(syndrome),
-            msn: Msn::new(msn).expect("24 bits were taken"),
+            syndrome: Syndrome(ext.syndrome),
+            msn: Msn::new(ext.msn).expect("24 bits"),
         }),
-        atomic_ack: layout.atomic_ack.then_some(AtomicAckEthRepr { original }),
-        imm: layout.imm.then_some(ImmDtRepr { imm }),
-        ieth: layout.ieth.then_some(IethRepr { rkey: imm }),
+        atomic_ack: layout.atomic_ack.then_some(AtomicAckEthRepr {
+            original: ext.original,
+        }),
+        imm: layout.imm.then_some(ImmDtRepr { imm: ext.imm }),
+        ieth: layout.ieth.then_some(IethRepr { rkey: ext.imm }),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::fmt::Debug;
 
-use verilated::{Fields, FieldsMut, Model, Settings};
+use verilated::{Model, Settings};
+use xoff_rtl::eth_pkg::Control;
+use xoff_rtl::pfc_pkg::PfcRxEvent as Event;
+use xoff_rtl::time_pkg::NEVER;
 use xoff_rtl::{
     PauseWatchdog, PfcRx40, PfcRx100, PfcTx, pause_watchdog, pfc_rx40, pfc_rx100, pfc_tx,
 };
@@ -14,9 +17,6 @@ use xoff_sim::wire::CONTROL_PFC;
 use xoff_sim::wire::frame::ControlHead;
 
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError};
-
-/// `wake_o` without a deadline.
-const NEVER: u64 = (1 << 48) - 1;
 
 /// The ports of one of the units.
 pub trait PauseTop: Model {
@@ -68,7 +68,7 @@ macro_rules! pfc_rx_top {
                 pins.frame_valid_i = u8::from(inputs.frame.is_some());
                 if let Some(frame) = &inputs.frame {
                     pins.frame_pfc_i = u8::from(frame.opcode == CONTROL_PFC);
-                    pins.control_i = write_control(frame);
+                    pins.set_control_i(&control_ports(frame));
                 }
                 pins.pfc_classes_i = inputs.pfc_classes;
                 pins.pause_enable_i = u8::from(inputs.pause_enable);
@@ -78,13 +78,16 @@ macro_rules! pfc_rx_top {
             fn read(pins: &$ports::Out) -> Result<PfcRxOut, String> {
                 Ok(PfcRxOut {
                     paused: pins.paused_o,
-                    // pfc_rx_event_t
-                    event: match pins.event_o {
-                        0b000 => None,
-                        0b100 => Some(PfcRxEvent::Pfc),
-                        0b010 => Some(PfcRxEvent::Pause),
-                        0b001 => Some(PfcRxEvent::Ignored),
-                        bits => return Err(format!("event_o is {bits:#05b}: one frame, one fate")),
+                    event: match pins.event_o() {
+                        Event { pfc: false, pause: false, ignored: false } => None,
+                        Event { pfc: true, pause: false, ignored: false } => Some(PfcRxEvent::Pfc),
+                        Event { pfc: false, pause: true, ignored: false } => {
+                            Some(PfcRxEvent::Pause)
+                        }
+                        Event { pfc: false, pause: false, ignored: true } => {
+                            Some(PfcRxEvent::Ignored)
+                        }
+                        event => return Err(format!("event_o is {event:?}: one frame, one fate")),
                     },
                     idle: idle(pins.idle_o, pins.wake_o),
                 })
@@ -103,9 +106,9 @@ impl PauseTop for PfcTx {
 
     #[inline]
     fn drive(pins: &mut pfc_tx::In, inputs: &PfcTxIn) {
-        pins.depth_i = by_class(&inputs.depth);
-        pins.xoff_i = by_class(&inputs.xoff);
-        pins.xon_i = by_class(&inputs.xon);
+        pins.set_depth_i(&inputs.depth);
+        pins.set_xoff_i(&inputs.xoff);
+        pins.set_xon_i(&inputs.xon);
         pins.classes_i = inputs.classes;
         pins.quanta_i = inputs.quanta.0;
         pins.refresh_i = inputs.refresh;
@@ -116,7 +119,7 @@ impl PauseTop for PfcTx {
     #[inline]
     fn read(pins: &pfc_tx::Out) -> Result<PfcTxOut, String> {
         Ok(PfcTxOut {
-            frame: (pins.frame_valid_o != 0).then(|| read_control(&pins.frame_o)),
+            frame: (pins.frame_valid_o != 0).then(|| read_control(&pins.frame_o())),
             xoff: pins.xoff_o,
             idle: idle(pins.idle_o, pins.wake_o),
         })
@@ -238,42 +241,19 @@ fn idle(idle_o: u8, wake_o: u64) -> Idle {
     }
 }
 
-/// Eight numbers of 24 bits, class 0 lowest.
-#[inline]
-fn by_class(bytes: &[u32; 8]) -> [u32; 6] {
-    let mut port = [0; 6];
-    let mut fields = FieldsMut::of(&mut port, 192);
-    for &bytes in bytes.iter().rev() {
-        fields = fields.put(24, u64::from(bytes));
+fn control_ports(frame: &ControlHead) -> Control {
+    Control {
+        opcode: frame.opcode,
+        class_enable: frame.class_enable,
+        timer: frame.timers,
     }
-    fields.end();
-    port
 }
 
-/// `control_t`. Element 7 of a packed array comes first.
-#[inline]
-fn write_control(frame: &ControlHead) -> [u32; 5] {
-    let mut port = [0; 5];
-    let mut fields = FieldsMut::of(&mut port, 160)
-        .put(16, u64::from(frame.opcode))
-        .put(16, u64::from(frame.class_enable));
-    for &timer in frame.timers.iter().rev() {
-        fields = fields.put(16, u64::from(timer));
-    }
-    fields.end();
-    port
-}
-
-fn read_control(port: &[u32; 5]) -> ControlHead {
-    let mut fields = Fields::of(port, 160);
-    let mut next = || fields.take(16) as u16;
-    let (opcode, class_enable) = (next(), next());
-    let mut timers = [0; 8];
-    timers.iter_mut().rev().for_each(|timer| *timer = next());
+pub(super) fn read_control(control: &Control) -> ControlHead {
     ControlHead {
-        opcode,
-        class_enable,
-        timers,
+        opcode: control.opcode,
+        class_enable: control.class_enable,
+        timers: control.timer,
     }
 }
 
@@ -288,15 +268,18 @@ mod tests {
             class_enable: 0xA55A,
             timers: [1, 2, 3, 4, 5, 6, 7, 0xFFFF],
         };
-        assert_eq!(read_control(&write_control(&frame)), frame);
+        let mut pins = pfc_rx40::In::default();
+        pins.set_control_i(&control_ports(&frame));
+        assert_eq!(read_control(&pins.control_i()), frame);
         // The opcode is the most significant, class 0's timer the least.
-        let port = write_control(&frame);
+        let port = pins.control_i;
         assert_eq!((port[4], port[0]), (0x0101_A55A, 0x0002_0001));
     }
 
     #[test]
     fn class_0_is_lowest() {
-        let port = by_class(&[1, 0xFF_FFFF, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(port, [0xFF00_0001, 0xFFFF, 0, 0, 0, 0]);
+        let mut pins = pfc_tx::In::default();
+        pins.set_depth_i(&[1, 0xFF_FFFF, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(pins.depth_i, [0xFF00_0001, 0xFFFF, 0, 0, 0, 0]);
     }
 }

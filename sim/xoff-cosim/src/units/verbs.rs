@@ -1,65 +1,63 @@
-//! What software and NIC hand each other, at ports: `work_t`, `recv_t`, `completion_t` of `gbn_pkg`.
+//! What software and NIC hand each other, at ports: the simulation's values as `work_t`, `recv_t` and `completion_t` of `gbn_pkg`.
 
-use verilated::{Fields, FieldsMut, PortBits};
+use verilated::{Packed, PortBits};
+use xoff_rtl::gbn_pkg;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work};
 
-/// Puts a work request on a port of 454 bits.
+/// Puts a work request on a port of a `work_t`. Its kind may be one that there is not.
 pub fn put_work<P: PortBits>(port: &mut P, work: &Work) {
-    FieldsMut::of(port, 454)
-        .put(4, work.kind.0.into())
-        .put_bool(work.signaled)
-        .put_bool(work.solicited)
-        .put(32, work.length.into())
-        .put(64, work.local_va)
-        .put(32, work.local_key.into())
-        .put(64, work.remote_va)
-        .put(32, work.remote_key.into())
-        .put(32, work.imm.into())
-        .put(64, work.swap_add)
-        .put(64, work.compare)
-        .put(64, work.id)
-        .end();
+    let fields = gbn_pkg::Work {
+        kind: gbn_pkg::WorkE::default(),
+        signaled: work.signaled,
+        solicited: work.solicited,
+        length: work.length,
+        local_va: work.local_va,
+        local_key: work.local_key,
+        remote_va: work.remote_va,
+        remote_key: work.remote_key,
+        imm: work.imm,
+        swap_add: work.swap_add,
+        compare: work.compare,
+        id: work.id,
+    };
+    fields.set(port, 0);
+    gbn_pkg::Work::KIND.put(port, work.kind.0.into());
 }
 
-/// Puts a receive buffer on a port of 192 bits.
+/// Puts a receive buffer on a port of a `recv_t`.
 pub fn put_recv<P: PortBits>(port: &mut P, recv: &Recv) {
-    FieldsMut::of(port, 192)
-        .put(32, recv.length.into())
-        .put(64, recv.local_va)
-        .put(32, recv.local_key.into())
-        .put(64, recv.id)
-        .end();
+    let fields = gbn_pkg::Recv {
+        length: recv.length,
+        local_va: recv.local_va,
+        local_key: recv.local_key,
+        id: recv.id,
+    };
+    fields.set(port, 0);
 }
 
-/// Reads a completion from a port of 169 bits.
+/// Reads a completion from a port of a `completion_t`.
 ///
 /// # Errors
 ///
 /// A status that there is not; reserved bits that are not 0.
 pub fn take_completion<P: PortBits>(port: &P) -> Result<Completion, String> {
-    let mut fields = Fields::of(port, 169);
-    let completion = Completion {
-        receive: fields.take_bool(),
-        status: take_status(&mut fields)?,
-        id: fields.take(64),
-        operation: fields.take(8) as u8,
-        length: fields.take(32) as u32,
-        imm: fields.take(32) as u32,
-        solicited: fields.take_bool(),
-    };
-    match fields.take(27) {
-        0 => Ok(completion),
-        reserved => Err(format!("a completion's reserved bits are {reserved:#x}")),
+    let fields = gbn_pkg::Completion::unpack(port).map_err(|error| error.to_string())?;
+    if fields.reserved != 0 {
+        let reserved = fields.reserved;
+        return Err(format!("a completion's reserved bits are {reserved:#x}"));
     }
+    Ok(Completion {
+        receive: fields.receive,
+        status: status(fields.status),
+        id: fields.id,
+        operation: fields.operation,
+        length: fields.length,
+        imm: fields.imm,
+        solicited: fields.solicited,
+    })
 }
 
-/// Reads a `status_e`.
-///
-/// # Errors
-///
-/// A code that is none.
-pub fn take_status<P: PortBits>(fields: &mut Fields<'_, P>) -> Result<Status, String> {
-    let code = fields.take(4);
-    let status = Status::ALL.get(code as usize).copied();
-    status.ok_or_else(|| format!("a status is {code}"))
+/// A `status_e`.
+pub fn status(status: gbn_pkg::Status) -> Status {
+    Status::ALL[status as usize]
 }

@@ -1,0 +1,137 @@
+//! The table as `--json-only` writes it.
+
+use serde_json::Value;
+
+use super::raw::{Member, Module, Node, Place, Raw, Shape, Var};
+
+/// `meta` is the text of the file that names the files.
+pub(super) fn read(text: &str, meta: &str) -> Result<Raw, String> {
+    let tree: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let meta: Value = serde_json::from_str(meta).map_err(|error| error.to_string())?;
+    let mut raw = Raw::default();
+    let files = meta["files"].as_object().ok_or("there is no `files`")?;
+    for (letter, file) in files {
+        let name = file["filename"].as_str().unwrap_or_default();
+        raw.files.insert(letter.clone(), name.to_owned());
+    }
+    for table in list(&tree, "miscsp").filter(|misc| misc["type"] == "TYPETABLE") {
+        for kind in list(table, "typesp") {
+            raw.nodes.insert(text_of(kind, "addr")?, node(kind)?);
+        }
+    }
+    if raw.nodes.is_empty() {
+        return Err("there is no TYPETABLE".to_owned());
+    }
+    for element in list(&tree, "modulesp") {
+        match element["type"].as_str() {
+            Some("PACKAGE") if element["name"] != "std" => raw.packages.push(module(element)?),
+            Some("MODULE") if element["level"] == 1 => raw.top = module(element)?,
+            _ => {}
+        }
+    }
+    Ok(raw)
+}
+
+fn list<'a>(of: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    of[name].as_array().into_iter().flatten()
+}
+
+fn text_of(of: &Value, name: &str) -> Result<String, String> {
+    let missing = || format!("{} has no `{name}`", of["type"]);
+    of[name].as_str().map(str::to_owned).ok_or_else(missing)
+}
+
+/// `l,155:18,155:24`: the file's letter, line and column of the start, then of the end.
+fn place(of: &Value) -> Result<Place, String> {
+    let text = text_of(of, "loc")?;
+    let mut parts = text.split([',', ':']);
+    let file = parts.next().unwrap_or_default().to_owned();
+    let mut number = || parts.next().and_then(|part| part.parse().ok());
+    match (number(), number()) {
+        (Some(line), Some(column)) => Ok(Place { file, line, column }),
+        _ => Err(format!("`loc` is `{text}`")),
+    }
+}
+
+fn module(of: &Value) -> Result<Module, String> {
+    let mut vars = Vec::new();
+    for var in list(of, "stmtsp").filter(|statement| statement["type"] == "VAR") {
+        let port = var["varType"] == "PORT";
+        if port || matches!(var["varType"].as_str(), Some("GPARAM" | "LPARAM")) {
+            let value = list(var, "valuep").find(|value| value["type"] == "CONST");
+            vars.push(Var {
+                name: text_of(var, "name")?,
+                place: place(var)?,
+                target: text_of(var, "dtypep")?,
+                port,
+                value: value.map(|value| text_of(value, "name")).transpose()?,
+            });
+        }
+    }
+    Ok(Module {
+        name: text_of(of, "name")?,
+        place: place(of)?,
+        vars,
+    })
+}
+
+fn node(of: &Value) -> Result<Node, String> {
+    let members = || -> Result<Vec<Member>, String> {
+        list(of, "membersp")
+            .map(|member| {
+                Ok(Member {
+                    name: text_of(member, "name")?,
+                    target: text_of(member, "refDTypep")?,
+                    place: place(member)?,
+                })
+            })
+            .collect()
+    };
+    let bounds = |text: &str| -> Option<(i64, i64)> {
+        let (left, right) = text.trim_matches(['[', ']']).split_once(':')?;
+        Some((left.parse().ok()?, right.parse().ok()?))
+    };
+    let signed = of["signed"] == true;
+    let shape = match of["type"].as_str().unwrap_or_default() {
+        "BASICDTYPE" => match (of["range"].as_str(), of["keyword"].as_str()) {
+            (Some(range), _) => {
+                let (left, right) =
+                    bounds(range).ok_or_else(|| format!("a `range` is `{range}`"))?;
+                let width = (left.abs_diff(right) + 1) as u32;
+                Shape::Bits { width, signed }
+            }
+            (None, Some("logic" | "bit")) => Shape::Bits { width: 1, signed },
+            _ => Shape::Other,
+        },
+        "REFDTYPE" | "PARAMTYPEDTYPE" => Shape::Ref,
+        "ENUMDTYPE" => Shape::Enum(
+            list(of, "itemsp")
+                .map(|item| {
+                    let value = list(item, "valuep").next();
+                    let value = value.ok_or("an ENUMITEM has no value")?;
+                    Ok((text_of(item, "name")?, text_of(value, "name")?))
+                })
+                .collect::<Result<_, String>>()?,
+        ),
+        "STRUCTDTYPE" => Shape::Struct(members()?),
+        "UNIONDTYPE" => Shape::Union(members()?),
+        "PACKARRAYDTYPE" => {
+            let range = text_of(of, "declRange")?;
+            let (left, right) =
+                bounds(&range).ok_or_else(|| format!("a `declRange` is `{range}`"))?;
+            Shape::Packed(left, right)
+        }
+        "UNPACKARRAYDTYPE" => Shape::Unpacked,
+        _ => Shape::Other,
+    };
+    // A parameter of type refers to its type by `dtypep` alone.
+    let target = ["refDTypep", "dtypep"]
+        .iter()
+        .find_map(|name| of[*name].as_str());
+    Ok(Node {
+        name: text_of(of, "name")?,
+        place: place(of)?,
+        target: target.map(str::to_owned),
+        shape,
+    })
+}

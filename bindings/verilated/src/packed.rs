@@ -1,0 +1,306 @@
+//! Packed types of SystemVerilog on ports, and the shifts and masks that generated code is made of.
+//!
+//! `verilated-build` writes a type for every packed struct, packed union and enum of a package, and implements [`Packed`] for it.
+//! SystemVerilog puts the first member of a packed struct in the most significant bits. With widths and places that the compiler knows, a
+//! member is a shift and a mask or two.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt::{self, Debug};
+
+/// The type of a port's field: an integer, or words with the least significant first.
+pub trait PortBits {
+    /// How many bits it can hold.
+    const CAPACITY: u32;
+    /// All bits 0.
+    const ZERO: Self;
+    /// Bits `low` to `low + 63`; what lies beyond the port is zero. `low` is below the capacity.
+    fn get64(&self, low: u32) -> u64;
+    /// Sets the bits of `mask`, moved up by `low`, to those of `value`. `low` is below the capacity.
+    fn set64(&mut self, low: u32, mask: u64, value: u64);
+}
+
+macro_rules! integer {
+    ($($kind:ty),*) => {$(
+        impl PortBits for $kind {
+            const CAPACITY: u32 = <$kind>::BITS;
+            const ZERO: $kind = 0;
+            #[inline(always)]
+            fn get64(&self, low: u32) -> u64 {
+                u64::from(*self) >> low
+            }
+            #[inline(always)]
+            fn set64(&mut self, low: u32, mask: u64, value: u64) {
+                // Members end below the capacity, so no bit is lost by the casts.
+                *self = *self & !((mask << low) as $kind) | ((value & mask) << low) as $kind;
+            }
+        }
+    )*};
+}
+integer!(u8, u16, u32, u64);
+
+impl<const N: usize> PortBits for [u32; N] {
+    const CAPACITY: u32 = 32 * N as u32;
+    const ZERO: [u32; N] = [0; N];
+    #[inline(always)]
+    fn get64(&self, low: u32) -> u64 {
+        let (word, shift) = ((low / 32) as usize, low % 32);
+        let at = |word: usize| u64::from(self.get(word).copied().unwrap_or(0));
+        let two = at(word) | at(word + 1) << 32;
+        if shift == 0 {
+            two
+        } else {
+            two >> shift | at(word + 2) << (64 - shift)
+        }
+    }
+    #[inline(always)]
+    fn set64(&mut self, low: u32, mask: u64, value: u64) {
+        let (word, shift) = ((low / 32) as usize, low % 32);
+        let mask = u128::from(mask) << shift;
+        let value = u128::from(value) << shift & mask;
+        for step in 0..3 {
+            if let Some(place) = self.get_mut(word + step) {
+                *place = *place & !((mask >> (32 * step)) as u32) | (value >> (32 * step)) as u32;
+            }
+        }
+    }
+}
+
+/// A packed struct, packed union or enum of SystemVerilog, as `verilated-build` writes it.
+///
+/// `In` and `Out` have methods that read and set the ports of such types; this trait is for code that works on any of them.
+pub trait Packed: Copy + Debug + Default + Eq {
+    /// Width in bits.
+    const BITS: u32;
+    /// What bits that are no value of it give: [`BadEnum`] if there are such bits, else [`Infallible`].
+    type Error: Error + Send + Sync + 'static;
+
+    /// The value in bits `low` to `low + BITS - 1`.
+    ///
+    /// # Errors
+    ///
+    /// A code that its enum has no name for.
+    fn get<P: PortBits>(port: &P, low: u32) -> Result<Self, Self::Error>;
+
+    /// Puts the value in bits `low` to `low + BITS - 1` and leaves all others.
+    ///
+    /// # Panics
+    ///
+    /// If a value has more bits than its member, or the port too few.
+    fn set<P: PortBits>(&self, port: &mut P, low: u32);
+
+    /// The value of a port of this type. Errors as [`get`](Packed::get).
+    #[inline]
+    fn unpack<P: PortBits>(port: &P) -> Result<Self, Self::Error> {
+        Self::get(port, 0)
+    }
+
+    /// The bits of a port of this type. Panics as [`set`](Packed::set).
+    #[inline]
+    #[track_caller]
+    fn pack<P: PortBits>(&self) -> P {
+        let mut port = P::ZERO;
+        self.set(&mut port, 0);
+        port
+    }
+}
+
+/// A code that an enum has no name for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("{code} is no value of the enum `{name}`")]
+pub struct BadEnum {
+    /// The enum in the source, with its package: `gbn_pkg::status_e`.
+    pub name: &'static str,
+    /// The code that was read.
+    pub code: i128,
+}
+
+/// Where an enum lies in a packed struct, to drive codes that the enum has no name for: what a receiver does with those is worth a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// Its least significant bit.
+    pub low: u32,
+    /// Its width, 1 to 64.
+    pub bits: u32,
+}
+
+impl Member {
+    /// Puts a code on a port of the struct.
+    ///
+    /// # Panics
+    ///
+    /// If the code has more bits than the member.
+    #[inline]
+    #[track_caller]
+    pub fn put<P: PortBits>(self, port: &mut P, code: u64) {
+        put(port, self.low, self.bits, code, "a member's code");
+    }
+
+    /// The code on a port of the struct.
+    #[inline]
+    pub fn take<P: PortBits>(self, port: &P) -> u64 {
+        bits(port, self.low, self.bits)
+    }
+}
+
+const fn mask(bits: u32) -> u64 {
+    if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// Panics unless `bits` bits from `low` up are on the port.
+#[inline(always)]
+#[track_caller]
+fn check<P: PortBits>(low: u32, bits: u32) {
+    assert!(
+        low + bits <= P::CAPACITY,
+        "bits {low} to {} are not on a port of {} bits",
+        low + bits - 1,
+        P::CAPACITY
+    );
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn too_wide(what: &str, value: fmt::Arguments, bits: u32) -> ! {
+    panic!("{what}: {value} has more than {bits} bits")
+}
+
+/// 1 to 64 bits.
+#[doc(hidden)]
+#[inline(always)]
+pub fn bits<P: PortBits>(port: &P, low: u32, bits: u32) -> u64 {
+    check::<P>(low, bits);
+    port.get64(low) & mask(bits)
+}
+
+/// 1 to 64 bits, two's complement.
+#[doc(hidden)]
+#[inline(always)]
+pub fn signed_bits<P: PortBits>(port: &P, low: u32, width: u32) -> i64 {
+    (bits(port, low, width) as i64) << (64 - width) >> (64 - width)
+}
+
+/// 65 to 128 bits.
+#[doc(hidden)]
+#[inline(always)]
+pub fn wide<P: PortBits>(port: &P, low: u32, width: u32) -> u128 {
+    u128::from(bits(port, low + 64, width - 64)) << 64 | u128::from(bits(port, low, 64))
+}
+
+/// 65 to 128 bits, two's complement.
+#[doc(hidden)]
+#[inline(always)]
+pub fn signed_wide<P: PortBits>(port: &P, low: u32, width: u32) -> i128 {
+    (wide(port, low, width) as i128) << (128 - width) >> (128 - width)
+}
+
+/// Any number of bits, as words with the least significant first.
+#[doc(hidden)]
+#[inline(always)]
+pub fn words<P: PortBits, const N: usize>(port: &P, low: u32, width: u32) -> [u32; N] {
+    let mut words = [0; N];
+    for (at, word) in (0..width).step_by(32).zip(&mut words) {
+        *word = bits(port, low + at, (width - at).min(32)) as u32;
+    }
+    words
+}
+
+/// Sets 1 to 64 bits.
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn put<P: PortBits>(port: &mut P, low: u32, bits: u32, value: u64, what: &str) {
+    check::<P>(low, bits);
+    if value & !mask(bits) != 0 {
+        too_wide(what, format_args!("{value:#x}"), bits);
+    }
+    port.set64(low, mask(bits), value);
+}
+
+/// Sets 1 to 64 bits, two's complement.
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn put_signed<P: PortBits>(port: &mut P, low: u32, bits: u32, value: i64, what: &str) {
+    if value << (64 - bits) >> (64 - bits) != value {
+        too_wide(what, format_args!("{value}"), bits);
+    }
+    put(port, low, bits, value as u64 & mask(bits), what);
+}
+
+/// Sets 65 to 128 bits.
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn put_wide<P: PortBits>(port: &mut P, low: u32, bits: u32, value: u128, what: &str) {
+    if bits < 128 && value >> bits != 0 {
+        too_wide(what, format_args!("{value:#x}"), bits);
+    }
+    put(port, low, 64, value as u64, what);
+    put(port, low + 64, bits - 64, (value >> 64) as u64, what);
+}
+
+/// Sets 65 to 128 bits, two's complement.
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn put_signed_wide<P: PortBits>(port: &mut P, low: u32, bits: u32, value: i128, what: &str) {
+    let unsigned = (value as u128) << (128 - bits) >> (128 - bits);
+    if (unsigned as i128) << (128 - bits) >> (128 - bits) != value {
+        too_wide(what, format_args!("{value}"), bits);
+    }
+    put_wide(port, low, bits, unsigned, what);
+}
+
+/// Sets any number of bits, from words with the least significant first.
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn put_words<P: PortBits, const N: usize>(
+    port: &mut P,
+    low: u32,
+    bits: u32,
+    value: &[u32; N],
+    what: &str,
+) {
+    for (at, word) in (0..bits).step_by(32).zip(value) {
+        let here = (bits - at).min(32);
+        if u64::from(*word) & !mask(here) != 0 {
+            too_wide(what, format_args!("{value:#x?}"), bits);
+        }
+        put(port, low + at, here, u64::from(*word), what);
+    }
+}
+
+/// An array of what `of` gives for each index.
+#[doc(hidden)]
+#[inline(always)]
+pub fn array<T, const N: usize>(mut of: impl FnMut(u32) -> T) -> [T; N] {
+    std::array::from_fn(|index| of(index as u32))
+}
+
+/// As [`array`], until one fails.
+#[doc(hidden)]
+#[inline(always)]
+pub fn try_array<T, E, const N: usize>(
+    mut of: impl FnMut(u32) -> Result<T, E>,
+) -> Result<[T; N], E> {
+    let mut failed = None;
+    let values: [Option<T>; N] = std::array::from_fn(|index| {
+        let value = if failed.is_none() { of(index as u32) } else { return None };
+        value.map_err(|error| failed = Some(error)).ok()
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(values.map(|value| value.expect("nothing failed"))),
+    }
+}
+
+/// The value of what cannot fail.
+#[doc(hidden)]
+#[inline(always)]
+pub fn sure<T>(result: Result<T, Infallible>) -> T {
+    let Ok(value) = result;
+    value
+}
