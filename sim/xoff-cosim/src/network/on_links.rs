@@ -70,7 +70,8 @@ impl Simulation {
             let frames = entry.on_wire(scenario.host.rate);
             for host in scenario.injected_hosts(entry) {
                 if let Some((node, port)) = self.wire(&host, entry.towards) {
-                    self.network_mut().inject(node, port, frames.iter().cloned());
+                    self.network_mut()
+                        .inject(node, port, frames.iter().cloned());
                 }
             }
         }
@@ -100,7 +101,10 @@ impl Simulation {
         };
         let plan = Plan::new(scenario);
         for (number, entry) in scenario.links.iter().enumerate() {
-            let sides = [("faults", &entry.faults), ("faults_back", &entry.faults_back)];
+            let sides = [
+                ("faults", &entry.faults),
+                ("faults_back", &entry.faults_back),
+            ];
             for (side, (key, rules)) in sides.into_iter().enumerate() {
                 if rules.is_empty() {
                     continue;
@@ -111,13 +115,23 @@ impl Simulation {
                     let (node, port) = cable[side];
                     self.network().faults(node, port)
                 };
-                add(format!("links.{number}.{key}"), cables.filter_map(at).collect(), rules.len());
+                add(
+                    format!("links.{number}.{key}"),
+                    cables.filter_map(at).collect(),
+                    rules.len(),
+                );
             }
         }
         for entry in &scenario.switches {
-            let switch = self.node(&entry.name).and_then(|node| self.network().node(node).switch());
+            let switch = self
+                .node(&entry.name)
+                .and_then(|node| self.network().node(node).switch());
             let injectors = switch.iter().map(|switch| switch.faults()).collect();
-            add(format!("switches.{}.faults", entry.name), injectors, entry.faults.len());
+            add(
+                format!("switches.{}.faults", entry.name),
+                injectors,
+                entry.faults.len(),
+            );
         }
         uses
     }
@@ -128,7 +142,9 @@ impl Simulation {
         for entry in &scenario.inject {
             let frames = entry.frames.as_ref().map_or(0, Vec::len) as u64;
             for host in scenario.injected_hosts(entry) {
-                let same = |known: &&mut InjectionUse| known.host == host && known.towards == entry.towards;
+                let same = |known: &&mut InjectionUse| {
+                    known.host == host && known.towards == entry.towards
+                };
                 if let Some(known) = uses.iter_mut().find(same) {
                     known.frames += frames;
                     continue;
@@ -138,7 +154,9 @@ impl Simulation {
                 uses.push(InjectionUse {
                     towards: entry.towards,
                     frames,
-                    counters: injection.map(|injection| injection.counters()).unwrap_or_default(),
+                    counters: injection
+                        .map(|injection| injection.counters())
+                        .unwrap_or_default(),
                     host,
                 });
             }

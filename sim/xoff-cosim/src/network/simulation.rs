@@ -387,7 +387,7 @@ fn connect(
                     IpAddr::V4(ip) => u32::from(ip).into(),
                     IpAddr::V6(ip) => ip.into(),
                 },
-                qpn: Qpn::wrapping(side.peer_qpn),
+                qpn: Qpn::new(side.peer_qpn).expect("a NIC's QPNs have 24 bits"),
                 psn: pairs[0].requester_psn,
             }));
             let mut keys = [0; 2];

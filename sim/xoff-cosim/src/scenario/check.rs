@@ -111,10 +111,13 @@ impl Scenario {
 
     fn check_injections(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
         for (place, entry) in self.inject.iter().enumerate() {
-            let wrong = |key: &str, problem: String| {
-                Err(misfit(format!("inject.{place}.{key}"), problem))
-            };
-            if !self.injected_hosts(entry).iter().all(|host| hosts.contains(host)) {
+            let wrong =
+                |key: &str, problem: String| Err(misfit(format!("inject.{place}.{key}"), problem));
+            if !self
+                .injected_hosts(entry)
+                .iter()
+                .all(|host| hosts.contains(host))
+            {
                 let problem = format!("'{}' is no host: hosts are {}", entry.host, list(hosts));
                 return wrong("host", problem);
             }
@@ -126,7 +129,10 @@ impl Scenario {
                 return wrong("scale", format!("{}: 0.000001 to 1000000", entry.scale));
             }
             if entry.interval.is_some() && entry.scale != 1.0 {
-                return wrong("scale", "the capture's times are not used: interval is given".into());
+                return wrong(
+                    "scale",
+                    "the capture's times are not used: interval is given".into(),
+                );
             }
         }
         Ok(())

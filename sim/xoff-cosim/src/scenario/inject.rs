@@ -101,8 +101,12 @@ impl InjectEntry {
                     end.saturating_sub(frame.end.as_ps().into())
                 }
             };
-            let start = frame.start.saturating_add(Duration::from_ps(u64::try_from(late).unwrap_or(u64::MAX)));
-            let free = frames.last().map_or(Time::ZERO, |last| last.line_free(rate));
+            let start = frame
+                .start
+                .saturating_add(Duration::from_ps(u64::try_from(late).unwrap_or(u64::MAX)));
+            let free = frames
+                .last()
+                .map_or(Time::ZERO, |last| last.line_free(rate));
             let start = start.max(free);
             // Past the end of time nothing is ever injected.
             if start.as_ps() > u64::MAX / 2 {

@@ -20,10 +20,16 @@ struct WithoutNull;
 impl Transform for WithoutNull {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
-        if schema.get("default").is_some_and(|default| default.is_null()) {
+        if schema
+            .get("default")
+            .is_some_and(|default| default.is_null())
+        {
             schema.remove("default");
         }
-        if let Some(types) = schema.get_mut("type").and_then(|types| types.as_array_mut()) {
+        if let Some(types) = schema
+            .get_mut("type")
+            .and_then(|types| types.as_array_mut())
+        {
             types.retain(|name| name != "null");
             if let [one] = &types[..] {
                 let one = one.clone();
