@@ -65,6 +65,8 @@ Columns:
            what else is not as usual. Where a terminal is too narrow, on a line of their own.
 
 Frames that are none of ours or broken are rows too, with the reason: nothing is lost silently.
+A capture of several interfaces has a column port: →a.0 received there, a.0→ sent.
+JSON lines have all that xoff encode needs to give the file back: decode --format jsonl | encode --jsonl -.
 
 Examples:
   xoff decode loss.pcap                        a row a frame
@@ -129,7 +131,7 @@ pub struct EncodeArgs {
     /// Packets from a file, a JSON object a line with the same keys; - for standard input
     #[arg(long, value_name = "FILE")]
     pub jsonl: Option<PathBuf>,
-    /// Leave out rows of frames that cannot be built (verdicts other and malformed) instead of stopping there
+    /// Leave out rows of frames with verdict other or malformed, which the builder cannot build; without it their key raw is written
     #[arg(long, requires = "jsonl")]
     pub skip: bool,
     /// Form of the frames

@@ -266,7 +266,27 @@ mod tests {
         assert_eq!(ByteCount::new(24_470).to_string(), "24.47 KB");
     }
 
+    fn texts_of_the_schema() -> impl Strategy<Value = String> {
+        let schema = duration::KIND.schema();
+        let pattern = schema
+            .get("pattern")
+            .and_then(|pattern| pattern.as_str())
+            .unwrap();
+        let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
+        proptest::string::string_regex(pattern).unwrap()
+    }
+
     proptest! {
+        /// Whatever an editor accepts by the schema is read, unless it is too large or no whole number of base units.
+        #[test]
+        fn what_the_schema_accepts_is_read(text in texts_of_the_schema()) {
+            let wrong = text.parse::<Duration>().err().map(|error| error.problem);
+            prop_assert!(
+                wrong.as_ref().is_none_or(|wrong| wrong.contains("too large") || wrong.contains("no whole number")),
+                "{text}: {wrong:?}"
+            );
+        }
+
         #[test]
         fn shown_and_read_again_is_the_same(value: u64) {
             let duration = Duration::from_ps(value);
