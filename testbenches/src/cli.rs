@@ -35,6 +35,10 @@ pub enum Command {
     Run(RunArgs),
     /// The scenarios there are
     List,
+    /// A scenario's text, to read or to start one's own from
+    Show(ShowArgs),
+    /// The JSON schema of scenarios, for editors
+    Schema,
     /// Random histories through a unit and its reference, until a time or a count
     Fuzz(FuzzArgs),
     /// A kept failure again
@@ -61,6 +65,8 @@ Columns:
            what else is not as usual. Where a terminal is too narrow, on a line of their own.
 
 Frames that are none of ours or broken are rows too, with the reason: nothing is lost silently.
+A capture of several interfaces has a column port: →a.0 received there, a.0→ sent.
+JSON lines have all that xoff encode needs to give the file back: decode --format jsonl | encode --jsonl -.
 
 Examples:
   xoff decode loss.pcap                        a row a frame
@@ -125,7 +131,7 @@ pub struct EncodeArgs {
     /// Packets from a file, a JSON object a line with the same keys; - for standard input
     #[arg(long, value_name = "FILE")]
     pub jsonl: Option<PathBuf>,
-    /// Leave out rows of frames that cannot be built (verdicts other and malformed) instead of stopping there
+    /// Leave out rows of frames with verdict other or malformed, which the builder cannot build; without it their key raw is written
     #[arg(long, requires = "jsonl")]
     pub skip: bool,
     /// Form of the frames
@@ -159,7 +165,10 @@ Examples:
   xoff run pair --set flows.bulk.mtu=4096           with another setting
   xoff run incast --sweep hosts.s.count=2,4,8       one run a value
   xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
+  xoff show pair > mine.toml                        a scenario to change
   xoff run mine.toml --json | jq .metrics           one's own scenario, for programs
+
+docs/scenarios.md has every key of a scenario, the language of fault rules, and how to inject captures.
 
 Exit codes: 0 every expectation held, 1 one failed, 2 bad input.";
 
@@ -199,6 +208,30 @@ pub struct RunArgs {
     /// Where folders of results go
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     pub out: PathBuf,
+}
+
+const SHOW_HELP: &str = "\
+Examples:
+  xoff show livelock                                the text of a scenario, with its comments
+  xoff show pair > mine.toml                        a scenario to change
+  xoff show incast --set hosts.s.count=8            all keys, those not set with their defaults
+  xoff schema > scenario.schema.json                for editors: '#:schema scenario.schema.json' as
+                                                    the first line of mine.toml
+
+docs/scenarios.md has every key.
+Exit codes: 0 all is well, 2 bad input.";
+
+/// Prints a scenario
+///
+/// Prints the text of a built-in scenario or of a file as it is. With --set it prints all keys with the values that a run would have.
+#[derive(Debug, Args)]
+#[command(after_long_help = SHOW_HELP, after_help = "See --help for examples.")]
+pub struct ShowArgs {
+    /// Name of a scenario (xoff list), or a TOML file
+    pub scenario: String,
+    /// Another value for a key, as in xoff run
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
 }
 
 /// A key and its values.

@@ -7,6 +7,8 @@
 //! | [`codec`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
 //! | [`property`] | random histories that turn the units against their references |
 //! | [`mod@run`] | `xoff run` and `xoff list`: scenarios, measured and held against what they expect |
+//! | [`show`] | `xoff show` and `xoff schema`: scenarios as text, and what a scenario may have in it |
+//! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
@@ -16,9 +18,11 @@ pub mod codec;
 pub mod decode;
 pub mod encode;
 pub mod fuzz;
+pub mod injection;
 pub mod property;
 pub mod run;
 pub mod scenario_file;
+pub mod show;
 pub mod terminal;
 
 /// How a command ended when nothing was wrong with its input.
@@ -41,6 +45,8 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, streams),
         cli::Command::List => run::list(streams),
+        cli::Command::Show(arguments) => show::show(arguments, streams),
+        cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
     }

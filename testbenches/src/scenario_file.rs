@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::{Table, Value};
 
-use xoff_cosim::scenario::Scenario;
 use xoff_cosim::scenario::check::Misfit;
+use xoff_cosim::scenario::{Scenario, VERSION};
+
+use crate::injection::captured;
 
 /// Scenarios that the command knows by name, with their text.
 pub const BUILT_IN: [(&str, &str); 3] = [
@@ -102,6 +104,8 @@ pub struct Source {
     pub origin: String,
     /// TOML.
     pub text: String,
+    /// Where relative paths in it start.
+    pub folder: PathBuf,
 }
 
 impl Source {
@@ -116,6 +120,7 @@ impl Source {
                 name: (*name).into(),
                 origin: format!("scenario {name}"),
                 text: (*text).into(),
+                folder: PathBuf::new(),
             });
         }
         let path = Path::new(name);
@@ -141,6 +146,7 @@ impl Source {
             name: stem.unwrap_or_else(|| name.into()),
             origin: name.into(),
             text,
+            folder: path.parent().map(Path::to_owned).unwrap_or_default(),
         })
     }
 
@@ -154,11 +160,12 @@ impl Source {
             origin: self.origin.clone(),
             problem,
         };
-        let mut scenario: Scenario = toml::from_str(&self.text)
-            .map_err(|error| parse(error.to_string().trim_end().into()))?;
+        let unreadable = |error: toml::de::Error| parse(error.to_string().trim_end().into());
+        let mut table: Table = toml::from_str(&self.text).map_err(unreadable)?;
+        // Before the keys, which another version may have others of.
+        check_version(&table).map_err(parse)?;
+        let mut scenario: Scenario = toml::from_str(&self.text).map_err(unreadable)?;
         if !settings.is_empty() {
-            let mut table: Table =
-                toml::from_str(&self.text).map_err(|error| parse(error.to_string()))?;
             for setting in settings {
                 let set = |problem: String| ScenarioError::Set {
                     setting: format!("{}={}", setting.key, setting.value),
@@ -175,11 +182,33 @@ impl Source {
         if scenario.name.is_empty() {
             scenario.name.clone_from(&self.name);
         }
-        scenario.check().map_err(|misfit| ScenarioError::Misfit {
+        let misfit = |misfit: Misfit| ScenarioError::Misfit {
             origin: self.origin.clone(),
             misfit,
-        })?;
+        };
+        scenario.check().map_err(misfit)?;
+        for (place, entry) in scenario.inject.iter_mut().enumerate() {
+            let frames = captured(entry, &self.folder).map_err(|(key, problem)| {
+                let place = format!("inject.{place}.{key}");
+                misfit(Misfit { place, problem })
+            })?;
+            entry.frames = Some(frames);
+        }
         Ok(scenario)
+    }
+}
+
+/// Refuses scenarios of a version that is not known here.
+fn check_version(table: &Table) -> Result<(), String> {
+    match table.get("version") {
+        None => Ok(()),
+        Some(Value::Integer(version)) if (1..=VERSION.into()).contains(version) => Ok(()),
+        Some(Value::Integer(version)) if *version > VERSION.into() => Err(format!(
+            "version: {version}, and this xoff reads scenarios up to version {VERSION}: a newer xoff reads it"
+        )),
+        Some(other) => Err(format!(
+            "version: {other}: expected a number from 1 to {VERSION}"
+        )),
     }
 }
 
@@ -214,7 +243,7 @@ fn put(table: &mut Table, setting: &Setting) -> Result<(), String> {
 
 /// Whether a key of a scenario is a list of tables.
 fn is_list(key: &str) -> bool {
-    ["hosts", "switches", "links", "flows", "expect"].contains(&key)
+    ["hosts", "switches", "links", "flows", "inject", "expect"].contains(&key)
 }
 
 fn entry_of<'a>(table: &'a mut Table, list: &str, entry: &str) -> Result<&'a mut Table, String> {

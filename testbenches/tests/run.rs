@@ -11,6 +11,7 @@ use common::xoff;
 use nix::sys::signal;
 use nix::unistd::Pid;
 use serde_json::Value;
+use xoff_waves::capture::{PcapWriter, PcapngWriter};
 
 /// Scenario `pair`, but for what is replaced.
 fn scenario(folder: &Path, replace: (&str, &str)) -> String {
@@ -37,10 +38,32 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     said.replace(folder.to_str().unwrap(), "…")
 }
 
+/// An entry that injects a capture, in front of the flows.
+fn inject(file: &str, keys: &str) -> String {
+    format!("[[inject]]\nfile = \"{file}\"\n{keys}\n\n[[flows]]")
+}
+
+/// Captures to inject: two good ones, one of them without a frame, and one that ends in the middle of its second frame.
+fn captures(folder: &Path) {
+    let file = |name: &str| fs::File::create(folder.join(name)).unwrap();
+    let mut hostile = PcapngWriter::new(file("hostile.pcapng"), ["eth0"]).unwrap();
+    hostile.write(0, 0, &[2; 60]).unwrap();
+    PcapWriter::new(file("empty.pcap")).unwrap();
+    let mut cut = PcapWriter::new(file("cut.pcap")).unwrap();
+    (0..2).for_each(|time| cut.write(time, &[2; 60]).unwrap());
+    drop(cut);
+    let cut = fs::OpenOptions::new()
+        .write(true)
+        .open(folder.join("cut.pcap"))
+        .unwrap();
+    cut.set_len(cut.metadata().unwrap().len() - 7).unwrap();
+}
+
 #[test]
 fn what_is_wrong_is_named_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
+    captures(folder);
     let mut all = String::new();
     let say = |all: &mut String, arguments: &[&str]| {
         let said = refused(folder, arguments);
@@ -60,6 +83,38 @@ fn what_is_wrong_is_named_before_anything_is_written() {
             "metric = \"goodput_gbps.bulk\"",
             "metric = \"goodput_gbps.bulky\"",
         ),
+        ("title", "version = 2\nflavour = 1\ntitle"),
+        ("title", "version = 0\ntitle"),
+        ("title", "version = \"1\"\ntitle"),
+        (
+            "name = \"s\"",
+            "name = \"s\"\nfaults = [\"psn 150-50: drop\"]",
+        ),
+        (
+            "name = \"s\"",
+            "name = \"s\"\nfaults = [\"psn +150-+50: drop\"]",
+        ),
+        ("[[flows]]", &inject("hostile.pcapng", "host = \"c\"")),
+        (
+            "[[flows]]",
+            &inject("hostile.pcapng", "host = \"b\"\nstart = \"1 ms\""),
+        ),
+        (
+            "[[flows]]",
+            &inject("hostile.pcapng", "host = \"b\"\nscale = 0.0"),
+        ),
+        (
+            "[[flows]]",
+            &inject("hostile.pcapng", "host = \"b\"\ninterface = \"eth7\""),
+        ),
+        (
+            "[[flows]]",
+            &inject("hostile.pcapng", "host = \"b\"\nonly = \"sent\""),
+        ),
+        ("[[flows]]", &inject("nowhere.pcap", "host = \"b\"")),
+        ("[[flows]]", &inject("own.toml", "host = \"b\"")),
+        ("[[flows]]", &inject("cut.pcap", "host = \"b\"")),
+        ("[[flows]]", &inject("empty.pcap", "host = \"b\"")),
     ] {
         all += &format!("# {}\n", replace.1.replace('\n', "\n# "));
         say(&mut all, &[&scenario(folder, replace)]);
@@ -81,6 +136,30 @@ fn what_is_wrong_is_named_before_anything_is_written() {
         say(&mut all, arguments);
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn show_names_what_is_wrong() {
+    let said = |arguments: &[&str]| {
+        let output = xoff()
+            .arg("show")
+            .args(arguments)
+            .assert()
+            .code(2)
+            .get_output()
+            .clone();
+        assert!(output.stdout.is_empty());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(
+        said(&["pear"]),
+        "xoff: scenario 'pear': neither one of pair, livelock, incast nor a file; did you mean 'pair'?\n"
+    );
+    assert_eq!(
+        said(&["pair", "--set", "version=2"]),
+        "xoff: scenario pair: version: 2: this xoff reads 1 to 1\n"
+    );
+    assert!(said(&["nowhere.toml"]).starts_with("xoff: nowhere.toml: No such file"));
 }
 
 #[test]

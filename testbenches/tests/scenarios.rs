@@ -3,6 +3,10 @@
 mod common;
 #[path = "../examples/first_bench.rs"]
 mod first_bench;
+#[path = "injection/mod.rs"]
+mod injection;
+#[path = "page/mod.rs"]
+mod page;
 
 use std::collections::BTreeMap;
 

@@ -107,6 +107,28 @@ impl Headers {
         Some(headers)
     }
 
+    /// The bytes that the ICRC of a RoCEv2 packet protects behind the UDP header, the ICRC included: from the BTH to the
+    /// end of the IP packet. Of another frame all behind the Ethernet header.
+    pub fn protected(&self, frame: &[u8]) -> std::ops::Range<usize> {
+        let udp = crate::wire::UdpRepr::LEN;
+        let ends = self.ip.zip(self.bth).and_then(|(ip, _)| {
+            let header = frame.get(ip.offset..)?;
+            if ip.version == 6 {
+                let ipv6 = Ipv6::<&[u8]>::LEN;
+                let length = usize::from(Ipv6::new_checked(header).ok()?.payload_length());
+                return Some((ip.offset + ipv6 + udp, ip.offset + ipv6 + length));
+            }
+            let ipv4 = Ipv4::new_checked(header).ok()?;
+            let start = ip.offset + ipv4.header()?.len() + udp;
+            Some((start, ip.offset + usize::from(ipv4.total_length())))
+        });
+        let all = (Ethernet::<&[u8]>::LEN.min(frame.len()), frame.len());
+        let (start, end) = ends.unwrap_or(all);
+        // A length that is a lie: at least the BTH is there.
+        let least = start + usize::from(self.bth.is_some()) * crate::wire::BthRepr::LEN;
+        start..end.clamp(least, frame.len().max(least))
+    }
+
     /// Reads an IPv4 header; where the transport header is, if one is there.
     fn ipv4(&mut self, frame: &[u8], offset: usize) -> Option<usize> {
         let ip = Ipv4::new_checked(frame.get(offset..)?).ok()?;

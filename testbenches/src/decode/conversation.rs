@@ -2,18 +2,25 @@
 //!
 //! A packet names only its destination QP. Which two QPs belong together shows when a response has the PSN of a request: then both directions are one
 //! conversation.
+//!
+//! A capture of several ports has a frame once for each port that it passed. What is counted is counted for each place
+//! apart, and shown is the place that saw the most: so a conversation counts each frame once.
 
 use std::collections::{BTreeMap, HashMap};
 
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{Opcode, Psn, SyndromeMeaning};
+use xoff_waves::capture::Direction;
 
 use super::details::addresses;
 
 /// Requests without a partner that are remembered. A capture of one direction only must not fill the memory.
 const MOST_PENDING: usize = 1 << 16;
 
-/// Packets to one QP from one host.
+/// Where frames were captured: the interface, and which way they went there.
+pub type Tap = (usize, Option<Direction>);
+
+/// Packets to one QP from one host, with all places where they were captured.
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// Address of the sender.
@@ -24,6 +31,27 @@ pub struct Flow {
     pub dest_qp: u32,
     /// The sender's QP, where packets say so (UD).
     src_qp: Option<u32>,
+    /// What was seen at each place, in the order of its first packet there; never empty.
+    pub taps: Vec<(Tap, Traffic)>,
+    /// The opposite direction.
+    partner: Option<usize>,
+}
+
+impl Flow {
+    /// What the place has seen that saw the most packets: each packet counts once, those lost behind it too.
+    pub fn traffic(&self) -> &Traffic {
+        let most = self
+            .taps
+            .iter()
+            .rev()
+            .max_by_key(|(_, traffic)| traffic.packets);
+        &most.expect("a flow starts with a packet").1
+    }
+}
+
+/// What was seen of a flow at one place.
+#[derive(Debug, Clone, Default)]
+pub struct Traffic {
     /// Packets.
     pub packets: u64,
     /// Bytes of their frames.
@@ -38,8 +66,6 @@ pub struct Flow {
     pub naks: BTreeMap<String, u64>,
     /// Congestion notifications.
     pub cnps: u64,
-    /// The opposite direction.
-    partner: Option<usize>,
 }
 
 /// What one packet meant to its conversation.
@@ -78,13 +104,13 @@ pub struct Conversations {
     pending: HashMap<(Hosts, Psn), Option<usize>>,
     /// Payload of the largest first or middle packet: the path MTU, as far as it has been seen.
     mtu: u32,
-    /// Frames whose headers cannot be believed.
-    damaged: u64,
+    /// Frames whose headers cannot be believed, by place.
+    damaged: BTreeMap<Tap, u64>,
 }
 
 impl Conversations {
-    /// Takes in a frame; one without IP and transport header belongs to no conversation.
-    pub fn add(&mut self, frame: &ParsedFrame) -> Event {
+    /// Takes in a frame that was captured at `tap`; one without IP and transport header belongs to no conversation.
+    pub fn add(&mut self, tap: Tap, frame: &ParsedFrame) -> Event {
         let (Some(ip), Some(bth)) = (frame.ip, frame.bth) else {
             return Event::default();
         };
@@ -93,7 +119,7 @@ impl Conversations {
         }
         // A packet with a bad ICRC may name any QP and PSN.
         if frame.icrc_ok == Some(false) {
-            self.damaged += 1;
+            *self.damaged.entry(tap).or_default() += 1;
             return Event::default();
         }
         let hosts = Hosts {
@@ -104,13 +130,20 @@ impl Conversations {
         let index = self.flow(hosts, bth.dest_qp.get(), frame);
         let mut event = Event::default();
 
-        let flow = &mut self.flows[index];
-        flow.packets += 1;
-        flow.bytes += frame.frame_bytes as u64;
+        let whole = &mut self.flows[index];
         let ext = frame.ext.unwrap_or_default();
         if let Some(deth) = ext.deth {
-            flow.src_qp = Some(deth.src_qp.get());
+            whole.src_qp = Some(deth.src_qp.get());
         }
+        let partner = whole.partner;
+        let place = whole.taps.iter().position(|(known, _)| *known == tap);
+        let place = place.unwrap_or_else(|| {
+            whole.taps.push((tap, Traffic::default()));
+            whole.taps.len() - 1
+        });
+        let flow = &mut whole.taps[place].1;
+        flow.packets += 1;
+        flow.bytes += frame.frame_bytes as u64;
         if let Some(aeth) = ext.aeth {
             let what = match aeth.syndrome.meaning() {
                 SyndromeMeaning::Ack(_) => None,
@@ -152,7 +185,7 @@ impl Conversations {
                     },
                 ));
                 flow.again += u64::from(event.again);
-                if flow.partner.is_none() && self.pending.len() < MOST_PENDING {
+                if partner.is_none() && self.pending.len() < MOST_PENDING {
                     let flow_of_psn = self.pending.entry((hosts, bth.psn)).or_insert(Some(index));
                     if *flow_of_psn != Some(index) {
                         *flow_of_psn = None;
@@ -172,7 +205,7 @@ impl Conversations {
                         flow.responses = Some(bth.psn);
                     }
                 }
-                if flow.partner.is_none()
+                if partner.is_none()
                     && let Some(&Some(partner)) = self.pending.get(&(hosts.reversed(), bth.psn))
                     && self.flows[partner].partner.is_none()
                 {
@@ -192,13 +225,7 @@ impl Conversations {
                 dst,
                 dest_qp,
                 src_qp: None,
-                packets: 0,
-                bytes: 0,
-                psns: None,
-                responses: None,
-                again: 0,
-                naks: BTreeMap::new(),
-                cnps: 0,
+                taps: Vec::new(),
                 partner: None,
             });
             self.flows.len() - 1
@@ -210,9 +237,9 @@ impl Conversations {
         self.flows[b].partner = Some(a);
     }
 
-    /// Frames with a bad ICRC: they belong to no conversation.
+    /// Frames with a bad ICRC at the place that has seen the most: they belong to no conversation.
     pub fn damaged(&self) -> u64 {
-        self.damaged
+        self.damaged.values().copied().max().unwrap_or(0)
     }
 
     /// The conversations, most bytes first: a flow and the opposite one, if there is. The flow that came first stands first.
@@ -229,7 +256,7 @@ impl Conversations {
             }
         }
         let bytes = |(flow, back): &(Flow, Option<Flow>)| {
-            flow.bytes + back.as_ref().map_or(0, |back| back.bytes)
+            flow.traffic().bytes + back.as_ref().map_or(0, |back| back.traffic().bytes)
         };
         all.sort_by_key(|conversation| std::cmp::Reverse(bytes(conversation)));
         all

@@ -22,7 +22,7 @@ use xoff_waves::capture::{Reader, Record};
 
 pub use compare::differences;
 pub use range::{FrameRange, FrameRangeError};
-pub use row::{Hex64, Quanta, Row};
+pub use row::{Hex64, Quanta, Row, hex};
 pub use summary::Summary;
 pub use table::Table;
 pub use tally::Tally;
@@ -34,8 +34,6 @@ use crate::terminal::Streams;
 
 /// Frames that go through the parser in one go.
 const BATCH_FRAMES: usize = 256;
-/// A clock finer than this many ticks a second is shown with nanoseconds.
-const MICROSECOND_TICKS: u64 = 1_000_000;
 
 /// Runs `xoff decode`.
 ///
@@ -210,17 +208,18 @@ impl Decoder {
             self.tally.add(frame);
             match &mut self.view {
                 View::Table(table) => {
-                    let fine =
-                        reader.interfaces()[record.interface].ticks_per_second > MICROSECOND_TICKS;
-                    table.row(&mut *streams.out, record, fine, frame)?;
+                    table.row(&mut *streams.out, record, reader.interfaces(), frame)?;
                 }
                 View::Jsonl => {
-                    serde_json::to_writer(&mut *streams.out, &Row::new(record.number, frame))
-                        .map_err(io::Error::from)?;
+                    let row = Row::new(record.number, frame).captured(record, reader.interfaces());
+                    serde_json::to_writer(&mut *streams.out, &row).map_err(io::Error::from)?;
                     streams.out.write_all(b"\n")?;
                 }
                 View::Summary(summary) => summary.add(record, frame),
             }
+        }
+        if let View::Summary(summary) = &mut self.view {
+            summary.name_ports(reader.interfaces());
         }
         batch.clear();
         self.progress.set_position(reader.offset());

@@ -1,8 +1,16 @@
 //! A frame as a JSON line. The keys are a contract: programs read them, and `xoff encode` takes them back.
 
+use std::fmt::Write as _;
+
 use serde::{Serialize, Serializer};
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
+use xoff_waves::capture::{Direction, Interface, Record};
+
+use super::details::addresses;
+
+/// The middle one of the three IPv4 flags.
+const DONT_FRAGMENT: u8 = 0b010;
 
 /// One JSON line. Keys of what the frame does not have are left out. Numbers up to 32 bits are JSON numbers; 64-bit ones are strings such as
 /// `"0x00007f0012345678"`, because many readers of JSON know only floating point.
@@ -10,6 +18,18 @@ use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
 pub struct Row {
     /// Number of the frame in the file, from 1.
     pub frame: u64,
+    /// When it was captured: nanoseconds since 1970-01-01, or since the start of a simulation. Text, as all 64-bit numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<String>,
+    /// The interface that saw it, where the capture has named or several ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// `received` or `sent` there, where the capture says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// `false` where the capture says that the FCS was wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fcs_ok: Option<bool>,
     /// Its length without FCS.
     pub bytes: usize,
     /// What it is.
@@ -17,21 +37,51 @@ pub struct Row {
     /// Why it is malformed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+    /// Source MAC address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub src_mac: Option<String>,
+    /// Destination MAC address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dst_mac: Option<String>,
     /// VID of the outer tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
     /// Priority of the outer tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pcp: Option<u8>,
+    /// DEI of the outer tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dei: Option<bool>,
     /// 4 or 6; absent for a GRH.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_version: Option<u8>,
+    /// Source IP address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub src_ip: Option<String>,
+    /// Destination IP address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dst_ip: Option<String>,
     /// Upper six bits of TOS or traffic class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<u8>,
     /// Lower two bits of TOS or traffic class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<u8>,
+    /// TTL or hop limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u8>,
+    /// IPv4 identification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ip_id: Option<u16>,
+    /// IPv4 flag DF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dont_fragment: Option<bool>,
+    /// Flow label of IPv6 or a GRH.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_label: Option<u32>,
+    /// UDP source port. The destination port is 4791.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub src_port: Option<u16>,
     /// BTH opcode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opcode: Option<u8>,
@@ -41,6 +91,9 @@ pub struct Row {
     /// BTH solicited event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solicited: Option<bool>,
+    /// BTH migration request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mig_req: Option<bool>,
     /// BTH pad count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pad: Option<u8>,
@@ -101,6 +154,9 @@ pub struct Row {
     /// Payload without pad and ICRC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_bytes: Option<u16>,
+    /// The payload, as `xoff encode` takes it: `hex:` and its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
     /// Whether the ICRC is right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icrc_ok: Option<bool>,
@@ -110,6 +166,18 @@ pub struct Row {
     /// PFC and PAUSE times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quanta: Option<Quanta>,
+    /// All bytes of a frame that the keys alone do not give back, after `hex:`: one that is none of ours, broken, or with
+    /// fields that the builder does not set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+}
+
+/// Bytes after `hex:`.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("hex:".into(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A 64-bit number as text.
@@ -133,25 +201,45 @@ pub enum Quanta {
 }
 
 impl Row {
-    /// The row of frame number `frame`.
+    /// The row of frame number `frame`, as far as the parser knows it: nothing of the capture, and no `raw`.
     pub fn new(frame: u64, parsed: &ParsedFrame) -> Self {
         let tag = parsed.eth.as_ref().and_then(|eth| eth.tags.first());
         let ip = parsed.ip.as_ref().filter(|ip| ip.kind != IpKind::Grh);
+        let v4 = parsed.ip.filter(|ip| ip.kind == IpKind::V4);
+        let src_dst = parsed.ip.and_then(|_| addresses(parsed));
         let bth = parsed.bth.as_ref();
         let ext = parsed.ext.unwrap_or_default();
         Self {
             frame,
+            time_ns: None,
+            interface: None,
+            direction: None,
+            fcs_ok: None,
             bytes: parsed.frame_bytes,
             verdict: parsed.verdict.name(),
             reason: parsed.reason.map(|reason| reason.name()),
+            src_mac: parsed.eth.as_ref().map(|eth| eth.src.to_string()),
+            dst_mac: parsed.eth.as_ref().map(|eth| eth.dst.to_string()),
             vlan: tag.map(|tag| tag.vid),
             pcp: tag.map(|tag| tag.pcp),
+            dei: tag.map(|tag| tag.dei),
             ip_version: ip.map(|ip| if ip.kind == IpKind::V4 { 4 } else { 6 }),
+            src_ip: src_dst.as_ref().map(|(src, _)| src.clone()),
+            dst_ip: src_dst.map(|(_, dst)| dst),
             dscp: ip.map(|ip| ip.traffic_class >> 2),
             ecn: ip.map(|ip| ip.traffic_class & 3),
+            ttl: parsed.ip.map(|ip| ip.hop_limit),
+            ip_id: v4.map(|ip| ip.id),
+            dont_fragment: v4.map(|ip| ip.flags & DONT_FRAGMENT != 0),
+            flow_label: parsed
+                .ip
+                .filter(|ip| ip.kind != IpKind::V4)
+                .map(|ip| ip.flow_label),
+            src_port: parsed.udp_src_port,
             opcode: bth.map(|bth| bth.opcode.0),
             name: bth.and_then(|bth| bth.opcode.name()),
             solicited: bth.map(|bth| bth.solicited),
+            mig_req: bth.map(|bth| bth.mig_req),
             pad: bth.map(|bth| bth.pad),
             pkey: bth.map(|bth| bth.pkey),
             fecn: bth.map(|bth| bth.fecn),
@@ -179,6 +267,9 @@ impl Row {
             qkey: ext.deth.map(|deth| deth.qkey),
             src_qp: ext.deth.map(|deth| deth.src_qp.get()),
             payload_bytes: parsed.payload_bytes,
+            payload: Some(&parsed.payload)
+                .filter(|payload| parsed.verdict.is_roce() && !payload.is_empty())
+                .map(|payload| hex(payload)),
             icrc_ok: parsed.icrc_ok,
             class_enable: parsed
                 .control
@@ -189,6 +280,23 @@ impl Row {
                 CONTROL_PAUSE => Some(Quanta::Pause(control.timers[0])),
                 _ => None,
             }),
+            raw: None,
         }
+    }
+
+    /// Adds what the capture says of the frame, and the bytes themselves where the keys do not give them back.
+    #[must_use]
+    pub fn captured(mut self, record: &Record, interfaces: &[Interface]) -> Self {
+        let name = interfaces[record.interface].name.clone();
+        let number = || (interfaces.len() > 1).then(|| record.interface.to_string());
+        self.time_ns = Some(record.time_ns.to_string());
+        self.interface = name.or_else(number);
+        self.direction = record.direction;
+        self.fcs_ok = (!record.fcs_ok).then_some(false);
+        if !crate::encode::rebuilds(&self, &record.bytes) {
+            self.payload = None;
+            self.raw = Some(hex(&record.bytes));
+        }
+        self
     }
 }

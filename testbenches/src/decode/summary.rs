@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
-use xoff_waves::capture::Record;
+use xoff_waves::capture::{Interface, Record};
 
-use super::conversation::{Conversations, Flow};
+use super::conversation::{Conversations, Flow, Tap, Traffic};
 use super::draw::{bar, counted, grouped, span, sparkline};
-use super::table::{operation_ink_of, verdict_ink};
+use super::table::{operation_ink_of, port_name, verdict_ink};
 use super::tally::Tally;
 use super::timeline::{Stretch, Timeline};
 use crate::terminal::{Ink, Paint};
@@ -29,6 +29,8 @@ pub struct Summary {
     operations: BTreeMap<Opcode, (u64, u64)>,
     timeline: Timeline,
     conversations: Conversations,
+    /// Interfaces of the capture.
+    interfaces: Vec<Interface>,
 }
 
 impl Summary {
@@ -39,7 +41,8 @@ impl Summary {
             *frames += 1;
             *bytes += frame.frame_bytes as u64;
         }
-        let event = self.conversations.add(frame);
+        let tap = (record.interface, record.direction);
+        let event = self.conversations.add(tap, frame);
         let stretch = Stretch {
             bytes: frame.frame_bytes as u64,
             again: event.again.into(),
@@ -49,13 +52,20 @@ impl Summary {
         self.timeline.add(record.time_ns, stretch);
     }
 
+    /// States the interfaces of the capture that are known so far.
+    pub fn name_ports(&mut self, interfaces: &[Interface]) {
+        if interfaces.len() != self.interfaces.len() {
+            self.interfaces = interfaces.to_vec();
+        }
+    }
+
     /// Draws it all. `title` names the capture, `width` is the terminal's.
     ///
     /// # Errors
     ///
     /// What `out` says.
     pub fn draw(
-        self,
+        mut self,
         out: &mut dyn Write,
         title: &str,
         tally: &Tally,
@@ -76,6 +86,14 @@ impl Summary {
         )?;
         if tally.frames == 0 {
             return Ok(());
+        }
+        let several = self.interfaces.len() > 1;
+        if several {
+            let text = format!(
+                "{} ports: a frame counts at each that it passed, in a conversation once",
+                self.interfaces.len()
+            );
+            writeln!(out, "{}", paint.paint(Ink::Dim, text))?;
         }
 
         section(out, paint, "verdict")?;
@@ -151,12 +169,13 @@ impl Summary {
         self.draw_time(out, paint, width)?;
 
         let damaged = self.conversations.damaged();
-        let conversations = self.conversations.finish();
+        let conversations = std::mem::take(&mut self.conversations).finish();
         if !conversations.is_empty() || damaged > 0 {
             writeln!(out, "\n{}", heading("conversations"))?;
         }
         for (flow, back) in conversations.iter().take(MOST_CONVERSATIONS) {
-            draw_conversation(out, paint, flow, back.as_ref())?;
+            let ports = if several { &self.interfaces[..] } else { &[] };
+            draw_conversation(out, paint, flow, back.as_ref(), ports)?;
         }
         if conversations.len() > MOST_CONVERSATIONS {
             writeln!(
@@ -240,21 +259,30 @@ fn draw_conversation(
     paint: Paint,
     flow: &Flow,
     back: Option<&Flow>,
+    ports: &[Interface],
 ) -> io::Result<()> {
     let Some(back) = back else {
         writeln!(out, "  {} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qp)?;
-        return draw_flow(out, paint, '→', flow);
+        return draw_flow(out, paint, '→', flow, ports);
     };
     writeln!(
         out,
         "  {} QP {:#x} ⇄ {} QP {:#x}",
         flow.src, back.dest_qp, flow.dst, flow.dest_qp
     )?;
-    draw_flow(out, paint, '→', flow)?;
-    draw_flow(out, paint, '←', back)
+    draw_flow(out, paint, '→', flow, ports)?;
+    draw_flow(out, paint, '←', back, ports)
 }
 
-fn draw_flow(out: &mut dyn Write, paint: Paint, arrow: char, flow: &Flow) -> io::Result<()> {
+/// A direction of a conversation; with the ports where it was seen, in the order of its way, unless `ports` is empty.
+fn draw_flow(
+    out: &mut dyn Write,
+    paint: Paint,
+    arrow: char,
+    flow: &Flow,
+    ports: &[Interface],
+) -> io::Result<()> {
+    let (taps, flow) = (&flow.taps, flow.traffic());
     let mut text = format!(
         "    {arrow} {:>7} {:<7} {:>12} bytes",
         grouped(flow.packets),
@@ -294,5 +322,15 @@ fn draw_flow(out: &mut dyn Write, paint: Paint, arrow: char, flow: &Flow) -> io:
             paint.paint(Ink::Warning, format_args!("{} CNP", grouped(flow.cnps)))
         );
     }
-    writeln!(out, "{text}")
+    writeln!(out, "{text}")?;
+    if ports.is_empty() {
+        return Ok(());
+    }
+    let seen = |((interface, direction), traffic): &(Tap, Traffic)| {
+        let name = port_name(&ports[*interface], *interface, *direction);
+        format!("{name} {}", grouped(traffic.packets))
+    };
+    let seen: Vec<String> = taps.iter().map(seen).collect();
+    let text = format!("      seen at {}", seen.join(", "));
+    writeln!(out, "{}", paint.paint(Ink::Dim, text))
 }

@@ -4,13 +4,15 @@ use std::io::{self, Write};
 
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
-use xoff_waves::capture::Record;
+use xoff_waves::capture::{Direction, Interface, Record};
 
 use super::details::{Piece, addresses, details, flags};
 use crate::terminal::{Ink, Paint};
 
 /// Under so many columns the verdict has no column of its own: the operation says it.
 const WIDE: usize = 110;
+/// A clock finer than this many ticks a second is shown with nanoseconds.
+const MICROSECOND_TICKS: u64 = 1_000_000;
 /// Decimals of seconds for captures in microseconds.
 const MICROSECONDS: usize = 6;
 /// Decimals of seconds for finer captures.
@@ -35,6 +37,7 @@ struct Column {
 enum Field {
     Frame,
     Time,
+    Port,
     Bytes,
     Verdict,
     Addresses,
@@ -45,9 +48,10 @@ enum Field {
     Icrc,
 }
 
-const FIELDS: [Field; 10] = [
+const FIELDS: [Field; 11] = [
     Field::Frame,
     Field::Time,
+    Field::Port,
     Field::Bytes,
     Field::Verdict,
     Field::Addresses,
@@ -63,6 +67,7 @@ impl Field {
         let (title, align, width, most) = match self {
             Field::Frame => ("frame", Align::Right, 5, 10),
             Field::Time => ("time s", Align::Right, 9, 16),
+            Field::Port => ("port", Align::Left, 5, 12),
             Field::Bytes => ("bytes", Align::Right, 5, 5),
             Field::Verdict => ("verdict", Align::Left, 9, 9),
             // Two IPv4 addresses of a small network; it grows up to two full IPv6 addresses of one.
@@ -110,7 +115,7 @@ impl Table {
         }
     }
 
-    /// Writes a frame's row. `fine` says that the capture's clock is finer than microseconds.
+    /// Writes a frame's row. A capture of several interfaces has a column for them.
     ///
     /// # Errors
     ///
@@ -119,9 +124,16 @@ impl Table {
         &mut self,
         out: &mut dyn Write,
         record: &Record,
-        fine: bool,
+        interfaces: &[Interface],
         frame: &ParsedFrame,
     ) -> io::Result<()> {
+        if !self.started && interfaces.len() < 2 {
+            self.columns
+                .retain(|(field, _)| !matches!(field, Field::Port));
+        }
+        let interface = &interfaces[record.interface];
+        let fine = interface.ticks_per_second > MICROSECOND_TICKS;
+        let port = port_name(interface, record.interface, record.direction);
         let first = *self.first_time_ns.get_or_insert(record.time_ns);
         let time = seconds(
             record.time_ns,
@@ -135,7 +147,12 @@ impl Table {
         let cells: Vec<Piece> = self
             .columns
             .iter()
-            .map(|(field, _)| cell(*field, record.number, &time, frame, has_verdict))
+            .map(|(field, _)| match field {
+                Field::Frame => (Ink::Dim, record.number.to_string()),
+                Field::Time => (Ink::Plain, time.clone()),
+                Field::Port => (Ink::Plain, port.clone()),
+                field => cell(*field, frame, has_verdict),
+            })
             .collect();
         for ((field, column), (_, text)) in self.columns.iter_mut().zip(&cells) {
             // Frames that are none of ours are rare: their long addresses do not widen the column for everybody.
@@ -244,11 +261,21 @@ impl Table {
     }
 }
 
-fn cell(field: Field, number: u64, time: &str, frame: &ParsedFrame, has_verdict: bool) -> Piece {
+/// The name of an interface, with an arrow that says whether it received or sent.
+pub fn port_name(interface: &Interface, number: usize, direction: Option<Direction>) -> String {
+    let name = interface.name.clone().unwrap_or_else(|| number.to_string());
+    match direction {
+        Some(Direction::Received) => format!("→{name}"),
+        Some(Direction::Sent) => format!("{name}→"),
+        None => name,
+    }
+}
+
+/// A cell of what the parser says; nothing for what the capture says.
+fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
     let bth = frame.bth.as_ref();
     match field {
-        Field::Frame => (Ink::Dim, number.to_string()),
-        Field::Time => (Ink::Plain, time.to_string()),
+        Field::Frame | Field::Time | Field::Port => (Ink::Plain, String::new()),
         Field::Bytes => (Ink::Plain, frame.frame_bytes.to_string()),
         Field::Verdict => (verdict_ink(frame.verdict), frame.verdict.to_string()),
         Field::Addresses => (

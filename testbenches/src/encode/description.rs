@@ -10,7 +10,7 @@ use xoff_sim::wire::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, DethRepr, ExtHeaders, IethRepr, ImmDtRepr,
     MacAddr, Msn, Opcode, PauseRepr, PfcRepr, Psn, Qpn, RethRepr, Syndrome, Tci,
 };
-use xoff_waves::capture::MAX_FRAME_BYTES;
+use xoff_waves::capture::{Direction, MAX_FRAME_BYTES};
 
 use super::keys::{self, KeyError, Value};
 
@@ -88,6 +88,21 @@ pub struct Packet {
     bytes: Option<usize>,
     /// Whether to spoil the ICRC.
     spoil_icrc: bool,
+    /// When and where, for captures.
+    pub seen: Seen,
+}
+
+/// When and where a frame was seen, for captures.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// Its time; without it a microsecond after the frame before.
+    pub time_ns: Option<u64>,
+    /// The name of the interface.
+    pub interface: Option<String>,
+    /// Which way it went there.
+    pub direction: Option<Direction>,
+    /// Whether its FCS was wrong.
+    pub bad_fcs: bool,
 }
 
 /// Keys with values, before they are put together.
@@ -143,6 +158,7 @@ impl Description {
         };
         // The number of a row means nothing here.
         keys.take("frame");
+        let seen = keys.seen();
         let verdict = keys.word("verdict");
         let bytes = keys.number("bytes").map(|bytes| bytes as usize);
         let (descriptor, spoil_icrc, what) = match verdict {
@@ -158,7 +174,14 @@ impl Description {
             descriptor,
             bytes,
             spoil_icrc,
+            seen,
         })
+    }
+
+    /// Takes out when and where the frame was seen.
+    pub fn seen(self) -> Seen {
+        let values = self.values;
+        Keys { values }.seen()
     }
 }
 
@@ -216,6 +239,21 @@ impl Keys {
         match self.take(key)? {
             Value::Number(number) => Some(number),
             _ => None,
+        }
+    }
+
+    fn seen(&mut self) -> Seen {
+        Seen {
+            time_ns: self.number("time_ns"),
+            interface: match self.take("interface") {
+                Some(Value::Text(name)) => Some(name),
+                _ => None,
+            },
+            direction: self.word("direction").map(|word| match word {
+                "received" => Direction::Received,
+                _ => Direction::Sent,
+            }),
+            bad_fcs: self.flag("fcs_ok") == Some(false),
         }
     }
 

@@ -3,7 +3,21 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::description::{Description, DescriptionError};
+use super::description::{Description, DescriptionError, Packet, Seen};
+use super::keys::{self, Kind};
+use crate::decode::Row;
+
+/// Keys that say of a frame when and where it was seen.
+const SEEN: [&str; 4] = ["time_ns", "interface", "direction", "fcs_ok"];
+
+/// What a line asks for.
+#[derive(Debug)]
+pub enum Item {
+    /// A packet for the builder.
+    Packet(Box<Packet>),
+    /// A frame as it is.
+    Raw(Vec<u8>, Seen),
+}
 
 /// What is wrong with a line.
 #[derive(Debug, Error)]
@@ -22,12 +36,70 @@ pub enum LineError {
         /// What was read.
         found: &'static str,
     },
+    /// A key that contradicts the bytes of the frame.
+    #[error("{key}={text}: in raw it {is}; without raw the packet is built from its keys")]
+    NotRaw {
+        /// The key.
+        key: String,
+        /// Its value.
+        text: String,
+        /// What the bytes say.
+        is: String,
+    },
     /// A key or value that describes nothing.
     #[error(transparent)]
     Description(#[from] DescriptionError),
 }
 
-/// Reads one line.
+/// Reads one line: the frame of its key `raw`, or the packet that its keys describe.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it; keys that contradict `raw`.
+pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
+    let value: Value = serde_json::from_str(line)?;
+    let raw = value.get("raw").filter(|_| !(skip && is_not_ours(&value)));
+    let Some(raw) = raw else {
+        return Ok(Item::Packet(Box::new(parse(line)?.packet()?)));
+    };
+    let raw = text(raw).unwrap_or_default();
+    let read = keys::read("raw", Kind::Payload, &raw).map_err(DescriptionError::from)?;
+    let keys::Value::Payload(bytes) = read else {
+        unreachable!("a payload is read as one")
+    };
+    // What else the row says has to be so: an edited key would be lost.
+    let is = match &bytes[..] {
+        [] => Value::Null,
+        bytes => serde_json::to_value(Row::new(0, &xoff_sim::protocol::parse(bytes)))?,
+    };
+    let mut seen = Description::default();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let said = || text(value).unwrap_or_else(|| value.to_string());
+        if SEEN.contains(&&key[..]) {
+            seen.set(key, &said())?;
+        } else if !["raw", "frame"].contains(&&key[..])
+            && !is.is_null()
+            && is.get(key) != Some(value)
+        {
+            return Err(LineError::NotRaw {
+                key: key.clone(),
+                text: said(),
+                is: is
+                    .get(key)
+                    .map_or("has no such key".into(), |is| format!("is {is}")),
+            });
+        }
+    }
+    Ok(Item::Raw(bytes, seen.seen()))
+}
+
+/// Whether a row is one of a frame that is none of ours, or broken.
+fn is_not_ours(value: &Value) -> bool {
+    let verdict = value.get("verdict").and_then(Value::as_str);
+    matches!(verdict, Some("other" | "malformed"))
+}
+
+/// Reads one line of keys.
 ///
 /// # Errors
 ///
@@ -116,6 +188,33 @@ mod tests {
             message("{\"frame\":3,\"reason\":\"ip_checksum\",\"verdict\":\"malformed\"}")
                 .starts_with("verdict=malformed: only whole")
         );
+    }
+
+    #[test]
+    fn raw_is_taken_as_it_is_and_other_keys_have_to_agree() {
+        let line = |more: &str| format!("{{\"raw\":\"hex:{}\"{more}}}", "02".repeat(60));
+        let Item::Raw(bytes, seen) =
+            item(&line(",\"time_ns\":\"7\",\"bytes\":60,\"frame\":3"), false).unwrap()
+        else {
+            panic!("no raw frame");
+        };
+        assert_eq!((bytes, seen.time_ns), (vec![2; 60], Some(7)));
+        let why = |more: &str| item(&line(more), false).unwrap_err().to_string();
+        assert_eq!(
+            why(",\"bytes\":61"),
+            "bytes=61: in raw it is 60; without raw the packet is built from its keys"
+        );
+        assert!(why(",\"psn\":7").starts_with("psn=7: in raw it has no such key"));
+        assert!(why(",\"time_ns\":\"x\"").starts_with("time_ns=x: a number"));
+        assert!(item("{\"raw\":\"hex:0\"}", false).is_err());
+        // With --skip a row that is none of ours is the caller's to leave out.
+        let row = line(",\"verdict\":\"other\"");
+        assert!(item(&row, false).is_ok());
+        let left_out = item(&row, true).unwrap_err();
+        assert!(matches!(
+            left_out,
+            LineError::Description(DescriptionError::NotOurs { .. })
+        ));
     }
 
     #[test]

@@ -26,24 +26,41 @@ pub enum Kind {
     Payload,
     /// One of a few words.
     Word(&'static [&'static str]),
+    /// Any text.
+    Text,
 }
 
 const VERDICTS: Kind = Kind::Word(&["roce_v2", "roce_v1", "cnp", "pfc", "pause"]);
 
-/// Every key and what it takes.
+/// Every key and what it takes, in the order in which `xoff decode --format jsonl` writes them. Rows also have `reason` and
+/// `raw`, which describe frames that the builder cannot build.
 pub const KEYS: &[(&str, Kind)] = &[
-    // What `xoff decode --format jsonl` writes.
     ("frame", Kind::Number(64)),
+    ("time_ns", Kind::Number(64)),
+    ("interface", Kind::Text),
+    ("direction", Kind::Word(&["received", "sent"])),
+    ("fcs_ok", Kind::Flag),
     ("bytes", Kind::Number(14)),
     ("verdict", VERDICTS),
+    ("src_mac", Kind::Mac),
+    ("dst_mac", Kind::Mac),
     ("vlan", Kind::Number(12)),
     ("pcp", Kind::Number(3)),
+    ("dei", Kind::Flag),
     ("ip_version", Kind::Word(&["4", "6"])),
+    ("src_ip", Kind::Ip),
+    ("dst_ip", Kind::Ip),
     ("dscp", Kind::Number(6)),
     ("ecn", Kind::Number(2)),
+    ("ttl", Kind::Number(8)),
+    ("ip_id", Kind::Number(16)),
+    ("dont_fragment", Kind::Flag),
+    ("flow_label", Kind::Number(20)),
+    ("src_port", Kind::Number(16)),
     ("opcode", Kind::Opcode),
     ("name", Kind::Opcode),
     ("solicited", Kind::Flag),
+    ("mig_req", Kind::Flag),
     ("pad", Kind::Number(2)),
     ("pkey", Kind::Number(16)),
     ("fecn", Kind::Flag),
@@ -64,22 +81,10 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("qkey", Kind::Number(32)),
     ("src_qp", Kind::Number(24)),
     ("payload_bytes", Kind::Number(14)),
+    ("payload", Kind::Payload),
     ("icrc_ok", Kind::Flag),
     ("class_enable", Kind::Number(16)),
     ("quanta", Kind::Quanta),
-    // What a frame needs beyond that.
-    ("src_mac", Kind::Mac),
-    ("dst_mac", Kind::Mac),
-    ("dei", Kind::Flag),
-    ("src_ip", Kind::Ip),
-    ("dst_ip", Kind::Ip),
-    ("ttl", Kind::Number(8)),
-    ("ip_id", Kind::Number(16)),
-    ("dont_fragment", Kind::Flag),
-    ("flow_label", Kind::Number(20)),
-    ("src_port", Kind::Number(16)),
-    ("mig_req", Kind::Flag),
-    ("payload", Kind::Payload),
 ];
 
 /// A value that has been read.
@@ -101,6 +106,8 @@ pub enum Value {
     Payload(Vec<u8>),
     /// Of [`Kind::Word`].
     Word(&'static str),
+    /// Of [`Kind::Text`].
+    Text(String),
 }
 
 /// Why a description is none. Each message names the key, what was read, and what would be right.
@@ -186,6 +193,7 @@ pub fn read(key: &'static str, kind: Kind, text: &str) -> Result<Value, KeyError
             .map(Value::Ip)
             .map_err(|_| wrong("an address, such as 192.0.2.1 or 2001:db8::1".into())),
         Kind::Opcode => opcode(text).map(Value::Opcode).map_err(wrong),
+        Kind::Text => Ok(Value::Text(text.into())),
         Kind::Quanta => quanta(text).map(Value::Quanta).map_err(wrong),
         Kind::Payload => payload(text).map(Value::Payload).map_err(wrong),
         Kind::Word(words) => match words.iter().find(|word| **word == text) {

@@ -13,14 +13,15 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use xoff_sim::protocol::Descriptor;
 
-pub use description::{Description, DescriptionError, Packet};
+pub use description::{Description, DescriptionError, Packet, Seen};
 pub use keys::{KEYS, KeyError, Kind};
 
-use self::jsonl::LineError;
+use self::jsonl::{Item, LineError};
 use self::output::Frames;
 use crate::Outcome;
 use crate::cli::{EncodeArgs, EngineArgs, FrameFormat};
 use crate::codec::{self, FrameBuilder};
+use crate::decode::Row;
 use crate::terminal::Streams;
 
 /// Packets that go through the builder in one go.
@@ -50,7 +51,10 @@ Keys, with their defaults. Numbers are decimal or 0x…; a key that the packet l
   pfc, pause     quanta 0: for pfc eight with commas between, class 0 first; for pause one
                  class_enable: a bit a class; by default the classes with quanta
   for errors     icrc_ok=false spoils the ICRC
+  captures       time_ns: when; by default a microsecond after the frame before
+                 interface, direction received or sent, fcs_ok=false: for pcapng
   checked        pad must fit the payload; frame, the number of a row, is passed over
+  in rows only   raw: the bytes of a frame that the builder cannot build; written as they are
 
 Examples:
   xoff encode opcode=RC_SEND_ONLY dest_qp=0x54 psn=7 payload=text:hello
@@ -58,7 +62,7 @@ Examples:
   xoff encode verdict=pfc quanta=0,0,0,0xffff,0,0,0,0          pause class 3 for long
   xoff encode opcode=RC_WRITE_ONLY src_ip=2001:db8::1 va=0x7f00 rkey=0x12 payload_bytes=1024 \\
               --format pcap -o write.pcap
-  xoff decode --format jsonl in.pcap | xoff encode --jsonl - --skip --format pcap -o again.pcap
+  xoff decode --format jsonl in.pcap | xoff encode --jsonl - --format pcap -o again.pcap
 
 Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input.";
 
@@ -118,12 +122,13 @@ fn encode(
         builders,
         frames: &mut frames,
         err,
-        packets: Vec::new(),
+        items: Vec::new(),
         built: 0,
+        raw: 0,
         differing: 0,
     };
     if let Some(packet) = first {
-        session.add(packet)?;
+        session.add(Item::Packet(Box::new(packet)))?;
         session.build()?;
     }
     if let Some(path) = &arguments.jsonl {
@@ -131,6 +136,23 @@ fn encode(
         // Frames of the lines before a wrong one are written.
         session.build()?;
         result?;
+    }
+    match session.raw {
+        0 => {}
+        1 => writeln!(
+            session.err,
+            "1 frame written as it is in raw: the builder cannot build it"
+        )?,
+        raw => writeln!(
+            session.err,
+            "{raw} frames written as they are in raw: the builder cannot build them"
+        )?,
+    }
+    if session.frames.lost() {
+        writeln!(
+            session.err,
+            "interfaces and directions are left out: a pcapng has room for them, a pcap has not"
+        )?;
     }
     if let Some(other) = &session.builders.other {
         let names = format!("{} and {}", session.builders.written.name(), other.name());
@@ -182,9 +204,11 @@ struct Session<'a, 'out> {
     builders: &'a mut Builders,
     frames: &'a mut Frames<'out>,
     err: &'a mut dyn Write,
-    packets: Vec<Packet>,
+    items: Vec<Item>,
     /// Packets that have been built.
     built: usize,
+    /// Frames written as they are.
+    raw: usize,
     /// Packets about which the two builders disagree.
     differing: u64,
 }
@@ -205,12 +229,11 @@ impl Session<'_, '_> {
             if line.trim().is_empty() {
                 continue;
             }
-            let packet = jsonl::parse(&line).and_then(|description| Ok(description.packet()?));
-            match packet {
+            match jsonl::item(&line, skip) {
                 Err(LineError::Description(DescriptionError::NotOurs { .. })) if skip => {
                     skipped += 1
                 }
-                packet => self.add(packet.with_context(at)?)?,
+                item => self.add(item.with_context(at)?)?,
             }
         }
         if skipped > 0 {
@@ -226,9 +249,9 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn add(&mut self, packet: Packet) -> anyhow::Result<()> {
-        self.packets.push(packet);
-        if self.packets.len() >= BATCH_PACKETS {
+    fn add(&mut self, item: Item) -> anyhow::Result<()> {
+        self.items.push(item);
+        if self.items.len() >= BATCH_PACKETS {
             self.build()
         } else {
             Ok(())
@@ -236,14 +259,13 @@ impl Session<'_, '_> {
     }
 
     fn build(&mut self) -> anyhow::Result<()> {
-        let packets = std::mem::take(&mut self.packets);
-        let descriptors: Vec<Descriptor> = packets
-            .iter()
-            .map(|packet| packet.descriptor.clone())
+        let items = std::mem::take(&mut self.items);
+        let descriptors: Vec<Descriptor> = (items.iter())
+            .filter_map(|item| match item {
+                Item::Packet(packet) => Some(packet.descriptor.clone()),
+                Item::Raw(..) => None,
+            })
             .collect();
-        if descriptors.is_empty() {
-            return Ok(());
-        }
         let written = build(self.builders.written.as_mut(), &descriptors)?;
         if let Some(other) = &mut self.builders.other {
             let names = [self.builders.written.name(), other.name()];
@@ -258,13 +280,22 @@ impl Session<'_, '_> {
                 }
             }
         }
-        for (packet, frame) in packets.iter().zip(written) {
-            self.frames.write(
-                &packet
-                    .finish(frame)
-                    .with_context(|| format!("packet {}", self.built + 1))?,
-            )?;
-            self.built += 1;
+        let mut written = written.into_iter();
+        for item in items {
+            let (frame, seen) = match item {
+                Item::Raw(frame, seen) => {
+                    self.raw += 1;
+                    (frame, seen)
+                }
+                Item::Packet(packet) => {
+                    self.built += 1;
+                    let frame = written.next().expect("a frame a packet");
+                    let frame = packet.finish(frame);
+                    let frame = frame.with_context(|| format!("packet {}", self.built))?;
+                    (frame, packet.seen)
+                }
+            };
+            self.frames.write(&frame, &seen)?;
         }
         Ok(())
     }
@@ -274,6 +305,9 @@ fn build(
     builder: &mut dyn FrameBuilder,
     descriptors: &[Descriptor],
 ) -> anyhow::Result<Vec<Vec<u8>>> {
+    if descriptors.is_empty() {
+        return Ok(Vec::new());
+    }
     let frames = builder.build(descriptors)?;
     anyhow::ensure!(
         frames.len() == descriptors.len(),
@@ -283,6 +317,19 @@ fn build(
         descriptors.len()
     );
     Ok(frames)
+}
+
+/// Whether the keys of a row give back exactly `frame`.
+pub(crate) fn rebuilds(row: &Row, frame: &[u8]) -> bool {
+    let build = || {
+        let packet = jsonl::parse(&serde_json::to_string(row).ok()?)
+            .ok()?
+            .packet()
+            .ok()?;
+        let built = packet.descriptor.build().ok()?;
+        packet.finish(built).ok()
+    };
+    build().is_some_and(|built| built == frame)
 }
 
 /// The first byte in which two frames differ.

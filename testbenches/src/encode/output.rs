@@ -4,23 +4,24 @@ use std::io::{self, Write};
 
 use xoff_waves::capture::{PcapWriter, PcapngWriter};
 
+use super::Seen;
 use crate::cli::FrameFormat;
 
-/// Frames in a capture are this far apart, so that tools show them in order.
+/// Frames without a time are this far behind the one before, so that tools show them in order.
 const STEP_NS: u64 = 1_000;
-/// The name of the one interface in a pcapng.
-const INTERFACE: &str = "xoff encode";
 
 /// Where frames go.
 pub struct Frames<'a> {
     form: Form<'a>,
-    count: u64,
+    next_ns: u64,
+    lost: bool,
 }
 
 enum Form<'a> {
     Hex(&'a mut dyn Write),
     Pcap(PcapWriter<&'a mut dyn Write>),
-    Pcapng(PcapngWriter<&'a mut dyn Write>),
+    /// With the interfaces described so far.
+    Pcapng(PcapngWriter<&'a mut dyn Write>, Vec<Option<String>>),
 }
 
 impl<'a> Frames<'a> {
@@ -29,23 +30,46 @@ impl<'a> Frames<'a> {
         let form = match format {
             FrameFormat::Hex => Form::Hex(out),
             FrameFormat::Pcap => Form::Pcap(PcapWriter::new(out)?),
-            FrameFormat::Pcapng => Form::Pcapng(PcapngWriter::new(out, [INTERFACE])?),
+            FrameFormat::Pcapng => Form::Pcapng(PcapngWriter::new(out, [])?, Vec::new()),
         };
-        Ok(Self { form, count: 0 })
+        Ok(Self {
+            form,
+            next_ns: 0,
+            lost: false,
+        })
     }
 
     /// Writes a frame.
-    pub fn write(&mut self, frame: &[u8]) -> io::Result<()> {
-        let time_ns = self.count * STEP_NS;
-        self.count += 1;
+    pub fn write(&mut self, frame: &[u8], seen: &Seen) -> io::Result<()> {
+        let time_ns = seen.time_ns.unwrap_or(self.next_ns);
+        self.next_ns = time_ns.saturating_add(STEP_NS);
         match &mut self.form {
             Form::Hex(out) => {
                 let line: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
                 writeln!(out, "{line}")
             }
-            Form::Pcap(writer) => writer.write(time_ns, frame),
-            Form::Pcapng(writer) => writer.write(0, time_ns, frame),
+            Form::Pcap(writer) => {
+                self.lost |= seen.interface.is_some() || seen.direction.is_some() || seen.bad_fcs;
+                writer.write(time_ns, frame)
+            }
+            Form::Pcapng(writer, interfaces) => {
+                let known = interfaces.iter().position(|known| *known == seen.interface);
+                let number = match known {
+                    Some(number) => number,
+                    None => {
+                        writer.describe(seen.interface.as_deref(), None)?;
+                        interfaces.push(seen.interface.clone());
+                        interfaces.len() - 1
+                    }
+                };
+                writer.write_seen(number as u32, time_ns, frame, seen.direction, !seen.bad_fcs)
+            }
         }
+    }
+
+    /// Whether something was stated of frames for which the format has no room.
+    pub fn lost(&self) -> bool {
+        self.lost
     }
 
     /// Writes what is still held back.
@@ -53,7 +77,7 @@ impl<'a> Frames<'a> {
         match self.form {
             Form::Hex(out) => out.flush(),
             Form::Pcap(writer) => writer.into_inner().flush(),
-            Form::Pcapng(writer) => writer.into_inner().flush(),
+            Form::Pcapng(writer, _) => writer.into_inner().flush(),
         }
     }
 }

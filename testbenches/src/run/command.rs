@@ -277,6 +277,19 @@ fn print(
             drop.node, drop.count, drop.reason
         )?;
     }
+    for fault in &summary.faults {
+        if let Some(unused) = fault.unused() {
+            let unused = paint.paint(Ink::Warning, unused);
+            writeln!(
+                out,
+                "  fault rule {unused}: '{}' ({})",
+                fault.rule, fault.place
+            )?;
+        }
+    }
+    for injection in &summary.injections {
+        writeln!(out, "  {injection}")?;
+    }
     let (cycles, evaluated) = (summary.nic_cycles, summary.nic_cycles_evaluated);
     let cycles = match cycles {
         0 => String::new(),

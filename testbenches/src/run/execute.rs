@@ -183,6 +183,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         nic_cycles_evaluated,
         expectations,
         drops,
+        faults: metrics::faults(&simulation, scenario),
+        injections: metrics::injections(&simulation, scenario),
         metrics,
     };
     Ok(Report {

@@ -21,9 +21,10 @@ use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::nic_registers::{self as reg, COUNTERS};
 use xoff_sim::switch::DropReason;
 use xoff_sim::time::{Duration, Time};
-use xoff_waves::report::Drop;
+use xoff_waves::report::{Drop, Fault, Injection};
 
-use xoff_cosim::network::{FlowEnds, Simulation};
+use xoff_cosim::network::{FlowEnds, InjectionUse, RuleUse, Simulation};
+use xoff_cosim::scenario::{Scenario, Towards};
 
 /// Counters at an instant; differences are what was counted between two. Those of `drops` and errors are not among them: they count from the start.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +93,42 @@ pub fn counts(simulation: &Simulation) -> Counts {
         named: counts,
         wire,
     }
+}
+
+/// The scenario's rules of faults and what they have done.
+pub fn faults(simulation: &Simulation, scenario: &Scenario) -> Vec<Fault> {
+    let fault = |RuleUse {
+                     place,
+                     rule,
+                     counters,
+                 }| Fault {
+        place,
+        rule,
+        matched: counters.matched,
+        hit: counters.hit,
+    };
+    simulation
+        .rule_uses(scenario)
+        .into_iter()
+        .map(fault)
+        .collect()
+}
+
+/// The frames that the scenario injects, a wire each.
+pub fn injections(simulation: &Simulation, scenario: &Scenario) -> Vec<Injection> {
+    let injection = |wire: InjectionUse| Injection {
+        host: wire.host,
+        direction: match wire.towards {
+            Towards::Host => "towards".into(),
+            Towards::Network => "from".into(),
+        },
+        frames: wire.frames,
+        injected: wire.counters.injected,
+        waited: wire.counters.waited,
+        delayed: wire.counters.delayed,
+    };
+    let wires = simulation.injection_uses(scenario);
+    wires.into_iter().map(injection).collect()
 }
 
 /// Drops by node and reason, of all reasons that a node can have.

@@ -1,21 +1,16 @@
 //! The frames of tapped ports as pcapng.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::{LineRate, Rate};
 
 use super::blocks::Blocks;
-use super::flags;
 use super::writer::PcapngWriter;
 
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1_000;
-/// The comment of a frame whose FCS is wrong.
-const BAD_FCS: &str = "FCS is wrong";
 /// Bytes that a frame costs in the file besides its own, at most: block, options, padding.
 const BLOCK_BYTES: u64 = 68;
 
@@ -58,7 +53,7 @@ impl<W: Write> TapWriter<W> {
         let mut interfaces = BTreeMap::new();
         for (number, tap) in (0..).zip(ports) {
             writer.describe(
-                &tap.name,
+                Some(&tap.name),
                 tap.rate.map(|rate| Rate::from(rate).as_bits_per_second()),
             )?;
             interfaces.insert((tap.node, tap.port), number);
@@ -101,15 +96,9 @@ impl<W: Write> TapWriter<W> {
             return Ok(());
         };
         self.room = room;
-        let mut bits = flags::of_direction(record.direction);
-        let mut options = Vec::with_capacity(2);
-        if !frame.fcs_ok {
-            bits |= flags::CRC_ERROR;
-            options.push(EnhancedPacketOption::Comment(Cow::Borrowed(BAD_FCS)));
-        }
-        options.push(EnhancedPacketOption::Flags(bits));
         let time_ns = frame.end.as_ps() / PS_PER_NS;
-        (self.writer).write_with(interface, time_ns, &frame.bytes, options)?;
+        let direction = Some(record.direction);
+        (self.writer).write_seen(interface, time_ns, &frame.bytes, direction, frame.fcs_ok)?;
         self.written += 1;
         self.writer.get_mut().end_block()
     }

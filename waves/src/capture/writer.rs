@@ -13,10 +13,14 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
+use super::{Direction, flags};
+
 /// The limit that file headers state: as tcpdump's default, above any frame.
 const SNAP_BYTES: u32 = 262_144;
 /// `if_tsresol` for nanoseconds.
 const NANOSECONDS: u8 = 9;
+/// The comment of a frame whose FCS is wrong.
+const BAD_FCS: &str = "FCS is wrong";
 /// What a pcapng file says of its writer.
 const APPLICATION: &str = concat!("xoff ", env!("CARGO_PKG_VERSION"));
 
@@ -84,7 +88,7 @@ impl<W: Write> PcapngWriter<W> {
     pub fn new<'a>(writer: W, names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
         let mut this = Self::start(writer)?;
         for name in names {
-            this.describe(name, None)?;
+            this.describe(Some(name), None)?;
         }
         Ok(this)
     }
@@ -103,12 +107,15 @@ impl<W: Write> PcapngWriter<W> {
         Ok(Self { inner })
     }
 
-    /// Writes an interface description, with the line's rate in bits a second if that is known.
-    pub(super) fn describe(&mut self, name: &str, speed: Option<u64>) -> io::Result<()> {
-        let mut options = vec![
-            InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
-            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-        ];
+    /// Describes one more interface, with its name and the line's rate in bits a second where they are known.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says.
+    pub fn describe(&mut self, name: Option<&str>, speed: Option<u64>) -> io::Result<()> {
+        let name = name.map(|name| InterfaceDescriptionOption::IfName(Cow::Borrowed(name)));
+        let mut options = Vec::from_iter(name);
+        options.push(InterfaceDescriptionOption::IfTsResol(NANOSECONDS));
         options.extend(speed.map(InterfaceDescriptionOption::IfSpeed));
         let description = InterfaceDescriptionBlock {
             linktype: DataLink::ETHERNET,
@@ -127,17 +134,31 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// What the writer says; an interface that has no name.
     pub fn write(&mut self, interface: u32, time_ns: u64, frame: &[u8]) -> io::Result<()> {
-        self.write_with(interface, time_ns, frame, Vec::new())
+        self.write_seen(interface, time_ns, frame, None, true)
     }
 
-    /// Writes a frame with options of its block.
-    pub(super) fn write_with(
+    /// The same, with the way that the frame went through the interface and whether its FCS was right.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn write_seen(
         &mut self,
         interface: u32,
         time_ns: u64,
         frame: &[u8],
-        options: Vec<EnhancedPacketOption<'_>>,
+        direction: Option<Direction>,
+        fcs_ok: bool,
     ) -> io::Result<()> {
+        let mut bits = direction.map_or(0, flags::of_direction);
+        let mut options = Vec::new();
+        if !fcs_ok {
+            bits |= flags::CRC_ERROR;
+            options.push(EnhancedPacketOption::Comment(Cow::Borrowed(BAD_FCS)));
+        }
+        if bits != 0 {
+            options.push(EnhancedPacketOption::Flags(bits));
+        }
         let packet = EnhancedPacketBlock {
             interface_id: interface,
             timestamp: Duration::from_nanos(time_ns),

@@ -27,6 +27,12 @@ pub struct Summary {
     pub expectations: Vec<Expectation>,
     /// Frames dropped, by node and reason.
     pub drops: Vec<Drop>,
+    /// The rules of faults and what they have done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// Captured frames that were put on wires.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injections: Vec<Injection>,
     /// Everything measured, by name. Names that end in `_bps`, `_bytes`, `_ns` or `_s` are bits a second, bytes, nanoseconds or seconds, and people read them with
     /// that unit.
     pub metrics: BTreeMap<String, f64>,
@@ -136,6 +142,71 @@ pub struct Drop {
     pub reason: String,
     /// How many.
     pub count: u64,
+}
+
+/// A rule of faults and what it has done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Its key in the scenario, such as `links.0.faults.1`.
+    pub place: String,
+    /// Its text.
+    pub rule: String,
+    /// Frames that its conditions matched.
+    pub matched: u64,
+    /// Of these, frames that were hit.
+    pub hit: u64,
+}
+
+impl Fault {
+    /// What is odd about a rule that has hit nothing; `None` if it has.
+    pub fn unused(&self) -> Option<String> {
+        match (self.matched, self.hit) {
+            (0, _) => Some("never matched".into()),
+            (matched, 0) => Some(format!("matched {matched} and hit none")),
+            _ => None,
+        }
+    }
+}
+
+/// Captured frames that were put on the wire of a host, one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Injection {
+    /// The host.
+    pub host: String,
+    /// `towards` it or away `from` it.
+    pub direction: String,
+    /// Frames that the scenario has for this wire.
+    pub frames: u64,
+    /// Frames that were put on it; the others were to come after the end of the run.
+    pub injected: u64,
+    /// Of these, frames that waited until the wire was free.
+    pub waited: u64,
+    /// Other frames that came later because of them.
+    pub delayed: u64,
+}
+
+impl std::fmt::Display for Injection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            host,
+            direction,
+            frames,
+            injected,
+            waited,
+            delayed,
+        } = self;
+        write!(
+            f,
+            "injected {direction} {host}: {injected} of {frames} frames"
+        )?;
+        if *waited > 0 {
+            write!(f, "; {waited} waited for the wire")?;
+        }
+        if *delayed > 0 {
+            write!(f, "; {delayed} other frames came later")?;
+        }
+        Ok(())
+    }
 }
 
 /// A run, told on one page.

@@ -38,8 +38,8 @@ mod text;
 mod topology;
 
 pub use data::{
-    Band, Chart, Drop, Expectation, Level, Line, Link, Marker, Node, NodeKind, Op, Report, Shape,
-    Summary, Topology,
+    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
+    Op, Report, Shape, Summary, Topology,
 };
 
 impl Chart {

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
-use super::data::{Drop, Expectation, Report, Summary};
+use super::data::{Drop, Expectation, Fault, Injection, Report, Summary};
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
@@ -35,6 +35,8 @@ impl Report {
                     (network(self))
                     (charts(self))
                     (drops(&summary.drops))
+                    (faults(&summary.faults))
+                    (injections(&summary.injections))
                     (repeat(self))
                     (settings(&summary.settings))
                     (metrics(summary))
@@ -220,6 +222,33 @@ fn drops(drops: &[Drop]) -> Markup {
     }
 }
 
+fn faults(faults: &[Fault]) -> Markup {
+    html! {
+        @if !faults.is_empty() {
+            h2 { "Faults" }
+            table {
+                thead { tr { th { "rule" } th.number { "frames matched" } th.number { "hit" } } }
+                tbody { @for fault in faults {
+                    tr {
+                        td { code { (fault.rule) } span.why.muted { (fault.place) @if let Some(unused) = fault.unused() { ": " (unused) } } }
+                        td.number.bad[fault.matched == 0] { (with_groups(&fault.matched.to_string())) }
+                        td.number.bad[fault.hit == 0] { (with_groups(&fault.hit.to_string())) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn injections(injections: &[Injection]) -> Markup {
+    html! {
+        @if !injections.is_empty() {
+            h2 { "Injected frames" }
+            ul { @for injection in injections { li { (injection) } } }
+        }
+    }
+}
+
 fn repeat(report: &Report) -> Markup {
     html! {
         @if !report.command.is_empty() {
@@ -238,7 +267,7 @@ fn settings(settings: &serde_json::Value) -> Markup {
         @if !rows.is_empty() {
             details {
                 summary { "Settings" }
-                table { tbody { @for (key, value) in &rows { tr { td.metric { (key) } td.number { (value) } } } } }
+                table.settings { tbody { @for (key, value) in &rows { tr { td.metric { (key) } td { (value) } } } } }
             }
         }
     }

@@ -1,18 +1,19 @@
 //! A scenario in time.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, NodeId, PortId, Record};
-use xoff_sim::link::Link;
+use xoff_sim::link::{FirstPsn, Link};
 use xoff_sim::nic::{ModelNic, ModelNicConfig, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, Time};
-use xoff_sim::wire::Psn;
+use xoff_sim::wire::{Psn, Qpn};
 
 use super::topology::Plan;
 use super::{RtlHost, RtlHostConfig, Station, WaveWindow};
@@ -151,7 +152,7 @@ impl Simulation {
             })?;
             stations.push(Station::Switch(Box::new(switch)));
         }
-        let flows = connect(scenario, &plan, &mut stations, seed.derive(&[3]))?;
+        let (flows, first_psns) = connect(scenario, &plan, &mut stations, seed.derive(&[3]))?;
         let mut builder = NetworkBuilder::new(seed.derive(&[4]));
         for station in stations {
             builder.node(station);
@@ -172,12 +173,15 @@ impl Simulation {
                     source,
                 })?;
         }
-        Ok(Self {
+        let mut simulation = Self {
             network: builder.build(),
             names: plan.names,
             ports: plan.ports,
             flows,
-        })
+        };
+        simulation.know_first_psns(&first_psns);
+        simulation.inject(scenario)?;
+        Ok(simulation)
     }
 
     /// Lives through all instants before `end`. `observe` gets the frames of tapped ports.
@@ -341,14 +345,16 @@ impl Simulation {
     }
 }
 
-/// Opens a QP at both ends of each flow, with memory and applications.
+/// Opens a QP at both ends of each flow, with memory and applications. Gives the flows, and for rules of faults the first
+/// PSN of each flow, under the QPs of both ends.
 fn connect(
     scenario: &Scenario,
     plan: &Plan,
     stations: &mut [Station],
     seed: Seed,
-) -> Result<Vec<FlowEnds>, SimulationError> {
+) -> Result<(Vec<FlowEnds>, Vec<FirstPsn>), SimulationError> {
     let mut flows = Vec::new();
+    let mut first_psns = Vec::new();
     let mut used = BTreeMap::<NodeId, u16>::new();
     let mut draws = seed.draws();
     for settings in &scenario.flows {
@@ -376,6 +382,14 @@ fn connect(
                 remote_write: true,
             };
             let pairs = qp_pair(plan, settings, ends, qps, &mut draws);
+            first_psns.extend(pairs.iter().map(|side| FirstPsn {
+                dst: match side.peer.ip {
+                    IpAddr::V4(ip) => u32::from(ip).into(),
+                    IpAddr::V6(ip) => ip.into(),
+                },
+                qpn: Qpn::new(side.peer_qpn).expect("a NIC's QPNs have 24 bits"),
+                psn: pairs[0].requester_psn,
+            }));
             let mut keys = [0; 2];
             for side in 0..2 {
                 let station = &mut stations[ends[side].0 as usize];
@@ -397,7 +411,7 @@ fn connect(
             });
         }
     }
-    Ok(flows)
+    Ok((flows, first_psns))
 }
 
 fn host_of(station: &mut Station) -> &mut Host {

@@ -6,7 +6,7 @@ use thiserror::Error;
 use xoff_sim::time::{Duration, LineRate};
 
 use super::expectation::Op;
-use super::{FlowSettings, Scenario};
+use super::{FlowSettings, InjectEntry, Scenario};
 
 /// QPs of a NIC, and entries of its table of regions.
 pub const QPS: usize = 64;
@@ -42,6 +42,10 @@ impl Scenario {
     ///
     /// The first thing found, with its key.
     pub fn check(&self) -> Result<(), Misfit> {
+        if !(1..=super::VERSION).contains(&self.version) {
+            let problem = format!("{}: this xoff reads 1 to {}", self.version, super::VERSION);
+            return Err(misfit("version", problem));
+        }
         if self.duration == Duration::ZERO {
             return Err(misfit("duration", "0 runs nothing: such as '10 ms'"));
         }
@@ -58,6 +62,7 @@ impl Scenario {
         let hosts = self.check_names()?;
         self.check_hosts()?;
         self.check_links(&hosts)?;
+        self.check_injections(&hosts)?;
         self.check_expectations()?;
         let mut used = std::collections::BTreeMap::<String, usize>::new();
         let mut names = BTreeSet::new();
@@ -94,6 +99,43 @@ impl Scenario {
                 entry.names().into_iter().map(each).collect()
             }
         }
+    }
+
+    /// Names of the hosts into whose wire an entry injects.
+    pub fn injected_hosts(&self, entry: &InjectEntry) -> Vec<String> {
+        match self.hosts.iter().find(|host| host.name == entry.host) {
+            Some(host) => host.names(),
+            None => vec![entry.host.clone()],
+        }
+    }
+
+    fn check_injections(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
+        for (place, entry) in self.inject.iter().enumerate() {
+            let wrong =
+                |key: &str, problem: String| Err(misfit(format!("inject.{place}.{key}"), problem));
+            if !self
+                .injected_hosts(entry)
+                .iter()
+                .all(|host| hosts.contains(host))
+            {
+                let problem = format!("'{}' is no host: hosts are {}", entry.host, list(hosts));
+                return wrong("host", problem);
+            }
+            if entry.start >= self.duration {
+                let problem = format!("{}: the run ends at {}", entry.start, self.duration);
+                return wrong("start", problem);
+            }
+            if !(1e-6..=1e6).contains(&entry.scale) {
+                return wrong("scale", format!("{}: 0.000001 to 1000000", entry.scale));
+            }
+            if entry.interval.is_some() && entry.scale != 1.0 {
+                return wrong(
+                    "scale",
+                    "the capture's times are not used: interval is given".into(),
+                );
+            }
+        }
+        Ok(())
     }
 
     fn check_expectations(&self) -> Result<(), Misfit> {

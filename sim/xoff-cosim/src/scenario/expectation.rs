@@ -1,9 +1,10 @@
 //! What a scenario expects.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a metric is held against a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How a metric is compared with a number; `within` needs a `tolerance`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "the signs say it")]
 pub enum Op {
     #[serde(rename = "==")]
@@ -16,31 +17,30 @@ pub enum Op {
     Below,
     #[serde(rename = ">")]
     Above,
-    /// Nearer to the value than `tolerance`, a part of the value.
     #[serde(rename = "within")]
     Within,
 }
 
-/// A metric and what it has to be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A metric and the value that it has to have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The metric.
+    /// The metric, such as `goodput_gbps.total`; `xoff run --json` prints all of a scenario.
     pub metric: String,
-    /// How it is compared.
+    /// How the metric is compared with the value.
     pub op: Op,
-    /// With what; with `of` and `times` a factor.
+    /// The value that the metric is compared with; with `of` and `times` a factor of it.
     pub value: f64,
-    /// `value` times this metric.
+    /// Another metric by which `value` is multiplied.
     #[serde(default)]
     pub of: Option<String>,
-    /// And times this one.
+    /// One more metric by which it is multiplied.
     #[serde(default)]
     pub times: Option<String>,
-    /// Of `within`: the part of the value that it may be off.
+    /// With `within`: by which part of the value the metric may be off, 0 to below 1.
     #[serde(default)]
     pub tolerance: Option<f64>,
-    /// Why, for the report.
+    /// Why this is expected, for the report.
     #[serde(default)]
     pub why: String,
 }

@@ -1,11 +1,12 @@
 //! Flows, as scenarios say them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{ByteCount, Duration};
 
-/// What carries a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The RDMA operation that carries a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the standard's")]
 pub enum Operation {
@@ -27,71 +28,72 @@ impl From<Operation> for WorkKind {
     }
 }
 
-/// Where both ends go on after a loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Where both ends continue after a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// At the first packet that is missing.
+    /// With the first packet that is missing.
     #[default]
     GoBackN,
-    /// At the message's first packet.
+    /// With the first packet of the message.
     #[serde(rename = "go-back-0")]
     GoBack0,
 }
 
 /// Messages from one host to another, and the QP that carries them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSettings {
-    /// Its name in metrics and charts; with several senders the first part: `f` makes `f.s0`, `f.s1`.
+    /// Name of the flow in metrics and charts. With several senders it is the first part of the names: `f` makes `f.s0`
+    /// and `f.s1`.
     pub name: String,
-    /// The sender; the name of a host with a count means each of them.
+    /// The sender. The name of a host with a count means each of its hosts.
     pub from: String,
     /// The receiver.
     pub to: String,
     /// SEND or WRITE, with or without immediate data.
     #[serde(default)]
     pub operation: Operation,
-    /// A message.
+    /// Bytes of a message, 1 B to 2 GiB.
     #[serde(default = "mebibyte")]
     pub message: ByteCount,
-    /// How many; left out: without end.
+    /// How many messages are sent; without it the flow does not end.
     #[serde(default)]
     pub count: Option<u64>,
-    /// Messages posted and not completed at most, 1 to 16.
+    /// Most messages that are posted and not completed, 1 to 16.
     #[serde(default = "four")]
     pub outstanding: u32,
-    /// Nothing before.
+    /// When the first message is posted.
     #[serde(default)]
     pub start: Duration,
-    /// From message to message; left out: as fast as they go.
+    /// Time from one message to the next; without it the next is posted as soon as `outstanding` allows.
     #[serde(default)]
     pub interval: Option<Duration>,
     /// Path MTU: 256, 512, 1024, 2048 or 4096.
     #[serde(default = "kibibyte")]
     pub mtu: u32,
-    /// DSCP: 24 to 31 are class 3.
+    /// DSCP, 0 to 63. The class is DSCP / 8: 24 to 31 are class 3.
     #[serde(default = "dscp")]
     pub dscp: u8,
-    /// UDP source port, which ECMP looks at; left out: drawn from the seed.
+    /// UDP source port, which ECMP hashes; without it drawn from the seed.
     #[serde(default)]
     pub udp_port: Option<u16>,
-    /// After a loss.
+    /// Where both ends continue after a loss.
     #[serde(default)]
     pub recovery: Recovery,
-    /// Packets that may be unacknowledged.
+    /// Most packets that are not acknowledged, 1 to 4194304.
     #[serde(default = "window")]
     pub window: u32,
-    /// Packets between two that ask for an ACK; 0: the last of a message only.
+    /// Every how many packets an ACK is asked for; 0: only for the last packet of a message.
     #[serde(default = "ack_every")]
     pub ack_every: u8,
-    /// 4.096 µs · 2^t; 0: off.
+    /// Code t of the retransmission timeout, 4.096 µs · 2^t, 0 to 31; 0: off.
     #[serde(default = "timeout")]
     pub timeout: u8,
-    /// Timeouts in a row, 0 to 7.
+    /// Timeouts in a row before the QP fails, 0 to 7.
     #[serde(default = "seven")]
     pub retries: u8,
-    /// RNR NAKs in a row, 0 to 7; 7: for ever.
+    /// RNR NAKs in a row before the QP fails, 0 to 7; 7: never.
     #[serde(default = "seven")]
     pub rnr_retries: u8,
 }

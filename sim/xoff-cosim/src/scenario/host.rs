@@ -1,11 +1,12 @@
 //! Settings of hosts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::PcieConfig;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
-/// What a NIC is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The kind of a NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NicKind {
     /// The verilated pipeline, cycle by cycle.
@@ -16,28 +17,28 @@ pub enum NicKind {
 }
 
 /// Settings of a host and its NIC.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSettings {
-    /// RTL or model.
+    /// Whether the NICs are RTL or models.
     pub nic: NicKind,
-    /// The port: 40 Gb/s, which is what 256 bits a cycle carry.
+    /// Rate of all ports: 40 Gb/s, which is what 256 bits a cycle carry.
     pub rate: LineRate,
-    /// Classes that obey PFC and ask for it. A class is DSCP / 8.
+    /// Classes that obey PFC and send it, 0 to 7. A class is DSCP / 8.
     pub lossless: Vec<u8>,
-    /// Bytes of a class in the receive buffer from which on the NIC pauses its peer.
+    /// Fill of a class in the receive buffer from which on the NIC pauses its peer.
     pub xoff: ByteCount,
-    /// Bytes down to which it goes on doing so.
+    /// Fill at which the NIC lets its peer send again, at most `xoff`.
     pub xon: ByteCount,
-    /// Stall after which the NIC reports that receive has stopped while it pauses; left out: never.
+    /// How long receive has to stand still during a pause until the NIC reports it; without it never.
     pub watchdog_bark: Option<Duration>,
-    /// Stall after which it stops pausing; left out: never.
+    /// How long receive has to stand still until the NIC stops pausing; without it never.
     pub watchdog_bite: Option<Duration>,
-    /// DCQCN; left out: off.
+    /// DCQCN; without this table it is off.
     pub dcqcn: Option<Dcqcn>,
-    /// One way between NIC and host.
+    /// Latency between NIC and host memory, one way.
     pub pcie_latency: Duration,
-    /// Payload a direction on the bus.
+    /// Payload rate of the bus, each direction.
     pub pcie_rate: Rate,
 }
 
@@ -59,13 +60,13 @@ impl Default for HostSettings {
     }
 }
 
-/// DCQCN; left out: on, with the paper's parameters (SIGCOMM 2015, figure 14).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// DCQCN. Without other values it has the paper's parameters (SIGCOMM 2015, figure 14).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dcqcn {
-    /// Whether it is on at all.
+    /// Whether DCQCN is on.
     pub on: bool,
-    /// Gain of α: 1/256 is 0.00390625. Rounded to 2⁻¹⁶.
+    /// Gain of α, 0 to below 1: 1/256 is 0.00390625. Rounded to 2⁻¹⁶.
     pub g: f64,
     /// Time without a CNP after which α decays.
     pub alpha_timer: Duration,
@@ -73,15 +74,15 @@ pub struct Dcqcn {
     pub rate_timer: Duration,
     /// Bytes between rate increases.
     pub byte_counter: ByteCount,
-    /// Stages of fast recovery.
+    /// Stages of fast recovery, 0 to 31.
     pub stages: u8,
-    /// Additive increase.
+    /// Step of additive increase.
     pub rate_ai: Rate,
-    /// Hyper increase.
+    /// Step of hyper increase.
     pub rate_hai: Rate,
-    /// Time in which a flow is sent one CNP at most.
+    /// Least time between two CNPs of a flow.
     pub cnp_interval: Duration,
-    /// DSCP of CNPs: class 6.
+    /// DSCP of CNPs, 0 to 63; 48 is class 6.
     pub cnp_dscp: u8,
 }
 

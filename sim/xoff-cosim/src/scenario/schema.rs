@@ -1,91 +1,105 @@
 //! A scenario and its parts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, Rate};
 
-use super::{Expectation, FlowSettings, HostSettings, NicKind, SwitchSettings};
+use super::{Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, SwitchSettings};
 
-/// A network, what runs in it, what is expected.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The version of the format of scenarios: the value of their key `version`.
+pub const VERSION: u32 = 1;
+
+/// A network, the flows in it, and what is expected of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Short name: a file's, without its ending.
+    /// Version of the format, 1. A scenario of a newer version is refused.
+    #[serde(default = "version")]
+    pub version: u32,
+    /// Short name, which is also that of the folder of results; without it the name of the file without its ending.
     #[serde(default)]
     pub name: String,
-    /// A line.
+    /// What the scenario shows, in a line.
     pub title: String,
-    /// Some lines: what happens and why, with sources.
+    /// What happens and why, in some lines, with sources.
     #[serde(default)]
     pub description: String,
-    /// How long it runs.
+    /// Simulated time after which the run ends.
     pub duration: Duration,
-    /// Goodput, utilization, pauses and latencies of these count from here on; drops and errors always.
+    /// From when on goodput, utilization, pauses and latencies count; drops and errors count from the start.
     #[serde(default)]
     pub measure_from: Duration,
-    /// From point to point of the charts; left out: a two-hundredth of the duration.
+    /// Time between two points of the charts; without it a two-hundredth of the duration.
     #[serde(default)]
     pub sample: Option<Duration>,
-    /// Everything random comes from it.
+    /// What everything random is drawn from.
     #[serde(default = "one")]
     pub seed: u64,
-    /// What all hosts have, unless they say otherwise.
+    /// Settings of all hosts; an entry of `hosts` may have its own.
     #[serde(default)]
     pub host: HostSettings,
-    /// Hosts.
+    /// The hosts.
     pub hosts: Vec<HostEntry>,
-    /// Switches.
+    /// The switches.
     #[serde(default)]
     pub switches: Vec<SwitchSettings>,
-    /// Links.
+    /// The links, each between two nodes.
     pub links: Vec<LinkEntry>,
-    /// Flows.
+    /// The flows.
     pub flows: Vec<FlowSettings>,
-    /// What is expected.
+    /// Captured frames that are put on wires.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inject: Vec<InjectEntry>,
+    /// What is expected of the metrics.
     #[serde(default)]
     pub expect: Vec<Expectation>,
+}
+
+const fn version() -> u32 {
+    VERSION
 }
 
 const fn one() -> u64 {
     1
 }
 
-/// A host, or several.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A host, or several of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostEntry {
-    /// Its name; with a count the first part of names: `s` and 2 make `s0`, `s1`.
+    /// Name of the host. With a count it is the first part of the names: `s` and 2 make `s0` and `s1`.
     pub name: String,
-    /// How many of them.
+    /// How many hosts the entry stands for; without it one.
     #[serde(default)]
     pub count: Option<u32>,
-    /// RTL or model, if not as the others.
+    /// Whether the NIC is RTL or a model; without it as in `host`.
     #[serde(default)]
     pub nic: Option<NicKind>,
-    /// Likewise.
+    /// Latency between NIC and host memory, one way; without it as in `host`.
     #[serde(default)]
     pub pcie_latency: Option<Duration>,
-    /// Likewise.
+    /// Payload rate of the bus, each direction; without it as in `host`.
     #[serde(default)]
     pub pcie_rate: Option<Rate>,
 }
 
-/// A cable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A link between two nodes, or several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkEntry {
-    /// Names of the two nodes; the name of a host with a count means each of them.
+    /// Names of the two nodes. The name of a host with a count means each of its hosts, with a link each.
     pub ends: [String; 2],
-    /// Its length, 5 ns a metre.
+    /// Length of the cable, 5 ns a metre.
     #[serde(default = "two_metres")]
     pub cable: Length,
-    /// MAC and PHY at both ends together.
+    /// Delay of MAC and PHY, both ends together.
     #[serde(default = "interface")]
     pub interface: Duration,
-    /// What befalls frames from the first end to the second.
+    /// Faults of frames from the first end to the second.
     #[serde(default)]
     pub faults: Vec<FaultRule>,
-    /// And back.
+    /// Faults of frames from the second end to the first.
     #[serde(default)]
     pub faults_back: Vec<FaultRule>,
 }
@@ -100,9 +114,10 @@ const fn interface() -> Duration {
 }
 
 impl Scenario {
-    /// An empty one that runs so long: for those who build theirs in Rust.
+    /// A scenario without nodes that runs for `duration`, to be built in Rust.
     pub fn new(title: impl Into<String>, duration: Duration) -> Self {
         Self {
+            version: VERSION,
             name: String::new(),
             title: title.into(),
             description: String::new(),
@@ -115,6 +130,7 @@ impl Scenario {
             switches: Vec::new(),
             links: Vec::new(),
             flows: Vec::new(),
+            inject: Vec::new(),
             expect: Vec::new(),
         }
     }
@@ -162,7 +178,7 @@ impl Scenario {
         self
     }
 
-    /// From point to point of the charts.
+    /// Time between two points of the charts.
     pub fn sampling(&self) -> Duration {
         let default = || (self.duration / 200).max(Duration::from_ns(100));
         self.sample.unwrap_or_else(default)

@@ -1,31 +1,34 @@
 //! Settings of switches, as scenarios say them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::switch::Limit;
 use xoff_sim::time::{ByteCount, Duration};
 
-/// Settings of a switch. Ports are as many as links end here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Settings of a switch. It has a port for each link that ends at it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchSettings {
-    /// Its name.
+    /// Name of the switch.
     pub name: String,
-    /// Shared buffer. The paper's: 9 or 12 MB.
+    /// Size of the shared buffer; those of the papers have 9 or 12 MB.
     pub buffer: ByteCount,
-    /// Priorities that pause instead of dropping. Priority = DSCP / 8.
+    /// Priorities that pause instead of dropping, 0 to 7. The priority is DSCP / 8.
     pub lossless: Vec<u8>,
-    /// Where an ingress queue of a lossless priority pauses its peer: `{ static = "24.47 KB" }` or `{ alpha = { num = 1, den = 16 } }`.
+    /// Fill of an ingress queue at which a lossless priority pauses its peer: `{ static = "24.47 KB" }`, or a part of the
+    /// free shared buffer, `{ alpha = { num = 1, den = 16 } }`.
     pub xoff: Limit,
-    /// For what comes after XOFF, a port and lossless priority; left out: the exact need of the longest link here (annex O's terms).
+    /// Buffer for what arrives after XOFF, for each port and lossless priority; without it what the longest link here needs
+    /// (IEEE 802.1Q annex O).
     pub headroom: Option<ByteCount>,
-    /// How far below XOFF it says XON.
+    /// How far below XOFF the fill has to fall for XON.
     pub xon_offset: ByteCount,
-    /// Marks lossless priorities; left out: not.
+    /// ECN marking of lossless priorities; without this table there is none.
     pub ecn: Option<Ecn>,
-    /// From a frame's last bit in to where it may start to go out.
+    /// Time from a frame's last bit in until it may start to go out.
     pub latency: Duration,
-    /// What befalls frames in here.
+    /// Faults of frames in this switch.
     pub faults: Vec<FaultRule>,
 }
 
@@ -45,15 +48,15 @@ impl Default for SwitchSettings {
     }
 }
 
-/// RED on the egress queue; left out: the DCQCN paper's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// RED on the egress queues. Without other values it has the DCQCN paper's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ecn {
-    /// No mark up to here.
+    /// Length of the egress queue up to which nothing is marked.
     pub kmin: ByteCount,
-    /// Every packet above.
+    /// Length above which every packet is marked.
     pub kmax: ByteCount,
-    /// Probability at kmax.
+    /// Probability of a mark at `kmax`, 0 to 1.
     pub pmax: f64,
 }
 

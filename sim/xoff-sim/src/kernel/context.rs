@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
 use super::node::sort_in;
 use super::{
-    Arrival, Arrivals, Departures, Digest, Direction, Frame, Node, NodeId, PortId, Record,
+    Arrival, Arrivals, Departures, Digest, Direction, Frame, Injection, Node, NodeId, PortId,
+    Record,
 };
 use crate::link::FaultInjector;
 use crate::time::{Duration, LineRate, Time};
@@ -39,6 +40,31 @@ pub(super) struct Outgoing {
     pub(super) to_port: PortId,
     pub(super) latency: Duration,
     pub(super) faults: FaultInjector,
+    /// Frames that do not come from the node.
+    #[serde(default)]
+    pub(super) injection: Injection,
+}
+
+impl Outgoing {
+    /// Sends a frame through the faults and on its way.
+    fn send(&mut self, frame: Frame, outbox: &mut Vec<(NodeId, Arrival)>) {
+        let (to, port, latency) = (self.to, self.to_port, self.latency);
+        self.faults.pass(frame, |frame| {
+            let frame = Frame {
+                start: frame.start + latency,
+                end: frame.end + latency,
+                ..frame
+            };
+            outbox.push((to, Arrival { port, frame }));
+        });
+    }
+
+    /// Sends the injected frames that are due before `until`.
+    fn inject_before(&mut self, until: Time, rate: LineRate, outbox: &mut Vec<(NodeId, Arrival)>) {
+        while let Some(frame) = self.injection.take_before(until, rate) {
+            self.send(frame, outbox);
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -85,6 +111,8 @@ pub(super) struct NodeContext<N> {
     inbox: VecDeque<Arrival>,
     /// The node's own next event, asked after each change.
     next: Option<Time>,
+    /// The next frame injected into a wire that starts here.
+    next_injected: Option<Time>,
     /// Of the window just run: what goes to others. Empty between windows.
     #[serde(skip)]
     pub(super) outbox: Vec<(NodeId, Arrival)>,
@@ -99,6 +127,7 @@ impl<N: Node> NodeContext<N> {
             ports: node.line_rates().into_iter().map(NodePort::new).collect(),
             inbox: VecDeque::new(),
             next: node.next_event(),
+            next_injected: None,
             node,
             outbox: Vec::new(),
             records: Vec::new(),
@@ -108,10 +137,10 @@ impl<N: Node> NodeContext<N> {
     /// When something happens here next.
     pub(super) fn next_event(&self) -> Option<Time> {
         let arrival = self.inbox.front().map(|arrival| arrival.frame.end);
-        match (self.next, arrival) {
-            (Some(own), Some(arrival)) => Some(own.min(arrival)),
-            (own, arrival) => own.or(arrival),
-        }
+        [self.next, arrival, self.next_injected]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub(super) fn cost(&self) -> u32 {
@@ -169,6 +198,20 @@ impl<N: Node> NodeContext<N> {
         for departure in departures.list {
             self.depart(departure, from, until);
         }
+        if self.next_injected.is_some() {
+            for port in &mut self.ports {
+                if let Some(out) = &mut port.out {
+                    out.inject_before(until, port.rate, &mut self.outbox);
+                }
+            }
+            self.injection_changed();
+        }
+    }
+
+    /// Looks up when the next injected frame is ready.
+    pub(super) fn injection_changed(&mut self) {
+        let outgoing = self.ports.iter().filter_map(|port| port.out.as_ref());
+        self.next_injected = outgoing.filter_map(|out| out.injection.next()).min();
     }
 
     fn depart(&mut self, departure: Arrival, from: Time, until: Time) {
@@ -190,27 +233,9 @@ impl<N: Node> NodeContext<N> {
             self.records.push(record);
         }
         let Some(out) = &mut port.out else { return };
-        let Outgoing {
-            to,
-            to_port,
-            latency,
-            ..
-        } = *out;
-        let outbox = &mut self.outbox;
-        out.faults.pass(departure.frame, |frame| {
-            let frame = Frame {
-                start: frame.start + latency,
-                end: frame.end + latency,
-                ..frame
-            };
-            outbox.push((
-                to,
-                Arrival {
-                    port: to_port,
-                    frame,
-                },
-            ));
-        });
+        out.inject_before(end, port.rate, &mut self.outbox);
+        let frame = out.injection.pass(departure.frame, port.rate);
+        out.send(frame, &mut self.outbox);
     }
 
     fn record(node: NodeId, passed: &Arrival, direction: Direction) -> Record {

@@ -11,6 +11,7 @@
 //! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
 //! | [`network`] | [`Network`]: windows, hand-over, digest, checkpoint |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
+//! | [`injection`] | [`Injection`]: frames put on a wire from outside |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
 //!
 //! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
@@ -19,6 +20,7 @@ pub mod builder;
 mod context;
 pub mod digest;
 pub mod frame;
+pub mod injection;
 pub mod network;
 pub mod node;
 pub mod tap;
@@ -27,6 +29,7 @@ pub use builder::{BuildError, NetworkBuilder};
 pub use context::PortCounters;
 pub use digest::Digest;
 pub use frame::Frame;
+pub use injection::{Injection, InjectionCounters};
 pub use network::Network;
 pub use node::{Arrival, Arrivals, Departures, Node, NodeId, PortId};
 pub use tap::{Direction, Record};

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::context::NodeContext;
-use super::{Digest, Node, NodeId, PortCounters, PortId, Record};
+use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
 
@@ -159,6 +159,42 @@ impl<N: Node> Network<N> {
     pub fn faults(&self, node: NodeId, port: PortId) -> Option<&FaultInjector> {
         let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
         port.out.as_ref().map(|out| &out.faults)
+    }
+
+    /// The same, to state first PSNs.
+    pub fn faults_mut(&mut self, node: NodeId, port: PortId) -> Option<&mut FaultInjector> {
+        let port = &mut self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        port.out.as_mut().map(|out| &mut out.faults)
+    }
+
+    /// Puts frames on the wire that starts at a port, as [`Injection`] says: they arrive at the other end, and the port
+    /// does not know of them. Their times are those at which they pass a free wire at this end; none is before
+    /// [`now`](Self::now). Panics when the port is not connected or a frame is too early.
+    pub fn inject(&mut self, node: NodeId, port: PortId, frames: impl IntoIterator<Item = Frame>) {
+        let now = self.now;
+        let context = &mut self.nodes[node.0 as usize];
+        let out = context.ports[usize::from(port.0)].out.as_mut();
+        let out =
+            out.unwrap_or_else(|| panic!("node {}, port {} is not connected", node.0, port.0));
+        out.injection.add(frames);
+        let first = out.injection.next();
+        assert!(
+            first.is_none_or(|first| first >= now),
+            "a frame injected for {first:?}, before {now}"
+        );
+        context.injection_changed();
+    }
+
+    /// The injection into the wire that starts at a port. `None` when the port is not connected.
+    pub fn injection(&self, node: NodeId, port: PortId) -> Option<&Injection> {
+        let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        port.out.as_ref().map(|out| &out.injection)
+    }
+
+    /// Where the wire that starts at a port leads. `None` when the port is not connected.
+    pub fn peer(&self, node: NodeId, port: PortId) -> Option<(NodeId, PortId)> {
+        let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        port.out.as_ref().map(|out| (out.to, out.to_port))
     }
 
     /// Frames on their way to a node.

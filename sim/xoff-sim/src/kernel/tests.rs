@@ -168,3 +168,123 @@ fn what_does_not_fit_is_said() {
         "node 0, port 0 is connected already"
     );
 }
+
+/// Sends from `a` to `b` over 100 ns: a frame of 1,086 bytes each microsecond.
+fn paced() -> (Network<Source>, NodeId, NodeId) {
+    let mut builder = NetworkBuilder::new(Seed(0));
+    let mut source = Source::new(LineRate::G40, Duration::ZERO);
+    for psn in 0..10 {
+        let at = Time::from_ps(1_000_000 * u64::from(psn));
+        source = source.then(at, 0, roce_frame(1, 2).psn(psn).bytes(1086));
+    }
+    let a = builder.node(source);
+    let b = builder.node(Source::new(LineRate::G40, Duration::ZERO));
+    let link = Link::new(Length::from_m(0), MIN_LATENCY);
+    let ends = ((a, PortId(0)), (b, PortId(0)));
+    builder.connect(ends.0, ends.1, &link).unwrap();
+    (builder.build(), a, b)
+}
+
+/// A frame of 100 bytes to inject.
+fn hostile(psn: u32, start: u64) -> Frame {
+    let bytes = roce_frame(9, 2).psn(psn).bytes(100);
+    Frame::sent(bytes, Time::from_ps(start), LineRate::G40)
+}
+
+/// Starts of the frames of `src` that arrived, at the sending end.
+fn starts(network: &Network<Source>, node: NodeId, src: u8) -> Vec<u64> {
+    let from = |frame: &&Frame| frame.bytes[29] == src;
+    let start = |frame: &Frame| (frame.start - Time::ZERO - MIN_LATENCY).as_ps();
+    let received = network.node(node).received.iter();
+    received.filter(from).map(start).collect()
+}
+
+#[test]
+fn injected_frames_wait_for_the_wire_and_others_only_for_them() {
+    let (mut network, a, b) = paced();
+    // Each frame of the source holds the wire for 1,094 bytes of 200 ps and a gap of 12: until 221,200 ps after its start.
+    let injected = [
+        // On the free wire.
+        hostile(0, 500_000),
+        // Ready while the source's frame of 1 us is on the wire, and before that is through: goes first, and delays it.
+        hostile(1, 1_100_000),
+        // Ready when the frame of 2 us is through, but within its gap.
+        hostile(2, 2_000_000 + 218_800 - 21_600 + 1),
+        // Two at once.
+        hostile(3, 3_500_000),
+        hostile(4, 3_500_000),
+    ];
+    network.inject(a, PortId(0), injected);
+    network.run_until(END, |_| ());
+    // 108 bytes of 200 ps with the preamble, and the gap: 24,000 ps.
+    assert_eq!(
+        starts(&network, b, 9),
+        [500_000, 1_100_000, 2_221_200, 3_500_000, 3_524_000]
+    );
+    let mut undisturbed: Vec<u64> = (0..10).map(|i| 1_000_000 * i).collect();
+    undisturbed[1] = 1_124_000;
+    assert_eq!(starts(&network, b, 1), undisturbed);
+    let injection = network.injection(a, PortId(0)).unwrap();
+    let InjectionCounters {
+        injected,
+        waited,
+        delayed,
+    } = injection.counters();
+    assert_eq!(
+        (injected, waited, delayed, injection.waiting()),
+        (5, 2, 1, 0)
+    );
+    // The port knows nothing of them.
+    assert_eq!(network.counters(a, PortId(0)).frames_sent, 10);
+    assert_eq!(network.counters(b, PortId(0)).frames_received, 15);
+}
+
+#[test]
+fn injected_frames_come_out_the_same_whatever_windows_threads_and_checkpoints() {
+    let run = |change: fn(&mut Network<Source>)| {
+        let mut network = pairs(4);
+        let mut draws = Seed(9).draws();
+        for node in 0..4 {
+            let frames = (0..300).map(|psn| hostile(psn, draws.below(60_000_000)));
+            network.inject(NodeId(node), PortId(0), frames.collect::<Vec<_>>());
+        }
+        change(&mut network);
+        network.run_until(END, |_| ());
+        network.digest()
+    };
+    let one = run(|_| ());
+    assert_ne!(one, {
+        let mut network = pairs(4);
+        network.run_until(END, |_| ());
+        network.digest()
+    });
+    assert_eq!(
+        one,
+        run(|network| network.limit_lookahead(Duration::from_ns(3)))
+    );
+    assert_eq!(one, run(|network| network.set_parallel_from(0)));
+    assert_eq!(
+        one,
+        run(|network| {
+            network.run_until(Time::from_ps(30_000_000), |_| ());
+            let text = serde_json::to_string(&network).unwrap();
+            *network = serde_json::from_str(&text).unwrap();
+        })
+    );
+}
+
+#[test]
+fn faults_of_the_link_hit_injected_frames_too() {
+    let mut builder = NetworkBuilder::new(Seed(0));
+    let a = builder.node(Source::new(LineRate::G40, Duration::ZERO));
+    let b = builder.node(Source::new(LineRate::G40, Duration::ZERO));
+    let mut link = Link::new(Length::from_m(0), MIN_LATENCY);
+    link.faults[0] = vec!["psn +1-+2: drop".parse().unwrap()];
+    let ends = ((a, PortId(0)), (b, PortId(0)));
+    builder.connect(ends.0, ends.1, &link).unwrap();
+    let mut network = builder.build();
+    let frames = (0..4).map(|psn| hostile(70 + psn, 1_000_000 * u64::from(psn)));
+    network.inject(a, PortId(0), frames);
+    network.run_until(END, |_| ());
+    assert_eq!(starts(&network, b, 9), [0, 3_000_000]);
+}

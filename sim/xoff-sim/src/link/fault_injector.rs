@@ -6,6 +6,7 @@ use super::{FaultAction, FaultRule};
 use crate::headers::{Headers, rewrite};
 use crate::kernel::Frame;
 use crate::seeded::{Draws, Seed};
+use crate::wire::{Opcode, Psn, Qpn};
 
 /// What a rule has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -38,11 +39,36 @@ impl ActiveRule {
     }
 }
 
-/// Rules over one direction of a link, or in a switch. Rules apply one after the other; what one has dropped no later one sees. Each rule draws from a stream of its own, by frame, so that
-/// the same frames in the same order meet the same fate.
+/// The first PSN of the packets to a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstPsn {
+    /// IP address of the queue pair's host; IPv4 in the low 32 bits.
+    pub dst: u128,
+    /// The queue pair.
+    pub qpn: Qpn,
+    /// The PSN of the flow's first request; acknowledgements count from the same.
+    pub psn: Psn,
+}
+
+impl FirstPsn {
+    const fn key(&self) -> (u128, u32) {
+        (self.dst, self.qpn.get())
+    }
+}
+
+/// Rules over one direction of a link, or in a switch. Rules apply one after the other; what one has dropped no later
+/// one sees. Each rule draws from a stream of its own, by frame, so that the same frames in the same order get the same
+/// faults.
+///
+/// Relative PSNs count from the flow's first PSN. An injector in the middle of a path cannot always learn it: an
+/// acknowledgement may cover many packets, and a link before this one may have lost the first. So the flows that are
+/// known beforehand are stated with [`know`](Self::know), for both directions. Of other queue pairs, such as those of
+/// injected frames, the PSN of the first packet seen here counts. CNPs have no PSN and no place in a relative range.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FaultInjector {
     rules: Vec<ActiveRule>,
+    /// Sorted by key.
+    first_psns: Vec<FirstPsn>,
 }
 
 impl FaultInjector {
@@ -55,7 +81,45 @@ impl FaultInjector {
         };
         Self {
             rules: rules.into_iter().enumerate().map(active).collect(),
+            first_psns: Vec::new(),
         }
+    }
+
+    /// States the first PSNs of flows, for relative PSNs in rules. Ignored where no rule has one.
+    pub fn know(&mut self, flows: &[FirstPsn]) {
+        if self.is_relative() {
+            self.first_psns.extend(flows);
+            self.first_psns.sort_by_key(FirstPsn::key);
+        }
+    }
+
+    fn is_relative(&self) -> bool {
+        let range = |active: &ActiveRule| active.rule.matches.psn;
+        self.rules
+            .iter()
+            .filter_map(range)
+            .any(|range| range.relative)
+    }
+
+    /// The first PSN of a packet's flow; learnt from this packet if it is the first.
+    fn first_psn(&mut self, headers: &Headers) -> Option<Psn> {
+        let (ip, bth) = (headers.ip?, headers.bth?);
+        if bth.opcode == Opcode::CNP || !self.is_relative() {
+            return None;
+        }
+        let seen = FirstPsn {
+            dst: ip.dst,
+            qpn: bth.dest_qp,
+            psn: bth.psn,
+        };
+        let found = self
+            .first_psns
+            .binary_search_by_key(&seen.key(), FirstPsn::key);
+        let place = found.unwrap_or_else(|place| {
+            self.first_psns.insert(place, seen);
+            place
+        });
+        Some(self.first_psns[place].psn)
     }
 
     /// Each rule and what it has done.
@@ -73,10 +137,11 @@ impl FaultInjector {
         let Some(headers) = Headers::at(&frame.bytes) else {
             return out(frame);
         };
+        let first_psn = self.first_psn(&headers);
         let on_wire = frame.end.saturating_since(frame.start);
         let mut frames = vec![frame];
         for active in &mut self.rules {
-            if !active.rule.matches.matches(&headers) || !active.hits() {
+            if !active.rule.matches.matches(&headers, first_psn) || !active.hits() {
                 continue;
             }
             for action in &active.rule.actions {
@@ -84,6 +149,10 @@ impl FaultInjector {
                     FaultAction::Drop => return,
                     FaultAction::Corrupt => {
                         frames.iter_mut().for_each(|frame| frame.fcs_ok = false);
+                    }
+                    FaultAction::Flip => {
+                        let at = flipped(&frames[0].bytes, &headers, &mut active.draws);
+                        frames.iter_mut().for_each(|frame| flip(frame, at));
                     }
                     FaultAction::Ecn => frames.iter_mut().for_each(|frame| mark(frame, &headers)),
                     FaultAction::Delay(by) => {
@@ -102,6 +171,29 @@ impl FaultInjector {
             }
         }
         frames.into_iter().for_each(out);
+    }
+}
+
+/// The byte and bit that [`FaultAction::Flip`] inverts; `None` in a frame that has no byte to choose from.
+fn flipped(bytes: &[u8], headers: &Headers, draws: &mut Draws) -> Option<(usize, u8)> {
+    let range = headers.protected(bytes);
+    // The BTH's fifth byte, with FECN and BECN, is the one that the ICRC leaves out (annex A17.3.3).
+    let left_out = headers.bth.map(|_| range.start + 4);
+    let choices = range.len() - usize::from(left_out.is_some());
+    if choices == 0 {
+        return None;
+    }
+    let drawn = draws.below(8 * choices as u64);
+    let at = range.start + (drawn / 8) as usize;
+    let passes = left_out.is_some_and(|left_out| at >= left_out);
+    Some((at + usize::from(passes), 1 << (drawn % 8)))
+}
+
+fn flip(frame: &mut Frame, at: Option<(usize, u8)>) {
+    if let Some((at, bit)) = at {
+        let mut bytes = frame.bytes.to_vec();
+        bytes[at] ^= bit;
+        frame.bytes = bytes.into();
     }
 }
 
@@ -155,6 +247,65 @@ mod tests {
         let marked = through(&mut injector(&["any: ecn"]), 1).remove(0);
         let ip = Headers::at(&marked.bytes).unwrap().ip.unwrap();
         assert_eq!(ip.traffic_class & 3, rewrite::ECN_CE);
+    }
+
+    #[test]
+    fn relative_psns_count_from_what_is_known_or_from_the_first_seen() {
+        let lost = |faults: &mut FaultInjector| -> Vec<u32> {
+            (40..60)
+                .filter(|psn| through(faults, *psn).is_empty())
+                .collect()
+        };
+        let rules = ["psn +5-+6: drop"];
+        assert_eq!(lost(&mut injector(&rules)), [45, 46]);
+        let known = |qpn| FirstPsn {
+            dst: 0x0A00_0002,
+            qpn: Qpn::new(qpn).unwrap(),
+            psn: Psn::wrapping(50),
+        };
+        let mut faults = injector(&rules);
+        faults.know(&[known(1), known(0)]);
+        assert_eq!(lost(&mut faults), [55, 56]);
+        // Known is another QP only.
+        let mut faults = injector(&rules);
+        faults.know(&[known(2)]);
+        assert_eq!(lost(&mut faults), [45, 46]);
+    }
+
+    #[test]
+    fn a_flip_inverts_one_bit_that_the_icrc_protects() {
+        let mut faults = injector(&["any: flip"]);
+        let mut places = std::collections::BTreeSet::new();
+        for psn in 0..3000 {
+            let before = roce_frame(1, 2).psn(psn).bytes(100);
+            let after = through(&mut faults, psn).remove(0);
+            assert!(after.fcs_ok);
+            let changed = |(at, (a, b)): (usize, (&u8, &u8))| (a != b).then_some((at, a ^ b));
+            let changed: Vec<(usize, u8)> = before
+                .iter()
+                .zip(&after.bytes)
+                .enumerate()
+                .filter_map(changed)
+                .collect();
+            assert!(
+                matches!(changed[..], [(_, bits)] if bits.count_ones() == 1),
+                "{changed:?}"
+            );
+            places.insert(changed[0].0);
+        }
+        // From the BTH on, byte 42, without its fifth byte.
+        let all = (42..96).filter(|at| *at != 46).collect();
+        assert_eq!(places, all);
+    }
+
+    #[test]
+    fn a_flip_finds_no_bit_in_a_frame_without_any_to_choose_from() {
+        for length in [0, 13, 14, 15, 20] {
+            let frame = Frame::sent(vec![0; length].into(), Time::ZERO, LineRate::G40);
+            let mut out = Vec::new();
+            injector(&["any: flip"]).pass(frame, |frame| out.push(frame));
+            assert_eq!(out[0].bytes.iter().any(|byte| *byte != 0), length > 14);
+        }
     }
 
     #[test]

@@ -21,17 +21,89 @@ pub struct FaultMatch {
     pub dst: Option<std::net::Ipv4Addr>,
     /// Destination queue pair of a RoCEv2 packet.
     pub qpn: Option<Qpn>,
-    /// PSNs from the first to the second, both included, around the wrap if the second is smaller.
-    pub psn: Option<(Psn, Psn)>,
+    /// PSN of a RoCEv2 packet.
+    pub psn: Option<PsnRange>,
     /// RoCE opcode, all eight bits.
     pub opcode: Option<u8>,
-    /// Low byte of the IPv4 identification: 0xFF drops one of 256 for a NIC that counts up (SIGCOMM 2016, the livelock experiment).
+    /// Low byte of the IPv4 identification: 0xFF drops one of 256 for a NIC that counts up (SIGCOMM 2016, the
+    /// livelock experiment).
     pub ip_id_low: Option<u8>,
 }
 
+/// PSNs from `first` to `last`, both included, around the wrap when `last` is smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PsnRange {
+    /// The first PSN, or with `relative` its distance from the flow's first PSN.
+    pub first: Psn,
+    /// The last one.
+    pub last: Psn,
+    /// Whether both are distances from the flow's first PSN.
+    pub relative: bool,
+}
+
+impl PsnRange {
+    /// Whether `psn` is in the range. `flow` is the flow's first PSN; nothing is in a relative range without it.
+    pub fn contains(&self, psn: Psn, flow: Option<Psn>) -> bool {
+        let origin = match (self.relative, flow) {
+            (false, _) => 0,
+            (true, Some(first)) => first.get(),
+            (true, None) => return false,
+        };
+        let distance = |psn: u32| psn.wrapping_sub(self.first.get()) & Psn::MAX.get();
+        distance(psn.get().wrapping_sub(origin)) <= distance(self.last.get())
+    }
+}
+
+impl fmt::Display for PsnRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.relative { "+" } else { "" };
+        write!(f, "{sign}{}", self.first.get())?;
+        if self.last != self.first {
+            write!(f, "-{sign}{}", self.last.get())?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for PsnRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let read = |text: &str| {
+            let (relative, digits) = match text.trim().strip_prefix('+') {
+                Some(digits) => (true, digits),
+                None => (false, text.trim()),
+            };
+            let psn = number(digits).and_then(|psn| Psn::new(psn).ok());
+            psn.map(|psn| (relative, psn))
+                .ok_or("a PSN is a number of 24 bits: psn N, psn N-M, psn +N or psn +N-+M")
+        };
+        let ((relative, first), (last_relative, last)) = (read(first)?, read(last)?);
+        if relative != last_relative {
+            return Err(
+                "both ends are relative to the flow's first PSN, or none: psn +N-+M".into(),
+            );
+        }
+        // Absolute ranges go around the wrap, as PSNs do: 0xfffff0-15 has 32 PSNs, 150-50 none that could be meant.
+        if last.get() < first.get() && (relative || last.ahead_of(first) < 0) {
+            return Err(format!(
+                "the range is reversed: {} comes before {}",
+                last.get(),
+                first.get()
+            ));
+        }
+        Ok(Self {
+            first,
+            last,
+            relative,
+        })
+    }
+}
+
 impl FaultMatch {
-    /// Whether a frame is meant.
-    pub fn matches(&self, headers: &Headers) -> bool {
+    /// Whether a frame with these headers is meant. `flow` is the first PSN of its flow, if that is known.
+    pub fn matches(&self, headers: &Headers, flow: Option<Psn>) -> bool {
         let v4 = headers.ip.filter(|ip| ip.version == 4);
         let ip = |wanted: Option<u128>, read: fn(&crate::headers::IpFields) -> u128| {
             wanted.is_none_or(|wanted| v4.as_ref().is_some_and(|ip| read(ip) == wanted))
@@ -48,56 +120,59 @@ impl FaultMatch {
             && self
                 .opcode
                 .is_none_or(|opcode| headers.bth.is_some_and(|bth| bth.opcode.0 == opcode))
-            && self.psn.is_none_or(|(first, last)| {
-                headers.bth.is_some_and(|bth| {
-                    let from_first =
-                        |psn: Psn| psn.get().wrapping_sub(first.get()) & Psn::MAX.get();
-                    from_first(bth.psn) <= from_first(last)
-                })
+            && self.psn.is_none_or(|range| {
+                let psn = headers.bth.map(|bth| bth.psn);
+                psn.is_some_and(|psn| range.contains(psn, flow))
             })
     }
 }
 
-/// What befalls a frame.
+/// What is done to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultAction {
-    /// It is gone.
+    /// It is lost.
     Drop,
-    /// Bits flip on the way: the FCS is wrong at the other end.
+    /// Its FCS is wrong at the other end, as after a bit error on the cable: the receiving MAC drops it.
     Corrupt,
-    /// IP's ECN field says "congestion experienced", whether the sender is capable or not.
+    /// One bit, drawn from the seed, is inverted under a right FCS, as by bad memory in a switch: of a RoCEv2 packet a
+    /// bit that the ICRC protects, from the BTH to the ICRC; of another frame any bit behind the Ethernet header.
+    Flip,
+    /// IP's ECN field is set to "congestion experienced", also where the sender is not ECN capable.
     Ecn,
-    /// It comes later, on a link past those behind it; in a switch they wait behind it.
+    /// It arrives later. On a link later frames overtake it, in a switch they wait behind it.
     Delay(Duration),
-    /// It comes twice, the second time as much later as it takes on the wire.
+    /// It arrives twice, the second time as much later as it takes on the wire.
     Duplicate,
 }
 
-/// A rule: which frames, how often, what. Text form:
+/// A fault rule as text: which frames, how often, and what is done to them.
 ///
 /// ```text
 /// qpn 3, psn 50-150: ecn, delay 1 us
+/// psn +100, shots 1: drop
 /// ip_id_low 0xff, skip 10, shots 2: drop
 /// src 10.0.0.1, chance 1/1000: corrupt
 /// any: duplicate
 /// ```
+///
+/// A PSN behind `+` counts from the flow's first PSN; [`FaultInjector`](super::FaultInjector) says how that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FaultRule {
     /// Which frames.
     pub matches: FaultMatch,
-    /// Of those, how many are let go first.
+    /// How many of them pass before the rule takes effect.
     pub skip: u64,
-    /// How many are hit after which the rule is used up; `None`: no end.
+    /// After how many hits the rule is used up; `None`: never.
     pub shots: Option<u64>,
-    /// Of those left, which part, drawn from the seed.
+    /// The part of those left that is hit, drawn from the seed.
     pub chance: Chance,
-    /// What befalls them; at least one.
+    /// What is done to them, in this order; at least one.
     pub actions: Vec<FaultAction>,
 }
 
-/// Text that is no rule.
+/// Text that is not a fault rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("fault rule '{rule}': {problem}")]
 pub struct FaultRuleError {
@@ -106,7 +181,7 @@ pub struct FaultRuleError {
 }
 
 impl FaultRule {
-    /// Always, to every frame that matches.
+    /// A rule that does `action` to every frame that matches.
     pub fn always(matches: FaultMatch, action: FaultAction) -> Self {
         Self {
             matches,
@@ -127,10 +202,6 @@ fn number<T: TryFrom<u64>>(text: &str) -> Option<T> {
     T::try_from(value).ok()
 }
 
-fn psn(text: &str) -> Option<Psn> {
-    number(text).and_then(|psn| Psn::new(psn).ok())
-}
-
 impl FromStr for FaultRule {
     type Err = FaultRuleError;
 
@@ -141,7 +212,7 @@ impl FromStr for FaultRule {
         };
         let (conditions, actions) = text
             .split_once(':')
-            .ok_or_else(|| wrong("expected 'which frames: what befalls them'".into()))?;
+            .ok_or_else(|| wrong("expected 'which frames: what is done to them'".into()))?;
         let mut rule = Self {
             matches: FaultMatch::default(),
             skip: 0,
@@ -150,22 +221,20 @@ impl FromStr for FaultRule {
             actions: Vec::new(),
         };
         for condition in conditions.split(',').map(str::trim) {
-            rule.condition(condition).ok_or_else(|| {
-                wrong(format!(
-                    "'{condition}': expected any, src ADDRESS, dst ADDRESS, qpn N, psn N, psn N-M, opcode N, ip_id_low N, skip N, shots N or chance N/M"
-                ))
-            })?;
+            rule.condition(condition)
+                .map_err(|expected| wrong(format!("'{condition}': {expected}")))?;
         }
         for action in actions.split(',').map(str::trim) {
             rule.actions.push(match action {
                 "drop" => FaultAction::Drop,
                 "corrupt" => FaultAction::Corrupt,
+                "flip" => FaultAction::Flip,
                 "ecn" => FaultAction::Ecn,
                 "duplicate" => FaultAction::Duplicate,
                 _ => {
                     let delay = action.strip_prefix("delay ").ok_or_else(|| {
                         wrong(format!(
-                            "'{action}': expected drop, corrupt, ecn, delay DURATION or duplicate"
+                            "'{action}': expected drop, corrupt, flip, ecn, delay DURATION or duplicate"
                         ))
                     })?;
                     FaultAction::Delay(
@@ -181,28 +250,30 @@ impl FromStr for FaultRule {
 }
 
 impl FaultRule {
-    fn condition(&mut self, condition: &str) -> Option<()> {
-        if condition == "any" {
-            return Some(());
-        }
-        let (name, value) = condition.split_once(' ')?;
+    /// Takes in a condition; otherwise says what is expected in its place.
+    fn condition(&mut self, condition: &str) -> Result<(), String> {
+        let (name, value) = condition.split_once(' ').unwrap_or((condition, ""));
         let (value, matches) = (value.trim(), &mut self.matches);
-        match name {
-            "src" => matches.src = Some(value.parse().ok()?),
-            "dst" => matches.dst = Some(value.parse().ok()?),
-            "qpn" => matches.qpn = Some(Qpn::new(number(value)?).ok()?),
-            "psn" => {
-                let (first, last) = value.split_once('-').unwrap_or((value, value));
-                matches.psn = Some((psn(first.trim())?, psn(last.trim())?));
-            }
-            "opcode" => matches.opcode = Some(number(value)?),
-            "ip_id_low" => matches.ip_id_low = Some(number(value)?),
-            "skip" => self.skip = number(value)?,
-            "shots" => self.shots = Some(number(value)?),
-            "chance" => self.chance = value.parse().ok()?,
-            _ => return None,
-        }
-        Some(())
+        let known = match name {
+            "any" if value.is_empty() => Some(()),
+            "src" => value.parse().ok().map(|ip| matches.src = Some(ip)),
+            "dst" => value.parse().ok().map(|ip| matches.dst = Some(ip)),
+            "qpn" => number(value)
+                .and_then(|qpn| Qpn::new(qpn).ok())
+                .map(|qpn| matches.qpn = Some(qpn)),
+            "psn" => Some(matches.psn = Some(value.parse()?)),
+            "opcode" => number(value).map(|opcode| matches.opcode = Some(opcode)),
+            "ip_id_low" => number(value).map(|id| matches.ip_id_low = Some(id)),
+            "skip" => number(value).map(|skip| self.skip = skip),
+            "shots" => number(value).map(|shots| self.shots = Some(shots)),
+            "chance" => value.parse().ok().map(|chance| self.chance = chance),
+            _ => None,
+        };
+        known.ok_or_else(|| {
+            "expected any, src ADDRESS, dst ADDRESS, qpn N, psn N, psn N-M, psn +N, psn +N-+M, opcode N, \
+             ip_id_low N, skip N, shots N or chance N/M"
+                .into()
+        })
     }
 }
 
@@ -213,9 +284,7 @@ impl fmt::Display for FaultRule {
             matches.src.map(|address| format!("src {address}")),
             matches.dst.map(|address| format!("dst {address}")),
             matches.qpn.map(|qpn| format!("qpn {}", qpn.get())),
-            matches
-                .psn
-                .map(|(first, last)| format!("psn {}-{}", first.get(), last.get())),
+            matches.psn.map(|range| format!("psn {range}")),
             matches.opcode.map(|opcode| format!("opcode {opcode:#04x}")),
             matches.ip_id_low.map(|id| format!("ip_id_low {id:#04x}")),
             (self.skip > 0).then(|| format!("skip {}", self.skip)),
@@ -231,6 +300,7 @@ impl fmt::Display for FaultRule {
             .map(|action| match action {
                 FaultAction::Drop => "drop".into(),
                 FaultAction::Corrupt => "corrupt".into(),
+                FaultAction::Flip => "flip".into(),
                 FaultAction::Ecn => "ecn".into(),
                 FaultAction::Delay(by) => format!("delay {by}"),
                 FaultAction::Duplicate => "duplicate".into(),
@@ -251,6 +321,22 @@ impl TryFrom<String> for FaultRule {
     }
 }
 
+/// A string with the language's shape; what stands in it is checked when the rule is read.
+impl schemars::JsonSchema for FaultRule {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FaultRule".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "A fault rule: which frames, how often, and what is done to them (docs/scenarios.md).",
+            "pattern": "^[^:]+:[^:]+$",
+            "examples": ["psn +100, shots 1: drop", "src 10.0.0.1, chance 1/1000: corrupt"],
+        })
+    }
+}
+
 impl From<FaultRule> for String {
     fn from(rule: FaultRule) -> String {
         rule.to_string()
@@ -266,6 +352,9 @@ mod tests {
     fn text_both_ways() {
         for text in [
             "qpn 3, psn 50-150: ecn, delay 1 us",
+            "psn +100, shots 1: drop",
+            "psn +50-+150: flip, corrupt",
+            "psn 7: drop",
             "ip_id_low 0xff, skip 10, shots 2: drop",
             "src 10.0.0.1, dst 10.0.0.2, opcode 0x81, chance 1/1000: corrupt",
             "any: duplicate",
@@ -277,11 +366,31 @@ mod tests {
     #[test]
     fn says_which_part_is_wrong() {
         let why = |text: &str| text.parse::<FaultRule>().unwrap_err().to_string();
-        assert!(why("drop").contains("expected 'which frames: what befalls them'"));
+        assert!(why("drop").contains("expected 'which frames: what is done to them'"));
         assert!(why("qp 3: drop").contains("'qp 3': expected any, src ADDRESS"));
         assert!(why("qpn 0x1000000: drop").contains("'qpn 0x1000000'"));
         assert!(why("any: lose").contains("'lose': expected drop"));
         assert!(why("any: delay 1").contains("no unit"));
+        assert!(why("psn: drop").contains("'psn': a PSN is a number of 24 bits"));
+        assert!(why("psn +1-2: drop").contains("both ends are relative"));
+        assert_eq!(
+            why("psn 150-50: drop"),
+            "fault rule 'psn 150-50: drop': 'psn 150-50': the range is reversed: 50 comes before 150"
+        );
+        assert!(why("psn +150-+50: drop").contains("the range is reversed"));
+        assert!(why("psn +0x1000000: drop").contains("24 bits"));
+    }
+
+    #[test]
+    fn relative_psns_need_the_flows_first_and_go_around_the_wrap() {
+        let range: PsnRange = "+2-+4".parse().unwrap();
+        let first = Some(Psn::wrapping(0xFF_FFFD));
+        let inside: Vec<u32> = [0xFF_FFFE, 0xFF_FFFF, 0, 1, 2]
+            .into_iter()
+            .filter(|psn| range.contains(Psn::wrapping(*psn), first))
+            .collect();
+        assert_eq!(inside, [0xFF_FFFF, 0, 1]);
+        assert!(!range.contains(Psn::wrapping(3), None));
     }
 
     #[test]
@@ -290,7 +399,7 @@ mod tests {
         let headers = Headers::at(&frame).unwrap();
         let hits = |conditions: &str| {
             let rule: FaultRule = format!("{conditions}: drop").parse().unwrap();
-            rule.matches.matches(&headers)
+            rule.matches.matches(&headers, Some(Psn::wrapping(90)))
         };
         for yes in [
             "any",
@@ -298,6 +407,9 @@ mod tests {
             "psn 100",
             "psn 100-100",
             "psn 0xfffff0-100",
+            "psn 0-0xffffff",
+            "psn +10",
+            "psn +0-+10",
             "ip_id_low 0xff",
             "src 10.0.0.1, dst 10.0.0.2, qpn 3",
         ] {
@@ -305,7 +417,10 @@ mod tests {
         }
         for no in [
             "qpn 4",
-            "psn 101-99, qpn 4",
+            "psn 0xfffff0-99",
+            "psn +100",
+            "psn +11-+20",
+            "psn +0-+9",
             "psn 101-150",
             "psn 0-99",
             "ip_id_low 1",

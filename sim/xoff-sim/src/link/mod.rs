@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`fault_rule`] | [`FaultRule`]: which frames, what befalls them; readable text |
+//! | [`fault_rule`] | [`FaultRule`]: which frames, and what is done to them; as text |
 //! | [`fault_injector`] | [`FaultInjector`]: rules at work on one direction of a link, or in a switch, with counters |
 
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ use crate::time::{Duration, Length};
 pub mod fault_injector;
 pub mod fault_rule;
 
-pub use fault_injector::{FaultInjector, RuleCounters};
-pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError};
+pub use fault_injector::{FaultInjector, FirstPsn, RuleCounters};
+pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError, PsnRange};
 
 /// The least latency of a link, 100 ns: the kernel's windows are as long as the least of the network, and shorter ones would leave nodes nothing to do in them.
 pub const MIN_LATENCY: Duration = Duration::from_ns(100);

@@ -9,16 +9,17 @@ use crate::time::ByteCount;
 use crate::wire::PRIORITIES;
 
 /// How much of the shared part an ingress queue may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Static(ByteCount),
-    /// α = `num` / `den` times the shared bytes that nobody holds. The paper's incident: 1/64 instead of 1/16 (SIGCOMM 2016).
+    /// α = `num` / `den` times the shared bytes that are free. The paper's incident: 1/64 instead of 1/16
+    /// (SIGCOMM 2016).
     Alpha {
-        /// Above the line.
+        /// Numerator.
         num: u32,
-        /// Below the line, not 0.
+        /// Denominator, not 0.
         den: u32,
     },
 }

@@ -142,6 +142,11 @@ impl Switch {
         &self.faults
     }
 
+    /// Rules of fault injection, to state first PSNs.
+    pub fn faults_mut(&mut self) -> &mut FaultInjector {
+        &mut self.faults
+    }
+
     fn touch(&mut self, port: PortId) {
         self.touched.push(port);
     }

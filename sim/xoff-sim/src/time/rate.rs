@@ -52,8 +52,21 @@ impl Rate {
 pub struct NoLineRate(pub Rate);
 
 /// The rate of a line: one with a whole number of picoseconds a byte, so that nothing is ever rounded on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(try_from = "Rate", into = "Rate")]
+#[schemars(with = "Rate")]
 pub struct LineRate {
     ps_per_byte: u64,
 }

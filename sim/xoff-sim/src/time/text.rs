@@ -52,6 +52,18 @@ impl Kind {
         }
     }
 
+    /// The schema of a text of this kind. A bare 0 needs no unit.
+    pub(crate) fn schema(&self) -> schemars::Schema {
+        let units = self.units.iter().chain(self.also).map(|unit| unit.0);
+        let units: Vec<&str> = units.collect();
+        schemars::json_schema!({
+            "type": "string",
+            "description": format!("A {}: a number and one of {}.", self.what, units.join(", ")),
+            "pattern": format!(r"^\s*([0-9][0-9_]*(\.[0-9_]+)?\s*({})|0+)\s*$", units.join("|")),
+            "examples": [self.example],
+        })
+    }
+
     /// The number of base units that `text` says. Never rounds.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let trimmed = text.trim();
@@ -145,7 +157,8 @@ impl Visitor<'_> for &Kind {
     }
 }
 
-/// Text and serde of a newtype over `u64`: `FromStr`, `Display`, `Debug`, and serde as text for people, as a number for machines.
+/// Text and serde of a newtype over `u64`: `FromStr`, `Display`, `Debug`, its JSON schema, and serde as text for
+/// people, as a number for machines.
 macro_rules! quantity_text {
     ($Type:ident, $kind:expr) => {
         impl std::str::FromStr for $Type {
@@ -153,6 +166,16 @@ macro_rules! quantity_text {
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 $kind.parse(text).map(Self)
+            }
+        }
+
+        impl schemars::JsonSchema for $Type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($Type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $kind.schema()
             }
         }
 
@@ -243,7 +266,27 @@ mod tests {
         assert_eq!(ByteCount::new(24_470).to_string(), "24.47 KB");
     }
 
+    fn texts_of_the_schema() -> impl Strategy<Value = String> {
+        let schema = duration::KIND.schema();
+        let pattern = schema
+            .get("pattern")
+            .and_then(|pattern| pattern.as_str())
+            .unwrap();
+        let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
+        proptest::string::string_regex(pattern).unwrap()
+    }
+
     proptest! {
+        /// Whatever an editor accepts by the schema is read, unless it is too large or no whole number of base units.
+        #[test]
+        fn what_the_schema_accepts_is_read(text in texts_of_the_schema()) {
+            let wrong = text.parse::<Duration>().err().map(|error| error.problem);
+            prop_assert!(
+                wrong.as_ref().is_none_or(|wrong| wrong.contains("too large") || wrong.contains("no whole number")),
+                "{text}: {wrong:?}"
+            );
+        }
+
         #[test]
         fn shown_and_read_again_is_the_same(value: u64) {
             let duration = Duration::from_ps(value);

@@ -1,0 +1,166 @@
+//! What a scenario does to frames on its links: rules of faults, and injected frames.
+
+use xoff_sim::kernel::{InjectionCounters, NodeId, PortId};
+use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
+
+use super::topology::Plan;
+use super::{Simulation, SimulationError, Station};
+use crate::scenario::check::Misfit;
+use crate::scenario::{Scenario, Towards};
+
+/// A fault rule of a scenario, and what it has done at all places where it is at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleUse {
+    /// Its key, such as `links.0.faults.1` or `switches.s.faults.0`.
+    pub place: String,
+    /// Its text.
+    pub rule: String,
+    /// Frames that matched and frames that were hit.
+    pub counters: RuleCounters,
+}
+
+/// The frames injected into the wire of a host, one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InjectionUse {
+    /// The host.
+    pub host: String,
+    /// Which way.
+    pub towards: Towards,
+    /// Frames that the scenario has for this wire.
+    pub frames: u64,
+    /// What happened to them; those missing were to be injected later than the run went.
+    pub counters: InjectionCounters,
+}
+
+impl Simulation {
+    /// States the first PSNs of flows to all rules of faults.
+    pub(super) fn know_first_psns(&mut self, flows: &[FirstPsn]) {
+        for node in (0..self.names().len() as u32).map(NodeId) {
+            for port in self.ports(node) {
+                if let Some(faults) = self.network_mut().faults_mut(node, port) {
+                    faults.know(flows);
+                }
+            }
+            self.network_mut().update(node, |station| {
+                if let Station::Switch(switch) = station {
+                    switch.faults_mut().know(flows);
+                }
+            });
+        }
+    }
+
+    /// Where a wire of a host begins.
+    fn wire(&self, host: &str, towards: Towards) -> Option<(NodeId, PortId)> {
+        let own = (self.node(host)?, PortId(0));
+        match towards {
+            Towards::Network => Some(own),
+            Towards::Host => self.network().peer(own.0, own.1),
+        }
+    }
+
+    /// Puts the frames of a scenario's `inject` entries on their wires.
+    pub(super) fn inject(&mut self, scenario: &Scenario) -> Result<(), SimulationError> {
+        for (place, entry) in scenario.inject.iter().enumerate() {
+            if entry.frames.is_none() {
+                return Err(SimulationError::Misfit(Misfit {
+                    place: format!("inject.{place}.file"),
+                    problem: format!("the frames of {} have not been read", entry.file),
+                }));
+            }
+            let frames = entry.on_wire(scenario.host.rate);
+            for host in scenario.injected_hosts(entry) {
+                if let Some((node, port)) = self.wire(&host, entry.towards) {
+                    self.network_mut()
+                        .inject(node, port, frames.iter().cloned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every fault rule of the scenario that was simulated, in its order, and what it has done.
+    pub fn rule_uses(&self, scenario: &Scenario) -> Vec<RuleUse> {
+        let mut uses = Vec::new();
+        let mut add = |place: String, injectors: Vec<&FaultInjector>, rules: usize| {
+            for number in 0..rules {
+                let mut all = RuleCounters::default();
+                let mut text = String::new();
+                for injector in &injectors {
+                    if let Some((rule, counters)) = injector.counters().nth(number) {
+                        all.matched += counters.matched;
+                        all.hit += counters.hit;
+                        text = rule.to_string();
+                    }
+                }
+                uses.push(RuleUse {
+                    place: format!("{place}.{number}"),
+                    rule: text,
+                    counters: all,
+                });
+            }
+        };
+        let plan = Plan::new(scenario);
+        for (number, entry) in scenario.links.iter().enumerate() {
+            let sides = [
+                ("faults", &entry.faults),
+                ("faults_back", &entry.faults_back),
+            ];
+            for (side, (key, rules)) in sides.into_iter().enumerate() {
+                if rules.is_empty() {
+                    continue;
+                }
+                let cables = plan.cables.iter().zip(&plan.entries);
+                let cables = cables.filter(|(_, entry)| **entry == number);
+                let at = |(cable, _): (&[(NodeId, PortId); 2], _)| {
+                    let (node, port) = cable[side];
+                    self.network().faults(node, port)
+                };
+                add(
+                    format!("links.{number}.{key}"),
+                    cables.filter_map(at).collect(),
+                    rules.len(),
+                );
+            }
+        }
+        for entry in &scenario.switches {
+            let switch = self
+                .node(&entry.name)
+                .and_then(|node| self.network().node(node).switch());
+            let injectors = switch.iter().map(|switch| switch.faults()).collect();
+            add(
+                format!("switches.{}.faults", entry.name),
+                injectors,
+                entry.faults.len(),
+            );
+        }
+        uses
+    }
+
+    /// Every wire into which the scenario that was simulated injects frames, and what happened to them.
+    pub fn injection_uses(&self, scenario: &Scenario) -> Vec<InjectionUse> {
+        let mut uses: Vec<InjectionUse> = Vec::new();
+        for entry in &scenario.inject {
+            let frames = entry.frames.as_ref().map_or(0, Vec::len) as u64;
+            for host in scenario.injected_hosts(entry) {
+                let same = |known: &&mut InjectionUse| {
+                    known.host == host && known.towards == entry.towards
+                };
+                if let Some(known) = uses.iter_mut().find(same) {
+                    known.frames += frames;
+                    continue;
+                }
+                let wire = self.wire(&host, entry.towards);
+                let injection = wire.and_then(|(node, port)| self.network().injection(node, port));
+                uses.push(InjectionUse {
+                    towards: entry.towards,
+                    frames,
+                    counters: injection
+                        .map(|injection| injection.counters())
+                        .unwrap_or_default(),
+                    host,
+                });
+            }
+        }
+        uses
+    }
+}

@@ -1,0 +1,375 @@
+//! docs/scenarios.md says what is so: every key from the schema, every example read, the whole language of fault rules.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use xoff::scenario_file::{BUILT_IN, Source};
+use xoff_cosim::scenario::json_schema;
+use xoff_sim::link::FaultRule;
+
+const BEGIN: &str = "do not edit. -->\n";
+const END: &str = "<!-- keys: end -->";
+
+fn path() -> PathBuf {
+    super::common::file("../docs/scenarios.md")
+}
+
+fn page() -> String {
+    fs::read_to_string(path()).unwrap()
+}
+
+fn schema() -> Value {
+    serde_json::to_value(json_schema()).unwrap()
+}
+
+/// The definition that a schema refers to, or the schema itself.
+fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    match schema["$ref"].as_str() {
+        Some(name) => &root["$defs"][name.trim_start_matches("#/$defs/")],
+        None => schema,
+    }
+}
+
+/// One line, and no end of a cell.
+fn line(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
+}
+
+/// What a key takes.
+fn takes(root: &Value, schema: &Value) -> String {
+    let definition = resolved(root, schema);
+    let name = schema["$ref"]
+        .as_str()
+        .and_then(|name| name.rsplit('/').next());
+    if let (Some(name), Some(_)) = (name, definition["pattern"].as_str()) {
+        let example = definition["examples"][0].as_str().unwrap();
+        return format!("{}, such as `{example}`", spaced(name));
+    }
+    if let Some(words) = definition["enum"].as_array() {
+        return words
+            .iter()
+            .map(|word| format!("`{}`", word.as_str().unwrap()))
+            .collect::<Vec<_>>()
+            .join(", ");
+    }
+    if let Some(variants) = definition["oneOf"].as_array() {
+        let variant = |variant: &Value| match variant["const"].as_str() {
+            Some(word) => format!("`{word}`"),
+            None => format!(
+                "`{}`",
+                variant["properties"]
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .next()
+                    .unwrap()
+            ),
+        };
+        return variants.iter().map(variant).collect::<Vec<_>>().join(", ");
+    }
+    if definition["properties"].is_object() {
+        return "table, below".into();
+    }
+    match definition["type"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{definition}"))
+    {
+        "array" => {
+            let items = definition
+                .get("items")
+                .or(definition.get("prefixItems").map(|items| &items[0]));
+            let items = takes(root, items.unwrap_or(&Value::Null));
+            match definition["maxItems"].as_u64() {
+                Some(count) => format!("list of {count}: {items}"),
+                None => format!("list: {items}"),
+            }
+        }
+        "string" => "text".into(),
+        "boolean" => "`true`, `false`".into(),
+        "integer" | "number" => "number".into(),
+        other => panic!("{other}"),
+    }
+}
+
+/// `ByteCount` as "byte count".
+fn spaced(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !text.is_empty() {
+            text.push(' ');
+        }
+        text.extend(c.to_lowercase());
+    }
+    text
+}
+
+fn default(required: &[Value], key: &str, schema: &Value) -> String {
+    if required.iter().any(|known| known == key) {
+        return "required".into();
+    }
+    match schema.get("default") {
+        None | Some(Value::Object(_)) if !schema["default"].is_object() => "–".into(),
+        Some(Value::Object(table)) if table.len() > 1 => "–".into(),
+        Some(Value::String(text)) if text.is_empty() => "–".into(),
+        Some(Value::Array(list)) if list.is_empty() => "–".into(),
+        Some(value) => format!("`{}`", inline(value)),
+        None => "–".into(),
+    }
+}
+
+/// A value as TOML writes it on a line.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Object(table) => {
+            let pairs: Vec<_> = table
+                .iter()
+                .map(|(key, value)| format!("{key} = {}", inline(value)))
+                .collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The table of a definition's keys, and those of the tables in it.
+fn table(root: &Value, heading: &str, path: &str, definition: &Value, text: &mut String) {
+    *text += &format!("\n### {heading}\n\n");
+    if !path.is_empty() {
+        *text += &format!("{}\n\n", definition["description"].as_str().unwrap().trim());
+    }
+    *text += "| key | takes | default | |\n|---|---|---|---|\n";
+    let required = definition["required"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let mut inner = Vec::new();
+    for (key, schema) in definition["properties"].as_object().unwrap() {
+        let description = schema["description"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{path}{key} has no description"));
+        let (takes, default) = (takes(root, schema), default(&required, key, schema));
+        *text += &format!(
+            "| `{key}` | {takes} | {default} | {} |\n",
+            line(description)
+        );
+        let (of, is_list) = match schema.get("items") {
+            Some(items) => (resolved(root, items), true),
+            None => (resolved(root, schema), false),
+        };
+        if of["properties"].is_object() {
+            inner.push((format!("{path}{key}"), of, is_list));
+        }
+    }
+    for (key, of, is_list) in inner {
+        let heading = if is_list {
+            format!("`[[{key}]]`")
+        } else {
+            format!("`[{key}]`")
+        };
+        table(root, &heading, &format!("{key}."), of, text);
+    }
+}
+
+fn keys() -> String {
+    let root = schema();
+    let mut text = String::new();
+    table(&root, "At the top", "", &root, &mut text);
+    text += "\n### Quantities\n\nQuantities are texts of a decimal number and a unit; a bare `0` needs none.\n\n| | units | example |\n|---|---|---|\n";
+    for (name, definition) in root["$defs"].as_object().unwrap() {
+        let description = definition["description"].as_str().unwrap_or_default();
+        if let Some((_, units)) = description.split_once("a number and one of ") {
+            let example = definition["examples"][0].as_str().unwrap();
+            text += &format!(
+                "| {} | {} | `\"{example}\"` |\n",
+                spaced(name),
+                units.trim_end_matches('.')
+            );
+        }
+    }
+    text + "\n"
+}
+
+#[test]
+fn the_page_has_every_key_of_the_schema() {
+    let (page, keys) = (page(), keys());
+    let begin = page.find(BEGIN).unwrap() + BEGIN.len();
+    let end = page.find(END).unwrap();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(path(), [&page[..begin], &keys, &page[end..]].concat()).unwrap();
+        return;
+    }
+    assert!(
+        page[begin..end] == keys,
+        "docs/scenarios.md is behind the scenario types: UPDATE_DOCS=1 cargo test -p xoff --test scenarios page\n{keys}"
+    );
+}
+
+/// Code blocks of a kind: what stands behind the three backticks.
+fn blocks(page: &str, kind: &str) -> Vec<String> {
+    let blocks = page.split("```").skip(1).step_by(2);
+    let of = |block: &str| {
+        let (info, text) = block.split_once('\n')?;
+        (info == kind).then(|| text.to_owned())
+    };
+    blocks.filter_map(of).collect()
+}
+
+#[test]
+fn every_example_of_the_page_is_a_scenario() {
+    let page = page();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = super::common::file("captures/vlan100.pcap");
+    fs::copy(capture, folder.path().join("hostile.pcap")).unwrap();
+    let read = |text: String| {
+        let source = Source {
+            name: "example".into(),
+            origin: "docs/scenarios.md".into(),
+            text: text.clone(),
+            folder: folder.path().into(),
+        };
+        source
+            .read(&[])
+            .unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let whole = blocks(&page, "toml");
+    assert_eq!(whole.len(), 1);
+    let lossy = read(whole[0].clone());
+    assert!(!lossy.links[0].faults.is_empty());
+    let parts = blocks(&page, "toml part");
+    assert_eq!(parts.len(), 3);
+    for part in parts {
+        // A part stands in place of the same keys of `pair`.
+        let mut table: toml::Table = Source::find("pair").unwrap().text.parse().unwrap();
+        table.extend(part.parse::<toml::Table>().unwrap());
+        read(toml::to_string(&table).unwrap());
+    }
+}
+
+/// The first cells of the rows of a table: everything between backticks there.
+fn cells<'a>(page: &'a str, title: &str) -> Vec<&'a str> {
+    let start = page.find(&format!("| {title} |")).unwrap();
+    let rows = page[start..]
+        .lines()
+        .skip(2)
+        .take_while(|row| row.starts_with('|'));
+    let first = rows.map(|row| row.split('|').nth(1).unwrap());
+    first
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect()
+}
+
+#[test]
+fn the_page_has_the_whole_language_of_fault_rules() {
+    let page = page();
+    let word = |text: &&str| text.split(' ').next().unwrap().to_owned();
+    // What the language's own messages offer.
+    let offered = |rule: &str| {
+        let error = rule.parse::<FaultRule>().unwrap_err().to_string();
+        let (_, list) = error.rsplit_once("expected ").unwrap();
+        let list = list.replace(" or ", ", ");
+        list.split(", ")
+            .map(|item| word(&item))
+            .collect::<BTreeSet<_>>()
+    };
+    for (title, broken, rule) in [
+        ("condition", "x: drop", "{}: drop"),
+        ("action", "any: x", "any: {}"),
+    ] {
+        let cells = cells(&page, title);
+        for cell in &cells {
+            let rule = rule.replace("{}", cell);
+            rule.parse::<FaultRule>()
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+        assert_eq!(
+            cells.iter().map(word).collect::<BTreeSet<_>>(),
+            offered(broken),
+            "{title}"
+        );
+    }
+}
+
+/// Whether the schema knows each key of a value, and each word of an enumeration.
+fn knows(root: &Value, schema: &Value, value: &Value, path: &str) {
+    let definition = resolved(root, schema);
+    match value {
+        Value::Object(table) => {
+            let variants = definition["oneOf"].as_array().cloned().unwrap_or_default();
+            for (key, value) in table {
+                let variant = variants.iter().map(|variant| &variant["properties"][key]);
+                let inner = variant
+                    .chain([&definition["properties"][key]])
+                    .find(|inner| !inner.is_null());
+                let inner = inner.unwrap_or_else(|| panic!("{path}.{key} is not in the schema"));
+                knows(root, inner, value, &format!("{path}.{key}"));
+            }
+        }
+        Value::Array(items) => {
+            let of = definition
+                .get("items")
+                .unwrap_or(&definition["prefixItems"][0]);
+            for item in items {
+                knows(root, of, item, path);
+            }
+        }
+        Value::String(word) => {
+            if let Some(words) = definition["enum"].as_array() {
+                assert!(words.iter().any(|known| known == word), "{path} = {word}");
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_schema_knows_the_built_in_scenarios_and_what_show_prints() {
+    let root = schema();
+    assert_eq!(root["additionalProperties"], Value::Bool(false));
+    let text = root.to_string();
+    assert!(!text.contains("null"), "TOML has no null");
+    for (name, _) in BUILT_IN {
+        let source = Source::find(name).unwrap();
+        let table: toml::Table = source.text.parse().unwrap();
+        knows(&root, &root, &serde_json::to_value(table).unwrap(), name);
+        let all = toml::to_string(&source.read(&[]).unwrap()).unwrap();
+        let table: toml::Table = all.parse().unwrap();
+        knows(&root, &root, &serde_json::to_value(table).unwrap(), name);
+    }
+}
+
+#[test]
+fn show_prints_what_run_takes() {
+    let show = |arguments: &[&str]| {
+        let said = super::common::run(&[&["show"], arguments].concat(), None, false);
+        said.outcome.unwrap();
+        said.out
+    };
+    for (name, text) in BUILT_IN {
+        assert_eq!(show(&[name]), text);
+    }
+    let shown = show(&[
+        "pair",
+        "--set",
+        "flows.bulk.mtu=4096",
+        "--set",
+        "title=two\nlines",
+    ]);
+    let source = Source {
+        text: shown,
+        ..Source::find("pair").unwrap()
+    };
+    let scenario = source.read(&[]).unwrap();
+    let set = |key: &str, value: &str| format!("{key}={value}").parse().unwrap();
+    let expected = Source::find("pair")
+        .unwrap()
+        .read(&[set("flows.bulk.mtu", "4096"), set("title", "two\nlines")])
+        .unwrap();
+    assert_eq!(scenario, expected);
+    let said = super::common::run(&["schema"], None, false);
+    assert_eq!(said.out.parse::<Value>().unwrap(), schema());
+}
