@@ -1,0 +1,4 @@
+//! The monitors against real captures, good traffic, broken traffic and bytes of all kinds.
+
+mod captures;
+mod page;
