@@ -417,7 +417,7 @@ impl Requests {
         } else if psn >= self.high && packet.time < rnr.until {
             let since = packet.time.saturating_since(rnr.from);
             // Requests that were under way when the NAK came are no choice of the sender's.
-            if since * 10 > rnr.until.saturating_since(rnr.from) {
+            if since > rnr.until.saturating_since(rnr.from) / 10 {
                 out.remark(Habit::SendsInRnrWait, || {
                     format!(
                         "PSN {} {since} after an RNR NAK of PSN {}",
