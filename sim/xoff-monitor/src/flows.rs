@@ -1,0 +1,205 @@
+//! The flows at a tap: who sends to which queue pair, and which two flows are the directions of one connection.
+//!
+//! A BTH names the destination's queue pair alone. So a flow is known by source address, destination address and
+//! destination queue pair, and carries the requests of one end and its answers to the requests of the other. An
+//! answer belongs to requests of the opposite addresses; of several such flows to the one that has sent a request
+//! with the answer's PSN and of its kind (a READ for a READ response, an atomic for its answer). While more than one
+//! fits, the flow stays unpaired, its answers are not judged, and each further answer leaves fewer that fit.
+
+use std::collections::BTreeMap;
+
+use xoff_sim::kernel::Direction;
+use xoff_sim::time::{Duration, Time};
+use xoff_sim::wire::frame::IpKind;
+use xoff_sim::wire::{Opcode, Qpn};
+
+use crate::operation::{self, Service};
+use crate::packet::Packet;
+use crate::report::Findings;
+use crate::requests::Requests;
+use crate::{Habit, Rule};
+
+/// One way between two addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    kind: IpKind,
+    src: u128,
+    dst: u128,
+}
+
+impl Way {
+    fn back(self) -> Self {
+        Self {
+            src: self.dst,
+            dst: self.src,
+            ..self
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Flow {
+    way: Way,
+    qpn: Qpn,
+    requests: Requests,
+    /// The other direction.
+    peer: Option<usize>,
+    /// Flows that may be the other direction, while it is not known.
+    candidates: Vec<usize>,
+    pkey: u16,
+    service: Service,
+    /// Packets marked 'congestion experienced' that no CNP has answered.
+    marked: u64,
+    last_cnp: Option<Time>,
+}
+
+/// The flows at one tap.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    flows: Vec<Flow>,
+    by_name: BTreeMap<(Way, u32), usize>,
+    by_way: BTreeMap<Way, Vec<usize>>,
+    /// Least time between CNPs to a queue pair.
+    cnp_interval: Option<Duration>,
+}
+
+impl Flows {
+    pub fn new(cnp_interval: Option<Duration>) -> Self {
+        Self {
+            cnp_interval,
+            ..Self::default()
+        }
+    }
+
+    /// A good packet passes. `direction` is given when the tap is a host's own port.
+    pub fn see(&mut self, packet: &Packet, direction: Option<Direction>, out: &mut Findings) {
+        let opcode = packet.bth.opcode;
+        let service = Service::of(opcode);
+        let index = self.flow(packet);
+        let flow = &mut self.flows[index];
+        out.check(
+            Rule::PKey,
+            packet.bth.pkey & 0x7FFF != 0 && packet.bth.pkey & 0x7FFF == flow.pkey & 0x7FFF,
+            || {
+                format!(
+                    "P_Key {:#06x} to QP {}, {:#06x} before; 0x0000 and 0x8000 are none",
+                    packet.bth.pkey, flow.qpn, flow.pkey
+                )
+            },
+        );
+        if packet.is_marked() {
+            flow.marked += 1;
+        }
+        if opcode == Opcode::CNP {
+            self.cnp(index, packet, direction, out);
+        } else if operation::request(opcode).is_some() {
+            if flow.requests.seen() && flow.service != service {
+                out.remark(Habit::NewConnection, || {
+                    format!("{opcode} to QP {}", flow.qpn)
+                });
+                flow.requests = Requests::default();
+            }
+            flow.service = service;
+            flow.requests
+                .see(packet, direction == Some(Direction::Sent), out);
+        } else if service == Service::Rc {
+            match self.peer(index, packet) {
+                Some(peer) => self.flows[peer].requests.answer(packet, out),
+                None => out.remark(Habit::Unpaired, || {
+                    format!(
+                        "{opcode} to QP {} for PSN {}",
+                        packet.bth.dest_qp, packet.bth.psn
+                    )
+                }),
+            }
+        }
+    }
+
+    fn flow(&mut self, packet: &Packet) -> usize {
+        let way = Way {
+            kind: packet.ip.kind,
+            src: packet.ip.src,
+            dst: packet.ip.dst,
+        };
+        let qpn = packet.bth.dest_qp;
+        let next = self.flows.len();
+        let index = *self.by_name.entry((way, qpn.get())).or_insert(next);
+        if index == next {
+            self.by_way.entry(way).or_default().push(index);
+            self.flows.push(Flow {
+                way,
+                qpn,
+                requests: Requests::default(),
+                peer: None,
+                candidates: Vec::new(),
+                pkey: packet.bth.pkey,
+                service: Service::of(packet.bth.opcode),
+                marked: 0,
+                last_cnp: None,
+            });
+        }
+        index
+    }
+
+    /// The flow whose requests the answer is about.
+    fn peer(&mut self, index: usize, packet: &Packet) -> Option<usize> {
+        let flow = &self.flows[index];
+        if flow.peer.is_some() {
+            return flow.peer;
+        }
+        let fits = |other: &usize| {
+            let other = &self.flows[*other];
+            other.peer.is_none_or(|peer| peer == index)
+                && other.service == Service::Rc
+                && other.requests.may_answer(packet.bth.psn, packet.bth.opcode)
+        };
+        let mut left: Vec<usize> = flow.candidates.iter().copied().filter(fits).collect();
+        if left.is_empty() {
+            let back = self.by_way.get(&flow.way.back());
+            left = back.into_iter().flatten().copied().filter(fits).collect();
+        }
+        let peer = <[usize; 1]>::try_from(left.as_slice())
+            .ok()
+            .map(|[peer]| peer);
+        if let Some(peer) = peer {
+            self.flows[peer].peer = Some(index);
+        }
+        let flow = &mut self.flows[index];
+        flow.peer = peer;
+        flow.candidates = left;
+        peer
+    }
+
+    fn cnp(
+        &mut self,
+        index: usize,
+        packet: &Packet,
+        direction: Option<Direction>,
+        out: &mut Findings,
+    ) {
+        let flow = &mut self.flows[index];
+        if let Some(interval) = self.cnp_interval
+            && let Some(last) = flow.last_cnp
+        {
+            let since = packet.time.saturating_since(last);
+            let at_most =
+                Duration::from_ps(since.as_ps().saturating_add(packet.resolution.as_ps()));
+            out.check(Rule::CnpInterval, at_most >= interval, || {
+                format!(
+                    "CNP to QP {} {since} after the one before; {interval} is the least",
+                    flow.qpn
+                )
+            });
+        }
+        flow.last_cnp = Some(packet.time);
+        if direction == Some(Direction::Sent)
+            && let Some(peer) = flow.peer
+        {
+            let qpn = flow.qpn;
+            let marked = std::mem::take(&mut self.flows[peer].marked);
+            out.check(Rule::CnpCause, marked > 0, || {
+                format!("CNP to QP {qpn}: no marked packet of it has arrived since the CNP before")
+            });
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Rules about one frame alone.
+
+use xoff_sim::headers::Headers;
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
+use xoff_sim::wire::{
+    CONTROL_PFC, CnpRepr, EtherType, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv6Repr,
+    MIN_FRAME_BYTES, Opcode, PauseRepr, PfcRepr, UDP_PORT_ROCE,
+};
+
+use crate::operation::{self, Place, Service};
+use crate::report::Findings;
+use crate::{Habit, Rule};
+
+/// Ports that RoCEv2 senders choose from.
+const SOURCE_PORTS: std::ops::RangeInclusive<u16> = 0xC000..=0xFFFF;
+
+/// What a frame is to the monitors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Roce,
+    Pause,
+    Other,
+}
+
+/// Tells RoCE packets, pauses and the rest apart, broken ones too.
+pub(crate) fn kind(parsed: &ParsedFrame, headers: Option<&Headers>) -> Kind {
+    match (parsed.verdict, parsed.reason) {
+        (Verdict::RoceV2 | Verdict::RoceV1 | Verdict::Cnp, _) => Kind::Roce,
+        (Verdict::Pfc | Verdict::Pause, _) => Kind::Pause,
+        (_, Some(Reason::ControlAddress)) => Kind::Pause,
+        (_, Some(Reason::ControlTruncated)) => Kind::Pause,
+        (Verdict::Malformed, _) if headers.is_some_and(is_roce) => Kind::Roce,
+        _ => Kind::Other,
+    }
+}
+
+fn is_roce(headers: &Headers) -> bool {
+    let udp = headers.ip.is_some_and(|ip| ip.protocol == IP_PROTOCOL_UDP);
+    let port = headers.ports.is_some_and(|(_, dst)| dst == UDP_PORT_ROCE);
+    headers.ether_type == EtherType::ROCE_V1 || udp && port
+}
+
+/// Judges a RoCE packet by itself. `false`: it is broken, or its receiver cannot read it.
+pub(crate) fn roce(
+    frame: &[u8],
+    parsed: &ParsedFrame,
+    headers: Option<&Headers>,
+    out: &mut Findings,
+) -> bool {
+    if let Some(reason) = parsed.reason {
+        return broken(reason, parsed, out);
+    }
+    for rule in [
+        Rule::IpLength,
+        Rule::UdpLength,
+        Rule::BthVersion,
+        Rule::Opcode,
+        Rule::Headers,
+    ] {
+        out.check(rule, true, String::new);
+    }
+    let kind = parsed.ip.map(|ip| ip.kind);
+    if kind == Some(IpKind::V4) {
+        out.check(Rule::IpChecksum, true, String::new);
+        out.check(Rule::IpFragment, true, String::new);
+    }
+    let right = out.check(Rule::Icrc, parsed.icrc_ok == Some(true), || {
+        let bth = parsed.bth.unwrap_or_default();
+        format!("wrong ICRC of {} with PSN {}", bth.opcode, bth.psn)
+    });
+    if !right {
+        return false;
+    }
+    let Some(bth) = parsed.bth else { return false };
+    let transport = transport_offset(frame, headers, kind);
+    if let (Some(offset), Some(headers)) = (transport, headers)
+        && let Some(ip) = &headers.ip
+    {
+        let said = frame
+            .get(offset - 2..offset)
+            .map_or(0, |it| u16::from_be_bytes([it[0], it[1]]));
+        if let Some(right) = udp_checksum(frame, ip, offset - 8).filter(|right| *right != said) {
+            out.check(Rule::UdpChecksum, said == 0, || {
+                format!("{said:#06x}: 0 or {right:#06x} is right")
+            });
+        } else {
+            out.check(Rule::UdpChecksum, true, String::new);
+        }
+    }
+    out.check(
+        Rule::BthReserved,
+        bth.reserved6 == 0 && bth.reserved7 == 0,
+        || {
+            format!(
+                "{:#04x} beside FECN and BECN, {:#04x} beside A",
+                bth.reserved6, bth.reserved7
+            )
+        },
+    );
+    let place = operation::request(bth.opcode).map(|(_, place)| place);
+    let place = place.or(operation::response(bth.opcode));
+    let none = matches!(place, Some(Place::First | Place::Middle)) || !bth.opcode.has_payload();
+    out.check(Rule::Pad, !none || bth.pad == 0, || {
+        format!(
+            "pad count {} in {}, which is filled without",
+            bth.pad, bth.opcode
+        )
+    });
+    if let Some(port) = parsed
+        .udp_src_port
+        .filter(|port| !SOURCE_PORTS.contains(port))
+    {
+        out.remark(Habit::SourcePort, || format!("{port:#06x}"));
+    }
+    if let Some(offset) = transport
+        && let Some(end) = packet_end(parsed, offset, kind, headers)
+    {
+        let pad = frame.get(end - ICRC_BYTES - usize::from(bth.pad)..end - ICRC_BYTES);
+        if pad.is_some_and(|pad| pad.iter().any(|byte| *byte != 0)) {
+            out.remark(Habit::PadBytes, || {
+                format!("{:02x?}", pad.unwrap_or_default())
+            });
+        }
+        if bth.opcode == Opcode::CNP {
+            let reserved = frame.get(offset + 12..offset + 12 + CnpRepr::LEN);
+            let zero = reserved.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+            out.check(Rule::CnpForm, zero && bth.becn, || {
+                format!(
+                    "BECN {}, reserved bytes {:02x?}",
+                    u8::from(bth.becn),
+                    reserved.unwrap_or_default()
+                )
+            });
+        }
+    }
+    true
+}
+
+/// Names the rule that a malformed packet breaks.
+fn broken(reason: Reason, parsed: &ParsedFrame, out: &mut Findings) -> bool {
+    let rule = match reason {
+        Reason::IpChecksum => Rule::IpChecksum,
+        Reason::IpFragment => Rule::IpFragment,
+        Reason::UdpTruncated | Reason::UdpLength => Rule::UdpLength,
+        Reason::BthVersion => Rule::BthVersion,
+        Reason::PadCount => Rule::Pad,
+        Reason::UnknownOpcode => Rule::Opcode,
+        Reason::BthTruncated
+        | Reason::IbAlignment
+        | Reason::HeaderTruncated
+        | Reason::UnexpectedPayload
+        | Reason::GrhNextHeader => Rule::Headers,
+        Reason::EthTruncated
+        | Reason::VlanTruncated
+        | Reason::ControlTruncated
+        | Reason::ControlAddress
+        | Reason::IpTruncated
+        | Reason::IpVersion
+        | Reason::IpHeaderLength
+        | Reason::IpLength => Rule::IpLength,
+    };
+    let opcode = parsed.bth.map(|bth| bth.opcode);
+    if parsed.icrc_ok.is_some() {
+        out.check(Rule::Icrc, parsed.icrc_ok == Some(true), || {
+            "wrong ICRC of a broken packet".into()
+        });
+    }
+    if let Some(opcode) = opcode.filter(|_| rule == Rule::Opcode)
+        && Service::of(opcode) == Service::Other
+    {
+        out.remark(Habit::OtherService, || format!("opcode {opcode}"));
+        return false;
+    }
+    out.check(rule, false, || match opcode {
+        Some(opcode) => format!("{reason}, opcode {opcode}"),
+        None => reason.to_string(),
+    });
+    false
+}
+
+/// Where the BTH is, under UDP.
+fn transport_offset(
+    frame: &[u8],
+    headers: Option<&Headers>,
+    kind: Option<IpKind>,
+) -> Option<usize> {
+    let ip = headers?.ip?.offset;
+    match kind? {
+        IpKind::V4 => Some(ip + usize::from(frame.get(ip)? & 0xF) * 4 + 8),
+        IpKind::V6 => Some(ip + Ipv6Repr::LEN + 8),
+        IpKind::Grh => None,
+    }
+}
+
+/// Where the packet ends, ICRC included.
+fn packet_end(
+    parsed: &ParsedFrame,
+    transport: usize,
+    kind: Option<IpKind>,
+    headers: Option<&Headers>,
+) -> Option<usize> {
+    let ip = headers?.ip?.offset;
+    let length = usize::from(parsed.ip?.length);
+    let end = match kind? {
+        IpKind::V4 => ip + length,
+        IpKind::V6 => ip + Ipv6Repr::LEN + length,
+        IpKind::Grh => ip + GrhRepr::LEN + length,
+    };
+    (end >= transport + ICRC_BYTES).then_some(end)
+}
+
+/// The UDP checksum that the datagram at `offset` ought to have (RFC 768; RFC 8200 section 8.1), if it has one.
+fn udp_checksum(frame: &[u8], ip: &xoff_sim::headers::IpFields, offset: usize) -> Option<u16> {
+    let said = frame.get(offset + 6..offset + 8)?;
+    if said == [0, 0] {
+        return None;
+    }
+    let length = u16::from_be_bytes([*frame.get(offset + 4)?, *frame.get(offset + 5)?]);
+    let datagram = frame.get(offset..offset + usize::from(length))?;
+    let addresses = match ip.version {
+        4 => [
+            &(ip.src as u32).to_be_bytes()[..],
+            &(ip.dst as u32).to_be_bytes(),
+        ]
+        .concat(),
+        _ => [ip.src.to_be_bytes(), ip.dst.to_be_bytes()].concat(),
+    };
+    let words = |bytes: &[u8]| {
+        let word =
+            |pair: &[u8]| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u64::from(*low));
+        bytes.chunks(2).map(word).sum::<u64>()
+    };
+    let mut sum = words(&addresses) + u64::from(IP_PROTOCOL_UDP) + u64::from(length);
+    sum += words(datagram) - words(said);
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    // A sum of 0 is sent as ones: 0 says that there is none.
+    Some(match !(sum as u16) {
+        0 => 0xFFFF,
+        sum => sum,
+    })
+}
+
+/// Judges a PFC or PAUSE frame by itself. `false`: it is none that counts.
+pub(crate) fn pause(frame: &[u8], parsed: &ParsedFrame, out: &mut Findings) -> bool {
+    let address = parsed.reason != Some(Reason::ControlAddress);
+    let Some(control) = parsed.control else {
+        return out.check(Rule::PauseForm, false, || {
+            "it ends inside its fields".into()
+        });
+    };
+    out.check(Rule::PauseAddress, address, || {
+        format!(
+            "to {}",
+            parsed
+                .eth
+                .as_ref()
+                .map_or(String::new(), |eth| eth.dst.to_string())
+        )
+    });
+    let fields = if control.opcode == CONTROL_PFC {
+        PfcRepr::LEN
+    } else {
+        PauseRepr::LEN
+    };
+    let padding = frame.get(14 + fields..).unwrap_or_default();
+    let zero = padding.iter().all(|byte| *byte == 0);
+    let classes = control.class_enable >> 8 == 0;
+    out.check(
+        Rule::PauseForm,
+        zero && classes && frame.len() >= MIN_FRAME_BYTES,
+        || {
+            format!(
+                "class-enable vector {:#06x}, {} B without FCS, padding of {} B {}",
+                control.class_enable,
+                frame.len(),
+                padding.len(),
+                if zero { "is 0" } else { "is not 0" }
+            )
+        },
+    );
+    let unused = (0..8).filter(|class| control.class_enable & 1 << class == 0);
+    if control.opcode == CONTROL_PFC && unused.clone().any(|class| control.timers[class] != 0) {
+        out.remark(Habit::UnusedTimer, || format!("times {:?}", control.timers));
+    }
+    address
+}

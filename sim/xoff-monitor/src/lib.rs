@@ -1,0 +1,205 @@
+//! State machines of RoCEv2, DCQCN and PFC that watch frames from outside, at one port or at many, and name the frames
+//! that break a standard.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`Rule`], [`Habit`] | what is held against the frames, and what is only remarked, each with its texts |
+//! | [`Tap`], [`Sighting`], [`Monitor`] | where frames are seen, a frame, and what takes them |
+//! | [`Report`] | what was found |
+//! | [`counters`] | what a NIC's counters ought to say of the frames |
+//! | [`page`] | the table of the rules as text |
+//!
+//! Written from the standards and from what is seen in real captures, not from any NIC's contract. What one tap cannot
+//! see, a loss before or behind it, the start in the middle of a connection or the end of a capture, is no violation;
+//! [`Rule::needs`] says for each rule what has to be seen before it is applied. Several taps are judged one by one.
+//!
+//! ```
+//! use xoff_monitor::{Monitor, Rule, Sighting, Tap};
+//! use xoff_sim::time::Time;
+//!
+//! let mut monitor = Monitor::new();
+//! let tap = monitor.add_tap(Tap::new("eth0"));
+//! let pause = [&[0x01, 0x80, 0xC2, 0, 0, 1], &[2; 6][..], &[0x88, 0x08, 1, 1, 0, 8], &[0; 42]].concat();
+//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes: &pause, fcs_ok: true });
+//! let report = monitor.report();
+//! assert_eq!((report.kinds.pause, report.violations_of(Rule::PauseForm)), (1, 0));
+//! ```
+
+mod answers;
+pub mod counters;
+mod flows;
+mod format;
+mod operation;
+mod packet;
+pub mod page;
+mod pauses;
+mod report;
+mod requests;
+mod rules;
+mod tap;
+
+use xoff_sim::headers::Headers;
+use xoff_sim::kernel::Direction;
+use xoff_sim::protocol;
+use xoff_sim::time::{Duration, Time};
+
+use counters::Counts;
+use flows::Flows;
+use format::Kind;
+use packet::Packet;
+use pauses::Pauses;
+use report::Findings;
+
+pub use report::{FrameCounts, KEPT_VIOLATIONS, Remark, Report, Tally, Violation};
+pub use rules::{Habit, Rule};
+pub use tap::Tap;
+
+/// A frame at a tap. Frames of a tap come in the order of their times.
+#[derive(Debug, Clone, Copy)]
+pub struct Sighting<'a> {
+    /// The tap, as [`Monitor::add_tap`] numbered it.
+    pub tap: usize,
+    /// The frame's number for reports.
+    pub number: u64,
+    /// When its last bit was at the tap.
+    pub time: Time,
+    /// Which way it went through the tap's node, if known.
+    pub direction: Option<Direction>,
+    /// The frame, without preamble and FCS.
+    pub bytes: &'a [u8],
+    /// Whether its FCS is right.
+    pub fcs_ok: bool,
+}
+
+#[derive(Debug)]
+struct Watched {
+    tap: Tap,
+    flows: Flows,
+    pauses: Pauses,
+    counts: Counts,
+}
+
+/// Watches taps.
+#[derive(Debug)]
+pub struct Monitor {
+    taps: Vec<Watched>,
+    findings: Findings,
+    cnp_interval: Option<Duration>,
+}
+
+impl Default for Monitor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Monitor {
+    /// Watches nothing yet.
+    pub fn new() -> Self {
+        Self {
+            taps: Vec::new(),
+            findings: Findings::new(),
+            cnp_interval: None,
+        }
+    }
+
+    /// Applies [`Rule::CnpInterval`] with this interval, at taps that are added from here on.
+    #[must_use]
+    pub fn with_cnp_interval(mut self, interval: Duration) -> Self {
+        self.cnp_interval = Some(interval);
+        self
+    }
+
+    /// Watches a tap. Gives its number.
+    pub fn add_tap(&mut self, tap: Tap) -> usize {
+        self.taps.push(Watched {
+            tap,
+            flows: Flows::new(self.cnp_interval),
+            pauses: Pauses::default(),
+            counts: Counts::default(),
+        });
+        self.taps.len() - 1
+    }
+
+    /// Judges a frame.
+    ///
+    /// # Panics
+    ///
+    /// When there is no tap with that number.
+    pub fn see(&mut self, seen: &Sighting<'_>) {
+        let Watched {
+            tap,
+            flows,
+            pauses,
+            counts,
+        } = &mut self.taps[seen.tap];
+        let out = &mut self.findings;
+        (out.frame, out.time) = (seen.number, seen.time);
+        out.tap.clone_from(&tap.name);
+        out.report.frames += 1;
+        if !seen.fcs_ok {
+            out.report.kinds.bad_fcs += 1;
+            return;
+        }
+        let direction = seen.direction;
+        if let Some(direction) = direction {
+            counts.frame(direction);
+        }
+        let parsed = protocol::parse(seen.bytes);
+        let headers = Headers::at(seen.bytes);
+        let kind = format::kind(&parsed, headers.as_ref());
+        if kind != Kind::Pause
+            && let Some(headers) = &headers
+        {
+            pauses.frame(seen.bytes, headers, seen.time, direction, tap, out);
+        }
+        match kind {
+            Kind::Other => out.report.kinds.other += 1,
+            Kind::Pause => {
+                out.report.kinds.pause += 1;
+                let counted = format::pause(seen.bytes, &parsed, out);
+                if let Some(control) = parsed.control.filter(|_| counted) {
+                    pauses.pause(&control, seen.time, direction, tap, out);
+                    if let Some(direction) = direction {
+                        counts.pause(direction);
+                    }
+                }
+            }
+            Kind::Roce => {
+                out.report.kinds.roce += 1;
+                let good = format::roce(seen.bytes, &parsed, headers.as_ref(), out);
+                if parsed.icrc_ok == Some(false)
+                    && let Some(direction) = direction
+                {
+                    counts.bad_icrc(direction);
+                }
+                let packet = Packet::of(&parsed, seen.time, tap.resolution).filter(|_| good);
+                if let Some(packet) = packet {
+                    flows.see(&packet, direction.filter(|_| tap.host), out);
+                    if let Some(direction) = direction {
+                        counts.packet(&packet, direction);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was counted at a tap, of frames whose direction was known.
+    ///
+    /// # Panics
+    ///
+    /// When there is no tap with that number.
+    pub fn counts(&self, tap: usize) -> &Counts {
+        &self.taps[tap].counts
+    }
+
+    /// What was found so far.
+    pub fn report(&self) -> &Report {
+        &self.findings.report
+    }
+
+    /// What was found.
+    pub fn into_report(self) -> Report {
+        self.findings.report
+    }
+}

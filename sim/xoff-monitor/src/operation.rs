@@ -1,0 +1,90 @@
+//! What an opcode says of a packet's place in its message.
+
+use xoff_sim::wire::Opcode;
+
+/// Transport service, the opcode's high three bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// Reliable connection.
+    Rc,
+    /// Unreliable connection.
+    Uc,
+    /// Unreliable datagram.
+    Ud,
+    /// Reliable datagram, extended RC, or a manufacturer's.
+    Other,
+}
+
+impl Service {
+    pub fn of(opcode: Opcode) -> Self {
+        match opcode.0 >> 5 {
+            0 => Self::Rc,
+            1 => Self::Uc,
+            3 => Self::Ud,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The operation that a request belongs to. A message's packets are all of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Send,
+    Write,
+    Read,
+    Atomic,
+}
+
+/// Place in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    First,
+    Middle,
+    Last,
+    Only,
+}
+
+impl Place {
+    /// Whether a message begins here.
+    pub fn begins(self) -> bool {
+        matches!(self, Self::First | Self::Only)
+    }
+
+    /// Whether a message ends here.
+    pub fn ends(self) -> bool {
+        matches!(self, Self::Last | Self::Only)
+    }
+}
+
+/// Operation and place of a request of RC or UC; `None` for answers and everything else.
+pub(crate) fn request(opcode: Opcode) -> Option<(Operation, Place)> {
+    use Operation::{Atomic, Read, Send, Write};
+    use Place::{First, Last, Middle, Only};
+    if !matches!(Service::of(opcode), Service::Rc | Service::Uc) {
+        return None;
+    }
+    Some(match opcode.0 & 0x1F {
+        0x00 => (Send, First),
+        0x01 => (Send, Middle),
+        0x02 | 0x03 | 0x16 => (Send, Last),
+        0x04 | 0x05 | 0x17 => (Send, Only),
+        0x06 => (Write, First),
+        0x07 => (Write, Middle),
+        0x08 | 0x09 => (Write, Last),
+        0x0A | 0x0B => (Write, Only),
+        0x0C => (Read, Only),
+        0x13 | 0x14 => (Atomic, Only),
+        _ => return None,
+    })
+}
+
+/// Place of a READ response; `None` for every other opcode.
+pub(crate) fn response(opcode: Opcode) -> Option<Place> {
+    Some(match opcode {
+        Opcode::RC_READ_RESP_FIRST => Place::First,
+        Opcode::RC_READ_RESP_MIDDLE => Place::Middle,
+        Opcode::RC_READ_RESP_LAST => Place::Last,
+        Opcode::RC_READ_RESP_ONLY => Place::Only,
+        _ => return None,
+    })
+}

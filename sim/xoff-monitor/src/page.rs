@@ -1,0 +1,47 @@
+//! The table of the rules: `docs/monitors.md`.
+
+use std::fmt::Write as _;
+
+use crate::{Habit, Rule};
+
+const HEAD: &str = "\
+# What the monitors hold against frames
+
+`xoff check CAPTURE` and the scenario tests watch ports with the state machines of `sim/xoff-monitor`. This page is
+written by a test from the rules' own texts (`XOFF_WRITE=1 cargo test -p xoff-monitor page`).
+
+Each rule is a statement of a standard in other words: the InfiniBand transport as RoCEv2 carries it, congestion
+notification as DCQCN uses it, IEEE 802.3 PAUSE and 802.1Q priority-based flow control. What one tap cannot see is no
+violation: a loss before or behind it, the start in the middle of a connection, the end of a capture.
+
+Flows are found by addresses and destination queue pair. The other direction of a connection is the flow between the
+same addresses whose requests have the PSNs that the answers name; while more than one fits, answers are not judged.
+";
+
+/// The page.
+pub fn markdown() -> String {
+    let mut page = String::from(HEAD);
+    let mut group = "";
+    for rule in Rule::ALL {
+        if rule.group() != group {
+            group = rule.group();
+            let mut title = group.to_owned();
+            title[..1].make_ascii_uppercase();
+            let _ = write!(
+                page,
+                "\n## {title}\n\n| rule | statement | what it needs to see |\n|---|---|---|\n"
+            );
+        }
+        let _ = writeln!(
+            page,
+            "| `{rule}` | {} | {} |",
+            rule.statement(),
+            rule.needs()
+        );
+    }
+    page.push_str("\n## Remarks\n\nAllowed, or common although the standard says otherwise.\n\n| remark | what it is |\n|---|---|\n");
+    for habit in Habit::ALL {
+        let _ = writeln!(page, "| `{habit}` | {} |", habit.text());
+    }
+    page
+}

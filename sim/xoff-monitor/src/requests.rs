@@ -1,0 +1,588 @@
+//! One direction of a connection: the requests of a sender as they pass a tap, and how far they are answered.
+//!
+//! PSNs are counted on in 64 bits here, so that the wrap at 2^24 needs no thought.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use xoff_sim::time::Time;
+use xoff_sim::wire::{AtomicEthRepr, Opcode, Psn, RethRepr};
+
+use crate::operation::{self, Operation, Place, Service};
+use crate::packet::Packet;
+use crate::report::Findings;
+use crate::{Habit, Rule};
+
+/// Requests that are remembered, by their number. What is older is not judged.
+const REMEMBERED: usize = 16_384;
+/// Places where a resend may begin that are remembered.
+const POINTS: usize = 4_096;
+/// A request whose PSN is farther than this from all that is known belongs to a new connection.
+const FAR: i64 = 1 << 16;
+/// Half of the PSN space.
+const HALF: i64 = 1 << 23;
+/// The path MTUs there are, in bytes.
+const MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
+/// Resends in a row without an answer between that are remarked.
+const OFTEN: u32 = 2;
+
+/// A request as it was first seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub opcode: Opcode,
+    pub operation: Operation,
+    pub place: Place,
+    pub payload: u32,
+    pub reth: Option<RethRepr>,
+    pub atomic: Option<AtomicEthRepr>,
+    pub ack_req: bool,
+    /// Bytes of the message that are still to come after this packet; `None`: not known.
+    remaining: Option<u32>,
+    /// Where it was asked from, each time: its own PSN, or for a READ one within.
+    pub asked: Vec<i64>,
+    /// Answers: runs of READ responses, atomic answers.
+    pub runs: usize,
+    /// READ: the PSN of the response that is next in order.
+    pub next_response: i64,
+    /// Atomic: the value in the first answer.
+    pub original: Option<u64>,
+}
+
+impl Request {
+    /// Bytes that a READ asks for.
+    pub fn read_bytes(&self) -> u32 {
+        self.reth.map_or(0, |reth| reth.dma_len)
+    }
+
+    /// PSNs that it takes; `None` for a READ whose MTU is not known.
+    pub fn span(&self, mtu: Option<u32>) -> Option<i64> {
+        match (self.operation, mtu) {
+            (Operation::Read, _) if self.read_bytes() <= MTUS[0] => Some(1),
+            (Operation::Read, mtu) => Some(i64::from(self.read_bytes().div_ceil(mtu?))),
+            _ => Some(1),
+        }
+    }
+}
+
+/// A NAK for a sequence error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Nak {
+    pub psn: i64,
+    /// Whether the request has been sent again since.
+    pub resent: bool,
+}
+
+/// An RNR NAK whose time runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RnrWait {
+    pub psn: i64,
+    pub from: Time,
+    pub until: Time,
+}
+
+/// What the newest answer said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub through: i64,
+    pub msn: u32,
+}
+
+/// The requests of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    log: BTreeMap<i64, Request>,
+    /// The PSN after the request seen last; `None`: none was seen.
+    next: Option<i64>,
+    /// The PSN after the highest in use.
+    pub high: i64,
+    /// All before it are acknowledged; `None`: nothing is answered yet.
+    pub acked: Option<i64>,
+    /// Where a resend may begin: the first request seen, behind each ACK, at each NAK, at missing READ responses.
+    points: BTreeSet<i64>,
+    /// Path MTU in bytes, once a full packet has shown it.
+    pub mtu: Option<u32>,
+    pub nak: Option<Nak>,
+    pub rnr: Option<RnrWait>,
+    pub counted: Option<Counted>,
+    /// PSN of a NAK that ends the connection.
+    pub fatal: Option<i64>,
+    /// Whether the requests at hand are a resend.
+    resending: bool,
+    /// Resends since the last answer.
+    pub quiet: u32,
+}
+
+/// A PSN that was counted on, as it is on the wire.
+pub(crate) fn show(psn: i64) -> Psn {
+    Psn::wrapping((psn & 0xFF_FFFF) as u32)
+}
+
+impl Requests {
+    /// Whether any was seen.
+    pub fn seen(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// `psn` counted on: the one nearest to the newest requests.
+    pub fn unwrapped(&self, psn: Psn) -> i64 {
+        self.high + i64::from(psn.ahead_of(show(self.high)))
+    }
+
+    /// The first PSN that is remembered.
+    pub fn oldest(&self) -> i64 {
+        self.log.keys().next().copied().unwrap_or(self.high)
+    }
+
+    /// The request that has this PSN, with its first. Of a READ whose MTU is not known, only the first counts.
+    pub fn at(&self, psn: i64) -> Option<(i64, &Request)> {
+        let (first, request) = self.log.range(..=psn).next_back()?;
+        (psn - first < request.span(self.mtu).unwrap_or(1)).then_some((*first, request))
+    }
+
+    /// The request whose first PSN this is.
+    pub fn at_mut(&mut self, first: i64) -> Option<&mut Request> {
+        self.log.get_mut(&first)
+    }
+
+    /// The request before `psn` if it is a READ of which the number of packets is not known.
+    fn open_read(&self, psn: i64) -> Option<(i64, &Request)> {
+        let (first, request) = self.log.range(..psn).next_back()?;
+        request
+            .span(self.mtu)
+            .is_none()
+            .then_some((*first, request))
+    }
+
+    /// The READ of unknown length that may have the response `psn`.
+    pub fn open_read_at(&self, psn: i64) -> Option<(i64, &Request)> {
+        let (first, request) = self.open_read(psn + 1)?;
+        (psn - first < i64::from(request.read_bytes().div_ceil(MTUS[0])))
+            .then_some((first, request))
+    }
+
+    /// No PSN from here on can have been used.
+    pub fn limit(&self) -> i64 {
+        let open = self.open_read(self.high);
+        let longest =
+            open.map(|(first, read)| first + i64::from(read.read_bytes().div_ceil(MTUS[0])));
+        longest.map_or(self.high, |end| end.max(self.high))
+    }
+
+    /// Requests seen whose answers are still to come or came last: whether an answer with this PSN may be about them.
+    pub fn may_answer(&self, psn: Psn, opcode: Opcode) -> bool {
+        if self.next.is_none() {
+            return false;
+        }
+        let psn = self.unwrapped(psn);
+        let wanted = match opcode {
+            Opcode::RC_ACK => return psn >= self.oldest() && psn < self.limit(),
+            Opcode::RC_ATOMIC_ACK => Operation::Atomic,
+            _ => Operation::Read,
+        };
+        let found = self.at(psn).or_else(|| self.open_read_at(psn));
+        found.is_some_and(|(_, request)| request.operation == wanted)
+    }
+
+    /// A resend may begin at `psn`.
+    pub fn add_point(&mut self, psn: i64) {
+        self.points.insert(psn);
+        if self.points.len() > POINTS {
+            self.points.pop_first();
+        }
+    }
+
+    /// All before `psn` are acknowledged.
+    pub fn acknowledge(&mut self, psn: i64) {
+        self.acked = Some(self.acked.map_or(psn, |acked| acked.max(psn)));
+        self.add_point(psn);
+        self.nak = self.nak.filter(|nak| nak.psn >= psn);
+        self.rnr = self.rnr.filter(|rnr| rnr.psn >= psn);
+    }
+
+    /// A packet of this size filled the path MTU.
+    pub fn learn_mtu(&mut self, bytes: u32) {
+        if self.mtu.is_none() && MTUS.contains(&bytes) {
+            self.mtu = Some(bytes);
+            let end = self.log.last_key_value();
+            let end = end.and_then(|(first, request)| Some(first + request.span(self.mtu)?));
+            self.high = end.map_or(self.high, |end| end.max(self.high));
+        }
+    }
+
+    /// The first PSN from `from` on, below `until`, that no request seen has.
+    pub fn first_unseen(&self, from: i64, until: i64) -> Option<i64> {
+        let mut psn = from;
+        while psn < until {
+            match self.at(psn) {
+                Some((first, request)) => psn = first + request.span(self.mtu).unwrap_or(1),
+                None => return Some(psn),
+            }
+        }
+        None
+    }
+
+    /// Messages that end from `from` to `through`, and how many of them invalidate a key; `None` when a request between
+    /// was not seen.
+    pub fn messages(&self, from: i64, through: i64) -> Option<(u32, u32)> {
+        let (mut psn, mut messages, mut invalidating) = (from, 0, 0);
+        while psn <= through {
+            let (first, request) = self.at(psn)?;
+            psn = first + request.span(self.mtu)?;
+            messages += u32::from(request.place.ends());
+            let invalidates = [Opcode::RC_SEND_LAST_INV, Opcode::RC_SEND_ONLY_INV];
+            invalidating += u32::from(invalidates.contains(&request.opcode));
+        }
+        Some((messages, invalidating))
+    }
+
+    /// Requests from `from` to `through` that ask for an acknowledgement.
+    pub fn acks_asked(&self, from: i64, through: i64) -> usize {
+        let range = self.log.range(from..=through.max(from));
+        range.filter(|(_, request)| request.ack_req).count()
+    }
+
+    /// A request passes. `own` says that the tap is the sender's own port.
+    pub fn see(&mut self, packet: &Packet, own: bool, out: &mut Findings) {
+        let Some((operation, place)) = operation::request(packet.bth.opcode) else {
+            return;
+        };
+        self.packet_length(packet, place, operation, out);
+        let reliable = Service::of(packet.bth.opcode) == Service::Rc;
+        if !self.is_near(packet, place, out) {
+            return;
+        }
+        let psn = match self.next {
+            None => {
+                let psn = (1 << 40) + i64::from(packet.bth.psn.get());
+                self.high = psn;
+                self.next = Some(psn);
+                self.add_point(psn);
+                psn
+            }
+            Some(next) => {
+                let psn = self.unwrapped(packet.bth.psn);
+                if reliable {
+                    self.order(psn, next, packet, own, out);
+                } else {
+                    out.check(Rule::UcOrder, psn >= next, || {
+                        format!("PSN {} behind PSN {}", show(psn), show(next - 1))
+                    });
+                }
+                psn
+            }
+        };
+        let end = self.log(psn, packet, operation, place, reliable, out);
+        self.next = Some(end);
+        self.high = self.high.max(end);
+    }
+
+    /// Whether the PSN belongs to the connection that is known; a new connection begins when it does not and may be one.
+    fn is_near(&mut self, packet: &Packet, place: Place, out: &mut Findings) -> bool {
+        if self.next.is_none() {
+            return true;
+        }
+        let psn = self.unwrapped(packet.bth.psn);
+        let near = psn <= self.high + FAR && psn >= self.oldest() - FAR;
+        let over = self.fatal.is_some()
+            && place.begins()
+            && (psn > self.high || self.at(psn).is_some_and(|(_, it)| !it.is(packet)));
+        if near && !over {
+            if psn >= self.high
+                && let Some(acked) = self.acked
+            {
+                out.check(Rule::PsnWindow, psn - acked < HALF, || {
+                    format!("PSN {} is 2^23 or more ahead of {}", show(psn), show(acked))
+                });
+            }
+            return true;
+        }
+        if place.begins() {
+            out.remark(Habit::NewConnection, || {
+                format!("PSN {} after {}", show(psn), show(self.high - 1))
+            });
+        } else {
+            let oldest = self.acked.unwrap_or_else(|| self.oldest());
+            let within = psn > self.high && psn - oldest < HALF;
+            if !out.check(Rule::PsnWindow, within, || {
+                format!(
+                    "{} with PSN {}: the oldest that is not acknowledged is {}, the newest {}, and no message begins here",
+                    packet.bth.opcode,
+                    show(psn),
+                    show(oldest),
+                    show(self.high - 1)
+                )
+            }) {
+                return false;
+            }
+            out.remark(Habit::GapBeforeTap, || {
+                format!("PSN {} to {}", show(self.high), show(psn - 1))
+            });
+        }
+        *self = Self::default();
+        true
+    }
+
+    /// Judges where `psn` stands to the request before.
+    fn order(&mut self, psn: i64, next: i64, packet: &Packet, own: bool, out: &mut Findings) {
+        let says = |own: bool, holds: bool, out: &mut Findings| {
+            if own {
+                out.check(Rule::PsnOrder, holds, || {
+                    format!("PSN {} where {} is next", show(psn), show(next))
+                });
+            }
+        };
+        match psn.cmp(&next) {
+            Ordering::Equal => {
+                says(own, true, out);
+                if self.resending && psn < self.high {
+                    out.remark(Habit::ResendWhole, || {
+                        format!("PSN {} again behind {}", show(psn), show(psn - 1))
+                    });
+                }
+                self.resending &= psn < self.high;
+            }
+            Ordering::Greater if psn > self.high => {
+                self.resending = false;
+                let read = self.open_read(self.high).filter(|_| next == self.high);
+                let fits = read.is_some_and(|(first, read)| {
+                    let packets = |mtu| i64::from(read.read_bytes().div_ceil(mtu));
+                    MTUS.iter().any(|mtu| packets(*mtu) == psn - first)
+                });
+                says(own, fits, out);
+                if !fits && !own {
+                    out.remark(Habit::GapBeforeTap, || {
+                        format!("PSN {} to {}", show(next), show(psn - 1))
+                    });
+                }
+            }
+            // A resend that an answer has made needless from here on: it goes on behind what the answer acknowledges.
+            Ordering::Greater => says(own, self.points.contains(&psn), out),
+            Ordering::Less => {
+                self.resending = true;
+                self.quiet += 1;
+                if self.quiet >= OFTEN {
+                    out.remark(Habit::Unanswered, || format!("PSN {} again", show(psn)));
+                }
+                self.resend(psn, own, out);
+            }
+        }
+        self.waits(psn, packet, out);
+        if let Some(nak) = &mut self.nak
+            && psn == nak.psn
+        {
+            nak.resent = true;
+        }
+    }
+
+    /// Judges where a resend begins.
+    fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
+        let remembered = self.points.first().copied().unwrap_or(psn);
+        let Some(acked) = self.acked else { return };
+        if psn < self.oldest() || psn < remembered {
+            return;
+        }
+        let unanswered = self
+            .at(psn)
+            .is_some_and(|(_, it)| matches!(it.operation, Operation::Read | Operation::Atomic));
+        let holds = self.points.contains(&psn) || unanswered || (!own && psn >= acked);
+        out.check(Rule::ResendStart, holds, || {
+            let before = self.points.range(..=psn).next_back();
+            let after = self.points.range(psn..).next();
+            let near: Vec<_> = before.into_iter().chain(after).map(|it| show(*it).to_string()).collect();
+            format!(
+                "goes back to PSN {}: no answer asked for it; {} may be sent again, and all before {} is acknowledged",
+                show(psn),
+                near.join(" or "),
+                show(acked)
+            )
+        });
+    }
+
+    /// Judges the wait after an RNR NAK.
+    fn waits(&mut self, psn: i64, packet: &Packet, out: &mut Findings) {
+        let Some(rnr) = self.rnr else { return };
+        if psn <= rnr.psn {
+            self.rnr = None;
+            if psn == rnr.psn {
+                let at = packet.time.saturating_add(packet.resolution);
+                out.check(Rule::RnrWait, at >= rnr.until, || {
+                    format!(
+                        "PSN {} again {} after its RNR NAK, which asked for {}",
+                        show(psn),
+                        packet.time.saturating_since(rnr.from),
+                        rnr.until.saturating_since(rnr.from)
+                    )
+                });
+            }
+        } else if psn >= self.high && packet.time < rnr.until {
+            let since = packet.time.saturating_since(rnr.from);
+            // Requests that were under way when the NAK came are no choice of the sender's.
+            if since > rnr.until.saturating_since(rnr.from) / 10 {
+                out.remark(Habit::SendsInRnrWait, || {
+                    format!(
+                        "PSN {} {since} after an RNR NAK of PSN {}",
+                        show(psn),
+                        show(rnr.psn)
+                    )
+                });
+            }
+        }
+    }
+
+    fn packet_length(
+        &mut self,
+        packet: &Packet,
+        place: Place,
+        operation: Operation,
+        out: &mut Findings,
+    ) {
+        if matches!(operation, Operation::Read | Operation::Atomic) {
+            return;
+        }
+        let (bytes, opcode) = (packet.payload, packet.bth.opcode);
+        if matches!(place, Place::First | Place::Middle) {
+            self.learn_mtu(bytes);
+        }
+        let most = self.mtu.unwrap_or(MTUS[4]);
+        let (holds, right) = match place {
+            Place::First | Place::Middle => (Some(bytes) == self.mtu, "exactly"),
+            Place::Last => ((1..=most).contains(&bytes), "1 to"),
+            Place::Only => (bytes <= most, "at most"),
+        };
+        out.check(Rule::PacketLength, holds, || {
+            format!("{opcode} with {bytes} B of payload: {right} {most} would be right")
+        });
+    }
+
+    /// Holds the packet against what is known of its message, and remembers it. Gives the PSN after it.
+    fn log(
+        &mut self,
+        psn: i64,
+        packet: &Packet,
+        operation: Operation,
+        place: Place,
+        reliable: bool,
+        out: &mut Findings,
+    ) -> i64 {
+        let mtu = self.mtu;
+        if reliable && let Some((first, known)) = self.at(psn) {
+            let end = first + known.span(mtu).unwrap_or(1);
+            let same = if first == psn {
+                known.is(packet)
+            } else {
+                known.is_rest(psn - first, mtu, packet)
+            };
+            out.check(Rule::ResendSame, same, || {
+                format!(
+                    "PSN {} is {} of {} B now, and was {} of {} B{}",
+                    show(psn),
+                    packet.bth.opcode,
+                    packet.length(),
+                    known.opcode,
+                    known.reth.map_or(known.payload, |reth| reth.dma_len),
+                    if first == psn {
+                        ""
+                    } else {
+                        ", the PSN within it"
+                    },
+                )
+            });
+            if first != psn && same {
+                out.remark(Habit::ReadFromMiddle, || {
+                    format!("PSN {} of the READ {}", show(psn), show(first))
+                });
+            }
+            if let Some(known) = self.log.get_mut(&first)
+                && same
+            {
+                known.asked.push(psn);
+            }
+            return end;
+        }
+        let remaining = self.message(psn, packet, operation, place, out);
+        let request = Request {
+            opcode: packet.bth.opcode,
+            operation,
+            place,
+            payload: packet.payload,
+            reth: packet.ext.reth,
+            atomic: packet.ext.atomic,
+            ack_req: packet.bth.ack_req,
+            remaining,
+            asked: vec![psn],
+            runs: 0,
+            next_response: psn,
+            original: None,
+        };
+        let end = psn + request.span(mtu).unwrap_or(1);
+        self.log.insert(psn, request);
+        while self.log.len() > REMEMBERED {
+            self.log.pop_first();
+        }
+        end
+    }
+
+    /// Judges a new packet's place in its message. Gives the bytes of the message that are still to come, if known.
+    fn message(
+        &self,
+        psn: i64,
+        packet: &Packet,
+        operation: Operation,
+        place: Place,
+        out: &mut Findings,
+    ) -> Option<u32> {
+        let opcode = packet.bth.opcode;
+        let before = self.at(psn - 1).map(|(_, request)| request);
+        if let Some(before) = before {
+            let goes_on = !before.place.ends();
+            let holds = goes_on != place.begins() && (!goes_on || before.operation == operation);
+            out.check(Rule::MessageSequence, holds, || {
+                format!("{opcode} after {}", before.opcode)
+            });
+        }
+        if operation != Operation::Write {
+            return None;
+        }
+        let left = match (place.begins(), packet.ext.reth) {
+            (true, reth) => reth?.dma_len,
+            (false, _) => {
+                before
+                    .filter(|before| before.operation == operation)?
+                    .remaining?
+            }
+        };
+        let holds = match place.ends() {
+            true => packet.payload == left,
+            false => packet.payload < left,
+        };
+        out.check(Rule::MessageLength, holds, || {
+            format!(
+                "{opcode} with {} B of payload: the RETH leaves {left} B",
+                packet.payload
+            )
+        });
+        left.checked_sub(packet.payload)
+    }
+}
+
+impl Request {
+    /// Whether `packet` is this request again.
+    fn is(&self, packet: &Packet) -> bool {
+        self.opcode == packet.bth.opcode
+            && self.payload == packet.payload
+            && self.reth == packet.ext.reth
+            && self.atomic == packet.ext.atomic
+    }
+
+    /// Whether `packet` asks for what is left of this READ from its packet `at` on.
+    fn is_rest(&self, at: i64, mtu: Option<u32>, packet: &Packet) -> bool {
+        let (Some(whole), Some(rest), Some(mtu)) = (self.reth, packet.ext.reth, mtu) else {
+            return false;
+        };
+        let skipped = at as u64 * u64::from(mtu);
+        packet.bth.opcode == Opcode::RC_READ_REQUEST
+            && rest.va == whole.va.wrapping_add(skipped)
+            && rest.rkey == whole.rkey
+            && u64::from(rest.dma_len) + skipped == u64::from(whole.dma_len)
+    }
+}

@@ -1,0 +1,346 @@
+//! The rules and the habits: ids and texts. The checks are in the module that a rule's table row names.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// An enum whose variants have an id and texts.
+macro_rules! texts {
+    (
+        $(#[$doc:meta])* $Type:ident [$($field:ident: $field_doc:literal),*] {
+            $($Variant:ident $id:literal [$($text:literal),*],)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $Type {
+            $(#[doc = concat!($($text, " "),*)] $Variant,)*
+        }
+
+        impl $Type {
+            /// All of them, in the order of their table.
+            pub const ALL: &[Self] = &[$(Self::$Variant),*];
+
+            /// The name in tables, JSON and messages.
+            pub const fn id(self) -> &'static str {
+                match self { $(Self::$Variant => $id,)* }
+            }
+
+            /// The one with this id.
+            pub fn from_id(id: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|it| it.id() == id)
+            }
+
+            const fn texts(self) -> &'static [&'static str] {
+                match self { $(Self::$Variant => &[$($text),*],)* }
+            }
+        }
+
+        texts!(@fields $Type, 0, $($field: $field_doc,)*);
+
+        impl fmt::Display for $Type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.id())
+            }
+        }
+
+        impl Serialize for $Type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.id())
+            }
+        }
+    };
+    (@fields $Type:ident, $at:expr, $field:ident: $doc:literal, $($rest:tt)*) => {
+        impl $Type {
+            #[doc = $doc]
+            pub const fn $field(self) -> &'static str {
+                self.texts()[$at]
+            }
+        }
+        texts!(@fields $Type, $at + 1, $($rest)*);
+    };
+    (@fields $Type:ident, $at:expr,) => {};
+}
+
+texts! {
+    /// A statement of a standard that frames can break.
+    Rule [
+        group: "What the rule is about: a heading.",
+        statement: "The statement, paraphrased.",
+        needs: "What has to be seen before the rule is applied, and what is not judged."
+    ] {
+        Icrc "icrc" [
+            "frame",
+            "The invariant CRC at the end of a RoCE packet is that of the packet.",
+            "The whole packet. A packet with a wrong ICRC is not looked at any further: its receiver drops it."
+        ],
+        IpLength "ip-length" [
+            "frame",
+            "IP version, header length and packet length fit each other and the frame.",
+            "A frame to UDP port 4791, or of EtherType 0x8915."
+        ],
+        IpChecksum "ip-checksum" [
+            "frame",
+            "The IPv4 header checksum is right.",
+            "IPv4."
+        ],
+        IpFragment "ip-fragment" [
+            "frame",
+            "A RoCE packet is not fragmented.",
+            "The first fragment; later ones have no UDP header and count as frames of something else."
+        ],
+        UdpLength "udp-length" [
+            "frame",
+            "The UDP length is that of the IP payload.",
+            "The UDP header."
+        ],
+        UdpChecksum "udp-checksum" [
+            "frame",
+            "The UDP checksum of a RoCE packet is 0, or right.",
+            "The whole packet. Receivers ignore it; Linux sends 0."
+        ],
+        Headers "headers" [
+            "frame",
+            "A transport packet is whole words of 4 bytes, has all extension headers of its opcode, and payload only if \
+             the opcode may have some.",
+            "The BTH."
+        ],
+        BthVersion "bth-version" [
+            "frame",
+            "The transport header version is 0.",
+            "The BTH."
+        ],
+        BthReserved "bth-reserved" [
+            "frame",
+            "Reserved bits of the BTH are sent as 0.",
+            "The BTH. They are outside the ICRC in part, so damage on the way shows here alone."
+        ],
+        Opcode "opcode" [
+            "frame",
+            "The opcode of RC, UC and UD is an assigned one.",
+            "The BTH. Services other than RC, UC and UD are a remark."
+        ],
+        Pad "pad" [
+            "frame",
+            "The pad count is at most the bytes that are there, and 0 in first and middle packets and in packets without \
+             payload.",
+            "The BTH. A pad count that is wrong otherwise shows as a wrong length: see message-length."
+        ],
+        PKey "pkey" [
+            "frame",
+            "The P_Key is not 0 in its low 15 bits, and is the same in all packets to one queue pair from one sender.",
+            "The BTH."
+        ],
+        PacketLength "packet-length" [
+            "requests",
+            "First and middle packets carry exactly the path MTU (256, 512, 1,024, 2,048 or 4,096 bytes), last packets \
+             1 byte to the MTU, only packets at most the MTU.",
+            "The MTU is learnt from the first first or middle packet of the direction; before that 4,096 is the limit."
+        ],
+        MessageSequence "message-sequence" [
+            "requests",
+            "After a first or middle packet comes a middle or last one of the same operation, after any other a message \
+             begins.",
+            "The packet with the PSN before. RC and UC."
+        ],
+        MessageLength "message-length" [
+            "requests",
+            "The packets of an RDMA WRITE carry together as many bytes as its RETH says.",
+            "All packets of the message up to the one judged."
+        ],
+        PsnOrder "psn-order" [
+            "requests",
+            "A sender uses one PSN after the other, a READ request one for each packet of its response.",
+            "A host's own port: elsewhere a gap is a loss before the tap."
+        ],
+        PsnWindow "psn-window" [
+            "requests",
+            "No request is more than half of the PSN space (2^23) ahead of the oldest that is not acknowledged.",
+            "A middle or last packet: with a first or only packet a PSN far away is a new connection."
+        ],
+        ResendStart "resend-start" [
+            "requests",
+            "A sender goes back to the PSN of a NAK, or to the oldest request without an answer, or to a READ or atomic \
+             whose answer is missing.",
+            "Answers in the other direction. At a host's own port every start is judged; elsewhere only starts before \
+             what was acknowledged, as the first packets of the resend may have been lost before the tap, and answers \
+             behind it."
+        ],
+        ResendSame "resend-same" [
+            "requests",
+            "A packet that is sent again has the opcode, length and RETH or atomic header of the first time; a READ may \
+             ask for the rest of its data from a PSN within.",
+            "The first sending. Payload is not compared."
+        ],
+        RnrWait "rnr-wait" [
+            "requests",
+            "After an RNR NAK the request is not sent again before the time that the NAK names.",
+            "NAK and resend; not judged when another NAK of the same PSN came between."
+        ],
+        UcOrder "uc-order" [
+            "requests",
+            "PSNs of an unreliable connection count up and never go back.",
+            "Two packets."
+        ],
+        AckBeyondSent "ack-beyond-sent" [
+            "answers",
+            "An answer is about a PSN that was sent.",
+            "The requests of the connection: the tap sees all that pass it."
+        ],
+        AckBack "ack-back" [
+            "answers",
+            "What was acknowledged stays so: no ACK or NAK is about an earlier PSN than the ones before.",
+            "Two answers of a connection. READ responses and atomic answers that are sent again are not meant."
+        ],
+        NakFirstMissing "nak-first-missing" [
+            "answers",
+            "A NAK for a sequence error has the PSN of the first request that is missing, and a later one has arrived.",
+            "The requests. A PSN that never passed the tap cannot have arrived; one that passed may be lost behind it."
+        ],
+        NakOnce "nak-once" [
+            "answers",
+            "A gap is NAKed once: not again until the missing request has been sent again.",
+            "Two NAKs and the requests between."
+        ],
+        Msn "msn" [
+            "answers",
+            "The MSN of an answer counts the messages completed, one a message up to the PSN answered.",
+            "Two answers and all requests between them. A 'send with invalidate' may be acknowledged and fail: it may \
+             not be counted."
+        ],
+        Syndrome "syndrome" [
+            "answers",
+            "The syndrome is an assigned one: ACK, RNR NAK, or NAK with a code that RC has.",
+            "An AETH."
+        ],
+        AfterFatalNak "after-fatal-nak" [
+            "answers",
+            "After a NAK for an invalid request, an access error or an operational error nothing further of the queue \
+             pair is acknowledged.",
+            "The NAK. A connection that is set up anew with the same numbers ends this."
+        ],
+        ReadResponse "read-response" [
+            "answers",
+            "A READ response has a PSN of a READ that was asked for, the opcode of its place and the length of its part.",
+            "The READ request. Lengths need the MTU. Responses to a READ asked again may begin with 'middle' or 'last': \
+             see read-again-middle."
+        ],
+        ReadOrder "read-order" [
+            "answers",
+            "The responses of a READ come in the order of their PSNs, once each time it was asked for.",
+            "The READ request. A gap is a loss before the tap."
+        ],
+        AtomicAnswer "atomic-answer" [
+            "answers",
+            "An atomic answer has the PSN of an atomic request, comes once each time it was asked for, and says the same \
+             original value each time.",
+            "The atomic request."
+        ],
+        CnpForm "cnp-form" [
+            "congestion",
+            "A CNP has BECN set and 16 reserved bytes of 0.",
+            "The CNP."
+        ],
+        CnpCause "cnp-cause" [
+            "congestion",
+            "A CNP answers at least one packet of its queue pair that arrived with ECN 'congestion experienced'.",
+            "The port of the host that sends the CNP, and the connection's other direction: elsewhere the mark may be \
+             set behind the tap."
+        ],
+        CnpInterval "cnp-interval" [
+            "congestion",
+            "CNPs to one queue pair are at least the CNP interval apart (50 us in DCQCN's paper).",
+            "The interval as a setting: implementations differ in its value, and count per queue pair, address pair or \
+             port. A queue pair is the least that any of them holds."
+        ],
+        PauseForm "pause-form" [
+            "pauses",
+            "A PFC or PAUSE frame has all its fields, its reserved class bits and its padding are 0, and it is at least \
+             64 bytes long with FCS.",
+            "EtherType 0x8808 and the opcode of PFC or PAUSE."
+        ],
+        PauseAddress "pause-address" [
+            "pauses",
+            "PFC goes to 01:80:C2:00:00:01, PAUSE there or to the peer's own address.",
+            "EtherType 0x8808 and the opcode of PFC or PAUSE."
+        ],
+        PauseObeyed "pause-obeyed" [
+            "pauses",
+            "Once a pause has been received and the response time is over, no frame of a paused class starts until the \
+             pause ends.",
+            "The direction of frames, both directions of the port, the line rate. Only pauses that the tap's own node \
+             received: for those that it sent, the delay of the cable would have to be known."
+        ],
+    }
+}
+
+texts! {
+    /// What the standard allows, or what is common although the standard says otherwise: worth knowing, no violation.
+    Habit [
+        text: "What it is."
+    ] {
+        AckCoalesced "ack-coalesced" [
+            "One ACK acknowledges several requests that asked for one."
+        ],
+        AckAgain "ack-again" [
+            "An ACK is sent again with the same PSN and MSN: Linux answers each duplicate with its newest PSN, so one \
+             resend of n packets brings n equal ACKs."
+        ],
+        NakAfterRnr "nak-after-rnr" [
+            "After an RNR NAK the packets behind it are NAKed as out of sequence, with the PSN of the RNR NAK. Linux \
+             does so; others drop them in silence."
+        ],
+        SendsInRnrWait "sends-in-rnr-wait" [
+            "New requests are sent while the time of an RNR NAK runs. Linux does so when more work is posted."
+        ],
+        ReadAgainMiddle "read-again-middle" [
+            "Responses to a READ asked again begin with 'middle' or 'last' where 'first' or 'only' is due: Linux \
+             continues where it was."
+        ],
+        ReadFromMiddle "read-from-middle" [
+            "A READ is asked again from a PSN within, for the rest of its data, not from its first PSN."
+        ],
+        ResendWhole "resend-whole" [
+            "All from the first missing request on is sent again, packets that had arrived included: go-back-N."
+        ],
+        OperationalForLength "operational-for-length" [
+            "A remote operational error. Linux sends it for a SEND that is longer than the receive buffer, where others \
+             send an invalid request."
+        ],
+        FatalNak "fatal-nak" [
+            "A NAK after which the queue pair is in error."
+        ],
+        Unanswered "unanswered" [
+            "The same request is sent again although no answer to it was seen: its answers are lost before the tap, or \
+             the responder is silent, as Linux is after a failed 'send with invalidate'."
+        ],
+        InvalidateUncounted "invalidate-uncounted" [
+            "A 'send with invalidate' is acknowledged and not counted in the MSN: Linux does so when it cannot \
+             invalidate the key."
+        ],
+        GapBeforeTap "gap-before-tap" [
+            "PSNs that never passed the tap: lost before it, or missed by the recorder."
+        ],
+        NewConnection "new-connection" [
+            "A first or only packet with a PSN far from the last: taken as a new connection with the same numbers."
+        ],
+        Unpaired "unpaired" [
+            "Answers whose requests were not found, or not in one direction alone: not judged."
+        ],
+        OtherService "other-service" [
+            "An opcode of a service other than RC, UC and UD: not judged."
+        ],
+        SourcePort "source-port" [
+            "A UDP source port outside 0xC000 to 0xFFFF."
+        ],
+        PadBytes "pad-bytes" [
+            "Pad bytes that are not 0: they may be anything."
+        ],
+        UnusedTimer "unused-timer" [
+            "A PFC frame with a time for a class that it does not enable: receivers ignore it."
+        ],
+        PauseLapsed "pause-lapsed" [
+            "A class is paused anew less than a maximum frame's time after its pause ran out: the refresh came too late."
+        ],
+    }
+}

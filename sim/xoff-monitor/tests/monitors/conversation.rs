@@ -1,0 +1,344 @@
+//! A conversation of two hosts with everything in it that rules are about, step by step, so that a test can change a
+//! step and see which rule it breaks.
+
+use xoff_monitor::{Monitor, Report, Sighting, Tap};
+use xoff_sim::kernel::Direction;
+use xoff_sim::protocol::builder::{Content, Descriptor, IpFields, RocePacket};
+use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::wire::frame::IpKind;
+use xoff_sim::wire::{
+    AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, ExtHeaders, Ipv4, MacAddr, Msn, Opcode,
+    PfcRepr, Psn, Qpn, RethRepr, Syndrome,
+};
+
+/// The IP header behind an Ethernet header without tags.
+pub const IP: usize = 14;
+/// The UDP header.
+pub const UDP: usize = IP + 20;
+/// The BTH.
+pub const BTH: usize = UDP + 8;
+
+/// Frame bytes, changed after they were built.
+pub type Edit = fn(&mut Vec<u8>);
+
+/// A frame to come.
+#[derive(Clone)]
+pub struct Step {
+    pub name: &'static str,
+    pub time: Time,
+    /// As host a's port has it.
+    pub direction: Direction,
+    pub frame: Descriptor,
+    pub edit: Option<Edit>,
+}
+
+impl Step {
+    pub fn packet(&mut self) -> &mut RocePacket {
+        match &mut self.frame.content {
+            Content::Roce(packet) => packet,
+            _ => panic!("{} is no packet", self.name),
+        }
+    }
+
+    pub fn pfc(&mut self) -> &mut PfcRepr {
+        match &mut self.frame.content {
+            Content::Pfc(pfc) => pfc,
+            _ => panic!("{} is no PFC", self.name),
+        }
+    }
+
+    pub fn aeth(&mut self) -> &mut AethRepr {
+        self.packet().ext.aeth.as_mut().unwrap()
+    }
+
+    pub fn psn(&mut self, psn: u32) {
+        self.packet().bth.psn = Psn::wrapping(psn);
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.frame.build().unwrap();
+        if let Some(edit) = self.edit {
+            edit(&mut bytes);
+        }
+        bytes
+    }
+}
+
+/// Steps in the order of their times.
+#[derive(Clone)]
+pub struct Conversation(pub Vec<Step>);
+
+/// Puts the right IPv4 checksum and ICRC in.
+pub fn mend(frame: &mut [u8]) {
+    let mut ip = Ipv4::new_unchecked(&mut frame[IP..]);
+    ip.fill_checksum();
+    let end = IP + usize::from(ip.total_length());
+    let icrc = xoff_sim::protocol::icrc(IpKind::V4, &frame[IP..end - 4]).unwrap();
+    frame[end - 4..end].copy_from_slice(&icrc);
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn mac(host: u8) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 0, host])
+}
+
+/// A packet: from host a (QP 0x11) to host b (QP 0x22), or back.
+fn packet(sent: bool, opcode: Opcode, psn: u32, bytes: usize) -> Descriptor {
+    let (src, dst, qpn) = if sent { (1, 2, 0x22) } else { (2, 1, 0x11) };
+    let layout = opcode.layout().unwrap();
+    let bth = BthRepr {
+        opcode,
+        pkey: 0xFFFF,
+        becn: opcode == Opcode::CNP,
+        dest_qp: Qpn::new(qpn).unwrap(),
+        psn: Psn::wrapping(psn),
+        ..BthRepr::default()
+    };
+    Descriptor {
+        dst: mac(dst),
+        src: mac(src),
+        tags: vec![],
+        content: Content::Roce(RocePacket {
+            ip: IpFields {
+                kind: IpKind::V4,
+                traffic_class: 24 << 2 | 0b10,
+                flow_label: 0,
+                id: 0,
+                flags: 0b010,
+                hop_limit: 64,
+                src: 0x0A00_0000 + u128::from(src),
+                dst: 0x0A00_0000 + u128::from(dst),
+            },
+            udp_src_port: Some(0xC123),
+            bth,
+            ext: ExtHeaders::zeroed(layout),
+            payload: (0..bytes).map(|at| at as u8).collect(),
+        }),
+    }
+}
+
+impl Conversation {
+    fn add(&mut self, name: &'static str, at: u64, sent: bool, frame: Descriptor) -> &mut Step {
+        let direction = if sent {
+            Direction::Sent
+        } else {
+            Direction::Received
+        };
+        self.0.push(Step {
+            name,
+            time: us(at),
+            direction,
+            frame,
+            edit: None,
+        });
+        self.0.last_mut().unwrap()
+    }
+
+    fn asks(
+        &mut self,
+        name: &'static str,
+        at: u64,
+        opcode: Opcode,
+        psn: u32,
+        bytes: usize,
+    ) -> &mut Step {
+        self.add(name, at, true, packet(true, opcode, psn, bytes))
+    }
+
+    fn answers(&mut self, name: &'static str, at: u64, psn: u32, syndrome: Syndrome, msn: u32) {
+        let step = self.add(name, at, false, packet(false, Opcode::RC_ACK, psn, 0));
+        *step.aeth() = AethRepr {
+            syndrome,
+            msn: Msn::new(msn).unwrap(),
+        };
+    }
+
+    fn writes(
+        &mut self,
+        name: &'static str,
+        at: u64,
+        opcode: Opcode,
+        psn: u32,
+        bytes: usize,
+        whole: u32,
+    ) {
+        let reth = RethRepr {
+            va: 0x1000,
+            rkey: 7,
+            dma_len: whole,
+        };
+        self.asks(name, at, opcode, psn, bytes).packet().ext.reth = Some(reth);
+    }
+
+    fn atomic(&mut self, names: [&'static str; 2], at: u64, psn: u32, msn: u32) {
+        let [request, answer] = names;
+        let atomic = AtomicEthRepr {
+            va: 0x2000,
+            rkey: 7,
+            swap_add: 5,
+            compare: 0,
+        };
+        self.asks(request, at, Opcode::RC_FETCH_ADD, psn, 0)
+            .packet()
+            .ext
+            .atomic = Some(atomic);
+        let step = self.add(
+            answer,
+            at + 1,
+            false,
+            packet(false, Opcode::RC_ATOMIC_ACK, psn, 0),
+        );
+        *step.aeth() = AethRepr {
+            syndrome: Syndrome::ACK,
+            msn: Msn::new(msn).unwrap(),
+        };
+        step.packet().ext.atomic_ack = Some(AtomicAckEthRepr { original: 77 });
+    }
+
+    /// Everything that rules are about, and nothing wrong. MTU 256; host a's port at 40 Gb/s.
+    pub fn good() -> Self {
+        use Opcode as Op;
+        let mut it = Self(Vec::new());
+        // A WRITE over the wrap of the PSN.
+        it.writes("w1", 1, Op::RC_WRITE_FIRST, 0xFF_FFFE, 256, 600);
+        it.writes("w2", 2, Op::RC_WRITE_MIDDLE, 0xFF_FFFF, 256, 0);
+        it.0.last_mut().unwrap().packet().ext.reth = None;
+        it.asks("w3", 3, Op::RC_WRITE_LAST, 0, 88);
+        it.answers("ack w", 5, 0, Syndrome::ACK, 1);
+        // The first packet of a SEND is lost behind the tap.
+        it.asks("s1", 10, Op::RC_SEND_FIRST, 1, 256);
+        it.asks("s2", 11, Op::RC_SEND_LAST, 2, 100);
+        it.asks("s3", 12, Op::RC_SEND_ONLY, 3, 4);
+        it.answers("nak s", 14, 1, Syndrome::PSN_SEQUENCE_ERROR, 1);
+        it.asks("s1 again", 16, Op::RC_SEND_FIRST, 1, 256);
+        it.asks("s2 again", 17, Op::RC_SEND_LAST, 2, 100);
+        it.asks("s3 again", 18, Op::RC_SEND_ONLY, 3, 4);
+        it.answers("ack s", 20, 3, Syndrome::ACK, 3);
+        // No receive buffer: 10 us to wait.
+        it.asks("n", 30, Op::RC_SEND_ONLY, 4, 20);
+        it.answers("rnr nak", 32, 4, Syndrome(0x21), 3);
+        it.asks("n again", 44, Op::RC_SEND_ONLY, 4, 20);
+        it.answers("ack n", 46, 4, Syndrome::ACK, 4);
+        // A READ of three packets.
+        let reth = RethRepr {
+            va: 0x3000,
+            rkey: 7,
+            dma_len: 600,
+        };
+        it.asks("read", 50, Op::RC_READ_REQUEST, 5, 0)
+            .packet()
+            .ext
+            .reth = Some(reth);
+        for (name, at, opcode, psn, bytes) in [
+            ("r1", 52, Op::RC_READ_RESP_FIRST, 5, 256),
+            ("r2", 53, Op::RC_READ_RESP_MIDDLE, 6, 256),
+            ("r3", 54, Op::RC_READ_RESP_LAST, 7, 88),
+        ] {
+            let step = it.add(name, at, false, packet(false, opcode, psn, bytes));
+            if let Some(aeth) = &mut step.packet().ext.aeth {
+                *aeth = AethRepr {
+                    syndrome: Syndrome::ACK,
+                    msn: Msn::new(5).unwrap(),
+                };
+            }
+        }
+        // An atomic, asked for twice.
+        it.atomic(["add", "added"], 60, 8, 6);
+        it.atomic(["add again", "added again"], 64, 8, 6);
+        // Marked packets of the other direction, CNPs for them.
+        for (names, at, psn) in [
+            (["m1", "ack m1", "cnp 1"], 70, 100),
+            (["m2", "ack m2", "cnp 2"], 130, 101),
+        ] {
+            let step = it.add(
+                names[0],
+                at,
+                false,
+                packet(false, Op::RC_SEND_ONLY, psn, 64),
+            );
+            step.packet().ip.traffic_class |= 0b11;
+            let step = it.add(names[1], at + 1, true, packet(true, Op::RC_ACK, psn, 0));
+            *step.aeth() = AethRepr {
+                syndrome: Syndrome::ACK,
+                msn: Msn::new(psn - 99).unwrap(),
+            };
+            it.add(names[2], at + 2, true, packet(true, Op::CNP, 0, 0));
+        }
+        // A pause of 12.8 us for class 3, that of all packets.
+        let mut timers = [0; 8];
+        timers[3] = 1000;
+        let pfc = Content::Pfc(PfcRepr {
+            class_enable: 1 << 3,
+            timers,
+        });
+        let frame = Descriptor {
+            dst: MacAddr::CONTROL,
+            src: mac(2),
+            tags: vec![],
+            content: pfc,
+        };
+        it.add("pfc", 140, false, frame);
+        it.writes("after pause", 154, Op::RC_WRITE_ONLY, 9, 64, 64);
+        it.answers("ack after pause", 156, 9, Syndrome::ACK, 7);
+        // An unreliable connection.
+        for (name, at, psn) in [("u1", 160, 50), ("u2", 161, 51)] {
+            let step = it.asks(name, at, Op::UC_SEND_ONLY, psn, 10);
+            step.packet().bth.dest_qp = Qpn::new(0x33).unwrap();
+        }
+        // A WRITE to where it may not.
+        it.writes("bad key", 170, Op::RC_WRITE_ONLY, 10, 8, 8);
+        it.answers("fatal", 172, 10, Syndrome(0x62), 7);
+        it
+    }
+
+    pub fn at(&self, name: &str) -> usize {
+        let found = self.0.iter().position(|step| step.name == name);
+        found.unwrap_or_else(|| panic!("no step {name}"))
+    }
+
+    pub fn step(&mut self, name: &str) -> &mut Step {
+        let at = self.at(name);
+        &mut self.0[at]
+    }
+
+    /// A copy of `name` right behind `after`, a little later.
+    pub fn copy(&mut self, name: &str, after: &str) -> &mut Step {
+        let mut step = self.0[self.at(name)].clone();
+        let at = self.at(after);
+        step.time = self.0[at].time + Duration::from_ns(100);
+        step.name = "copy";
+        self.0.insert(at + 1, step);
+        &mut self.0[at + 1]
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(self.at(name));
+    }
+
+    /// What the monitors say, at host a's own port or at a tap on the way. Frames are numbered as steps, from 0.
+    pub fn watch(&self, host: bool) -> Report {
+        let mut monitor = Monitor::new().with_cnp_interval(Duration::from_us(50));
+        let tap = Tap {
+            host,
+            rate: Some(LineRate::G40),
+            ..Tap::new("a.0")
+        };
+        let tap = monitor.add_tap(tap);
+        for (number, step) in (0..).zip(&self.0) {
+            let bytes = &step.bytes();
+            let direction = Some(step.direction);
+            monitor.see(&Sighting {
+                tap,
+                number,
+                time: step.time,
+                direction,
+                bytes,
+                fcs_ok: true,
+            });
+        }
+        monitor.into_report()
+    }
+}
