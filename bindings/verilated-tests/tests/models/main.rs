@@ -1,0 +1,8 @@
+//! Models of small modules, held to what `verilated` and `verilated-build` promise.
+
+mod coverage;
+mod failures;
+mod ports;
+mod state;
+mod threads;
+mod waves;

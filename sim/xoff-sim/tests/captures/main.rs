@@ -1,0 +1,4 @@
+//! Traffic of Linux hosts: its frames, and its go-back-N.
+
+mod frames;
+mod gbn;

@@ -1,0 +1,329 @@
+//! Scenarios as a whole: what they measure, one digest whatever the manner of running, and the model NIC beside the RTL.
+
+#[path = "../../examples/first_bench.rs"]
+mod first_bench;
+#[path = "injection/mod.rs"]
+mod injection;
+#[path = "page/mod.rs"]
+mod page;
+
+use std::collections::BTreeMap;
+
+use crate::common::scenarios::{holds, scenario, summary};
+use xoff::run::execute::{self, RunOptions};
+use xoff::run::metrics::{counts, metrics};
+use xoff_cosim::network::Simulation;
+use xoff_cosim::scenario::Scenario;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::time::Time;
+use xoff_waves::report::Summary;
+
+#[test]
+fn the_first_bench_runs() {
+    first_bench::main().unwrap();
+}
+
+#[test]
+fn every_built_in_scenario_is_read() {
+    for (name, _) in xoff::scenario_file::BUILT_IN {
+        let scenario = scenario(name, &[]);
+        assert_eq!(scenario.name, name);
+        assert!(!scenario.expect.is_empty() && !scenario.description.is_empty());
+    }
+}
+
+/// What every frame at every port was, and when, in one number. A change here is a change of behaviour: it needs a reason, kept with the
+/// new number.
+#[test]
+fn digests_are_those_of_earlier_versions() {
+    for (name, settings, digest) in [
+        ("pair", &[("duration", "300 us")][..], "8e8ff95923e8b878"),
+        (
+            "pair",
+            &[("duration", "300 us"), ("host.nic", "model")],
+            "6453143e833169b7",
+        ),
+        ("livelock", &[("duration", "500 us")], "7cbbb6508d52a118"),
+        ("livelock", &[("host.nic", "model")], "076636343c9b3a08"),
+        (
+            "incast",
+            &[("duration", "300 us"), ("measure_from", "0 us")],
+            "2c228c0bc061b6fa",
+        ),
+        (
+            "incast",
+            &[
+                ("duration", "300 us"),
+                ("measure_from", "0 us"),
+                ("host.nic", "model"),
+            ],
+            "d74dc711578efeea",
+        ),
+    ] {
+        assert_eq!(
+            summary(name, settings).digest,
+            digest,
+            "{name} {settings:?}"
+        );
+    }
+}
+
+#[test]
+fn a_pair_fills_the_wire() {
+    let rtl = summary("pair", &[("duration", "300 us")]);
+    holds(&rtl);
+    let model = summary("pair", &[("duration", "300 us"), ("host.nic", "model")]);
+    holds(&model);
+    let goodput = |summary: &Summary| summary.metrics["goodput_gbps.bulk"];
+    assert!((goodput(&rtl) / goodput(&model) - 1.0).abs() < 0.01);
+}
+
+/// The same requests from a sender of either kind, when nothing is lost.
+#[test]
+fn rtl_and_model_send_the_same_requests() {
+    let requests = |nic: &str| {
+        let settings = [
+            ("duration", "200 us"),
+            ("host.nic", nic),
+            ("flows.bulk.count", "5"),
+        ];
+        let scenario = scenario("pair", &settings);
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut sent = Vec::new();
+        let a = simulation.node("a").unwrap();
+        simulation
+            .network_mut()
+            .tap(a, xoff_sim::kernel::PortId(0), true);
+        let end = Time::ZERO + scenario.duration;
+        simulation
+            .run_until_observed(end, |records| {
+                let ours = records
+                    .iter()
+                    .filter(|record| record.direction == xoff_sim::kernel::Direction::Sent);
+                sent.extend(ours.map(|record| record.frame.bytes.clone()));
+            })
+            .unwrap();
+        assert!(simulation.finished());
+        sent
+    };
+    let (rtl, model) = (requests("rtl"), requests("model"));
+    assert_eq!(rtl.len(), model.len());
+    assert!(
+        rtl == model,
+        "the first that differs: {:?}",
+        rtl.iter().zip(&model).position(|(a, b)| a != b)
+    );
+}
+
+#[test]
+fn incast_with_pfc_and_with_dcqcn() {
+    for senders in ["2", "4", "8"] {
+        let [limited, pauses_alone] = ["true", "false"].map(|dcqcn| {
+            let settings = [
+                ("host.nic", "model"),
+                ("hosts.s.count", senders),
+                ("host.dcqcn.on", dcqcn),
+                ("duration", "20 ms"),
+                ("measure_from", "5 ms"),
+            ];
+            let summary = summary("incast", &settings);
+            assert_eq!(summary.metrics["drops.total"], 0.0);
+            assert!(
+                summary.metrics["goodput_gbps.total"] > 0.98 * 37.034,
+                "{senders} {dcqcn}"
+            );
+            assert_eq!(summary.metrics["cnps_tx.r"] > 0.0, dcqcn == "true");
+            summary.metrics["pause_frames_tx.t"]
+        });
+        assert!(pauses_alone > 1_000.0, "{senders} senders: {pauses_alone}");
+        // Senders that make up for a pause with a burst pause again at once: then it is a fifth.
+        assert!(
+            limited < 0.1 * pauses_alone,
+            "{senders} senders: {limited} pauses, {pauses_alone} without DCQCN"
+        );
+    }
+}
+
+#[test]
+fn incast_on_the_rtl_pauses_and_keeps_every_packet() {
+    let settings = [
+        ("duration", "400 us"),
+        ("measure_from", "100 us"),
+        ("host.dcqcn.on", "false"),
+    ];
+    let summary = summary("incast", &settings);
+    assert_eq!(summary.metrics["drops.total"], 0.0);
+    assert!(summary.metrics["pause_frames_tx.t"] > 20.0);
+    assert!(summary.metrics["pause_time_ns.s0.3"] > 10_000.0);
+    assert!(summary.metrics["goodput_gbps.total"] > 0.97 * 37.034);
+}
+
+#[test]
+fn light_load_leaves_most_cycles_out() {
+    // 4 KiB every 8.86 us: a tenth of 37 Gb/s.
+    let settings = [
+        ("flows.bulk.message", "4 KiB"),
+        ("flows.bulk.interval", "8.86 us"),
+        ("duration", "300 us"),
+    ];
+    let mut light = scenario("pair", &settings);
+    light.expect.clear();
+    let summary = execute::run(&light, &RunOptions::default())
+        .unwrap()
+        .summary;
+    let part = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64;
+    assert!(part < 0.25, "{part}");
+    assert!(summary.metrics["messages.bulk"] > 30.0);
+}
+
+/// Short runs of each scenario, RTL in all of them.
+fn short() -> BTreeMap<&'static str, Scenario> {
+    let lossy = "src 10.0.0.1, chance 1/50: drop";
+    let mut pair = scenario(
+        "pair",
+        &[
+            ("duration", "60 us"),
+            ("flows.bulk.message", "20 KB"),
+            ("measure_from", "0 ps"),
+        ],
+    );
+    pair.links[0].faults.push(lossy.parse().unwrap());
+    pair.expect.clear();
+    let mut incast = scenario(
+        "incast",
+        &[
+            ("duration", "60 us"),
+            ("measure_from", "0 ps"),
+            ("switches.t.ecn.pmax", "1.0"),
+        ],
+    );
+    incast.expect.clear();
+    [("pair", pair), ("incast", incast)].into()
+}
+
+#[test]
+fn one_digest_whatever_the_manner() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, scenario) in short() {
+        let digest = |manner: &RunOptions| execute::run(&scenario, manner).unwrap().summary.digest;
+        let expected = digest(&RunOptions::default());
+        let other = Scenario {
+            seed: 2,
+            ..scenario.clone()
+        };
+        assert_ne!(
+            execute::run(&other, &RunOptions::default())
+                .unwrap()
+                .summary
+                .digest,
+            expected,
+            "{name}: a seed that changes nothing"
+        );
+        let simulation = Simulation::new(&scenario).unwrap();
+        let ports = simulation
+            .stations()
+            .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
+        let host = simulation.names()[0].clone();
+        let window = xoff_cosim::network::WaveWindow {
+            path: folder.path().join(format!("{name}.fst")),
+            from: Time::from_ps(10_000_000),
+            until: Time::from_ps(20_000_000),
+        };
+        for manner in [
+            RunOptions {
+                threads: Some(1),
+                ..RunOptions::default()
+            },
+            RunOptions {
+                threads: Some(2),
+                ..RunOptions::default()
+            },
+            RunOptions {
+                no_skip: true,
+                ..RunOptions::default()
+            },
+            RunOptions {
+                capture: Some((ports.collect(), folder.path().join("all.pcapng"))),
+                ..RunOptions::default()
+            },
+            RunOptions {
+                waves: vec![(host, window)],
+                ..RunOptions::default()
+            },
+        ] {
+            assert_eq!(digest(&manner), expected, "{name} {manner:?}");
+        }
+    }
+}
+
+#[test]
+fn metrics_have_the_same_names_at_all_times() {
+    for (name, scenario) in short() {
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let names = |simulation: &Simulation| {
+            let measured = metrics(simulation, &counts(simulation), Time::ZERO);
+            measured.into_keys().collect::<Vec<_>>()
+        };
+        let first = names(&simulation);
+        simulation
+            .run_until(Time::ZERO + scenario.duration)
+            .unwrap();
+        assert_eq!(names(&simulation), first, "{name}");
+        for metric in ["drops.total", "jain_index", "payload_errors"] {
+            assert!(first.iter().any(|known| known == metric), "{metric}");
+        }
+    }
+}
+
+#[test]
+fn one_digest_over_a_checkpoint() {
+    for (name, scenario) in short() {
+        let end = Time::ZERO + scenario.duration;
+        let mut whole = Simulation::new(&scenario).unwrap();
+        whole.run_until(end).unwrap();
+        let mut first = Simulation::new(&scenario).unwrap();
+        first.run_until(Time::from_ps(23_456_789)).unwrap();
+        let saved = serde_json::to_vec(&first).unwrap();
+        drop(first);
+        let mut second: Simulation = serde_json::from_slice(&saved).unwrap();
+        second.run_until(end).unwrap();
+        assert_eq!(second.digest(), whole.digest(), "{name}");
+        let sent = |simulation: &Simulation| {
+            simulation
+                .stations()
+                .filter_map(|(_, station)| station.nic_counters())
+                .map(|nic| nic.get(reg::FRAMES_OUT))
+                .sum::<u64>()
+        };
+        assert_eq!(sent(&second), sent(&whole), "{name}");
+        assert!(sent(&whole) > 100, "{name}");
+    }
+}
+
+#[test]
+fn frames_of_a_capture_have_right_icrcs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.pcapng");
+    let scenario = &short()["incast"];
+    let simulation = Simulation::new(scenario).unwrap();
+    let ports = simulation
+        .stations()
+        .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
+    let manner = RunOptions {
+        capture: Some((ports.collect(), path.clone())),
+        ..RunOptions::default()
+    };
+    execute::run(scenario, &manner).unwrap();
+    let (mut packets, mut pauses) = (0, 0);
+    for record in xoff_waves::capture::open(&path).unwrap() {
+        let parsed = xoff_sim::protocol::parse(&record.unwrap().bytes);
+        match parsed.icrc_ok {
+            Some(ok) => {
+                assert!(ok, "{parsed:?}");
+                packets += 1;
+            }
+            None => pauses += 1,
+        }
+    }
+    assert!(packets > 500 && pauses > 0, "{packets} {pauses}");
+}

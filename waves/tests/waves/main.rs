@@ -1,0 +1,7 @@
+//! Files that people look at: captures, reports, layouts, results.
+
+mod capture;
+mod layout;
+mod report;
+mod results;
+mod tap;
