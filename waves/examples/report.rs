@@ -1,6 +1,6 @@
 //! Writes pages about invented runs, to look at how reports look: `cargo run -p xoff-waves --example report -- FOLDER`.
 
-#[path = "../tests/report/invented.rs"]
+#[path = "../tests/waves/report/invented.rs"]
 mod invented;
 
 use std::path::PathBuf;

@@ -205,7 +205,7 @@ fn all_ports() -> (tempfile::TempDir, String) {
         "--set",
         "links.1.faults=[\"any, skip 3, shots 2: corrupt\"]",
     ];
-    let run = common::run(&arguments, None, false);
+    let run = crate::common::run(&arguments, None, false);
     run.outcome.unwrap();
     let capture = folder.path().join("incast/capture.pcapng");
     (folder, capture.to_str().unwrap().to_owned())

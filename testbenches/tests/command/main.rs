@@ -5,11 +5,15 @@
 //! | [`command_line`] | arguments, exit codes, pipes |
 //! | [`pictures`] | what is printed, as pictures of it |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
+//! | [`injection`] | captured frames on the wires of a scenario |
+//! | [`page`] | the page of scenario keys is true |
 //! | [`livelock`], [`scenarios`] | what has to come of the built-in scenarios |
 
 mod command_line;
 mod common;
+mod injection;
 mod livelock;
+mod page;
 mod pictures;
 mod run;
 mod scenarios;

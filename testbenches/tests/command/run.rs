@@ -14,7 +14,7 @@ use xoff_waves::capture::{PcapWriter, PcapngWriter};
 
 /// Scenario `pair`, but for what is replaced.
 fn scenario(folder: &Path, replace: (&str, &str)) -> String {
-    let text = fs::read_to_string(common::file("scenarios/pair.toml")).unwrap();
+    let text = fs::read_to_string(crate::common::file("scenarios/pair.toml")).unwrap();
     assert!(text.contains(replace.0), "{}", replace.0);
     let path = folder.join("own.toml");
     fs::write(&path, text.replacen(replace.0, replace.1, 1)).unwrap();

@@ -2,10 +2,6 @@
 
 #[path = "../../examples/first_bench.rs"]
 mod first_bench;
-#[path = "injection/mod.rs"]
-mod injection;
-#[path = "page/mod.rs"]
-mod page;
 
 use std::collections::BTreeMap;
 

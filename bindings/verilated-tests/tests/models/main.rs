@@ -5,4 +5,5 @@ mod failures;
 mod ports;
 mod state;
 mod threads;
+mod types;
 mod waves;

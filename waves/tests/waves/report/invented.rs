@@ -65,6 +65,8 @@ pub fn livelock() -> Report {
             After Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.1.".into(),
         command: "xoff run livelock --set flows.zero.history=go_back_0 --set flows.n.history=go_back_n --seed 1".into(),
         summary: Summary {
+            faults: vec![],
+            injections: vec![],
             scenario: "livelock".into(),
             seed: 1,
             settings: serde_json::json!({
@@ -222,6 +224,8 @@ pub fn incast() -> Report {
         description: "Eight senders start at line rate towards one receiver. PFC holds the first burst; then the marks bring every rate near an eighth.".into(),
         command: "xoff run incast --set senders=8 --seed 42 --threads 2".into(),
         summary: Summary {
+            faults: vec![],
+            injections: vec![],
             scenario: "incast".into(),
             seed: 42,
             settings: serde_json::json!({"senders": 8, "switch": {"alpha": "1/16", "ecn": {"kmin": "5 KB", "kmax": "200 KB", "pmax": 0.01}}}),
@@ -285,6 +289,8 @@ pub fn hostile() -> Report {
         description: evil.into(),
         command: evil.into(),
         summary: Summary {
+            faults: vec![],
+            injections: vec![],
             scenario: evil.into(),
             settings: serde_json::json!({evil: evil}),
             digest: evil.into(),

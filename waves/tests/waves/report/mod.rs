@@ -69,6 +69,8 @@ fn a_small_page() {
         description: "One sentence.\n\nAnother.".into(),
         command: "xoff run queue --seed 3".into(),
         summary: Summary {
+            faults: vec![],
+            injections: vec![],
             scenario: "queue".into(),
             seed: 3,
             settings: serde_json::json!({"switch": {"alpha": "1/16", "classes": [3, 4]}, "ports": [{"rate": "40 Gb/s"}]}),
@@ -168,6 +170,8 @@ fn full_of(text: &str) -> Report {
         description: text(),
         command: text(),
         summary: Summary {
+            faults: vec![],
+            injections: vec![],
             scenario: text(),
             settings: serde_json::Value::Object(
                 [("key".to_owned(), text().into())].into_iter().collect(),

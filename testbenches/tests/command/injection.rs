@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::common;
-use super::common::scenarios::scenario;
+use crate::common;
+use crate::common::scenarios::scenario;
 use xoff::injection::captured;
 use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::network::Simulation;

@@ -13,7 +13,7 @@ const BEGIN: &str = "do not edit. -->\n";
 const END: &str = "<!-- keys: end -->";
 
 fn path() -> PathBuf {
-    super::common::file("../docs/scenarios.md")
+    crate::common::file("../docs/scenarios.md")
 }
 
 fn page() -> String {
@@ -223,7 +223,7 @@ fn blocks(page: &str, kind: &str) -> Vec<String> {
 fn every_example_of_the_page_is_a_scenario() {
     let page = page();
     let folder = tempfile::tempdir().unwrap();
-    let capture = super::common::file("captures/vlan100.pcap");
+    let capture = crate::common::file("captures/vlan100.pcap");
     fs::copy(capture, folder.path().join("hostile.pcap")).unwrap();
     let read = |text: String| {
         let source = Source {
@@ -345,7 +345,7 @@ fn the_schema_knows_the_built_in_scenarios_and_what_show_prints() {
 #[test]
 fn show_prints_what_run_takes() {
     let show = |arguments: &[&str]| {
-        let said = super::common::run(&[&["show"], arguments].concat(), None, false);
+        let said = crate::common::run(&[&["show"], arguments].concat(), None, false);
         said.outcome.unwrap();
         said.out
     };
@@ -370,6 +370,6 @@ fn show_prints_what_run_takes() {
         .read(&[set("flows.bulk.mtu", "4096"), set("title", "two\nlines")])
         .unwrap();
     assert_eq!(scenario, expected);
-    let said = super::common::run(&["schema"], None, false);
+    let said = crate::common::run(&["schema"], None, false);
     assert_eq!(said.out.parse::<Value>().unwrap(), schema());
 }
