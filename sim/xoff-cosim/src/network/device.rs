@@ -148,6 +148,7 @@ pub struct Still<'a, D: Device> {
     pub pins: &'a mut Inputs<D>,
     /// What the last cycle had.
     pub out: &'a mut Outputs<D>,
+    pub(super) record: Option<&'a mut Vec<Inputs<D>>>,
 }
 
 impl<D: Device> Still<'_, D> {
@@ -157,6 +158,9 @@ impl<D: Device> Still<'_, D> {
     ///
     /// An assertion of the RTL failed.
     pub fn cycle(&mut self) -> Result<(), Failure> {
+        if let Some(record) = &mut self.record {
+            record.push(*self.pins);
+        }
         self.model.cycle(self.pins, self.out)
     }
 }

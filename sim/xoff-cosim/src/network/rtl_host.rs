@@ -67,6 +67,8 @@ pub struct RtlHost<D: Driver = XoffNic> {
     /// The cycle at which the model's own time stands.
     model_at: Cycles,
     waves: Option<WaveWindow>,
+    /// Every cycle's inputs, if they are kept.
+    record: Option<Vec<Inputs<D::Device>>>,
     state: State<D>,
 }
 
@@ -104,6 +106,29 @@ impl<D: Driver> RtlHost<D> {
     ///
     /// The model cannot be made, an assertion of it failed, or a register refused; the clock's period is not the device's.
     pub fn new(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
+        Self::make(config, driver, host, None)
+    }
+
+    /// The same, and the inputs of every cycle from reset on are kept, to repeat them.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn recording(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
+        Self::make(config, driver, host, Some(Vec::new()))
+    }
+
+    /// The inputs that were kept.
+    pub fn take_record(&mut self) -> Vec<Inputs<D::Device>> {
+        self.record.take().unwrap_or_default()
+    }
+
+    fn make(
+        config: RtlHostConfig,
+        driver: D,
+        host: Host,
+        record: Option<Vec<Inputs<D::Device>>>,
+    ) -> Result<Self, UnitError> {
         let port = D::Device::PORT;
         if config.clock.period != port.period || !(1..=128).contains(&port.width) {
             let what = format!(
@@ -132,6 +157,7 @@ impl<D: Driver> RtlHost<D> {
             pins_out: Box::default(),
             model_at: Cycles(u64::MAX),
             waves: None,
+            record,
             state: State {
                 rx,
                 tx,
@@ -150,7 +176,7 @@ impl<D: Driver> RtlHost<D> {
         D::Device::reset(&mut this.pins_in, true);
         D::Device::receive(&mut this.pins_in, None);
         for _ in 0..D::Device::RESET_CYCLES {
-            this.evaluate()?;
+            this.still().cycle()?;
         }
         D::Device::reset(&mut this.pins_in, false);
         this.settle()?;
@@ -165,12 +191,22 @@ impl<D: Driver> RtlHost<D> {
         Ok(Instance::new(&settings)?)
     }
 
+    fn still(&mut self) -> Still<'_, D::Device> {
+        Still {
+            model: self.model.get_mut(),
+            pins: &mut *self.pins_in,
+            out: &mut *self.pins_out,
+            record: self.record.as_mut(),
+        }
+    }
+
     /// What the driver does in no time.
     fn settle(&mut self) -> Result<(), UnitError> {
         let mut still = Still {
             model: self.model.get_mut(),
-            pins: &mut self.pins_in,
-            out: &mut self.pins_out,
+            pins: &mut *self.pins_in,
+            out: &mut *self.pins_out,
+            record: self.record.as_mut(),
         };
         let settled = self.state.driver.settle(&mut still);
         settled.map_err(|what| broken(&self.config.name, self.state.next, &what))
@@ -219,13 +255,6 @@ impl<D: Driver> RtlHost<D> {
         self.state.rx.next_beat().is_none()
     }
 
-    fn evaluate(&mut self) -> Result<(), UnitError> {
-        self.model
-            .get_mut()
-            .cycle(&self.pins_in, &mut self.pins_out)?;
-        Ok(())
-    }
-
     /// The first cycle from `next` on that has to be evaluated. `None`: only a frame can make one.
     fn due(&self) -> Option<Cycles> {
         let State {
@@ -266,6 +295,9 @@ impl<D: Driver> RtlHost<D> {
             seen,
         };
         driver.before(&mut self.pins_in, &mut seen_by_driver);
+        if let Some(record) = &mut self.record {
+            record.push(*self.pins_in);
+        }
         self.model
             .get_mut()
             .cycle(&self.pins_in, &mut self.pins_out)?;
@@ -487,7 +519,7 @@ impl<D: Driver> Node for RtlHost<D> {
     }
 
     fn sending_since(&self, _port: PortId) -> Option<Time> {
-        self.tx.sending_since()
+        self.state.tx.sending_since()
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -559,6 +591,7 @@ impl<'de, D: Driver> Deserialize<'de> for RtlHost<D> {
             pins_out: Box::default(),
             model_at: Cycles(u64::MAX),
             waves: None,
+            record: None,
             state: saved.state,
         })
     }

@@ -13,7 +13,7 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate};
 use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{Clock, Cycles};
-use xoff_sim::wire::Psn;
+use xoff_sim::wire::{MacAddr, Psn};
 
 use super::device::{
     Created, Device, Driver, Edge, HostSetup, Inputs, Limits, Outputs, PortShape, Receive, Still,
@@ -137,14 +137,24 @@ impl XoffNic {
 
     /// The driver of a NIC with these settings.
     pub fn of(settings: &NicSettings) -> Self {
-        let mut this = Self {
-            qpn_base: settings.qpn_base,
-            axi: AxiLite::default(),
-            clearing: CLEARING,
-            created: BTreeMap::new(),
-        };
+        let mut this = Self::with_reset_values(settings.qpn_base, settings.mac);
         this.writes(settings.writes());
         this
+    }
+
+    /// The driver of a NIC whose settings are the reset values of its registers, except for its first QP number and its MAC address.
+    pub fn with_reset_values(qpn_base: u32, mac: MacAddr) -> Self {
+        let [a, b, c, d, e, f] = mac.0;
+        let mut axi = AxiLite::default();
+        axi.write(reg::QPN_BASE.into(), qpn_base);
+        axi.write(reg::PORT_MAC_LOW.into(), u32::from_be_bytes([c, d, e, f]));
+        axi.write(reg::PORT_MAC_HIGH.into(), u32::from_be_bytes([0, 0, a, b]));
+        Self {
+            qpn_base,
+            axi,
+            clearing: CLEARING,
+            created: BTreeMap::new(),
+        }
     }
 
     fn drive_registers(&self, pins: &mut nic::In) {

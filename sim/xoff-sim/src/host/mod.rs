@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Digest;
 use crate::protocol::gbn::{Completion, Recv, Status, Work};
 use crate::seeded::Seed;
-use crate::time::{Clock, Cycles};
+use crate::time::{Clock, Cycles, Time};
 
 pub mod flow;
 mod manual;
@@ -242,6 +242,18 @@ impl Host {
             "QP {qp} or number {number} receives for two flows"
         );
         self.receivers.push(receiver);
+        self.plan();
+    }
+
+    /// Flow `number`'s QPs are connected at `at`, not before the host's next cycle: its sender or receiver here may post. Keys are
+    /// those of its memory here and at the other end.
+    pub fn connect(&mut self, number: u32, at: Time, local_key: u32, remote_key: u32) {
+        if let Some(place) = self.places.sender_of_flow.get(&number) {
+            self.senders[*place].connect(at, local_key, remote_key);
+        }
+        if let Some(place) = self.places.receiver_of_flow.get(&number) {
+            self.receivers[*place].connect(self.clock.edge_from(at), local_key);
+        }
         self.plan();
     }
 

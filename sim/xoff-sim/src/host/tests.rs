@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::protocol::gbn::WorkKind;
-use crate::time::{Duration, Time};
+use crate::time::Duration;
 
 fn clock() -> Clock {
     Clock::new(Clock::PERIOD_40G, Duration::ZERO)
