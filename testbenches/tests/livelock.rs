@@ -133,7 +133,7 @@ fn w_is_what_the_delays_say() {
         (NicKind::Rtl, "2 m", "1 ms"),
         (NicKind::Rtl, "300 m", "1 ms"),
     ] {
-        let scenario = pair(nic, cable, duration);
+        let scenario = pair(nic.clone(), cable, duration);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("an.pcapng");
         let sender = Simulation::new(&scenario).unwrap().node("an").unwrap();

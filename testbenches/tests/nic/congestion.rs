@@ -1,9 +1,9 @@
 //! Marks, CNPs, rates.
 
 use crate::tested::{MTU, Tested, done, good, post};
-use xoff_cosim::units::PERIOD_256_PS;
-use xoff_cosim::network::RtlNode;
 use xoff::property::nic::pair::{QPN_BASE, all};
+use xoff_cosim::network::RtlNode;
+use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
@@ -65,7 +65,8 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
     let finish = |marked: bool| {
         let mut pair = Tested::new(|_| {}, 1);
         for side in 0..2 {
-            pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW).unwrap();
+            pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)
+                .unwrap();
             pair.write(side, reg::LIMITER_BURST, 0).unwrap();
         }
         let mut rates = vec![];

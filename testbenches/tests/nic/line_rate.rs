@@ -1,9 +1,8 @@
 //! Line rate, with the smallest frames and with losses.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff_cosim::network::RtlNode;
-use xoff_sim::kernel::Frame;
 use xoff::property::nic::pair::{REGION, all};
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};

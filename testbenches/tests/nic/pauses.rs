@@ -1,9 +1,9 @@
 //! PFC and PAUSE, both ways.
 
 use crate::tested::{MTU, Tested, done, good, post};
-use xoff_cosim::units::PERIOD_256_PS;
 use xoff::property::nic::pair::{QPN_BASE, all, qp};
 use xoff_cosim::network::RtlNode;
+use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::host::Stalled;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;

@@ -53,15 +53,7 @@ impl Arp {
         let mac = self.table.get(&ip)?.0;
         self.answered += 1;
         let mut reply = Vec::with_capacity(MIN_FRAME_BYTES);
-        for part in [
-            &asker[..6],
-            &mac,
-            &ETHER_TYPE,
-            &REPLY,
-            &mac,
-            target,
-            asker,
-        ] {
+        for part in [&asker[..6], &mac, &ETHER_TYPE, &REPLY, &mac, target, asker] {
             reply.extend_from_slice(part);
         }
         reply.resize(MIN_FRAME_BYTES, 0);

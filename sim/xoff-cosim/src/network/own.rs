@@ -86,12 +86,11 @@ impl Kind {
                 ("write", WorkKind::WRITE),
                 ("write_imm", WorkKind::WRITE_IMM),
             ];
-            let can = can.iter().filter(|(_, kind)| limits.operations.contains(kind));
+            let can = can
+                .iter()
+                .filter(|(_, kind)| limits.operations.contains(kind));
             let can = list(can.map(|(name, _)| (*name).into()).collect());
-            Some((
-                "operation",
-                format!("the NIC of {host} does {can}"),
-            ))
+            Some(("operation", format!("the NIC of {host} does {can}")))
         } else if !limits.mtus.contains(&flow.mtu) {
             let can = list(limits.mtus.iter().map(u32::to_string).collect());
             Some(("mtu", format!("{}: the NIC of {host} has {can}", flow.mtu)))
@@ -114,9 +113,7 @@ impl Kind {
             let most = limits.qps;
             Some((
                 "from",
-                format!(
-                    "host {host} has more than {most} flows, as many as its NIC has QPs"
-                ),
+                format!("host {host} has more than {most} flows, as many as its NIC has QPs"),
             ))
         } else {
             None

@@ -14,9 +14,9 @@ use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, Time};
 use xoff_sim::wire::Psn;
 
+use super::device::{Created, HostSetup};
 use super::own::Kind;
 use super::topology::Plan;
-use super::device::{Created, HostSetup};
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, RING};
 use crate::scenario::{FlowSettings, NicKind, Recovery, Scenario};
@@ -203,8 +203,7 @@ impl Simulation {
             })?;
             stations.push(Station::Switch(Box::new(switch)));
         }
-        let (flows, openings) =
-            create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
+        let (flows, openings) = create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
         let mut builder = NetworkBuilder::new(seed.derive(&[4]));
         for station in stations {
             builder.node(station);
@@ -253,10 +252,14 @@ impl Simulation {
         let (network, mut failed) = (&mut self.network, None);
         self.openings.retain_mut(|opening| {
             let done = opening.advance(network, now);
-            failed = failed.take().or(done.as_ref().err().map(ToString::to_string));
+            failed = failed
+                .take()
+                .or(done.as_ref().err().map(ToString::to_string));
             !matches!(done, Ok(true))
         });
-        failed.map_or(Ok(()), |what| Err(SimulationError::Failed { at: now, what }))
+        failed.map_or(Ok(()), |what| {
+            Err(SimulationError::Failed { at: now, what })
+        })
     }
 
     /// Lives through all instants before `end`. `observe` gets the frames of tapped ports.

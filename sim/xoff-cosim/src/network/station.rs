@@ -5,10 +5,10 @@ use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::{ModelNic, NicCounters, PauseLog, QpSettings, Region};
-use xoff_sim::wire::Psn;
 use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::switch::Switch;
 use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::wire::Psn;
 
 use super::device::Created;
 use super::own::Own;

@@ -88,7 +88,9 @@ impl Device for XoffPins {
 fn bytes(words: &[u32], count: u8) -> Result<Vec<u8>, String> {
     let count = usize::from(count);
     if !(1..=BEAT_BYTES).contains(&count) {
-        return Err(format!("a beat of {count} bytes: 1 to {BEAT_BYTES} are right"));
+        return Err(format!(
+            "a beat of {count} bytes: 1 to {BEAT_BYTES} are right"
+        ));
     }
     let mut bytes = Vec::with_capacity(BEAT_BYTES);
     beat::take(words, count, &mut bytes);

@@ -234,7 +234,9 @@ mod tests {
             if response.w_ready && request.w.is_some() {
                 self.word = request.w;
             }
-            if response.ar_ready && let Some(address) = request.ar {
+            if response.ar_ready
+                && let Some(address) = request.ar
+            {
                 let word = self.words.entry(address).or_insert(5);
                 *word = word.saturating_sub(1);
                 response.r = Some((*word, 0));

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
-use xoff_sim::kernel::Frame;
 use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
@@ -286,8 +286,9 @@ impl Bench {
     fn step(&mut self, cycles: u64) -> Result<(), Disagreement> {
         let before = self.pair.frames.len();
         let wire = &mut self.wire;
-        let stepped =
-            (self.pair).step_over(cycles, &mut |side, sent, frame| wire.carry(side, sent, frame));
+        let stepped = (self.pair).step_over(cycles, &mut |side, sent, frame| {
+            wire.carry(side, sent, frame)
+        });
         stepped.map_err(|error| error.to_string())?;
         let now = self.now();
         if self.pair.frames.len() > before {

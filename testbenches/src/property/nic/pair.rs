@@ -7,7 +7,9 @@ use bytes::Bytes;
 use xoff_cosim::network::{RtlHost, RtlHostConfig, RtlNode, XoffNic};
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 use xoff_sim::host::{Host, PcieConfig, Stalled, Written};
-use xoff_sim::kernel::{Arrivals, Departures, Frame, Network, NetworkBuilder, Node, NodeId, PortId};
+use xoff_sim::kernel::{
+    Arrivals, Departures, Frame, Network, NetworkBuilder, Node, NodeId, PortId,
+};
 use xoff_sim::link::Link;
 use xoff_sim::nic::{Address, NicSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
@@ -279,10 +281,11 @@ impl Pair {
 
     /// Changes a side's NIC or host.
     pub fn update<R>(&mut self, side: usize, change: impl FnOnce(&mut RtlHost) -> R) -> R {
-        self.network.update(self.nodes[side], |member| match member {
-            Member::Host(host) => change(host),
-            Member::Between(_) => unreachable!("nodes are hosts"),
-        })
+        self.network
+            .update(self.nodes[side], |member| match member {
+                Member::Host(host) => change(host),
+                Member::Between(_) => unreachable!("nodes are hosts"),
+            })
     }
 
     fn between<R>(&mut self, change: impl FnOnce(&mut Between) -> R) -> R {
