@@ -9,8 +9,8 @@ use crate::files::{Contents, Generated, Hash, generated_files, read, write};
 use crate::parallel::in_parallel;
 use crate::ports::{self, Direction};
 use crate::shim::Face;
-use crate::types::{Packages, Table};
 use crate::store::Store;
+use crate::types::{Packages, Table};
 use crate::verilate::{Common, verilate};
 use crate::{Error, Top, list, names, rust, shim};
 
@@ -222,7 +222,9 @@ impl Build {
         };
         let mut packages = Packages::default();
         for model in models {
-            if let Some(module) = (model.types.modules()).find(|name| *name == names::snake(&model.name)) {
+            if let Some(module) =
+                (model.types.modules()).find(|name| *name == names::snake(&model.name))
+            {
                 return Err(Error::PackageName {
                     name: model.name,
                     module,

@@ -186,7 +186,12 @@ pub(crate) fn verilate(
         let draft = store.draft()?;
         let (said, mut list) = run(verilator, common, top, prefix, &draft.folder)?;
         let table = draft.folder.join(types);
-        call(verilator, common, top, &type_arguments(common, source, &table))?;
+        call(
+            verilator,
+            common,
+            top,
+            &type_arguments(common, source, &table),
+        )?;
         if top.source_of_netlist.is_some() {
             list.extend([common.packages, &source.sources].concat());
         }
@@ -236,12 +241,7 @@ fn run(
     prefix: &str,
     out: &Path,
 ) -> Result<(String, Vec<PathBuf>), Error> {
-    let text = call(
-        verilator,
-        common,
-        top,
-        &arguments(common, top, prefix, out),
-    )?;
+    let text = call(verilator, common, top, &arguments(common, top, prefix, out))?;
     let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
     for waiver in common.waivers {
         if !list.contains(waiver) {

@@ -42,9 +42,9 @@ pub mod ffi;
 
 mod coverage;
 mod failure;
-pub mod packed;
 mod instance;
 mod model;
+pub mod packed;
 mod port;
 mod settings;
 mod snapshot;
@@ -54,9 +54,9 @@ mod vcd;
 
 pub use coverage::CoverageError;
 pub use failure::{Failure, FailureKind};
-pub use packed::{BadEnum, Member, Packed, PortBits};
 pub use instance::Instance;
 pub use model::Model;
+pub use packed::{BadEnum, Member, Packed, PortBits};
 pub use port::{Direction, Port};
 pub use settings::{BuildError, Settings, with_plusargs};
 pub use snapshot::RestoreError;

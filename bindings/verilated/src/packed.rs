@@ -144,7 +144,11 @@ impl Member {
 }
 
 const fn mask(bits: u32) -> u64 {
-    if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
+    if bits == 64 {
+        u64::MAX
+    } else {
+        (1 << bits) - 1
+    }
 }
 
 /// Panics unless `bits` bits from `low` up are on the port.
@@ -288,7 +292,11 @@ pub fn try_array<T, E, const N: usize>(
 ) -> Result<[T; N], E> {
     let mut failed = None;
     let values: [Option<T>; N] = std::array::from_fn(|index| {
-        let value = if failed.is_none() { of(index as u32) } else { return None };
+        let value = if failed.is_none() {
+            of(index as u32)
+        } else {
+            return None;
+        };
         value.map_err(|error| failed = Some(error)).ok()
     });
     match failed {

@@ -1,8 +1,7 @@
 //! The NIC under load both ways, and at rest but evaluated all the same. What it is driven with is recorded once, and repeated by both loops.
 
 use verilated::Settings;
-use xoff_cosim::units::nic::{CLEARING, RtlNic};
-use xoff_cosim::units::nic_pair::{Pair, REGION, all};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, all};
 use xoff_rtl::nic::{In, Out};
 use xoff_rtl::{Nic, plain};
 use xoff_sim::protocol::gbn::{Work, WorkKind};
@@ -18,12 +17,17 @@ const ROUNDS: usize = 11;
 
 /// What a NIC gets from its reset on: registers, then QPs that write 64 kB messages both ways.
 fn load() -> Vec<In> {
-    let fresh = |name| RtlNic::new(name, 1).expect("the model can be made");
-    let mut nics = [fresh("nic0"), fresh("nic1")];
-    nics[0].record();
-    let mut pair = Pair::of(nics, |_| {}, QPS).expect("the NIC keeps its rules");
+    let mut pair = Pair::of(&PairConfig {
+        seed: 1,
+        settings: None,
+        change: &|_| {},
+        qps: QPS,
+        read_delay: PERIOD * 100,
+        record: true,
+    })
+    .expect("the NIC keeps its rules");
     for id in 0..16 {
-        for qp in 0..QPS as u8 {
+        for qp in 0..QPS {
             for side in 0..2 {
                 let work = Work {
                     kind: WorkKind::WRITE,
@@ -34,23 +38,14 @@ fn load() -> Vec<In> {
                     id,
                     ..Work::default()
                 };
-                pair.nics[side].post(qp, work);
+                pair.post(side, qp, work);
             }
         }
     }
     for _ in 0..BUSY {
         pair.step(&mut all).expect("the NIC keeps its rules");
     }
-    let mut stimulus = vec![In {
-        rst_i: 1,
-        ..In::default()
-    }];
-    stimulus.extend((0..CLEARING).map(|now_i| In {
-        now_i,
-        ..In::default()
-    }));
-    stimulus.extend(pair.nics[0].record());
-    stimulus
+    pair.update(0, |host| host.take_record())
 }
 
 /// A reset, and then nothing.

@@ -117,7 +117,7 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
     let nodes = simulation.stations().map(|(node, station)| Node {
         name: simulation.names()[node.0 as usize].clone(),
         kind: match station {
-            Station::Rtl(_) => NodeKind::HostRtl,
+            Station::Rtl(_) | Station::Own(_) => NodeKind::HostRtl,
             Station::Model(_) => NodeKind::HostModel,
             Station::Switch(_) => NodeKind::Switch,
         },

@@ -16,8 +16,8 @@ use crate::Outcome;
 use crate::cli::{RunArgs, SweepArg, WavesArg};
 use crate::scenario_file::{BUILT_IN, Setting, Source};
 use crate::terminal::{Ink, Streams};
-use xoff_cosim::network::WaveWindow;
 use xoff_cosim::network::topology::Plan;
+use xoff_cosim::network::{Nics, WaveWindow};
 use xoff_cosim::scenario::{NicKind, Scenario};
 
 /// Lists the scenarios.
@@ -196,6 +196,7 @@ fn options(
         capture,
         waves,
         progress: streams.progress && !arguments.json,
+        nics: Nics::default(),
     })
 }
 

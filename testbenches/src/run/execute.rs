@@ -14,7 +14,7 @@ use xoff_waves::report::{Expectation, Report, Summary};
 
 use super::recorder::Recorder;
 use super::{charts, judge, metrics};
-use xoff_cosim::network::{Simulation, WaveWindow};
+use xoff_cosim::network::{Nics, Simulation, WaveWindow};
 use xoff_cosim::scenario::Scenario;
 
 /// Progress is shown for runs that take longer than this, in real time.
@@ -35,6 +35,8 @@ pub struct RunOptions {
     pub waves: Vec<(String, WaveWindow)>,
     /// Whether a person watches.
     pub progress: bool,
+    /// NICs of one's own, by the names that scenarios call them.
+    pub nics: Nics,
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -100,7 +102,10 @@ fn judge_all(
 
 fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
     let started = Instant::now();
-    let mut simulation = Simulation::new(scenario)?;
+    let mut simulation = Simulation::with(scenario, &options.nics)?;
+    for warning in simulation.warnings() {
+        anstream::eprintln!("warning: {}: {warning}", scenario.name);
+    }
     simulation.set_skip(!options.no_skip);
     for (host, window) in &options.waves {
         let window = window.clone();

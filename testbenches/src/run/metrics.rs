@@ -148,6 +148,7 @@ pub fn drops(simulation: &Simulation) -> Vec<Drop> {
             add("bad_fcs".into(), mac.bad_fcs);
             add("runt".into(), mac.runts);
             add("giant".into(), mac.giants);
+            add("mac_overflow".into(), mac.overflows);
         }
         if let Some(nic) = station.nic_counters() {
             for counter in COUNTERS

@@ -1,6 +1,5 @@
 //! The command as a process: exit codes, what is kept when the input is broken, what goes where.
 
-
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

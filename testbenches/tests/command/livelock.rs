@@ -1,6 +1,5 @@
 //! Transport livelock (SIGCOMM 2016, 4.1): what one loss in 256 leaves of go-back-0 and of go-back-N, and the W of go-back-N out of a capture.
 
-
 use std::path::Path;
 
 use crate::common::scenarios::{holds, scenario, summary};
@@ -132,7 +131,7 @@ fn w_is_what_the_delays_say() {
         (NicKind::Rtl, "2 m", "1 ms"),
         (NicKind::Rtl, "300 m", "1 ms"),
     ] {
-        let scenario = pair(nic, cable, duration);
+        let scenario = pair(nic.clone(), cable, duration);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("an.pcapng");
         let sender = Simulation::new(&scenario).unwrap().node("an").unwrap();

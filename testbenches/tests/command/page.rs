@@ -371,5 +371,8 @@ fn show_prints_what_run_takes() {
         .unwrap();
     assert_eq!(scenario, expected);
     let said = crate::common::run(&["schema"], None, false);
-    assert_eq!(said.out.parse::<Value>().unwrap(), schema());
+    assert_eq!(
+        (said.out.parse::<Value>().unwrap(), said.err.as_str()),
+        (schema(), "")
+    );
 }

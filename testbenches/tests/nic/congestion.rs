@@ -1,26 +1,58 @@
 //! Marks, CNPs, rates.
 
 use crate::tested::{MTU, Tested, done, good, post};
+use xoff::property::nic::pair::{QPN_BASE, all};
+use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
-use xoff_cosim::units::nic::{RateChange, Sent, WIRE_OVERHEAD};
-use xoff_cosim::units::nic_pair::{QPN_BASE, all};
-use xoff_cosim::units::registers::Registers;
 use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
+/// What DCQCN made of the first NIC's QP 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RateChange {
+    /// The cycle after which it was seen.
+    cycle: u64,
+    /// kb/s.
+    rate: u32,
+    limited: bool,
+    /// Units of 2⁻²⁴.
+    alpha: u32,
+}
+
+/// Keeps it if it is new.
+fn watch(pair: &Tested, rates: &mut Vec<RateChange>) {
+    if let Some((rate, alpha, limited)) = pair.host(0).rate(0) {
+        let change = RateChange {
+            cycle: pair.now() - 1,
+            rate: rate.0,
+            limited,
+            alpha: alpha.0,
+        };
+        if rates.last().is_none_or(|last| {
+            RateChange {
+                cycle: last.cycle,
+                ..change
+            } != *last
+        }) {
+            rates.push(change);
+        }
+    }
+}
+
 /// Cycles by which a frame of the first NIC's one QP starts before the rate lets it, at most. A rate that is left still counts for 1,000 cycles: packets of all slots are on their way to the wire.
-fn ahead_of_rate(frames: &[(usize, Sent, ParsedFrame)], rates: &[RateChange]) -> u64 {
+fn ahead_of_rate(frames: &[(usize, Frame, ParsedFrame)], rates: &[RateChange]) -> u64 {
     let (mut may, mut ahead) = (0, 0);
     for (_, sent, _) in frames.iter().filter(|(side, ..)| *side == 0) {
-        let at = sent.start_ps / PERIOD_256_PS;
+        let at = sent.start.as_ps() / PERIOD_256_PS;
         let known = rates.partition_point(|change| change.cycle <= at);
         let left = rates[..known].partition_point(|change| change.cycle + 1_000 <= at);
         let rate = (rates[left.saturating_sub(1)..known].iter())
             .map(|change| change.rate)
             .max()
             .unwrap_or(40_000_000);
-        let wire_bits = 8 * (sent.bytes.len() as u64 + WIRE_OVERHEAD);
+        let wire_bits = 8 * sent.wire_bytes();
         let cycles = wire_bits * 1_000_000_000 / u64::from(rate) / PERIOD_256_PS;
         ahead = ahead.max(u64::saturating_sub(may, at));
         may = may.max(at) + cycles;
@@ -32,12 +64,13 @@ fn ahead_of_rate(frames: &[(usize, Sent, ParsedFrame)], rates: &[RateChange]) ->
 fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
     let finish = |marked: bool| {
         let mut pair = Tested::new(|_| {}, 1);
-        for nic in &mut pair.nics {
-            nic.write(reg::CONTROL, 1 << reg::DCQCN_ON_LOW).unwrap();
-            nic.write(reg::LIMITER_BURST, 0).unwrap();
+        for side in 0..2 {
+            pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)
+                .unwrap();
+            pair.write(side, reg::LIMITER_BURST, 0).unwrap();
         }
-        pair.together().unwrap();
-        let from = pair.nics[0].now();
+        let mut rates = vec![];
+        let from = pair.now();
         let (expected, counts) = post(&mut pair, 0, 0, &[200 * MTU]);
         let mut wire = |side: usize, frame: &mut Vec<u8>, parsed: &ParsedFrame| {
             if side == 0 {
@@ -49,7 +82,10 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
             }
             true
         };
-        pair.run(200_000, &mut wire, |pair| done(pair, counts));
+        pair.run(200_000, &mut wire, |pair| {
+            watch(pair, &mut rates);
+            done(pair, counts)
+        });
         good(&pair);
         assert!(pair.memory(1) == expected);
         let cnps: Vec<_> = pair
@@ -67,15 +103,15 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         let cnps = cnps.len() as u32;
         assert_eq!(pair.count(1, reg::CNPS_OUT), cnps);
         assert_eq!(pair.count(0, reg::CNPS_IN), cnps);
-        let finished = pair.nics[0].now();
+        let finished = pair.now();
         // What is told for charts: line rate and α = 1 from the OPEN on; half the rate with the first CNP, α stays 1; then timers.
         let one = 1 << 24;
         for _ in 0..12_000 {
             pair.step(&mut all);
+            watch(&pair, &mut rates);
         }
-        let rates = pair.nics[0].take_rates();
         assert!(rates.is_sorted_by_key(|change| change.cycle));
-        assert!(rates.iter().all(|change| change.qp == 0));
+        assert_eq!(pair.host(0).rate(1), None);
         let seen: Vec<_> = rates
             .iter()
             .map(|change| (change.rate, change.limited, change.alpha))
@@ -90,11 +126,11 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         } else {
             assert_eq!(seen.len(), 1);
         }
-        pair.nics[0].close(0).unwrap();
-        pair.nics[0].close(0).unwrap();
+        pair.close(0, 0).unwrap();
+        pair.close(0, 0).unwrap();
         pair.pulses_are_counted();
-        let closed = *pair.nics[0].take_rates().last().unwrap();
-        assert_eq!((closed.rate, closed.limited, closed.alpha), (0, false, 0));
+        let (rate, alpha, limited) = pair.host(0).rate(0).unwrap();
+        assert_eq!((rate.0, limited, alpha.0), (0, false, 0));
         finished - from
     };
     let (free, slowed) = (finish(false), finish(true));

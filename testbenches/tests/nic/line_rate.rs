@@ -1,30 +1,32 @@
 //! Line rate, with the smallest frames and with losses.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff_cosim::units::PERIOD_256_PS;
-use xoff_cosim::units::nic::{BYTE_PS, RtlNic, Sent, WIRE_OVERHEAD};
-use xoff_cosim::units::nic_pair::{REGION, all};
-use xoff_cosim::units::registers::Registers;
+use xoff::property::nic::pair::{REGION, all};
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
+use xoff_sim::time::LineRate;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 
 /// Frames to one side, back to back at line rate.
-fn back_to_back(nic: &mut RtlNic, frames: &[Vec<u8>], rounds: usize) {
-    let mut at_ps = nic.now() * PERIOD_256_PS;
+fn back_to_back(pair: &mut Tested, side: usize, frames: &[Vec<u8>], rounds: usize) {
+    let mut start = pair.time();
     for _ in 0..rounds {
         for frame in frames {
-            nic.receive(at_ps, frame.clone());
-            at_ps += (frame.len() as u64 + WIRE_OVERHEAD) * BYTE_PS;
+            let sent = Frame::sent(frame.clone().into(), start, LineRate::G40);
+            start = sent.line_free(LineRate::G40);
+            pair.receive(side, sent.end, frame.clone());
         }
     }
-    while nic.receiving() > 0 {
-        nic.cycle().unwrap();
+    // What it answers goes nowhere.
+    let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+    while !pair.host(side).received() {
+        pair.step(&mut nothing);
     }
     for _ in 0..5000 {
-        nic.cycle().unwrap();
+        pair.step(&mut nothing);
     }
 }
 
@@ -42,7 +44,7 @@ fn shortest_frames_back_to_back_are_all_taken() {
                     local_key: pair.key[1],
                     id: i,
                 };
-                pair.nics[1].post_recv(index as u8, recv);
+                pair.post_recv(1, index, recv);
                 let work = Work {
                     signaled: true,
                     length,
@@ -50,7 +52,7 @@ fn shortest_frames_back_to_back_are_all_taken() {
                     id: i,
                     ..Work::default()
                 };
-                pair.nics[0].post(index as u8, work);
+                pair.post(0, index, work);
             }
         }
         let mut lose = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
@@ -71,7 +73,7 @@ fn shortest_frames_back_to_back_are_all_taken() {
                 .all(|frame| frame.len() == 60 + 2 * length as usize)
         );
         let rounds = 6400 / sent.len();
-        back_to_back(&mut pair.nics[1], &sent, rounds);
+        back_to_back(&mut pair, 1, &sent, rounds);
         assert_eq!(
             pair.count(1, reg::DROP_FULL),
             0,
@@ -83,7 +85,7 @@ fn shortest_frames_back_to_back_are_all_taken() {
             ((rounds - 1) * sent.len()) as u32
         );
         assert!(pair.count(1, reg::ANSWERS_OUT) > 0);
-        assert_eq!(pair.nics[1].take_completions().len(), sent.len());
+        assert_eq!(pair.completions[1].len(), sent.len());
     }
 }
 
@@ -108,7 +110,7 @@ fn answers_back_to_back_are_all_taken() {
                 remote_key,
                 ..Work::default()
             };
-            pair.nics[0].post(index as u8, work);
+            pair.post(0, index, work);
         }
         let mut answers = vec![];
         let mut deaf = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
@@ -122,19 +124,19 @@ fn answers_back_to_back_are_all_taken() {
             pair.step(&mut deaf);
         }
         assert!(answers.len() > 32, "{}", answers.len());
-        back_to_back(&mut pair.nics[0], &answers, 3200 / answers.len() + 1);
+        back_to_back(&mut pair, 0, &answers, 3200 / answers.len() + 1);
         assert_eq!(pair.count(0, reg::DROP_FULL), 0, "{qps} QPs");
-        assert_eq!(pair.nics[0].take_completions().len(), usize::from(qps));
+        assert_eq!(pair.completions[0].len(), usize::from(qps));
     }
 }
 
 /// Of the wire's time between the starts of the first and the last of these frames, the share in which it carried frames.
-fn busy<'a>(frames: impl IntoIterator<Item = &'a Sent>) -> f64 {
+fn busy<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> f64 {
     let frames: Vec<_> = frames.into_iter().collect();
-    let took = frames[frames.len() - 1].start_ps - frames[0].start_ps;
+    let took = frames[frames.len() - 1].start.as_ps() - frames[0].start.as_ps();
     let carried: u64 = frames[..frames.len() - 1]
         .iter()
-        .map(|sent| (sent.bytes.len() as u64 + WIRE_OVERHEAD) * BYTE_PS)
+        .map(|sent| LineRate::G40.time_of(sent.wire_bytes()).as_ps())
         .sum();
     carried as f64 / took as f64
 }
@@ -143,14 +145,13 @@ fn busy<'a>(frames: impl IntoIterator<Item = &'a Sent>) -> f64 {
 fn flows_fill_the_wire() {
     for (dcqcn, qps) in [(false, 1), (true, 1), (false, 3), (true, 16)] {
         let mut pair = Tested::new(|setup| setup.requester.window = 200, qps);
-        for nic in &mut pair.nics {
-            nic.write(reg::CONTROL, u32::from(dcqcn) << reg::DCQCN_ON_LOW)
-                .unwrap();
+        for side in 0..2 {
+            let control = u32::from(dcqcn) << reg::DCQCN_ON_LOW;
+            pair.write(side, reg::CONTROL, control).unwrap();
         }
-        pair.together().unwrap();
         let mut counts = [0; 2];
         for index in 0..qps {
-            let (_, more) = post(&mut pair, 0, index as u8, &[u32::from(480 / qps) * MTU]);
+            let (_, more) = post(&mut pair, 0, index, &[u32::from(480 / qps) * MTU]);
             counts = [counts[0] + more[0], counts[1] + more[1]];
         }
         pair.run(60_000, &mut all, |pair| done(pair, counts));
@@ -197,7 +198,7 @@ fn the_wire_stays_full_while_every_256th_packet_is_lost() {
                 id,
                 ..Work::default()
             };
-            pair.nics[0].post(0, work);
+            pair.post(0, 0, work);
         }
         let mut lossy = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
             side == 1 || frame.ip.unwrap().id & 0xFF != 0xFF

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff_cosim::units::nic_pair::{REGION, all, qp};
-use xoff_cosim::units::registers::Registers;
+use xoff::property::nic::pair::{REGION, all, qp};
+use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
@@ -29,7 +29,7 @@ const LENGTHS: [u32; 12] = [
 
 fn both_ways(change: impl Fn(&mut QpSettings), skip: bool) -> Tested {
     let mut pair = Tested::new(change, 2);
-    pair.skip = skip;
+    pair.set_skip(skip);
     let mut counts = [0; 2];
     let mut expected = [BTreeMap::new(), BTreeMap::new()];
     for (side, index) in [(0, 0), (1, 0), (0, 1)] {
@@ -128,8 +128,8 @@ fn skipping_idle_cycles_changes_no_frame() {
         });
         pair
     });
-    assert_eq!(every.skipped, 0);
-    assert!(skipping.skipped > 5000, "{}", skipping.skipped);
+    assert_eq!(every.skipped(), 0);
+    assert!(skipping.skipped() > 5000, "{}", skipping.skipped());
     assert_eq!(every.frames, skipping.frames);
     assert_eq!(every.completions, skipping.completions);
     assert_eq!(every.written, skipping.written);
@@ -141,7 +141,7 @@ fn a_lost_frame_is_resent() {
     for (lost, counter) in [(2, reg::NAKS_IN), (5, reg::TIMEOUTS)] {
         let [every, skipping] = [false, true].map(|skip| {
             let mut pair = Tested::new(|_| {}, 1);
-            pair.skip = skip;
+            pair.set_skip(skip);
             let (expected, counts) = post(&mut pair, 0, 0, &[6 * MTU]);
             let mut seen = 0;
             let mut wire = |side: usize, _: &mut Vec<u8>, _: &ParsedFrame| {
@@ -154,7 +154,7 @@ fn a_lost_frame_is_resent() {
             assert_eq!(pair.count(0, counter), 1, "frame {lost}");
             assert!(pair.count(0, reg::RESENT_OUT) > 0);
             assert_eq!(pair.count(1, reg::GAPS_IN) > 0, lost == 2);
-            pair.skip = false;
+            pair.set_skip(false);
             pair.pulses_are_counted();
             pair.0.frames
         });
@@ -173,7 +173,7 @@ fn qps_that_end_together_lose_no_completion() {
         },
         qps,
     );
-    pair.nics[0].stalls.completions = true;
+    pair.stall(0, Stalled::Completions, 16, u64::MAX);
     let work = |id| Work {
         signaled: true,
         length: 1,
@@ -183,7 +183,7 @@ fn qps_that_end_together_lose_no_completion() {
     };
     for id in 0..16 {
         for index in 0..qps {
-            pair.nics[0].post(index as u8, work(id));
+            pair.post(0, index, work(id));
         }
     }
     let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
@@ -191,17 +191,17 @@ fn qps_that_end_together_lose_no_completion() {
         pair.step(&mut nothing);
     }
     assert!(pair.completions[0].is_empty());
-    assert!(!pair.rest[0].idle);
+    assert!(!pair.host(0).rests());
     let stalled = pair.count(0, reg::EXHAUSTED);
     assert!(stalled > 0 && stalled < u32::from(qps), "{stalled}");
-    pair.nics[0].stalls.completions = false;
+    pair.stall(0, Stalled::Completions, 16, 0);
     pair.run(10_000, &mut nothing, |pair| {
         pair.completions[0].len() == usize::from(qps) * 16
     });
     for index in 0..qps {
         let of: Vec<_> = pair.completions[0]
             .iter()
-            .filter(|(qp, _)| u16::from(*qp) == index)
+            .filter(|(qp, _)| *qp == index)
             .map(|(_, completion)| (completion.id, completion.status))
             .collect();
         let expected: Vec<_> = (0..16)
@@ -227,14 +227,13 @@ fn no_receive_buffer_makes_the_sender_wait() {
     };
     for (rnr_retry, comes) in [(7, true), (1, false)] {
         let mut pair = Tested::new(|setup| setup.requester.rnr_retry = rnr_retry, 1);
-        pair.nics[0].post(0, work);
+        pair.post(0, 0, work);
         for _ in 0..20_000 {
             pair.step(&mut all);
         }
         assert!(pair.count(1, reg::NO_BUFFER) > 1);
         assert!(pair.count(1, reg::RNR_NAKS_OUT) > 1);
         assert_eq!(pair.completions[0].len(), usize::from(!comes));
-        pair.together().unwrap();
         if comes {
             let local_key = pair.key[1];
             let recv = Recv {
@@ -243,7 +242,7 @@ fn no_receive_buffer_makes_the_sender_wait() {
                 local_key,
                 id: 2,
             };
-            pair.nics[1].post_recv(0, recv);
+            pair.post_recv(1, 0, recv);
             pair.run(20_000, &mut all, |pair| done(pair, [1, 1]));
             good(&pair);
             let expected: BTreeMap<_, _> = (0..2 * u64::from(MTU))
@@ -269,8 +268,7 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
     for _ in 0..500 {
         pair.step(&mut all);
     }
-    pair.nics[1].close(0).unwrap();
-    pair.together().unwrap();
+    pair.close(1, 0).unwrap();
     pair.run(20_000, &mut all, |pair| pair.completions[0].len() == 1);
     assert_eq!(pair.completions[0][0].1.status, Status::RetryExceeded);
     assert!(pair.count(1, reg::DROP_QP) > 0);
@@ -278,11 +276,10 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
     for side in 0..2 {
         let mut setup = qp(side, 0);
         change(&mut setup);
-        pair.nics[side].open(0, &setup).unwrap();
+        pair.open(side, 0, &setup).unwrap();
         pair.completions[side].clear();
         pair.written[side].clear();
     }
-    pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[2 * MTU, 5]);
     pair.run(20_000, &mut all, |pair| done(pair, counts));
     good(&pair);

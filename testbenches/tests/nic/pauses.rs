@@ -1,41 +1,51 @@
 //! PFC and PAUSE, both ways.
 
 use crate::tested::{MTU, Tested, done, good, post};
+use xoff::property::nic::pair::{QPN_BASE, all, qp};
+use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
-use xoff_cosim::units::nic_pair::{QPN_BASE, all, qp};
-use xoff_cosim::units::registers::Registers;
+use xoff_sim::host::Stalled;
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::ParsedFrame;
+
+/// Picoseconds at which a frame's first byte is on the wire, after preamble and start delimiter: 8 bytes at 40 Gb/s.
+fn data_starts(frame: &Frame) -> u64 {
+    frame.start.as_ps() + 8 * 200
+}
 
 #[test]
 fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     let class = 3;
     let mut pair = Tested::new(|_| {}, 1);
-    for nic in &mut pair.nics {
+    for side in 0..2 {
         // DSCP 26 is word 3, entry 2.
-        nic.write(reg::DSCP_MAP + 4 * 3, class << 8).unwrap();
-        nic.write(reg::PFC_CLASSES, 1 << class).unwrap();
-        nic.write(reg::PFC_XOFF + 4 * class as u16, 20_000).unwrap();
-        nic.write(reg::PFC_XON + 4 * class as u16, 10_000).unwrap();
-        // A tenth of the longest pause.
-        nic.write(reg::PFC_QUANTA, 6_553).unwrap();
-        nic.write(reg::PFC_REFRESH, 8_000).unwrap();
+        for (address, word) in [
+            (reg::DSCP_MAP + 4 * 3, class << 8),
+            (reg::PFC_CLASSES, 1 << class),
+            (reg::PFC_XOFF + 4 * class as u16, 20_000),
+            (reg::PFC_XON + 4 * class as u16, 10_000),
+            // A tenth of the longest pause.
+            (reg::PFC_QUANTA, 6_553),
+            (reg::PFC_REFRESH, 8_000),
+        ] {
+            pair.write(side, address, word).unwrap();
+        }
         // The class of a QP is that of its path when it is opened.
     }
     for side in 0..2 {
-        pair.nics[side].open(0, &qp(side, 0)).unwrap();
+        pair.open(side, 0, &qp(side, 0)).unwrap();
     }
-    pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[300 * MTU]);
-    pair.nics[1].stalls.writes = true;
+    pair.stall(1, Stalled::Writes, 16, u64::MAX);
     let mut paused_at = None;
     let mut late = 0;
     for _ in 0..30_000 {
         let before = pair.frames.len();
         pair.step(&mut all);
-        let now = pair.nics[0].now();
-        if pair.nics[0].paused() == 0 {
+        let now = pair.now();
+        if pair.host(0).pauses().paused() == 0 {
             paused_at = None;
         } else if paused_at.is_none() {
             paused_at = Some(now);
@@ -43,18 +53,15 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
         // A frame that begins more than 20 cycles after the pause.
         for (side, sent, _) in &pair.frames[before..] {
             late += usize::from(
-                *side == 0 && paused_at.is_some_and(|at| sent.start_ps > (at + 20) * PERIOD_256_PS),
+                *side == 0
+                    && paused_at.is_some_and(|at| data_starts(sent) > (at + 20) * PERIOD_256_PS),
             );
         }
     }
     assert!(paused_at.is_some());
     assert_eq!(late, 0);
     assert!(pair.count(1, reg::PFC_OUT) >= 3, "refreshed");
-    let resynchronised = pair.nics[1].now();
-    while pair.nics[0].now() < resynchronised {
-        pair.nics[0].cycle().unwrap();
-    }
-    pair.nics[1].stalls.writes = false;
+    pair.stall(1, Stalled::Writes, 16, 0);
     pair.run(60_000, &mut all, |pair| done(pair, counts));
     good(&pair);
     assert!(pair.memory(1) == expected);
@@ -85,17 +92,16 @@ fn pausing(
     let mut pair = Tested::new(|_| {}, 0);
     for side in 0..2 {
         for &(address, data) in registers {
-            pair.nics[side].write(address, data).unwrap();
+            pair.write(side, address, data).unwrap();
         }
         for index in 0..2 {
             let mut qp = qp(side, index);
             setup(index, &mut qp);
-            pair.nics[side].open(index, &qp).unwrap();
+            pair.open(side, index, &qp).unwrap();
         }
     }
-    pair.together().unwrap();
-    let now_ps = pair.nics[0].now() * PERIOD_256_PS;
-    pair.nics[0].receive(now_ps, frame);
+    let now = pair.time();
+    pair.receive(0, now, frame);
     for _ in 0..50 {
         pair.step(&mut all);
     }
@@ -167,13 +173,12 @@ fn the_watchdog_silences_pauses() {
             (reg::BARK_LOW, 10_000),
             (reg::BITE_LOW, 20_000),
         ] {
-            pair.nics[side].write(address, data).unwrap();
+            pair.write(side, address, data).unwrap();
         }
-        pair.nics[side].open(0, &qp(side, 0)).unwrap();
+        pair.open(side, 0, &qp(side, 0)).unwrap();
     }
-    pair.together().unwrap();
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
-    pair.nics[1].stalls.writes = true;
+    pair.stall(1, Stalled::Writes, 16, u64::MAX);
     for _ in 0..30_000 {
         pair.step(&mut all);
     }
@@ -181,14 +186,12 @@ fn the_watchdog_silences_pauses() {
     assert_eq!(pair.count(1, reg::BITES), 1);
     let silent = pair.count(1, reg::PFC_OUT);
     assert!(silent > 10, "{silent}");
-    pair.together().unwrap();
     for _ in 0..5000 {
         pair.step(&mut all);
     }
     assert_eq!(pair.count(1, reg::PFC_OUT), silent);
-    assert_eq!(pair.nics[0].paused(), 0);
-    pair.together().unwrap();
-    pair.nics[1].stalls.writes = false;
+    assert_eq!(pair.host(0).pauses().paused(), 0);
+    pair.stall(1, Stalled::Writes, 16, 0);
     pair.run(100_000, &mut all, |pair| done(pair, counts));
     good(&pair);
     assert!(pair.memory(1) == expected);

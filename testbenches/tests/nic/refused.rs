@@ -1,8 +1,8 @@
 //! What is not taken is dropped and counted, and no write leaves a region.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff_cosim::units::PERIOD_256_PS;
-use xoff_cosim::units::nic_pair::{REGION, all};
+use xoff::property::nic::pair::{REGION, all};
+use xoff_sim::host::Stalled;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::protocol::icrc;
@@ -51,24 +51,18 @@ fn what_is_dropped_is_counted() {
         (other, reg::DROP_NOT_ROCE),
     ] {
         let count = pair.count(1, counter);
-        let at = pair.nics[1].now() * PERIOD_256_PS;
-        pair.nics[1].receive(at, bytes);
+        let at = pair.time();
+        pair.receive(1, at, bytes);
         for _ in 0..100 {
-            pair.nics[1].cycle().unwrap();
+            pair.step(&mut all);
         }
         assert_eq!(pair.count(1, counter), count + 1, "{counter:#x}");
     }
     for _ in 0..100 {
-        pair.nics[1].cycle().unwrap();
+        pair.step(&mut all);
     }
-    assert_eq!(
-        pair.nics[1].take_written().len() + pair.written[1].len(),
-        before
-    );
+    assert_eq!(pair.written[1].len(), before);
     // What was dropped left nothing in the receive buffer.
-    while pair.nics[0].now() < pair.nics[1].now() {
-        pair.nics[0].cycle().unwrap();
-    }
     let (expected, more) = post(&mut pair, 0, 0, &[3 * MTU]);
     pair.written[1].clear();
     pair.run(10_000, &mut all, |pair| {
@@ -100,7 +94,7 @@ fn no_write_leaves_a_region() {
             id: 5,
             ..Work::default()
         };
-        pair.nics[0].post(0, work);
+        pair.post(0, 0, work);
         pair.run(10_000, &mut all, |pair| done(pair, [1, 0]));
         assert_eq!(
             pair.completions[0][0].1.status,
@@ -119,14 +113,14 @@ fn no_write_leaves_a_region() {
         local_key,
         id: 9,
     };
-    pair.nics[1].post_recv(0, recv);
+    pair.post_recv(1, 0, recv);
     let work = Work {
         signaled: true,
         length: 11,
         local_va: SOURCE,
         ..Work::default()
     };
-    pair.nics[0].post(0, work);
+    pair.post(0, 0, work);
     pair.run(10_000, &mut all, |pair| done(pair, [1, 1]));
     assert_eq!(pair.completions[1][0].1.status, Status::LocalAccess);
     assert_eq!(pair.count(1, reg::LOCAL_ACCESS), 1);
@@ -138,13 +132,12 @@ fn what_finds_no_room_is_dropped_and_sent_again() {
     // No PFC: while the host writes nothing, the receive buffer overflows.
     let mut pair = Tested::new(|setup| setup.requester.window = 0, 1);
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
-    pair.nics[1].stalls.writes = true;
+    pair.stall(1, Stalled::Writes, 16, u64::MAX);
     for _ in 0..6000 {
         pair.step(&mut all);
     }
     assert!(pair.count(1, reg::DROP_FULL) > 0);
-    pair.together().unwrap();
-    pair.nics[1].stalls.writes = false;
+    pair.stall(1, Stalled::Writes, 16, 0);
     pair.run(60_000, &mut all, |pair| done(pair, counts));
     good(&pair);
     assert!(pair.memory(1) == expected);

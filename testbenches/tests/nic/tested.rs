@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use xoff_cosim::units::nic_pair::{Pair, REGION, Wire, all};
+use xoff::property::nic::pair::{Pair, REGION, Wire, all};
+use xoff_cosim::network::RtlNode;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
@@ -31,7 +32,7 @@ impl std::ops::DerefMut for Tested {
 
 impl Tested {
     pub fn new(change: impl Fn(&mut QpSettings), qps: u16) -> Self {
-        Self(Pair::new(1, change, qps).unwrap())
+        Self(Pair::new(1, &change, qps).unwrap())
     }
 
     pub fn step(&mut self, wire: &mut Wire) {
@@ -65,15 +66,15 @@ impl Tested {
             for _ in 0..2000 {
                 self.step(&mut all);
             }
-            let events = *self.nics[side].events();
+            let pulses = self.host(side).counters().clone();
             for counter in reg::COUNTERS {
                 if !counter.bytes {
                     let count = self.count(side, counter.address);
-                    let pulses = events[counter.bit() as usize];
-                    assert_eq!(u64::from(count), pulses, "{} of {side}", counter.name);
+                    let counted = pulses.get(counter.address);
+                    assert_eq!(u64::from(count), counted, "{} of {side}", counter.name);
                 }
             }
-            assert_eq!(events, *self.nics[side].events());
+            assert_eq!(pulses, *self.host(side).counters());
         }
     }
 }
@@ -82,7 +83,7 @@ impl Tested {
 pub fn post(
     pair: &mut Tested,
     side: usize,
-    index: u8,
+    index: u16,
     lengths: &[u32],
 ) -> (BTreeMap<u64, u8>, [usize; 2]) {
     let mut expected = BTreeMap::new();
@@ -105,7 +106,7 @@ pub fn post(
                 local_key: pair.key[1 - side],
                 id: 1000 + i as u64,
             };
-            pair.nics[1 - side].post_recv(index, recv);
+            pair.post_recv(1 - side, index, recv);
             completions[1 - side] += 1;
         }
         let remote_va = if kind == WorkKind::WRITE || kind == WorkKind::WRITE_IMM {
@@ -125,7 +126,7 @@ pub fn post(
             id: i as u64,
             ..Work::default()
         };
-        pair.nics[side].post(index, work);
+        pair.post(side, index, work);
         completions[side] += 1;
         let target = if remote_va == 0 { place(i) } else { remote_va };
         for byte in 0..u64::from(length) {

@@ -157,7 +157,11 @@ impl Scope<'_> {
         match &self.table.named[index].package {
             Some(package) if self.package == Some(package) => name,
             Some(package) => {
-                let up = if self.package.is_some() { "super::" } else { "" };
+                let up = if self.package.is_some() {
+                    "super::"
+                } else {
+                    ""
+                };
                 format!("{up}{}::{name}", module_name(package))
             }
             None => name,
@@ -182,7 +186,11 @@ impl Scope<'_> {
             Type::Bits { width, signed } => {
                 format!("{width} bits{}", if *signed { ", signed" } else { "" })
             }
-            Type::Named(index) => format!("[`{}`]({})", self.table.named[*index].name, self.path(*index)),
+            Type::Named(index) => format!(
+                "[`{}`]({})",
+                self.table.named[*index].name,
+                self.path(*index)
+            ),
             Type::Array {
                 element, length, ..
             } => format!("{length} × {}", self.source(element)),
@@ -213,10 +221,17 @@ impl Scope<'_> {
                     bits_type(*width, *signed),
                 );
                 let read = format!("::verilated::packed::{from}(port, {at}, {width})");
-                if *width <= 64 { format!("{read} as {to}") } else { read }
+                if *width <= 64 {
+                    format!("{read} as {to}")
+                } else {
+                    read
+                }
             }
             Type::Named(index) => {
-                let read = format!("<{} as ::verilated::Packed>::get(port, {at})", self.path(*index));
+                let read = format!(
+                    "<{} as ::verilated::Packed>::get(port, {at})",
+                    self.path(*index)
+                );
                 if self.table.partial(kind) {
                     read
                 } else {
@@ -229,9 +244,14 @@ impl Scope<'_> {
                 ascending,
             } => {
                 let index = format!("i{depth}");
-                let place = element_place(at, &index, self.table.bits(element), *length, *ascending);
+                let place =
+                    element_place(at, &index, self.table.bits(element), *length, *ascending);
                 let read = self.get(element, &place, depth + 1);
-                let array = if self.table.partial(element) { "try_array" } else { "array" };
+                let array = if self.table.partial(element) {
+                    "try_array"
+                } else {
+                    "array"
+                };
                 format!("::verilated::packed::{array}(#[inline(always)] |{index}| {read})")
             }
         }
@@ -245,18 +265,28 @@ impl Scope<'_> {
             }
             Type::Bits { width, signed } => match (*width, *signed) {
                 (0..=64, false) => {
-                    format!("::verilated::packed::put(port, {at}, {width}, u64::from({value}), {what:?});")
+                    format!(
+                        "::verilated::packed::put(port, {at}, {width}, u64::from({value}), {what:?});"
+                    )
                 }
                 (0..=64, true) => {
-                    format!("::verilated::packed::put_signed(port, {at}, {width}, i64::from({value}), {what:?});")
+                    format!(
+                        "::verilated::packed::put_signed(port, {at}, {width}, i64::from({value}), {what:?});"
+                    )
                 }
                 (..=128, false) => {
-                    format!("::verilated::packed::put_wide(port, {at}, {width}, {value}, {what:?});")
+                    format!(
+                        "::verilated::packed::put_wide(port, {at}, {width}, {value}, {what:?});"
+                    )
                 }
                 (..=128, true) => {
-                    format!("::verilated::packed::put_signed_wide(port, {at}, {width}, {value}, {what:?});")
+                    format!(
+                        "::verilated::packed::put_signed_wide(port, {at}, {width}, {value}, {what:?});"
+                    )
                 }
-                _ => format!("::verilated::packed::put_words(port, {at}, {width}, &{value}, {what:?});"),
+                _ => format!(
+                    "::verilated::packed::put_words(port, {at}, {width}, &{value}, {what:?});"
+                ),
             },
             Type::Named(_) => format!("::verilated::Packed::set(&{value}, port, {at});"),
             Type::Array {
@@ -265,7 +295,8 @@ impl Scope<'_> {
                 ascending,
             } => {
                 let index = format!("i{depth}");
-                let place = element_place(at, &index, self.table.bits(element), *length, *ascending);
+                let place =
+                    element_place(at, &index, self.table.bits(element), *length, *ascending);
                 let value = format!("{value}[{index} as usize]");
                 let set = self.set(element, &value, &place, what, depth + 1);
                 format!("for {index} in 0..{length}u32 {{ {set} }}")
@@ -346,7 +377,9 @@ impl Scope<'_> {
                 }
                 Kind::Struct(members) => {
                     let members: Vec<String> = (members.iter())
-                        .map(|(name, kind)| format!("{}: {}", names::field(name), self.default(kind)))
+                        .map(|(name, kind)| {
+                            format!("{}: {}", names::field(name), self.default(kind))
+                        })
                         .collect();
                     format!("{} {{ {} }}", self.path(*index), members.join(", "))
                 }
@@ -479,7 +512,9 @@ impl Scope<'_> {
             width,
             error,
             &format!("::core::result::Result::Ok(match {read} {{ {arms}{other} }})"),
-            &format!("::verilated::packed::{put}(port, low, {width}, *self as {as_wide}, {full:?});"),
+            &format!(
+                "::verilated::packed::{put}(port, low, {width}, *self as {as_wide}, {full:?});"
+            ),
         );
     }
 
@@ -561,7 +596,10 @@ impl Scope<'_> {
             let bare = field.trim_start_matches("r#");
             let rust = self.rust(kind);
             let (result, ok) = match self.table.partial(kind) {
-                true => (format!("::core::result::Result<{rust}, ::verilated::BadEnum>"), ""),
+                true => (
+                    format!("::core::result::Result<{rust}, ::verilated::BadEnum>"),
+                    "",
+                ),
                 false => (rust.clone(), ""),
             };
             let _ = writeln!(
@@ -578,11 +616,19 @@ impl Scope<'_> {
         }
         text.push_str("    }\n");
         let get = match bits {
-            1 => format!("::core::result::Result::Ok({name}(::verilated::packed::bits(port, low, 1) as u8))"),
-            _ => format!("::core::result::Result::Ok({name}({}))", self.get(&carrier, "low", 0)),
+            1 => format!(
+                "::core::result::Result::Ok({name}(::verilated::packed::bits(port, low, 1) as u8))"
+            ),
+            _ => format!(
+                "::core::result::Result::Ok({name}({}))",
+                self.get(&carrier, "low", 0)
+            ),
         };
         let set = match bits {
-            1 => format!("::verilated::packed::put(port, low, 1, u64::from(self.0), {:?});", named.name),
+            1 => format!(
+                "::verilated::packed::put(port, low, 1, u64::from(self.0), {:?});",
+                named.name
+            ),
             _ => self.set(&carrier, "self.0", "low", &named.name, 0),
         };
         packed(text, name, bits, "::core::convert::Infallible", &get, &set);
@@ -592,10 +638,15 @@ impl Scope<'_> {
         let rust = self.rust(kind);
         let field = &port.field;
         let bare = field.trim_start_matches("r#");
-        let indices: String = (0..port.dims.len()).map(|at| format!(", i{at}: usize")).collect();
+        let indices: String = (0..port.dims.len())
+            .map(|at| format!(", i{at}: usize"))
+            .collect();
         let element: String = (0..port.dims.len()).map(|at| format!("[i{at}]")).collect();
         let (result, partial) = match self.table.partial(kind) {
-            true => (format!("::core::result::Result<{rust}, ::verilated::BadEnum>"), true),
+            true => (
+                format!("::core::result::Result<{rust}, ::verilated::BadEnum>"),
+                true,
+            ),
             false => (rust.clone(), false),
         };
         let errors = if partial {

@@ -15,7 +15,10 @@ fn both_forms_say_the_same() {
     let text = |table: Table| {
         let mut packages = Packages::default();
         let known = packages.add(&table);
-        assert_eq!(known, "#[allow(unused_imports)]\nuse super::{unit, sample_pkg, };\n");
+        assert_eq!(
+            known,
+            "#[allow(unused_imports)]\nuse super::{unit, sample_pkg, };\n"
+        );
         packages.text() + &constants(&table) + &local_types(&table)
     };
     let (xml, json) = (text(table("xml")), text(table("json")));

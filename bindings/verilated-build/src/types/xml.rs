@@ -14,7 +14,8 @@ pub(super) fn read(text: &str) -> Result<Raw, String> {
         nodes_limit: u32::MAX,
         ..ParsingOptions::default()
     };
-    let document = Document::parse_with_options(text, options).map_err(|error| error.to_string())?;
+    let document =
+        Document::parse_with_options(text, options).map_err(|error| error.to_string())?;
     let mut raw = Raw::default();
     let mut uses = Uses::default();
     let child = |name: &str| {
@@ -67,10 +68,7 @@ fn place(element: Element) -> Result<Place, String> {
     }
 }
 
-fn elements<'a>(
-    of: Element<'a, 'a>,
-    name: &'static str,
-) -> impl Iterator<Item = Element<'a, 'a>> {
+fn elements<'a>(of: Element<'a, 'a>, name: &'static str) -> impl Iterator<Item = Element<'a, 'a>> {
     of.children().filter(move |child| child.has_tag_name(name))
 }
 
@@ -153,7 +151,11 @@ fn node(element: Element, raw: &mut Raw, uses: &mut Uses) -> Result<(), String> 
                 .collect();
             match bounds[..] {
                 [left, right] => Shape::Packed(left, right),
-                _ => return Err(format!("<packarraydtype> `{id}` has no range of two bounds")),
+                _ => {
+                    return Err(format!(
+                        "<packarraydtype> `{id}` has no range of two bounds"
+                    ));
+                }
             }
         }
         "unpackarraydtype" => Shape::Unpacked,

@@ -117,7 +117,12 @@ impl World {
     fn tools(&self, case: &str) -> Vec<String> {
         drop(fs::remove_file(self.path("log")));
         let output = Command::new(std::env::current_exe().unwrap())
-            .args([&format!("store::{case}"), "--exact", "--ignored", "--nocapture"])
+            .args([
+                &format!("store::{case}"),
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
             .envs(&self.environment)
             .output()
             .unwrap();

@@ -11,7 +11,12 @@ use verilated_build::{Build, Top};
 /// Runs the case of this name as a build script with its folder at `folder`, and gives what it printed.
 fn run(case: &str, folder: &Path) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args([&format!("table::{case}"), "--exact", "--ignored", "--nocapture"])
+        .args([
+            &format!("table::{case}"),
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("OUT_DIR", folder.join("out"))
         .env("CARGO_MANIFEST_DIR", folder)
         .env("CARGO_PKG_NAME", "case")

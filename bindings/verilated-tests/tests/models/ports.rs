@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use verilated::{Direction, Settings};
-use verilated_tests::wide_ports::{In, Out};
 use verilated_tests::kinds_pkg::{Kind, Meta};
+use verilated_tests::wide_ports::{In, Out};
 use verilated_tests::{Adder, Counter, Counter12, WidePorts, adder, counter, counter12};
 
 /// Clocks `inputs` in and looks at what came out.

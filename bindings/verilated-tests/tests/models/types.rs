@@ -56,22 +56,22 @@ fn members_lie_where_systemverilog_puts_them() {
     let port: [u32; 14] = all().pack();
     // From the most significant member down: place and value, counted by hand from sample.sv.
     let members = [
-        (423, 2, 1),                       // first
-        (421, 2, 2),                       // second
-        (419, 2, 3),                       // two
-        (417, 2, 2),                       // aliased
-        (409, 8, 0b01_10_01_00),           // kinds, [3] on top
+        (423, 2, 1),                        // first
+        (421, 2, 2),                        // second
+        (419, 2, 3),                        // two
+        (417, 2, 2),                        // aliased
+        (409, 8, 0b01_10_01_00),            // kinds, [3] on top
         (388, 21, 1 << 14 | 2 << 7 | 0x7f), // ascending, [0] on top
-        (383, 5, 0x10),                    // offset
-        (351, 32, 0xffff_ffff),            // sign
-        (319, 32, 1),                      // unit
-        (311, 8, 0x95),                    // either
-        (307, 4, 0xd),                     // nameless
-        (304, 3, 1),                       // colour
-        (104, 32, 1),                      // words, the lowest
-        (296, 8, 0xff),                    // words, the highest
-        (4, 100, 1 << 99 | 7),             // wide
-        (0, 4, 9),                         // type
+        (383, 5, 0x10),                     // offset
+        (351, 32, 0xffff_ffff),             // sign
+        (319, 32, 1),                       // unit
+        (311, 8, 0x95),                     // either
+        (307, 4, 0xd),                      // nameless
+        (304, 3, 1),                        // colour
+        (104, 32, 1),                       // words, the lowest
+        (296, 8, 0xff),                     // words, the highest
+        (4, 100, 1 << 99 | 7),              // wide
+        (0, 4, 9),                          // type
     ];
     for (low, width, value) in members {
         assert_eq!(bits(&port, low, width), value, "{width} bits from {low}");

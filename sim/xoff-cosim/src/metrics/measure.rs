@@ -28,7 +28,7 @@ pub struct Dropped {
 }
 
 /// The reasons for which a NIC's receive MAC drops frames.
-const MAC_REASONS: [&str; 3] = ["bad_fcs", "runt", "giant"];
+const MAC_REASONS: [&str; 4] = ["bad_fcs", "runt", "giant", "mac_overflow"];
 /// In [`COUNTERS`], those of dropped frames.
 const DROP_PREFIX: &str = "drop_";
 
@@ -62,7 +62,7 @@ fn drop_counts(simulation: &Simulation, node: NodeId, station: &Station) -> Vec<
         .iter()
         .filter(|counter| counter.name.starts_with(DROP_PREFIX))
         .map(|counter| (station.nic_counters()).map_or(0, |nic| nic.get(counter.address)));
-    [mac.bad_fcs, mac.runts, mac.giants]
+    [mac.bad_fcs, mac.runts, mac.giants, mac.overflows]
         .into_iter()
         .chain(nic)
         .collect()

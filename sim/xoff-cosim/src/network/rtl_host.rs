@@ -1,44 +1,43 @@
-//! The RTL NIC as a node: MACs on one side of its pins, a host on the other.
+//! An RTL NIC as a node: MACs on one side of its pins, its driver and a host on the other.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::path::PathBuf;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use verilated::Settings;
-use xoff_rtl::{Nic, nic};
-use xoff_sim::host::{DataBeat, Host};
-use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
-use xoff_sim::mac::{Beat, ReceiveCounters, ReceiveMac, TransmitMac};
-use xoff_sim::nic::{NicCounters, NicSettings, PauseLog};
+use verilated::{Instance, Settings};
+use xoff_sim::host::Host;
+use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use xoff_sim::mac::{ReceiveCounters, ReceiveMac, TransmitMac};
+use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate};
-use xoff_sim::time::{ByteCount, Clock, Cycles, LineRate, Time};
+use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
+use xoff_sim::wire::Psn;
 
-use crate::units::nic::CLEARING;
-use crate::units::registers::Registers;
-use crate::units::verbs::{put_recv, put_work, take_completion};
-use crate::units::{UnitError, beat};
+use super::device::{
+    Created, Device, Driver, Edge, Inputs, Outputs, Receive, Seen, Still, Transmit, broken,
+};
+use super::xoff_nic::XoffNic;
+use crate::units::{Skip, UnitError};
 
-/// Bytes of a beat at 256 bits.
-const BEAT_BYTES: usize = 32;
+/// From the last bit of a frame that the driver answers in the network's place to the last bit of the answer.
+pub const ANSWER_DELAY: Duration = Duration::from_us(1);
 
-/// What an RTL host is made of.
+/// What an RTL host is made of, beside its driver.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RtlHostConfig {
     /// Its name: in messages and as the outermost scope of waves.
     pub name: String,
-    /// Fixes the random start of its registers.
+    /// Fixes the random start of its registers, if they have one.
     pub seed: u64,
-    /// The NIC's clock.
+    /// The clock of the port. Its period is that of the device.
     pub clock: Clock,
     /// The port.
     pub rate: LineRate,
     /// Largest frame, FCS included.
     pub max_frame: ByteCount,
-    /// Registers.
-    pub settings: NicSettings,
 }
 
 /// Waves of a window of time.
@@ -52,198 +51,270 @@ pub struct WaveWindow {
     pub until: Time,
 }
 
-/// An RTL NIC with its MACs and its host.
+type TopOf<D> = <<D as Driver>::Device as Device>::Top;
+
+/// An RTL NIC with its MACs, its driver and its host.
 ///
-/// Cycles in which the NIC says that nothing changes are not evaluated, unless [`set_skip`](Self::set_skip) says so; the result is the same.
+/// Cycles in which the NIC says that nothing changes are not evaluated unless [`set_skip`](RtlNode::set_skip) turns that off; the
+/// result is the same.
 #[derive(Debug)]
-pub struct RtlHost {
+pub struct RtlHost<D: Driver = XoffNic> {
     config: RtlHostConfig,
     // Saving needs the model to itself, and a checkpoint has only a shared borrow of the node.
-    model: RefCell<Nic>,
-    pins_in: Box<nic::In>,
-    pins_out: Box<nic::Out>,
-    rx: ReceiveMac,
-    tx: TransmitMac,
-    host: Host,
-    /// The cycle to be evaluated next.
-    next: Cycles,
-    /// Nothing changes by itself before this cycle.
-    rests_until: Cycles,
+    model: RefCell<Instance<TopOf<D>>>,
+    pins_in: Box<Inputs<D::Device>>,
+    pins_out: Box<Outputs<D::Device>>,
     /// The cycle at which the model's own time stands.
     model_at: Cycles,
-    skip: bool,
-    evaluated: u64,
-    counters: NicCounters,
-    pauses: PauseLog,
-    /// What DCQCN made of each QP last: its rate, α, whether it is held to the rate.
-    rates: BTreeMap<u16, (Rate, Alpha, bool)>,
     waves: Option<WaveWindow>,
-    failure: Option<String>,
+    /// Every cycle's inputs, if they are kept.
+    record: Option<Vec<Inputs<D::Device>>>,
+    state: State<D>,
 }
 
-/// All of a node but the model, with the model's saved state: what a checkpoint keeps.
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    config: RtlHostConfig,
-    model: Vec<u8>,
+/// All of a node but the model and its pins: with the model's saved state, what a checkpoint keeps.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct State<D: Driver> {
     rx: ReceiveMac,
     tx: TransmitMac,
     host: Host,
+    driver: D,
+    seen: Seen,
+    /// Frames from the NIC that the driver answers: they leave the MAC, but not the host.
+    answered: VecDeque<Time>,
+    /// The cycle to be evaluated next.
     next: Cycles,
-    rests_until: Cycles,
-    skip: bool,
+    skip: Skip,
     evaluated: u64,
-    counters: NicCounters,
-    pauses: PauseLog,
-    rates: BTreeMap<u16, (Rate, Alpha, bool)>,
     failure: Option<String>,
 }
 
-impl RtlHost {
-    /// A NIC, reset, with its settings in force, at the first edge of its clock; and the host behind it.
+/// What a checkpoint keeps of a node.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Saved<D: Driver> {
+    config: RtlHostConfig,
+    model: Vec<u8>,
+    state: State<D>,
+}
+
+impl<D: Driver> RtlHost<D> {
+    /// A NIC, reset, at the first edge of its clock, with its driver and the host behind it.
     ///
     /// # Errors
     ///
-    /// The model cannot be made, an assertion of it failed, or a register refused.
-    pub fn new(config: RtlHostConfig, host: Host) -> Result<Self, UnitError> {
-        let writes = config.settings.writes();
+    /// The model cannot be made, an assertion of it failed, or a register refused; the clock's period is not the device's.
+    pub fn new(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
+        Self::make(config, driver, host, None)
+    }
+
+    /// The same, and the inputs of every cycle from reset on are kept, to repeat them.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn recording(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
+        Self::make(config, driver, host, Some(Vec::new()))
+    }
+
+    /// The inputs that were kept.
+    pub fn take_record(&mut self) -> Vec<Inputs<D::Device>> {
+        self.record.take().unwrap_or_default()
+    }
+
+    fn make(
+        config: RtlHostConfig,
+        driver: D,
+        host: Host,
+        record: Option<Vec<Inputs<D::Device>>>,
+    ) -> Result<Self, UnitError> {
+        let port = D::Device::PORT;
+        if config.clock.period != port.period || !(1..=128).contains(&port.width) {
+            let what = format!(
+                "a clock of {} and {} bytes a beat: the device has {}, and a beat 1 to 128 bytes",
+                config.clock.period, port.width, port.period
+            );
+            return Err(broken(&config.name, Cycles(0), &what));
+        }
+        let mut rx = ReceiveMac::new(config.clock, port.width, config.max_frame);
+        let mut tx = TransmitMac::new(config.rate, 2 * port.width as u64);
+        if let Receive::Ready { fifo } = port.receive {
+            rx = rx.with_fifo(fifo);
+        }
+        if port.transmit == Transmit::StoreAndForward {
+            tx = tx.store_and_forward();
+        }
+        if port.fcs {
+            (rx, tx) = (rx.with_fcs(), tx.with_fcs());
+        }
+        if !port.padded {
+            tx = tx.without_padding();
+        }
         let mut this = Self {
             model: RefCell::new(Self::model(&config)?),
             pins_in: Box::default(),
             pins_out: Box::default(),
-            rx: ReceiveMac::new(config.clock, BEAT_BYTES, config.max_frame),
-            tx: TransmitMac::new(config.rate, 2 * BEAT_BYTES as u64),
-            host,
-            next: Cycles(0),
-            rests_until: Cycles(0),
             model_at: Cycles(u64::MAX),
-            skip: true,
-            evaluated: 0,
-            counters: NicCounters::default(),
-            pauses: PauseLog::default(),
-            rates: BTreeMap::new(),
             waves: None,
-            failure: None,
+            record,
+            state: State {
+                rx,
+                tx,
+                host,
+                driver,
+                seen: Seen::default(),
+                answered: VecDeque::new(),
+                next: Cycles(0),
+                skip: Skip::new(true),
+                evaluated: 0,
+                failure: None,
+            },
             config,
         };
         // Time stands still until the simulation starts.
-        this.pins_in.rst_i = 1;
-        this.evaluate()?;
-        this.pins_in.rst_i = 0;
-        for _ in 0..CLEARING {
-            this.evaluate()?;
+        D::Device::reset(&mut this.pins_in, true);
+        D::Device::receive(&mut this.pins_in, None);
+        for _ in 0..D::Device::RESET_CYCLES {
+            this.still().cycle()?;
         }
-        for (offset, word) in writes {
-            this.write(offset, word)?;
-        }
+        D::Device::reset(&mut this.pins_in, false);
+        this.settle()?;
         Ok(this)
     }
 
-    fn model(config: &RtlHostConfig) -> Result<Nic, UnitError> {
-        let settings = Settings::new(&config.name)
-            .seed(config.seed)
-            .period_ps(config.clock.period.as_ps());
-        Ok(Nic::new(&settings)?)
+    fn model(config: &RtlHostConfig) -> Result<Instance<TopOf<D>>, UnitError> {
+        let mut settings = Settings::new(&config.name).period_ps(config.clock.period.as_ps());
+        if D::Device::RANDOM_START {
+            settings = settings.seed(config.seed);
+        }
+        Ok(Instance::new(&settings)?)
     }
 
-    /// The host.
-    pub const fn host(&self) -> &Host {
-        &self.host
+    fn still(&mut self) -> Still<'_, D::Device> {
+        Still {
+            model: self.model.get_mut(),
+            pins: &mut *self.pins_in,
+            out: &mut *self.pins_out,
+            record: self.record.as_mut(),
+        }
     }
 
-    /// The host, for flows. Before time starts.
-    pub const fn host_mut(&mut self) -> &mut Host {
-        &mut self.host
+    /// What the driver does in no time.
+    fn settle(&mut self) -> Result<(), UnitError> {
+        let mut still = Still {
+            model: self.model.get_mut(),
+            pins: &mut *self.pins_in,
+            out: &mut *self.pins_out,
+            record: self.record.as_mut(),
+        };
+        let settled = self.state.driver.settle(&mut still);
+        settled.map_err(|what| broken(&self.config.name, self.state.next, &what))
     }
 
-    /// What the NIC has counted.
-    pub const fn counters(&self) -> &NicCounters {
-        &self.counters
+    /// The driver.
+    pub const fn driver(&self) -> &D {
+        &self.state.driver
     }
 
-    /// What the receive MAC has seen.
-    pub const fn mac_counters(&self) -> ReceiveCounters {
-        self.rx.counters()
+    /// The driver, to be told something between two runs. Before time starts [`settled`](Self::settled) has to follow.
+    pub const fn driver_mut(&mut self) -> &mut D {
+        self.state.skip.disturb();
+        &mut self.state.driver
     }
 
-    /// When which class could not be sent.
-    pub const fn pauses(&self) -> &PauseLog {
-        &self.pauses
-    }
-
-    /// What DCQCN made of a QP last: its rate, α, whether it is held to the rate. `None` while it is closed or DCQCN off.
-    pub fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
-        self.rates.get(&qp).copied()
-    }
-
-    /// Cycles since the simulation started.
-    pub const fn cycles(&self) -> u64 {
-        self.next.0
-    }
-
-    /// Cycles that were evaluated since the simulation started.
-    pub const fn cycles_evaluated(&self) -> u64 {
-        self.evaluated
-    }
-
-    /// Whether idle cycles are left out.
-    pub const fn set_skip(&mut self, skip: bool) {
-        self.skip = skip;
-    }
-
-    /// Writes waves of a window of time, in place of those asked for before.
-    pub fn set_waves(&mut self, window: WaveWindow) {
-        self.waves = Some(window);
-    }
-
-    /// Ends a file of waves whose window has not passed.
+    /// Before time starts: lets the driver do what it was told, in no time. Later it takes its time and this does nothing.
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
-    pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
-        self.waves = None;
-        self.model.get_mut().trace_close()
+    /// An assertion of the RTL failed, or a register refused.
+    pub fn settled(&mut self) -> Result<(), UnitError> {
+        match self.state.next {
+            Cycles(0) => self.settle(),
+            _ => Ok(()),
+        }
     }
 
-    /// Why the NIC no longer works: an assertion that failed, a rule of its pins that it broke.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    /// The outputs of the last cycle that was evaluated.
+    pub const fn pins(&self) -> &Outputs<D::Device> {
+        &self.pins_out
     }
 
-    fn evaluate(&mut self) -> Result<(), UnitError> {
-        self.model
-            .get_mut()
-            .cycle(&self.pins_in, &mut self.pins_out)?;
-        Ok(())
+    /// Whether the NIC said that it rests.
+    pub const fn rests(&self) -> bool {
+        self.state.skip.rest().is_some()
+    }
+
+    /// A frame whose last bit comes in at its end, as if a cable had brought it; for tests.
+    pub fn receive(&mut self, frame: Frame) {
+        self.state.rx.arrive(frame);
+    }
+
+    /// Whether all frames that came have gone into the NIC.
+    pub fn received(&self) -> bool {
+        self.state.rx.next_beat().is_none()
     }
 
     /// The first cycle from `next` on that has to be evaluated. `None`: only a frame can make one.
     fn due(&self) -> Option<Cycles> {
-        if !self.skip || self.rests_until <= self.next {
-            return Some(self.next);
+        let State {
+            rx,
+            host,
+            driver,
+            skip,
+            next,
+            ..
+        } = &self.state;
+        if skip.rest().is_none() {
+            return Some(*next);
         }
-        let own = (self.rests_until.0 < Cycle::MAX.0).then_some(self.rests_until);
-        let inputs = [self.rx.next_beat(), self.host.next_event()];
-        let first = inputs.into_iter().flatten().chain(own).min();
-        first.map(|first| first.max(self.next))
+        let inputs = [rx.next_beat(), driver.next_event(host)];
+        let input = inputs.into_iter().flatten().min();
+        let due = skip.next(
+            Cycle(next.0),
+            input.map_or(Cycle::MAX, |input| Cycle(input.0)),
+        );
+        (due < Cycle::MAX).then_some(Cycles(due.0))
     }
 
     fn cycle(&mut self) -> Result<(), UnitError> {
-        let now = self.next;
+        let now = self.state.next;
         let edge = self.config.clock.edge(now);
         self.follow_waves(now, edge)?;
-        self.drive(now, edge);
-        self.evaluate()?;
-        self.sample(now, edge)?;
-        self.evaluated += 1;
-        self.next.0 += 1;
-        self.model_at = self.next;
-        self.rests_until = if self.pins_out.idle_o != 0 {
-            Cycles(self.pins_out.wake_o)
-        } else {
-            Cycles(0)
+        let beat = self.state.rx.offer(now);
+        D::Device::time(&mut self.pins_in, now);
+        D::Device::receive(&mut self.pins_in, beat.as_ref());
+        D::Device::transmit_ready(&mut self.pins_in, self.state.tx.ready(edge));
+        let State {
+            host, driver, seen, ..
+        } = &mut self.state;
+        let mut seen_by_driver = Edge {
+            now,
+            time: edge,
+            host,
+            seen,
         };
+        driver.before(&mut self.pins_in, &mut seen_by_driver);
+        if let Some(record) = &mut self.record {
+            record.push(*self.pins_in);
+        }
+        self.model
+            .get_mut()
+            .cycle(&self.pins_in, &mut self.pins_out)?;
+        let wrong = |what: String| broken(&self.config.name, now, &what);
+        driver
+            .after(&self.pins_in, &self.pins_out, &mut seen_by_driver)
+            .map_err(wrong)?;
+        self.sample(now, edge, beat.as_ref())
+            .map_err(|what| broken(&self.config.name, now, &what))?;
+        let state = &mut self.state;
+        state.evaluated += 1;
+        state.next.0 += 1;
+        self.model_at = state.next;
+        match D::Device::rest(&self.pins_out) {
+            Some(rest) => state.skip.said(rest),
+            None => state.skip.disturb(),
+        }
         Ok(())
     }
 
@@ -256,123 +327,188 @@ impl RtlHost {
         let Some(waves) = &self.waves else {
             return Ok(());
         };
-        if edge >= waves.until {
+        let done = if edge >= waves.until {
             let closed = model.trace_close();
             self.waves = None;
-            closed.map_err(|error| self.broken(error.to_string()))?;
+            closed
         } else if edge >= waves.from && !model.tracing() {
-            let opened = model.trace_open(&waves.path);
-            opened.map_err(|error| self.broken(error.to_string()))?;
-        }
-        Ok(())
+            model.trace_open(&waves.path)
+        } else {
+            Ok(())
+        };
+        done.map_err(|error| broken(&self.config.name, now, &error.to_string()))
     }
 
-    fn drive(&mut self, now: Cycles, edge: Time) {
-        let pins = &mut *self.pins_in;
-        pins.now_i = now.0;
-        let beat = self.rx.cycle(now);
-        pins.rx_valid_i = beat.is_some().into();
-        if let Some(beat) = beat {
-            pins.rx_last_i = beat.last.into();
-            pins.rx_bytes_i = beat.data.len() as u8;
-            beat::put(&mut pins.rx_data_i, &beat.data);
-            self.counters.add(reg::BYTES_IN, beat.data.len() as u64);
+    /// The streams of the MAC at the end of a cycle.
+    fn sample(
+        &mut self,
+        now: Cycles,
+        edge: Time,
+        received: Option<&xoff_sim::mac::Beat>,
+    ) -> Result<(), String> {
+        let State {
+            rx,
+            tx,
+            driver,
+            seen,
+            answered,
+            ..
+        } = &mut self.state;
+        if let Some(beat) = received.filter(|_| D::Device::received(&self.pins_out)) {
+            rx.take(now, beat);
+            seen.counters.add(reg::BYTES_IN, beat.data.len() as u64);
         }
-        pins.tx_ready_i = self.tx.ready(edge).into();
-        let work = self.host.work(now);
-        pins.work_valid_i = work.is_some().into();
-        if let Some((qp, work)) = &work {
-            pins.work_qp_i = *qp as u8;
-            put_work(&mut pins.work_i, work);
-        }
-        let recv = self.host.recv(now);
-        pins.recv_valid_i = recv.is_some().into();
-        if let Some((qp, recv)) = &recv {
-            pins.recv_qp_i = *qp as u8;
-            put_recv(&mut pins.recv_i, recv);
-        }
-        pins.cqe_ready_i = 1;
-        pins.read_ready_i = 1;
-        pins.write_ready_i = self.host.takes_write(now).into();
-        let data = self.host.data(now);
-        pins.data_valid_i = data.is_some().into();
-        if let Some(DataBeat { tag, bytes, last }) = data {
-            pins.data_tag_i = tag;
-            pins.data_last_i = last.into();
-            beat::put(&mut pins.data_data_i, &bytes);
-        }
-    }
-
-    fn sample(&mut self, now: Cycles, edge: Time) -> Result<(), UnitError> {
-        let (pins, out) = (&*self.pins_in, &*self.pins_out);
-        let offered = (out.tx_valid_o != 0).then(|| {
-            let mut data = Vec::with_capacity(BEAT_BYTES);
-            beat::take(&out.tx_data_o, out.tx_bytes_o.into(), &mut data);
-            Beat {
-                data: Bytes::from(data),
-                last: out.tx_last_o != 0,
-            }
-        });
-        let taken = self.tx.cycle(edge, offered.as_ref());
-        if let (Ok(true), Some(beat)) = (&taken, &offered) {
-            self.counters.add(reg::BYTES_OUT, beat.data.len() as u64);
-        }
-        if out.work_ready_o & pins.work_valid_i != 0 {
-            self.host.work_taken(now);
-        }
-        if out.recv_ready_o & pins.recv_valid_i != 0 {
-            self.host.recv_taken();
-        }
-        if out.cqe_valid_o != 0 {
-            match take_completion(&out.cqe_o) {
-                Ok(completion) => self.host.complete(now, out.cqe_qp_o.into(), &completion),
-                Err(what) => return Err(self.broken(what)),
+        let offered = D::Device::transmit(&self.pins_out)?;
+        if let Some(beat) = &offered {
+            let width = D::Device::PORT.width;
+            let bytes = beat.data.len();
+            if bytes == 0 || bytes > width || !beat.last && bytes != width {
+                return Err(format!(
+                    "a beat of {bytes} bytes to the MAC, last {}: {width} are right, 1 to {width} in a last one",
+                    beat.last
+                ));
             }
         }
-        if out.read_valid_o != 0 {
-            self.host
-                .read(now, out.read_tag_o, out.read_va_o, out.read_bytes_o.into());
+        let taken = tx.cycle(edge, offered.as_ref());
+        if let Some(beat) = offered.filter(|_| taken == Ok(true)) {
+            seen.counters.add(reg::BYTES_OUT, beat.data.len() as u64);
+            if beat.last
+                && let Some(frame) = tx.last_frame()
+                && let Some(answer) = driver.answer(frame)
+            {
+                answered.push_back(frame.end);
+                let end = frame.end + ANSWER_DELAY;
+                let start = end;
+                rx.arrive(Frame {
+                    bytes: answer,
+                    fcs_ok: true,
+                    start,
+                    end,
+                });
+            }
         }
-        if out.write_valid_o & pins.write_ready_i != 0 {
-            let mut bytes = Vec::with_capacity(BEAT_BYTES);
-            beat::take(&out.write_data_o, out.write_bytes_o.into(), &mut bytes);
-            self.host.write(now, out.write_va_o, &bytes);
-        }
-        self.counters.events(out.event_o);
-        self.pauses.set(out.paused_o, edge);
-        if out.rate_valid_o != 0 {
-            let now = (
-                Rate(out.rate_o),
-                Alpha(out.alpha_o),
-                out.rate_limited_o != 0,
-            );
-            self.rates.insert(out.rate_qp_o.into(), now);
-        }
-        taken.map_err(|error| self.broken(error.to_string()))?;
-        Ok(())
+        taken.map(drop).map_err(|error| error.to_string())
     }
 }
 
-/// For before time starts: a cycle here takes none.
-impl Registers for RtlHost {
-    fn pins(&mut self) -> (&mut nic::In, &nic::Out) {
-        (&mut self.pins_in, &self.pins_out)
+/// An RTL NIC with its host, of whatever kind, as a node of a simulation.
+pub trait RtlNode: Node + Debug {
+    /// The host.
+    fn host(&self) -> &Host;
+    /// The host, for flows.
+    fn host_mut(&mut self) -> &mut Host;
+    /// Asks for a QP with memory; see [`Driver::create`].
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL failed, or a register refused.
+    fn create(&mut self, index: u16, psn: Psn, region: &Region) -> Result<(), UnitError>;
+    /// What that came to.
+    fn created(&self, index: u16) -> Option<Created>;
+    /// Connects a QP; see [`Driver::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create).
+    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError>;
+    /// Whether it is connected.
+    fn connected(&self, index: u16) -> bool;
+    /// What the NIC has counted.
+    fn counters(&self) -> &NicCounters;
+    /// What the receive MAC has seen.
+    fn mac_counters(&self) -> ReceiveCounters;
+    /// When which class could not be sent.
+    fn pauses(&self) -> &PauseLog;
+    /// What DCQCN made of a QP last: its rate, α, whether it is held to the rate. `None` while it is closed or DCQCN off.
+    fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)>;
+    /// Cycles since the simulation started.
+    fn cycles(&self) -> u64;
+    /// Cycles that were evaluated since the simulation started.
+    fn cycles_evaluated(&self) -> u64;
+    /// Whether idle cycles are left out.
+    fn set_skip(&mut self, skip: bool);
+    /// Writes waves of a window of time, in place of those asked for before.
+    fn set_waves(&mut self, window: WaveWindow);
+    /// Ends a file of waves whose window has not passed.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    fn close_waves(&mut self) -> Result<(), verilated::TraceError>;
+    /// Why the NIC no longer works: an assertion that failed, a rule of its pins that it broke.
+    fn failure(&self) -> Option<&str>;
+}
+
+impl<D: Driver> RtlNode for RtlHost<D> {
+    fn host(&self) -> &Host {
+        &self.state.host
     }
 
-    fn tick(&mut self) -> Result<(), UnitError> {
-        self.evaluate()
+    fn host_mut(&mut self) -> &mut Host {
+        &mut self.state.host
     }
 
-    fn broken(&self, what: String) -> UnitError {
-        UnitError::Protocol {
-            unit: "nic",
-            cycle: self.next.0,
-            what: format!("{}: {what}", self.config.name),
-        }
+    fn create(&mut self, index: u16, psn: Psn, region: &Region) -> Result<(), UnitError> {
+        self.driver_mut().create(index, psn, region);
+        self.settled()
+    }
+
+    fn created(&self, index: u16) -> Option<Created> {
+        self.state.driver.created(index)
+    }
+
+    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError> {
+        self.driver_mut().connect(index, settings);
+        self.settled()
+    }
+
+    fn connected(&self, index: u16) -> bool {
+        self.state.driver.connected(index)
+    }
+
+    fn counters(&self) -> &NicCounters {
+        &self.state.seen.counters
+    }
+
+    fn mac_counters(&self) -> ReceiveCounters {
+        self.state.rx.counters()
+    }
+
+    fn pauses(&self) -> &PauseLog {
+        &self.state.seen.pauses
+    }
+
+    fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
+        self.state.seen.rates.get(&qp).copied()
+    }
+
+    fn cycles(&self) -> u64 {
+        self.state.next.0
+    }
+
+    fn cycles_evaluated(&self) -> u64 {
+        self.state.evaluated
+    }
+
+    fn set_skip(&mut self, skip: bool) {
+        self.state.skip = Skip::new(skip);
+    }
+
+    fn set_waves(&mut self, window: WaveWindow) {
+        self.waves = Some(window);
+    }
+
+    fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
+        self.waves = None;
+        self.model.get_mut().trace_close()
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.state.failure.as_deref()
     }
 }
 
-impl Node for RtlHost {
+impl<D: Driver> Node for RtlHost<D> {
     fn line_rates(&self) -> Vec<LineRate> {
         vec![self.config.rate]
     }
@@ -383,88 +519,80 @@ impl Node for RtlHost {
     }
 
     fn sending_since(&self, _port: PortId) -> Option<Time> {
-        self.tx.sending_since()
+        self.state.tx.sending_since()
     }
 
     fn next_event(&self) -> Option<Time> {
-        if self.failure.is_some() {
+        if self.state.failure.is_some() {
             return None;
         }
         let cycle = self.due().map(|cycle| self.config.clock.edge(cycle));
-        match (cycle, self.tx.next_departure()) {
-            (Some(cycle), Some(departure)) => Some(cycle.min(departure)),
-            (cycle, departure) => cycle.or(departure),
-        }
+        let departure = self.state.tx.next_departure();
+        cycle.into_iter().chain(departure).min()
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         for arrival in arrivals {
-            self.rx.arrive(arrival.frame);
+            self.state.rx.arrive(arrival.frame);
         }
         let end = Cycles(self.config.clock.edges_before(until));
-        while self.failure.is_none() {
+        while self.state.failure.is_none() {
             match self.due().filter(|due| *due < end) {
                 None => break,
-                Some(due) => self.next = due,
+                Some(due) => self.state.next = due,
             }
             if let Err(error) = self.cycle() {
-                self.failure = Some(error.to_string());
+                self.state.failure = Some(error.to_string());
             }
         }
-        self.next = self.next.max(end);
-        while let Some(frame) = self.tx.depart(until) {
-            departures.push(PortId(0), frame);
+        let state = &mut self.state;
+        state.next = state.next.max(end);
+        while let Some(frame) = state.tx.depart(until) {
+            match state.answered.front() {
+                Some(end) if *end == frame.end => drop(state.answered.pop_front()),
+                _ => departures.push(PortId(0), frame),
+            }
         }
     }
 }
 
-impl Serialize for RtlHost {
+impl<D: Driver> Serialize for RtlHost<D> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(bound = "")]
+        struct Saving<'a, D: Driver> {
+            config: &'a RtlHostConfig,
+            model: Vec<u8>,
+            state: &'a State<D>,
+        }
         let model = self.model.borrow_mut().save();
-        Saved {
-            config: self.config.clone(),
+        Saving {
+            config: &self.config,
             model: model.map_err(serde::ser::Error::custom)?,
-            rx: self.rx.clone(),
-            tx: self.tx.clone(),
-            host: self.host.clone(),
-            next: self.next,
-            rests_until: self.rests_until,
-            skip: self.skip,
-            evaluated: self.evaluated,
-            counters: self.counters.clone(),
-            pauses: self.pauses.clone(),
-            rates: self.rates.clone(),
-            failure: self.failure.clone(),
+            state: &self.state,
         }
         .serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for RtlHost {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let saved = Saved::deserialize(deserializer)?;
+impl<'de, D: Driver> Deserialize<'de> for RtlHost<D> {
+    fn deserialize<S: serde::Deserializer<'de>>(deserializer: S) -> Result<Self, S::Error> {
+        let saved = Saved::<D>::deserialize(deserializer)?;
         let mut model = Self::model(&saved.config).map_err(serde::de::Error::custom)?;
         model
             .restore(&saved.model)
             .map_err(serde::de::Error::custom)?;
+        let mut pins_in = Box::default();
+        D::Device::reset(&mut pins_in, false);
         Ok(Self {
             config: saved.config,
             model: RefCell::new(model),
-            pins_in: Box::default(),
+            pins_in,
             pins_out: Box::default(),
-            rx: saved.rx,
-            tx: saved.tx,
-            host: saved.host,
-            next: saved.next,
-            rests_until: saved.rests_until,
             model_at: Cycles(u64::MAX),
-            skip: saved.skip,
-            evaluated: saved.evaluated,
-            counters: saved.counters,
-            pauses: saved.pauses,
-            rates: saved.rates,
             waves: None,
-            failure: saved.failure,
+            record: None,
+            state: saved.state,
         })
     }
 }

@@ -15,8 +15,10 @@ use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
+use super::device::{Created, HostSetup};
+use super::own::Kind;
 use super::topology::Plan;
-use super::{RtlHost, RtlHostConfig, Station, WaveWindow};
+use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, RING};
 use crate::scenario::{FlowSettings, NicKind, Recovery, Scenario};
 use crate::units::UnitError;
@@ -27,6 +29,8 @@ const KEY_TAG: u8 = 0x5A;
 const BEAT_BYTES: usize = 32;
 /// The largest frame a NIC takes, FCS included.
 const MAX_FRAME: ByteCount = ByteCount::new(9_216);
+/// From one question to drivers whether their QPs are connected to the next.
+pub const POLL: Duration = Duration::from_us(1);
 /// IBTA table 45, code 1: 10 µs.
 const RNR_TIMER: u8 = 1;
 
@@ -91,6 +95,21 @@ pub struct Simulation {
     names: Vec<String>,
     ports: Vec<u16>,
     flows: Vec<FlowEnds>,
+    /// Flows whose QPs are not connected.
+    openings: Vec<Opening>,
+    warnings: Vec<String>,
+}
+
+/// A flow on its way to two connected QPs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Opening {
+    number: u32,
+    ends: [NodeId; 2],
+    qps: [u16; 2],
+    /// All but what the other end says.
+    settings: [QpSettings; 2],
+    created: [Option<Created>; 2],
+    connecting: bool,
 }
 
 impl Simulation {
@@ -100,36 +119,69 @@ impl Simulation {
     ///
     /// What of it does not fit, or an RTL NIC that cannot be made.
     pub fn new(scenario: &Scenario) -> Result<Self, SimulationError> {
+        Self::with(scenario, &Nics::default())
+    }
+
+    /// The same of a scenario with NICs of one's own.
+    ///
+    /// QPs whose driver needs no simulated time for it are connected at time zero. Others are asked every [`POLL`]; a flow starts when
+    /// both of its ends are connected.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); a NIC that is not among them, a flow that one cannot carry.
+    pub fn with(scenario: &Scenario, nics: &Nics) -> Result<Self, SimulationError> {
         scenario.check()?;
         let plan = Plan::new(scenario);
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
+        let mut warnings = Vec::new();
+        let mut kinds = BTreeMap::new();
         for entry in &scenario.hosts {
             let settings = scenario.settings_of(entry);
+            let own_nic = nics.of(&entry.name, &settings)?;
+            if let Some(kind) = &own_nic
+                && let Some(slow) = kind.port.too_slow(settings.rate)
+            {
+                warnings.push(format!("hosts.{}: {slow}", entry.name));
+            }
             for name in entry.names() {
                 let node = plan.number(&name);
                 let own = seed.derive(&[1, node.0.into()]);
                 // A phase of its own, so that ties between NICs favour none.
-                let period = Clock::PERIOD_40G;
+                let period = own_nic.map_or(Clock::PERIOD_40G, |kind| kind.port.period);
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
                 let pcie = PcieConfig {
                     latency: settings.pcie_latency,
                     rate: Some(settings.pcie_rate),
                 };
-                let host = Host::new(clock, BEAT_BYTES, &pcie);
                 let nic = plan.nic(node, &settings, &clock);
-                stations.push(match settings.nic {
-                    NicKind::Rtl => {
-                        let config = RtlHostConfig {
+                let config = RtlHostConfig {
+                    name: name.clone(),
+                    seed: own.0,
+                    clock,
+                    rate: settings.rate,
+                    max_frame: MAX_FRAME,
+                };
+                let host = || Host::new(clock, BEAT_BYTES, &pcie);
+                stations.push(match &settings.nic {
+                    NicKind::Own(_) => {
+                        let setup = HostSetup {
                             name,
-                            seed: own.0,
+                            address: plan.address(node),
                             clock,
                             rate: settings.rate,
-                            max_frame: MAX_FRAME,
                             settings: nic,
+                            neighbours: plan.addresses().collect(),
                         };
-                        Station::Rtl(Box::new(RtlHost::new(config, host)?))
+                        let kind = own_nic.expect("a NIC of this name was found");
+                        kinds.insert(node, kind);
+                        Station::Own(kind.make(config, &setup, &pcie)?)
+                    }
+                    NicKind::Rtl => {
+                        let driver = XoffNic::of(&nic);
+                        Station::Rtl(Box::new(RtlHost::new(config, driver, host())?))
                     }
                     NicKind::Model => {
                         let config = ModelNicConfig {
@@ -137,7 +189,7 @@ impl Simulation {
                             max_frame: MAX_FRAME,
                             ..ModelNicConfig::new(clock, nic)
                         };
-                        Station::Model(Box::new(ModelNic::new(config, host)))
+                        Station::Model(Box::new(ModelNic::new(config, host())))
                     }
                 });
             }
@@ -152,7 +204,7 @@ impl Simulation {
             })?;
             stations.push(Station::Switch(Box::new(switch)));
         }
-        let (flows, first_psns) = connect(scenario, &plan, &mut stations, seed.derive(&[3]))?;
+        let (flows, openings) = create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
         let mut builder = NetworkBuilder::new(seed.derive(&[4]));
         for station in stations {
             builder.node(station);
@@ -178,10 +230,46 @@ impl Simulation {
             names: plan.names,
             ports: plan.ports,
             flows,
+            openings,
+            warnings,
         };
-        simulation.know_first_psns(&first_psns);
+        simulation.connect()?;
         simulation.inject(scenario)?;
         Ok(simulation)
+    }
+
+    /// What may not be meant as it is: a NIC that is slower than its line.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Flows whose QPs are not connected yet.
+    pub fn opening(&self) -> usize {
+        self.openings.len()
+    }
+
+    /// Goes on with QPs that are not connected, as far as their drivers are done.
+    fn connect(&mut self) -> Result<(), SimulationError> {
+        let now = self.network.now();
+        let (network, mut failed) = (&mut self.network, None);
+        let mut first_psns = Vec::new();
+        self.openings.retain_mut(|opening| {
+            let done = opening.advance(network, now);
+            failed = failed
+                .take()
+                .or(done.as_ref().err().map(ToString::to_string));
+            let connected = matches!(done, Ok(true));
+            if connected {
+                first_psns.extend(opening.first_psns());
+            }
+            !connected
+        });
+        if !first_psns.is_empty() {
+            self.know_first_psns(&first_psns);
+        }
+        failed.map_or(Ok(()), |what| {
+            Err(SimulationError::Failed { at: now, what })
+        })
     }
 
     /// Lives through all instants before `end`. `observe` gets the frames of tapped ports.
@@ -192,8 +280,17 @@ impl Simulation {
     pub fn run_until_observed(
         &mut self,
         end: Time,
-        observe: impl FnMut(&[Record]),
+        mut observe: impl FnMut(&[Record]),
     ) -> Result<(), SimulationError> {
+        while !self.openings.is_empty() && self.now() < end {
+            // At multiples of the interval, so that it makes no difference where runs end.
+            let intervals = self.now().as_ps() / POLL.as_ps() + 1;
+            let poll = Time::ZERO + POLL * intervals;
+            self.network.run_until(poll.min(end), &mut observe);
+            if poll <= end {
+                self.connect()?;
+            }
+        }
         self.network.run_until(end, observe);
         let failure = self
             .stations()
@@ -345,16 +442,65 @@ impl Simulation {
     }
 }
 
-/// Opens a QP at both ends of each flow, with memory and applications. Gives the flows, and for rules of faults the first
-/// PSN of each flow, under the QPs of both ends.
-fn connect(
+impl Opening {
+    /// True when both QPs are connected and the flow has started.
+    fn advance(&mut self, network: &mut Network<Station>, now: Time) -> Result<bool, UnitError> {
+        if !self.connecting {
+            for side in 0..2 {
+                if self.created[side].is_none() {
+                    let station = network.node(self.ends[side]);
+                    self.created[side] = station.created(self.qps[side]);
+                }
+            }
+            let [Some(a), Some(b)] = self.created else {
+                return Ok(false);
+            };
+            for (side, own, peer) in [(0, a, b), (1, b, a)] {
+                let qp = &mut self.settings[side];
+                qp.peer_qpn = peer.qpn;
+                (qp.requester_psn, qp.responder_psn) = (own.psn, peer.psn);
+                network.update(self.ends[side], |station| {
+                    station.connect(self.qps[side], qp)
+                })?;
+            }
+            self.connecting = true;
+        }
+        let connected = |side: usize| network.node(self.ends[side]).connected(self.qps[side]);
+        let ([Some(a), Some(b)], true) = (self.created, connected(0) && connected(1)) else {
+            return Ok(false);
+        };
+        for (side, own, peer) in [(0, a, b), (1, b, a)] {
+            network.update(self.ends[side], |station| {
+                host_of(station).connect(self.number, now, own.key, peer.key);
+            });
+        }
+        Ok(true)
+    }
+
+    /// The flow's first PSN, under the QPs of both ends: for rules of faults.
+    fn first_psns(&self) -> impl Iterator<Item = FirstPsn> {
+        let psn = self.settings[0].requester_psn;
+        self.settings.iter().map(move |side| FirstPsn {
+            dst: match side.peer.ip {
+                IpAddr::V4(ip) => u32::from(ip).into(),
+                IpAddr::V6(ip) => ip.into(),
+            },
+            qpn: Qpn::new(side.peer_qpn).expect("a NIC's QPNs have 24 bits"),
+            psn,
+        })
+    }
+}
+
+/// Asks for a QP with memory at both ends of each flow, and puts its applications there.
+fn create(
     scenario: &Scenario,
     plan: &Plan,
+    kinds: &BTreeMap<NodeId, Kind>,
     stations: &mut [Station],
     seed: Seed,
-) -> Result<(Vec<FlowEnds>, Vec<FirstPsn>), SimulationError> {
+) -> Result<(Vec<FlowEnds>, Vec<Opening>), SimulationError> {
+    let mut openings = Vec::new();
     let mut flows = Vec::new();
-    let mut first_psns = Vec::new();
     let mut used = BTreeMap::<NodeId, u16>::new();
     let mut draws = seed.draws();
     for settings in &scenario.flows {
@@ -381,26 +527,32 @@ fn connect(
                 local_write: true,
                 remote_write: true,
             };
-            let pairs = qp_pair(plan, settings, ends, qps, &mut draws);
-            first_psns.extend(pairs.iter().map(|side| FirstPsn {
-                dst: match side.peer.ip {
-                    IpAddr::V4(ip) => u32::from(ip).into(),
-                    IpAddr::V6(ip) => ip.into(),
-                },
-                qpn: Qpn::new(side.peer_qpn).expect("a NIC's QPNs have 24 bits"),
-                psn: pairs[0].requester_psn,
-            }));
-            let mut keys = [0; 2];
+            let settings_of_qps = qp_pair(plan, settings, ends, &mut draws);
+            let mut created = [None; 2];
             for side in 0..2 {
+                if let Some(kind) = kinds.get(&ends[side]) {
+                    let host = &plan.names[ends[side].0 as usize];
+                    kind.check(host, settings, qps[side])?;
+                }
                 let station = &mut stations[ends[side].0 as usize];
-                keys[side] = station.open(qps[side], &pairs[side], &region)?;
+                let psn = settings_of_qps[side].requester_psn;
+                created[side] = station.create(qps[side], psn, &region)?;
             }
+            openings.push(Opening {
+                number: config.number,
+                ends,
+                qps,
+                settings: settings_of_qps,
+                created,
+                connecting: false,
+            });
             let host = host_of(&mut stations[ends[0].0 as usize]);
             let sender = host.senders().len();
-            host.send(Sender::new(config.clone(), qps[0], keys[0], keys[1]));
+            host.send(Sender::unconnected(config.clone(), qps[0]));
             let host = host_of(&mut stations[ends[1].0 as usize]);
             let receiver = host.receivers().len();
-            host.receive(Receiver::new(config, qps[1], keys[1], RING));
+            let buffers = kinds.get(&ends[1]).map_or(RING, Kind::buffers);
+            host.receive(Receiver::unconnected(config, qps[1], buffers));
             flows.push(FlowEnds {
                 name,
                 from: ends[0],
@@ -411,7 +563,7 @@ fn connect(
             });
         }
     }
-    Ok((flows, first_psns))
+    Ok((flows, openings))
 }
 
 fn host_of(station: &mut Station) -> &mut Host {
@@ -419,12 +571,11 @@ fn host_of(station: &mut Station) -> &mut Host {
     host.expect("flows end at hosts: the scenario was checked")
 }
 
-/// Settings of a flow's QPs: sender's, receiver's.
+/// Settings of a flow's QPs, sender's and receiver's, with proposals for their first PSNs; the peer's QP number is not known yet.
 fn qp_pair(
     plan: &Plan,
     flow: &FlowSettings,
     ends: [NodeId; 2],
-    qps: [u16; 2],
     draws: &mut Draws,
 ) -> [QpSettings; 2] {
     let mtu = flow.mtu_code().unwrap_or(2);
@@ -439,7 +590,7 @@ fn qp_pair(
         hop_limit: 64,
         udp_port,
         pkey: 0xFFFF,
-        peer_qpn: 0x100 + u32::from(qps[1 - side]),
+        peer_qpn: 0,
         requester: RequesterConfig {
             mtu,
             timeout: flow.timeout,

@@ -8,10 +8,12 @@ use xoff_sim::nic::{ModelNic, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::switch::Switch;
 use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::wire::Psn;
 
-use super::RtlHost;
+use super::device::Created;
+use super::own::Own;
+use super::rtl_host::{RtlHost, RtlNode};
 use crate::units::UnitError;
-use crate::units::registers::Registers;
 
 /// A node of a scenario.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ use crate::units::registers::Registers;
 pub enum Station {
     /// A host with the RTL NIC.
     Rtl(Box<RtlHost>),
+    /// A host with an RTL NIC of one's own.
+    Own(Own),
     /// A host with the model NIC.
     Model(Box<ModelNic>),
     /// A switch.
@@ -29,52 +33,79 @@ impl Station {
     /// The host, if it is one.
     pub fn host(&self) -> Option<&Host> {
         match self {
-            Self::Rtl(node) => Some(node.host()),
             Self::Model(node) => Some(node.host()),
-            Self::Switch(_) => None,
+            _ => self.rtl().map(RtlNode::host),
         }
     }
 
-    /// The same, to be given flows before time starts.
+    /// The same, to be given flows.
     pub fn host_mut(&mut self) -> Option<&mut Host> {
         match self {
-            Self::Rtl(node) => Some(node.host_mut()),
             Self::Model(node) => Some(node.host_mut()),
-            Self::Switch(_) => None,
+            _ => self.rtl_mut().map(RtlNode::host_mut),
         }
     }
 
-    /// Opens a QP of a NIC and registers a region at the same index; gives the region's key. Before time starts. Panics for a switch.
+    /// Asks for a QP of a NIC with a region of memory. Gives what the other end has to know, if that is known already: otherwise
+    /// [`created`](Self::created) does later. Panics for a switch, as the next three do.
     ///
     /// # Errors
     ///
     /// An assertion of the RTL failed, or a register refused.
-    pub fn open(&mut self, index: u16, qp: &QpSettings, region: &Region) -> Result<u32, UnitError> {
-        match self {
-            Self::Rtl(node) => {
-                node.open(index, qp)?;
-                node.register(index, region)
-            }
-            Self::Model(node) => {
-                node.open(index, qp);
-                Ok(node.register(index, *region))
-            }
-            Self::Switch(_) => panic!("a switch has no QPs"),
+    pub fn create(
+        &mut self,
+        index: u16,
+        psn: Psn,
+        region: &Region,
+    ) -> Result<Option<Created>, UnitError> {
+        if let Self::Model(node) = self {
+            let key = node.register(index, *region);
+            let qpn = node.config().settings.qpn_base + u32::from(index);
+            return Ok(Some(Created { qpn, psn, key }));
         }
+        let node = self.rtl_mut().expect("a host has QPs");
+        node.create(index, psn, region)?;
+        Ok(node.created(index))
+    }
+
+    /// What a QP that was asked for has become.
+    pub fn created(&self, index: u16) -> Option<Created> {
+        self.rtl().and_then(|node| node.created(index))
+    }
+
+    /// Connects a QP.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create).
+    pub fn connect(&mut self, index: u16, qp: &QpSettings) -> Result<(), UnitError> {
+        if let Self::Model(node) = self {
+            node.open(index, qp);
+            return Ok(());
+        }
+        let node = self.rtl_mut().expect("a host has QPs");
+        node.connect(index, qp)
+    }
+
+    /// Whether a QP is connected.
+    pub fn connected(&self, index: u16) -> bool {
+        self.rtl().is_none_or(|node| node.connected(index))
     }
 
     /// The RTL NIC with its host, if it is one.
-    pub fn rtl(&self) -> Option<&RtlHost> {
+    pub fn rtl(&self) -> Option<&dyn RtlNode> {
         match self {
-            Self::Rtl(node) => Some(node),
+            Self::Rtl(node) => Some(&**node),
+            Self::Own(node) => Some(&*node.0),
             Self::Model(_) | Self::Switch(_) => None,
         }
     }
 
     /// The same, to be changed.
-    pub fn rtl_mut(&mut self) -> Option<&mut RtlHost> {
+    pub fn rtl_mut(&mut self) -> Option<&mut dyn RtlNode> {
         match self {
-            Self::Rtl(node) => Some(node),
+            Self::Rtl(node) => Some(&mut **node),
+            Self::Own(node) => Some(&mut *node.0),
             Self::Model(_) | Self::Switch(_) => None,
         }
     }
@@ -83,44 +114,42 @@ impl Station {
     pub fn switch(&self) -> Option<&Switch> {
         match self {
             Self::Switch(switch) => Some(switch),
-            Self::Rtl(_) | Self::Model(_) => None,
+            Self::Rtl(_) | Self::Own(_) | Self::Model(_) => None,
         }
     }
 
     /// What the NIC has counted, if it is a host.
     pub fn nic_counters(&self) -> Option<&NicCounters> {
         match self {
-            Self::Rtl(node) => Some(node.counters()),
             Self::Model(node) => Some(node.counters()),
-            Self::Switch(_) => None,
+            _ => self.rtl().map(RtlNode::counters),
         }
     }
 
     /// What the NIC's receive MAC has seen, if it is a host.
     pub fn mac_counters(&self) -> Option<ReceiveCounters> {
         match self {
-            Self::Rtl(node) => Some(node.mac_counters()),
             Self::Model(node) => Some(node.mac_counters()),
-            Self::Switch(_) => None,
+            _ => self.rtl().map(RtlNode::mac_counters),
         }
     }
 
     fn pauses(&self) -> Option<&PauseLog> {
         match self {
-            Self::Rtl(node) => Some(node.pauses()),
             Self::Model(node) => Some(node.pauses()),
-            Self::Switch(_) => None,
+            _ => self.rtl().map(RtlNode::pauses),
         }
     }
 
     /// For how long each class could not be sent, until `now`; of a switch the sum over its ports.
     pub fn pause_times(&self, now: Time) -> [Duration; 8] {
         std::array::from_fn(|class| match self {
-            Self::Rtl(node) => node.pauses().time(class, now),
-            Self::Model(node) => node.pauses().time(class, now),
             Self::Switch(switch) => (0..switch.line_rates().len() as u16)
                 .map(|port| switch.paused_for(PortId(port), class as u8, now))
                 .fold(Duration::ZERO, |sum, time| sum + time),
+            _ => self
+                .pauses()
+                .map_or(Duration::ZERO, |log| log.time(class, now)),
         })
     }
 
@@ -133,9 +162,8 @@ impl Station {
     /// What DCQCN lets a NIC's QP send, b/s, and its α.
     pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
         let (rate, alpha, _) = match self {
-            Self::Rtl(node) => node.rate(qp),
             Self::Model(node) => node.rate(qp),
-            Self::Switch(_) => None,
+            _ => self.rtl()?.rate(qp),
         }?;
         Some((
             f64::from(rate.0) * 1e3,
@@ -145,15 +173,13 @@ impl Station {
 
     /// Why it no longer works.
     pub fn failure(&self) -> Option<&str> {
-        match self {
-            Self::Rtl(node) => node.failure(),
-            Self::Model(_) | Self::Switch(_) => None,
-        }
+        self.rtl().and_then(RtlNode::failure)
     }
 
     fn node(&self) -> &dyn Node {
         match self {
             Self::Rtl(node) => &**node,
+            Self::Own(node) => &*node.0,
             Self::Model(node) => &**node,
             Self::Switch(switch) => &**switch,
         }
@@ -180,6 +206,7 @@ impl Node for Station {
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         match self {
             Self::Rtl(node) => node.advance(until, arrivals, departures),
+            Self::Own(node) => node.0.advance(until, arrivals, departures),
             Self::Model(node) => node.advance(until, arrivals, departures),
             Self::Switch(switch) => switch.advance(until, arrivals, departures),
         }

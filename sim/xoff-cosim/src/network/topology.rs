@@ -87,6 +87,11 @@ impl Plan {
         number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
+    /// Where all hosts are.
+    pub fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
+        (0..self.hosts as u32).map(|host| self.address(NodeId(host)))
+    }
+
     /// Where a host is.
     pub fn address(&self, host: NodeId) -> Address {
         let number = host.0 + 1;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::PcieConfig;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
-/// The kind of a NIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+/// What a NIC is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NicKind {
     /// The verilated pipeline, cycle by cycle.
@@ -14,6 +14,8 @@ pub enum NicKind {
     Rtl,
     /// The reference models, packet by packet.
     Model,
+    /// A NIC top of one's own, by the name that the program gives it: `nic = { own = "NAME" }` (docs/own-nic.md).
+    Own(String),
 }
 
 /// Settings of a host and its NIC.

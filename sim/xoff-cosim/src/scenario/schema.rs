@@ -200,7 +200,7 @@ impl Scenario {
     pub fn settings_of(&self, entry: &HostEntry) -> HostSettings {
         let all = &self.host;
         HostSettings {
-            nic: entry.nic.unwrap_or(all.nic),
+            nic: entry.nic.as_ref().unwrap_or(&all.nic).clone(),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
             pcie_rate: entry.pcie_rate.unwrap_or(all.pcie_rate),
             ..all.clone()

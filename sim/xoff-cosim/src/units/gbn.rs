@@ -5,11 +5,11 @@
 use std::fmt::Debug;
 
 use verilated::{BadEnum, Model, Settings};
-use xoff_rtl::{
-    GbnRequester, GbnRequester4, GbnResponder, GbnResponder4, gbn_requester, gbn_requester4,
-    gbn_pkg, gbn_responder, gbn_responder4,
-};
 use xoff_rtl::gbn_pkg::{RequesterKind, ResponderKind};
+use xoff_rtl::{
+    GbnRequester, GbnRequester4, GbnResponder, GbnResponder4, gbn_pkg, gbn_requester,
+    gbn_requester4, gbn_responder, gbn_responder4,
+};
 use xoff_sim::protocol::gbn::{
     After, Arrival, Cycle, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
     RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig, ResponderContext,
@@ -552,7 +552,9 @@ macro_rules! requester_top {
                         context: read_requester_context(&pins.step_context_o().map_err(unnamed)?),
                         step: RequesterStep {
                             note: RequesterNote::ALL[pins.step_note_o() as usize],
-                            request: valid(pins.request_valid_o, || read_request(&pins.request_o())),
+                            request: valid(pins.request_valid_o, || {
+                                read_request(&pins.request_o())
+                            }),
                             completion: valid(pins.completion_valid_o, || {
                                 take_completion(&pins.completion_o)
                             })

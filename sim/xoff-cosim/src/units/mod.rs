@@ -6,22 +6,20 @@
 //! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::protocol::Descriptor)s in, frames out |
 //! | [`dcqcn`] | the DCQCN units: a cycle a call |
 //! | [`gbn`] | the go-back-N units, and what may stand in their place: a cycle a call |
-//! | [`nic`] | the NIC with a MAC and a host around it |
-//! | [`nic_pair`] | two of them back to back |
 //! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`: a cycle a call |
-//! | [`registers`] | a NIC's registers over AXI4-Lite |
+//! | [`axi_lite`] | an AXI4-Lite master |
+//! | [`axi_stream`] | beats of AXI4-Stream |
 //! | [`verbs`] | work requests, receive buffers, completions at ports |
 //! | [`beat`] | bytes to and from the beats of a stream |
 
+pub mod axi_lite;
+pub mod axi_stream;
 pub mod beat;
 pub mod builder;
 pub mod dcqcn;
 pub mod gbn;
-pub mod nic;
-pub mod nic_pair;
 pub mod parser;
 pub mod pfc;
-pub mod registers;
 mod skip;
 pub mod verbs;
 

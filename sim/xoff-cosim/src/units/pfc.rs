@@ -79,14 +79,26 @@ macro_rules! pfc_rx_top {
                 Ok(PfcRxOut {
                     paused: pins.paused_o,
                     event: match pins.event_o() {
-                        Event { pfc: false, pause: false, ignored: false } => None,
-                        Event { pfc: true, pause: false, ignored: false } => Some(PfcRxEvent::Pfc),
-                        Event { pfc: false, pause: true, ignored: false } => {
-                            Some(PfcRxEvent::Pause)
-                        }
-                        Event { pfc: false, pause: false, ignored: true } => {
-                            Some(PfcRxEvent::Ignored)
-                        }
+                        Event {
+                            pfc: false,
+                            pause: false,
+                            ignored: false,
+                        } => None,
+                        Event {
+                            pfc: true,
+                            pause: false,
+                            ignored: false,
+                        } => Some(PfcRxEvent::Pfc),
+                        Event {
+                            pfc: false,
+                            pause: true,
+                            ignored: false,
+                        } => Some(PfcRxEvent::Pause),
+                        Event {
+                            pfc: false,
+                            pause: false,
+                            ignored: true,
+                        } => Some(PfcRxEvent::Ignored),
                         event => return Err(format!("event_o is {event:?}: one frame, one fate")),
                     },
                     idle: idle(pins.idle_o, pins.wake_o),

@@ -1,10 +1,11 @@
 //! Cycles of a unit that need no evaluation.
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Idle;
 use xoff_sim::protocol::dcqcn::Cycle;
 
 /// Whether a unit's next cycles may be left out, and up to which one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rest {
     /// `idle_o`.
     pub idle: bool,
@@ -27,7 +28,7 @@ impl From<Idle> for Rest {
 ///
 /// A unit that says that it is idle changes neither state nor outputs before its wake, as long as its inputs stay as they are. Tell this what the
 /// unit said after each cycle, and of each change of an input; it says which cycle comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     enabled: bool,
     rest: Option<Rest>,

@@ -88,6 +88,8 @@ pub struct Sender {
     pub local_key: u32,
     /// Key of its memory there.
     pub remote_key: u32,
+    /// Its QP is connected: it may post.
+    connected: bool,
     posted: u64,
     /// When each posted message that is not complete should have been posted.
     open: VecDeque<Time>,
@@ -106,6 +108,7 @@ impl Sender {
             qp,
             local_key,
             remote_key,
+            connected: true,
             posted: 0,
             open: VecDeque::new(),
             unblocked: Cycles(0),
@@ -113,6 +116,21 @@ impl Sender {
             failed: None,
             flushed: 0,
         }
+    }
+
+    /// A sender whose QP is not connected: it posts nothing until [`Host::connect`](super::Host::connect).
+    pub fn unconnected(config: FlowConfig, qp: u16) -> Self {
+        Self {
+            connected: false,
+            ..Self::new(config, qp, 0, 0)
+        }
+    }
+
+    /// The QP is connected at `at`: the flow starts now, if it was to start before.
+    pub(super) fn connect(&mut self, at: Time, local_key: u32, remote_key: u32) {
+        (self.local_key, self.remote_key) = (local_key, remote_key);
+        self.config.start = self.config.start.max(at);
+        self.connected = true;
     }
 
     fn due(&self) -> Time {
@@ -124,7 +142,7 @@ impl Sender {
     pub(super) fn next_post(&self, clock: &Clock) -> Option<Cycles> {
         let room = self.open.len() < self.config.outstanding as usize;
         let more = self.config.count.is_none_or(|count| self.posted < count);
-        (room && more && self.failed.is_none())
+        (self.connected && room && more && self.failed.is_none())
             .then(|| clock.edge_from(self.due()).max(self.unblocked))
     }
 
@@ -218,6 +236,8 @@ pub struct Receiver {
     pub local_key: u32,
     /// Receive buffers that are kept posted.
     pub buffers: u32,
+    /// Its QP is connected: it may post.
+    connected: bool,
     posted: u64,
     /// Buffers that came back.
     completed: u64,
@@ -240,6 +260,7 @@ impl Receiver {
             qp,
             local_key,
             buffers,
+            connected: true,
             posted: 0,
             completed: 0,
             unblocked: Cycles(0),
@@ -250,10 +271,26 @@ impl Receiver {
         }
     }
 
+    /// A receiver whose QP is not connected: it posts nothing until [`Host::connect`](super::Host::connect).
+    pub fn unconnected(config: FlowConfig, qp: u16, buffers: u32) -> Self {
+        Self {
+            connected: false,
+            ..Self::new(config, qp, 0, buffers)
+        }
+    }
+
+    /// The QP is connected, with memory of this key, as seen in cycle `seen`.
+    pub(super) const fn connect(&mut self, seen: Cycles, local_key: u32) {
+        self.local_key = local_key;
+        self.unblocked = seen;
+        self.connected = true;
+    }
+
     pub(super) fn next_post(&self) -> Option<Cycles> {
         let open = self.posted - self.completed;
         let more = self.config.count.is_none_or(|count| self.posted < count);
-        (self.config.kind.takes_buffer()
+        (self.connected
+            && self.config.kind.takes_buffer()
             && more
             && open < self.buffers.into()
             && self.failed.is_none())

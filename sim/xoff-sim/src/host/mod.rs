@@ -5,9 +5,11 @@
 //! | [`memory`] | content as a function of the address |
 //! | [`pcie`] | [`Pcie`]: latency and bandwidth between NIC and host |
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
+//! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
 //!
-//! [`Host`] is all of it behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat ([`Host::data`], [`Host::write`]), a model packet by packet with the
-//! same functions and wider pieces.
+//! [`Host`] is all of it behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat ([`Host::data`],
+//! [`Host::write_beat`]), which checks what the NIC asks for. A model NIC calls it packet by packet ([`Host::read_whole`],
+//! [`Host::write`]).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,16 +17,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::Digest;
 use crate::protocol::gbn::{Completion, Recv, Status, Work};
-use crate::time::{Clock, Cycles};
+use crate::seeded::Seed;
+use crate::time::{Clock, Cycles, Time};
 
 pub mod flow;
+mod manual;
 pub mod memory;
 pub mod pcie;
+pub mod stalls;
 #[cfg(test)]
 mod tests;
 
 pub use flow::{Delivered, FlowConfig, Receiver, Sender};
+pub use manual::Written;
 pub use pcie::{Pcie, PcieConfig};
+pub use stalls::{Stalled, Stalls};
+
+use manual::Manual;
 
 /// What an application may find wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -48,6 +57,37 @@ pub struct DataBeat {
     pub last: bool,
 }
 
+/// A DMA read request. Its data comes back under its tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadRequest {
+    /// Which of the reads under way.
+    pub tag: u8,
+    /// Address of the first byte.
+    pub va: u64,
+    /// Key of the memory; `None`: the NIC's pins have none.
+    pub key: Option<u32>,
+    /// 1 to [`READ_BYTES_MAX`].
+    pub bytes: usize,
+}
+
+/// A beat of a DMA write: the payload of one packet, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteBeat<'a> {
+    /// Address of the beat's first byte.
+    pub va: u64,
+    /// Key of the memory, and whether it is the peer's (a WRITE) or a receive buffer's; `None`: the NIC's pins have none.
+    pub key: Option<(u32, bool)>,
+    /// The packet's first beat.
+    pub first: bool,
+    /// The packet's last beat.
+    pub last: bool,
+    /// The bytes: a whole beat, except in the last one.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes of a DMA read at most: the payload of one packet, and 4,096 is the largest path MTU (IBTA §9.2.4).
+pub const READ_BYTES_MAX: usize = 4096;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Fetch {
     next: Cycles,
@@ -60,9 +100,19 @@ struct Fetch {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Places {
     sender_of_qp: BTreeMap<u16, usize>,
+    /// By [`FlowConfig::number`].
+    sender_of_flow: BTreeMap<u32, usize>,
     receiver_of_qp: BTreeMap<u16, usize>,
     /// By [`FlowConfig::number`].
     receiver_of_flow: BTreeMap<u32, usize>,
+}
+
+/// A DMA write between its first and its last beat.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct OpenWrite {
+    first: u64,
+    next: u64,
+    key: Option<(u32, bool)>,
 }
 
 /// A host.
@@ -76,6 +126,11 @@ pub struct Host {
     receivers: Vec<Receiver>,
     places: Places,
     fetches: VecDeque<Fetch>,
+    /// The first fetch has begun.
+    answering: bool,
+    writing: Option<OpenWrite>,
+    stalls: Stalls,
+    manual: Option<Box<Manual>>,
     errors: HostErrors,
     digest: Digest,
     /// The earliest post of each kind, at the NIC, and whose.
@@ -94,6 +149,10 @@ impl Host {
             receivers: Vec::new(),
             places: Places::default(),
             fetches: VecDeque::new(),
+            answering: false,
+            writing: None,
+            stalls: Stalls::default(),
+            manual: None,
             errors: HostErrors::default(),
             digest: Digest::default(),
             next_work: None,
@@ -101,10 +160,71 @@ impl Host {
         }
     }
 
+    /// A host whose work requests and receive buffers a test posts itself. It keeps completions and DMA writes for the test.
+    ///
+    /// Reads do not wait for each other. Each is due after twice the latency of the bus, and of those that are due any may be
+    /// answered next, as `order` draws.
+    pub fn manual(clock: Clock, width: usize, pcie: &PcieConfig, order: Seed) -> Self {
+        Self {
+            manual: Some(Box::new(Manual::new(order.draws()))),
+            ..Self::new(clock, width, pcie)
+        }
+    }
+
+    /// Posts a work request that stands at the NIC's pins from cycle `at` on, behind those posted for the same cycle.
+    ///
+    /// # Panics
+    ///
+    /// If the host is not [`manual`](Self::manual); as do `post_recv`, `take_completions` and `take_written`.
+    pub fn post(&mut self, at: Cycles, qp: u16, work: Work) {
+        let manual = self.by_hand();
+        manual
+            .readable
+            .push((work.local_va, work.length, work.local_key));
+        manual::sort_in(&mut manual.work, (at, qp, work));
+    }
+
+    /// Posts a receive buffer in the same way.
+    pub fn post_recv(&mut self, at: Cycles, qp: u16, recv: Recv) {
+        manual::sort_in(&mut self.by_hand().recv, (at, qp, recv));
+    }
+
+    /// Completions since the last call, each with its QP index.
+    pub fn take_completions(&mut self) -> Vec<(u16, Completion)> {
+        std::mem::take(&mut self.by_hand().completions)
+    }
+
+    /// Packets written to memory since the last call.
+    pub fn take_written(&mut self) -> Vec<Written> {
+        std::mem::take(&mut self.by_hand().written)
+    }
+
+    fn by_hand(&mut self) -> &mut Manual {
+        let manual = self.manual.as_deref_mut();
+        manual.expect("a host made by Host::manual")
+    }
+
+    /// Stalls, to be set.
+    pub const fn stalls_mut(&mut self) -> &mut Stalls {
+        &mut self.stalls
+    }
+
+    /// Whether the host takes DMA read requests in this cycle.
+    pub fn takes_read(&self, now: Cycles) -> bool {
+        !self.stalls.holds(Stalled::Reads, now)
+    }
+
+    /// Whether the host takes completions in this cycle.
+    pub fn takes_completion(&self, now: Cycles) -> bool {
+        !self.stalls.holds(Stalled::Completions, now)
+    }
+
     /// A flow starts here. Panics when its QP has one already.
     pub fn send(&mut self, sender: Sender) {
         let taken = (self.places.sender_of_qp).insert(sender.qp, self.senders.len());
         assert_eq!(taken, None, "QP {} sends for two flows", sender.qp);
+        let number = sender.config.number;
+        (self.places.sender_of_flow).insert(number, self.senders.len());
         self.senders.push(sender);
         self.plan();
     }
@@ -122,6 +242,18 @@ impl Host {
             "QP {qp} or number {number} receives for two flows"
         );
         self.receivers.push(receiver);
+        self.plan();
+    }
+
+    /// Flow `number`'s QPs are connected at `at`, not before the host's next cycle: its sender or receiver here may post. Keys are
+    /// those of its memory here and at the other end.
+    pub fn connect(&mut self, number: u32, at: Time, local_key: u32, remote_key: u32) {
+        if let Some(place) = self.places.sender_of_flow.get(&number) {
+            self.senders[*place].connect(at, local_key, remote_key);
+        }
+        if let Some(place) = self.places.receiver_of_flow.get(&number) {
+            self.receivers[*place].connect(self.clock.edge_from(at), local_key);
+        }
         self.plan();
     }
 
@@ -147,9 +279,13 @@ impl Host {
 
     /// The first cycle in which the host has something for the NIC unless the NIC asks for more.
     pub fn next_event(&self) -> Option<Cycles> {
-        let data = self.fetches.front().map(|fetch| fetch.next);
+        let data = match &self.manual {
+            None => self.fetches.front().map(|fetch| fetch.next),
+            Some(_) => self.fetches.iter().map(|fetch| fetch.next).min(),
+        };
         let posts = [self.next_work, self.next_recv].into_iter().flatten();
-        posts.map(|(at, _)| at).chain(data).min()
+        let manual = self.manual.as_ref().and_then(|manual| manual.next_event());
+        posts.map(|(at, _)| at).chain(data).chain(manual).min()
     }
 
     /// When the next work request is at the NIC's pins.
@@ -164,6 +300,10 @@ impl Host {
 
     /// The work request that stands at the NIC's pins, with its QP index.
     pub fn work(&self, now: Cycles) -> Option<(u16, Work)> {
+        if let Some(manual) = &self.manual {
+            let front = manual.work.front().filter(|(at, ..)| *at <= now);
+            return front.map(|(_, qp, work)| (*qp, *work));
+        }
         let (_, i) = self.next_work.filter(|(at, _)| *at <= now)?;
         let sender = &self.senders[i];
         Some((sender.qp, sender.work()))
@@ -171,7 +311,9 @@ impl Host {
 
     /// The NIC took it.
     pub fn work_taken(&mut self, now: Cycles) {
-        if let Some((at, i)) = self.next_work {
+        if let Some(manual) = &mut self.manual {
+            manual.work.pop_front();
+        } else if let Some((at, i)) = self.next_work {
             debug_assert!(at <= now, "work taken before it was offered");
             let rung = self.clock.edge(Cycles(at.0 - self.pcie.latency().0));
             self.senders[i].posted(rung);
@@ -181,6 +323,10 @@ impl Host {
 
     /// The receive buffer that stands at the NIC's pins, with its QP index.
     pub fn recv(&self, now: Cycles) -> Option<(u16, Recv)> {
+        if let Some(manual) = &self.manual {
+            let front = manual.recv.front().filter(|(at, ..)| *at <= now);
+            return front.map(|(_, qp, recv)| (*qp, *recv));
+        }
         let (_, i) = self.next_recv.filter(|(at, _)| *at <= now)?;
         let receiver = &self.receivers[i];
         Some((receiver.qp, receiver.recv()))
@@ -188,26 +334,90 @@ impl Host {
 
     /// The NIC took it.
     pub fn recv_taken(&mut self) {
-        if let Some((_, i)) = self.next_recv {
+        if let Some(manual) = &mut self.manual {
+            manual.recv.pop_front();
+        } else if let Some((_, i)) = self.next_recv {
             self.receivers[i].posted();
             self.plan();
         }
     }
 
-    /// The NIC reads memory. A read of no bytes is answered by one empty beat.
-    pub fn read(&mut self, now: Cycles, tag: u8, va: u64, bytes: usize) {
-        let beats = bytes.div_ceil(self.width).max(1) as u64;
-        let next = self.pcie.read(now, bytes, beats);
+    /// The NIC reads memory, a packet's payload at most.
+    ///
+    /// # Errors
+    ///
+    /// Which rule the request breaks: its length, a tag that is under way, a key that is not that of the memory.
+    pub fn read(&mut self, now: Cycles, request: &ReadRequest) -> Result<(), String> {
+        let ReadRequest {
+            tag,
+            va,
+            key,
+            bytes,
+        } = *request;
+        if !(1..=READ_BYTES_MAX).contains(&bytes) {
+            return Err(format!(
+                "a DMA read of {bytes} bytes at {va:#x}: 1 to {READ_BYTES_MAX} are right"
+            ));
+        }
+        if self.fetches.iter().any(|fetch| fetch.tag == tag) {
+            return Err(format!(
+                "a DMA read with tag {tag}, whose last read is not answered"
+            ));
+        }
+        if let Some(key) = key {
+            self.check_read(va, bytes, key)?;
+        }
+        let next = match &self.manual {
+            None => {
+                let beats = bytes.div_ceil(self.width) as u64;
+                self.pcie.read(now, bytes, beats)
+            }
+            Some(_) => Cycles(now.0 + (2 * self.pcie.latency().0).max(1)),
+        };
         self.fetches.push_back(Fetch {
             next,
             tag,
             va,
             left: bytes,
         });
+        Ok(())
+    }
+
+    fn check_read(&self, va: u64, bytes: usize, key: u32) -> Result<(), String> {
+        let right = match &self.manual {
+            Some(manual) => manual.covers(va, bytes, key),
+            // Memory of no flow is found by the payload's check.
+            None => FlowConfig::number_at(va).is_none_or(|number| {
+                let place = self.places.sender_of_flow.get(&number);
+                place.is_none_or(|place| self.senders[*place].local_key == key)
+            }),
+        };
+        match right {
+            true => Ok(()),
+            false => Err(format!(
+                "a DMA read of {bytes} bytes at {va:#x} with key {key:#x}: no work request has that memory and key"
+            )),
+        }
     }
 
     /// The data that comes to the NIC in this cycle. To be called once a cycle.
     pub fn data(&mut self, now: Cycles) -> Option<DataBeat> {
+        if self.fetches.is_empty() || self.stalls.holds(Stalled::Data, now) {
+            return None;
+        }
+        if let Some(manual) = &mut self.manual
+            && !self.answering
+        {
+            let due = |fetch: &Fetch| fetch.next <= now;
+            let count = self.fetches.iter().filter(|fetch| due(fetch)).count() as u64;
+            if count == 0 {
+                return None;
+            }
+            let pick = manual.order.below(count) as usize;
+            let mut places = (0..self.fetches.len()).filter(|place| due(&self.fetches[*place]));
+            let place = places.nth(pick)?;
+            self.fetches.swap(0, place);
+        }
         let width = self.width;
         let fetch = self.fetches.front_mut().filter(|fetch| fetch.next <= now)?;
         let mut bytes = vec![0; fetch.left.min(width)];
@@ -216,6 +426,7 @@ impl Host {
         fetch.left -= bytes.len();
         fetch.next = Cycles(now.0 + 1);
         let (tag, last) = (fetch.tag, fetch.left == 0);
+        self.answering = !last;
         if last {
             self.fetches.pop_front();
         }
@@ -231,7 +442,7 @@ impl Host {
 
     /// Whether the bus takes a piece of a DMA write.
     pub fn takes_write(&self, now: Cycles) -> bool {
-        self.pcie.takes_write(now)
+        self.pcie.takes_write(now) && !self.stalls.holds(Stalled::Writes, now)
     }
 
     /// When it takes the next one at the earliest.
@@ -239,14 +450,93 @@ impl Host {
         self.pcie.write_free()
     }
 
+    /// The NIC writes a beat.
+    ///
+    /// # Errors
+    ///
+    /// Which rule the beat breaks: `first` and `last` do not frame a packet, an address or key is not that of the beat before,
+    /// a beat is not full, a key is not that of the memory.
+    pub fn write_beat(&mut self, now: Cycles, beat: &WriteBeat<'_>) -> Result<(), String> {
+        let &WriteBeat {
+            va,
+            key,
+            first,
+            last,
+            bytes,
+        } = beat;
+        let place = || format!("a beat of a DMA write at {va:#x}, {} bytes", bytes.len());
+        let open = match (self.writing, first) {
+            (None, true) => OpenWrite {
+                first: va,
+                next: va,
+                key,
+            },
+            (Some(open), false) => open,
+            (None, false) => return Err(format!("{}, without a first one", place())),
+            (Some(open), true) => {
+                let write = open.first;
+                return Err(format!(
+                    "{}, first, but the write at {write:#x} has no last one",
+                    place()
+                ));
+            }
+        };
+        if (open.next, open.key) != (va, key) {
+            return Err(format!(
+                "{}, key {key:x?}: {:#x}, key {:x?} comes next",
+                place(),
+                open.next,
+                open.key
+            ));
+        }
+        if bytes.is_empty() || !last && bytes.len() != self.width {
+            return Err(format!(
+                "{}, last {last}: only a last beat may have fewer than {}, and none has none",
+                place(),
+                self.width
+            ));
+        }
+        let next = va.wrapping_add(bytes.len() as u64);
+        self.writing = (!last).then_some(OpenWrite { next, ..open });
+        if let Some(manual) = &mut self.manual {
+            self.pcie.written(now, bytes.len(), 1);
+            manual.packet.extend_from_slice(bytes);
+            if last {
+                let (key, remote) = open.key.unwrap_or_default();
+                manual.written.push(Written {
+                    va: open.first,
+                    key,
+                    remote,
+                    bytes: std::mem::take(&mut manual.packet),
+                });
+            }
+            return Ok(());
+        }
+        if let (true, Some((key, remote)), Some(receiver)) = (first, key, self.receiver_at(va)) {
+            let (right, writes) = (receiver.local_key, receiver.config.kind.writes());
+            if (key, remote) != (right, writes) {
+                return Err(format!(
+                    "{} with key {key:#x}, the peer's: {remote}; right are {right:#x} and {writes}",
+                    place()
+                ));
+            }
+        }
+        self.write(now, va, bytes);
+        Ok(())
+    }
+
+    fn receiver_at(&mut self, va: u64) -> Option<&mut Receiver> {
+        let number = FlowConfig::number_at(va)?;
+        let place = *self.places.receiver_of_flow.get(&number)?;
+        self.receivers.get_mut(place)
+    }
+
     /// The NIC writes memory: a beat, or a whole packet.
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
-        let place =
-            FlowConfig::number_at(va).and_then(|number| self.places.receiver_of_flow.get(&number));
-        self.errors.payload_bytes += match place {
-            Some(place) => self.receivers[*place].written(va, bytes),
+        self.errors.payload_bytes += match self.receiver_at(va) {
+            Some(receiver) => receiver.written(va, bytes),
             None => bytes.len() as u64,
         };
     }
@@ -265,6 +555,10 @@ impl Host {
         ]);
         self.digest.bytes(&completion.id.to_le_bytes());
         self.digest.bytes(&completion.length.to_le_bytes());
+        if let Some(manual) = &mut self.manual {
+            manual.completions.push((qp, *completion));
+            return;
+        }
         let right = if completion.receive {
             self.places.receiver_of_qp.get(&qp).is_some_and(|place| {
                 let receiver = &mut self.receivers[*place];

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::protocol::gbn::WorkKind;
-use crate::time::{Duration, Time};
+use crate::time::Duration;
 
 fn clock() -> Clock {
     Clock::new(Clock::PERIOD_40G, Duration::ZERO)
@@ -55,7 +55,13 @@ fn carry(hosts: &mut [Host; 2], mut change: impl FnMut(u64, &mut Vec<u8>)) {
         while at < work.length {
             let length = (work.length - at).min(1024);
             let va = work.local_va + u64::from(at);
-            a.read(now, 5, va, length as usize);
+            let request = ReadRequest {
+                tag: 5,
+                va,
+                key: Some(work.local_key),
+                bytes: length as usize,
+            };
+            a.read(now, &request).unwrap();
             let mut bytes = Vec::new();
             loop {
                 now.0 += 1;
@@ -162,4 +168,192 @@ fn errors_end_a_flow() {
     // Nothing was posted any more.
     a.complete(Cycles(now.0 + 20), 7, &completion(false, 2, 0));
     assert_eq!(a.errors().completions, 1);
+}
+
+/// What a read request or the beats of a write break, in a host that sends flow 3 with key 0x100 and receives it with key 0x200.
+fn refused(request: Option<ReadRequest>, beats: &[WriteBeat<'_>]) -> Option<String> {
+    let config = config(WorkKind::WRITE);
+    let mut host = Host::new(clock(), 32, &PcieConfig::default());
+    host.send(Sender::new(config.clone(), 7, 0x100, 0x200));
+    host.receive(Receiver::new(config, 9, 0x200, 4));
+    let read = request.map_or(Ok(()), |request| {
+        host.read(Cycles(0), &request)?;
+        host.read(Cycles(1), &request)
+    });
+    let wrote = beats
+        .iter()
+        .try_for_each(|beat| host.write_beat(Cycles(0), beat));
+    read.and(wrote).err()
+}
+
+#[test]
+fn rules_of_dma_reads() {
+    let right = ReadRequest {
+        tag: 5,
+        va: config(WorkKind::WRITE).base(),
+        key: Some(0x100),
+        bytes: 1500,
+    };
+    for (request, why) in [
+        (right, "tag 5, whose last read is not answered"),
+        (ReadRequest { bytes: 0, ..right }, "a DMA read of 0 bytes"),
+        (
+            ReadRequest {
+                bytes: 4097,
+                ..right
+            },
+            "a DMA read of 4097 bytes",
+        ),
+        (
+            ReadRequest {
+                key: Some(0x200),
+                ..right
+            },
+            "with key 0x200: no work request",
+        ),
+    ] {
+        let found = refused(Some(request), &[]).unwrap();
+        assert!(found.contains(why), "{found}");
+    }
+}
+
+#[test]
+fn rules_of_dma_writes() {
+    let base = config(WorkKind::WRITE).base();
+    let content = |va: u64| {
+        let mut bytes = [0; 33];
+        memory::fill(va, &mut bytes);
+        bytes
+    };
+    let (one, two) = (content(base), content(base + 32));
+    let first = WriteBeat {
+        va: base,
+        key: Some((0x200, true)),
+        first: true,
+        last: false,
+        bytes: &one[..32],
+    };
+    let last = WriteBeat {
+        va: base + 32,
+        first: false,
+        last: true,
+        bytes: &two[..5],
+        ..first
+    };
+    assert_eq!(refused(None, &[first, last, first]), None);
+    let key = |key| WriteBeat {
+        key: Some(key),
+        ..first
+    };
+    for (beats, why) in [
+        (&[last][..], "without a first one"),
+        (&[first, first], "has no last one"),
+        (&[first, WriteBeat { va: base, ..last }], "comes next"),
+        (
+            &[
+                first,
+                WriteBeat {
+                    key: Some((0x201, true)),
+                    ..last
+                },
+            ],
+            "comes next",
+        ),
+        (&[key((0x201, true))], "with key 0x201, the peer's: true"),
+        (&[key((0x200, false))], "with key 0x200, the peer's: false"),
+        (
+            &[WriteBeat {
+                bytes: &one[..31],
+                ..first
+            }],
+            "only a last beat may have fewer",
+        ),
+        (&[first, WriteBeat { bytes: &[], ..last }], "none has none"),
+    ] {
+        let found = refused(None, beats).unwrap();
+        assert!(found.contains(why), "{found}");
+    }
+}
+
+#[test]
+fn stalled_hosts_serve_nothing_until_the_end() {
+    let config = config(WorkKind::WRITE);
+    let mut host = Host::new(clock(), 32, &PcieConfig::default());
+    host.send(Sender::new(config.clone(), 7, 0x100, 0x200));
+    for what in [
+        Stalled::Reads,
+        Stalled::Data,
+        Stalled::Writes,
+        Stalled::Completions,
+    ] {
+        host.stalls_mut().set(what, 16, Cycles(500));
+    }
+    let request = ReadRequest {
+        tag: 1,
+        va: config.base(),
+        key: None,
+        bytes: 64,
+    };
+    host.read(Cycles(0), &request).unwrap();
+    for now in (0..500).map(Cycles) {
+        assert!(!host.takes_read(now) && !host.takes_write(now) && !host.takes_completion(now));
+        assert_eq!(host.data(now), None);
+    }
+    let now = Cycles(500);
+    assert!(host.takes_read(now) && host.takes_write(now) && host.takes_completion(now));
+    assert!(host.data(now).is_some());
+}
+
+#[test]
+fn a_manual_host_answers_reads_in_any_order_and_keeps_what_is_written() {
+    let mut host = Host::manual(clock(), 32, &PcieConfig::default(), Seed(1));
+    let work = Work {
+        length: 640,
+        local_va: 0x1000,
+        local_key: 7,
+        ..Work::default()
+    };
+    host.post(Cycles(3), 2, work);
+    assert_eq!(
+        (host.work(Cycles(2)), host.next_event()),
+        (None, Some(Cycles(3)))
+    );
+    assert_eq!(host.work(Cycles(3)), Some((2, work)));
+    host.work_taken(Cycles(3));
+    let request = |tag: u8| ReadRequest {
+        tag,
+        va: 0x1000 + 40 * u64::from(tag),
+        key: Some(7),
+        bytes: 40,
+    };
+    for tag in 0..16 {
+        host.read(Cycles(4), &request(tag)).unwrap();
+    }
+    assert!(host.read(Cycles(4), &request(16)).is_err(), "not posted");
+    let beats: Vec<DataBeat> = (0..500).filter_map(|now| host.data(Cycles(now))).collect();
+    let tags: Vec<u8> = beats.iter().map(|beat| beat.tag).collect();
+    assert!(!tags.is_sorted() && tags.chunks(2).all(|pair| pair[0] == pair[1]));
+    assert_eq!(beats.iter().filter(|beat| beat.last).count(), 16);
+    for (at, last) in [(0, false), (32, true)] {
+        let beat = WriteBeat {
+            va: 0x2000 + at,
+            key: Some((9, true)),
+            first: at == 0,
+            last,
+            bytes: &[at as u8; 32],
+        };
+        host.write_beat(Cycles(600 + at), &beat).unwrap();
+    }
+    let written = host.take_written();
+    let bytes = [[0; 32], [32; 32]].concat();
+    let right = Written {
+        va: 0x2000,
+        key: 9,
+        remote: true,
+        bytes,
+    };
+    assert_eq!(written, [right]);
+    let completion = completion(false, 3, 640);
+    host.complete(Cycles(700), 2, &completion);
+    assert_eq!(host.take_completions(), [(2, completion)]);
 }

@@ -7,6 +7,7 @@
 //!
 //! Both say when something happens next, so that an idle NIC need not be evaluated. The delay of MAC and PHY is the link's: [`Link::interface`](crate::link::Link::interface).
 
+mod fcs;
 pub mod receive;
 pub mod transmit;
 
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// What a stream carries in one cycle: a piece of a frame, in network order. Every piece but the last is as wide as the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
-    /// 1 … 32 or 64 bytes.
+    /// 1 to 128 bytes.
     pub data: Bytes,
     /// The frame ends with it.
     pub last: bool,

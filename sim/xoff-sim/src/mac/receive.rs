@@ -22,6 +22,9 @@ pub struct ReceiveCounters {
     pub runts: u64,
     /// Ended here: longer than the MAC takes.
     pub giants: u64,
+    /// Ended here: no room in the MAC's FIFO, because the NIC did not take what came before.
+    #[serde(default)]
+    pub overflows: u64,
 }
 
 impl ReceiveCounters {
@@ -42,15 +45,26 @@ impl ReceiveCounters {
     }
 }
 
-/// The receive MAC, store-and-forward: a frame's first beat is at the first clock edge that is not before its last bit, or right behind the frame before; one beat a cycle, without holes.
-/// Nothing makes it wait.
+/// The receive MAC, store-and-forward. A frame's first beat is at the first clock edge that is not before its last bit, or right behind
+/// the frame before; then one beat a cycle, without holes.
+///
+/// A NIC that takes every beat uses [`cycle`](Self::cycle). For a stream with `ready`, [`offer`](Self::offer) shows the beat and
+/// [`take`](Self::take) moves on; a frame that does not fit the FIFO then is dropped and counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiveMac {
     clock: Clock,
     /// Bytes of a beat.
     width: usize,
     max_frame: ByteCount,
+    /// Bytes of frames that wait at most, with that which is going out.
+    fifo: ByteCount,
+    /// Frames go out with their FCS.
+    fcs: bool,
+    /// Those whose last bit is not in at the edge of last time.
+    coming: VecDeque<Frame>,
     frames: VecDeque<Frame>,
+    /// Bytes of the frames that wait.
+    waiting: u64,
     /// Bytes of the first frame that are out.
     sent: usize,
     /// No beat before this edge.
@@ -65,7 +79,11 @@ impl ReceiveMac {
             clock,
             width,
             max_frame,
+            fifo: ByteCount::new(u64::MAX),
+            fcs: false,
+            coming: VecDeque::new(),
             frames: VecDeque::new(),
+            waiting: 0,
             sent: 0,
             next: Cycles(0),
             counters: ReceiveCounters {
@@ -74,39 +92,93 @@ impl ReceiveMac {
                 bad_fcs: 0,
                 runts: 0,
                 giants: 0,
+                overflows: 0,
             },
         }
     }
 
-    /// A frame's last bit has come in. To be told in the order of time, and before the edge that follows.
-    pub fn arrive(&mut self, frame: Frame) {
-        if self.counters.admit(&frame, self.max_frame) {
-            self.frames.push_back(frame);
+    /// With a FIFO of so many bytes, for a stream that may wait.
+    #[must_use]
+    pub const fn with_fifo(mut self, fifo: ByteCount) -> Self {
+        self.fifo = fifo;
+        self
+    }
+
+    /// For a NIC that checks the FCS itself: frames come with it, broken ones too.
+    #[must_use]
+    pub const fn with_fcs(mut self) -> Self {
+        self.fcs = true;
+        self
+    }
+
+    /// A frame whose last bit comes in at its end. To be told before the edge that follows; in any order.
+    pub fn arrive(&mut self, mut frame: Frame) {
+        let handed_on = self.counters.admit(&frame, self.max_frame);
+        if self.fcs {
+            frame.bytes = super::fcs::append(&frame.bytes, frame.fcs_ok);
+        } else if !handed_on {
+            return;
+        }
+        let place = self.coming.partition_point(|other| other.end <= frame.end);
+        self.coming.insert(place, frame);
+    }
+
+    /// Puts frames into the FIFO whose last bit is in at this edge.
+    fn fill(&mut self, edge: Cycles) {
+        while let Some(frame) = self.coming.front() {
+            if self.clock.edge_from(frame.end) > edge {
+                return;
+            }
+            let Some(frame) = self.coming.pop_front() else {
+                return;
+            };
+            let bytes = frame.bytes.len() as u64;
+            if self.waiting + bytes > self.fifo.get() {
+                self.counters.overflows += 1;
+            } else {
+                self.waiting += bytes;
+                self.frames.push_back(frame);
+            }
         }
     }
 
     /// The edge of the next beat, if one is to come.
     pub fn next_beat(&self) -> Option<Cycles> {
-        let arrived = self.clock.edge_from(self.frames.front()?.end);
+        let first = self.frames.front().or(self.coming.front())?;
+        let arrived = self.clock.edge_from(first.end);
         Some(arrived.max(self.next))
     }
 
-    /// The stream at a clock edge: a beat, or nothing valid. Edges go up; those before [`next_beat`](Self::next_beat) may be left out.
-    pub fn cycle(&mut self, edge: Cycles) -> Option<Beat> {
-        self.next_beat().filter(|next| *next <= edge)?;
+    /// What the stream shows at a clock edge: a beat, or nothing valid. Edges go up; those before [`next_beat`](Self::next_beat) may be
+    /// left out.
+    pub fn offer(&mut self, edge: Cycles) -> Option<Beat> {
+        self.fill(edge);
+        if edge < self.next {
+            return None;
+        }
         let bytes = &self.frames.front()?.bytes;
         let end = bytes.len().min(self.sent + self.width);
-        let beat = Beat {
+        Some(Beat {
             data: bytes.slice(self.sent..end),
             last: end == bytes.len(),
-        };
+        })
+    }
+
+    /// The beat that was offered at this edge is taken.
+    pub fn take(&mut self, edge: Cycles, beat: &Beat) {
         self.next = Cycles(edge.0 + 1);
+        self.sent += beat.data.len();
         if beat.last {
+            self.waiting -= self.sent as u64;
             self.frames.pop_front();
             self.sent = 0;
-        } else {
-            self.sent = end;
         }
+    }
+
+    /// The stream at a clock edge of a NIC that takes every beat.
+    pub fn cycle(&mut self, edge: Cycles) -> Option<Beat> {
+        let beat = self.offer(edge)?;
+        self.take(edge, &beat);
         Some(beat)
     }
 
@@ -174,8 +246,52 @@ mod tests {
             bad_fcs: 1,
             runts: 1,
             giants: 1,
+            overflows: 0,
         };
         assert_eq!(mac.counters(), expected);
+    }
+
+    #[test]
+    fn what_a_waiting_nic_has_no_room_for_is_counted() {
+        let mut mac = mac().with_fifo(ByteCount::new(200));
+        for end in [1_000, 2_000, 3_000] {
+            mac.arrive(frame(100, end));
+        }
+        assert_eq!((mac.counters().overflows, mac.counters().frames), (0, 3));
+        // The same beat until it is taken; the frame's room is free after its last.
+        let beat = mac.offer(Cycles(10)).unwrap();
+        assert_eq!(mac.counters().overflows, 1);
+        assert_eq!(mac.offer(Cycles(11)), Some(beat));
+        for edge in (12..16).map(Cycles) {
+            mac.cycle(edge).unwrap();
+        }
+        mac.arrive(frame(100, 90_000));
+        assert!(mac.offer(Cycles(40)).is_some());
+        assert_eq!(mac.counters().overflows, 1);
+    }
+
+    #[test]
+    fn a_nic_that_checks_the_fcs_gets_it() {
+        let mut mac = mac().with_fcs();
+        let broken = Frame {
+            fcs_ok: false,
+            ..frame(64, 2_000)
+        };
+        mac.arrive(frame(64, 1_000));
+        mac.arrive(broken);
+        let mut frames = [vec![], vec![]];
+        let mut edges = (100..).map(Cycles);
+        for frame in &mut frames {
+            while let Some(beat) = edges.next().and_then(|edge| mac.cycle(edge)) {
+                frame.extend_from_slice(&beat.data);
+                if beat.last {
+                    break;
+                }
+            }
+        }
+        assert_eq!(frames.each_ref().map(Vec::len), [68, 68]);
+        let checked = frames.map(|frame| super::super::fcs::strip(&mut frame.clone()));
+        assert_eq!(checked, [true, false]);
     }
 
     proptest! {

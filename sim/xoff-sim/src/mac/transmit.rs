@@ -23,6 +23,16 @@ pub enum TransmitError {
         /// How much of the frame had come.
         bytes: usize,
     },
+    /// A frame below the shortest, from a NIC that pads itself.
+    #[error(
+        "a frame of {bytes} bytes at {at}: {MIN_FRAME_BYTES} are the least, and padding is the NIC's"
+    )]
+    Runt {
+        /// The clock edge.
+        at: Time,
+        /// Its length, without FCS.
+        bytes: usize,
+    },
     /// The wire needed a byte that was not there.
     #[error(
         "underrun at {needed}: the next beat came at {at}, {bytes} bytes into a frame; the clock is too slow for the line"
@@ -41,10 +51,19 @@ pub enum TransmitError {
 ///
 /// It holds `ahead` bytes for the wire at most: when more than their time lies between a clock edge and the instant at which the wire is done with all that was taken, `ready` is low. Two beats
 /// are enough for a line without needless gaps, as long as a cycle is shorter than a beat on the wire.
+///
+/// It adds padding and FCS unless [`without_padding`](Self::without_padding) and [`with_fcs`](Self::with_fcs) say that the NIC does. It
+/// starts a frame with its first beat unless [`store_and_forward`](Self::store_and_forward).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransmitMac {
     rate: LineRate,
     ahead: Duration,
+    /// A frame starts when its last beat is here: `valid` may fall inside it, and beats may be slower than the line.
+    stores: bool,
+    /// Short frames are padded here.
+    pads: bool,
+    /// Frames end with their FCS.
+    fcs: bool,
     /// The frame of which beats have come but not the last, and when its preamble starts.
     open: Option<(Vec<u8>, Time)>,
     /// When the wire is done with all that was taken; after a frame, with the gap behind it.
@@ -59,10 +78,34 @@ impl TransmitMac {
         Self {
             rate,
             ahead: rate.time_of(ahead_bytes),
+            stores: false,
+            pads: true,
+            fcs: false,
             open: None,
             done: Time::ZERO,
             leaving: VecDeque::new(),
         }
+    }
+
+    /// Starts a frame when it is whole: for NICs whose `valid` falls inside a frame.
+    #[must_use]
+    pub const fn store_and_forward(mut self) -> Self {
+        self.stores = true;
+        self
+    }
+
+    /// Leaves padding to the NIC: a frame below the least length is an error.
+    #[must_use]
+    pub const fn without_padding(mut self) -> Self {
+        self.pads = false;
+        self
+    }
+
+    /// Takes frames with their FCS, and checks it as the next receiver does.
+    #[must_use]
+    pub const fn with_fcs(mut self) -> Self {
+        self.fcs = true;
+        self
     }
 
     /// The stream's `ready` at a clock edge. It depends on nothing that comes in at this edge.
@@ -96,6 +139,10 @@ impl TransmitMac {
         let Some(beat) = offered else {
             return match self.open.take() {
                 None => Ok(false),
+                Some(open) if self.stores => {
+                    self.open = Some(open);
+                    Ok(false)
+                }
                 Some((bytes, _)) => Err(TransmitError::ValidFell {
                     at: edge,
                     bytes: bytes.len(),
@@ -105,7 +152,9 @@ impl TransmitMac {
         if !self.ready(edge) {
             return Ok(false);
         }
-        let (mut bytes, start) = match self.open.take() {
+        let (mut bytes, mut start) = match self.open.take() {
+            None if self.stores => (Vec::new(), edge),
+            Some(open) if self.stores => open,
             None => {
                 let start = edge.max(self.done);
                 self.done = start + self.rate.time_of(PREAMBLE_BYTES);
@@ -121,17 +170,35 @@ impl TransmitMac {
             Some(open) => open,
         };
         bytes.extend_from_slice(&beat.data);
-        self.done += self.rate.time_of(beat.data.len() as u64);
+        if self.stores {
+            start = edge.max(self.done);
+        } else {
+            self.done += self.rate.time_of(beat.data.len() as u64);
+        }
         if beat.last {
+            let fcs_ok = !self.fcs || super::fcs::strip(&mut bytes);
+            if !self.pads && bytes.len() < MIN_FRAME_BYTES {
+                let bytes = bytes.len();
+                return Err(TransmitError::Runt { at: edge, bytes });
+            }
             // Padding is the MAC's (IEEE 802.3 §4.2.3.3).
             bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
-            let frame = Frame::sent(BytesMut::from(&bytes[..]).freeze(), start, self.rate);
+            let bytes = BytesMut::from(&bytes[..]).freeze();
+            let frame = Frame {
+                fcs_ok,
+                ..Frame::sent(bytes, start, self.rate)
+            };
             self.done = frame.line_free(self.rate);
             self.leaving.push_back(frame);
         } else {
             self.open = Some((bytes, start));
         }
         Ok(true)
+    }
+
+    /// The frame whose last beat was taken last, while its last bit has not left.
+    pub fn last_frame(&self) -> Option<&Frame> {
+        self.leaving.back()
     }
 
     /// When the next frame's last bit leaves.
@@ -263,6 +330,57 @@ mod tests {
                 .to_string(),
             "valid fell at 5.12 ns, 32 bytes into a frame"
         );
+    }
+
+    fn beat(bytes: &[u8], last: bool) -> Beat {
+        let data = Bytes::copy_from_slice(bytes);
+        Beat { data, last }
+    }
+
+    #[test]
+    fn a_frame_with_holes_starts_when_it_is_whole() {
+        let mut mac = TransmitMac::new(LineRate::G40, 64).store_and_forward();
+        let at = Time::from_ps;
+        assert_eq!(mac.cycle(at(0), Some(&beat(&[1; 32], false))), Ok(true));
+        assert_eq!(mac.cycle(at(10_000), None), Ok(false));
+        assert_eq!(mac.cycle(at(90_000), Some(&beat(&[2; 32], true))), Ok(true));
+        let frame = mac.depart(Time::MAX).unwrap();
+        assert_eq!((frame.bytes.len(), frame.start), (64, at(90_000)));
+        // The next waits for the gap behind it.
+        mac.cycle(at(95_000), Some(&beat(&[3; 32], false))).unwrap();
+        mac.cycle(at(100_000), Some(&beat(&[3; 32], true))).unwrap();
+        let next = mac.depart(Time::MAX).unwrap();
+        assert_eq!(next.start, frame.line_free(LineRate::G40));
+    }
+
+    #[test]
+    fn padding_and_fcs_may_be_the_nics() {
+        let mut mac = TransmitMac::new(LineRate::G40, 64).without_padding();
+        let error = mac.cycle(Time::ZERO, Some(&beat(&[0; 32], true)));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("a frame of 32 bytes")
+        );
+        let mac = TransmitMac::new(LineRate::G40, 64).with_fcs();
+        for right in [true, false] {
+            let mut mac = mac.clone();
+            let bytes = super::super::fcs::append(&[7; 60], right);
+            mac.cycle(Time::ZERO, Some(&beat(&bytes[..32], false)))
+                .unwrap();
+            let next = Time::from_ps(5_120);
+            mac.cycle(next, Some(&beat(&bytes[32..], true))).unwrap();
+            let frame = mac.depart(Time::MAX).unwrap();
+            let plain = Frame::sent(vec![7; 60].into(), Time::ZERO, LineRate::G40);
+            assert_eq!(
+                frame,
+                Frame {
+                    fcs_ok: right,
+                    ..plain
+                }
+            );
+        }
     }
 
     #[test]

@@ -1,22 +1,23 @@
 //! Two NICs, the path, the hosts, in time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
-use xoff_sim::protocol::gbn::{Recv, WorkKind};
+use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
-use super::events::{Event, Head, Path, Stalled};
+use super::events::{Event, Head, Path};
 use super::ledger::Ledger;
+use super::pair::{PERIOD, Pair, PairConfig, REGION, STEP_MAX};
 use crate::property::Disagreement;
 use crate::property::draw::Draw;
-use xoff_cosim::units::nic::{Rest, RtlNic, Sent, Stalls};
-use xoff_cosim::units::nic_pair::{Pair, QPN_BASE, REGION};
-use xoff_cosim::units::registers::Registers;
+use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 
 /// Cycles that a case may take: what takes longer hangs.
@@ -57,7 +58,12 @@ struct Wire {
 }
 
 impl Wire {
-    fn carry(&mut self, from: usize, sent: &Sent, frame: &ParsedFrame) -> Vec<(u64, Vec<u8>)> {
+    fn carry(
+        &mut self,
+        from: usize,
+        sent: &Frame,
+        frame: &ParsedFrame,
+    ) -> Vec<(Duration, Vec<u8>)> {
         let Path {
             drops,
             flips,
@@ -73,11 +79,11 @@ impl Wire {
         if frame.verdict == Verdict::Pfc {
             // From port to port: nothing is between that could do more than lose it.
             self.arrived[1 - from] += 1;
-            return vec![(0, sent.bytes.clone())];
+            return vec![(Duration::ZERO, sent.bytes.to_vec())];
         }
         let (flip, twice, mark) = (chance(flips), chance(doubles), chance(marks));
         let delays = [chance(late), chance(late)];
-        let mut bytes = sent.bytes.clone();
+        let mut bytes = sent.bytes.to_vec();
         if mark
             && let Some(ip) = Headers::at(&bytes).and_then(|headers| headers.ip)
             && rewrite::ecn_capable(ip.traffic_class)
@@ -91,8 +97,8 @@ impl Wire {
         let copies = 1 + usize::from(twice);
         self.arrived[1 - from] += copies as u64;
         let mut delay = |late| match late {
-            true => self.draw.within(1, LATE_MAX) * PERIOD_256_PS,
-            false => 0,
+            true => PERIOD * self.draw.within(1, LATE_MAX),
+            false => Duration::ZERO,
         };
         (delays.into_iter().take(copies))
             .map(|late| (delay(late), bytes.clone()))
@@ -110,7 +116,6 @@ fn settings(head: &Head, side: usize) -> NicSettings {
         pfc.refresh = 2_500;
     }
     NicSettings {
-        qpn_base: QPN_BASE,
         pfc,
         dcqcn: head.dcqcn.then(|| DcqcnSettings {
             rp: RpParameters {
@@ -127,13 +132,6 @@ fn settings(head: &Head, side: usize) -> NicSettings {
 }
 
 fn connect(seed: u64, head: &Head) -> Result<Pair, UnitError> {
-    let mut nics = [RtlNic::new("nic0", seed)?, RtlNic::new("nic1", seed + 1)?];
-    for (side, nic) in nics.iter_mut().enumerate() {
-        nic.read_delay = head.read_delay.into();
-        for (offset, word) in settings(head, side).writes() {
-            nic.write(offset, word)?;
-        }
-    }
     let change = |qp: &mut QpSettings| {
         qp.requester = head.requester;
         qp.responder.mtu = head.requester.mtu;
@@ -148,7 +146,14 @@ fn connect(seed: u64, head: &Head) -> Result<Pair, UnitError> {
             }
         }
     };
-    Pair::of(nics, change, head.qps)
+    Pair::of(&PairConfig {
+        seed,
+        settings: Some(&|side| settings(head, side)),
+        change: &change,
+        qps: head.qps,
+        read_delay: PERIOD * u64::from(head.read_delay),
+        record: false,
+    })
 }
 
 /// A PFC frame that pauses the QPs' class.
@@ -163,21 +168,13 @@ fn pause(quanta: u16) -> Vec<u8> {
     frame
 }
 
-/// 0 to 15 for a cycle, always the same: cycles that are left out draw nothing.
-fn chance_of_16(cycle: u64) -> u8 {
-    let mixed = (cycle ^ cycle >> 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> 60) as u8
-}
-
 struct Bench {
     pair: Pair,
     wire: Wire,
     /// By sender's side and QP.
     ledgers: BTreeMap<(usize, u16), Ledger>,
-    /// Buffers to be posted: from when on, in the order of each QP's messages.
-    buffers: BTreeMap<(usize, u16), VecDeque<(u64, Recv)>>,
-    /// By side and [`Stalled`]: in how many of 16 cycles, until when.
-    stalled: [[(u8, u64); 4]; 2],
+    /// By receiver's side and QP: the cycle of the last buffer.
+    last_buffer: BTreeMap<(usize, u16), u64>,
     /// Completions and writes that were judged, by side.
     judged: [(usize, usize); 2],
     /// When something happened last.
@@ -186,7 +183,7 @@ struct Bench {
 
 fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Disagreement> {
     let mut pair = connect(seed, head).map_err(|error| error.to_string())?;
-    pair.skip = skip;
+    pair.set_skip(skip);
     let mut ledgers = BTreeMap::new();
     for side in 0..2 {
         for qp in 0..head.qps {
@@ -195,7 +192,7 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Dis
         }
     }
     let mut bench = Bench {
-        stirred: pair.nics[0].now(),
+        stirred: pair.now(),
         pair,
         wire: Wire {
             path: head.path,
@@ -203,8 +200,7 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Dis
             arrived: [0; 2],
         },
         ledgers,
-        buffers: BTreeMap::new(),
-        stalled: [[(0, 0); 4]; 2],
+        last_buffer: BTreeMap::new(),
         judged: [(0, 0); 2],
     };
     for event in events {
@@ -216,15 +212,16 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Dis
 
 impl Bench {
     fn now(&self) -> u64 {
-        self.pair.nics[0].now()
+        self.pair.now()
     }
 
     fn happen(&mut self, event: &Event) -> Result<(), Disagreement> {
         let now = self.now();
         match *event {
             Event::Wait(cycles) => {
-                for _ in 0..cycles {
-                    self.step()?;
+                let until = now + u64::from(cycles);
+                while self.now() < until {
+                    self.step((until - self.now()).min(STEP_MAX))?;
                 }
             }
             Event::Post {
@@ -248,12 +245,13 @@ impl Bench {
                 cycles,
             } => {
                 let until = now + u64::from(cycles);
-                self.stalled[usize::from(side & 1)][what as usize] = (of_16, until);
+                self.pair.stall(usize::from(side & 1), what, of_16, until);
             }
             Event::Pause { side, quanta } => {
                 let side = usize::from(side & 1);
                 self.wire.arrived[side] += 1;
-                self.pair.nics[side].receive(now * PERIOD_256_PS, pause(quanta));
+                let at = self.pair.time();
+                self.pair.receive(side, at, pause(quanta));
             }
         }
         Ok(())
@@ -275,39 +273,24 @@ impl Bench {
             return;
         };
         let (work, buffer) = ledger.post(kind, length, signaled, key);
-        self.pair.nics[side].post(qp as u8, work);
+        self.pair.post(side, qp, work);
         if let Some(buffer) = buffer {
-            let waiting = self.buffers.entry((1 - side, qp)).or_default();
-            let at = (now + late).max(waiting.back().map_or(0, |(at, _)| *at));
-            waiting.push_back((at, buffer));
+            // In the order of the messages.
+            let last = self.last_buffer.entry((1 - side, qp)).or_default();
+            *last = (now + late).max(*last);
+            self.pair.post_recv_at(1 - side, *last, qp, buffer);
         }
     }
 
-    /// A cycle, and all that came of it.
-    fn step(&mut self) -> Result<(), Disagreement> {
-        let now = self.now();
-        for (&(side, qp), waiting) in &mut self.buffers {
-            while let Some((_, buffer)) = waiting.front().filter(|(at, _)| *at <= now) {
-                self.pair.nics[side].post_recv(qp as u8, *buffer);
-                waiting.pop_front();
-            }
-        }
-        for (nic, stalled) in self.pair.nics.iter_mut().zip(self.stalled) {
-            let stalls = |what: Stalled| {
-                let (of_16, until) = stalled[what as usize];
-                now < until && chance_of_16(now ^ (what as u64) << 60) < of_16
-            };
-            nic.stalls = Stalls {
-                reads: stalls(Stalled::Reads),
-                data: stalls(Stalled::Data),
-                writes: stalls(Stalled::Writes),
-                completions: stalls(Stalled::Completions),
-            };
-        }
+    /// So many cycles, and all that came of them.
+    fn step(&mut self, cycles: u64) -> Result<(), Disagreement> {
         let before = self.pair.frames.len();
         let wire = &mut self.wire;
-        let stepped = (self.pair).step_over(&mut |side, sent, frame| wire.carry(side, sent, frame));
+        let stepped = (self.pair).step_over(cycles, &mut |side, sent, frame| {
+            wire.carry(side, sent, frame)
+        });
         stepped.map_err(|error| error.to_string())?;
+        let now = self.now();
         if self.pair.frames.len() > before {
             self.stirred = now;
         }
@@ -320,7 +303,7 @@ impl Bench {
         for side in 0..2 {
             let (completions, writes) = self.judged[side];
             for (qp, completion) in &self.pair.completions[side][completions..] {
-                let qp = u16::from(*qp);
+                let qp = *qp;
                 let place = |what| format!("side {side}, QP {qp}: {what}");
                 let sender = if completion.receive { 1 - side } else { side };
                 let ledger = (self.ledgers.get_mut(&(sender, qp)))
@@ -363,7 +346,7 @@ impl Bench {
             self.post(direction, WorkKind::WRITE, 0, true, 0);
         }
         while !self.ledgers.values().all(Ledger::settled) {
-            self.step()?;
+            self.step(STEP_MAX)?;
             let now = self.now();
             if now > self.stirred + QUIET_MAX || now > begin + CYCLES_MAX {
                 let open = self.ledgers.iter().filter(|(_, ledger)| !ledger.settled());
@@ -374,8 +357,8 @@ impl Bench {
             }
         }
         let settled = self.now();
-        while !self.rests() {
-            self.step()?;
+        while !self.pair.rests() {
+            self.step(STEP_MAX)?;
             if self.now() > settled + REST_MAX {
                 return Err(format!("cycle {}: not idle, and all is done", self.now()));
             }
@@ -384,17 +367,12 @@ impl Bench {
             let place = |what| format!("from side {side} over QP {qp}: {what}");
             ledger.end().map_err(place)?;
         }
-        for (nic, arrived) in self.pair.nics.iter().zip(self.wire.arrived) {
-            let counted = nic.events()[reg::event_bit(reg::FRAMES_IN) as usize];
+        for (side, arrived) in self.wire.arrived.into_iter().enumerate() {
+            let counted = self.pair.host(side).counters().get(reg::FRAMES_IN);
             if counted != arrived {
                 return Err(format!("{counted} frames counted, {arrived} came"));
             }
         }
         Ok(())
-    }
-
-    fn rests(&self) -> bool {
-        let each = |(nic, rest): (&RtlNic, &Rest)| nic.receiving() == 0 && rest.idle;
-        self.pair.nics.iter().zip(&self.pair.rest).all(each)
     }
 }

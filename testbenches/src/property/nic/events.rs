@@ -1,6 +1,7 @@
 //! What can happen to two NICs.
 
 use serde::{Deserialize, Serialize};
+use xoff_sim::host::Stalled;
 use xoff_sim::protocol::gbn::{RequesterConfig, mtu_bytes};
 
 use crate::property::draw::Draw;
@@ -49,20 +50,6 @@ pub struct Head {
     pub path: Path,
     /// The case runs again with every cycle evaluated, and has to give the same.
     pub twice: bool,
-}
-
-/// What a host does not do for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stalled {
-    /// Take DMA reads.
-    Reads,
-    /// Give what was read.
-    Data,
-    /// Take DMA writes.
-    Writes,
-    /// Take completions.
-    Completions,
 }
 
 /// An event. Those for which there is no room or no QP do nothing.

@@ -1,10 +1,10 @@
 //! What was posted in one direction of a connection, and what may come of it.
 
+use xoff_sim::host::Written;
 use xoff_sim::host::memory::differing;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
 
 use crate::property::Disagreement;
-use xoff_cosim::units::nic::Written;
 
 /// Messages of a direction in a case, at most: each has its own place in memory.
 pub const MESSAGES_MAX: usize = 64;

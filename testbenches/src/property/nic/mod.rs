@@ -3,12 +3,14 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`events`] | what can happen, and how it is drawn |
-//! | [`bench`] | the NICs, the path, the hosts, in time |
+//! | [`pair`] | two hosts with the NIC on links, and the path between them |
+//! | [`bench`] | a case on a pair |
 //! | [`ledger`] | what was posted, and what may come of it |
 
 pub mod bench;
 pub mod events;
 pub mod ledger;
+pub mod pair;
 
 use proptest::prelude::*;
 

@@ -1,0 +1,110 @@
+//! ARP (RFC 826) for NICs that ask for their peers' MAC addresses. The simulated network routes by IP address and knows no ARP.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use xoff_sim::kernel::Frame;
+use xoff_sim::nic::Address;
+use xoff_sim::wire::{MIN_FRAME_BYTES, MacAddr};
+
+/// EtherType of ARP.
+const ETHER_TYPE: [u8; 2] = [0x08, 0x06];
+/// Ethernet, IPv4, six and four bytes, and the operation of a request (RFC 826).
+const REQUEST: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 1];
+/// The operation of a reply.
+const REPLY: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 2];
+
+/// Answers requests for known addresses, as a router that does proxy ARP.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Arp {
+    table: BTreeMap<Ipv4Addr, MacAddr>,
+    answered: u64,
+}
+
+impl Arp {
+    /// An agent that knows these addresses; those of IPv6 have no ARP.
+    pub fn new(neighbours: &[Address]) -> Self {
+        let v4 = |address: &Address| match address.ip {
+            IpAddr::V4(ip) => Some((ip, address.mac)),
+            IpAddr::V6(_) => None,
+        };
+        Self {
+            table: neighbours.iter().filter_map(v4).collect(),
+            answered: 0,
+        }
+    }
+
+    /// Requests that were answered.
+    pub const fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// The reply to a frame that is a request for a known address; for [`Driver::answer`](super::Driver::answer).
+    pub fn answer(&mut self, frame: &Frame) -> Option<Bytes> {
+        let (ethernet, arp) = frame.bytes.split_at_checked(14)?;
+        let (fixed, addresses) = arp.split_at_checked(8)?;
+        if ethernet[12..] != ETHER_TYPE || fixed != REQUEST || addresses.len() < 20 {
+            return None;
+        }
+        let (asker, target) = (&addresses[..10], &addresses[16..20]);
+        let ip = Ipv4Addr::from(<[u8; 4]>::try_from(target).ok()?);
+        let mac = self.table.get(&ip)?.0;
+        self.answered += 1;
+        let mut reply = Vec::with_capacity(MIN_FRAME_BYTES);
+        for part in [&asker[..6], &mac, &ETHER_TYPE, &REPLY, &mac, target, asker] {
+            reply.extend_from_slice(part);
+        }
+        reply.resize(MIN_FRAME_BYTES, 0);
+        Some(reply.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use xoff_sim::time::{LineRate, Time};
+
+    use super::*;
+
+    #[test]
+    fn requests_for_known_addresses_are_answered() {
+        let address = |last| Address {
+            mac: MacAddr([2, 0, 0, 0, 0, last]),
+            ip: Ipv4Addr::new(10, 0, 0, last).into(),
+        };
+        let mut arp = Arp::new(&[address(1), address(2)]);
+        let request = |target: u8| {
+            let mut bytes = vec![0xFF; 6];
+            bytes.extend(address(1).mac.0);
+            bytes.extend(ETHER_TYPE);
+            bytes.extend(REQUEST);
+            bytes.extend(address(1).mac.0);
+            bytes.extend([10, 0, 0, 1]);
+            bytes.extend([0; 6]);
+            bytes.extend([10, 0, 0, target]);
+            bytes.resize(60, 0);
+            bytes
+        };
+        let mut answer =
+            |bytes: Vec<u8>| arp.answer(&Frame::sent(bytes.into(), Time::ZERO, LineRate::G40));
+        let reply = answer(request(2)).unwrap();
+        assert_eq!(reply.len(), 60);
+        assert_eq!(reply[..6], address(1).mac.0);
+        assert_eq!(reply[6..12], address(2).mac.0);
+        // Operation 2; sender 10.0.0.2 with its MAC; target the one that asked.
+        assert_eq!(reply[20..22], [0, 2]);
+        assert_eq!(reply[22..28], address(2).mac.0);
+        assert_eq!(reply[28..32], [10, 0, 0, 2]);
+        assert_eq!(reply[32..38], address(1).mac.0);
+        assert_eq!(reply[38..42], [10, 0, 0, 1]);
+        // Unknown; a reply; not ARP; cut short.
+        assert_eq!(answer(request(9)), None);
+        assert_eq!(answer(reply.to_vec()), None);
+        let mut other = request(2);
+        other[13] = 0;
+        assert_eq!(answer(other), None);
+        assert_eq!(answer(request(2)[..40].to_vec()), None);
+        assert_eq!(arp.answered(), 1);
+    }
+}

@@ -1,0 +1,330 @@
+//! `nic`, the NIC of `rtl/nic`: its pins and its driver. `rtl/nic/README.md` is the contract of both.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use xoff_rtl::nic;
+use xoff_sim::host::{DataBeat, Host, ReadRequest, WriteBeat};
+use xoff_sim::mac::Beat;
+use xoff_sim::nic::registers::Write;
+use xoff_sim::nic::{NicSettings, QpSettings, Region};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate};
+use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::time::{Clock, Cycles};
+use xoff_sim::wire::{MacAddr, Psn};
+
+use super::device::{
+    Created, Device, Driver, Edge, HostSetup, Inputs, Limits, Outputs, PortShape, Receive, Still,
+    Transmit,
+};
+use crate::scenario::check::{QPS, RING};
+use crate::units::axi_lite::{AxiLite, Response};
+use crate::units::verbs::{put_recv, put_work, take_completion};
+use crate::units::{Rest, beat};
+
+/// Bytes of a beat at 256 bits.
+const BEAT_BYTES: usize = 32;
+/// Cycles after reset in which the NIC clears its memories: 256 regions take the longest.
+pub const CLEARING: u64 = 300;
+
+/// The pins of `nic`.
+#[derive(Debug)]
+pub struct XoffPins;
+
+impl Device for XoffPins {
+    type Top = nic::Top;
+    const PORT: PortShape = PortShape {
+        width: BEAT_BYTES,
+        period: Clock::PERIOD_40G,
+        receive: Receive::EveryBeat,
+        transmit: Transmit::CutThrough,
+        fcs: false,
+        padded: false,
+    };
+    const RANDOM_START: bool = true;
+
+    fn reset(pins: &mut nic::In, active: bool) {
+        pins.rst_i = active.into();
+    }
+
+    fn time(pins: &mut nic::In, now: Cycles) {
+        pins.now_i = now.0;
+    }
+
+    fn receive(pins: &mut nic::In, beat: Option<&Beat>) {
+        pins.rx_valid_i = beat.is_some().into();
+        if let Some(beat) = beat {
+            pins.rx_last_i = beat.last.into();
+            pins.rx_bytes_i = beat.data.len() as u8;
+            beat::put(&mut pins.rx_data_i, &beat.data);
+        }
+    }
+
+    fn transmit_ready(pins: &mut nic::In, ready: bool) {
+        pins.tx_ready_i = ready.into();
+    }
+
+    fn transmit(out: &nic::Out) -> Result<Option<Beat>, String> {
+        if out.tx_valid_o == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Beat {
+            data: Bytes::from(bytes(&out.tx_data_o, out.tx_bytes_o)?),
+            last: out.tx_last_o != 0,
+        }))
+    }
+
+    fn rest(out: &nic::Out) -> Option<Rest> {
+        Some(Rest {
+            idle: out.idle_o != 0,
+            wake: Cycle(out.wake_o),
+        })
+    }
+}
+
+/// The bytes of a beat.
+fn bytes(words: &[u32], count: u8) -> Result<Vec<u8>, String> {
+    let count = usize::from(count);
+    if !(1..=BEAT_BYTES).contains(&count) {
+        return Err(format!(
+            "a beat of {count} bytes: 1 to {BEAT_BYTES} are right"
+        ));
+    }
+    let mut bytes = Vec::with_capacity(BEAT_BYTES);
+    beat::take(words, count, &mut bytes);
+    Ok(bytes)
+}
+
+/// The driver of `nic`. Registers that are written before time starts take none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct XoffNic {
+    qpn_base: u32,
+    axi: AxiLite,
+    /// Cycles of clearing that are left.
+    clearing: u64,
+    created: BTreeMap<u16, Created>,
+}
+
+impl XoffNic {
+    fn writes(&mut self, writes: Vec<Write>) {
+        for (offset, word) in writes {
+            self.axi.write(offset.into(), word);
+        }
+    }
+
+    /// Opens a QP: queues the register writes, and waits for the command's end.
+    pub fn open(&mut self, index: u16, settings: &QpSettings) {
+        self.writes(settings.writes(index));
+        self.axi.wait_for(reg::BUSY.into(), 0);
+    }
+
+    /// Closes a QP in the same way.
+    pub fn close(&mut self, index: u16) {
+        self.axi.write(reg::QP_COMMAND.into(), index.into());
+        self.axi.wait_for(reg::BUSY.into(), 0);
+    }
+
+    /// Registers a region at a place of the table. Gives its key.
+    pub fn register(&mut self, index: u16, region: &Region) -> u32 {
+        self.writes(region.writes(index));
+        region.key(index)
+    }
+
+    /// Register accesses: what is queued here is done in simulated time, or before it starts.
+    pub const fn registers(&mut self) -> &mut AxiLite {
+        &mut self.axi
+    }
+
+    /// The driver of a NIC with these settings.
+    pub fn of(settings: &NicSettings) -> Self {
+        let mut this = Self::with_reset_values(settings.qpn_base, settings.mac);
+        this.writes(settings.writes());
+        this
+    }
+
+    /// The driver of a NIC whose settings are the reset values of its registers, except for its first QP number and its MAC address.
+    pub fn with_reset_values(qpn_base: u32, mac: MacAddr) -> Self {
+        let [a, b, c, d, e, f] = mac.0;
+        let mut axi = AxiLite::default();
+        axi.write(reg::QPN_BASE.into(), qpn_base);
+        axi.write(reg::PORT_MAC_LOW.into(), u32::from_be_bytes([c, d, e, f]));
+        axi.write(reg::PORT_MAC_HIGH.into(), u32::from_be_bytes([0, 0, a, b]));
+        Self {
+            qpn_base,
+            axi,
+            clearing: CLEARING,
+            created: BTreeMap::new(),
+        }
+    }
+
+    fn drive_registers(&self, pins: &mut nic::In) {
+        let request = self.axi.drive();
+        pins.awvalid_i = request.aw.is_some().into();
+        pins.wvalid_i = request.w.is_some().into();
+        pins.arvalid_i = request.ar.is_some().into();
+        (pins.bready_i, pins.rready_i) = (request.b_ready.into(), request.r_ready.into());
+        if let Some(address) = request.aw {
+            pins.awaddr_i = address as u16;
+        }
+        if let Some(word) = request.w {
+            (pins.wdata_i, pins.wstrb_i) = (word, 0xF);
+        }
+        if let Some(address) = request.ar {
+            pins.araddr_i = address as u16;
+        }
+    }
+
+    fn sample_registers(&mut self, out: &nic::Out) -> Result<(), String> {
+        self.axi.sample(&Response {
+            aw_ready: out.awready_o != 0,
+            w_ready: out.wready_o != 0,
+            b: (out.bvalid_o != 0).then_some(out.bresp_o),
+            ar_ready: out.arready_o != 0,
+            r: (out.rvalid_o != 0).then_some((out.rdata_o, out.rresp_o)),
+        })
+    }
+}
+
+impl Driver for XoffNic {
+    type Device = XoffPins;
+
+    fn limits() -> Limits {
+        Limits {
+            qps: QPS as u16,
+            operations: &[
+                WorkKind::SEND,
+                WorkKind::SEND_IMM,
+                WorkKind::WRITE,
+                WorkKind::WRITE_IMM,
+            ],
+            mtus: &[256, 512, 1024, 2048, 4096],
+            message: 1 << 31,
+            outstanding: RING,
+        }
+    }
+
+    fn new(setup: &HostSetup) -> Self {
+        Self::of(&setup.settings)
+    }
+
+    fn settle(&mut self, nic: &mut Still<'_, XoffPins>) -> Result<(), String> {
+        let failed = |error: verilated::Failure| error.to_string();
+        for _ in 0..std::mem::take(&mut self.clearing) {
+            nic.cycle().map_err(failed)?;
+        }
+        while !self.axi.idle() {
+            self.drive_registers(nic.pins);
+            nic.cycle().map_err(failed)?;
+            self.sample_registers(nic.out)?;
+        }
+        self.drive_registers(nic.pins);
+        Ok(())
+    }
+
+    fn create(&mut self, index: u16, psn: Psn, region: &Region) {
+        let created = Created {
+            qpn: self.qpn_base + u32::from(index),
+            psn,
+            key: self.register(index, region),
+        };
+        self.created.insert(index, created);
+    }
+
+    fn created(&self, index: u16) -> Option<Created> {
+        self.created.get(&index).copied()
+    }
+
+    fn connect(&mut self, index: u16, settings: &QpSettings) {
+        self.open(index, settings);
+    }
+
+    fn connected(&self, _index: u16) -> bool {
+        self.axi.idle()
+    }
+
+    fn before(&mut self, pins: &mut nic::In, edge: &mut Edge<'_>) {
+        let (now, host) = (edge.now, &mut *edge.host);
+        let work = host.work(now);
+        pins.work_valid_i = work.is_some().into();
+        if let Some((qp, work)) = &work {
+            pins.work_qp_i = *qp as u8;
+            put_work(&mut pins.work_i, work);
+        }
+        let recv = host.recv(now);
+        pins.recv_valid_i = recv.is_some().into();
+        if let Some((qp, recv)) = &recv {
+            pins.recv_qp_i = *qp as u8;
+            put_recv(&mut pins.recv_i, recv);
+        }
+        pins.cqe_ready_i = host.takes_completion(now).into();
+        pins.read_ready_i = host.takes_read(now).into();
+        pins.write_ready_i = host.takes_write(now).into();
+        let data = host.data(now);
+        pins.data_valid_i = data.is_some().into();
+        if let Some(DataBeat { tag, bytes, last }) = data {
+            pins.data_tag_i = tag;
+            pins.data_last_i = last.into();
+            beat::put(&mut pins.data_data_i, &bytes);
+        }
+        self.drive_registers(pins);
+    }
+
+    fn after(
+        &mut self,
+        pins: &Inputs<XoffPins>,
+        out: &Outputs<XoffPins>,
+        edge: &mut Edge<'_>,
+    ) -> Result<(), String> {
+        let (now, host, seen) = (edge.now, &mut *edge.host, &mut *edge.seen);
+        if out.work_ready_o & pins.work_valid_i != 0 {
+            host.work_taken(now);
+        }
+        if out.recv_ready_o & pins.recv_valid_i != 0 {
+            host.recv_taken();
+        }
+        if out.cqe_valid_o & pins.cqe_ready_i != 0 {
+            let completion = take_completion(&out.cqe_o)?;
+            host.complete(now, out.cqe_qp_o.into(), &completion);
+        }
+        if out.read_valid_o & pins.read_ready_i != 0 {
+            let request = ReadRequest {
+                tag: out.read_tag_o,
+                va: out.read_va_o,
+                key: Some(out.read_key_o),
+                bytes: out.read_bytes_o.into(),
+            };
+            host.read(now, &request)?;
+        }
+        if out.write_valid_o & pins.write_ready_i != 0 {
+            let beat = WriteBeat {
+                va: out.write_va_o,
+                key: Some((out.write_key_o, out.write_remote_o != 0)),
+                first: out.write_first_o != 0,
+                last: out.write_last_o != 0,
+                bytes: &bytes(&out.write_data_o, out.write_bytes_o)?,
+            };
+            host.write_beat(now, &beat)?;
+        }
+        self.sample_registers(out)?;
+        seen.counters.events(out.event_o);
+        seen.pauses.set(out.paused_o, edge.time);
+        if out.rate_valid_o != 0 {
+            let now = (
+                Rate(out.rate_o),
+                Alpha(out.alpha_o),
+                out.rate_limited_o != 0,
+            );
+            seen.rates.insert(out.rate_qp_o.into(), now);
+        }
+        Ok(())
+    }
+
+    fn next_event(&self, host: &Host) -> Option<Cycles> {
+        match self.axi.idle() {
+            true => host.next_event(),
+            false => Some(Cycles(0)),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Work requests and receive buffers that a test posts itself, and what came of them.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::gbn::{Completion, Recv, Work};
+use crate::seeded::Draws;
+use crate::time::Cycles;
+
+/// The payload of one packet in the host's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Address of the first byte.
+    pub va: u64,
+    /// Key.
+    pub key: u32,
+    /// The key was the peer's: a WRITE's, not a receive buffer's.
+    pub remote: bool,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What a host without flows keeps: see [`Host::manual`](super::Host::manual).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Manual {
+    pub work: VecDeque<(Cycles, u16, Work)>,
+    pub recv: VecDeque<(Cycles, u16, Recv)>,
+    /// Memory that may be read, as posted: first address, bytes, key.
+    pub readable: Vec<(u64, u32, u32)>,
+    pub completions: Vec<(u16, Completion)>,
+    pub written: Vec<Written>,
+    /// The packet whose beats are coming.
+    pub packet: Vec<u8>,
+    /// Which of the reads that are due is answered next.
+    pub order: Draws,
+}
+
+impl Manual {
+    pub fn new(order: Draws) -> Self {
+        Self {
+            work: VecDeque::new(),
+            recv: VecDeque::new(),
+            readable: Vec::new(),
+            completions: Vec::new(),
+            written: Vec::new(),
+            packet: Vec::new(),
+            order,
+        }
+    }
+
+    /// Whether a posted work request covers a read, under its key.
+    pub fn covers(&self, va: u64, bytes: usize, key: u32) -> bool {
+        self.readable.iter().any(|&(base, length, own)| {
+            let offset = va.wrapping_sub(base);
+            own == key && offset <= length.into() && u64::from(length) - offset >= bytes as u64
+        })
+    }
+
+    /// When the next post stands at the NIC's pins.
+    pub fn next_event(&self) -> Option<Cycles> {
+        let work = self.work.front().map(|(at, ..)| *at);
+        let recv = self.recv.front().map(|(at, ..)| *at);
+        work.into_iter().chain(recv).min()
+    }
+}
+
+/// Puts a post where its cycle says, behind those of the same cycle.
+pub(super) fn sort_in<T>(queue: &mut VecDeque<(Cycles, u16, T)>, post: (Cycles, u16, T)) {
+    let place = queue.partition_point(|(at, ..)| *at <= post.0);
+    queue.insert(place, post);
+}

@@ -1,0 +1,557 @@
+//! Two hosts with the RTL NIC on links of the simulator. Between the links is a path that may lose, change, repeat and delay frames.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
+
+use bytes::Bytes;
+use xoff_cosim::network::{RtlHost, RtlHostConfig, RtlNode, XoffNic};
+use xoff_cosim::units::{PERIOD_256_PS, UnitError};
+use xoff_sim::host::{Host, PcieConfig, Stalled, Written};
+use xoff_sim::kernel::{
+    Arrivals, Departures, Frame, Network, NetworkBuilder, Node, NodeId, PortId,
+};
+use xoff_sim::link::Link;
+use xoff_sim::nic::{Address, NicSettings, QpSettings, Region};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work};
+use xoff_sim::protocol::{icrc, parse};
+use xoff_sim::seeded::Seed;
+use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, Length, LineRate, Time};
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::{MacAddr, Psn};
+
+/// QP number of QP index 0, on both sides.
+pub const QPN_BASE: u32 = 0x1000;
+/// Where each side's region 1 begins.
+pub const REGION: u64 = 0x10_0000_0000;
+/// Its bytes.
+pub const REGION_BYTES: u64 = 1 << 30;
+/// One clock period.
+pub const PERIOD: Duration = Duration::from_ps(PERIOD_256_PS);
+/// From a NIC to the path, and from there to the other NIC: the least that a link may have.
+const LINK: Duration = Duration::from_ns(100);
+/// For so long the path keeps a frame. One step is shorter.
+const PATH: Duration = Duration::from_ns(300);
+/// Cycles of a step at most.
+pub const STEP_MAX: u64 = PATH.as_ps() / PERIOD_256_PS;
+/// Cycles in which registers answer.
+const REGISTERS_MAX: u64 = 100_000;
+
+/// A port: 10.0.0.1 and 02::1, or 2.
+fn address(side: usize) -> Address {
+    Address {
+        mac: MacAddr([2, 0, 0, 0, 0, 1 + side as u8]),
+        ip: Ipv4Addr::new(10, 0, 0, 1 + side as u8).into(),
+    }
+}
+
+/// A QP of a side, whose peer is the QP of the same index: IPv4, MTU 1,024, PSNs about to wrap.
+pub fn qp(side: usize, index: u16) -> QpSettings {
+    let mtu = 2;
+    let psn = |side: usize| Psn::wrapping(0xFF_FFF0 + side as u32);
+    QpSettings {
+        own: address(side),
+        peer: address(1 - side),
+        tags: vec![],
+        dscp: 26,
+        hop_limit: 64,
+        udp_port: 0xC000,
+        pkey: 0xFFFF,
+        peer_qpn: QPN_BASE + u32::from(index),
+        requester: RequesterConfig {
+            mtu,
+            timeout: 3,
+            retry: 7,
+            nak_retry: false,
+            rnr_retry: 7,
+            ack_every: 4,
+            window: 64,
+            restart: false,
+        },
+        requester_psn: psn(side),
+        responder: ResponderConfig {
+            mtu,
+            rnr_timer: 1,
+            restart: false,
+        },
+        responder_psn: psn(1 - side),
+    }
+}
+
+/// What may happen to a frame on its way: the side that sent it, its bytes, which may change, and what they say. False: it is lost.
+pub type Wire<'a> = dyn FnMut(usize, &mut Vec<u8>, &ParsedFrame) -> bool + 'a;
+
+/// What arrives of a frame: by how much later, and with which bytes.
+pub type Path<'a> = dyn FnMut(usize, &Frame, &ParsedFrame) -> Vec<(Duration, Vec<u8>)> + 'a;
+
+/// Nothing happens to any.
+pub fn all(_: usize, _: &mut Vec<u8>, _: &ParsedFrame) -> bool {
+    true
+}
+
+/// Keeps frames for the pair to decide about, and sends what is left of them. Port = side.
+#[derive(Debug, Default)]
+struct Between {
+    arrived: Vec<(usize, Frame)>,
+    leaving: [VecDeque<Frame>; 2],
+}
+
+impl Between {
+    fn send(&mut self, to: usize, frame: Frame) {
+        let queue = &mut self.leaving[to];
+        let place = queue.partition_point(|other| other.end <= frame.end);
+        queue.insert(place, frame);
+    }
+}
+
+#[derive(Debug)]
+enum Member {
+    Host(Box<RtlHost>),
+    Between(Between),
+}
+
+impl Node for Member {
+    fn line_rates(&self) -> Vec<LineRate> {
+        match self {
+            Self::Host(host) => host.line_rates(),
+            Self::Between(_) => vec![LineRate::G40; 2],
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        match self {
+            Self::Host(host) => host.next_event(),
+            Self::Between(between) => {
+                let first = |queue: &VecDeque<Frame>| queue.front().map(|frame| frame.end);
+                between.leaving.iter().filter_map(first).min()
+            }
+        }
+    }
+
+    fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
+        match self {
+            Self::Host(host) => host.advance(until, arrivals, departures),
+            Self::Between(between) => {
+                for arrival in arrivals {
+                    let side = usize::from(arrival.port.0);
+                    between.arrived.push((side, arrival.frame));
+                }
+                for (port, queue) in (0..).map(PortId).zip(&mut between.leaving) {
+                    let due = queue.partition_point(|frame| frame.end < until);
+                    for frame in queue.drain(..due) {
+                        departures.push(port, frame);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Two hosts and what is between them.
+pub struct Pair {
+    network: Network<Member>,
+    nodes: [NodeId; 2],
+    between: NodeId,
+    /// Keys of the NICs' regions.
+    pub key: [u32; 2],
+    /// Every frame with the side that sent it and its times there.
+    pub frames: Vec<(usize, Frame, ParsedFrame)>,
+    /// All completions, by side, each with its QP index.
+    pub completions: [Vec<(u16, Completion)>; 2],
+    /// All DMA writes, by side.
+    pub written: [Vec<Written>; 2],
+    now: u64,
+}
+
+/// What a pair is made of.
+pub struct PairConfig<'a> {
+    /// Of the registers' random start, and of the order in which hosts answer DMA reads.
+    pub seed: u64,
+    /// Settings of a side, whose QP numbers and MAC address are the pair's own; `None`: the registers' reset values.
+    pub settings: Option<&'a dyn Fn(usize) -> NicSettings>,
+    /// What is different with each QP.
+    pub change: &'a dyn Fn(&mut QpSettings),
+    /// QPs, connected index by index.
+    pub qps: u16,
+    /// From a DMA read to its data.
+    pub read_delay: Duration,
+    /// Inputs of the first NIC are kept.
+    pub record: bool,
+}
+
+impl Pair {
+    /// Both NICs with a region and open QPs, and all other settings at their reset values.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be made, or breaks a rule of its pins.
+    pub fn new(seed: u64, change: &dyn Fn(&mut QpSettings), qps: u16) -> Result<Self, UnitError> {
+        Self::of(&PairConfig {
+            seed,
+            settings: None,
+            change,
+            qps,
+            read_delay: PERIOD * 100,
+            record: false,
+        })
+    }
+
+    /// Both NICs with a region and open QPs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn of(config: &PairConfig<'_>) -> Result<Self, UnitError> {
+        let clock = Clock::new(PERIOD, Duration::ZERO);
+        let pcie = PcieConfig {
+            latency: config.read_delay / 2,
+            rate: None,
+        };
+        let region = Region {
+            base: REGION,
+            length: REGION_BYTES,
+            tag: 0x5A,
+            local_write: true,
+            remote_write: true,
+        };
+        let mut builder = NetworkBuilder::new(Seed(config.seed));
+        let mut nodes = [NodeId(0); 2];
+        for (side, id) in nodes.iter_mut().enumerate() {
+            let mac = address(side).mac;
+            let mut driver = match config.settings {
+                None => XoffNic::with_reset_values(QPN_BASE, mac),
+                Some(settings) => XoffNic::of(&NicSettings {
+                    qpn_base: QPN_BASE,
+                    mac,
+                    ..settings(side)
+                }),
+            };
+            driver.register(1, &region);
+            for index in 0..config.qps {
+                let mut setup = qp(side, index);
+                (config.change)(&mut setup);
+                driver.open(index, &setup);
+            }
+            let seed = config.seed + side as u64;
+            let host = Host::manual(clock, 32, &pcie, Seed(seed));
+            let made = RtlHostConfig {
+                name: format!("nic{side}"),
+                seed,
+                clock,
+                rate: LineRate::G40,
+                max_frame: ByteCount::new(9_216),
+            };
+            let mut host = match config.record && side == 0 {
+                true => RtlHost::recording(made, driver, host)?,
+                false => RtlHost::new(made, driver, host)?,
+            };
+            host.set_skip(false);
+            *id = builder.node(Member::Host(Box::new(host)));
+        }
+        let between = builder.node(Member::Between(Between::default()));
+        let link = Link::new(Length::from_m(0), LINK);
+        for (port, node) in (0..).map(PortId).zip(nodes) {
+            let joined = builder.connect((node, PortId(0)), (between, port), &link);
+            joined.expect("ports are free and of one rate, links as long as the least");
+        }
+        Ok(Self {
+            network: builder.build(),
+            nodes,
+            between,
+            key: [region.key(1); 2],
+            frames: vec![],
+            completions: [vec![], vec![]],
+            written: [vec![], vec![]],
+            now: 0,
+        })
+    }
+
+    /// The cycle that comes next, of both NICs.
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// A side's NIC and host.
+    pub fn host(&self, side: usize) -> &RtlHost {
+        match self.network.node(self.nodes[side]) {
+            Member::Host(host) => host,
+            Member::Between(_) => unreachable!("nodes are hosts"),
+        }
+    }
+
+    /// Changes a side's NIC or host.
+    pub fn update<R>(&mut self, side: usize, change: impl FnOnce(&mut RtlHost) -> R) -> R {
+        self.network
+            .update(self.nodes[side], |member| match member {
+                Member::Host(host) => change(host),
+                Member::Between(_) => unreachable!("nodes are hosts"),
+            })
+    }
+
+    fn between<R>(&mut self, change: impl FnOnce(&mut Between) -> R) -> R {
+        self.network.update(self.between, |member| match member {
+            Member::Between(between) => change(between),
+            Member::Host(_) => unreachable!("the path is no host"),
+        })
+    }
+
+    /// Leaves out idle cycles from now on, or not.
+    pub fn set_skip(&mut self, skip: bool) {
+        for side in 0..2 {
+            self.update(side, |host| host.set_skip(skip));
+        }
+    }
+
+    /// How many cycles both NICs left out.
+    pub fn skipped(&self) -> u64 {
+        let of = |side| self.host(side).cycles() - self.host(side).cycles_evaluated();
+        of(0) + of(1)
+    }
+
+    /// Posts a work request.
+    pub fn post(&mut self, side: usize, qp: u16, work: Work) {
+        let now = Cycles(self.now);
+        self.update(side, |host| host.host_mut().post(now, qp, work));
+    }
+
+    /// Posts a receive buffer at a cycle, not before now.
+    pub fn post_recv_at(&mut self, side: usize, at: u64, qp: u16, recv: Recv) {
+        self.update(side, |host| host.host_mut().post_recv(Cycles(at), qp, recv));
+    }
+
+    /// Posts a receive buffer.
+    pub fn post_recv(&mut self, side: usize, qp: u16, recv: Recv) {
+        self.post_recv_at(side, self.now, qp, recv);
+    }
+
+    /// In `of_16` of 16 cycles before `until` a host does not do this; 16: in none.
+    pub fn stall(&mut self, side: usize, what: Stalled, of_16: u8, until: u64) {
+        self.update(side, |host| {
+            let stalls = host.host_mut().stalls_mut();
+            stalls.set(what, of_16, Cycles(until));
+        });
+    }
+
+    /// A frame comes to a side from nowhere, its last bit at `at` or now, if that is later.
+    pub fn receive(&mut self, side: usize, at: Time, bytes: Vec<u8>) {
+        let end = at.max(self.network.now());
+        let frame = Frame {
+            bytes: bytes.into(),
+            fcs_ok: true,
+            start: end,
+            end,
+        };
+        self.update(side, |host| host.receive(frame));
+    }
+
+    /// Now.
+    pub fn time(&self) -> Time {
+        self.network.now()
+    }
+
+    /// Whether no frame is on its way, and both NICs rest.
+    pub fn rests(&self) -> bool {
+        let quiet = |side: usize| {
+            let host = self.host(side);
+            host.received() && host.rests() && self.network.in_flight(self.nodes[side]) == 0
+        };
+        let Member::Between(between) = self.network.node(self.between) else {
+            unreachable!("the path is no host")
+        };
+        quiet(0)
+            && quiet(1)
+            && self.network.in_flight(self.between) == 0
+            && between.arrived.is_empty()
+            && between.leaving.iter().all(VecDeque::is_empty)
+    }
+
+    /// Runs both NICs; what comes to the path stays there.
+    fn run_cycles(&mut self, cycles: u64) -> Result<(), UnitError> {
+        self.now += cycles;
+        let until = Time::ZERO + PERIOD * self.now;
+        self.network.run_until(until, |_| {});
+        for side in 0..2 {
+            if let Some(what) = self.host(side).failure() {
+                return Err(self.broken(what.to_owned()));
+            }
+            let (completions, written) = self.update(side, |host| {
+                let host = host.host_mut();
+                (host.take_completions(), host.take_written())
+            });
+            self.completions[side].extend(completions);
+            self.written[side].extend(written);
+        }
+        Ok(())
+    }
+
+    fn broken(&self, what: String) -> UnitError {
+        UnitError::Protocol {
+            unit: "nic",
+            cycle: self.now,
+            what,
+        }
+    }
+
+    /// One cycle of both.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`], and a frame that is not whole.
+    pub fn step(&mut self, wire: &mut Wire<'_>) -> Result<(), UnitError> {
+        self.step_over(1, &mut |side, frame, parsed| {
+            let mut bytes = frame.bytes.to_vec();
+            match wire(side, &mut bytes, parsed) {
+                true => vec![(Duration::ZERO, bytes)],
+                false => vec![],
+            }
+        })
+    }
+
+    /// So many cycles of both, [`STEP_MAX`] at most.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::step`].
+    pub fn step_over(&mut self, cycles: u64, path: &mut Path<'_>) -> Result<(), UnitError> {
+        assert!(cycles <= STEP_MAX, "a frame could be late");
+        self.run_cycles(cycles)?;
+        let now = self.network.now();
+        for (side, arrived) in self.between(|between| std::mem::take(&mut between.arrived)) {
+            let at = |time: Time| Time::from_ps(time.as_ps() - LINK.as_ps());
+            let frame = Frame {
+                start: at(arrived.start),
+                end: at(arrived.end),
+                ..arrived
+            };
+            let parsed = whole(&frame.bytes).map_err(|what| self.broken(what))?;
+            for (late, bytes) in path(side, &frame, &parsed) {
+                let end = (arrived.end + PATH + late).max(now);
+                let frame = Frame {
+                    bytes: Bytes::from(bytes),
+                    end,
+                    ..arrived
+                };
+                self.between(|between| between.send(1 - side, frame));
+            }
+            self.frames.push((side, frame, parsed));
+        }
+        Ok(())
+    }
+
+    /// Runs until a side's driver has done what it was told. Frames wait on the path meanwhile.
+    fn settle(&mut self, side: usize) -> Result<(), UnitError> {
+        if self.now == 0 {
+            return self.update(side, RtlHost::settled);
+        }
+        for _ in 0..REGISTERS_MAX {
+            if self.update(side, |host| host.driver_mut().registers().idle()) {
+                return Ok(());
+            }
+            self.run_cycles(1)?;
+        }
+        Err(self.broken("registers never come to an end".into()))
+    }
+
+    /// Writes a register.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn write(&mut self, side: usize, address: u16, word: u32) -> Result<(), UnitError> {
+        self.update(side, |host| {
+            host.driver_mut().registers().write(address.into(), word);
+        });
+        self.settle(side)
+    }
+
+    /// Opens a QP.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn open(
+        &mut self,
+        side: usize,
+        index: u16,
+        settings: &QpSettings,
+    ) -> Result<(), UnitError> {
+        self.update(side, |host| host.driver_mut().open(index, settings));
+        self.settle(side)
+    }
+
+    /// Closes a QP.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn close(&mut self, side: usize, index: u16) -> Result<(), UnitError> {
+        self.update(side, |host| host.driver_mut().close(index));
+        self.settle(side)
+    }
+
+    /// A register.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn read(&mut self, side: usize, address: u16) -> Result<u32, UnitError> {
+        self.update(side, |host| {
+            host.driver_mut().registers().read(address.into());
+        });
+        self.settle(side)?;
+        let word = self.update(side, |host| host.driver_mut().registers().take_word());
+        word.ok_or_else(|| self.broken(format!("register {address:#x} gave no word")))
+    }
+
+    /// Counters that are not 0, by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn counters(&mut self, side: usize) -> Result<Vec<(&'static str, u32)>, UnitError> {
+        let mut counters = vec![];
+        for counter in reg::COUNTERS {
+            let count = self.read(side, counter.address)?;
+            if count > 0 {
+                counters.push((counter.name, count));
+            }
+        }
+        Ok(counters)
+    }
+
+    /// What lies in a side's memory now.
+    pub fn memory(&self, side: usize) -> BTreeMap<u64, u8> {
+        let mut bytes = BTreeMap::new();
+        for write in &self.written[side] {
+            bytes.extend(write.bytes.iter().zip(write.va..).map(|(&b, va)| (va, b)));
+        }
+        bytes
+    }
+}
+
+/// What a frame that left a NIC says, if it is whole, by the reference parser and the reference ICRC.
+///
+/// # Errors
+///
+/// What is wrong.
+pub fn whole(bytes: &[u8]) -> Result<ParsedFrame, String> {
+    let parsed = parse(bytes);
+    match parsed.verdict {
+        Verdict::RoceV2 | Verdict::Cnp => {
+            let right = || {
+                let ip = parsed.ip.as_ref()?;
+                let start = 14 + 4 * parsed.eth.as_ref()?.tags.len();
+                let length = usize::from(ip.length) + if ip.kind == IpKind::V6 { 40 } else { 0 };
+                let packet = bytes.get(start..start + length)?;
+                let (packet, found) = packet.split_at_checked(length.checked_sub(4)?)?;
+                Some(parsed.icrc_ok == Some(true) && icrc(ip.kind, packet).ok()? == found)
+            };
+            if right() != Some(true) {
+                return Err(format!("a frame with a wrong ICRC: {parsed:?}"));
+            }
+        }
+        Verdict::Pfc => {}
+        _ => return Err(format!("a frame that no NIC sends: {parsed:?}")),
+    }
+    Ok(parsed)
+}
