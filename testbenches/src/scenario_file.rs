@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::{Table, Value};
 
+use crate::text_file;
 use xoff_cosim::scenario::check::Misfit;
 use xoff_cosim::scenario::{Scenario, VERSION};
 
@@ -135,7 +136,7 @@ impl Source {
                 known: known.join(", "),
             });
         }
-        let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
+        let text = text_file::read(path).map_err(|source| ScenarioError::Read {
             path: path.into(),
             source,
         })?;
