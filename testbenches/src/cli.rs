@@ -16,7 +16,7 @@ use crate::scenario_file::Setting;
 #[command(
     name = "xoff",
     version,
-    after_help = "Exit codes: 0 all is well, 1 an expectation failed, 2 bad input."
+    after_help = "Exit codes: 0 all is well, 1 an expectation failed, 2 bad input, 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -33,6 +33,8 @@ pub enum Command {
     Encode(EncodeArgs),
     /// A scenario: RTL NICs, switches, what is expected of them
     Run(RunArgs),
+    /// What is different about two runs
+    Diff(DiffArgs),
     /// The scenarios there are
     List,
     /// Random histories through a unit and its reference, until a time or a count
@@ -152,7 +154,8 @@ pub enum FrameFormat {
 }
 
 const RUN_HELP: &str = "\
-Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv, and capture.pcapng and waves where asked for.
+Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv, and capture.pcapng and waves where asked
+for. A sweep adds out/NAME-sweep/: sweep.html, sweep.svg, sweep.csv. Files of an earlier run there are removed.
 
 Examples:
   xoff run livelock                                 a scenario with the RTL NIC in it
@@ -161,7 +164,7 @@ Examples:
   xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
   xoff run mine.toml --json | jq .metrics           one's own scenario, for programs
 
-Exit codes: 0 every expectation held, 1 one failed, 2 bad input.";
+Exit codes: 0 every expectation held, 1 one failed, 2 bad input, 130 interrupted.";
 
 /// Runs a scenario
 ///
@@ -199,6 +202,24 @@ pub struct RunArgs {
     /// Where folders of results go
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     pub out: PathBuf,
+}
+
+/// Compares two runs
+///
+/// Shows which settings are not the same, which metrics changed and by how much, and, when both runs have a capture, the
+/// first frame that is different.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 the same, 1 different, 2 bad input.")]
+pub struct DiffArgs {
+    /// A run: its folder, such as out/pair, or its summary.json
+    #[arg(value_name = "RUN")]
+    pub a: PathBuf,
+    /// The other one
+    #[arg(value_name = "RUN")]
+    pub b: PathBuf,
+    /// Show every metric that changed
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// A key and its values.
