@@ -123,6 +123,10 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             Some(writer)
         }
     };
+    let of_capture = || {
+        let path = options.capture.as_ref().map(|(_, path)| path.display().to_string());
+        format!("{}: cannot be written", path.unwrap_or_default())
+    };
     let bar = bar(scenario, options.progress);
     let mut recorder = Recorder::new(&simulation);
     let end = Time::ZERO + scenario.duration;
@@ -143,7 +147,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
                 }
             }
         })?;
-        std::mem::replace(&mut written, Ok(())).context("writing the capture")?;
+        std::mem::replace(&mut written, Ok(())).with_context(of_capture)?;
         if until == from && begins.is_some() {
             recorder.begin(&simulation);
         }
@@ -167,9 +171,9 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         if interrupted {
             let now = simulation.now();
             let text = format!("interrupted at {}", now.since_start());
-            (capture.comment(now.as_ps() / 1_000, &text)).context("writing the capture")?;
+            (capture.comment(now.as_ps() / 1_000, &text)).with_context(of_capture)?;
         }
-        capture.flush().context("writing the capture")?;
+        capture.flush().with_context(of_capture)?;
     }
     simulation.close_waves()?;
     recorder.sample(&simulation);
