@@ -25,7 +25,7 @@ pub fn threads(asked: Option<u16>) -> usize {
 #[command(
     name = "xoff",
     version,
-    after_help = "Exit codes: 0 all is well, 1 an expectation failed, 2 bad input."
+    after_help = "Exit codes: 0 all is well, 1 an expectation failed, 2 bad input, 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -42,6 +42,8 @@ pub enum Command {
     Encode(EncodeArgs),
     /// A scenario: RTL NICs, switches, what is expected of them
     Run(RunArgs),
+    /// What is different about two runs
+    Diff(DiffArgs),
     /// The scenarios there are
     List,
     /// A scenario's text, to read or to start one's own from
@@ -168,7 +170,8 @@ pub enum FrameFormat {
 }
 
 const RUN_HELP: &str = "\
-Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv, and capture.pcapng and waves where asked for.
+Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv, and capture.pcapng and waves where asked
+for. A sweep adds out/NAME-sweep/: sweep.html, sweep.svg, sweep.csv. Files of an earlier run there are removed.
 
 Examples:
   xoff run livelock                                 a scenario with the RTL NIC in it
@@ -180,7 +183,7 @@ Examples:
 
 docs/scenarios.md has every key of a scenario, the language of fault rules, and how to inject captures.
 
-Exit codes: 0 every expectation held, 1 one failed, 2 bad input.";
+Exit codes: 0 every expectation held, 1 one failed, 2 bad input, 130 interrupted.";
 
 /// Runs a scenario
 ///
@@ -243,6 +246,24 @@ pub struct ShowArgs {
     /// Another value for a key, as in xoff run
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
+}
+
+/// Compares two runs
+///
+/// Shows which settings are not the same, which metrics changed and by how much, and, when both runs have a capture, the
+/// first frame that is different.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 the same, 1 different, 2 bad input.")]
+pub struct DiffArgs {
+    /// A run: its folder, such as out/pair, or its summary.json
+    #[arg(value_name = "RUN")]
+    pub a: PathBuf,
+    /// The other one
+    #[arg(value_name = "RUN")]
+    pub b: PathBuf,
+    /// Show every metric that changed
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// A key and its values.

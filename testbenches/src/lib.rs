@@ -34,6 +34,8 @@ pub enum Outcome {
     Held,
     /// Something that was to hold did not: exit code 1.
     Failed,
+    /// Stopped before its end by Ctrl-C: exit code 130.
+    Interrupted,
 }
 
 /// Runs the command.
@@ -47,6 +49,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Decode(arguments) => decode::run(arguments, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, streams),
+        cli::Command::Diff(arguments) => run::diff(arguments, streams),
         cli::Command::List => run::list(streams),
         cli::Command::Show(arguments) => show::show(arguments, streams),
         cli::Command::Schema => show::schema(streams),

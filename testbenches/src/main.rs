@@ -8,13 +8,16 @@ use xoff::Outcome;
 use xoff::cli::{Cli, Command};
 use xoff::terminal::Streams;
 
+/// What a shell says of a process that SIGINT ended: 128 + 2.
+const INTERRUPTED: u8 = 130;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::Run(_) = cli.command {
         ctrlc::set_handler(|| {
             // Whoever asks twice does not want to wait.
             if xoff::run::interrupt() {
-                std::process::exit(130);
+                std::process::exit(INTERRUPTED.into());
             }
         })
         .expect("no other handler is set");
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Outcome::Held) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(1),
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let flushed = streams.out.flush();

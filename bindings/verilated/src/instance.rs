@@ -11,7 +11,7 @@ use cxx::UniquePtr;
 use crate::ffi::Core;
 use crate::{
     BuildError, CoverageError, Failure, Model, Port, RestoreError, Settings, Top, TraceError,
-    TraceFormat, snapshot, trace::OpenTrace,
+    TraceFormat, snapshot, trace, trace::OpenTrace,
 };
 
 /// One instance of a model, with a context of its own.
@@ -189,7 +189,7 @@ impl<T: Top> Instance<T> {
     ///
     /// # Errors
     ///
-    /// If the name has another ending or the file cannot be made.
+    /// If the name has another ending, the file cannot be made, or the disk is nearly full.
     pub fn trace_open(&mut self, path: impl AsRef<Path>) -> Result<(), TraceError> {
         let path = path.as_ref();
         self.trace_open_as(path, TraceFormat::of(path)?)
@@ -206,6 +206,7 @@ impl<T: Top> Instance<T> {
         let name = trace.written().to_str().ok_or_else(|| TraceError::Name {
             path: trace.path.clone(),
         })?;
+        trace::room(&trace.path).map_err(|source| self.trace_error(&trace.path, source))?;
         // Verilator's writer cannot say why it failed, the system can.
         File::create(name).map_err(|source| self.trace_error(&trace.path, source))?;
         if !self.core_mut().trace_open(name) {
@@ -230,6 +231,23 @@ impl<T: Top> Instance<T> {
         trace
             .finish()
             .map_err(|source| self.trace_error(&path, source))
+    }
+
+    /// Ends the wave file when its disk is nearly full, while it can still be ended whole. Verilator's writer does not notice
+    /// a full disk: who writes long waves asks every few thousand cycles.
+    ///
+    /// # Errors
+    ///
+    /// If it was ended so, or cannot be.
+    pub fn trace_check(&mut self) -> Result<(), TraceError> {
+        let Some(path) = self.trace.as_ref().map(|trace| trace.path.clone()) else {
+            return Ok(());
+        };
+        let Err(full) = trace::room(&path) else {
+            return Ok(());
+        };
+        self.trace_close()?;
+        Err(self.trace_error(&path, full))
     }
 
     fn trace_error(&self, path: &Path, source: std::io::Error) -> TraceError {

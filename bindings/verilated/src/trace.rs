@@ -59,6 +59,35 @@ impl TraceFormat {
     }
 }
 
+/// What must be free on a disk with waves. Verilator's writer says nothing of a write that failed, and maps files into
+/// memory whose pages may not exist then, which ends the process (SIGBUS). It holds back up to 128 MiB of changes, some
+/// tens of MB once compressed, and its hierarchy of names lies in a file beside the waves until they are closed.
+const ROOM_BYTES: u64 = 64 << 20;
+/// Where the C library's `tmpfile` puts the writer's tables.
+const TEMPORARY: &str = "/tmp";
+
+/// Whether waves in `path` can be written on and ended whole.
+pub(crate) fn room(path: &Path) -> std::io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    for place in [folder, Path::new(TEMPORARY)] {
+        let disk = rustix::fs::statvfs(place)?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if free < ROOM_BYTES {
+            let text = format!(
+                "{} MB are left on the disk of {}, and waves need {} MB to be ended whole",
+                free / 1_000_000,
+                place.display(),
+                ROOM_BYTES / 1_000_000
+            );
+            return Err(std::io::Error::new(std::io::ErrorKind::StorageFull, text));
+        }
+    }
+    Ok(())
+}
+
 /// A wave file that is being written.
 #[derive(Debug)]
 pub(crate) struct OpenTrace {
@@ -89,7 +118,10 @@ impl OpenTrace {
     /// After Verilator closed its file: makes what was asked for.
     pub fn finish(self) -> std::io::Result<()> {
         let Some(interim) = self.interim else {
-            return Ok(());
+            // The writer does not say whether all of it has reached the disk.
+            let file = std::io::BufReader::new(std::fs::File::open(&self.path)?);
+            let whole = fst_reader::FstReader::open(file);
+            return whole.map(drop).map_err(std::io::Error::other);
         };
         crate::vcd::convert(&interim, &self.path)?;
         std::fs::remove_file(interim)

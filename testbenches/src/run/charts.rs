@@ -1,31 +1,44 @@
 //! Charts and network for the report.
 
-use std::collections::BTreeMap;
-
 use xoff_sim::time::Time;
 use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, Topology};
 
-use super::recorder::{Points, Samples};
+use xoff_cosim::metrics::Samples;
 use xoff_cosim::network::{Simulation, Station};
 use xoff_cosim::scenario::Scenario;
 
-fn lines(of: BTreeMap<String, Points>, shape: Shape) -> Vec<Line> {
-    let line = |(name, points)| Line {
-        name,
-        points,
+/// A line for each series that has a value at all.
+fn lines<'a>(
+    samples: &Samples,
+    names: impl Iterator<Item = &'a String>,
+    series: &[Vec<f64>],
+    shape: Shape,
+) -> Vec<Line> {
+    let lines = names.zip(series).map(|(name, values)| Line {
+        name: name.clone(),
+        points: samples
+            .at_ns
+            .iter()
+            .copied()
+            .zip(values.iter().copied())
+            .collect(),
         shape,
-    };
-    of.into_iter().map(line).collect()
+    });
+    lines
+        .filter(|line| line.points.iter().any(|point| point.1.is_finite()))
+        .collect()
 }
 
 /// Charts of a run, the most telling first. What has nothing to show is left out.
-pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: Samples) -> Vec<Chart> {
+pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -> Vec<Chart> {
+    let flows = || simulation.flows().iter().map(|flow| &flow.name);
+    let nodes = || simulation.names().iter();
     let mut charts = vec![
         Chart {
             title: "Goodput".into(),
             unit: "b/s".into(),
-            note: "Payload that arrives for the first time.".into(),
-            lines: lines(samples.goodput, Shape::Mean),
+            note: "Payload that arrives in order for the first time.".into(),
+            lines: lines(samples, flows(), &samples.goodput, Shape::Mean),
             ..Chart::default()
         },
         Chart {
@@ -33,17 +46,12 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: Samples) ->
             unit: "%".into(),
             note: "Time that a host's port sends, preamble and gap included; resent packets count."
                 .into(),
-            lines: lines(samples.wire, Shape::Mean),
+            lines: lines(samples, nodes(), &samples.wire, Shape::Mean),
             range: Some((0.0, 100.0)),
             ..Chart::default()
         },
     ];
-    if samples
-        .queue
-        .values()
-        .flatten()
-        .any(|(_, bytes)| *bytes > 0.0)
-    {
+    if samples.queue.iter().flatten().any(|bytes| *bytes > 0.0) {
         let ecn = scenario
             .switches
             .iter()
@@ -59,7 +67,7 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: Samples) ->
             title: "Longest queue".into(),
             unit: "B".into(),
             note: "Bytes that wait at the fullest port of a switch.".into(),
-            lines: lines(samples.queue, Shape::Straight),
+            lines: lines(samples, nodes(), &samples.queue, Shape::Straight),
             levels: levels.unwrap_or_default(),
             ..Chart::default()
         });
@@ -73,18 +81,19 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: Samples) ->
             ..Chart::default()
         });
     }
-    if !samples.rate.is_empty() {
+    let rates = lines(samples, flows(), &samples.rate, Shape::Hold);
+    if !rates.is_empty() {
         charts.push(Chart {
             title: "DCQCN rate".into(),
             unit: "b/s".into(),
             note: "What the reaction point lets a flow send.".into(),
-            lines: lines(samples.rate, Shape::Hold),
+            lines: rates,
             ..Chart::default()
         });
         charts.push(Chart {
             title: "DCQCN α".into(),
             note: "The estimate of congestion: a CNP cuts the rate by α/2.".into(),
-            lines: lines(samples.alpha, Shape::Hold),
+            lines: lines(samples, flows(), &samples.alpha, Shape::Hold),
             range: Some((0.0, 1.0)),
             ..Chart::default()
         });

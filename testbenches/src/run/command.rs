@@ -8,10 +8,11 @@ use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
 use xoff_waves::layout::nic_layout;
-use xoff_waves::report::{Report, Summary};
-use xoff_waves::results::OutDir;
+use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
+use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SUMMARY};
 
 use super::execute::{self, RunOptions};
+use super::print;
 use crate::Outcome;
 use crate::cli::{RunArgs, SweepArg, WavesArg};
 use crate::scenario_file::{BUILT_IN, Setting, Source};
@@ -62,6 +63,7 @@ fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
 pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let source = Source::find(&arguments.scenario)?;
     let mut runs = Vec::new();
+    let mut title = String::new();
     for extra in combinations(&arguments.sweep) {
         let settings: Vec<Setting> = arguments.set.iter().chain(&extra).cloned().collect();
         let mut scenario = source.read(&settings)?;
@@ -82,20 +84,35 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let folder = arguments.out.join(&name);
         let options = options(arguments, &scenario, words, &folder, streams)?;
         execute::check(&scenario)?;
-        runs.push((scenario, name, options));
+        title.clone_from(&scenario.title);
+        let values = extra.into_iter().map(|setting| setting.value).collect();
+        runs.push((scenario, name, values, options));
     }
-    let mut summaries = Vec::new();
-    for (scenario, name, options) in runs {
+    let mut points = Vec::new();
+    for (scenario, name, values, options) in runs {
         let folder = OutDir::create(&arguments.out, &name)?;
-        let report = execute::run(&scenario, &options)?;
-        let page = folder.write_all(&report)?;
+        let files = files(&options);
+        folder.begin(&scenario.name, &files)?;
+        let mut report = match execute::run(&scenario, &options) {
+            Ok(report) => report,
+            Err(error) => {
+                let failed = Summary {
+                    scenario: scenario.name.clone(),
+                    state: State::Failed,
+                    files,
+                    ..Summary::default()
+                };
+                // Why the run failed says more than why this cannot be written.
+                let _ = folder.write_summary(&failed);
+                return Err(error);
+            }
+        };
+        report.summary.files = files;
         let waves = layouts(&options)?;
-        // The most telling chart as a picture of its own.
-        if let Some(first) = report.charts.first() {
-            folder.write_chart("goodput.svg", first)?;
-        }
+        let page = folder.write_all(&report)?;
         if !arguments.json {
-            print(streams, &scenario, &report, &page)?;
+            print::run(streams, &scenario, &report.summary)?;
+            writeln!(streams.out, "  report: {}", page.display())?;
             for files in &waves {
                 let [waves, gtkwave, surfer] = files.each_ref().map(|path| path.display());
                 writeln!(streams.out, "  waves: gtkwave {waves} {gtkwave}")?;
@@ -105,7 +122,11 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
                 )?;
             }
         }
-        summaries.push(report.summary);
+        points.push(SweepPoint {
+            values,
+            folder: name,
+            summary: report.summary,
+        });
         if execute::interrupted() {
             writeln!(
                 streams.err,
@@ -116,6 +137,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         }
     }
     if arguments.json {
+        let summaries: Vec<&Summary> = points.iter().map(|point| &point.summary).collect();
         match &summaries[..] {
             [one] if arguments.sweep.is_empty() => {
                 serde_json::to_writer_pretty(&mut streams.out, one)?
@@ -124,8 +146,68 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         }
         writeln!(streams.out)?;
     }
-    let held = summaries.iter().all(Summary::held);
-    Ok(if held { Outcome::Held } else { Outcome::Failed })
+    let held = points.iter().all(|point| point.summary.held());
+    if !arguments.sweep.is_empty() {
+        let sweep = Sweep {
+            title,
+            command: sweep_command(arguments),
+            keys: arguments
+                .sweep
+                .iter()
+                .map(|sweep| sweep.key.clone())
+                .collect(),
+            points,
+        };
+        write_sweep(
+            arguments,
+            &format!("{}-sweep", source.name),
+            &sweep,
+            streams,
+        )?;
+    }
+    Ok(match (execute::interrupted(), held) {
+        (true, _) => Outcome::Interrupted,
+        (_, true) => Outcome::Held,
+        (_, false) => Outcome::Failed,
+    })
+}
+
+/// Names of the files that a run may write into its folder.
+fn files(options: &RunOptions) -> Vec<String> {
+    let mut files = [SUMMARY, SERIES, REPORT, PICTURE]
+        .map(String::from)
+        .to_vec();
+    files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));
+    for (host, _) in &options.waves {
+        files.extend(["fst", "gtkw", "sucl"].map(|ending| format!("{host}.{ending}")));
+    }
+    files
+}
+
+/// Writes the sweep's table, picture and page, and prints its table.
+fn write_sweep(
+    arguments: &RunArgs,
+    name: &str,
+    sweep: &Sweep,
+    streams: &mut Streams,
+) -> anyhow::Result<()> {
+    let folder = OutDir::create(&arguments.out, name)?;
+    folder.write("sweep.csv", |file| sweep.write_csv(file))?;
+    if let Some(first) = sweep.charts().first() {
+        folder.write_chart("sweep.svg", first)?;
+    }
+    let page = folder.write("sweep.html", |file| file.write_all(sweep.html().as_bytes()))?;
+    if !arguments.json {
+        let heading = format!("sweep over {}", sweep.keys.join(", "));
+        writeln!(
+            streams.out,
+            "{}",
+            streams.paint.paint(Ink::Heading, heading)
+        )?;
+        print::sweep(streams, sweep)?;
+        writeln!(streams.out, "  report: {}", page.display())?;
+    }
+    Ok(())
 }
 
 /// Writes what viewers show beside each file of waves: the three files of each host. None of a host whose window an interrupted run has not come to.
@@ -152,6 +234,21 @@ fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
     words
 }
 
+/// The command line that repeats a sweep.
+fn sweep_command(arguments: &RunArgs) -> String {
+    let mut words = format!("xoff run {}", arguments.scenario);
+    for Setting { key, value } in &arguments.set {
+        let _ = write!(words, " --set '{key}={value}'");
+    }
+    for SweepArg { key, values } in &arguments.sweep {
+        let _ = write!(words, " --sweep '{key}={}'", values.join(","));
+    }
+    if let Some(seed) = arguments.seed {
+        let _ = write!(words, " --seed {seed}");
+    }
+    words
+}
+
 fn options(
     arguments: &RunArgs,
     scenario: &Scenario,
@@ -162,7 +259,7 @@ fn options(
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,
-        Some(ports) => Some((ports_of(&plan, ports)?, folder.join("capture.pcapng"))),
+        Some(ports) => Some((ports_of(&plan, ports)?, folder.join(CAPTURE))),
     };
     let mut waves = Vec::new();
     for WavesArg { host, from, until } in &arguments.waves {
@@ -235,86 +332,4 @@ fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
         }
     }
     Ok(ports)
-}
-
-fn print(
-    streams: &mut Streams,
-    scenario: &Scenario,
-    report: &Report,
-    page: &Path,
-) -> anyhow::Result<()> {
-    let paint = streams.paint;
-    let summary = &report.summary;
-    let out = &mut streams.out;
-    writeln!(
-        out,
-        "{}",
-        paint.paint(
-            Ink::Heading,
-            format!("{}: {}", scenario.name, scenario.title)
-        )
-    )?;
-    for expectation in &summary.expectations {
-        let (word, ink) = if expectation.held {
-            ("held  ", Ink::Good)
-        } else {
-            ("FAILED", Ink::Bad)
-        };
-        let measured = expectation.measured.unwrap_or(f64::NAN);
-        writeln!(
-            out,
-            "  {} {} = {} {} {}",
-            paint.paint(ink, word),
-            expectation.metric,
-            number(measured),
-            expectation.op.sign(),
-            number(expectation.value),
-        )?;
-    }
-    for drop in &summary.drops {
-        writeln!(
-            out,
-            "  dropped at {}: {} ({})",
-            drop.node, drop.count, drop.reason
-        )?;
-    }
-    for fault in &summary.faults {
-        if let Some(unused) = fault.unused() {
-            let unused = paint.paint(Ink::Warning, unused);
-            writeln!(
-                out,
-                "  fault rule {unused}: '{}' ({})",
-                fault.rule, fault.place
-            )?;
-        }
-    }
-    for injection in &summary.injections {
-        writeln!(out, "  {injection}")?;
-    }
-    let (cycles, evaluated) = (summary.nic_cycles, summary.nic_cycles_evaluated);
-    let cycles = match cycles {
-        0 => String::new(),
-        _ => {
-            let part = evaluated as f64 / cycles as f64 * 100.0;
-            format!("{part:.0} % of {cycles} NIC cycles evaluated; ")
-        }
-    };
-    writeln!(
-        out,
-        "  {} of simulated time in {:.1} s; {cycles}digest {}",
-        xoff_sim::time::Duration::from_ns(summary.duration_ns),
-        summary.wall_s,
-        summary.digest,
-    )?;
-    writeln!(out, "  report: {}", page.display())?;
-    Ok(())
-}
-
-/// Five digits, no zeros behind.
-fn number(value: f64) -> String {
-    if value.abs() >= 1e5 || value == value.trunc() {
-        return format!("{value:.0}");
-    }
-    let text = format!("{value:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').into()
 }

@@ -1,6 +1,5 @@
 //! One run of a scenario.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,12 +9,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::Time;
 use xoff_waves::capture::{TapPort, TapWriter};
-use xoff_waves::report::{Expectation, Report, Summary};
+use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
 
-use super::recorder::Recorder;
-use super::{charts, judge, metrics};
-use xoff_cosim::network::{Nics, Simulation, WaveWindow};
-use xoff_cosim::scenario::Scenario;
+use super::{charts, judge};
+use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
+use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
+use xoff_cosim::scenario::{Scenario, Towards};
 
 /// Progress is shown for runs that take longer than this, in real time.
 const PROGRESS_TICK: std::time::Duration = std::time::Duration::from_millis(200);
@@ -51,11 +50,12 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Runs a scenario and measures.
+/// Runs a scenario and measures. An [interrupted](interrupt) run is measured until then, and not judged.
 ///
 /// # Errors
 ///
-/// What of it does not fit, an RTL assertion, a file that cannot be written, an expectation of a metric that there is not.
+/// What of it does not fit, an RTL assertion, a file that cannot be written, an expectation of a metric that there is
+/// not.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
@@ -69,26 +69,21 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> 
 ///
 /// What of it does not fit, an expectation of a metric that there is not.
 pub fn check(scenario: &Scenario) -> anyhow::Result<()> {
-    let simulation = Simulation::new(scenario)?;
-    let counts = metrics::counts(&simulation);
-    judge_all(
-        scenario,
-        &metrics::metrics(&simulation, &counts, Time::ZERO),
-    )
-    .map(drop)
+    scenario.check()?;
+    if scenario.expect.is_empty() {
+        return Ok(());
+    }
+    let unmeasured = names(scenario).into_iter().map(|name| (name, f64::NAN));
+    judge_all(scenario, &unmeasured.collect()).map(drop)
 }
 
 /// Holds what is expected against what was measured.
-fn judge_all(
-    scenario: &Scenario,
-    metrics: &BTreeMap<String, f64>,
-) -> anyhow::Result<Vec<Expectation>> {
+fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for expectation in &scenario.expect {
         let judged = judge::judge(expectation, metrics).map_err(|name| {
-            let near = metrics
-                .keys()
-                .min_by_key(|known| strsim::damerau_levenshtein(known, name));
+            let distance = |known: &String| strsim::damerau_levenshtein(known, name);
+            let near = metrics.keys().map(ToString::to_string).min_by_key(distance);
             let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             anyhow::anyhow!(
                 "scenario {}: expect: no metric '{name}'{near}",
@@ -128,6 +123,13 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             Some(writer)
         }
     };
+    let of_capture = || {
+        let path = options
+            .capture
+            .as_ref()
+            .map(|(_, path)| path.display().to_string());
+        format!("{}: cannot be written", path.unwrap_or_default())
+    };
     let bar = bar(scenario, options.progress);
     let mut recorder = Recorder::new(&simulation);
     let end = Time::ZERO + scenario.duration;
@@ -148,8 +150,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
                 }
             }
         })?;
-        std::mem::replace(&mut written, Ok(())).context("writing the capture")?;
-        if until == from {
+        std::mem::replace(&mut written, Ok(())).with_context(of_capture)?;
+        if until == from && begins.is_some() {
             recorder.begin(&simulation);
         }
         if until == next_sample || until == end {
@@ -167,17 +169,38 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         ));
     }
     bar.finish_and_clear();
+    let interrupted = simulation.now() < end;
     if let Some(mut capture) = capture {
-        capture.flush().context("writing the capture")?;
+        if interrupted {
+            let now = simulation.now();
+            let text = format!("interrupted at {}", now.since_start());
+            (capture.comment(now.as_ps() / 1_000, &text)).with_context(of_capture)?;
+        }
+        capture.flush().with_context(of_capture)?;
     }
     simulation.close_waves()?;
-    let mut metrics = metrics::metrics(&simulation, &recorder.before, from.min(simulation.now()));
-    let expectations = judge_all(scenario, &metrics)?;
-    metrics.retain(|_, value| value.is_finite());
-    let mut drops = metrics::drops(&simulation);
-    drops.retain(|drop| drop.count > 0);
-    let (nic_cycles, nic_cycles_evaluated) = metrics::nic_cycles(&simulation);
+    recorder.sample(&simulation);
+    let metrics = recorder.metrics(&simulation);
+    let expectations = match interrupted {
+        true => Vec::new(),
+        false => judge_all(scenario, &metrics)?,
+    };
+    let drop = |drop: xoff_cosim::metrics::Dropped| Drop {
+        node: simulation.names()[drop.node.0 as usize].clone(),
+        reason: drop.reason.to_string(),
+        count: drop.frames,
+    };
+    let drops = dropped(&simulation)
+        .into_iter()
+        .filter(|drop| drop.frames > 0);
+    let finite = metrics.iter().filter(|(_, value)| value.is_finite());
+    let (nic_cycles, nic_cycles_evaluated) = nic_cycles(&simulation);
     let summary = Summary {
+        state: if interrupted {
+            State::Interrupted
+        } else {
+            State::Finished
+        },
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         settings: serde_json::to_value(scenario)?,
@@ -187,19 +210,63 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         nic_cycles,
         nic_cycles_evaluated,
         expectations,
-        drops,
-        faults: metrics::faults(&simulation, scenario),
-        injections: metrics::injections(&simulation, scenario),
-        metrics,
+        drops: drops.map(drop).collect(),
+        metrics: finite
+            .map(|(metric, value)| (metric.to_string(), *value))
+            .collect(),
+        faults: faults(&simulation, scenario),
+        injections: injections(&simulation, scenario),
+        ..Summary::default()
     };
+    let mut charts = charts::charts(&simulation, scenario, recorder.samples());
+    for chart in charts.iter_mut().filter(|_| interrupted) {
+        // So that pictures and columns of numbers say it too.
+        chart.title += " (interrupted)";
+    }
     Ok(Report {
         title: scenario.title.clone(),
         description: scenario.description.trim().into(),
         command: options.command.clone(),
         summary,
         topology: charts::topology(&simulation, scenario),
-        charts: charts::charts(&simulation, scenario, recorder.samples),
+        charts,
     })
+}
+
+/// The scenario's rules of faults and what they have done.
+fn faults(simulation: &Simulation, scenario: &Scenario) -> Vec<Fault> {
+    let fault = |RuleUse {
+                     place,
+                     rule,
+                     counters,
+                 }| Fault {
+        place,
+        rule,
+        matched: counters.matched,
+        hit: counters.hit,
+    };
+    simulation
+        .rule_uses(scenario)
+        .into_iter()
+        .map(fault)
+        .collect()
+}
+
+/// The frames that the scenario injects, a wire each.
+fn injections(simulation: &Simulation, scenario: &Scenario) -> Vec<Injection> {
+    let injection = |wire: InjectionUse| Injection {
+        host: wire.host,
+        direction: match wire.towards {
+            Towards::Host => "towards".into(),
+            Towards::Network => "from".into(),
+        },
+        frames: wire.frames,
+        injected: wire.counters.injected,
+        waited: wire.counters.waited,
+        delayed: wire.counters.delayed,
+    };
+    let wires = simulation.injection_uses(scenario);
+    wires.into_iter().map(injection).collect()
 }
 
 fn bar(scenario: &Scenario, watched: bool) -> ProgressBar {

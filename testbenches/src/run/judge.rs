@@ -1,7 +1,6 @@
 //! Expectations held against what was measured.
 
-use std::collections::BTreeMap;
-
+use xoff_cosim::metrics::{Metric, Metrics};
 use xoff_cosim::scenario::{Expectation, Op};
 use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
 
@@ -10,11 +9,14 @@ use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
 /// # Errors
 ///
 /// The metric that does not exist.
-pub fn judge<'a>(
-    expectation: &'a Expectation,
-    metrics: &BTreeMap<String, f64>,
-) -> Result<Vec<Judged>, &'a str> {
-    let find = |name: &'a str| metrics.get(name).copied().ok_or(name);
+pub fn judge<'a>(expectation: &'a Expectation, metrics: &Metrics) -> Result<Vec<Judged>, &'a str> {
+    let find = |name: &'a str| {
+        let metric: Option<Metric> = name.parse().ok();
+        metric
+            .and_then(|metric| metrics.get(&metric))
+            .copied()
+            .ok_or(name)
+    };
     let measured = find(&expectation.metric)?;
     let mut value = expectation.value;
     for factor in [&expectation.of, &expectation.times].into_iter().flatten() {
@@ -44,8 +46,15 @@ mod tests {
 
     fn judge(text: &str) -> Result<bool, String> {
         let expectation: Expectation = toml::from_str(text).unwrap();
-        let metrics = [("a", 95.0), ("b", 100.0), ("half", 0.5), ("none", f64::NAN)];
-        let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
+        let metrics = [
+            ("messages.a", 95.0),
+            ("messages.b", 100.0),
+            ("jain_index", 0.5),
+            ("messages.none", f64::NAN),
+        ];
+        let metrics = metrics
+            .map(|(name, value)| (name.parse().unwrap(), value))
+            .into();
         super::judge(&expectation, &metrics)
             .map(|judged| judged.iter().all(|judged| judged.held))
             .map_err(str::to_owned)
@@ -65,7 +74,7 @@ mod tests {
             (">", 95.0, false),
             (">", 94.9, true),
         ] {
-            let text = format!("metric = 'a'\nop = '{op}'\nvalue = {value:.1}");
+            let text = format!("metric = 'messages.a'\nop = '{op}'\nvalue = {value:.1}");
             assert_eq!(judge(&text), Ok(held), "{text}");
         }
     }
@@ -74,15 +83,18 @@ mod tests {
     fn within_is_a_part_of_the_value_and_factors_multiply() {
         let text = |tolerance| {
             format!(
-                "metric = 'a'\nop = 'within'\nvalue = 1.92\nof = 'b'\ntimes = 'half'\ntolerance = {tolerance}"
+                "metric = 'messages.a'\nop = 'within'\nvalue = 1.92\nof = 'messages.b'\ntimes = 'jain_index'\ntolerance = {tolerance}"
             )
         };
         assert_eq!(judge(&text("0.02")), Ok(true));
         assert_eq!(judge(&text("0.01")), Ok(false));
-        assert_eq!(judge("metric = 'none'\nop = '<='\nvalue = 1.0"), Ok(false));
         assert_eq!(
-            judge("metric = 'c'\nop = '=='\nvalue = 0.0"),
-            Err("c".into())
+            judge("metric = 'messages.none'\nop = '<='\nvalue = 1.0"),
+            Ok(false)
+        );
+        assert_eq!(
+            judge("metric = 'messages.c'\nop = '=='\nvalue = 0.0"),
+            Err("messages.c".into())
         );
     }
 }

@@ -1,20 +1,21 @@
-//! `xoff run` and `xoff list`: scenarios, measured and held against what they expect.
+//! `xoff run`, `xoff list` and `xoff diff`: scenarios, measured and held against what they expect.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`command`] | the commands: sweeps, outputs, what is printed |
+//! | [`command`] | the commands: sweeps, outputs |
+//! | [`print`] | what the terminal says of a run, and of a sweep |
+//! | [`diff`] | `xoff diff`: what is different about two runs |
 //! | [`execute`] | one run: time, captures, waves, progress |
 //! | [`judge`] | expectations held against what was measured |
-//! | [`recorder`] | samples for charts, and where counters stood when measuring began |
-//! | [`metrics`] | all that was measured, by name |
 //! | [`charts`] | charts and network for the report |
 
 pub mod charts;
 pub mod command;
+pub mod diff;
 pub mod execute;
 pub mod judge;
-pub mod metrics;
-pub mod recorder;
+pub mod print;
 
 pub use command::{list, run};
+pub use diff::diff;
 pub use execute::interrupt;

@@ -113,6 +113,12 @@ fn what_is_wrong_is_named_before_anything_is_written() {
         ("[[flows]]", &inject("own.toml", "host = \"b\"")),
         ("[[flows]]", &inject("cut.pcap", "host = \"b\"")),
         ("[[flows]]", &inject("empty.pcap", "host = \"b\"")),
+        ("value = 37.034", "value = nan"),
+        ("name = \"a\"", "name = \"a\"\ncount = 1_000_000_000"),
+        (
+            "duration = \"1 ms\"",
+            "duration = \"1 ms\"\nsample = \"1 ps\"",
+        ),
     ] {
         all += &format!("# {}\n", replace.1.replace('\n', "\n# "));
         say(&mut all, &[&scenario(folder, replace)]);
@@ -200,11 +206,7 @@ fn waves_come_with_layouts_and_a_capture() {
     ];
     let output = xoff().args(arguments).assert().get_output().clone();
     let said = String::from_utf8(output.stdout).unwrap();
-    let mut names: Vec<_> = fs::read_dir(folder.path().join("pair"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
+    let names = names(&folder.path().join("pair"));
     let files = [
         "a.fst",
         "a.gtkw",
@@ -222,6 +224,131 @@ fn waves_come_with_layouts_and_a_capture() {
         )),
         "{said}"
     );
+}
+
+/// Names of the files in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+/// `xoff run pair` for some microseconds, with a model, into a folder.
+fn short_run(out: &Path, more: &[&str]) -> assert_cmd::assert::Assert {
+    let out = out.to_str().unwrap();
+    let fixed = [
+        "run",
+        "pair",
+        "--out",
+        out,
+        "--set",
+        "host.nic=model",
+        "--set",
+    ];
+    let fixed = fixed.iter().chain(&["duration=\"130us\""]);
+    xoff().args(fixed.chain(more)).assert()
+}
+
+#[test]
+fn a_run_removes_the_files_of_the_one_before_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("pair");
+    short_run(folder.path(), &["--pcap", "a"]).code(0);
+    assert!(results.join("capture.pcapng").exists());
+    fs::write(results.join("notes.txt"), "mine").unwrap();
+    fs::write(results.join("b.fst"), "somebody's waves").unwrap();
+    short_run(folder.path(), &[]).code(0);
+    let files = [
+        "b.fst",
+        "goodput.svg",
+        "notes.txt",
+        "report.html",
+        "series.csv",
+        "summary.json",
+    ];
+    assert_eq!(names(&results), files);
+}
+
+#[test]
+fn without_expectations_the_terminal_says_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(crate::common::file("scenarios/pair.toml")).unwrap();
+    let own = folder.path().join("own.toml");
+    fs::write(&own, text.split("[[expect]]").next().unwrap()).unwrap();
+    let settings = ["--set", "host.nic=model", "--set", "duration=\"200us\""];
+    let assert = xoff()
+        .args(["run", own.to_str().unwrap(), "--out"])
+        .arg(folder.path().join("out"))
+        .args(settings)
+        .assert()
+        .code(0);
+    let said = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    let figures: Vec<&str> = said.lines().skip(1).take(3).collect();
+    insta::assert_snapshot!(figures.join("\n"));
+}
+
+#[test]
+fn a_sweep_ends_with_one_table_one_chart_and_one_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--sweep", "flows.bulk.message=4 KiB,64 KiB"];
+    let assert = short_run(folder.path(), &arguments).code(0);
+    let said = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    let table = said
+        .split_once("sweep over flows.bulk.message\n")
+        .unwrap()
+        .1;
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(
+        table.contains("\n  64 KiB  ") && table.contains(" held\n"),
+        "{table}"
+    );
+    let sweep = folder.path().join("pair-sweep");
+    assert_eq!(names(&sweep), ["sweep.csv", "sweep.html", "sweep.svg"]);
+    let csv = fs::read_to_string(sweep.join("sweep.csv")).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].starts_with("flows.bulk.message,seed,digest,expected,"));
+    assert!(lines[0].contains(",goodput_gbps.bulk,") && lines[2].starts_with("64 KiB,1,"));
+}
+
+#[test]
+fn diff_says_what_is_different() {
+    let folder = tempfile::tempdir().unwrap();
+    let outs = ["a", "b", "c"].map(|name| folder.path().join(name));
+    short_run(&outs[0], &["--pcap", "a"]).code(0);
+    short_run(&outs[1], &["--pcap", "a"]).code(0);
+    short_run(&outs[2], &["--pcap", "a", "--set", "flows.bulk.dscp=24"]).code(0);
+    let [a, b, c] = outs.map(|out| out.join("pair").to_str().unwrap().to_owned());
+    let diff = |arguments: &[&str], code| {
+        let assert = xoff().arg("diff").args(arguments).assert().code(code);
+        let output = assert.get_output().clone();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        text.replace(folder.path().to_str().unwrap(), "…")
+    };
+    let same = diff(&[&a, &format!("{b}/summary.json")], 0);
+    assert!(same.starts_with("the same: digest "), "{same}");
+    let different = diff(&[&a, &c], 1);
+    assert!(
+        different.contains("  flows.bulk.dscp: 26 → 24\n"),
+        "{different}"
+    );
+    assert!(
+        different.contains("first frame that is different, number 1: RC_RDMA_WRITE_FIRST PSN"),
+        "{different}"
+    );
+    // A version that nobody knows yet, a file that is none, and nothing.
+    let newer = folder.path().join("newer.json");
+    let text = fs::read_to_string(format!("{a}/summary.json")).unwrap();
+    let other = text.replace("\"version\": 2", "\"version\": 3");
+    assert_ne!(text, other);
+    fs::write(&newer, other).unwrap();
+    let mut refused = diff(&[&a, newer.to_str().unwrap()], 2);
+    refused += &diff(&[&a, &format!("{a}/report.html")], 2);
+    refused += &diff(&[&a, folder.path().to_str().unwrap()], 2);
+    insta::assert_snapshot!(refused);
 }
 
 #[test]
@@ -257,6 +384,7 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
     let id = Pid::from_raw(child.id().try_into().unwrap());
     signal::kill(id, signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
     let place = format!(
         "xoff: interrupted; what was measured until then is in {}\n",
@@ -265,6 +393,15 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
     assert!(said.ends_with(&place), "{said}");
     let summary = fs::read(results.join("summary.json")).unwrap();
     let summary: Value = serde_json::from_slice(&summary).unwrap();
+    assert_eq!(summary["state"], "interrupted");
+    assert_eq!(summary["expectations"].as_array().unwrap().len(), 0);
+    for file in ["report.html", "series.csv", "goodput.svg"] {
+        let text = fs::read_to_string(results.join(file)).unwrap();
+        assert!(text.contains("interrupted"), "{file}");
+    }
+    let bytes = fs::read(&capture).unwrap();
+    let comment = b"interrupted at ";
+    assert!(bytes.windows(comment.len()).any(|part| part == comment));
     let simulated = summary["duration_ns"].as_u64().unwrap();
     assert!((10_000..10_000_000_000).contains(&simulated), "{simulated}");
     let mut frames = 0;

@@ -103,6 +103,16 @@ impl<W: Write> TapWriter<W> {
         self.writer.get_mut().end_block()
     }
 
+    /// Writes a comment behind the frames, such as why there are no more. `time_ns` is when that was.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says.
+    pub fn comment(&mut self, time_ns: u64, text: &str) -> io::Result<()> {
+        self.writer.comment(time_ns, text)?;
+        self.writer.get_mut().end_block()
+    }
+
     /// Hands all frames over to the file.
     ///
     /// # Errors

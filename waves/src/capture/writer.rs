@@ -10,6 +10,9 @@ use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPa
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::blocks::interface_statistics::{
+    InterfaceStatisticsBlock, InterfaceStatisticsOption,
+};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
@@ -168,6 +171,20 @@ impl<W: Write> PcapngWriter<W> {
         };
         self.inner
             .write_block(&packet.into_block())
+            .map(|_| ())
+            .map_err(io_error)
+    }
+
+    /// Writes a comment at the end of the file, as statistics of interface 0 at `time_ns`.
+    pub(super) fn comment(&mut self, time_ns: u64, text: &str) -> io::Result<()> {
+        let statistics = InterfaceStatisticsBlock {
+            interface_id: 0,
+            // The format has the upper half first.
+            timestamp: time_ns.rotate_left(32),
+            options: vec![InterfaceStatisticsOption::Comment(Cow::Borrowed(text))],
+        };
+        self.inner
+            .write_block(&statistics.into_block())
             .map(|_| ())
             .map_err(io_error)
     }

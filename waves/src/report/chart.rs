@@ -5,11 +5,11 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::data::{Band, Chart, Line, Shape};
-use super::decimate;
+use super::data::{Area, Band, Chart, Line, Shape};
 use super::scale::{self, Axis};
 use super::style::{line_class, picture_rules};
 use super::text::{clean, coordinate as c, fitted, width};
+use super::{condense, decimate};
 
 const FONT: f64 = 12.0;
 /// Pixels between a tick and its text.
@@ -27,8 +27,8 @@ const MOST_NAME: f64 = 170.0;
 const VALUE_TICKS: usize = 5;
 /// Rows that are drawn; of more, the ones that are on for the longest.
 const MOST_BANDS: usize = 24;
-/// Names in a legend.
-const MOST_NAMES: usize = 24;
+/// Lines of a chart, and names in a legend. Of more lines the distribution is drawn.
+pub const MOST_NAMES: usize = 24;
 /// Lines stay whole when they reach the plot's edge: half a stroke.
 const BLEED: f64 = 2.0;
 
@@ -104,9 +104,11 @@ impl Frame {
 
 /// The chart's value axis; `None` without lines.
 fn value_axis(chart: &Chart) -> Option<Axis> {
+    let greatest = |area: &Area| area.points.iter().map(|point| point.2).collect::<Vec<_>>();
     let mut values = (chart.lines.iter())
         .flat_map(|line| &line.points)
         .map(|&(_, value)| value)
+        .chain(chart.areas.iter().flat_map(greatest))
         .filter(|value| value.is_finite())
         .peekable();
     if chart.lines.is_empty() {
@@ -133,6 +135,9 @@ fn value_unit(chart: &Chart) -> String {
 
 /// From when to when: what the chart says, or `default`, or what its data need.
 fn span(chart: &Chart, default: Option<(u64, u64)>) -> (u64, u64) {
+    if !chart.categories.is_empty() {
+        return (0, 1_000 * chart.categories.len() as u64);
+    }
     let (from, to) = chart.span_ns.or(default).unwrap_or_else(|| {
         let points = chart.lines.iter().flat_map(|line| &line.points);
         let points = points.map(|&(time, _)| time);
@@ -152,19 +157,26 @@ pub fn svg(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>, class:
 
 /// A whole SVG file: title, legend and picture, on its own paper, for light and dark.
 pub fn standalone(chart: &Chart) -> String {
+    let chart = &*condense::chart(chart);
     let frame = Frame::wide(std::slice::from_ref(chart));
     const MARGIN: f64 = 20.0;
     let (picture, height) = body(chart, frame, None);
     let mut entries = Vec::new();
     let (mut x, mut y) = (0.0, 36.0);
-    for (index, line) in chart.lines.iter().enumerate().take(MOST_NAMES) {
-        let name = fitted(&line.name, FONT, 300.0);
+    let areas = chart.areas.iter().map(|area| (&area.name, None));
+    let lines = chart.lines.iter().enumerate();
+    let lines = lines.map(|(index, line)| (&line.name, Some(index)));
+    for (name, index) in lines.chain(areas) {
+        let name = fitted(name, FONT, 300.0);
         let room = 26.0 + width(&name, FONT) + 18.0;
         if x + room > frame.width && x > 0.0 {
             (x, y) = (0.0, y + 18.0);
         }
         entries.push(html! {
-            path class=(line_class(index)) d=(format!("M{} {}h20", c(x), c(y - 4.0))) {}
+            @match index {
+                Some(index) => path class=(line_class(index)) d=(format!("M{} {}h20", c(x), c(y - 4.0))) {},
+                None => path class="area" d=(format!("M{} {}h20v8h-20z", c(x), c(y - 8.0))) {},
+            }
             text class="ink" x=(c(x + 26.0)) y=(c(y)) { (name) }
         });
         x += room;
@@ -200,14 +212,19 @@ pub fn legend(chart: &Chart) -> Markup {
     html! {
         @if !chart.lines.is_empty() {
             ul.legend {
-                @for (index, line) in chart.lines.iter().enumerate().take(MOST_NAMES) {
+                @for (index, line) in chart.lines.iter().enumerate() {
                     li {
                         svg.swatch viewBox="0 0 22 8" aria-hidden="true" { path class=(line_class(index)) d="M1 4h20" {} }
                         span { (line.name) }
                         output.tip {}
                     }
                 }
-                @if chart.lines.len() > MOST_NAMES { li.muted { "and " (chart.lines.len() - MOST_NAMES) " more" } }
+                @for area in &chart.areas {
+                    li {
+                        svg.swatch viewBox="0 0 22 8" aria-hidden="true" { path class="area" d="M1 0h20v8h-20z" {} }
+                        span { (area.name) }
+                    }
+                }
                 @for level in chart.levels.iter().filter(|level| beyond(level.value)) {
                     li.muted { (level.name) " " (scale::quantity(level.value, &chart.unit)) ", above the picture" }
                 }
@@ -223,7 +240,13 @@ pub fn heading_unit(chart: &Chart) -> String {
 
 fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Markup, f64) {
     let (from, to) = span(chart, default_span);
-    let time = Axis::time(from, to, frame.ticks);
+    let time = if chart.categories.is_empty() {
+        Axis::time(from, to, frame.ticks)
+    } else {
+        let widest = chart.categories.iter().map(|name| width(name, FONT));
+        let room = widest.fold(0.0, f64::max) + 10.0;
+        Axis::categories(&chart.categories, (frame.plot_width() / room) as usize)
+    };
     let plot = Plot { frame, from, to };
     let (markers, marker_rows) = place_markers(chart, &plot);
     let top = TOP + marker_rows as f64 * MARKER_ROW;
@@ -253,7 +276,7 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
             @let x = c(left + time.place(*value) * frame.plot_width());
             line class="grid" x1=(x) x2=(x) y1=(c(top)) y2=(c(bottom)) {}
             text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
-                (text) @if *value != 0.0 { " " (time.unit) }
+                (text) @if *value != 0.0 && !time.unit.is_empty() { " " (time.unit) }
             }
         }
         @if let Some(axis) = &values {
@@ -271,7 +294,11 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
         @if let Some(axis) = &values {
             svg class="plot" x=(c(left)) y=(c(top - BLEED)) width=(c(frame.plot_width())) height=(c(frame.lines_height + 2.0 * BLEED))
                 data-time=(format!("{from} {to}"))
+                data-names=[(!chart.categories.is_empty()).then(|| chart.categories.join("\n"))]
                 data-value=(format!("{} {} {}", axis.low / axis.divisor, axis.high / axis.divisor, axis.unit)) {
+                @for area in &chart.areas {
+                    path class="area" d=(outline(area, axis, &plot)) { title { (area.name) } }
+                }
                 // The first line is the most telling: on top.
                 @for (index, line) in chart.lines.iter().enumerate().rev() {
                     path class=(line_class(index)) d=(path(line, axis, &plot)) { title { (line.name) } }
@@ -308,29 +335,54 @@ fn value_grid(axis: &Axis, left: f64, right: f64, top: f64, bottom: f64) -> Mark
     }
 }
 
-/// The line's course in the plot's own coordinates.
-fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
-    let height = plot.frame.lines_height;
+/// A point in the plot's own coordinates. Far outside is outside enough: numbers stay short.
+fn place((time, value): (u64, f64), axis: &Axis, plot: &Plot) -> String {
+    let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * plot.frame.lines_height + BLEED;
+    format!("{} {}", c(plot.x(time)), c(y))
+}
+
+/// Around an area: along its upper edge, and back along the lower one.
+fn outline(area: &Area, axis: &Axis, plot: &Plot) -> String {
+    let edge = |value: fn(&(u64, f64, f64)) -> (u64, f64)| {
+        let points: Vec<_> = area.points.iter().map(value).collect();
+        let points = course(&points, area.shape, plot).into_iter();
+        points
+            .filter(|point| point.1.is_finite())
+            .collect::<Vec<_>>()
+    };
+    let upper = edge(|&(time, _, high)| (time, high));
+    let lower = edge(|&(time, low, _)| (time, low));
+    let around = upper.into_iter().chain(lower.into_iter().rev());
+    let places: Vec<String> = around.map(|point| place(point, axis, plot)).collect();
+    match places.is_empty() {
+        true => String::new(),
+        false => format!("M{}Z", places.join(" ")),
+    }
+}
+
+/// The points to draw, corners included, no more than the picture has room for.
+fn course(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
     let columns = (plot.frame.plot_width() / 2.0) as usize;
-    let within = within(&line.points, plot.from, plot.to);
+    let within = within(points, plot.from, plot.to);
     // Stairs narrower than a column or two would not show.
     let stairs = if within.len() * 2 <= columns {
-        stairs(within, line.shape, plot)
+        stairs(within, shape, plot)
     } else {
         within.to_vec()
     };
-    let points = if stairs.len() > 2 * columns {
+    if stairs.len() > 2 * columns {
         decimate::line(&stairs, plot.from, plot.to, columns)
     } else {
         stairs
-    };
+    }
+}
+
+/// The line's course in the plot's own coordinates.
+fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
+    let points = course(&line.points, line.shape, plot);
     let mut path = String::new();
     for piece in points.split(|(_, value)| !value.is_finite()) {
-        let place = |&(time, value): &(u64, f64)| {
-            // Far outside is outside enough: numbers stay short.
-            let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * height + BLEED;
-            format!("{} {}", c(plot.x(time)), c(y))
-        };
+        let place = |point: &(u64, f64)| place(*point, axis, plot);
         match piece {
             [] => {}
             // A point alone: a line without length, which round ends make a dot.

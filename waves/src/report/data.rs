@@ -4,9 +4,59 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Version of the format of `summary.json`.
+///
+/// | version | what is new |
+/// |---|---|
+/// | 1 | the file has no `version` |
+/// | 2 | `version`, `state`, `files`; goodput is over the measured window |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SummaryVersion(pub u32);
+
+impl SummaryVersion {
+    /// The one that is written.
+    pub const CURRENT: Self = Self(2);
+
+    /// Of a file without a number.
+    const fn unnumbered() -> Self {
+        Self(1)
+    }
+}
+
+impl Default for SummaryVersion {
+    fn default() -> Self {
+        Self::CURRENT
+    }
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It has begun and not ended, or was killed.
+    Running,
+    /// It came to its end.
+    #[default]
+    Finished,
+    /// It was stopped before; figures are of the time until then, and nothing is judged.
+    Interrupted,
+    /// It ended with an error, such as a failed assertion of the RTL.
+    Failed,
+}
+
 /// What a run was and what came out, in numbers: `summary.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Summary {
+    /// Version of this format.
+    #[serde(default = "SummaryVersion::unnumbered")]
+    pub version: SummaryVersion,
+    /// How far the run came.
+    #[serde(default)]
+    pub state: State,
+    /// Names of the files that the run wrote into its folder. The next run there removes them.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// The scenario's name, such as `livelock`.
     pub scenario: String,
     /// The seed of everything random.
@@ -240,6 +290,9 @@ pub struct Chart {
     /// Values over time.
     #[serde(default)]
     pub lines: Vec<Line>,
+    /// Ranges of values over time, behind the lines.
+    #[serde(default)]
+    pub areas: Vec<Area>,
     /// States over time, a row each.
     #[serde(default)]
     pub bands: Vec<Band>,
@@ -252,6 +305,10 @@ pub struct Chart {
     /// Least and greatest value of the value axis; otherwise from 0 to the greatest value.
     #[serde(default)]
     pub range: Option<(f64, f64)>,
+    /// Names of places along the axis instead of times, as of a sweep's points: the one of number `i` has its points at
+    /// 1,000 · i + 500. Empty: the axis is time.
+    #[serde(default)]
+    pub categories: Vec<String>,
     /// Start and end of the time axis in nanoseconds; otherwise the whole run.
     #[serde(default)]
     pub span_ns: Option<(u64, u64)>,
@@ -278,6 +335,18 @@ pub struct Line {
     /// Nanoseconds and value, in order of time. What is not a number is a gap.
     pub points: Vec<(u64, f64)>,
     /// How it goes between points.
+    #[serde(default)]
+    pub shape: Shape,
+}
+
+/// A range of values over time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Area {
+    /// Its name in the legend.
+    pub name: String,
+    /// Nanoseconds, least and greatest value, in order of time.
+    pub points: Vec<(u64, f64, f64)>,
+    /// How its edges go between points.
     #[serde(default)]
     pub shape: Shape,
 }

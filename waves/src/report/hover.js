@@ -5,8 +5,9 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   for (const plot of figure.querySelectorAll("svg.plot")) {
     const [from, to] = plot.dataset.time.split(" ").map(Number);
     const [low, high] = plot.dataset.value.split(" ").map(Number);
+    const names = plot.dataset.names?.split("\n");
     const [width, height] = [plot.width.baseVal.value, plot.height.baseVal.value - 4];
-    const lines = [...plot.querySelectorAll("path")].reverse().map(path =>
+    const lines = [...plot.querySelectorAll("path.line")].reverse().map(path =>
       path.getAttribute("d").split("M").filter(Boolean).map(piece => {
         const n = piece.trim().split(/\s+/).map(Number);
         return n.flatMap((_, i) => (i % 2 ? [] : [[n[i], n[i + 1]]]));
@@ -31,7 +32,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
       plot.append(hair);
       const ns = from + (x / width) * (to - from);
       const [unit, name] = to < 2e3 ? [1, "ns"] : to < 2e6 ? [1e3, "µs"] : to < 2e9 ? [1e6, "ms"] : [1e9, "s"];
-      time.textContent = "at " + (ns / unit).toPrecision(4) + " " + name;
+      time.textContent = names ? "at " + names[Math.floor(ns / 1e3)] : "at " + (ns / unit).toPrecision(4) + " " + name;
       lines.forEach((pieces, index) => {
         if (!tips[index]) return;
         let text = "–";

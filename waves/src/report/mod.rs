@@ -29,18 +29,23 @@
 //! ```
 
 mod chart;
+mod condense;
 mod data;
 mod decimate;
 mod page;
 mod scale;
 mod style;
+mod sweep;
 mod text;
 mod topology;
 
 pub use data::{
-    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
-    Op, Report, Shape, Summary, Topology,
+    Area, Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node,
+    NodeKind, Op, Report, Shape, State, Summary, SummaryVersion, Topology,
 };
+
+pub use scale::metric as metric_text;
+pub use sweep::{Sweep, SweepPoint};
 
 impl Chart {
     /// The chart as a whole SVG file with title and legend, for light and dark paper. Without [`span_ns`](Chart::span_ns) its time axis ends where

@@ -3,7 +3,8 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
-use super::data::{Drop, Expectation, Fault, Injection, Report, Summary};
+use super::condense;
+use super::data::{Chart, Drop, Expectation, Fault, Injection, Report, State, Summary};
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
@@ -73,6 +74,17 @@ pub fn sentence(summary: &Summary) -> String {
     let failed: Vec<&Expectation> = (summary.expectations.iter())
         .filter(|expectation| !expectation.held)
         .collect();
+    match summary.state {
+        State::Finished => {}
+        State::Running => return "Not finished.".into(),
+        State::Failed => return "Ended with an error.".into(),
+        State::Interrupted => {
+            let at = time(summary.duration_ns);
+            return format!(
+                "Interrupted at {at}: figures are of the time until then, nothing was judged."
+            );
+        }
+    }
     match (count, failed.as_slice()) {
         (0, _) => "Ran to its end; nothing was expected of it.".into(),
         (1, []) => "Held: the one expectation is met.".into(),
@@ -99,10 +111,14 @@ pub fn sentence(summary: &Summary) -> String {
 
 fn verdict(summary: &Summary) -> Markup {
     let text = sentence(summary);
-    let class = match (summary.expectations.is_empty(), summary.held()) {
-        (true, _) => "verdict",
-        (_, true) => "verdict good",
-        (_, false) => "verdict bad",
+    let class = match (
+        summary.state,
+        summary.expectations.is_empty(),
+        summary.held(),
+    ) {
+        (State::Finished, true, _) => "verdict",
+        (State::Finished, _, true) => "verdict good",
+        _ => "verdict bad",
     };
     html! { p class=(class) { (text) } }
 }
@@ -174,12 +190,15 @@ fn network(report: &Report) -> Markup {
 
 fn charts(report: &Report) -> Markup {
     let span = (report.summary.duration_ns > 0).then_some((0, report.summary.duration_ns));
-    let wide = Frame::wide(&report.charts);
-    let narrow = Frame::narrow(&report.charts);
+    let charts: Vec<Chart> = (report.charts.iter())
+        .map(|chart| condense::chart(chart).into_owned())
+        .collect();
+    let wide = Frame::wide(&charts);
+    let narrow = Frame::narrow(&charts);
     html! {
-        @if !report.charts.is_empty() {
+        @if !charts.is_empty() {
             h2 { "Over time" }
-            @for chart in &report.charts {
+            @for chart in &charts {
                 @let unit = chart::heading_unit(chart);
                 figure.chart {
                     figcaption {
@@ -196,20 +215,21 @@ fn charts(report: &Report) -> Markup {
 }
 
 fn drops(drops: &[Drop]) -> Markup {
-    let most = drops
-        .iter()
-        .map(|drop| drop.count)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let mut rows: Vec<&Drop> = drops.iter().filter(|drop| drop.count > 0).collect();
+    let most = rows.iter().map(|drop| drop.count).max().unwrap_or(1);
+    if rows.len() > MOST_ROWS {
+        rows.sort_by_key(|drop| std::cmp::Reverse(drop.count));
+    }
+    let rest = rows.split_off(rows.len().min(MOST_ROWS));
+    let rest_frames: u64 = rest.iter().map(|drop| drop.count).sum();
     html! {
         h2 { "Dropped frames" }
-        @if drops.iter().all(|drop| drop.count == 0) {
+        @if rows.is_empty() {
             p { "None." }
         } @else {
             table {
                 thead { tr { th { "node" } th { "reason" } th.number { "frames" } th.bars {} } }
-                tbody { @for drop in drops.iter().filter(|drop| drop.count > 0) {
+                tbody { @for drop in &rows {
                     tr {
                         td { (drop.node) }
                         td { (drop.reason) }
@@ -217,6 +237,9 @@ fn drops(drops: &[Drop]) -> Markup {
                         td { span.bar style=(format!("width:{:.1}%", drop.count as f64 / most as f64 * 100.0)) {} }
                     }
                 } }
+            }
+            @if !rest.is_empty() {
+                p.muted { "and " (rest.len()) " more nodes and reasons, " (with_groups(&rest_frames.to_string())) " frames: summary.json has all" }
             }
         }
     }
@@ -290,6 +313,15 @@ fn flatten(key: String, value: &serde_json::Value, rows: &mut Vec<(String, Strin
                 flatten(under(name), value, rows);
             }
         }
+        Value::Array(items) if items.len() > MOST_ROWS && items.iter().all(Value::is_object) => {
+            let entry = |item: &Value| {
+                let mut entry = Vec::new();
+                flatten(String::new(), item, &mut entry);
+                entry
+            };
+            let entries: Vec<_> = items.iter().map(entry).collect();
+            rows.extend(condense::entries(&key, &entries));
+        }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             for (index, item) in items.iter().enumerate() {
                 flatten(under(&index.to_string()), item, rows);
@@ -310,12 +342,47 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
+/// Rows of a table of which each is worth a look. Of more, those that tell most are shown.
+const MOST_ROWS: usize = 24;
+
+/// Every figure in a table, or of many alike what is usual and what is extreme.
 fn metrics(summary: &Summary) -> Markup {
+    let few = summary.metrics.len() <= 40 * MOST_ROWS;
     html! {
         @if !summary.metrics.is_empty() {
             details {
                 summary { "Everything measured" }
-                table { tbody { @for (name, value) in &summary.metrics { tr { td.metric { (name) } td.number { (metric(name, *value)) } } } } }
+                @if few {
+                    table { tbody { @for (name, value) in &summary.metrics { tr { td.metric { (name) } td.number { (metric(name, *value)) } } } } }
+                } @else {
+                    p.muted { "Of figures alike the least, the greatest and those between; summary.json has each." }
+                    table {
+                        thead { tr {
+                            th { "metric" } th.number { "of" } th.number { "least" } th.number { "10 %" }
+                            th.number { "median" } th.number { "90 %" } th.number { "greatest" }
+                        } }
+                        tbody { @for alike in condense::figures(&summary.metrics) { (alike_row(&alike)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn alike_row(alike: &condense::Alike<'_>) -> Markup {
+    let values = &alike.figures;
+    let (least, greatest) = (values[0], values[values.len() - 1]);
+    let at = |part| metric(least.0, condense::rank(values, part).1);
+    html! {
+        tr {
+            td.metric { (alike.name) }
+            td.number { (with_groups(&values.len().to_string())) }
+            @if least.1 == greatest.1 {
+                td.number colspan="5" { @if values.len() > 1 { "all " } (at(0.0)) }
+            } @else {
+                td.number { (at(0.0)) span.why.muted { (least.0) } }
+                td.number { (at(0.1)) } td.number { (at(0.5)) } td.number { (at(0.9)) }
+                td.number { (at(1.0)) span.why.muted { (greatest.0) } }
             }
         }
     }

@@ -63,6 +63,19 @@ impl Axis {
         }
     }
 
+    /// An axis of names, [`Chart::categories`](super::Chart::categories), at most about `most` of them written.
+    pub fn categories(names: &[String], most: usize) -> Self {
+        let step = names.len().div_ceil(most.max(1)).max(1);
+        let tick = |(place, name): (usize, &String)| (1_000.0 * place as f64 + 500.0, name.clone());
+        Self {
+            low: 0.0,
+            high: 1_000.0 * names.len() as f64,
+            ticks: names.iter().enumerate().step_by(step).map(tick).collect(),
+            unit: String::new(),
+            divisor: 1.0,
+        }
+    }
+
     /// A time axis over nanoseconds, with about `count` ticks; its ends stay.
     pub fn time(from_ns: u64, to_ns: u64, count: usize) -> Self {
         let (divisor, unit) = time_unit(to_ns);

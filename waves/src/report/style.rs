@@ -68,6 +68,7 @@ svg text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-
 svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
 svg .d1{stroke-dasharray:6 4}
 svg .d2{stroke-dasharray:1.5 4}
+svg .area{fill-opacity:.16;stroke:none}
 svg .grid,svg .axis,svg .marker{stroke-width:1;shape-rendering:crispEdges}
 svg .marker{stroke-dasharray:2 3}
 svg .level{stroke-width:1.2;stroke-dasharray:7 3 1.5 3;fill:none}
@@ -98,12 +99,13 @@ fn picture_colours(palette: &Palette) -> String {
          svg .marker,svg .level{{stroke:{muted}}}\n\
          svg .row{{fill:{grid}}}\n\
          svg .band{{fill:{}}}\n\
+         svg .area{{fill:{}}}\n\
          svg .wire{{stroke:{axis}}}\n\
          svg .node rect{{fill:{paper};stroke:{ink}}}\n\
          svg .node.switch rect{{fill:{panel};stroke:{axis}}}\n\
          svg .node.rtl rect{{stroke:{}}}\n\
          svg .node text{{fill:{ink}}}\n",
-        palette.lines[1], palette.lines[0]
+        palette.lines[1], palette.lines[0], palette.lines[0]
     );
     for (index, colour) in palette.lines.iter().enumerate() {
         rules += &format!("svg .c{index}{{stroke:{colour}}}\n");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use maud::{Markup, html};
 
-use super::data::{Node, NodeKind, Topology};
+use super::data::{NodeKind, Topology};
 use super::text::{coordinate as c, width};
 
 const FONT: f64 = 12.0;
@@ -16,19 +16,55 @@ const PADDING: f64 = 20.0;
 const GAP: f64 = 10.0;
 /// Room that is better to have.
 const GOOD_GAP: f64 = 44.0;
-/// From one tier to the next.
+/// From one tier to the next, between boxes of one line.
 const TIER: f64 = 74.0;
+/// From line to line of a box.
+const LINE_HEIGHT: f64 = 16.0;
 /// Names told of cables that are of another kind than most.
 const MOST_NAMED: usize = 3;
 
-/// Where nodes stand.
+/// One node, or several alike of a tier whose names do not all fit.
+struct Group {
+    kind: NodeKind,
+    nodes: Vec<usize>,
+    /// In its box: the node's name, or how many there are and the first and last of their names.
+    label: Vec<String>,
+}
+
+impl Group {
+    fn new(topology: &Topology, nodes: Vec<usize>) -> Self {
+        let name = |place: usize| &topology.nodes[nodes[place]].name;
+        let kind = topology.nodes[nodes[0]].kind;
+        let what = match kind {
+            NodeKind::Switch => "switches",
+            NodeKind::HostRtl | NodeKind::HostModel => "hosts",
+        };
+        let label = match nodes.len() {
+            1 => vec![name(0).clone()],
+            count => vec![
+                format!("{count} {what}"),
+                format!("{} … {}", name(0), name(count - 1)),
+            ],
+        };
+        Self { kind, nodes, label }
+    }
+
+    fn width(&self) -> f64 {
+        let widest = self.label.iter().map(|line| width(line, FONT));
+        (widest.fold(0.0, f64::max) + PADDING).max(LEAST_BOX)
+    }
+
+    fn height(&self) -> f64 {
+        BOX_HEIGHT + (self.label.len() - 1) as f64 * LINE_HEIGHT
+    }
+}
+
+/// Where groups stand.
 struct Layout {
     width: f64,
     height: f64,
-    /// By index of the node: centre, and width of the box; 0 where names do not fit.
-    places: Vec<(f64, f64, f64)>,
-    /// Of tiers whose names do not fit: height of their text, and what it says.
-    crowds: Vec<(f64, String)>,
+    /// Each with the centre of its box.
+    groups: Vec<(Group, f64, f64)>,
 }
 
 /// The picture, at most `room` pixels wide; `None` without nodes.
@@ -38,28 +74,47 @@ pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
     }
     let layout = lay_out(topology, room);
     let index = index(topology);
-    let wires: Vec<_> = (topology.links.iter())
-        .filter_map(|link| {
-            let a = *index.get(link.a.as_str())?;
-            let b = *index.get(link.b.as_str())?;
+    let mut group_of = vec![0; topology.nodes.len()];
+    for (place, (group, ..)) in layout.groups.iter().enumerate() {
+        for &node in &group.nodes {
+            group_of[node] = place;
+        }
+    }
+    let mut wires: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+    for link in &topology.links {
+        if let (Some(&a), Some(&b)) = (index.get(link.a.as_str()), index.get(link.b.as_str())) {
+            let ends = (group_of[a].min(group_of[b]), group_of[a].max(group_of[b]));
             let what = format!("{} – {}: {}, {}", link.a, link.b, link.rate, link.length);
-            Some((wire(layout.places[a], layout.places[b]), what))
-        })
-        .collect();
+            wires.entry(ends).or_default().push(what);
+        }
+    }
+    let place = |group: usize| (layout.groups[group].1, layout.groups[group].2);
+    let alone = |group: usize| layout.groups[group].0.nodes.len() == 1;
     // Many wires over each other would be one dark patch.
-    let faint = (topology.links.len() > 60).then_some("0.35");
+    let faint = (wires.len() > 60).then_some("0.35");
     let size = format!("0 0 {} {}", c(layout.width), c(layout.height));
     Some(html! {
         svg.topology viewBox=(size) style=(format!("max-width:{}px", c(layout.width))) role="img" aria-label="Topology" {
             g stroke-opacity=[faint] fill="none" {
-                @for (d, what) in &wires { path class="wire" d=(d) { title { (what) } } }
+                @for (&(a, b), cables) in &wires {
+                    @let what = if cables.len() > 1 && !(alone(a) && alone(b)) { format!("{} cables", cables.len()) } else { cables.join("; ") };
+                    path class="wire" d=(wire(place(a), place(b))) { title { (what) } }
+                }
             }
-            @for (node, place) in topology.nodes.iter().zip(&layout.places) { (draw_node(node, *place)) }
-            @for (y, text) in &layout.crowds {
-                text class="halo" x=(c(layout.width / 2.0)) y=(c(*y)) text-anchor="middle" { (text) }
+            @for (&(a, b), cables) in &wires {
+                @if a != b && !(alone(a) && alone(b)) {
+                    @let (x, y) = label_place(place(a), place(b));
+                    text class="halo" x=(c(x)) y=(c(y)) text-anchor="middle" { (cables.len()) " ×" }
+                }
             }
+            @for (group, x, y) in &layout.groups { (draw_group(group, *x, *y)) }
         }
     })
+}
+
+/// Where the number of a wire's cables stands.
+fn label_place(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0 + 4.0)
 }
 
 /// What the cables are, and what the boxes mean: under the picture.
@@ -152,59 +207,102 @@ fn tiers(topology: &Topology) -> Vec<Vec<usize>> {
     tiers
 }
 
+/// The parts into which links between nodes of `within` join them: a number for each node.
+fn parts(neighbours: &[Vec<usize>], within: &[usize]) -> Vec<usize> {
+    const OUTSIDE: usize = usize::MAX;
+    let mut part = vec![OUTSIDE; neighbours.len()];
+    let mut inside = vec![false; neighbours.len()];
+    within.iter().for_each(|&node| inside[node] = true);
+    for &first in within {
+        if part[first] != OUTSIDE {
+            continue;
+        }
+        let mut queue = VecDeque::from([first]);
+        part[first] = first;
+        while let Some(node) = queue.pop_front() {
+            for &next in &neighbours[node] {
+                if inside[next] && part[next] == OUTSIDE {
+                    part[next] = first;
+                    queue.push_back(next);
+                }
+            }
+        }
+    }
+    part
+}
+
+/// The boxes of a tier, as many as fit into `room`: its nodes; or nodes together that are joined by their own tier and
+/// those below it, by these and the one above, and so on, which makes a box a rack, a podset, …; or all of a kind.
+fn boxes(topology: &Topology, tiers: &[Vec<usize>], tier: usize, room: f64) -> Vec<Group> {
+    let neighbours = neighbours(topology);
+    let by = |key: &dyn Fn(usize) -> usize| {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut places = BTreeMap::new();
+        for &node in &tiers[tier] {
+            let kind = topology.nodes[node].kind;
+            let place = *places
+                .entry((key(node), kind as u8))
+                .or_insert(groups.len());
+            if place == groups.len() {
+                groups.push(Vec::new());
+            }
+            groups[place].push(node);
+        }
+        let groups = groups.into_iter().map(|nodes| Group::new(topology, nodes));
+        groups.collect::<Vec<_>>()
+    };
+    let fits = |groups: &Vec<Group>| {
+        let widest = groups.iter().map(Group::width).fold(0.0, f64::max);
+        groups.len() as f64 * (widest + GAP) <= room
+    };
+    let nodes = by(&|node| node);
+    if fits(&nodes) {
+        return nodes;
+    }
+    for above in tier..tiers.len() {
+        let part = parts(&neighbours, &tiers[..=above].concat());
+        let groups = by(&|node| part[node]);
+        if fits(&groups) {
+            return groups;
+        }
+    }
+    by(&|_| 0)
+}
+
 fn lay_out(topology: &Topology, room: f64) -> Layout {
     let tiers = tiers(topology);
-    let box_width =
-        |&index: &usize| (width(&topology.nodes[index].name, FONT) + PADDING).max(LEAST_BOX);
-    let widest = |tier: &[usize]| tier.iter().map(box_width).fold(0.0, f64::max);
+    let tiers: Vec<Vec<Group>> = (0..tiers.len())
+        .map(|tier| boxes(topology, &tiers, tier, room))
+        .collect();
+    let widest = |tier: &[Group]| tier.iter().map(Group::width).fold(0.0, f64::max);
     let wanted = tiers
         .iter()
         .map(|tier| tier.len() as f64 * (widest(tier) + GOOD_GAP))
         .fold(0.0, f64::max);
     let width = wanted.clamp(160.0_f64.min(room), room);
-    let mut places = vec![(0.0, 0.0, 0.0); topology.nodes.len()];
-    let mut crowds = Vec::new();
-    for (height, tier) in tiers.iter().rev().enumerate() {
-        let y = height as f64 * TIER + BOX_HEIGHT / 2.0 + 2.0;
+    let highest = tiers
+        .iter()
+        .flatten()
+        .map(Group::height)
+        .fold(0.0, f64::max);
+    let pitch_down = TIER + highest - BOX_HEIGHT;
+    let rows = tiers.len();
+    let mut groups = Vec::new();
+    for (row, tier) in tiers.into_iter().rev().enumerate() {
+        let y = row as f64 * pitch_down + highest / 2.0 + 2.0;
         let pitch = width / tier.len() as f64;
-        let named = widest(tier) + GAP <= pitch;
-        for (place, index) in tier.iter().enumerate() {
-            let x = (place as f64 + 0.5) * pitch;
-            places[*index] = (x, y, if named { box_width(index) } else { 0.0 });
-        }
-        if !named {
-            let hosts = topology.nodes[tier[0]].kind != NodeKind::Switch;
-            let what = if hosts { "hosts" } else { "switches" };
-            let names = |index: usize| topology.nodes[index].name.as_str();
-            let text = format!(
-                "{} {what}, {} to {}",
-                tier.len(),
-                names(tier[0]),
-                names(tier[tier.len() - 1])
-            );
-            // Away from the wires: below the lowest tier, above the others.
-            crowds.push((
-                if height + 1 == tiers.len() {
-                    y + 24.0
-                } else {
-                    y - 10.0
-                },
-                text,
-            ));
+        for (place, group) in tier.into_iter().enumerate() {
+            groups.push((group, (place as f64 + 0.5) * pitch, y));
         }
     }
-    let height = (tiers.len() - 1) as f64 * TIER + BOX_HEIGHT + 4.0;
-    // The lowest tier's text hangs below its boxes.
-    let extra = if crowds.is_empty() { 0.0 } else { 14.0 };
     Layout {
         width,
-        height: height + extra,
-        places,
-        crowds,
+        height: (rows - 1) as f64 * pitch_down + highest + 4.0,
+        groups,
     }
 }
 
-fn wire(a: (f64, f64, f64), b: (f64, f64, f64)) -> String {
+fn wire(a: (f64, f64), b: (f64, f64)) -> String {
     let (x1, y1, x2, y2) = (c(a.0), c(a.1), c(b.0), c(b.1));
     if a.1 == b.1 {
         // Between nodes of a tier a bow, so that it does not hide behind others.
@@ -215,22 +313,21 @@ fn wire(a: (f64, f64, f64), b: (f64, f64, f64)) -> String {
     }
 }
 
-fn draw_node(node: &Node, (x, y, width): (f64, f64, f64)) -> Markup {
-    let class = match node.kind {
+fn draw_group(group: &Group, x: f64, y: f64) -> Markup {
+    let class = match group.kind {
         NodeKind::HostRtl => "node rtl",
         NodeKind::HostModel => "node model",
         NodeKind::Switch => "node switch",
     };
-    let (w, h) = if width > 0.0 {
-        (width, BOX_HEIGHT)
-    } else {
-        (7.0, 7.0)
-    };
+    let (w, h) = (group.width(), group.height());
+    let top = y - h / 2.0;
     html! {
         g class=(class) {
-            title { (node.name) }
-            rect x=(c(x - w / 2.0)) y=(c(y - h / 2.0)) width=(c(w)) height=(c(h)) rx=(if node.kind == NodeKind::Switch { "2" } else { "6" }) {}
-            @if width > 0.0 { text x=(c(x)) y=(c(y + 4.0)) text-anchor="middle" { (node.name) } }
+            title { (group.label.join(", ")) }
+            rect x=(c(x - w / 2.0)) y=(c(top)) width=(c(w)) height=(c(h)) rx=(if group.kind == NodeKind::Switch { "2" } else { "6" }) {}
+            @for (line, text) in group.label.iter().enumerate() {
+                text x=(c(x)) y=(c(top + 18.0 + line as f64 * LINE_HEIGHT)) text-anchor="middle" { (text) }
+            }
         }
     }
 }

@@ -5,8 +5,10 @@
 //! | `summary.json` | [`Summary`]: settings, digest, expectations, metrics |
 //! | `series.csv` | every line of every chart, a column each, by time |
 //! | `report.html` | [`Report::html`]: the same for people |
+//! | `goodput.svg` | the first chart |
 //!
-//! A file is written beside its place and then moved there, so whoever reads it never sees half of it, and a run that fails leaves the one before.
+//! A file is written beside its place and then moved there, so nobody reads half of it. The summary lists the files of
+//! its run; the next run in the folder removes them first, and no others.
 
 mod error;
 mod series;
@@ -14,7 +16,7 @@ mod series;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::report::{Chart, Report, Summary};
+use crate::report::{Chart, Report, State, Summary};
 
 pub use error::{Error, Result};
 
@@ -25,6 +27,17 @@ pub const SERIES: &str = "series.csv";
 /// Name of the page.
 pub const REPORT: &str = "report.html";
 
+/// Name of the capture of a run's frames.
+pub const CAPTURE: &str = "capture.pcapng";
+/// Name of the first chart's picture.
+pub const PICTURE: &str = "goodput.svg";
+
+/// Whether a text is the name of a file or folder, and no path.
+fn is_plain(name: &str) -> bool {
+    let bad = |c: char| matches!(c, '/' | '\\' | ':') || c.is_control();
+    !name.is_empty() && !name.starts_with('.') && !name.contains(bad)
+}
+
 /// A folder for the results of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutDir {
@@ -32,23 +45,63 @@ pub struct OutDir {
 }
 
 impl OutDir {
-    /// Makes `root`/`name` unless it is there. Files of an earlier run stay until they are written anew.
+    /// Makes `root`/`name` unless it is there. Files of an earlier run in it are removed, as its summary lists them;
+    /// other files stay.
     ///
     /// # Errors
     ///
     /// `name` is not a name of one folder; the folder cannot be made.
     pub fn create(root: impl AsRef<Path>, name: &str) -> Result<Self> {
-        let bad = name.is_empty()
-            || name.starts_with('.')
-            || name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control());
-        if bad {
+        if !is_plain(name) {
             return Err(Error::Name(name.into()));
         }
         let path = root.as_ref().join(name);
-        match std::fs::create_dir_all(&path) {
-            Ok(()) => Ok(Self { path }),
-            Err(source) => Err(Error::Folder { path, source }),
+        if let Err(source) = std::fs::create_dir_all(&path) {
+            return Err(Error::Folder { path, source });
         }
+        let this = Self { path };
+        this.remove_earlier()?;
+        Ok(this)
+    }
+
+    /// Removes the files of an earlier run, the summary last.
+    fn remove_earlier(&self) -> Result<()> {
+        let text = std::fs::read(self.file(SUMMARY)).unwrap_or_default();
+        let Ok(earlier) = serde_json::from_slice::<Summary>(&text) else {
+            return Ok(());
+        };
+        // Summaries of version 1 list no files.
+        let always = [SERIES, REPORT, PICTURE, CAPTURE].map(String::from);
+        let files = always
+            .into_iter()
+            .chain(earlier.files)
+            .chain([SUMMARY.into()]);
+        for file in files
+            .filter(|file| is_plain(file))
+            .map(|file| self.file(&file))
+        {
+            match std::fs::remove_file(&file) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::File { path: file, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Says in the summary that a run has begun here, and which files it may write.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn begin(&self, scenario: &str, files: &[String]) -> Result<PathBuf> {
+        self.write_summary(&Summary {
+            scenario: scenario.into(),
+            state: State::Running,
+            files: files.into(),
+            ..Summary::default()
+        })
     }
 
     /// Where it is.
@@ -61,15 +114,24 @@ impl OutDir {
         self.path.join(name)
     }
 
-    /// Writes `summary.json`, `series.csv` and `report.html`; says where the page is.
+    /// Writes `series.csv`, `goodput.svg` (the first chart), `report.html` and last `summary.json`, which lists those of
+    /// its files that are there; says where the page is.
     ///
     /// # Errors
     ///
     /// A file cannot be written.
     pub fn write_all(&self, report: &Report) -> Result<PathBuf> {
-        self.write_summary(&report.summary)?;
         self.write_series(&report.charts)?;
-        self.write_report(report)
+        if let Some(first) = report.charts.first() {
+            self.write_chart(PICTURE, first)?;
+        }
+        let page = self.write_report(report)?;
+        let mut summary = report.summary.clone();
+        summary
+            .files
+            .retain(|file| file == SUMMARY || self.file(file).exists());
+        self.write_summary(&summary)?;
+        Ok(page)
     }
 
     /// Writes `summary.json`. What is no finite number is `null` in it, as JSON has no word for it.

@@ -87,9 +87,34 @@ fn all_files_are_there_and_nothing_else() {
         names.sort();
         assert_eq!(
             names,
-            ["rate.svg", "report.html", "series.csv", "summary.json"]
+            [
+                "goodput.svg",
+                "rate.svg",
+                "report.html",
+                "series.csv",
+                "summary.json"
+            ]
         );
     }
+}
+
+#[test]
+fn files_that_a_summary_lists_are_removed_and_no_others() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    fs::write(root.path().join("outside"), "").unwrap();
+    for file in ["a.fst", "notes.txt", "report.html"] {
+        fs::write(out.file(file), "").unwrap();
+    }
+    // Nothing says that these are a run's.
+    OutDir::create(root.path(), "tiny").unwrap();
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 3);
+    let files = ["a.fst", "../outside", "gone.fst"].map(String::from);
+    out.begin("tiny", &files).unwrap();
+    OutDir::create(root.path(), "tiny").unwrap();
+    let left: Vec<_> = fs::read_dir(out.path()).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    assert!(out.file("notes.txt").exists() && root.path().join("outside").exists());
 }
 
 #[test]

@@ -35,8 +35,6 @@ pub struct Samples {
 struct Credit {
     rate: LineRate,
     flows: Vec<usize>,
-    /// Time of the line that has been spent on no byte: below a byte's.
-    spare: Duration,
 }
 
 /// Measures a simulation: figures of a window, and samples over time.
@@ -70,7 +68,6 @@ impl Recorder {
         let credit = |(host, flows): (NodeId, Vec<usize>)| Credit {
             rate: simulation.network().node(host).line_rates()[0],
             flows,
-            spare: Duration::ZERO,
         };
         let credited: Vec<u64> = flows.iter().map(|flow| fresh(simulation, flow)).collect();
         Self {
@@ -107,7 +104,7 @@ impl Recorder {
         let flows = simulation.flows();
         let elapsed = simulation.now().saturating_since(self.credited_at);
         self.credited_at = simulation.now();
-        for credit in &mut self.credits {
+        for credit in &self.credits {
             let waiting =
                 |place: usize, credited: &[u64]| fresh(simulation, &flows[place]) - credited[place];
             let due = credit
@@ -115,11 +112,8 @@ impl Recorder {
                 .iter()
                 .map(|&flow| waiting(flow, &self.credited));
             let mut due: u64 = due.sum();
-            let byte = credit.rate.byte_time().as_ps();
-            let time = (elapsed + credit.spare).as_ps();
-            let mut room = time / byte;
             // An idle line saves nothing up.
-            credit.spare = Duration::from_ps(if room > due { 0 } else { time % byte });
+            let mut room = elapsed.as_ps() / credit.rate.byte_time().as_ps();
             // Each gets its part of the room; rounding goes to those behind.
             for &flow in &credit.flows {
                 let bytes = waiting(flow, &self.credited);

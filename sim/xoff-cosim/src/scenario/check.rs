@@ -13,6 +13,11 @@ pub const QPS: usize = 64;
 /// Work requests of a QP that a NIC holds.
 pub const RING: u32 = 16;
 
+/// Hosts of a scenario at most: a number of a host has 24 bits, and this many model NICs fill the memory of a computer.
+pub const MOST_HOSTS: u64 = 1 << 16;
+/// Values that charts have in all at most: 32 MB of numbers.
+pub const MOST_SAMPLES: u64 = 4_000_000;
+
 /// What does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
@@ -59,6 +64,7 @@ impl Scenario {
         if self.sampling() == Duration::ZERO {
             return Err(misfit("sample", "0 never goes on: such as '100 us'"));
         }
+        self.check_sizes()?;
         let hosts = self.check_names()?;
         self.check_hosts()?;
         self.check_links(&hosts)?;
@@ -141,6 +147,10 @@ impl Scenario {
     fn check_expectations(&self) -> Result<(), Misfit> {
         for expectation in &self.expect {
             let place = format!("expect.{}", expectation.metric);
+            if !expectation.value.is_finite() {
+                let problem = format!("value {}: a finite number", expectation.value);
+                return Err(misfit(place, problem));
+            }
             match (expectation.op, expectation.tolerance) {
                 (Op::Within, None) => {
                     return Err(misfit(place, "'within' what? such as tolerance = 0.01"));
@@ -154,6 +164,49 @@ impl Scenario {
                     return Err(misfit(place, "a tolerance goes with op = 'within'"));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses what has no end before anything is made of it.
+    fn check_sizes(&self) -> Result<(), Misfit> {
+        let mut hosts = 0;
+        for entry in &self.hosts {
+            hosts += u64::from(entry.count.unwrap_or(1));
+            if hosts > MOST_HOSTS {
+                let place = format!("hosts.{}.count", entry.name);
+                let count = entry.count.unwrap_or(1);
+                let problem = format!("{count}: a network has {MOST_HOSTS} hosts at most");
+                return Err(misfit(place, problem));
+            }
+        }
+        let count = |name: &String| {
+            let entry = self.hosts.iter().find(|host| host.name == *name);
+            u64::from(entry.and_then(|entry| entry.count).unwrap_or(1))
+        };
+        let cables = self
+            .links
+            .iter()
+            .map(|link| count(&link.ends[0]) * count(&link.ends[1]));
+        // Each host has one; what is beyond joins switches.
+        let most = hosts + 64 * MOST_HOSTS;
+        if cables.fold(0, u64::saturating_add) > most {
+            return Err(misfit(
+                "links",
+                format!("a network has {most} cables at most"),
+            ));
+        }
+        let flows: u64 = self.flows.iter().map(|flow| count(&flow.from)).sum();
+        let series = 3 * flows + hosts + self.switches.len() as u64;
+        let points = self.duration.as_ps() / self.sampling().as_ps();
+        if points.saturating_mul(series) > MOST_SAMPLES {
+            let least =
+                Duration::from_ps(self.duration.as_ps() / (MOST_SAMPLES / series.max(1)).max(1));
+            let problem = format!(
+                "{} makes {points} points of {series} lines, more than {MOST_SAMPLES} values: {least} or longer",
+                self.sampling()
+            );
+            return Err(misfit("sample", problem));
         }
         Ok(())
     }

@@ -95,6 +95,7 @@ pub fn livelock() -> Report {
                 ("flow.zero.goodput_fraction", 0.0), ("flow.zero.wire_fraction", 0.998_1), ("flow.zero.messages", 0.0), ("flow.n.messages", 13.0),
                 ("flow.n.goodput_fraction", 0.953_125), ("flow.n.goodput_bps", 37.4e9), ("check.bytes_wrong", 0.0), ("latency.p99_ns", 412_345.678),
             ].map(|(name, value)| (name.into(), value)).into(),
+            ..Summary::default()
         },
         topology: Topology {
             nodes: vec![
@@ -243,6 +244,7 @@ pub fn incast() -> Report {
             ],
             drops: vec![],
             metrics: [("goodput_bps", 38.21e9), ("fairness.jain", 0.9731), ("pauses.after_5ms", 1.0)].map(|(name, value)| (name.into(), value)).into(),
+            ..Summary::default()
         },
         topology: Topology { nodes, links },
         charts: vec![

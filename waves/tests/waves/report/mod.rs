@@ -95,6 +95,7 @@ fn a_small_page() {
                 count: 12_345,
             }],
             metrics: [("queue.max_bytes".into(), 1_500.0)].into(),
+            ..Summary::default()
         },
         topology: Topology {
             nodes: vec![

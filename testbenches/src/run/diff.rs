@@ -1,0 +1,302 @@
+//! `xoff diff`: what is different about two runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use xoff_waves::capture::{self, Direction, Reader};
+use xoff_waves::report::{State, Summary, SummaryVersion};
+use xoff_waves::results::{CAPTURE, SUMMARY};
+
+use super::print::number;
+use crate::Outcome;
+use crate::cli::DiffArgs;
+use crate::terminal::{Ink, Streams};
+
+/// Metrics that are shown, unless all are asked for.
+const MOST_SHOWN: usize = 30;
+/// A summary that is larger is none: one of 3,000 flows has 4 MB.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A run's results.
+struct Run {
+    folder: PathBuf,
+    summary: Summary,
+}
+
+impl Run {
+    /// From its folder, or its `summary.json`.
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let file = if path.is_dir() {
+            path.join(SUMMARY)
+        } else {
+            path.to_owned()
+        };
+        let name = file.display();
+        let meta = std::fs::metadata(&file).with_context(|| {
+            format!("{name}: expected a folder of results, such as out/pair, or its {SUMMARY}")
+        })?;
+        if !meta.is_file() || meta.len() > MOST_BYTES {
+            bail!("{name}: no {SUMMARY} of a run");
+        }
+        let text = std::fs::read(&file).with_context(|| name.to_string())?;
+        // The version first: whatever else there is may have another form.
+        let value: Value = serde_json::from_slice(&text)
+            .with_context(|| format!("{name}: no {SUMMARY} of a run"))?;
+        let version = value.get("version").and_then(Value::as_u64).unwrap_or(1);
+        let known = SummaryVersion::CURRENT.0;
+        if version > known.into() {
+            bail!("{name}: version {version} of the format; this xoff reads up to {known}");
+        }
+        let summary = serde_json::from_value(value)
+            .with_context(|| format!("{name}: no {SUMMARY} of a run"))?;
+        Ok(Self {
+            folder: file.parent().unwrap_or(Path::new("")).to_owned(),
+            summary,
+        })
+    }
+}
+
+/// Says what is different about two runs: settings, metrics, and the first frame of their captures.
+///
+/// # Errors
+///
+/// A run that cannot be read; output that cannot be written.
+pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let [a, b] = [Run::read(&arguments.a)?, Run::read(&arguments.b)?];
+    for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
+        if run.summary.version != SummaryVersion::CURRENT {
+            let version = run.summary.version.0;
+            writeln!(
+                streams.err,
+                "xoff: {} is of version {version}, which measured goodput from the first to the last completion",
+                path.display()
+            )?;
+        }
+        if run.summary.state != State::Finished {
+            let sentence = run.summary.sentence();
+            writeln!(streams.err, "xoff: {}: {sentence}", path.display())?;
+        }
+    }
+    let settings = changes(&settings(&a.summary), &settings(&b.summary));
+    let metrics = metric_changes(&a.summary.metrics, &b.summary.metrics);
+    let digests = [&a.summary.digest, &b.summary.digest];
+    let frame = first_frame(&a, &b)?;
+    let states = [a.summary.state, b.summary.state];
+    let paint = streams.paint;
+    let out = &mut streams.out;
+    let same_run = digests[0] == digests[1] && states[0] == states[1];
+    if settings.is_empty() && metrics.is_empty() && frame.is_none() && same_run {
+        writeln!(out, "the same: digest {}", digests[0])?;
+        return Ok(Outcome::Held);
+    }
+    let heading = |text: &str| paint.paint(Ink::Heading, text.to_owned());
+    if states[0] != states[1] {
+        writeln!(
+            out,
+            "{} {:?} → {:?}",
+            heading("state"),
+            states[0],
+            states[1]
+        )?;
+    }
+    if digests[0] == digests[1] {
+        writeln!(
+            out,
+            "{} {}, the same frames at the same times",
+            heading("digest"),
+            digests[0]
+        )?;
+    } else {
+        writeln!(out, "{} {} → {}", heading("digest"), digests[0], digests[1])?;
+    }
+    if !settings.is_empty() {
+        writeln!(out, "{}", heading("settings"))?;
+        for (key, [a, b]) in &settings {
+            writeln!(out, "  {key}: {a} → {b}")?;
+        }
+    }
+    if !metrics.is_empty() {
+        let same = a.summary.metrics.len().max(b.summary.metrics.len()) - metrics.len();
+        let counts = format!("{} different, {same} the same", metrics.len());
+        writeln!(out, "{} {counts}", heading("metrics"))?;
+        let shown = if arguments.all {
+            metrics.len()
+        } else {
+            MOST_SHOWN
+        };
+        for (name, values) in metrics.iter().take(shown) {
+            let [before, after] = values.map(|value| value.map_or("–".into(), number));
+            writeln!(out, "  {name}: {before} → {after}{}", relative(*values))?;
+        }
+        if metrics.len() > shown {
+            writeln!(
+                out,
+                "  and {} more that changed less: --all",
+                metrics.len() - shown
+            )?;
+        }
+    }
+    if let Some(frame) = frame {
+        writeln!(out, "{} {frame}", heading("first frame"))?;
+    }
+    Ok(Outcome::Failed)
+}
+
+/// A run's settings, flat: `flows.bulk.mtu` and its value. The swept or set name of the run itself is none.
+fn settings(summary: &Summary) -> BTreeMap<String, String> {
+    fn flatten(key: &str, value: &Value, flat: &mut BTreeMap<String, String>) {
+        let under = |name: &str| match key {
+            "" => name.to_owned(),
+            key => format!("{key}.{name}"),
+        };
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    flatten(&under(name), value, flat);
+                }
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                for (place, item) in items.iter().enumerate() {
+                    let name = item.get("name").and_then(Value::as_str);
+                    let name = name.map_or_else(|| place.to_string(), str::to_owned);
+                    flatten(&under(&name), item, flat);
+                }
+            }
+            Value::Null => {}
+            other => {
+                flat.insert(key.to_owned(), other.to_string());
+            }
+        }
+    }
+    let mut flat = BTreeMap::new();
+    flatten("", &summary.settings, &mut flat);
+    flat.insert("seed".into(), summary.seed.to_string());
+    flat
+}
+
+/// What is not the same in two maps; a dash stands for what is not there.
+fn changes(
+    a: &BTreeMap<String, String>,
+    b: &BTreeMap<String, String>,
+) -> Vec<(String, [String; 2])> {
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let text = |map: &BTreeMap<String, String>, key| map.get(key).cloned().unwrap_or("–".into());
+    let both = keys
+        .into_iter()
+        .map(|key| (key.clone(), [text(a, key), text(b, key)]));
+    both.filter(|(_, [a, b])| a != b).collect()
+}
+
+type MetricChange = (String, [Option<f64>; 2]);
+
+/// Metrics that are not the same, those first that changed most; those that only one run has come last.
+fn metric_changes(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<MetricChange> {
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let both = keys
+        .into_iter()
+        .map(|key| (key.clone(), [a.get(key).copied(), b.get(key).copied()]));
+    let mut changed: Vec<MetricChange> = both.filter(|(_, [a, b])| a != b).collect();
+    changed.sort_by(|(_, a), (_, b)| change(*b).total_cmp(&change(*a)));
+    changed
+}
+
+/// How much a value changed: the part of the larger of both, 0 to 2; −1 when one is not there.
+fn change(values: [Option<f64>; 2]) -> f64 {
+    match values {
+        [Some(a), Some(b)] => (b - a).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE),
+        _ => -1.0,
+    }
+}
+
+/// The relative change as text, when there is one.
+fn relative(values: [Option<f64>; 2]) -> String {
+    match values {
+        [Some(a), Some(b)] if a != 0.0 => format!(" ({:+.2} %)", (b - a) / a.abs() * 100.0),
+        _ => String::new(),
+    }
+}
+
+/// The first frame that the captures of two runs do not share; `None` when they are the same, or one run has none.
+fn first_frame(a: &Run, b: &Run) -> anyhow::Result<Option<String>> {
+    let paths = [a, b].map(|run| run.folder.join(CAPTURE));
+    if !paths.iter().all(|path| path.is_file()) {
+        return Ok(None);
+    }
+    let [mut a, mut b] = [
+        capture::open(&paths[0]).with_context(|| paths[0].display().to_string())?,
+        capture::open(&paths[1]).with_context(|| paths[1].display().to_string())?,
+    ];
+    for number in 1_u64.. {
+        let what = match (next(&mut a, &paths[0])?, next(&mut b, &paths[1])?) {
+            (None, None) => return Ok(None),
+            (Some(only), None) => format!("{}, in the first run alone", only.text()),
+            (None, Some(only)) => format!("{}, in the second run alone", only.text()),
+            (Some(a), Some(b)) if a == b => continue,
+            (Some(a), Some(b)) => format!("{} → {}", a.text(), b.text()),
+        };
+        return Ok(Some(format!("that is different, number {number}: {what}")));
+    }
+    Ok(None)
+}
+
+/// A frame of a capture: all that is compared.
+#[derive(PartialEq)]
+struct Seen {
+    time_ns: u64,
+    port: Option<String>,
+    direction: Option<Direction>,
+    fcs_ok: bool,
+    bytes: Vec<u8>,
+}
+
+fn next(reader: &mut Reader<File>, path: &Path) -> anyhow::Result<Option<Seen>> {
+    let Some(record) = reader.next() else {
+        return Ok(None);
+    };
+    let record = record.with_context(|| path.display().to_string())?;
+    Ok(Some(Seen {
+        time_ns: record.time_ns,
+        port: (reader.interfaces().get(record.interface)).and_then(|port| port.name.clone()),
+        direction: record.direction,
+        fcs_ok: record.fcs_ok,
+        bytes: record.bytes,
+    }))
+}
+
+impl Seen {
+    /// What it was, and when and where it was seen.
+    fn text(&self) -> String {
+        let parsed = xoff_sim::protocol::parse(&self.bytes);
+        let what = match parsed.bth {
+            Some(bth) => {
+                let icrc = match parsed.icrc_ok {
+                    Some(false) => ", ICRC wrong",
+                    _ => "",
+                };
+                format!(
+                    "{} PSN {} to QP {:#x}{icrc}",
+                    bth.opcode,
+                    bth.psn.get(),
+                    bth.dest_qp.get()
+                )
+            }
+            None => parsed.verdict.to_string(),
+        };
+        let fcs = if self.fcs_ok { "" } else { ", FCS wrong" };
+        let at = xoff_sim::time::Duration::from_ns(self.time_ns);
+        let port = self.port.as_deref().unwrap_or("?");
+        let way = match self.direction {
+            Some(Direction::Sent) => " sent",
+            Some(Direction::Received) => " received",
+            None => "",
+        };
+        format!(
+            "{what}, {} bytes{fcs},{way} at {port} at {at}",
+            self.bytes.len()
+        )
+    }
+}

@@ -1,0 +1,200 @@
+//! What the terminal says of a run, and of a sweep.
+
+use std::io::{self, Write};
+
+use xoff_cosim::metrics::{Metric, Quantile, Quantity, Subject};
+use xoff_cosim::scenario::Scenario;
+use xoff_waves::report::{State, Summary, Sweep, metric_text};
+
+use crate::terminal::{Ink, Streams};
+
+/// Flows that are shown each in a row; of more the distribution is.
+const MOST_FLOWS: usize = 8;
+
+/// The outcome of a run: expectations, or without any the main figures; drops, and what it cost.
+///
+/// # Errors
+///
+/// The output cannot be written.
+pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io::Result<()> {
+    let paint = streams.paint;
+    let out = &mut streams.out;
+    let title = format!("{}: {}", scenario.name, scenario.title);
+    writeln!(out, "{}", paint.paint(Ink::Heading, title))?;
+    for expectation in &summary.expectations {
+        let (word, ink) = if expectation.held {
+            ("held  ", Ink::Good)
+        } else {
+            ("FAILED", Ink::Bad)
+        };
+        let measured = expectation.measured.unwrap_or(f64::NAN);
+        writeln!(
+            out,
+            "  {} {} = {} {} {}",
+            paint.paint(ink, word),
+            expectation.metric,
+            number(measured),
+            expectation.op.sign(),
+            number(expectation.value),
+        )?;
+    }
+    if summary.expectations.is_empty() {
+        figures(out, summary)?;
+    }
+    for drop in &summary.drops {
+        writeln!(
+            out,
+            "  dropped at {}: {} ({})",
+            drop.node, drop.count, drop.reason
+        )?;
+    }
+    for fault in &summary.faults {
+        if let Some(unused) = fault.unused() {
+            let unused = paint.paint(Ink::Warning, unused);
+            writeln!(
+                out,
+                "  fault rule {unused}: '{}' ({})",
+                fault.rule, fault.place
+            )?;
+        }
+    }
+    for injection in &summary.injections {
+        writeln!(out, "  {injection}")?;
+    }
+    if summary.state == State::Interrupted {
+        writeln!(out, "  {}", summary.sentence())?;
+    }
+    let (cycles, evaluated) = (summary.nic_cycles, summary.nic_cycles_evaluated);
+    let cycles = match cycles {
+        0 => String::new(),
+        _ => {
+            let part = evaluated as f64 / cycles as f64 * 100.0;
+            format!("{part:.0} % of {cycles} NIC cycles evaluated; ")
+        }
+    };
+    writeln!(
+        out,
+        "  {} of simulated time in {:.1} s; {cycles}digest {}",
+        xoff_sim::time::Duration::from_ns(summary.duration_ns),
+        summary.wall_s,
+        summary.digest,
+    )
+}
+
+/// Goodput and latency of flows, and what went wrong, in a few lines.
+fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    let value = |metric: Metric| summary.metrics.get(&metric.to_string()).copied();
+    let shown =
+        |name: &str, value: Option<f64>| value.map_or("–".into(), |x| metric_text(name, x));
+    let rate = |gbps: Option<f64>| shown("_bps", gbps.map(|gbps| gbps * 1e9));
+    let flows: Vec<(&str, [Option<f64>; 4])> = (summary.metrics.keys())
+        .filter_map(|name| {
+            let flow = name.strip_prefix("goodput_gbps.")?;
+            let latency = |quantile| {
+                value(Metric {
+                    quantity: Quantity::MessageLatencyNs,
+                    subject: Subject::Quantile(flow.into(), quantile),
+                })
+            };
+            let figures = [
+                value(Metric::flow(Quantity::GoodputGbps, flow)),
+                value(Metric::flow(Quantity::Messages, flow)),
+                latency(Quantile::P50),
+                latency(Quantile::P99),
+            ];
+            (flow != "total").then_some((flow, figures))
+        })
+        .collect();
+    let mut rows = vec![["flow", "goodput", "messages", "latency p50", "p99"].map(String::from)];
+    let row = |name: &str, [goodput, messages, p50, p99]: [Option<f64>; 4]| {
+        [
+            name.to_owned(),
+            rate(goodput),
+            shown("", messages),
+            shown("_ns", p50),
+            shown("_ns", p99),
+        ]
+    };
+    if flows.len() <= MOST_FLOWS {
+        rows.extend(flows.iter().map(|(name, figures)| row(name, *figures)));
+    } else {
+        for (name, part) in [("least", 0.0), ("median", 0.5), ("greatest", 1.0)] {
+            let figures = std::array::from_fn(|column| {
+                let column = flows.iter().filter_map(|(_, figures)| figures[column]);
+                let mut column: Vec<f64> = column.collect();
+                column.sort_by(f64::total_cmp);
+                let place = part * column.len().saturating_sub(1) as f64;
+                column.get(place.round() as usize).copied()
+            });
+            rows.push(row(&format!("{name} of {}", flows.len()), figures));
+        }
+    }
+    if flows.len() > 1 {
+        let total = [Quantity::GoodputGbps, Quantity::Messages].map(|of| value(Metric::total(of)));
+        rows.push(row("in all", [total[0], total[1], None, None]));
+    }
+    table(out, &rows)?;
+    let count = |quantity, what: &str| {
+        let count = value(Metric::total(quantity)).unwrap_or(0.0);
+        format!("{} {what}", metric_text("", count))
+    };
+    let counts = [
+        count(Quantity::Drops, "frames dropped"),
+        count(Quantity::PauseFramesTx, "pause frames"),
+        count(Quantity::RetransmittedPackets, "packets sent again"),
+        count(Quantity::CnpsTx, "CNPs"),
+    ];
+    writeln!(out, "  {}", counts.join(", "))?;
+    let wrong = [
+        (Quantity::PayloadErrors, "bytes wrong"),
+        (Quantity::CompletionErrors, "completions wrong"),
+        (Quantity::FailedQps, "QPs failed"),
+    ];
+    for (quantity, what) in wrong {
+        let count = value(Metric::network(quantity)).unwrap_or(0.0);
+        if count > 0.0 {
+            writeln!(out, "  {} {what}", metric_text("", count))?;
+        }
+    }
+    Ok(())
+}
+
+/// The table of a sweep.
+///
+/// # Errors
+///
+/// The output cannot be written.
+pub fn sweep(streams: &mut Streams, sweep: &Sweep) -> io::Result<()> {
+    let rows: Vec<Vec<String>> = [sweep.head()].into_iter().chain(sweep.rows()).collect();
+    table(&mut *streams.out, &rows)
+}
+
+/// Columns under each other: the first at the left, the others at the right.
+fn table<R: AsRef<[String]>>(out: &mut dyn Write, rows: &[R]) -> io::Result<()> {
+    let columns = rows.first().map_or(0, |row| row.as_ref().len());
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row.as_ref()[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        let mut line = String::new();
+        for (place, (text, width)) in row.as_ref().iter().zip(&widths).enumerate() {
+            line += &match place {
+                0 => format!("  {text:width$}"),
+                _ => format!("  {text:>width$}"),
+            };
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Five digits, no zeros behind.
+pub fn number(value: f64) -> String {
+    if value.abs() >= 1e5 || value == value.trunc() {
+        return format!("{value:.0}");
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}

@@ -1,0 +1,263 @@
+//! Much of one kind as little: of thousands of lines, entries or figures what is usual and what is extreme.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::chart::MOST_NAMES;
+use super::data::{Area, Chart, Line};
+use super::scale::with_groups;
+
+/// The value below which `part` of sorted values lie, by nearest rank. Panics when there are none.
+pub fn rank<T: Copy>(sorted: &[T], part: f64) -> T {
+    sorted[(part * (sorted.len() - 1) as f64).round() as usize]
+}
+
+/// A chart with so few lines that each can be told from the others: as it is, or its distribution over the lines with
+/// those that have the least and the greatest mean.
+pub fn chart(chart: &Chart) -> Cow<'_, Chart> {
+    if chart.lines.len() <= MOST_NAMES {
+        return Cow::Borrowed(chart);
+    }
+    let mut at = BTreeMap::<u64, Vec<f64>>::new();
+    for &(time, value) in chart.lines.iter().flat_map(|line| &line.points) {
+        if value.is_finite() {
+            at.entry(time).or_default().push(value);
+        }
+    }
+    for values in at.values_mut() {
+        values.sort_by(f64::total_cmp);
+    }
+    let shape = chart.lines[0].shape;
+    let area = |name: &str, low: f64, high: f64| Area {
+        name: name.into(),
+        points: (at.iter())
+            .map(|(time, values)| (*time, rank(values, low), rank(values, high)))
+            .collect(),
+        shape,
+    };
+    let mean = |line: &&Line| {
+        let values = line.points.iter().map(|point| point.1);
+        let finite = values.filter(|value| value.is_finite());
+        let (sum, count) = finite.fold((0.0, 0_u32), |all, value| (all.0 + value, all.1 + 1));
+        sum / f64::from(count.max(1))
+    };
+    let order = |a: &&Line, b: &&Line| mean(a).total_cmp(&mean(b));
+    let count = with_groups(&chart.lines.len().to_string());
+    let mut lines = vec![Line {
+        name: format!("median of {count}"),
+        points: at
+            .iter()
+            .map(|(time, values)| (*time, rank(values, 0.5)))
+            .collect(),
+        shape,
+    }];
+    let extremes = [
+        ("greatest mean", chart.lines.iter().max_by(order)),
+        ("least mean", chart.lines.iter().min_by(order)),
+    ];
+    for (what, line) in extremes {
+        lines.extend(line.map(|line| Line {
+            name: format!("{what}: {}", line.name),
+            ..line.clone()
+        }));
+    }
+    Cow::Owned(Chart {
+        title: chart.title.clone(),
+        unit: chart.unit.clone(),
+        note: format!("{} Every line is in series.csv.", chart.note)
+            .trim()
+            .into(),
+        lines,
+        areas: vec![
+            area("least to greatest", 0.0, 1.0),
+            area("10 to 90 %", 0.1, 0.9),
+        ],
+        bands: chart.bands.clone(),
+        markers: chart.markers.clone(),
+        levels: chart.levels.clone(),
+        range: chart.range,
+        categories: chart.categories.clone(),
+        span_ns: chart.span_ns,
+    })
+}
+
+/// Figures whose names are alike but for a part in the middle or at the end: `messages.*`, `pause_time_ns.*.3`.
+#[derive(Debug, PartialEq)]
+pub struct Alike<'a> {
+    /// The name, with a star for what differs.
+    pub name: String,
+    /// Name and value, by value.
+    pub figures: Vec<(&'a str, f64)>,
+}
+
+/// Figures by likeness, in the order of names.
+pub fn figures(metrics: &BTreeMap<String, f64>) -> Vec<Alike<'_>> {
+    let mut last_parts = BTreeMap::<&str, std::collections::BTreeSet<&str>>::new();
+    let parts = |name: &'_ str| {
+        let first = name.find('.').unwrap_or(name.len());
+        let last = name.rfind('.').filter(|last| *last > first);
+        (first, last)
+    };
+    for name in metrics.keys() {
+        if let (first, Some(last)) = parts(name) {
+            last_parts
+                .entry(&name[..first])
+                .or_default()
+                .insert(&name[last + 1..]);
+        }
+    }
+    let mut groups = BTreeMap::<String, Vec<(&str, f64)>>::new();
+    for (name, value) in metrics {
+        let (first, last) = parts(name);
+        let few = |first: &str| last_parts[first].len() <= MOST_NAMES;
+        let alike = match last {
+            // A sum over all stands for itself.
+            _ if name[first..] == *".total" || first == name.len() => name.clone(),
+            Some(last) if few(&name[..first]) => format!("{}.*{}", &name[..first], &name[last..]),
+            _ => format!("{}.*", &name[..first]),
+        };
+        groups.entry(alike).or_default().push((name, *value));
+    }
+    let mut alike: Vec<_> = groups
+        .into_iter()
+        .map(|(name, figures)| Alike { name, figures })
+        .collect();
+    for alike in &mut alike {
+        alike.figures.sort_by(|a, b| a.1.total_cmp(&b.1));
+    }
+    alike
+}
+
+/// Rows of settings of many entries alike: a row a key, with the value that all have or with those that there are.
+pub fn entries(key: &str, entries: &[Vec<(String, String)>]) -> Vec<(String, String)> {
+    let mut values = BTreeMap::<&str, Vec<&str>>::new();
+    let mut keys = Vec::new();
+    for (key, value) in entries.iter().flatten() {
+        let known = values.entry(key).or_default();
+        if known.is_empty() {
+            keys.push(key.as_str());
+        }
+        known.push(value);
+    }
+    let row = |name: &str| {
+        let all = &values[name];
+        let mut different: Vec<&str> = all.clone();
+        different.sort_unstable();
+        different.dedup();
+        let text = match different[..] {
+            [one] if all.len() == entries.len() => one.to_owned(),
+            _ if different.len() <= 4 => {
+                let times = |value: &&str| all.iter().filter(|other| *other == value).count();
+                let each = different
+                    .iter()
+                    .map(|value| format!("{value} ({}×)", times(value)));
+                each.collect::<Vec<_>>().join(", ")
+            }
+            _ => format!(
+                "{}, {}, … {} ({} different)",
+                all[0],
+                all[1],
+                all[all.len() - 1],
+                different.len()
+            ),
+        };
+        (format!("{key}.*.{name}"), text)
+    };
+    let count = (
+        format!("{key}.*"),
+        format!("{} entries", with_groups(&entries.len().to_string())),
+    );
+    std::iter::once(count)
+        .chain(keys.into_iter().map(row))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn many(count: usize) -> Chart {
+        let line = |i: usize| Line {
+            name: format!("f{i}"),
+            points: vec![(10, i as f64), (20, 2.0 * i as f64)],
+            ..Line::default()
+        };
+        Chart {
+            title: "Goodput".into(),
+            lines: (0..count).map(line).collect(),
+            ..Chart::default()
+        }
+    }
+
+    #[test]
+    fn few_lines_stay_and_many_become_a_distribution() {
+        let few = many(MOST_NAMES);
+        assert_eq!(*chart(&few), few);
+        let all = many(101);
+        let condensed = chart(&all);
+        let names: Vec<&str> = condensed
+            .lines
+            .iter()
+            .map(|line| line.name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["median of 101", "greatest mean: f100", "least mean: f0"]
+        );
+        assert_eq!(condensed.lines[0].points, [(10, 50.0), (20, 100.0)]);
+        assert_eq!(
+            condensed.areas[0].points,
+            [(10, 0.0, 100.0), (20, 0.0, 200.0)]
+        );
+        assert_eq!(
+            condensed.areas[1].points,
+            [(10, 10.0, 90.0), (20, 20.0, 180.0)]
+        );
+    }
+
+    #[test]
+    fn figures_are_grouped_by_what_they_measure() {
+        let mut metrics =
+            BTreeMap::from([("jain_index".into(), 1.0), ("messages.total".into(), 9.0)]);
+        for i in 0..30 {
+            metrics.insert(format!("messages.f.s{i}"), f64::from(30 - i));
+            metrics.insert(format!("latency_ns.f.s{i}.p50"), 1.0);
+            metrics.insert(format!("latency_ns.f.s{i}.p99"), 2.0);
+        }
+        let alike = figures(&metrics);
+        let names: Vec<_> = alike
+            .iter()
+            .map(|alike| (alike.name.as_str(), alike.figures.len()))
+            .collect();
+        let expected = [
+            ("jain_index", 1),
+            ("latency_ns.*.p50", 30),
+            ("latency_ns.*.p99", 30),
+            ("messages.*", 30),
+            ("messages.total", 1),
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(alike[3].figures[0], ("messages.f.s29", 1.0));
+    }
+
+    #[test]
+    fn settings_of_many_entries_are_a_row_a_key() {
+        let entry = |i: usize| {
+            vec![
+                ("name".into(), format!("h{i}")),
+                ("nic".into(), "model".into()),
+            ]
+        };
+        let all: Vec<Vec<(String, String)>> = (0..99).map(entry).collect();
+        let rows = entries("hosts", &all);
+        let expected = [
+            ("hosts.*", "99 entries"),
+            ("hosts.*.name", "h0, h1, … h98 (99 different)"),
+            ("hosts.*.nic", "model"),
+        ];
+        assert_eq!(
+            rows,
+            expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+    }
+}

@@ -1,0 +1,336 @@
+//! Many runs of one scenario beside each other: one table, one page, one file of numbers.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use maud::{DOCTYPE, PreEscaped, html};
+
+use super::chart::{self, Frame};
+use super::data::{Chart, Line, State, Summary};
+use super::scale::metric;
+use super::style::page_rules;
+use super::text::clean;
+
+/// Runs of a scenario that differ in some settings.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sweep {
+    /// The scenario's title.
+    pub title: String,
+    /// The command line that repeats all runs.
+    pub command: String,
+    /// The settings that were swept, such as `hosts.s.count`.
+    pub keys: Vec<String>,
+    /// The runs, in their order.
+    pub points: Vec<SweepPoint>,
+}
+
+/// A run of a sweep.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SweepPoint {
+    /// The value of each key.
+    pub values: Vec<String>,
+    /// Name of the folder with its results, beside the sweep's.
+    pub folder: String,
+    /// What came out.
+    pub summary: Summary,
+}
+
+/// A figure of a run that is shown of every point: its title, its metric's first part (for the unit), and how it is made
+/// of the run's metrics. `None` where the run has no such metric.
+type Figure = (&'static str, &'static str, fn(&Summary) -> Option<f64>);
+
+/// The figures of a sweep's table and charts, each with the title of its chart. Lines of one chart stand together.
+const FIGURES: [(&str, &str, Figure); 9] = [
+    (
+        "Goodput",
+        "b/s",
+        ("goodput", "goodput_bps", |run| {
+            gbps(run.metrics.get("goodput_gbps.total").copied())
+        }),
+    ),
+    (
+        "Goodput",
+        "b/s",
+        ("least flow", "goodput_bps", |run| {
+            gbps(flows(run, "goodput_gbps.").reduce(f64::min))
+        }),
+    ),
+    (
+        "Goodput",
+        "b/s",
+        ("greatest flow", "goodput_bps", |run| {
+            gbps(flows(run, "goodput_gbps.").reduce(f64::max))
+        }),
+    ),
+    (
+        "Latency of messages",
+        "ns",
+        ("p50, greatest flow", "ns", |run| quantile(run, ".p50")),
+    ),
+    (
+        "Latency of messages",
+        "ns",
+        ("p99, greatest flow", "ns", |run| quantile(run, ".p99")),
+    ),
+    (
+        "Frames dropped",
+        "",
+        ("dropped", "", |run| run.metrics.get("drops.total").copied()),
+    ),
+    (
+        "Pause frames",
+        "",
+        ("pause frames", "", |run| {
+            run.metrics.get("pause_frames_tx.total").copied()
+        }),
+    ),
+    (
+        "Packets sent again",
+        "",
+        ("sent again", "", |run| {
+            run.metrics.get("retransmitted_packets.total").copied()
+        }),
+    ),
+    (
+        "CNPs",
+        "",
+        ("CNPs", "", |run| run.metrics.get("cnps_tx.total").copied()),
+    ),
+];
+
+fn gbps(value: Option<f64>) -> Option<f64> {
+    value.map(|gbps| gbps * 1e9)
+}
+
+/// A metric of each flow.
+fn flows<'a>(run: &'a Summary, prefix: &'a str) -> impl Iterator<Item = f64> + 'a {
+    let all = run
+        .metrics
+        .iter()
+        .filter(move |(name, _)| name.starts_with(prefix));
+    all.filter(|(name, _)| !name.ends_with(".total"))
+        .map(|(_, value)| *value)
+}
+
+fn quantile(run: &Summary, suffix: &str) -> Option<f64> {
+    let all = run
+        .metrics
+        .iter()
+        .filter(|(name, _)| name.starts_with("message_latency_ns."));
+    all.filter(|(name, _)| name.ends_with(suffix))
+        .map(|(_, value)| *value)
+        .reduce(f64::max)
+}
+
+impl Sweep {
+    /// The head of [`rows`](Self::rows).
+    pub fn head(&self) -> Vec<String> {
+        let figures = FIGURES.iter().map(|(_, _, figure)| figure.0.to_owned());
+        let keys = self.keys.iter().cloned();
+        keys.chain(figures).chain(["expected".into()]).collect()
+    }
+
+    /// A row a point: the values of the keys, figures with units, and whether what was expected held.
+    pub fn rows(&self) -> Vec<Vec<String>> {
+        let row = |point: &SweepPoint| {
+            let figure = |(_, _, (_, unit, value)): &(&str, &str, Figure)| {
+                value(&point.summary)
+                    .map_or("–".into(), |value| metric(&format!("_{unit}"), value))
+            };
+            let values = point.values.iter().cloned();
+            values
+                .chain(FIGURES.iter().map(figure))
+                .chain([verdict(&point.summary)])
+                .collect()
+        };
+        self.points.iter().map(row).collect()
+    }
+
+    /// The charts: figures over the points. Those that are nothing everywhere are left out.
+    pub fn charts(&self) -> Vec<Chart> {
+        let mut charts: Vec<Chart> = Vec::new();
+        for (title, unit, (name, _, value)) in FIGURES {
+            let (divisor, unit) = if unit == "ns" {
+                (1e3, "µs")
+            } else {
+                (1.0, unit)
+            };
+            let at = |(place, point): (usize, &SweepPoint)| {
+                let value = value(&point.summary).unwrap_or(f64::NAN);
+                (1_000 * place as u64 + 500, value / divisor)
+            };
+            let points: Vec<(u64, f64)> = self.points.iter().enumerate().map(at).collect();
+            if points
+                .iter()
+                .all(|(_, value)| value.is_nan() || *value == 0.0)
+            {
+                continue;
+            }
+            if charts.last().is_none_or(|chart| chart.title != title) {
+                charts.push(Chart {
+                    title: title.into(),
+                    unit: unit.into(),
+                    note: format!("Over {}.", self.keys.join(", ")),
+                    categories: self
+                        .points
+                        .iter()
+                        .map(|point| point.values.join(", "))
+                        .collect(),
+                    ..Chart::default()
+                });
+            }
+            if let Some(chart) = charts.last_mut() {
+                chart.lines.push(Line {
+                    name: name.into(),
+                    points,
+                    ..Line::default()
+                });
+            }
+        }
+        charts
+    }
+
+    /// The whole page.
+    pub fn html(&self) -> String {
+        let charts = self.charts();
+        let (wide, narrow) = (Frame::wide(&charts), Frame::narrow(&charts));
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " – Xoff" }
+                    style { (PreEscaped(page_rules())) }
+                }
+                body { main {
+                    p.name.muted { "Xoff sweep over " code { (self.keys.join(", ")) } }
+                    h1 { (self.title) }
+                    h2 { "Runs" }
+                    div.scroll { table {
+                        thead { tr { @for name in self.head() { th.number { (name) } } th { "report" } } }
+                        tbody { @for (row, point) in self.rows().iter().zip(&self.points) {
+                            tr {
+                                @for text in row { td.number { (text) } }
+                                td { a href=(format!("../{}/report.html", point.folder)) { "report" } }
+                            }
+                        } }
+                    } }
+                    @for chart in &charts {
+                        @let unit = chart::heading_unit(chart);
+                        figure.chart {
+                            figcaption {
+                                h3 { (chart.title) @if !unit.is_empty() { span.unit { ", " (unit) } } " " output.tip.time {} }
+                                p.note { (chart.note) }
+                                (chart::legend(chart))
+                            }
+                            (chart::svg(chart, wide, None, "chart wide"))
+                            (chart::svg(chart, narrow, None, "chart narrow"))
+                        }
+                    }
+                    h2 { "Again" }
+                    pre { (self.command) }
+                } }
+                script { (PreEscaped(include_str!("hover.js"))) }
+            }
+        };
+        clean(page.into_string())
+    }
+
+    /// Writes a table of everything as CSV: a row a point, with the swept settings, seed, digest and state of the run, and
+    /// a column for each metric that any of the runs has.
+    ///
+    /// # Errors
+    ///
+    /// What `file` says.
+    pub fn write_csv(&self, file: &mut dyn Write) -> io::Result<()> {
+        let runs = || self.points.iter().map(|point| &point.summary);
+        let names: BTreeSet<&String> = runs().flat_map(|run| run.metrics.keys()).collect();
+        let mut writer = csv::Writer::from_writer(file);
+        let fixed = ["seed", "digest", "expected"].map(String::from);
+        let head = self.keys.iter().chain(&fixed).chain(names.iter().copied());
+        writer.write_record(head)?;
+        for point in &self.points {
+            let run = &point.summary;
+            let fixed = [run.seed.to_string(), run.digest.clone(), verdict(run)];
+            let value =
+                |name: &&String| run.metrics.get(*name).map_or(String::new(), f64::to_string);
+            let row = point.values.iter().cloned().chain(fixed);
+            writer.write_record(row.chain(names.iter().map(value)))?;
+        }
+        writer.flush()
+    }
+}
+
+/// Whether what was expected of a run held, in a word.
+fn verdict(run: &Summary) -> String {
+    match run.state {
+        State::Finished if run.expectations.is_empty() => "–",
+        State::Finished if run.held() => "held",
+        State::Finished => "FAILED",
+        State::Interrupted => "interrupted",
+        State::Running | State::Failed => "error",
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep() -> Sweep {
+        let point = |count: u32| SweepPoint {
+            values: vec![count.to_string()],
+            folder: format!("incast,hosts.s.count={count}"),
+            summary: Summary {
+                digest: format!("d{count}"),
+                metrics: (0..count)
+                    .map(|flow| (format!("goodput_gbps.f{flow}"), 36.0 / f64::from(count)))
+                    .chain([
+                        ("goodput_gbps.total".into(), 36.0),
+                        ("drops.total".into(), 0.0),
+                    ])
+                    .collect(),
+                ..Summary::default()
+            },
+        };
+        Sweep {
+            title: "Incast".into(),
+            command: "xoff run incast --sweep hosts.s.count=2,4".into(),
+            keys: vec!["hosts.s.count".into()],
+            points: [2, 4].map(point).into(),
+        }
+    }
+
+    #[test]
+    fn a_row_and_a_record_a_point() {
+        let sweep = sweep();
+        assert_eq!(
+            sweep.head()[..4],
+            ["hosts.s.count", "goodput", "least flow", "greatest flow"]
+        );
+        assert_eq!(sweep.rows()[1][..4], ["4", "36 Gb/s", "9 Gb/s", "9 Gb/s"]);
+        let mut csv = Vec::new();
+        sweep.write_csv(&mut csv).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        let expected = "hosts.s.count,seed,digest,expected,drops.total,goodput_gbps.f0,goodput_gbps.f1,\
+                        goodput_gbps.f2,goodput_gbps.f3,goodput_gbps.total\n\
+                        2,0,d2,–,0,18,18,,,36\n4,0,d4,–,0,9,9,9,9,36\n";
+        assert_eq!(csv, expected);
+    }
+
+    #[test]
+    fn charts_have_what_is_not_nothing() {
+        let charts = sweep().charts();
+        let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
+        assert_eq!(titles, ["Goodput"]);
+        assert_eq!(charts[0].categories, ["2", "4"]);
+        assert_eq!(charts[0].lines[0].points, [(500, 36e9), (1_500, 36e9)]);
+        let page = sweep().html();
+        assert!(
+            page.contains("data-names=\"2\n4\"")
+                && page.contains("../incast,hosts.s.count=4/report.html")
+        );
+    }
+}
