@@ -1,8 +1,8 @@
 //! Runs that never were, to look at the page with: their numbers are made up in the shape that real ones have.
 
 use xoff_waves::report::{
-    Band, Chart, Drop, Expectation, Level, Line, Link, Marker, Node, NodeKind, Op, Report, Shape,
-    Summary, Topology,
+    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
+    Op, Report, Shape, Summary, Topology,
 };
 
 /// Numbers that look random and are the same everywhere: a linear congruence (Knuth's MMIX constants).
@@ -291,8 +291,20 @@ pub fn hostile() -> Report {
         description: evil.into(),
         command: evil.into(),
         summary: Summary {
-            faults: vec![],
-            injections: vec![],
+            faults: vec![Fault {
+                place: evil.into(),
+                rule: evil.into(),
+                matched: 0,
+                hit: 0,
+            }],
+            injections: vec![Injection {
+                host: evil.into(),
+                direction: evil.into(),
+                frames: 3,
+                injected: 2,
+                waited: 1,
+                delayed: 1,
+            }],
             scenario: evil.into(),
             settings: serde_json::json!({evil: evil}),
             digest: evil.into(),

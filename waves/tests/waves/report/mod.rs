@@ -4,8 +4,8 @@ mod invented;
 
 use proptest::prelude::*;
 use xoff_waves::report::{
-    Band, Chart, Drop, Expectation, Level, Line, Link, Marker, Node, NodeKind, Op, Report, Shape,
-    Summary, Topology,
+    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
+    Op, Report, Shape, Summary, Topology,
 };
 
 fn tiny() -> Chart {
@@ -171,8 +171,20 @@ fn full_of(text: &str) -> Report {
         description: text(),
         command: text(),
         summary: Summary {
-            faults: vec![],
-            injections: vec![],
+            faults: vec![Fault {
+                place: text(),
+                rule: text(),
+                matched: 0,
+                hit: 0,
+            }],
+            injections: vec![Injection {
+                host: text(),
+                direction: text(),
+                frames: 3,
+                injected: 2,
+                waited: 1,
+                delayed: 1,
+            }],
             scenario: text(),
             settings: serde_json::Value::Object(
                 [("key".to_owned(), text().into())].into_iter().collect(),
