@@ -1,6 +1,5 @@
 //! Arguments and their help.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,8 +7,18 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::decode::FrameRange;
 use xoff_sim::time::Duration;
 
-use crate::fuzz::Unit;
+use crate::property::unit::Unit;
 use crate::scenario_file::Setting;
+
+/// Threads that a run may be asked for: more than the cores of any machine of today, and few enough to be started.
+pub const MAX_THREADS: i64 = 1_024;
+
+/// Threads to start: as many as asked for, otherwise one a core.
+pub fn threads(asked: Option<u16>) -> usize {
+    (asked.map(usize::from))
+        .or_else(|| std::thread::available_parallelism().map(usize::from).ok())
+        .unwrap_or(1)
+}
 
 /// Co-simulates a RoCEv2 NIC pipeline with the network around it.
 #[derive(Debug, Parser)]
@@ -80,8 +89,9 @@ Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input (rows be
 
 /// Decodes a capture
 ///
-/// Reads pcap (microseconds, nanoseconds, either byte order) and pcapng (any number of sections and interfaces), sends every frame through the
-/// parser of the NIC pipeline and prints what it says: which packet this is, its headers, whether its ICRC is right.
+/// Reads pcap (microseconds, nanoseconds, either byte order) and pcapng (any number of sections and interfaces), sends
+/// every frame through the parser of the NIC pipeline and prints what it says: which packet this is, its headers,
+/// whether its ICRC is right.
 #[derive(Debug, Args)]
 #[command(after_long_help = DECODE_HELP, after_help = "See --help for columns and examples.")]
 pub struct DecodeArgs {
@@ -116,8 +126,8 @@ pub enum RowFormat {
 
 /// Encodes packets
 ///
-/// Sends described packets through the builder of the NIC pipeline, which lays out the headers and computes checksum, lengths, pad and ICRC, and writes
-/// the frames.
+/// Sends described packets through the builder of the NIC pipeline, which lays out the headers and computes checksum,
+/// lengths, pad and ICRC, and writes the frames.
 #[derive(Debug, Args)]
 #[command(after_long_help = crate::encode::LONG_HELP, after_help = "See --help for the keys, their defaults and examples.")]
 pub struct EncodeArgs {
@@ -174,8 +184,9 @@ Exit codes: 0 every expectation held, 1 one failed, 2 bad input.";
 
 /// Runs a scenario
 ///
-/// Builds the network that a scenario describes, hosts with the NIC pipeline and switches, lets it run, measures, and holds the measures against what the scenario
-/// expects. The same seed gives the same result to the bit, whatever the threads, with waves and captures or without.
+/// Builds the network that a scenario describes, hosts with the NIC pipeline and switches, lets it run, measures, and
+/// holds the measures against what the scenario expects. The same seed gives the same result to the bit, whatever the
+/// threads, with waves and captures or without.
 #[derive(Debug, Args)]
 #[command(after_long_help = RUN_HELP, after_help = "See --help for outputs and examples.")]
 pub struct RunArgs {
@@ -191,8 +202,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Threads [default: one a core]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub threads: Option<u16>,
     /// Evaluate idle NICs too: the same result, slower
     #[arg(long)]
     pub no_skip: bool,
@@ -301,8 +312,9 @@ impl std::str::FromStr for WavesArg {
 
 /// Turns a unit against its reference
 ///
-/// Draws random histories, legal and hostile, runs them through the verilated unit and the reference model and compares. The first that differs is
-/// shrunk, shown, and kept as a readable file that runs first from then on. Cases kept earlier run first.
+/// Draws random histories, legal and hostile, runs them through the verilated unit and the reference model and
+/// compares. The first that differs is shrunk, shown, and kept as a readable file that runs first from then on. Cases
+/// kept earlier run first.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
 pub struct FuzzArgs {
@@ -315,12 +327,13 @@ pub struct FuzzArgs {
     /// This many cases instead of a time
     #[arg(long, value_name = "N", conflicts_with = "time")]
     pub count: Option<u64>,
-    /// What the cases are drawn from; the same seed and count give the same cases on any number of threads [default: the clock]
+    /// What the cases are drawn from; the same seed and count give the same cases on any number of threads [default:
+    /// the clock]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Threads [default: one a core]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub threads: Option<u16>,
     /// Where failing cases are kept and looked for [default: testbenches/cases in the sources, otherwise cases]
     #[arg(long, value_name = "FOLDER")]
     pub cases: Option<PathBuf>,

@@ -4,51 +4,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Outcome;
-use crate::cli::{FuzzArgs, ReplayArgs};
-use crate::property::builder::Builder;
-use crate::property::dcqcn::Dcqcn;
-use crate::property::gbn::Gbn;
-use crate::property::nic::Nic;
-use crate::property::parser::Parser;
-use crate::property::pfc::Pfc;
+use crate::cli::{FuzzArgs, ReplayArgs, threads};
+use crate::property::Property;
+use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
-use crate::property::{Property, case_file};
+use crate::property::unit::{Unit, WithProperty};
 use crate::terminal::{Ink, Streams};
-
-/// The units that have properties.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Unit {
-    /// packet_parser: any frames, any gaps
-    Parser,
-    /// packet_builder: any descriptors, any stalls
-    Builder,
-    /// pfc_rx, pfc_tx and pause_watchdog: any frames, depths and stalls, time that jumps
-    Pfc,
-    /// dcqcn_rp, dcqcn_np and rate_limiter: any events, rates and parameters, back to back and idle
-    Dcqcn,
-    /// gbn_requester and gbn_responder: any events, alone and against each other over a bad path
-    Gbn,
-    /// nic: two of them over a bad path, any messages, stalls and pauses
-    Nic,
-}
-
-/// Calls a generic function with the property of a unit.
-macro_rules! with_property {
-    ($unit:expr, $function:ident ( $($argument:expr),* )) => {
-        match $unit {
-            Unit::Parser => $function::<Parser>($($argument),*),
-            Unit::Builder => $function::<Builder>($($argument),*),
-            Unit::Pfc => $function::<Pfc>($($argument),*),
-            Unit::Dcqcn => $function::<Dcqcn>($($argument),*),
-            Unit::Gbn => $function::<Gbn>($($argument),*),
-            Unit::Nic => $function::<Nic>($($argument),*),
-        }
-    };
-}
 
 /// Runs `xoff fuzz`.
 ///
@@ -56,7 +20,7 @@ macro_rules! with_property {
 ///
 /// The unit cannot be made, or a case file cannot be read or written.
 pub fn run(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    with_property!(arguments.unit, fuzz(arguments, streams))
+    arguments.unit.with(Fuzz(arguments, streams))
 }
 
 /// Runs `xoff replay`.
@@ -65,18 +29,10 @@ pub fn run(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcom
 ///
 /// The file is no case.
 pub fn replay(arguments: &ReplayArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    let name = case_file::unit_of(&arguments.case)?;
-    let unit = Unit::from_str(&name, false).map_err(|_| {
-        let known: Vec<_> = (Unit::value_variants().iter())
-            .filter_map(|unit| Some(unit.to_possible_value()?.get_name().to_owned()))
-            .collect();
-        let file = arguments.case.display();
-        anyhow::anyhow!(
-            "{file}: case of '{name}'; the units are {}",
-            known.join(", ")
-        )
-    })?;
-    with_property!(unit, replay_case(&arguments.case, streams))
+    let case = CaseFile::open(&arguments.case)?;
+    let unit = Unit::named(&case.unit)
+        .map_err(|what| anyhow::anyhow!("{}: line 1: {what}", arguments.case.display()))?;
+    unit.with(Replay(&arguments.case, &case, streams))
 }
 
 /// Where failing cases are kept: with the sources if they are there, otherwise in the working folder.
@@ -89,13 +45,30 @@ fn case_folder(arguments: &FuzzArgs) -> PathBuf {
     }
 }
 
-fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome>
-where
-    P::Case: Send,
-{
+struct Fuzz<'a>(&'a FuzzArgs, &'a mut Streams);
+
+impl WithProperty for Fuzz<'_> {
+    type Output = anyhow::Result<Outcome>;
+
+    fn with<P: Property>(self) -> anyhow::Result<Outcome> {
+        fuzz::<P>(self.0, self.1)
+    }
+}
+
+struct Replay<'a>(&'a Path, &'a CaseFile, &'a mut Streams);
+
+impl WithProperty for Replay<'_> {
+    type Output = anyhow::Result<Outcome>;
+
+    fn with<P: Property>(self) -> anyhow::Result<Outcome> {
+        replay_case::<P>(self.0, self.1, self.2)
+    }
+}
+
+fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let folder = case_folder(arguments);
     for path in case_file::kept::<P>(&folder)? {
-        if replay_case::<P>(&path, streams)? == Outcome::Failed {
+        if replay_case::<P>(&path, &CaseFile::open(&path)?, streams)? == Outcome::Failed {
             return Ok(Outcome::Failed);
         }
     }
@@ -110,9 +83,7 @@ where
     let plan = Plan {
         seed,
         limit,
-        threads: (arguments.threads.map(usize::from))
-            .or_else(|| std::thread::available_parallelism().map(usize::from).ok())
-            .unwrap_or(1),
+        threads: threads(arguments.threads),
     };
     let bar = progress_bar::<P>(plan, streams);
     let report = run_property::<P>(plan, &|cases, events| {
@@ -146,7 +117,7 @@ where
             Ok(Outcome::Held)
         }
         Some(failing) => {
-            let path = case_file::keep::<P>(&folder, &failing.case, &failing.disagreement)?;
+            let path = case_file::keep::<P>(&folder, seed, failing)?;
             tell::<P>(failing, &path, streams)?;
             Ok(Outcome::Failed)
         }
@@ -154,7 +125,7 @@ where
 }
 
 fn tell<P: Property>(
-    failing: &Failing<P::Case>,
+    failing: &Failing<P>,
     path: &Path,
     streams: &mut Streams,
 ) -> anyhow::Result<()> {
@@ -163,7 +134,7 @@ fn tell<P: Property>(
         failing.number, failing.shrink_steps
     );
     writeln!(streams.out, "{}", streams.paint.paint(Ink::Bad, headline))?;
-    for line in P::write(&failing.case) {
+    for line in failing.case.write() {
         writeln!(streams.out, "  {line}")?;
     }
     writeln!(streams.out, "{}", failing.disagreement)?;
@@ -171,9 +142,12 @@ fn tell<P: Property>(
     Ok(())
 }
 
-fn replay_case<P: Property>(path: &Path, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    let case = case_file::read::<P>(path)?;
-    let held = P::new(1).and_then(|mut property| property.check(&case));
+fn replay_case<P: Property>(
+    path: &Path,
+    case: &CaseFile,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
+    let held = case.replay::<P>()?;
     let file = path.display();
     Ok(match held {
         Ok(events) => {

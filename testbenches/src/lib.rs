@@ -12,6 +12,7 @@
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
+//! | [`text_file`] | reading files of text, within limits |
 
 pub mod cli;
 pub mod codec;
@@ -24,6 +25,7 @@ pub mod run;
 pub mod scenario_file;
 pub mod show;
 pub mod terminal;
+pub mod text_file;
 
 /// How a command ended when nothing was wrong with its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,8 @@ pub enum Outcome {
 ///
 /// # Errors
 ///
-/// Input that cannot be used (exit code 2), and output that cannot be written. A closed pipe is an [`std::io::ErrorKind::BrokenPipe`] in the chain.
+/// Input that cannot be used (exit code 2), and output that cannot be written. A closed pipe is an
+/// [`std::io::ErrorKind::BrokenPipe`] in the chain.
 pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Outcome> {
     match &cli.command {
         cli::Command::Decode(arguments) => decode::run(arguments, streams),

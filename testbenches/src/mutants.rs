@@ -1,8 +1,9 @@
 //! `make mutants UNIT=…`: are the properties of a unit worth anything?
 //!
-//! tools/mutants.py breaks the unit in many small ways, one at a time. Each mutant goes through the cases that `xoff fuzz` would draw from a fixed seed, until one of them
-//! fails: then it is killed. Who survives is either no mutant, since it does the same as the original, or a case that is missing.
-//! This program is built with the netlists that it judges in it.
+//! tools/mutants.py breaks the unit in many small ways, one at a time. Each mutant goes through the cases that `xoff
+//! fuzz` would draw from a fixed seed, until one of them fails: then it is killed. Who survives is either no mutant,
+//! since it does the same as the original, or a case that is missing. This program is built with the netlists that it
+//! judges in it.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -12,13 +13,10 @@ use std::time::Instant;
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use xoff::cli::{MAX_THREADS, threads};
 use xoff::property::Property;
-use xoff::property::builder::Builder;
-use xoff::property::dcqcn::Dcqcn;
-use xoff::property::gbn::Gbn;
-use xoff::property::parser::Parser as PacketParser;
-use xoff::property::pfc::Pfc;
 use xoff::property::run::first_failure;
+use xoff::property::unit::{Unit, WithProperty};
 
 /// What tools/mutants.py said of the netlists that are in this program.
 const LIST: &str = include_str!(concat!(
@@ -47,8 +45,8 @@ struct Cli {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Threads [default: one a core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    threads: Option<u16>,
 }
 
 /// A line of the list.
@@ -96,19 +94,29 @@ fn read_list() -> Option<Vec<Mutant>> {
 }
 
 /// Puts a mutant through its cases. Their number is what a survivor costs: some seconds.
+struct Judge<'a> {
+    mutant: &'a Mutant,
+    seed: u64,
+    effort: u64,
+}
+
+impl WithProperty for Judge<'_> {
+    type Output = Result<Verdict, String>;
+
+    fn with<P: Property>(self) -> Result<Verdict, String> {
+        let plusarg = format!("mutant={}", self.mutant.number);
+        verilated::with_plusargs(&[plusarg], || {
+            first_failure::<P>(self.seed, self.effort * P::CASES)
+        })
+    }
+}
+
 fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
-    fn on<P: Property>(mutant: &Mutant, seed: u64, cases: u64) -> Result<Verdict, String> {
-        let plusarg = format!("mutant={}", mutant.number);
-        verilated::with_plusargs(&[plusarg], || first_failure::<P>(seed, cases))
-    }
-    match mutant.property {
-        "parser" => on::<PacketParser>(mutant, seed, effort * 3_000),
-        "builder" => on::<Builder>(mutant, seed, effort * 2_000),
-        "pfc" => on::<Pfc>(mutant, seed, effort * 20_000),
-        "dcqcn" => on::<Dcqcn>(mutant, seed, effort * 8_000),
-        "gbn" => on::<Gbn>(mutant, seed, effort * 2_000),
-        other => Err(format!("no property '{other}'")),
-    }
+    Unit::named(mutant.property)?.with(Judge {
+        mutant,
+        seed,
+        effort,
+    })
 }
 
 fn run(cli: &Cli) -> Result<bool, String> {
@@ -147,11 +155,9 @@ fn run(cli: &Cli) -> Result<bool, String> {
             bar.inc(1);
         }
     };
-    let threads = (cli.threads)
-        .or_else(|| std::thread::available_parallelism().map(usize::from).ok())
-        .unwrap_or(1);
+    let threads = threads(cli.threads);
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(worker)).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         (workers.into_iter()).try_for_each(|worker| worker.join().expect("panics are caught"))
     })?;
     bar.finish_and_clear();

@@ -9,6 +9,7 @@ use xoff_cosim::scenario::check::Misfit;
 use xoff_cosim::scenario::{Scenario, VERSION};
 
 use crate::injection::captured;
+use crate::text_file;
 
 /// Scenarios that the command knows by name, with their text.
 pub const BUILT_IN: [(&str, &str); 3] = [
@@ -135,7 +136,7 @@ impl Source {
                 known: known.join(", "),
             });
         }
-        let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
+        let text = text_file::read(path).map_err(|source| ScenarioError::Read {
             path: path.into(),
             source,
         })?;

@@ -6,6 +6,7 @@
 //! | [`nic_registers`] | offsets and fields of the NIC's registers, made from `rtl/nic/registers.toml` |
 //! | [`protocol`] | models of the RTL's units, written from the standards: parser, builder, ICRC |
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
+//! | [`frame`] | bytes on a wire, with the instants of the first and the last bit |
 //! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
 //! | [`link`] | cable, MAC and PHY delay; injection of faults |
 //! | [`mac`] | between a wire's frames and an RTL NIC's beats |
@@ -16,6 +17,7 @@
 //! | [`seeded`] | random numbers from a seed |
 //! | [`strategies`] | random frames for property tests: valid, damaged, garbage |
 
+pub mod frame;
 pub mod headers;
 pub mod host;
 pub mod kernel;

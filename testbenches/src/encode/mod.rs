@@ -23,6 +23,7 @@ use crate::cli::{EncodeArgs, EngineArgs, FrameFormat};
 use crate::codec::{self, FrameBuilder};
 use crate::decode::Row;
 use crate::terminal::Streams;
+use crate::text_file;
 
 /// Packets that go through the builder in one go.
 const BATCH_PACKETS: usize = 256;
@@ -223,7 +224,7 @@ impl Session<'_, '_> {
             (name, Box::new(BufReader::new(file)))
         };
         let mut skipped = 0;
-        for (index, line) in input.lines().enumerate() {
+        for (index, line) in text_file::lines(input).enumerate() {
             let at = || format!("{name}, line {}", index + 1);
             let line = line.with_context(at)?;
             if line.trim().is_empty() {

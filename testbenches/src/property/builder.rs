@@ -1,5 +1,5 @@
-//! `packet_builder` against the reference builder, at both widths: any descriptors, any stalls, every byte; and through the verilated parser back to the
-//! descriptor. Without stalls a frame takes as many cycles as it has beats.
+//! `packet_builder` against the reference builder, at both widths: any descriptors, any stalls, every byte; and through
+//! the verilated parser back to the descriptor. Without stalls a frame takes as many cycles as it has beats.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,17 +8,31 @@ use xoff_rtl::{PacketBuilder256, PacketBuilder512};
 use xoff_sim::protocol::{Content, Descriptor};
 use xoff_sim::strategies;
 
-use super::{Disagreement, Property};
+use super::history::{History, Part};
+use super::{Case, Disagreement, Property, text};
+use xoff_cosim::units::UnitError;
 use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
 use xoff_cosim::units::parser::RtlParser;
 
-/// Descriptors, and who is willing when.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StalledPackets {
-    /// What to build.
-    pub packets: Vec<Descriptor>,
-    /// When which side is willing.
-    pub stalls: Stalls,
+/// What to build.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A frame.
+    Packet(Descriptor),
+}
+
+impl Event {
+    fn packet(&self) -> &Descriptor {
+        let Self::Packet(packet) = self;
+        packet
+    }
+}
+
+impl Part for Event {
+    fn valid(&self) -> Result<(), String> {
+        (self.packet().build()).map_or_else(|error| Err(error.to_string()), |_| Ok(()))
+    }
 }
 
 /// Bit c mod 32 of each: whether that side is willing in cycle c. All ones: always. Never all zeros.
@@ -35,6 +49,15 @@ impl Stalls {
         payload: u32::MAX,
         receiver: u32::MAX,
     };
+}
+
+impl Part for Stalls {
+    fn valid(&self) -> Result<(), String> {
+        match [self.descriptor, self.payload, self.receiver].contains(&0) {
+            true => Err("a side that is never willing; expected a 1 in each of the three".into()),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The property.
@@ -56,39 +79,58 @@ fn stalls() -> impl Strategy<Value = Stalls> {
 }
 
 impl Property for Builder {
-    type Case = StalledPackets;
+    type Head = Stalls;
+    type Event = Event;
     const UNIT: &'static str = "builder";
     const EVENTS: &'static str = "frames";
+    const CASES: u64 = 2_000;
 
-    fn new(seed: u64) -> Result<Self, Disagreement> {
+    fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
-            narrow: RtlBuilder::of_width(seed).map_err(|error| error.to_string())?,
-            wide: RtlBuilder::of_width(seed).map_err(|error| error.to_string())?,
-            parser: RtlParser::of_width(seed).map_err(|error| error.to_string())?,
+            narrow: RtlBuilder::of_width(seed)?,
+            wide: RtlBuilder::of_width(seed)?,
+            parser: RtlParser::of_width(seed)?,
         })
     }
 
-    fn cases() -> BoxedStrategy<StalledPackets> {
+    fn cases() -> BoxedStrategy<Case<Self>> {
         let stalls = prop_oneof![1 => Just(Stalls::NONE), 2 => stalls()];
-        (vec(strategies::descriptor(), 1..=8), stalls)
-            .prop_map(|(packets, stalls)| StalledPackets { packets, stalls })
+        let packet = strategies::descriptor().prop_map(Event::Packet);
+        (vec(packet, 1..=8), stalls)
+            .prop_map(|(events, head)| History { head, events })
             .boxed()
     }
 
-    fn check(&mut self, case: &StalledPackets) -> Result<u64, Disagreement> {
-        let expected = (case.packets.iter())
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+        let packets: Vec<_> = case
+            .events
+            .iter()
+            .map(|event| event.packet().clone())
+            .collect();
+        let expected = (packets.iter())
             .map(Descriptor::build)
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| format!("a descriptor that cannot be built: {error}"))?;
-        build_and_compare("256-bit RTL", &mut self.narrow, case, &expected)?;
-        build_and_compare("512-bit RTL", &mut self.wide, case, &expected)?;
+        build_and_compare(
+            "256-bit RTL",
+            &mut self.narrow,
+            &packets,
+            case.head,
+            &expected,
+        )?;
+        build_and_compare(
+            "512-bit RTL",
+            &mut self.wide,
+            &packets,
+            case.head,
+            &expected,
+        )?;
 
         // Linux and the standard judge the reference; here the parser's RTL judges the builder's.
         let frames: Vec<&[u8]> = expected.iter().map(Vec::as_slice).collect();
-        let text = |error: xoff_cosim::units::UnitError| error.to_string();
         self.parser.reset().map_err(text)?;
         let parsed = self.parser.parse(&frames).map_err(text)?;
-        for (i, (parsed, packet)) in parsed.iter().zip(&case.packets).enumerate() {
+        for (i, (parsed, packet)) in parsed.iter().zip(&packets).enumerate() {
             let back = Descriptor::from_parsed(parsed);
             if back.map(without_pad).as_ref() != Some(&without_pad(packet.clone())) {
                 return Err(format!(
@@ -100,52 +142,8 @@ impl Property for Builder {
                 return Err(format!("packet {}: its own ICRC is wrong", i + 1));
             }
         }
-        Ok(case.packets.len() as u64)
+        Ok(packets.len() as u64)
     }
-
-    fn write(case: &StalledPackets) -> Vec<String> {
-        let stalls = format!("stalls {}", json(&case.stalls));
-        let packets = (case.packets.iter()).map(|packet| format!("packet {}", json(packet)));
-        std::iter::once(stalls).chain(packets).collect()
-    }
-
-    fn read(lines: &[&str]) -> Result<StalledPackets, String> {
-        let mut case = StalledPackets {
-            packets: Vec::new(),
-            stalls: Stalls::NONE,
-        };
-        for (i, line) in lines.iter().enumerate() {
-            let wrong = |error: &dyn std::fmt::Display| {
-                format!(
-                    "event {}: {error}; expected 'stalls JSON' or 'packet JSON'",
-                    i + 1
-                )
-            };
-            match line.split_once(' ') {
-                Some(("stalls", json)) => {
-                    case.stalls = serde_json::from_str(json).map_err(|error| wrong(&error))?;
-                }
-                Some(("packet", json)) => {
-                    let packet = serde_json::from_str(json).map_err(|error| wrong(&error))?;
-                    case.packets.push(packet);
-                }
-                _ => return Err(wrong(&format!("'{line}'"))),
-            }
-        }
-        let Stalls {
-            descriptor,
-            payload,
-            receiver,
-        } = case.stalls;
-        if descriptor == 0 || payload == 0 || receiver == 0 {
-            return Err("stalls: a side that is never willing stalls for ever".to_owned());
-        }
-        Ok(case)
-    }
-}
-
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("descriptors have no keys but names")
 }
 
 /// A descriptor's pad count is the builder's to fill in.
@@ -159,23 +157,24 @@ fn without_pad(mut packet: Descriptor) -> Descriptor {
 fn build_and_compare<M: BuilderTop>(
     who: &str,
     builder: &mut RtlBuilder<M>,
-    case: &StalledPackets,
+    packets: &[Descriptor],
+    stalls: Stalls,
     expected: &[Vec<u8>],
 ) -> Result<(), Disagreement> {
-    let text = |error: xoff_cosim::units::UnitError| format!("{who}: {error}");
+    let text = |error: UnitError| format!("{who}: {error}");
     builder.reset().map_err(text)?;
     let mut cycle = 0;
     let willing = || {
         let now = |pattern: u32| pattern >> (cycle % 32) & 1 != 0;
         let sides = Willing {
-            descriptor: now(case.stalls.descriptor),
-            payload: now(case.stalls.payload),
-            receiver: now(case.stalls.receiver),
+            descriptor: now(stalls.descriptor),
+            payload: now(stalls.payload),
+            receiver: now(stalls.receiver),
         };
         cycle += 1;
         sides
     };
-    let (frames, cycles) = (builder.build_with_stalls(&case.packets, willing)).map_err(text)?;
+    let (frames, cycles) = (builder.build_with_stalls(packets, willing)).map_err(text)?;
     for (i, (frame, expected)) in frames.iter().zip(expected).enumerate() {
         if frame != expected {
             let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
@@ -191,10 +190,24 @@ fn build_and_compare<M: BuilderTop>(
         .iter()
         .map(|frame| frame.len().div_ceil(M::BEAT))
         .sum();
-    if case.stalls == Stalls::NONE && cycles != beats as u64 {
+    if stalls == Stalls::NONE && cycles != beats as u64 {
         return Err(format!(
             "{who}: {beats} beats took {cycles} cycles with nobody stalling"
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::history::cases_are_what_their_text_says;
+
+    #[test]
+    fn packets_are_what_their_text_says() {
+        cases_are_what_their_text_says::<Builder>();
+        let never = r#"bench {"descriptor":1,"payload":0,"receiver":1}"#;
+        let wrong = History::<Stalls, Event>::read(never).unwrap_err();
+        assert!(wrong.contains("a side that is never willing"), "{wrong}");
+    }
 }

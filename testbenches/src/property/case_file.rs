@@ -1,12 +1,13 @@
 //! Failing cases as files.
 //!
 //! ```text
-//! # xoff case of parser
+//! # xoff case of parser, version 1, seed 17
 //! # verdict: RTL roce_v2, reference malformed
-//! frame gap=0 stutter=0x0 0180c2000001…
+//! frame {"gap":0,"stutter":0,"bytes":"0180c2000001…"}
 //! ```
 //!
-//! The first line names the unit, the others with `#` are for people, the rest is the case, an event a line. Files in the folder `cases/<unit>/` run
+//! The first line names the unit, the version of this format, and the seed of the random start of the RTL's registers;
+//! other lines with `#` are for people; the rest is the case, an event a line. Files in the folder `cases/<unit>/` run
 //! before anything else is drawn, so what failed once is tried first from then on.
 
 use std::fs;
@@ -15,97 +16,149 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{Disagreement, Property};
+use super::history::History;
+use super::run::{Failing, checked};
+use super::{Disagreement, Property, text};
+use crate::text_file;
 
 const FIRST_LINE: &str = "# xoff case of ";
 
-/// A file that is no case.
+/// The version of what a case says. It grows when a case of before would mean something else.
+pub const VERSION: u32 = 1;
+
+/// A file that is no case of this program.
 #[derive(Debug, Error)]
 pub enum CaseFileError {
     /// It cannot be read or written.
-    #[error("{}", path.display())]
+    #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// It does not begin as a case does.
-    #[error("{}: line 1 is '{found}'; a case begins with '{FIRST_LINE}UNIT'", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// Its first line.
-        found: String,
-    },
     /// A line is not what it should be.
     #[error("{}: {what}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// What a line should have been.
+        /// Which line, and what it should have been.
         what: String,
     },
 }
 
-/// Writes a case to `folder/<unit>/<digest>.case` and returns the path. The same case gets the same name.
+/// A kept case, its first line understood.
+#[derive(Debug)]
+pub struct CaseFile {
+    path: PathBuf,
+    /// The unit, by the name that `xoff fuzz` has for it.
+    pub unit: String,
+    /// Of the random start of the RTL's registers.
+    pub seed: u64,
+    text: String,
+}
+
+impl CaseFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or its first line is not that of a case of this version.
+    pub fn open(path: &Path) -> Result<Self, CaseFileError> {
+        let text = text_file::read(path).map_err(|source| CaseFileError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        let (unit, seed) = first_line(text.lines().next().unwrap_or_default()).map_err(|what| {
+            CaseFileError::Line {
+                path: path.to_owned(),
+                what: format!("line 1: {what}"),
+            }
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            unit,
+            seed,
+            text,
+        })
+    }
+
+    /// Runs the case, on a unit whose registers start as they did when it was kept. Inside is the number of its events,
+    /// or what does not hold.
+    ///
+    /// # Errors
+    ///
+    /// It is a case of another unit, or a line is not what it should be.
+    pub fn replay<P: Property>(&self) -> Result<Result<u64, Disagreement>, CaseFileError> {
+        let wrong = |what| CaseFileError::Line {
+            path: self.path.clone(),
+            what,
+        };
+        if self.unit != P::UNIT {
+            let what = format!(
+                "line 1: a case of '{}'; expected one of '{}'",
+                self.unit,
+                P::UNIT
+            );
+            return Err(wrong(what));
+        }
+        let case = History::read(&self.text).map_err(wrong)?;
+        Ok(
+            (P::new(self.seed).map_err(text))
+                .and_then(|mut property| checked(&mut property, &case)),
+        )
+    }
+}
+
+/// The unit and the seed.
+fn first_line(line: &str) -> Result<(String, u64), String> {
+    let expected = format!("'{FIRST_LINE}UNIT, version {VERSION}, seed NUMBER'");
+    let Some(rest) = line.strip_prefix(FIRST_LINE) else {
+        let begin: String = line.chars().take(60).collect();
+        return Err(format!("'{begin}'; a case begins with {expected}"));
+    };
+    let mut fields = rest.split(", ");
+    let unit = fields.next().unwrap_or_default().trim();
+    let mut number = |name| -> Option<u64> {
+        (fields
+            .next()?
+            .strip_prefix(name)?
+            .strip_prefix(' ')?
+            .parse())
+        .ok()
+    };
+    let (version, seed) = (number("version"), number("seed"));
+    match (version, seed) {
+        (Some(version), _) if version != u64::from(VERSION) => Err(format!(
+            "a case of version {version}; this program reads version {VERSION}: draw it again with xoff fuzz {unit}"
+        )),
+        (Some(_), Some(seed)) => Ok((unit.to_owned(), seed)),
+        _ => Err(format!("'{line}'; expected {expected}")),
+    }
+}
+
+/// Writes a failing case to `folder/<unit>/<digest>.case` and returns the path. The same case gets the same name.
 ///
 /// # Errors
 ///
 /// The file cannot be written.
 pub fn keep<P: Property>(
     folder: &Path,
-    case: &P::Case,
-    disagreement: &Disagreement,
+    seed: u64,
+    failing: &Failing<P>,
 ) -> Result<PathBuf, CaseFileError> {
-    let lines = P::write(case).join("\n");
+    let lines = failing.case.write().join("\n");
     let folder = folder.join(P::UNIT);
     let path = folder.join(format!("{:08x}.case", crc32fast::hash(lines.as_bytes())));
-    let said: String = disagreement
-        .lines()
+    let said: String = (failing.disagreement.lines())
         .map(|line| format!("# {line}\n"))
         .collect();
-    let text = format!("{FIRST_LINE}{}\n{said}{lines}\n", P::UNIT);
-    (fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text))).map_err(|source| {
-        CaseFileError::Io {
-            path: path.clone(),
-            source,
-        }
-    })?;
-    Ok(path)
-}
-
-/// The unit that a file is a case of.
-///
-/// # Errors
-///
-/// The file cannot be read, or is no case.
-pub fn unit_of(path: &Path) -> Result<String, CaseFileError> {
-    let text = read_text(path)?;
-    let first = text.lines().next().unwrap_or_default();
-    match first.strip_prefix(FIRST_LINE) {
-        Some(unit) => Ok(unit.trim().to_owned()),
-        None => Err(CaseFileError::Foreign {
-            path: path.to_owned(),
-            found: first.chars().take(60).collect(),
-        }),
+    let unit = P::UNIT;
+    let text = format!("{FIRST_LINE}{unit}, version {VERSION}, seed {seed}\n{said}{lines}\n");
+    match fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(CaseFileError::Io { path, source }),
     }
-}
-
-/// Reads a case.
-///
-/// # Errors
-///
-/// The file cannot be read, or a line is not what it should be.
-pub fn read<P: Property>(path: &Path) -> Result<P::Case, CaseFileError> {
-    let text = read_text(path)?;
-    let lines: Vec<_> = (text.lines())
-        .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-        .collect();
-    P::read(&lines).map_err(|what| CaseFileError::Line {
-        path: path.to_owned(),
-        what,
-    })
 }
 
 /// The kept cases of a unit, in the order of their names; none if the folder does not exist.
@@ -132,9 +185,73 @@ pub fn kept<P: Property>(folder: &Path) -> Result<Vec<PathBuf>, CaseFileError> {
     Ok(paths)
 }
 
-fn read_text(path: &Path) -> Result<String, CaseFileError> {
-    fs::read_to_string(path).map_err(|source| CaseFileError::Io {
-        path: path.to_owned(),
-        source,
-    })
+#[cfg(test)]
+mod tests {
+    use super::super::run::planted::{ByStart, Number};
+    use super::*;
+
+    #[test]
+    fn a_replay_starts_as_the_run_did() {
+        let folder = tempfile::tempdir().unwrap();
+        // Fails only where the registers start odd.
+        for (seed, fails) in [(7, true), (8, false)] {
+            let failing = Failing::<ByStart> {
+                number: 0,
+                case: History {
+                    head: (),
+                    events: vec![Number::Is(3)],
+                },
+                disagreement: "two\nlines".to_owned(),
+                shrink_steps: 0,
+            };
+            let path = keep(folder.path(), seed, &failing).unwrap();
+            assert_eq!(kept::<ByStart>(folder.path()).unwrap(), [path.clone()]);
+            let case = CaseFile::open(&path).unwrap();
+            assert_eq!((case.unit.as_str(), case.seed), ("by_start", seed));
+            assert_eq!(case.replay::<ByStart>().unwrap().is_err(), fails);
+        }
+    }
+
+    #[test]
+    fn what_is_no_case_is_said() {
+        let said = |text: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a.case");
+            fs::write(&path, text).unwrap();
+            let error = match CaseFile::open(&path) {
+                Ok(case) => case.replay::<ByStart>().unwrap_err(),
+                Err(error) => error,
+            };
+            let said = error.to_string();
+            said.strip_prefix(&format!("{}: ", path.display()))
+                .expect(&said)
+                .to_owned()
+        };
+        let expected = "'# xoff case of UNIT, version 1, seed NUMBER'";
+        let no_case = |found| format!("line 1: '{found}'; a case begins with {expected}");
+        assert_eq!(said(""), no_case(""));
+        assert_eq!(said("[flows]\n"), no_case("[flows]"));
+        // Before there were versions.
+        let unnumbered = "# xoff case of by_start";
+        assert_eq!(
+            said(unnumbered),
+            format!("line 1: '{unnumbered}'; expected {expected}")
+        );
+        assert_eq!(
+            said("# xoff case of by_start, version 2, seed 1\n"),
+            "line 1: a case of version 2; this program reads version 1: draw it again with xoff fuzz by_start"
+        );
+        let line = "# xoff case of by_start, version 1, seed -1";
+        assert_eq!(said(line), format!("line 1: '{line}'; expected {expected}"));
+        assert_eq!(
+            said("# xoff case of nic, version 1, seed 1\nis 3\n"),
+            "line 1: a case of 'nic'; expected one of 'by_start'"
+        );
+        assert_eq!(
+            said("# xoff case of by_start, version 1, seed 1\n"),
+            "no events"
+        );
+        let cut = said("# xoff case of by_start, version 1, seed 1\nis 3\nis");
+        assert!(cut.starts_with("line 3: 'is': "), "{cut}");
+    }
 }

@@ -1,152 +1,114 @@
-//! Cases that are a list of events: drawn by a plain function, because a strategy for each field of each event costs more than the unit's cycles, and shrunk by
-//! leaving out events and making those that stay simpler.
+//! Cases: what is fixed for a whole history, and the events of it, in their order.
+//!
+//! One engine for all units. It draws a history by a plain function, because a strategy for each field of each event
+//! costs more than the unit's cycles; it shrinks one by leaving out events and by making those that stay simpler; and
+//! it writes and reads one as text:
+//!
+//! ```text
+//! bench {"bench":"pair","start":1000}
+//! open {"qp":3,"psn":16777215}
+//! wait 100
+//! ```
 
-use proptest::prelude::*;
-use proptest::strategy::{NewTree, ValueTree};
+use std::fmt::Debug;
+
+use proptest::prelude::Rng;
+use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use xoff_sim::seeded::SplitMix;
 
-use super::draw::Draw;
+/// What a history is made of: its head, and each of its events, an enum.
+pub trait Part: Clone + Debug + PartialEq + Send + Serialize + DeserializeOwned + 'static {
+    /// Simpler ones to try in the place of this one; none of them leads back.
+    fn simpler(&self) -> Vec<Self> {
+        Vec::new()
+    }
 
-/// What holds for all of a case, and its events.
+    /// Whether the unit can be given this: what is drawn can, what is read from a file may not.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong and what would be right.
+    fn valid(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl Part for () {}
+
+/// A case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History<H, E> {
-    /// What holds for all of it. Shrinking leaves it alone.
+    /// What holds for all of it.
     pub head: H,
     /// What happens.
     pub events: Vec<E>,
 }
 
-impl<H: Serialize, E: Serialize> History<H, E> {
-    /// As lines of text: `bench` and the head as JSON, then an event a line.
-    pub fn write(&self) -> Vec<String> {
-        let head = format!(
-            "bench {}",
-            serde_json::to_string(&self.head).expect("plain")
-        );
-        let events = self.events.iter().map(line);
-        std::iter::once(head).chain(events).collect()
-    }
-}
+/// What the line of a head begins with.
+const HEAD: &str = "bench";
 
-impl<H: DeserializeOwned, E: DeserializeOwned> History<H, E> {
-    /// The history that [`History::write`] wrote.
+impl<H: Part, E: Part> History<H, E> {
+    /// As lines of text: the head, unless it says nothing, then an event a line.
+    pub fn write(&self) -> Vec<String> {
+        let head = match json(&self.head) {
+            serde_json::Value::Null => None,
+            head => Some(format!("{HEAD} {head}")),
+        };
+        head.into_iter()
+            .chain(self.events.iter().map(line))
+            .collect()
+    }
+
+    /// The history that [`History::write`] wrote, and lines that are empty or begin with `#`.
     ///
     /// # Errors
     ///
-    /// What a line should have been.
-    pub fn read(lines: &[&str]) -> Result<Self, String> {
-        let (first, events) = lines.split_first().ok_or("a case without a line")?;
-        let head = first
-            .strip_prefix("bench ")
-            .ok_or_else(|| "the first event is not 'bench JSON'".to_owned())
-            .and_then(|json| serde_json::from_str(json).map_err(|error| error.to_string()))?;
-        let events = (events.iter().enumerate())
-            .map(|(i, line)| read_line(line).map_err(|error| format!("event {}: {error}", i + 1)))
+    /// The first line that is not as it should be, by its number, and what it should be.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut lines = (1..)
+            .zip(text.lines())
+            .filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty())
+            .peekable();
+        let at = |number: usize, line: &str, what: String| {
+            let begin: String = line.chars().take(60).collect();
+            format!("line {number}: '{begin}': {what}")
+        };
+        let (number, first) = *lines.peek().ok_or("no events")?;
+        let head = match first
+            .strip_prefix(HEAD)
+            .and_then(|rest| rest.strip_prefix(' '))
+        {
+            Some(head) => {
+                lines.next();
+                head
+            }
+            None => "null",
+        };
+        let head: H = serde_json::from_str(head).map_err(|error| match head {
+            "null" => at(number, first, format!("expected '{HEAD} JSON' here")),
+            _ => at(number, first, error.to_string()),
+        })?;
+        head.valid().map_err(|what| at(number, first, what))?;
+        let events = lines
+            .map(|(number, line)| {
+                let read = read_line(line).and_then(|event: E| event.valid().map(|()| event));
+                read.map_err(|what| at(number, line, what))
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self { head, events })
     }
 }
 
-/// Draws histories.
-#[derive(Debug, Clone, Copy)]
-pub struct Histories<H, E> {
-    /// A random one.
-    pub draw: fn(&mut Draw) -> History<H, E>,
-    /// A simpler event in the place of this one. Again and again it must end.
-    pub simpler: fn(&E) -> Option<E>,
+fn json(part: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(part).expect("parts have no keys but names")
 }
 
-impl<H, E> Strategy for Histories<H, E>
-where
-    H: std::fmt::Debug + Clone,
-    E: std::fmt::Debug + Clone,
-{
-    type Tree = Shrinking<H, E>;
-    type Value = History<H, E>;
-
-    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
-        let seed = any::<u64>().new_tree(runner)?.current();
-        let history = (self.draw)(&mut Draw::new(seed));
-        Ok(Shrinking {
-            chunk: history.events.len(),
-            history,
-            simpler: self.simpler,
-            at: 0,
-            before: None,
-        })
-    }
-}
-
-/// A history on its way to a smaller one.
-#[derive(Debug, Clone)]
-pub struct Shrinking<H, E> {
-    history: History<H, E>,
-    simpler: fn(&E) -> Option<E>,
-    /// Events to leave out at once; 0: none any more, now they become simpler.
-    chunk: usize,
-    /// Where.
-    at: usize,
-    /// The events before the last attempt.
-    before: Option<Vec<E>>,
-}
-
-impl<H, E: Clone> Shrinking<H, E> {
-    fn attempt(&mut self) -> bool {
-        let events = &mut self.history.events;
-        loop {
-            if self.at < events.len() {
-                if self.chunk > 0 {
-                    self.before = Some(events.clone());
-                    events.drain(self.at..(self.at + self.chunk).min(events.len()));
-                    return true;
-                }
-                if let Some(simpler) = (self.simpler)(&events[self.at]) {
-                    self.before = Some(events.clone());
-                    events[self.at] = simpler;
-                    return true;
-                }
-                self.at += 1;
-            } else if self.chunk > 0 {
-                self.chunk /= 2;
-                self.at = 0;
-            } else {
-                return false;
-            }
-        }
-    }
-}
-
-impl<H, E> ValueTree for Shrinking<H, E>
-where
-    H: std::fmt::Debug + Clone,
-    E: std::fmt::Debug + Clone,
-{
-    type Value = History<H, E>;
-
-    fn current(&self) -> Self::Value {
-        self.history.clone()
-    }
-
-    fn simplify(&mut self) -> bool {
-        self.before = None;
-        self.attempt()
-    }
-
-    fn complicate(&mut self) -> bool {
-        let Some(before) = self.before.take() else {
-            return false;
-        };
-        self.history.events = before;
-        self.at += self.chunk.max(1);
-        self.attempt()
-    }
-}
-
-/// An enum's value as `name {"field":…}`.
-pub fn line(value: &impl Serialize) -> String {
-    match serde_json::to_value(value).expect("events have no keys but names") {
+/// An enum's value as `name JSON`, or `name` alone.
+pub fn line(event: &impl Serialize) -> String {
+    match json(event) {
         serde_json::Value::Object(fields) => (fields.into_iter())
             .map(|(name, fields)| format!("{name} {fields}"))
             .collect(),
@@ -155,55 +117,280 @@ pub fn line(value: &impl Serialize) -> String {
 }
 
 /// The value that [`line()`] wrote.
+fn read_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {
+    let json = match line.trim().split_once(' ') {
+        Some((name, fields)) => format!("{{{}:{fields}}}", json(&name)),
+        None => json(&line.trim()).to_string(),
+    };
+    serde_json::from_str(&json).map_err(|error| error.to_string())
+}
+
+/// Draws histories by a function.
+#[derive(Debug, Clone, Copy)]
+pub struct Histories<H, E>(pub fn(&mut SplitMix) -> History<H, E>);
+
+impl<H: Part, E: Part> Strategy for Histories<H, E> {
+    type Tree = Shrinking<H, E>;
+    type Value = History<H, E>;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        let mut draw = SplitMix::new(runner.rng().next_u64());
+        Ok(Shrinking::of((self.0)(&mut draw)))
+    }
+}
+
+/// A history on its way to a shorter one: first fewer events, ever smaller runs of them, then simpler events, and again
+/// while that helps; then a simpler head.
+///
+/// proptest's own lists would do, at the price of a tree of boxes for every event of every history that never fails.
+#[derive(Debug, Clone)]
+pub struct Shrinking<H, E> {
+    best: History<H, E>,
+    trial: Option<History<H, E>>,
+    next: Attempt,
+    /// Something became simpler since the last round began.
+    helped: bool,
+}
+
+/// What to try next.
+#[derive(Debug, Clone, Copy)]
+enum Attempt {
+    /// Without the `run` events from `at` on.
+    Without { run: usize, at: usize },
+    /// With simpler form `form` of event `at`.
+    Simpler { at: usize, form: usize },
+    /// With simpler form `form` of the head.
+    Head { form: usize },
+}
+
+impl<H: Part, E: Part> Shrinking<H, E> {
+    fn of(best: History<H, E>) -> Self {
+        let run = best.events.len();
+        Self {
+            best,
+            trial: None,
+            next: Attempt::Without { run, at: 0 },
+            helped: false,
+        }
+    }
+
+    fn try_next(&mut self) -> bool {
+        let length = self.best.events.len();
+        loop {
+            let mut trial = None;
+            self.next = match self.next {
+                Attempt::Without { run: 0, .. } => Attempt::Simpler { at: 0, form: 0 },
+                Attempt::Without { run, at } if at >= length => Attempt::Without {
+                    run: run / 2,
+                    at: 0,
+                },
+                Attempt::Without { run, at } => {
+                    let mut without = self.best.clone();
+                    without.events.drain(at..(at + run).min(length));
+                    trial = Some(without);
+                    Attempt::Without { run, at: at + run }
+                }
+                Attempt::Simpler { at, .. } if at >= length => {
+                    match std::mem::take(&mut self.helped) {
+                        true => Attempt::Without { run: length, at: 0 },
+                        false => Attempt::Head { form: 0 },
+                    }
+                }
+                Attempt::Simpler { at, form } => {
+                    match self.best.events[at].simpler().into_iter().nth(form) {
+                        None => Attempt::Simpler {
+                            at: at + 1,
+                            form: 0,
+                        },
+                        Some(event) => {
+                            let simpler = trial.insert(self.best.clone());
+                            simpler.events[at] = event;
+                            Attempt::Simpler { at, form: form + 1 }
+                        }
+                    }
+                }
+                Attempt::Head { form } => match self.best.head.simpler().into_iter().nth(form) {
+                    None => return false,
+                    Some(head) => {
+                        trial.insert(self.best.clone()).head = head;
+                        Attempt::Head { form: form + 1 }
+                    }
+                },
+            };
+            if trial.is_some() {
+                self.trial = trial;
+                return true;
+            }
+        }
+    }
+}
+
+impl<H: Part, E: Part> ValueTree for Shrinking<H, E> {
+    type Value = History<H, E>;
+
+    fn current(&self) -> History<H, E> {
+        self.trial.as_ref().unwrap_or(&self.best).clone()
+    }
+
+    fn simplify(&mut self) -> bool {
+        if let Some(trial) = self.trial.take() {
+            self.helped = true;
+            // What was taken out leaves the next in its place.
+            self.next = match self.next {
+                Attempt::Without { run, at } => Attempt::Without {
+                    run,
+                    at: at.saturating_sub(run),
+                },
+                Attempt::Simpler { at, .. } => Attempt::Simpler { at, form: 0 },
+                Attempt::Head { .. } => Attempt::Head { form: 0 },
+            };
+            self.best = trial;
+        }
+        self.try_next()
+    }
+
+    fn complicate(&mut self) -> bool {
+        self.trial = None;
+        self.try_next()
+    }
+}
+
+/// Less than `n`: 0, then ever nearer to it, so that shrinking finds a least number in few attempts.
+pub fn less_than(n: u64) -> impl Iterator<Item = u64> {
+    let nearer = (1..64)
+        .map(move |halvings| n >> halvings)
+        .take_while(|&gap| gap > 0)
+        .map(move |gap| n - gap);
+    std::iter::once(0)
+        .chain(nearer)
+        .filter(move |&less| less < n)
+}
+
+/// For heads: whether a history may begin in this cycle.
 ///
 /// # Errors
 ///
-/// What is wrong with the line.
-pub fn read_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {
-    let json = match line.trim().split_once(' ') {
-        Some((name, fields)) => format!("{{\"{name}\":{fields}}}"),
-        None => format!("\"{}\"", line.trim()),
-    };
-    serde_json::from_str(&json).map_err(|error| {
-        let begin: String = line.chars().take(60).collect();
-        format!("'{begin}': {error}")
-    })
+/// It is beyond what the 48 bits of `now_i` hold.
+pub fn valid_start(start: u64) -> Result<(), String> {
+    match start >> 48 {
+        0 => Ok(()),
+        _ => Err(format!("start {start}; expected a cycle below 2^48")),
+    }
+}
+
+/// None of the bits, then all but one.
+pub fn fewer_bits(set: u16) -> impl Iterator<Item = u16> {
+    std::iter::once(0)
+        .chain((0..16).map(move |bit| set & !(1 << bit)))
+        .filter(move |&fewer| fewer != set)
+}
+
+/// For tests of shrinking: the smallest history that a tree comes to while `fails`.
+///
+/// # Panics
+///
+/// What it begins with does not fail.
+#[cfg(test)]
+pub(crate) fn smallest<T: ValueTree>(mut tree: T, fails: impl Fn(&T::Value) -> bool) -> T::Value {
+    let mut smallest = tree.current();
+    assert!(fails(&smallest));
+    let mut more = tree.simplify();
+    while more {
+        let trial = tree.current();
+        more = match fails(&trial) {
+            true => {
+                smallest = trial;
+                tree.simplify()
+            }
+            false => tree.complicate(),
+        };
+    }
+    smallest
+}
+
+/// For tests of a property's text: 200 of its cases, written and read.
+///
+/// # Panics
+///
+/// One of them is another than it was.
+#[cfg(test)]
+pub(crate) fn cases_are_what_their_text_says<P: super::Property>() {
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..200 {
+        let case = P::cases().new_tree(&mut runner).unwrap().current();
+        assert_eq!(History::read(&case.write().join("\n")), Ok(case));
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
+
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Number {
+        Is(u32),
+        None,
+    }
+
+    impl Part for Number {
+        fn simpler(&self) -> Vec<Self> {
+            match self {
+                Self::Is(n) => less_than((*n).into()).map(|n| Self::Is(n as u32)).collect(),
+                Self::None => vec![],
+            }
+        }
+
+        fn valid(&self) -> Result<(), String> {
+            match self {
+                Self::Is(10..) => Err("a number below 10".to_owned()),
+                _ => Ok(()),
+            }
+        }
+    }
 
     #[test]
     fn shrinks_to_the_events_that_matter() {
         // Fails with a 7 or more somewhere before a 3 or more.
-        let fails = |events: &[u32]| {
-            (events.iter().position(|&n| n >= 7))
-                .is_some_and(|at| events[at + 1..].iter().any(|&n| n >= 3))
+        let fails = |case: &History<(), Number>| {
+            let of = |least: u32| move |n: &Number| matches!(n, Number::Is(n) if *n >= least);
+            (case.events.iter().position(of(7)))
+                .is_some_and(|at| case.events[at + 1..].iter().any(of(3)))
         };
-        let histories = Histories {
-            draw: |draw| History {
-                head: (),
-                events: (0..100).map(|_| draw.within(0, 9) as u32).collect(),
-            },
-            simpler: |&n: &u32| n.checked_sub(1),
-        };
-        let mut tree = histories
+        let histories = Histories(|draw| History {
+            head: (),
+            events: (0..100)
+                .map(|_| Number::Is(draw.within(0, 9) as u32))
+                .collect(),
+        });
+        let tree = histories
             .new_tree(&mut TestRunner::deterministic())
             .unwrap();
-        assert!(fails(&tree.current().events));
-        let mut best = Vec::new();
-        let mut more = tree.simplify();
-        while more {
-            let events = tree.current().events;
-            more = if fails(&events) {
-                best = events;
-                tree.simplify()
-            } else {
-                tree.complicate()
-            };
-        }
-        assert_eq!(best, [7, 3]);
-        assert_eq!(tree.current().events, best);
+        assert_eq!(smallest(tree, fails).events, [Number::Is(7), Number::Is(3)]);
     }
+
+    #[test]
+    fn a_wrong_line_is_named_with_its_number() {
+        let read = |text| History::<(), Number>::read(text).map(|case| case.events);
+        assert_eq!(
+            read("# a case\n\nis 3\nnone\n"),
+            Ok(vec![Number::Is(3), Number::None])
+        );
+        let wrong = |text| read(text).unwrap_err();
+        assert_eq!(wrong("# nothing"), "no events");
+        assert_eq!(wrong("none\nis 11"), "line 2: 'is 11': a number below 10");
+        let text = wrong("#\nwas 3");
+        assert!(
+            text.starts_with("line 2: 'was 3': unknown variant `was`, expected `is` or `none`"),
+            "{text}"
+        );
+        assert!(wrong("is \"x").starts_with("line 1: 'is \"x': "));
+        assert!(wrong("bench 3\nnone").starts_with("line 1: 'bench 3': "));
+        let head = History::<u8, Number>::read("none").unwrap_err();
+        assert_eq!(head, "line 1: 'none': expected 'bench JSON' here");
+    }
+
+    impl Part for u8 {}
 }

@@ -1,24 +1,74 @@
-//! `packet_parser` against the reference parser, at both widths: any frames, any gaps, every field and every payload byte.
+//! `packet_parser` against the reference parser, at both widths: any frames, any gaps, every field and every payload
+//! byte.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
 use xoff_rtl::{PacketParser256, PacketParser512};
 use xoff_sim::protocol;
 use xoff_sim::strategies;
 use xoff_sim::wire::frame::ParsedFrame;
 
-use super::{Disagreement, Property};
+use super::history::{History, Part};
+use super::{Case, Disagreement, Property, text};
+use xoff_cosim::units::UnitError;
 use xoff_cosim::units::parser::RtlParser;
 
-/// A frame and when its beats come.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TimedFrame {
-    /// The frame, 1 to 16,000 bytes.
-    pub bytes: Vec<u8>,
-    /// Idle cycles before it.
-    pub gap: u8,
-    /// Bit b mod 16: an idle cycle before beat b; bit 0 does not count.
-    pub stutter: u16,
+/// Bytes of a frame at most (`rtl/parser/README.md`, Beats).
+const MAX_FRAME_BYTES: usize = 16_383;
+
+/// What comes in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A frame and when its beats come.
+    Frame {
+        /// Idle cycles before it.
+        gap: u8,
+        /// Bit b mod 16: an idle cycle before beat b; bit 0 does not count.
+        stutter: u16,
+        /// The frame, 1 to 16,383 bytes.
+        #[serde(with = "hex")]
+        bytes: Vec<u8>,
+    },
+}
+
+impl Event {
+    fn bytes(&self) -> &[u8] {
+        let Self::Frame { bytes, .. } = self;
+        bytes
+    }
+}
+
+impl Part for Event {
+    fn valid(&self) -> Result<(), String> {
+        match self.bytes().len() {
+            1..=MAX_FRAME_BYTES => Ok(()),
+            bytes => Err(format!(
+                "a frame of {bytes} bytes; expected 1 to {MAX_FRAME_BYTES}"
+            )),
+        }
+    }
+}
+
+/// Bytes as text of hexadecimal digits.
+mod hex {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        serializer.serialize_str(&digits)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let even = digits.len().is_multiple_of(2);
+        (digits.as_bytes().chunks(2).map(byte).collect::<Option<_>>())
+            .filter(|_| even && !digits.contains('+'))
+            .ok_or_else(|| D::Error::custom("expected pairs of hexadecimal digits, such as 0180c2"))
+    }
 }
 
 /// The property.
@@ -27,7 +77,7 @@ pub struct Parser {
     wide: RtlParser<PacketParser512>,
 }
 
-fn timed_frame() -> impl Strategy<Value = TimedFrame> {
+fn timed_frame() -> impl Strategy<Value = Event> {
     let gap = prop_oneof![4 => Just(0), 1 => 0..4u8];
     let stutter = prop_oneof![4 => Just(0), 1 => any::<u16>()];
     let nonempty = |mut bytes: Vec<u8>| {
@@ -37,106 +87,52 @@ fn timed_frame() -> impl Strategy<Value = TimedFrame> {
         bytes
     };
     (strategies::any_frame().prop_map(nonempty), gap, stutter).prop_map(|(bytes, gap, stutter)| {
-        TimedFrame {
-            bytes,
+        Event::Frame {
             gap,
             stutter,
+            bytes,
         }
     })
 }
 
 impl Property for Parser {
-    type Case = Vec<TimedFrame>;
+    type Head = ();
+    type Event = Event;
     const UNIT: &'static str = "parser";
     const EVENTS: &'static str = "frames";
+    const CASES: u64 = 4_000;
 
-    fn new(seed: u64) -> Result<Self, Disagreement> {
+    fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
-            narrow: RtlParser::of_width(seed).map_err(|error| error.to_string())?,
-            wide: RtlParser::of_width(seed).map_err(|error| error.to_string())?,
+            narrow: RtlParser::of_width(seed)?,
+            wide: RtlParser::of_width(seed)?,
         })
     }
 
-    fn cases() -> BoxedStrategy<Self::Case> {
-        vec(timed_frame(), 1..=12).boxed()
+    fn cases() -> BoxedStrategy<Case<Self>> {
+        (vec(timed_frame(), 1..=12).prop_map(|events| History { head: (), events })).boxed()
     }
 
-    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
-        let frames: Vec<&[u8]> = case.iter().map(|frame| &frame.bytes[..]).collect();
-        let gap = |f: usize, b: usize| {
-            let frame: &TimedFrame = &case[f];
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+        let frames: Vec<&[u8]> = case.events.iter().map(Event::bytes).collect();
+        let gaps = |f: usize, b: usize| {
+            let Event::Frame { gap, stutter, .. } = &case.events[f];
             match b {
-                0 => u32::from(frame.gap),
-                _ => u32::from(frame.stutter >> (b % 16) & 1),
+                0 => u32::from(*gap),
+                _ => u32::from(stutter >> (b % 16) & 1),
             }
         };
         let expected: Vec<_> = (frames.iter())
             .map(|frame| protocol::parse(frame))
             .collect();
-        let text = |error: xoff_cosim::units::UnitError| error.to_string();
         self.narrow.reset().map_err(text)?;
         self.wide.reset().map_err(text)?;
-        let narrow = self.narrow.parse_with_gaps(&frames, gap).map_err(text)?;
+        let narrow = self.narrow.parse_with_gaps(&frames, gaps).map_err(text)?;
         agree("256-bit RTL", &narrow, &expected)?;
-        let wide = self.wide.parse_with_gaps(&frames, gap).map_err(text)?;
+        let wide = self.wide.parse_with_gaps(&frames, gaps).map_err(text)?;
         agree("512-bit RTL", &wide, &expected)?;
-        Ok(case.len() as u64)
+        Ok(frames.len() as u64)
     }
-
-    fn write(case: &Self::Case) -> Vec<String> {
-        let hex = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>()
-        };
-        let line = |frame: &TimedFrame| {
-            format!(
-                "frame gap={} stutter={:#x} {}",
-                frame.gap,
-                frame.stutter,
-                hex(&frame.bytes)
-            )
-        };
-        case.iter().map(line).collect()
-    }
-
-    fn read(lines: &[&str]) -> Result<Self::Case, String> {
-        (lines.iter().enumerate())
-            .map(|(i, line)| {
-                read_line(line).ok_or_else(|| {
-                    format!(
-                        "event {} is '{}'; expected 'frame gap=N stutter=0xBITS HEX', as in 'frame gap=0 stutter=0x0 0180c2000001'",
-                        i + 1,
-                        line.chars().take(60).collect::<String>()
-                    )
-                })
-            })
-            .collect()
-    }
-}
-
-fn read_line(line: &str) -> Option<TimedFrame> {
-    let mut words = line.split_whitespace();
-    let ("frame", gap, stutter, hex, None) = (
-        words.next()?,
-        words.next()?,
-        words.next()?,
-        words.next()?,
-        words.next(),
-    ) else {
-        return None;
-    };
-    let digits = hex.as_bytes();
-    if digits.is_empty() || !digits.len().is_multiple_of(2) || !hex.is_ascii() {
-        return None;
-    }
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    Some(TimedFrame {
-        bytes: digits.chunks(2).map(byte).collect::<Option<_>>()?,
-        gap: gap.strip_prefix("gap=")?.parse().ok()?,
-        stutter: u16::from_str_radix(stutter.strip_prefix("stutter=0x")?, 16).ok()?,
-    })
 }
 
 fn agree(who: &str, got: &[ParsedFrame], expected: &[ParsedFrame]) -> Result<(), Disagreement> {
@@ -155,5 +151,24 @@ fn agree(who: &str, got: &[ParsedFrame], expected: &[ParsedFrame]) -> Result<(),
             got.len(),
             expected.len()
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::history::cases_are_what_their_text_says;
+
+    #[test]
+    fn frames_are_what_their_text_says() {
+        cases_are_what_their_text_says::<Parser>();
+        let wrong = |bytes: &str| {
+            let line = format!("frame {{\"gap\":0,\"stutter\":0,\"bytes\":\"{bytes}\"}}");
+            History::<(), Event>::read(&line).unwrap_err()
+        };
+        assert!(wrong("").ends_with("a frame of 0 bytes; expected 1 to 16383"));
+        for bytes in ["012", "0g", "+1", "é1"] {
+            assert!(wrong(bytes).contains("expected pairs of hexadecimal digits"));
+        }
     }
 }

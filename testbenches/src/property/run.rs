@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::{Disagreement, Property};
+use super::{Case, Disagreement, Property, text};
 
 /// How much to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Plan {
 
 /// What came out.
 #[derive(Debug, Clone)]
-pub struct Report<C> {
+pub struct Report<P: Property> {
     /// Cases checked.
     pub cases: u64,
     /// Events in them.
@@ -39,16 +39,16 @@ pub struct Report<C> {
     /// How long it took.
     pub elapsed: Duration,
     /// The failing case with the least number, shrunk.
-    pub failure: Option<Failing<C>>,
+    pub failure: Option<Failing<P>>,
 }
 
 /// A case that does not hold.
 #[derive(Debug, Clone)]
-pub struct Failing<C> {
+pub struct Failing<P: Property> {
     /// Its number in the run.
     pub number: u64,
     /// The smallest case found that fails too.
-    pub case: C,
+    pub case: Case<P>,
     /// What does not hold in it.
     pub disagreement: Disagreement,
     /// How many simpler cases were tried.
@@ -66,10 +66,7 @@ const MAX_SHRINK_STEPS: u32 = 5_000;
 pub fn run<P: Property>(
     plan: Plan,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Report<P::Case>, Disagreement>
-where
-    P::Case: Send,
-{
+) -> Result<Report<P>, Disagreement> {
     let start = Instant::now();
     let next = AtomicU64::new(0);
     let (cases, events) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -77,7 +74,7 @@ where
     let first_failure = AtomicU64::new(u64::MAX);
 
     let worker = |thread: usize| -> Result<Option<u64>, Disagreement> {
-        let mut property = P::new(plan.seed)?;
+        let mut property = P::new(plan.seed).map_err(text)?;
         let strategy = P::cases();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -127,7 +124,8 @@ where
     })
 }
 
-/// Checks cases 0 to `cases` of a seed on this thread, in their order, until one fails; that is not shrunk. Returns its number.
+/// Checks cases 0 to `cases` of a seed on this thread, in their order, until one fails; that is not shrunk. Returns its
+/// number.
 ///
 /// # Errors
 ///
@@ -136,7 +134,7 @@ pub fn first_failure<P: Property>(
     seed: u64,
     cases: u64,
 ) -> Result<Option<(u64, Disagreement)>, Disagreement> {
-    let mut property = P::new(seed)?;
+    let mut property = P::new(seed).map_err(text)?;
     let strategy = P::cases();
     Ok((0..cases).find_map(|number| {
         let case = draw(&strategy, seed, number).current();
@@ -161,7 +159,11 @@ fn draw<S: Strategy>(strategy: &S, seed: u64, number: u64) -> S::Tree {
 }
 
 /// Checks a case; a panic in the unit, the reference or the driver is a disagreement too.
-fn checked<P: Property>(property: &mut P, case: &P::Case) -> Result<u64, Disagreement> {
+///
+/// # Errors
+///
+/// What does not hold.
+pub(super) fn checked<P: Property>(property: &mut P, case: &Case<P>) -> Result<u64, Disagreement> {
     catch_unwind(AssertUnwindSafe(|| property.check(case))).unwrap_or_else(|panic| {
         let text = (panic.downcast_ref::<String>().cloned())
             .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
@@ -170,11 +172,11 @@ fn checked<P: Property>(property: &mut P, case: &P::Case) -> Result<u64, Disagre
 }
 
 /// Makes the failing case smaller, each attempt on a fresh unit.
-fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P::Case>, Disagreement> {
+fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreement> {
     let strategy = P::cases();
     let mut tree = draw(&strategy, seed, number);
-    let fails = |case: &P::Case| -> Result<Option<Disagreement>, Disagreement> {
-        Ok(checked(&mut P::new(seed)?, case).err())
+    let fails = |case: &Case<P>| -> Result<Option<Disagreement>, Disagreement> {
+        Ok(checked(&mut P::new(seed).map_err(text)?, case).err())
     };
     let mut case = tree.current();
     let Some(mut disagreement) = fails(&case)? else {
@@ -207,41 +209,85 @@ fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P::Case>, Disag
     })
 }
 
+/// Properties for tests of what runs and keeps them.
 #[cfg(test)]
-mod tests {
+pub(super) mod planted {
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use serde::{Deserialize, Serialize};
+    use xoff_cosim::units::UnitError;
 
+    use super::super::history::{History, Part};
     use super::*;
 
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Number {
+        Is(u32),
+    }
+
+    impl Part for Number {}
+
+    fn numbers() -> BoxedStrategy<History<(), Number>> {
+        let events = vec((0..1000u32).prop_map(Number::Is), 0..20);
+        (events.prop_map(|events| History { head: (), events })).boxed()
+    }
+
     /// Fails on a list with a number over 700 behind an even one.
-    struct Planted;
+    #[derive(Debug, Clone)]
+    pub struct Planted;
 
     impl Property for Planted {
-        type Case = Vec<u32>;
+        type Head = ();
+        type Event = Number;
         const UNIT: &'static str = "planted";
         const EVENTS: &'static str = "numbers";
+        const CASES: u64 = 500;
 
-        fn new(_: u64) -> Result<Self, Disagreement> {
+        fn new(_: u64) -> Result<Self, UnitError> {
             Ok(Self)
         }
-        fn cases() -> BoxedStrategy<Vec<u32>> {
-            vec(0..1000u32, 0..20).boxed()
+        fn cases() -> BoxedStrategy<Case<Self>> {
+            numbers()
         }
-        fn check(&mut self, case: &Vec<u32>) -> Result<u64, Disagreement> {
-            match case.windows(2).find(|w| w[0] % 2 == 0 && w[1] > 700) {
+        fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+            let bad = |pair: &&[Number]| matches!(pair, [Number::Is(a), Number::Is(b)] if a % 2 == 0 && *b > 700);
+            match case.events.windows(2).find(bad) {
                 Some(pair) => Err(format!("{pair:?}")),
-                None => Ok(case.len() as u64),
+                None => Ok(case.events.len() as u64),
             }
         }
-        fn write(case: &Vec<u32>) -> Vec<String> {
-            case.iter().map(u32::to_string).collect()
+    }
+
+    /// Fails on everything where the seed is odd.
+    #[derive(Debug, Clone)]
+    pub struct ByStart(u64);
+
+    impl Property for ByStart {
+        type Head = ();
+        type Event = Number;
+        const UNIT: &'static str = "by_start";
+        const EVENTS: &'static str = "numbers";
+        const CASES: u64 = 1;
+
+        fn new(seed: u64) -> Result<Self, UnitError> {
+            Ok(Self(seed))
         }
-        fn read(lines: &[&str]) -> Result<Vec<u32>, String> {
-            let number = |line: &&str| line.parse().map_err(|e| format!("{line}: {e}"));
-            lines.iter().map(number).collect()
+        fn cases() -> BoxedStrategy<Case<Self>> {
+            numbers()
+        }
+        fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+            // A panic is a disagreement, in a replay too.
+            assert!(self.0.is_multiple_of(2), "the registers start odd");
+            Ok(case.events.len() as u64)
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::planted::{Number, Planted};
+    use super::*;
 
     #[test]
     fn first_failure_is_the_one_that_a_run_shrinks() {
@@ -250,7 +296,7 @@ mod tests {
         assert_eq!(first_failure::<Planted>(5, number).unwrap(), None);
     }
 
-    fn run_on(threads: usize) -> Report<Vec<u32>> {
+    fn run_on(threads: usize) -> Report<Planted> {
         let plan = Plan {
             seed: 5,
             limit: Limit::Cases(500),
@@ -263,12 +309,12 @@ mod tests {
     fn finds_and_shrinks_the_same_on_any_number_of_threads() {
         let one = run_on(1).failure.unwrap();
         // The smallest odd one out behind some even number: proptest does not try every even number.
+        let events = &one.case.events[..];
         assert!(
-            matches!(one.case[..], [even, 701] if even % 2 == 0),
-            "{:?}",
-            one.case
+            matches!(events, [Number::Is(even), Number::Is(701)] if even % 2 == 0),
+            "{events:?}"
         );
-        assert_eq!(one.disagreement, format!("{:?}", one.case));
+        assert_eq!(one.disagreement, format!("{events:?}"));
         for threads in [2, 5] {
             let more = run_on(threads).failure.unwrap();
             assert_eq!((more.number, more.case), (one.number, one.case.clone()));

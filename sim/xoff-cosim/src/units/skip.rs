@@ -26,8 +26,9 @@ impl From<Idle> for Rest {
 
 /// Decides which cycles are evaluated: all, or only those in which something can happen.
 ///
-/// A unit that says that it is idle changes neither state nor outputs before its wake, as long as its inputs stay as they are. Tell this what the
-/// unit said after each cycle, and of each change of an input; it says which cycle comes next.
+/// A unit that says that it is idle changes neither state nor outputs before its wake, as long as its inputs stay as
+/// they are. Tell this what the unit said after each cycle, and of each change of an input; it says which cycle comes
+/// next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     enabled: bool,

@@ -1,13 +1,13 @@
 //! Memory whose content is a function of the address: a receiver can check every byte and nobody stores any.
 //!
-//! All hosts have the same content, so a message that is sent from an address and put at the same address of another host has to bring what is there already.
+//! All hosts have the same content, so a message that is sent from an address and put at the same address of another
+//! host has to bring what is there already.
 
-/// The eight bytes at 8 · `index`, the first one lowest: a hash (SplitMix64's finalizer), so that every wrong address shows.
+use crate::seeded::split_mix;
+
+/// The eight bytes at 8 · `index`, the first one lowest: a hash, so that every wrong address shows.
 const fn word(index: u64) -> u64 {
-    let mut x = index.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
+    split_mix(index)
 }
 
 /// What lies at an address.
@@ -15,7 +15,8 @@ pub const fn content(va: u64) -> u8 {
     word(va >> 3).to_le_bytes()[(va & 7) as usize]
 }
 
-/// How many of `bytes` bytes from `va` on come before a whole word, and the index of that word. Words are what takes time: no byte of them is looked at by itself.
+/// How many of `bytes` bytes from `va` on come before a whole word, and the index of that word. Words are what takes
+/// time: no byte of them is looked at by itself.
 const fn first_word(va: u64, bytes: usize) -> (usize, u64) {
     let before = (va.wrapping_neg() & 7) as usize;
     let head = if before < bytes { before } else { bytes };

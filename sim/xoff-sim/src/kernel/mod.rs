@@ -6,7 +6,6 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`frame`] | [`Frame`]: bytes on a wire, with the instants of its first and last bit |
 //! | [`node`] | [`Node`]: what a NIC, a switch or another machine's part of the network has to offer |
 //! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
 //! | [`network`] | [`Network`]: windows, hand-over, digest, checkpoint |
@@ -19,16 +18,15 @@
 pub mod builder;
 mod context;
 pub mod digest;
-pub mod frame;
 pub mod injection;
 pub mod network;
 pub mod node;
 pub mod tap;
 
+pub use crate::frame::{self, Frame};
 pub use builder::{BuildError, NetworkBuilder};
 pub use context::PortCounters;
 pub use digest::Digest;
-pub use frame::Frame;
 pub use injection::{Injection, InjectionCounters};
 pub use network::Network;
 pub use node::{Arrival, Arrivals, Departures, Node, NodeId, PortId};

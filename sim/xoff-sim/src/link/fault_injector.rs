@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{FaultAction, FaultRule};
+use crate::frame::Frame;
 use crate::headers::{Headers, rewrite};
-use crate::kernel::Frame;
 use crate::seeded::{Draws, Seed};
 use crate::wire::{Opcode, Psn, Qpn};
 

@@ -5,23 +5,20 @@ use proptest::prelude::*;
 use proptest::strategy::{NewTree, ValueTree};
 use proptest::test_runner::TestRunner;
 
+use crate::seeded::SplitMix;
+
 /// Longest frame that the units take, in bytes (`rtl/parser/README.md`, Beats).
 pub(super) const MAX_FRAME_BYTES: usize = 16_383;
 
-/// `len` bytes that follow from `seed` alone: 0 gives zeros, 1 ones, others pseudo-random bytes (splitmix64).
+/// `len` bytes that follow from `seed` alone: 0 gives zeros, 1 ones, others pseudo-random bytes ([`SplitMix`]).
 pub fn pattern(seed: u16, len: usize) -> Vec<u8> {
     match seed {
         0 => return vec![0; len],
         1 => return vec![0xFF; len],
         _ => {}
     }
-    let mut state = u64::from(seed);
-    let words = std::iter::repeat_with(|| {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    });
+    let mut draw = SplitMix::new(seed.into());
+    let words = std::iter::repeat_with(|| draw.bits());
     words.flat_map(u64::to_be_bytes).take(len).collect()
 }
 
@@ -30,7 +27,8 @@ pub(super) fn seed() -> impl Strategy<Value = u16> {
     prop_oneof![1 => 0..=1u16, 8 => any::<u16>()]
 }
 
-/// Draws as the inner strategy does and shrinks as a plain number, so that a length drawn as "four beats and one" need not stay near a beat.
+/// Draws as the inner strategy does and shrinks as a plain number, so that a length drawn as "four beats and one" need
+/// not stay near a beat.
 #[derive(Debug)]
 struct ShrinksAsNumber<S>(S);
 
@@ -45,7 +43,8 @@ impl<S: Strategy<Value = usize>> Strategy for ShrinksAsNumber<S> {
     }
 }
 
-/// Payload lengths in bytes: mostly 0 to 8, around whole beats of 32, PMTU values; some up to 4,096, a few around 9,000.
+/// Payload lengths in bytes: mostly 0 to 8, around whole beats of 32, PMTU values; some up to 4,096, a few around
+/// 9,000.
 fn payload_length() -> impl Strategy<Value = usize> {
     ShrinksAsNumber(prop_oneof![
         8 => 0..=8usize,
@@ -61,8 +60,8 @@ pub fn payload() -> impl Strategy<Value = Vec<u8>> {
     (payload_length(), seed()).prop_map(|(len, seed)| pattern(seed, len))
 }
 
-/// Garbage of 0 to 16,383 bytes, mostly short. Half of it begins like a frame that a parser would read on: an EtherType that is looked into, perhaps the
-/// first byte of its header too.
+/// Garbage of 0 to 16,383 bytes, mostly short. Half of it begins like a frame that a parser would read on: an EtherType
+/// that is looked into, perhaps the first byte of its header too.
 pub fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let bytes = prop_oneof![
         6 => prop::collection::vec(any::<u8>(), 0..=128),

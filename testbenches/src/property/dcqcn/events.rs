@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
 
-use crate::property::draw::Draw;
-use crate::property::history::History;
+use crate::property::history::{History, Part, less_than, valid_start};
 use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::seeded::SplitMix;
 
 /// Which unit, with how many QPs, and what is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,32 +96,40 @@ pub enum Event {
 
 const PAPER: RpParameters = RpParameters::paper(Rate::mbps(40_000), PERIOD_256_PS);
 
-impl Event {
-    /// For shrinking.
-    pub fn simpler(&self) -> Option<Event> {
-        let simpler = match *self {
-            Event::Wait(cycles) if cycles > 0 => Event::Wait(cycles / 2),
-            Event::Set(parameters) if parameters != PAPER => Event::Set(PAPER),
-            Event::Rp {
+impl Part for Head {
+    fn valid(&self) -> Result<(), String> {
+        valid_start(self.start)
+    }
+}
+
+impl Part for Event {
+    fn simpler(&self) -> Vec<Self> {
+        let less16 = |n: u16| less_than(n.into()).map(|n| n as u16);
+        match *self {
+            Self::Wait(cycles) => (less_than(cycles.into()))
+                .map(|cycles| Self::Wait(cycles as u32))
+                .collect(),
+            Self::Set(parameters) if parameters != PAPER => vec![Self::Set(PAPER)],
+            Self::Rp {
                 event: RpEvent::Bytes(bytes),
                 qp,
-            } if bytes > 0 => Event::Rp {
-                event: RpEvent::Bytes(bytes / 2),
-                qp,
-            },
-            Event::Sent { qp, bytes } if bytes > 0 => Event::Sent {
-                qp,
-                bytes: bytes / 2,
-            },
-            Event::Burst(burst) if burst > 0 => Event::Burst(burst / 2),
-            _ => return None,
-        };
-        Some(simpler)
+            } => less16(bytes)
+                .map(|bytes| Self::Rp {
+                    event: RpEvent::Bytes(bytes),
+                    qp,
+                })
+                .collect(),
+            Self::Sent { qp, bytes } => less16(bytes)
+                .map(|bytes| Self::Sent { qp, bytes })
+                .collect(),
+            Self::Burst(burst) => less16(burst).map(Self::Burst).collect(),
+            _ => vec![],
+        }
     }
 }
 
 /// A case.
-pub fn history(draw: &mut Draw) -> History<Head, Event> {
+pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let (bench, events) = match draw.within(0, 199) {
         0..75 => (Bench::Step, steps(draw)),
         75..95 => (Bench::ReactionPoint, reaction_point(draw, 64)),
@@ -153,7 +161,7 @@ pub fn history(draw: &mut Draw) -> History<Head, Event> {
     History { head, events }
 }
 
-fn steps(draw: &mut Draw) -> Vec<Event> {
+fn steps(draw: &mut SplitMix) -> Vec<Event> {
     let count = draw.within(1, 400);
     let mut parameters = any_parameters(draw);
     (0..count)
@@ -178,7 +186,7 @@ fn steps(draw: &mut Draw) -> Vec<Event> {
         .collect()
 }
 
-fn any_event(draw: &mut Draw) -> RpEvent {
+fn any_event(draw: &mut SplitMix) -> RpEvent {
     match draw.within(0, 15) {
         0 => RpEvent::Open,
         1 => RpEvent::Close,
@@ -193,7 +201,7 @@ fn any_event(draw: &mut Draw) -> RpEvent {
 }
 
 /// The paper's, some of them anything. Now and then all at one end.
-fn any_parameters(draw: &mut Draw) -> RpParameters {
+fn any_parameters(draw: &mut SplitMix) -> RpParameters {
     if draw.once_in(16) {
         let all = draw.one_of(&[0, u32::MAX]);
         return RpParameters {
@@ -227,12 +235,12 @@ fn any_parameters(draw: &mut Draw) -> RpParameters {
 }
 
 /// Any context, mostly near the places where something turns.
-fn any_context(draw: &mut Draw, parameters: &RpParameters, now: Cycle) -> RpContext {
+fn any_context(draw: &mut SplitMix, parameters: &RpParameters, now: Cycle) -> RpContext {
     if draw.once_in(16) {
         return RpContext::default();
     }
     let flags = draw.bits() | draw.bits();
-    let rate = |draw: &mut Draw| {
+    let rate = |draw: &mut SplitMix| {
         let by = draw.within(0, 4) as u32;
         Rate(match draw.within(0, 5) {
             0 => parameters.rate_max.0.wrapping_add(by).wrapping_sub(2),
@@ -258,14 +266,14 @@ fn any_context(draw: &mut Draw, parameters: &RpParameters, now: Cycle) -> RpCont
         3 => Alpha(Alpha::ONE.0 - draw.within(0, 3) as u32),
         _ => Alpha(draw.within(0, u64::from(Alpha::ONE.0)) as u32),
     };
-    let count = |draw: &mut Draw| match draw.within(0, 3) {
+    let count = |draw: &mut SplitMix| match draw.within(0, 3) {
         0 => draw.within(0, 31) as u8,
         1 => 31,
         _ => (u64::from(parameters.stages) + draw.within(0, 3))
             .saturating_sub(2)
             .min(31) as u8,
     };
-    let deadline = |draw: &mut Draw| {
+    let deadline = |draw: &mut SplitMix| {
         Cycle(match draw.within(0, 2) {
             0 => (now.0 + draw.within(0, 2))
                 .saturating_sub(1)
@@ -296,7 +304,7 @@ fn any_context(draw: &mut Draw, parameters: &RpParameters, now: Cycle) -> RpCont
 }
 
 /// Parameters under which timers come often enough to meet events.
-fn lively_parameters(draw: &mut Draw) -> RpParameters {
+fn lively_parameters(draw: &mut SplitMix) -> RpParameters {
     match draw.within(0, 7) {
         0 => any_parameters(draw),
         1 => PAPER,
@@ -312,7 +320,7 @@ fn lively_parameters(draw: &mut Draw) -> RpParameters {
 }
 
 /// A few QPs get most events, and often the same one again.
-fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
+fn qps(draw: &mut SplitMix, qps: u64) -> impl FnMut(&mut SplitMix) -> u16 + use<> {
     let hot = [(); 3].map(|()| draw.within(0, qps - 1) as u16);
     move |draw| match draw.within(0, 5) {
         0..3 => hot[0],
@@ -323,7 +331,7 @@ fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
 }
 
 /// Mostly nothing: back to back. In some cases now and then long.
-fn wait(draw: &mut Draw, long: u32) -> Option<Event> {
+fn wait(draw: &mut SplitMix, long: u32) -> Option<Event> {
     match draw.within(0, 31) {
         0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
         6 => Some(Event::Wait(draw.any_length(long) as u32)),
@@ -331,7 +339,7 @@ fn wait(draw: &mut Draw, long: u32) -> Option<Event> {
     }
 }
 
-fn reaction_point(draw: &mut Draw, count: u64) -> Vec<Event> {
+fn reaction_point(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let long = draw.one_of(&[5, 8, 10, 13]);
     let mut qp = qps(draw, count);
     let mut events = vec![Event::Set(lively_parameters(draw))];
@@ -362,7 +370,7 @@ fn reaction_point(draw: &mut Draw, count: u64) -> Vec<Event> {
 }
 
 /// An event in every cycle that takes one, each of another QP, while timers come due.
-fn flood(draw: &mut Draw, count: u64) -> Vec<Event> {
+fn flood(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let rp = |event, qp| Event::Rp {
         event,
         qp: qp as u16,
@@ -377,8 +385,8 @@ fn flood(draw: &mut Draw, count: u64) -> Vec<Event> {
     events
 }
 
-fn notification_point(draw: &mut Draw) -> Vec<Event> {
-    let interval = |draw: &mut Draw| match draw.within(0, 5) {
+fn notification_point(draw: &mut SplitMix) -> Vec<Event> {
+    let interval = |draw: &mut SplitMix| match draw.within(0, 5) {
         0 => 9_766,
         1 => draw.edge(),
         _ => draw.any_length(8) as u32,
@@ -396,8 +404,8 @@ fn notification_point(draw: &mut Draw) -> Vec<Event> {
     events
 }
 
-fn limiter(draw: &mut Draw, count: u64) -> Vec<Event> {
-    let rate = |draw: &mut Draw| match draw.within(0, 7) {
+fn limiter(draw: &mut SplitMix, count: u64) -> Vec<Event> {
+    let rate = |draw: &mut SplitMix| match draw.within(0, 7) {
         0 => Rate(draw.edge()),
         1 => Rate::mbps(40_000),
         // Where the gap saturates.
@@ -431,12 +439,13 @@ fn limiter(draw: &mut Draw, count: u64) -> Vec<Event> {
 }
 
 /// Senders of about the same pace, so that a run sees some packets of each.
-fn pace(draw: &mut Draw, count: u64) -> Vec<Event> {
+fn pace(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let senders = draw.within(1, count);
     // 10 Mb/s to 40 Gb/s.
     let scale = 10_000 << draw.within(0, 11);
     let mut events = vec![Event::Burst(draw.one_of(&[256, 1_024, 4_096]))];
-    // Packets a cycle of one QP and of all: at most 0.15 and a half, so that one that is behind catches up (the bench starts one of a QP in five cycles).
+    // Packets a cycle of one QP and of all: at most 0.15 and a half, so that one that is behind catches up (the bench
+    // starts one of a QP in five cycles).
     let mut all = 0.0;
     for qp in 0..senders as u16 {
         let bytes = match draw.within(0, 2) {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::dcqcn::{ByteGap, Cycle, LimiterContext};
 
 use super::events::{Event, Head};
-use super::{Clock, Sleep, same_runs, text};
-use crate::property::Disagreement;
+use super::{Clock, Sleep};
+use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
 
@@ -161,7 +161,8 @@ impl Judge {
         let is = |update: &Update| {
             ByteGap::of(update.rate, self.period_ps) == gap && update.limited == limited
         };
-        // A newer update may have taken the place of older ones. Of two alike the older one is taken for it, and the other one may never come: see `done`.
+        // A newer update may have taken the place of older ones. Of two alike the older one is taken for it, and the
+        // other one may never come: see `done`.
         let found = (qp.updates.iter()).position(|(update, by)| is(update) && now <= *by);
         let Some(at) = found else {
             return Err(format!(
@@ -277,7 +278,10 @@ fn run<M: LimiterTop>(
         let alone = update.is_none() && sent.is_none();
         sleep.look(clock, !alone, |now| rtl.state(now, burst))?;
         let out = rtl.cycle(clock.now, burst, update, sent).map_err(text)?;
-        let unchanged = clock.rest.filter(|rest| alone && clock.now < rest.wake);
+        let unchanged = clock
+            .skip
+            .rest()
+            .filter(|rest| alone && clock.now < rest.wake);
         if unchanged.is_some_and(|rest| rest != out.rest || out.eligible != judge.eligible) {
             return Err(format!(
                 "cycle {}: idle before ({unchanged:?}), and now {out:?}",
@@ -300,17 +304,12 @@ fn run<M: LimiterTop>(
     for event in events {
         let (update, sent) = match *event {
             Event::Wait(cycles) => {
-                let until = Cycle(clock.now.0 + u64::from(cycles));
-                clock.skip(until);
-                while clock.now < until {
-                    cycle(&mut clock, &mut judge, burst, None, None)?;
-                    clock.skip(until);
-                }
+                clock.wait(cycles, |clock| cycle(clock, &mut judge, burst, None, None))?;
                 continue;
             }
             Event::Burst(cycles) => {
                 burst = cycles;
-                clock.rest = None;
+                clock.skip.disturb();
                 continue;
             }
             Event::Update { qp, rate, limited } if qp < M::QPS => {
@@ -340,7 +339,7 @@ fn run<M: LimiterTop>(
             let mut wakes = 2;
             while (!judge.in_force() || wakes > 0) && patience > 0 {
                 patience -= 1;
-                if let Some(rest) = clock.rest {
+                if let Some(rest) = clock.skip.rest() {
                     if rest.wake == Cycle::MAX {
                         break;
                     }

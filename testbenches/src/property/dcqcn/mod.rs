@@ -21,11 +21,11 @@ use proptest::prelude::*;
 use xoff_rtl::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
 use xoff_sim::protocol::dcqcn::Cycle;
 
-use super::history::{Histories, History};
-use super::{Disagreement, Property};
+use super::history::Histories;
+use super::{Case, Disagreement, Property, text};
 use events::{Bench, Event, Head};
-use xoff_cosim::units::Rest;
 use xoff_cosim::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
+use xoff_cosim::units::{Rest, Skip, UnitError};
 
 /// The property.
 pub struct Dcqcn {
@@ -38,33 +38,28 @@ pub struct Dcqcn {
 }
 
 impl Property for Dcqcn {
-    type Case = History<Head, Event>;
+    type Head = Head;
+    type Event = Event;
     const UNIT: &'static str = "dcqcn";
     const EVENTS: &'static str = "events";
+    const CASES: u64 = 8_000;
 
-    fn new(seed: u64) -> Result<Self, Disagreement> {
-        let made = || -> Result<Self, xoff_cosim::units::UnitError> {
-            Ok(Self {
-                step: RtlRpStep::new(seed)?,
-                rp: RtlRp::new(seed)?,
-                rp4: RtlRp::new(seed)?,
-                np: RtlNp::new(seed)?,
-                limiter: RtlLimiter::new(seed)?,
-                limiter4: RtlLimiter::new(seed)?,
-            })
-        };
-        made().map_err(|error| error.to_string())
+    fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            step: RtlRpStep::new(seed)?,
+            rp: RtlRp::new(seed)?,
+            rp4: RtlRp::new(seed)?,
+            np: RtlNp::new(seed)?,
+            limiter: RtlLimiter::new(seed)?,
+            limiter4: RtlLimiter::new(seed)?,
+        })
     }
 
-    fn cases() -> BoxedStrategy<Self::Case> {
-        Histories {
-            draw: events::history,
-            simpler: Event::simpler,
-        }
-        .boxed()
+    fn cases() -> BoxedStrategy<Case<Self>> {
+        Histories(events::history).boxed()
     }
 
-    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
         let (head, events) = (&case.head, &case.events);
         match head.bench {
             Bench::Step => step::check(&mut self.step, events),
@@ -77,23 +72,12 @@ impl Property for Dcqcn {
             Bench::Pace4 => pace::check(&mut self.limiter4, head, events),
         }
     }
-
-    fn write(case: &Self::Case) -> Vec<String> {
-        case.write()
-    }
-
-    fn read(lines: &[&str]) -> Result<Self::Case, String> {
-        History::read(lines)
-    }
 }
 
 /// The device's time in a bench, and what of it may be left out.
 struct Clock {
     now: Cycle,
-    /// Whether idle cycles are left out.
-    skips: bool,
-    /// What the unit said in the last cycle; nothing once an input changed since.
-    rest: Option<Rest>,
+    skip: Skip,
     /// Cycles since it rested or something happened.
     awake: u64,
     /// How many there may be.
@@ -104,8 +88,7 @@ impl Clock {
     fn new(start: u64, skips: bool, awake_max: u64) -> Self {
         Self {
             now: Cycle(start),
-            skips,
-            rest: None,
+            skip: Skip::new(skips),
             awake: 0,
             awake_max,
         }
@@ -124,31 +107,46 @@ impl Clock {
             ));
         }
         self.now.0 += 1;
-        self.rest = Some(rest).filter(|rest| rest.idle);
+        self.skip.said(rest);
         Ok(())
     }
 
     /// Goes on to the first cycle before `until` that must be run, or to `until`.
     fn skip(&mut self, until: Cycle) {
-        if let (true, Some(rest)) = (self.skips, self.rest) {
-            self.now = self.now.max(rest.wake).min(until.max(self.now));
+        self.now = self.skip.next(self.now, until);
+    }
+
+    /// So many cycles, of which `cycle` runs those that must be run.
+    fn wait(
+        &mut self,
+        cycles: u32,
+        mut cycle: impl FnMut(&mut Self) -> Result<bool, Disagreement>,
+    ) -> Result<(), Disagreement> {
+        let until = Cycle(self.now.0 + u64::from(cycles));
+        self.skip(until);
+        while self.now < until {
+            cycle(self)?;
+            self.skip(until);
         }
+        Ok(())
     }
 }
 
-/// The state in which a unit fell idle. In a run that leaves out nothing, it has to be in the same one when an event or its wake comes.
+/// The state in which a unit fell idle. In a run that leaves out nothing, it has to be in the same one when an event or
+/// its wake comes.
 #[derive(Default)]
 struct Sleep(Option<(Cycle, Vec<u8>)>);
 
 impl Sleep {
-    /// Looks before a cycle. `over`: with an event. `state` gives the unit's state at this `now_i` and without an event.
+    /// Looks before a cycle. `over`: with an event. `state` gives the unit's state at this `now_i` and without an
+    /// event.
     fn look(
         &mut self,
         clock: &Clock,
         over: bool,
-        state: impl FnOnce(Cycle) -> Result<Vec<u8>, xoff_cosim::units::UnitError>,
+        state: impl FnOnce(Cycle) -> Result<Vec<u8>, UnitError>,
     ) -> Result<(), Disagreement> {
-        let Some(rest) = clock.rest.filter(|_| !clock.skips) else {
+        let Some(rest) = clock.skip.rest().filter(|_| !clock.skip.enabled()) else {
             self.0 = None;
             return Ok(());
         };
@@ -167,26 +165,5 @@ impl Sleep {
             same => self.0 = same,
         }
         Ok(())
-    }
-}
-
-/// As an error of a property.
-fn text(error: xoff_cosim::units::UnitError) -> Disagreement {
-    error.to_string()
-}
-
-/// Whether two runs of the same case did the same: one with idle cycles left out, one without.
-fn same_runs<T: PartialEq + std::fmt::Debug>(
-    skipped: &[T],
-    whole: &[T],
-) -> Result<(), Disagreement> {
-    let first = skipped.iter().zip(whole).position(|(a, b)| a != b);
-    match first.or((skipped.len() != whole.len()).then_some(skipped.len().min(whole.len()))) {
-        None => Ok(()),
-        Some(at) => Err(format!(
-            "leaving out idle cycles makes a difference\nleft out:       {:?}\ncycle by cycle: {:?}",
-            skipped.get(at),
-            whole.get(at)
-        )),
     }
 }

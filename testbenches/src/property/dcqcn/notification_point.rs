@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::dcqcn::{Cycle, NpContext};
 
 use super::events::{Event, Head};
-use super::{Clock, Sleep, same_runs, text};
-use crate::property::Disagreement;
+use super::{Clock, Sleep};
+use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 
 /// Runs the events; every CNP is judged.
@@ -75,17 +75,12 @@ fn run(
     for event in events.iter().chain([&end]) {
         let offered = match event {
             Event::Wait(cycles) => {
-                let until = Cycle(clock.now.0 + u64::from(*cycles));
-                clock.skip(until);
-                while clock.now < until {
-                    cycle(&mut clock, interval, None)?;
-                    clock.skip(until);
-                }
+                clock.wait(*cycles, |clock| cycle(clock, interval, None))?;
                 continue;
             }
             Event::Interval(cycles) => {
                 interval = *cycles;
-                clock.rest = None;
+                clock.skip.disturb();
                 continue;
             }
             Event::Opened(qp) if *qp < RtlNp::QPS => (NpEvent::Open, *qp),

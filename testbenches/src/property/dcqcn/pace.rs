@@ -2,10 +2,10 @@
 
 use xoff_sim::protocol::dcqcn::{Cycle, Rate};
 
+use super::Clock;
 use super::events::{Event, Head};
 use super::limiter::{DIVISION, Judge, awake_max};
-use super::{Clock, text};
-use crate::property::Disagreement;
+use crate::property::{Disagreement, text};
 use xoff_cosim::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
 
 /// How far a rate may be off.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::dcqcn::{Cycle, RpContext, RpEvent, RpParameters};
 
 use super::events::{Event, Head};
-use super::{Clock, Sleep, same_runs, text};
-use crate::property::Disagreement;
+use super::{Clock, Sleep};
+use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
 /// Cycles that an event waits at most.
@@ -183,7 +183,8 @@ fn run<M: RpTop>(
         sleep.look(clock, event.is_some(), |now| rtl.state(now))?;
         let out = rtl.cycle(clock.now, event).map_err(text)?;
         let unchanged = clock
-            .rest
+            .skip
+            .rest()
             .filter(|rest| event.is_none() && clock.now < rest.wake);
         if unchanged.is_some_and(|rest| rest != out.rest || out.step.is_some()) {
             return Err(format!(
@@ -201,7 +202,7 @@ fn run<M: RpTop>(
                 .push_back((event, clock.now));
             judge.inside += 1;
         }
-        if out.rest.idle && clock.rest.is_none() {
+        if out.rest.idle && clock.skip.rest().is_none() {
             judge.rests(clock.now, out.rest.wake)?;
         }
         clock.tick(out.rest, event.is_some() || out.step.is_some())?;
@@ -210,16 +211,11 @@ fn run<M: RpTop>(
     for event in events {
         match event {
             Event::Wait(cycles) => {
-                let until = Cycle(clock.now.0 + u64::from(*cycles));
-                clock.skip(until);
-                while clock.now < until {
-                    cycle(rtl, &mut clock, &mut judge, None)?;
-                    clock.skip(until);
-                }
+                clock.wait(*cycles, |clock| cycle(rtl, clock, &mut judge, None))?;
             }
             Event::Set(parameters) => {
                 set(rtl, &mut judge, clock.now, parameters);
-                clock.rest = None;
+                clock.skip.disturb();
             }
             Event::Rp { event, qp } if *qp < M::QPS => {
                 let offered = clock.now;

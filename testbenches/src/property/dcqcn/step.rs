@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use super::events::Event;
-use super::text;
-use crate::property::Disagreement;
+use crate::property::{Disagreement, text};
 use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
 /// Steps every context, a cycle an event.

@@ -1,13 +1,15 @@
-//! A unit alone, whatever its peer would do: answers for what was never sent, packets that no requester makes, events in the middle of everything.
+//! A unit alone, whatever its peer would do: answers for what was never sent, packets that no requester makes, events
+//! in the middle of everything.
 
 use xoff_sim::protocol::gbn::Cycle;
 
 use super::events::{Event, Head, due};
-use super::judge::{Judged, same_runs};
-use crate::property::Disagreement;
+use super::judge::Judged;
+use crate::property::{Disagreement, same_runs};
 use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
-/// Deadlines further away are not waited for: they would cost too many cycles when nothing is left out, as in a second run, and while timers are held.
+/// Deadlines further away are not waited for: they would cost too many cycles when nothing is left out, as in a second
+/// run, and while timers are held.
 const LONG: u64 = 4_000;
 /// From here on nothing is waited for: a timer would end behind the end of time.
 const LATEST: u64 = Cycle::MAX.0 - (1 << 42);

@@ -1,5 +1,5 @@
-//! What can happen to the go-back-N units. PSNs and lengths are relative to where the QP stands when it happens, so that histories reach
-//! deep states and shrink to what matters.
+//! What can happen to the go-back-N units. PSNs and lengths are relative to where the QP stands when it happens, so
+//! that histories reach deep states and shrink to what matters.
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::{
@@ -8,7 +8,8 @@ use xoff_sim::protocol::gbn::{
 };
 use xoff_sim::wire::{Opcode, Psn, Syndrome};
 
-use crate::property::draw::Draw;
+use crate::property::history::{Part, valid_start};
+use xoff_sim::seeded::SplitMix;
 
 /// Which unit, with how many QPs, and what is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +52,13 @@ pub struct Path {
     pub delay: u16,
     /// Cycles between two packets, at least; and an answer may wait as long before it is granted.
     pub gap: u16,
+}
+
+impl Path {
+    /// Whether every packet comes, once and in its turn.
+    pub fn is_clean(&self) -> bool {
+        (self.drops, self.doubles, self.late) == (0, 0, 0)
+    }
 }
 
 /// A PSN that a QP of a requester knows.
@@ -210,9 +218,14 @@ pub enum Event {
     },
 }
 
-impl Event {
-    /// For shrinking.
-    pub fn simpler(&self) -> Option<Event> {
+impl Part for Head {
+    fn valid(&self) -> Result<(), String> {
+        valid_start(self.start)
+    }
+}
+
+impl Part for Event {
+    fn simpler(&self) -> Vec<Self> {
         let mut simpler = *self;
         match &mut simpler {
             Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
@@ -225,11 +238,13 @@ impl Event {
             Event::Buffer { packets, .. } if *packets > 0 => *packets /= 2,
             Event::Packet { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Packet { packets, .. } if *packets > 1 => *packets -= 1,
-            _ => return None,
+            _ => return vec![],
         }
-        Some(simpler)
+        vec![simpler]
     }
+}
 
+impl Event {
     /// Whose.
     pub fn qp(&self) -> Option<u16> {
         match *self {
@@ -352,7 +367,7 @@ impl Event {
             return None;
         };
         let context = &stands.context;
-        let mut draw = Draw::new(seed);
+        let mut draw = SplitMix::new(seed);
         // A packet of the past is most often the message's first, and starts it over.
         let under_way = context.under_way && !first;
         let writing = if under_way { context.writing } else { write };
@@ -418,7 +433,7 @@ impl Event {
 }
 
 fn work(length: u32, seed: u64) -> Work {
-    let mut draw = Draw::new(seed);
+    let mut draw = SplitMix::new(seed);
     Work {
         length,
         solicited: draw.once_in(2),
@@ -435,7 +450,7 @@ fn work(length: u32, seed: u64) -> Work {
 }
 
 fn buffer(length: u32, seed: u64) -> Recv {
-    let mut draw = Draw::new(seed);
+    let mut draw = SplitMix::new(seed);
     Recv {
         length,
         local_va: draw.bits(),

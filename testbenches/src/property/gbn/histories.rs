@@ -3,11 +3,11 @@
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 
 use super::events::{Anchor, Bench, Event, Head, Operation, Path};
-use crate::property::draw::Draw;
 use crate::property::history::History;
+use xoff_sim::seeded::SplitMix;
 
 /// A case.
-pub fn history(draw: &mut Draw) -> History<Head, Event> {
+pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let (bench, events) = match draw.within(0, 99) {
         0..15 => (Bench::Requester, requester(draw, 64)),
         15..42 => (Bench::Requester4, requester(draw, 4)),
@@ -29,7 +29,7 @@ pub fn history(draw: &mut Draw) -> History<Head, Event> {
 }
 
 /// A few QPs get most events, and often the same one again.
-fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
+fn qps(draw: &mut SplitMix, qps: u64) -> impl FnMut(&mut SplitMix) -> u16 + use<> {
     let hot = [(); 4].map(|()| draw.within(0, qps - 1) as u16);
     let count = draw.within(1, 4);
     move |draw| match draw.within(0, 15) {
@@ -40,7 +40,7 @@ fn qps(draw: &mut Draw, qps: u64) -> impl FnMut(&mut Draw) -> u16 + use<> {
 }
 
 /// Mostly nothing: back to back. In some cases now and then long.
-fn wait(draw: &mut Draw, pace: u64) -> Option<Event> {
+fn wait(draw: &mut SplitMix, pace: u64) -> Option<Event> {
     match draw.within(0, 15 * pace) {
         0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
         6 => Some(Event::Wait(draw.any_length(9) as u32)),
@@ -48,7 +48,7 @@ fn wait(draw: &mut Draw, pace: u64) -> Option<Event> {
     }
 }
 
-fn any_psn(draw: &mut Draw) -> u32 {
+fn any_psn(draw: &mut SplitMix) -> u32 {
     let near = draw.one_of(&[0, 0, 0x7F_FFFF, 0xFF_FFFF]);
     match draw.within(0, 3) {
         0 => draw.bits() as u32 & 0xFF_FFFF,
@@ -56,7 +56,7 @@ fn any_psn(draw: &mut Draw) -> u32 {
     }
 }
 
-fn requester_config(draw: &mut Draw) -> RequesterConfig {
+fn requester_config(draw: &mut SplitMix) -> RequesterConfig {
     RequesterConfig {
         mtu: draw.within(0, 7) as u8,
         timeout: match draw.within(0, 7) {
@@ -83,7 +83,7 @@ fn requester_config(draw: &mut Draw) -> RequesterConfig {
 }
 
 /// Many QPs whose deadlines come together, and events in every slot meanwhile.
-fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
+fn crowd(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let first = draw.within(0, count - 1) as u16;
     let configuration = RequesterConfig {
         timeout: 1,
@@ -137,7 +137,7 @@ fn crowd(draw: &mut Draw, count: u64) -> Vec<Event> {
 }
 
 /// What comes at its deadline, and in the cycles around it.
-fn at_deadline(draw: &mut Draw, qp: u16) -> [Event; 2] {
+fn at_deadline(draw: &mut SplitMix, qp: u16) -> [Event; 2] {
     let offset = draw.within(0, 8) as i8 - 6;
     let event = match draw.within(0, 3) {
         0 => answer(draw, qp, 40),
@@ -148,7 +148,7 @@ fn at_deadline(draw: &mut Draw, qp: u16) -> [Event; 2] {
 }
 
 /// A message that asks for no ACK before its end, and so many packets of it that no count of 8 bits holds them.
-fn long_message(draw: &mut Draw, qp: u16) -> [Event; 4] {
+fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     let configuration = RequesterConfig {
         ack_every: 0,
         window: 0,
@@ -178,7 +178,7 @@ fn long_message(draw: &mut Draw, qp: u16) -> [Event; 4] {
 }
 
 /// So many messages of a packet each, sent and acknowledged, that the ring's indexes go round.
-fn turns(draw: &mut Draw, qp: u16) -> Vec<Event> {
+fn turns(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let mut events = vec![Event::Open {
         qp,
         configuration: requester_config(draw),
@@ -217,7 +217,7 @@ fn turns(draw: &mut Draw, qp: u16) -> Vec<Event> {
     events
 }
 
-fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
+fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     if draw.once_in(16) {
         return crowd(draw, count);
     }
@@ -297,7 +297,7 @@ fn requester(draw: &mut Draw, count: u64) -> Vec<Event> {
     events
 }
 
-fn answer(draw: &mut Draw, qp: u16, deadly: u64) -> Event {
+fn answer(draw: &mut SplitMix, qp: u16, deadly: u64) -> Event {
     let at = match draw.within(0, 7) {
         0 => Anchor::Next,
         1 | 2 => Anchor::Top,
@@ -331,7 +331,7 @@ fn answer(draw: &mut Draw, qp: u16, deadly: u64) -> Event {
 }
 
 /// A message of very many packets, or very many messages of one, that numbers grow.
-fn flood(draw: &mut Draw, qp: u16) -> Vec<Event> {
+fn flood(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let configuration = ResponderConfig {
         mtu: 4,
         rnr_timer: 1,
@@ -401,7 +401,7 @@ fn flood(draw: &mut Draw, qp: u16) -> Vec<Event> {
     events
 }
 
-fn responder(draw: &mut Draw, count: u64) -> Vec<Event> {
+fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     if draw.once_in(64) {
         let qp = draw.within(0, count - 1) as u16;
         return flood(draw, qp);
@@ -409,7 +409,7 @@ fn responder(draw: &mut Draw, count: u64) -> Vec<Event> {
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
     let wild = draw.one_of(&[8, 40, 400]);
-    let configuration = |draw: &mut Draw| ResponderConfig {
+    let configuration = |draw: &mut SplitMix| ResponderConfig {
         mtu: draw.within(0, 7) as u8,
         rnr_timer: draw.within(0, 31) as u8,
         restart: draw.once_in(2),
@@ -453,7 +453,7 @@ fn responder(draw: &mut Draw, count: u64) -> Vec<Event> {
     events
 }
 
-fn packet(draw: &mut Draw, qp: u16, wild: u64) -> Event {
+fn packet(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
     let operation = match draw.within(0, 9) {
         _ if draw.once_in(wild) => Operation::Code(draw.within(0, 31) as u8),
         0..5 => Operation::GoOn,
@@ -486,8 +486,8 @@ fn packet(draw: &mut Draw, qp: u16, wild: u64) -> Event {
     }
 }
 
-fn path(draw: &mut Draw) -> Path {
-    let chance = |draw: &mut Draw| match draw.within(0, 3) {
+fn path(draw: &mut SplitMix) -> Path {
+    let chance = |draw: &mut SplitMix| match draw.within(0, 3) {
         0 | 1 => 0,
         2 => draw.within(1, 20) as u16,
         _ => draw.within(1, 150) as u16,
@@ -503,7 +503,7 @@ fn path(draw: &mut Draw) -> Path {
 }
 
 /// Connections of 1 to 4 QPs, work and buffers for them.
-fn pair(draw: &mut Draw) -> Vec<Event> {
+fn pair(draw: &mut SplitMix) -> Vec<Event> {
     let mut events = Vec::new();
     let connections = draw.within(1, 4) as u16;
     for qp in 0..connections {

@@ -1,12 +1,13 @@
-//! A unit and its reference, cycle by cycle: every step in its order, timers in their time, bits as the contexts say, idle when there is nothing to do.
+//! A unit and its reference, cycle by cycle: every step in its order, timers in their time, bits as the contexts say,
+//! idle when there is nothing to do.
 
 use std::collections::VecDeque;
 
 use xoff_sim::protocol::gbn::Cycle;
 
-use crate::property::Disagreement;
-use xoff_cosim::units::Rest;
+use crate::property::{Disagreement, text};
 use xoff_cosim::units::gbn::{End, Shown, Unit};
+use xoff_cosim::units::{Rest, Skip};
 
 /// Cycles from an event's taking to its step.
 const STEP_TIME: u64 = 8;
@@ -42,10 +43,7 @@ pub struct Judged<'a, U: Unit> {
     unit: &'a mut U,
     /// The cycle to come.
     pub now: Cycle,
-    /// Idle cycles are left out.
-    skips: bool,
-    /// What the unit said in the last cycle; nothing once an input changed since.
-    rest: Option<Rest>,
+    skip: Skip,
     /// Cycles since it rested, or had an event or a step.
     awake: u64,
     /// Its state when it began to rest.
@@ -101,7 +99,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         skips: bool,
         keeps_steps: bool,
     ) -> Result<Self, Disagreement> {
-        unit.reset(start).map_err(|error| error.to_string())?;
+        unit.reset(start).map_err(text)?;
         let qp = || Qp {
             reference: U::End::qp(U::SLOTS),
             inside: 0,
@@ -111,8 +109,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         Ok(Self {
             unit,
             now: Cycle(start.0 + 1),
-            skips,
-            rest: None,
+            skip: Skip::new(skips),
             awake: 0,
             state: None,
             states_left: if skips { 0 } else { STATES },
@@ -162,7 +159,7 @@ impl<'a, U: Unit> Judged<'a, U> {
 
     /// The unit has something to do in the next cycle, whatever its inputs.
     pub fn busy(&self) -> bool {
-        self.rest.is_none_or(|rest| rest.wake <= self.now)
+        self.skip.rest().is_none_or(|rest| rest.wake <= self.now)
     }
 
     /// All that was taken is stepped, and nothing walks.
@@ -170,9 +167,9 @@ impl<'a, U: Unit> Judged<'a, U> {
         self.inside.is_empty() && self.walking == 0
     }
 
-    /// When it has something to do next, if its inputs do not change.
-    pub fn wake(&self) -> Cycle {
-        self.rest.map_or(self.now, |rest| rest.wake)
+    /// The next cycle to evaluate, if no event comes before `until`; at the latest `until`.
+    pub fn next(&self, until: Cycle) -> Cycle {
+        self.skip.next(self.now, until)
     }
 
     /// One cycle, with an event of a QP offered or without.
@@ -185,14 +182,14 @@ impl<'a, U: Unit> Judged<'a, U> {
         event: Option<(u16, &EventOf<U>)>,
     ) -> Result<Seen<U::End>, Disagreement> {
         let now = self.now;
-        let resting = self.rest.filter(|rest| now < rest.wake);
+        let resting = self.skip.rest().filter(|rest| now < rest.wake);
         if event.is_some() || resting.is_none() {
             self.compare_state()?;
         }
         if self.holds {
             self.held.push(now);
         }
-        let out = (self.unit.cycle(now, event)).map_err(|error| error.to_string())?;
+        let out = (self.unit.cycle(now, event)).map_err(text)?;
         if let (Some(rest), None) = (resting, event)
             && (rest != out.rest || out.step.is_some())
         {
@@ -245,13 +242,13 @@ impl<'a, U: Unit> Judged<'a, U> {
                 return Err(format!("cycle {}: idle, and a step shows", now.0));
             }
             self.rests(out.rest)?;
-            self.rest = Some(out.rest);
+            self.skip.said(out.rest);
         } else {
-            self.rest = None;
+            self.skip.disturb();
         }
         self.now.0 += 1;
-        if self.rest.is_some() && self.state.is_none() && self.states_left > 0 {
-            self.state = Some(self.unit.rest_state().map_err(|error| error.to_string())?);
+        if self.skip.rest().is_some() && self.state.is_none() && self.states_left > 0 {
+            self.state = Some(self.unit.rest_state().map_err(text)?);
         }
         Ok(Seen {
             taken,
@@ -260,23 +257,16 @@ impl<'a, U: Unit> Judged<'a, U> {
         })
     }
 
-    /// Idle cycles up to `until`, or to the first that has to be run.
-    pub fn skip(&mut self, until: Cycle) {
-        if let (true, Some(rest)) = (self.skips, self.rest) {
-            self.now = self.now.max(rest.wake.min(until));
-        }
-    }
-
     /// Runs without an event until cycle `until`.
     ///
     /// # Errors
     ///
     /// As [`Judged::cycle`].
     pub fn run_to(&mut self, until: Cycle) -> Result<(), Disagreement> {
-        self.skip(until);
+        self.now = self.next(until);
         while self.now < until {
             self.cycle(None)?;
-            self.skip(until);
+            self.now = self.next(until);
         }
         Ok(())
     }
@@ -300,7 +290,8 @@ impl<'a, U: Unit> Judged<'a, U> {
         self.hold(false);
         let begin = self.now;
         let end = |own: &[Cycle]| begin.0 + 2 * Self::LATE + Self::WAIT + since(own, begin);
-        while (self.rest.is_none() || !self.inside.is_empty()) && self.now.0 < end(&self.own) {
+        while (self.skip.rest().is_none() || !self.inside.is_empty()) && self.now.0 < end(&self.own)
+        {
             self.cycle(None)?;
         }
         if let Some(lost) = self.inside.front() {
@@ -459,7 +450,8 @@ impl<'a, U: Unit> Judged<'a, U> {
         Ok(())
     }
 
-    /// `sendable_o` or `owed_o`. One that is ahead of a TIMER under way is excused for a while; in a unit that rests nothing is under way.
+    /// `sendable_o` or `owed_o`. One that is ahead of a TIMER under way is excused for a while; in a unit that rests
+    /// nothing is under way.
     fn judge_bits(&mut self, bits: u64, idle: bool) -> Result<(), Disagreement> {
         let mut odd = (bits ^ self.bits) & !self.busy;
         if idle && odd != 0 {
@@ -496,7 +488,7 @@ impl<'a, U: Unit> Judged<'a, U> {
             ));
         }
         // No step since it was looked at last.
-        if self.rest == Some(rest) {
+        if self.skip.rest() == Some(rest) {
             return Ok(());
         }
         let due = (self.qps.iter())
@@ -521,7 +513,7 @@ impl<'a, U: Unit> Judged<'a, U> {
             return Ok(());
         };
         self.states_left -= 1;
-        let after = self.unit.rest_state().map_err(|error| error.to_string())?;
+        let after = self.unit.rest_state().map_err(text)?;
         match before == after {
             true => Ok(()),
             false => Err(format!(
@@ -535,22 +527,4 @@ impl<'a, U: Unit> Judged<'a, U> {
 /// How many of these are not before a cycle.
 fn since(cycles: &[Cycle], first: Cycle) -> u64 {
     (cycles.len() - cycles.partition_point(|at| *at < first)) as u64
-}
-
-/// Whether two runs of the same case did the same: one with idle cycles left out, one without.
-///
-/// # Errors
-///
-/// The first step that differs.
-pub fn same_runs<E: End>(skipped: &[Shown<E>], whole: &[Shown<E>]) -> Result<(), Disagreement> {
-    let first = skipped.iter().zip(whole).position(|(a, b)| a != b);
-    let end = (skipped.len() != whole.len()).then_some(skipped.len().min(whole.len()));
-    match first.or(end) {
-        None => Ok(()),
-        Some(at) => Err(format!(
-            "leaving out idle cycles makes a difference\nleft out:       {:?}\ncycle by cycle: {:?}",
-            skipped.get(at),
-            whole.get(at)
-        )),
-    }
 }

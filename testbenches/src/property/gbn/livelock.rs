@@ -1,6 +1,7 @@
-//! The livelock of SIGCOMM 2016, section 4.1, as packets: a switch drops every packet whose IP identification ends in 0xFF, and the sender counts those up by one
-//! a packet, retransmissions included. Under go-back-0 a message of 256 − W packets never ends, W being the packets sent between the drop and the NAK's arrival;
-//! under go-back-N the goodput is (255 − W) / 256.
+//! The livelock of SIGCOMM 2016, section 4.1, as packets: a switch drops every packet whose IP identification ends in
+//! 0xFF, and the sender counts those up by one a packet, retransmissions included. Under go-back-0 a message of 256 − W
+//! packets never ends, W being the packets sent between the drop and the NAK's arrival; under go-back-N the goodput is
+//! (255 − W) / 256.
 
 use std::collections::VecDeque;
 

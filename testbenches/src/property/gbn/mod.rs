@@ -21,10 +21,11 @@ pub mod pair;
 use proptest::prelude::*;
 use xoff_rtl::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
 
-use super::history::{Histories, History};
-use super::{Disagreement, Property};
+use super::history::Histories;
+use super::{Case, Disagreement, Property};
 use events::{Bench, Event, Head};
 use model_unit::ModelUnit;
+use xoff_cosim::units::UnitError;
 use xoff_cosim::units::gbn::{Requesting, Responding, Rtl};
 
 /// The property.
@@ -38,33 +39,28 @@ pub struct Gbn {
 }
 
 impl Property for Gbn {
-    type Case = History<Head, Event>;
+    type Head = Head;
+    type Event = Event;
     const UNIT: &'static str = "gbn";
     const EVENTS: &'static str = "events";
+    const CASES: u64 = 2_000;
 
-    fn new(seed: u64) -> Result<Self, Disagreement> {
-        let made = || -> Result<Self, xoff_cosim::units::UnitError> {
-            Ok(Self {
-                requester: Rtl::new(seed)?,
-                requester4: Rtl::new(seed)?,
-                responder: Rtl::new(seed)?,
-                responder4: Rtl::new(seed)?,
-                requester_model: ModelUnit::default(),
-                responder_model: ModelUnit::default(),
-            })
-        };
-        made().map_err(|error| error.to_string())
+    fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            requester: Rtl::new(seed)?,
+            requester4: Rtl::new(seed)?,
+            responder: Rtl::new(seed)?,
+            responder4: Rtl::new(seed)?,
+            requester_model: ModelUnit::default(),
+            responder_model: ModelUnit::default(),
+        })
     }
 
-    fn cases() -> BoxedStrategy<Self::Case> {
-        Histories {
-            draw: histories::history,
-            simpler: Event::simpler,
-        }
-        .boxed()
+    fn cases() -> BoxedStrategy<Case<Self>> {
+        Histories(histories::history).boxed()
     }
 
-    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
         let (head, events) = (&case.head, &case.events);
         match head.bench {
             Bench::Requester => alone::check(&mut self.requester, head, events),
@@ -79,14 +75,6 @@ impl Property for Gbn {
                 events,
             ),
         }
-    }
-
-    fn write(case: &Self::Case) -> Vec<String> {
-        case.write()
-    }
-
-    fn read(lines: &[&str]) -> Result<Self::Case, String> {
-        History::read(lines)
     }
 }
 

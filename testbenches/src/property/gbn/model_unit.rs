@@ -1,4 +1,5 @@
-//! The reference models as units with a pipeline of their own: to try the benches on, and to run connections without RTL.
+//! The reference models as units with a pipeline of their own: to try the benches on, and to run connections without
+//! RTL.
 
 use std::collections::VecDeque;
 

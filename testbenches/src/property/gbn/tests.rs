@@ -1,20 +1,136 @@
 //! The benches on the models, which they must pass, and on broken models, which they must not.
 
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::TestRunner;
+use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
+use xoff_sim::seeded::SplitMix;
 
+use super::events::Path;
 use super::livelock::{Livelock, Measured, measure};
 use super::*;
-use crate::property::draw::Draw;
+use crate::property::history::{self, History};
 
 #[test]
 fn cases_are_what_their_text_says() {
-    let mut runner = TestRunner::deterministic();
-    for _ in 0..200 {
-        let case = Gbn::cases().new_tree(&mut runner).unwrap().current();
-        let lines = Gbn::write(&case);
-        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-        assert_eq!(Gbn::read(&lines), Ok(case));
+    history::cases_are_what_their_text_says::<Gbn>();
+}
+
+/// A message of SENDs over a pair of models, with and without idle cycles left out: what became of it.
+fn message(
+    configuration: RequesterConfig,
+    path: Path,
+    packets: u32,
+    more: &[Event],
+) -> [String; 2] {
+    let (qp, psn) = (0, 100);
+    let listen = Event::Listen {
+        qp,
+        configuration: ResponderConfig {
+            mtu: configuration.mtu,
+            rnr_timer: 1,
+            restart: configuration.restart,
+        },
+        psn,
+    };
+    let mut events = vec![
+        Event::Open {
+            qp,
+            configuration,
+            psn,
+        },
+        listen,
+        Event::Post {
+            qp,
+            kind: 0,
+            packets,
+            less: 0,
+            signaled: true,
+            seed: 1,
+        },
+    ];
+    events.extend(more);
+    let head = Head {
+        bench: Bench::PairOfModels,
+        start: 0,
+        twice: false,
+        path,
+    };
+    let mut requester = ModelUnit::<Requesting>::default();
+    let mut responder = ModelUnit::<Responding>::default();
+    [true, false].map(|skips| {
+        match pair::run(&mut requester, &mut responder, &head, &events, skips) {
+            Ok(_) => "it ends".to_owned(),
+            Err(what) => what,
+        }
+    })
+}
+
+const PATIENT: RequesterConfig = RequesterConfig {
+    mtu: 0,
+    timeout: 1,
+    retry: 7,
+    nak_retry: false,
+    rnr_retry: 7,
+    ack_every: 1,
+    window: 1,
+    restart: false,
+};
+
+#[test]
+fn go_back_0_may_take_as_long_as_its_odds_say() {
+    let configuration = RequesterConfig {
+        restart: true,
+        ..PATIENT
+    };
+    for seed in 0..4 {
+        let path = Path {
+            seed,
+            drops: 150,
+            delay: 200,
+            gap: 12,
+            ..Path::default()
+        };
+        assert_eq!(message(configuration, path, 15, &[]), ["it ends"; 2]);
+    }
+}
+
+#[test]
+fn a_wait_without_end_is_found() {
+    // Everything is lost, and no timer runs.
+    let configuration = RequesterConfig {
+        timeout: 0,
+        ..PATIENT
+    };
+    let path = Path {
+        drops: 1_000,
+        ..Path::default()
+    };
+    let [skipped, whole] = message(configuration, path, 3, &[]);
+    assert_eq!(skipped, "it hangs: neither end waits for anything any more");
+    assert!(whole.contains("it hangs, for 400000 cycles"), "{whole}");
+}
+
+#[test]
+fn packets_without_end_are_found() {
+    // The responder is opened anew while the packet is on its way, which loses its buffer: RNR NAKs for ever.
+    let again = Event::Listen {
+        qp: 0,
+        configuration: ResponderConfig {
+            mtu: 0,
+            rnr_timer: 1,
+            restart: false,
+        },
+        psn: 100,
+    };
+    let path = Path {
+        delay: 10_000,
+        ..Path::default()
+    };
+    let configuration = RequesterConfig {
+        timeout: 6,
+        ..PATIENT
+    };
+    let said = message(configuration, path, 1, &[Event::Wait(7_000), again]);
+    for what in said {
+        assert!(what.contains("it hangs, for 400000 cycles"), "{what}");
     }
 }
 
@@ -24,7 +140,7 @@ fn models_pass_their_own_benches() {
     let mut responder = ModelUnit::<Responding>::default();
     let mut events = 0;
     for seed in 0..1_000 {
-        let History { head, events: case } = histories::history(&mut Draw::new(seed));
+        let History { head, events: case } = histories::history(&mut SplitMix::new(seed));
         let held = match head.bench {
             Bench::Requester | Bench::Requester4 => alone::check(&mut requester, &head, &case),
             Bench::Responder | Bench::Responder4 => alone::check(&mut responder, &head, &case),

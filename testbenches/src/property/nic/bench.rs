@@ -16,9 +16,9 @@ use super::events::{Event, Head, Path};
 use super::ledger::Ledger;
 use super::pair::{PERIOD, Pair, PairConfig, REGION, STEP_MAX};
 use crate::property::Disagreement;
-use crate::property::draw::Draw;
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
+use xoff_sim::seeded::SplitMix;
 
 /// Cycles that a case may take: what takes longer hangs.
 const CYCLES_MAX: u64 = 2_000_000;
@@ -53,7 +53,7 @@ pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreeme
 /// What is wrong with a frame on its way.
 struct Wire {
     path: Path,
-    draw: Draw,
+    draw: SplitMix,
     arrived: [u64; 2],
 }
 
@@ -196,7 +196,7 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Dis
         pair,
         wire: Wire {
             path: head.path,
-            draw: Draw::new(head.path.seed),
+            draw: SplitMix::new(head.path.seed),
             arrived: [0; 2],
         },
         ledgers,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::Stalled;
 use xoff_sim::protocol::gbn::{RequesterConfig, mtu_bytes};
 
-use crate::property::draw::Draw;
-use crate::property::history::History;
+use crate::property::history::{History, Part};
+use xoff_sim::seeded::SplitMix;
 
 /// QPs of each NIC at most.
 const QPS_MAX: u64 = 6;
@@ -93,9 +93,10 @@ pub enum Event {
     },
 }
 
-impl Event {
-    /// For shrinking.
-    pub fn simpler(&self) -> Option<Event> {
+impl Part for Head {}
+
+impl Part for Event {
+    fn simpler(&self) -> Vec<Self> {
         let mut simpler = *self;
         match &mut simpler {
             Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
@@ -103,13 +104,13 @@ impl Event {
             Event::Post { buffer_late, .. } if *buffer_late > 0 => *buffer_late /= 2,
             Event::Stall { cycles, .. } if *cycles > 0 => *cycles /= 2,
             Event::Pause { quanta, .. } if *quanta > 0 => *quanta /= 2,
-            _ => return None,
+            _ => return vec![],
         }
-        Some(simpler)
+        vec![simpler]
     }
 }
 
-fn requester(draw: &mut Draw) -> RequesterConfig {
+fn requester(draw: &mut SplitMix) -> RequesterConfig {
     RequesterConfig {
         mtu: draw.within(0, 4) as u8,
         // 8 and 16 us: what fails, fails soon.
@@ -123,7 +124,7 @@ fn requester(draw: &mut Draw) -> RequesterConfig {
     }
 }
 
-fn path(draw: &mut Draw, restarts: bool) -> Path {
+fn path(draw: &mut SplitMix, restarts: bool) -> Path {
     // Go-back-0 needs a message to come whole in one go.
     let cap = if restarts { 20 } else { u64::MAX };
     // Most often one thing is wrong, and seldom all.
@@ -142,7 +143,7 @@ fn path(draw: &mut Draw, restarts: bool) -> Path {
 }
 
 /// A random history.
-pub fn history(draw: &mut Draw) -> History<Head, Event> {
+pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let requester = requester(draw);
     let head = Head {
         qps: draw.within(1, QPS_MAX) as u16,

@@ -1,4 +1,5 @@
-//! Two whole NICs over a path that loses, changes, doubles, delays and marks, with hosts that stall: every message is delivered once and in order, or the QP reports an error.
+//! Two whole NICs over a path that loses, changes, doubles, delays and marks, with hosts that stall: every message is
+//! delivered once and in order, or the QP reports an error.
 //!
 //! | module | what it has |
 //! |---|---|
@@ -13,42 +14,34 @@ pub mod ledger;
 pub mod pair;
 
 use proptest::prelude::*;
+use xoff_cosim::units::UnitError;
 
-use super::history::{Histories, History};
-use super::{Disagreement, Property};
+use super::history::Histories;
+use super::{Case, Disagreement, Property};
 use events::{Event, Head};
 
-/// The property. Each case has NICs of its own: they are set by registers, which only a fresh one has at their reset values.
+/// The property. Each case has NICs of its own: they are set by registers, which only a fresh one has at their reset
+/// values.
 pub struct Nic {
     seed: u64,
 }
 
 impl Property for Nic {
-    type Case = History<Head, Event>;
+    type Head = Head;
+    type Event = Event;
     const UNIT: &'static str = "nic";
     const EVENTS: &'static str = "frames";
+    const CASES: u64 = 200;
 
-    fn new(seed: u64) -> Result<Self, Disagreement> {
+    fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self { seed })
     }
 
-    fn cases() -> BoxedStrategy<Self::Case> {
-        Histories {
-            draw: events::history,
-            simpler: Event::simpler,
-        }
-        .boxed()
+    fn cases() -> BoxedStrategy<Case<Self>> {
+        Histories(events::history).boxed()
     }
 
-    fn check(&mut self, case: &Self::Case) -> Result<u64, Disagreement> {
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
         bench::check(self.seed, &case.head, &case.events)
-    }
-
-    fn write(case: &Self::Case) -> Vec<String> {
-        case.write()
-    }
-
-    fn read(lines: &[&str]) -> Result<Self::Case, String> {
-        History::read(lines)
     }
 }

@@ -1,20 +1,24 @@
 //! A unit and its reference, a history through both, every output of every evaluated cycle compared.
 //!
-//! Time jumps as it will in a simulation: over cycles in which the unit said that nothing would change. Some histories take a second instance with them
-//! that leaves no cycle out: what it shows in the cycles jumped over, and its saved state after them, must be the first one's.
+//! Time jumps as it will in a simulation: over cycles in which the unit said that nothing would change. Some histories
+//! take a second instance with them that leaves no cycle out: what it shows in the cycles jumped over, and its saved
+//! state after them, must be the first one's.
 
+use xoff_sim::protocol::dcqcn::Cycle;
 use xoff_sim::protocol::pause_time::LAST_CYCLE;
 use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
 use xoff_sim::protocol::pfc_rx::{PfcRxIn, PfcRxOut};
 use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
 use xoff_sim::protocol::{Idle, PauseWatchdog, PfcRx, PfcTx};
 
-use super::history::{Action, History, LAST_STEP, Vocabulary, Wait};
-use crate::property::Disagreement;
-use xoff_cosim::units::UnitError;
+use super::events::{Driven, Event, Head, LAST_EVENT};
+use crate::property::history::History;
+use crate::property::{Disagreement, text};
 use xoff_cosim::units::pfc::{PauseTop, RtlPause};
+use xoff_cosim::units::{Skip, UnitError};
 
-/// Cycles evaluated in one wait, at most; then the next step comes early. Bounds what a unit costs that has something to do in every cycle.
+/// Cycles evaluated in one wait, at most; then the next step comes early. Bounds what a unit costs that has something
+/// to do in every cycle.
 const MAX_EVALUATED: u32 = 300;
 /// Cycles until a unit that has nothing to do is idle, with room.
 const MAX_SETTLING: u32 = 8;
@@ -57,14 +61,6 @@ reference!(PfcRx, PfcRxIn, PfcRxOut);
 reference!(PfcTx, PfcTxIn, PfcTxOut);
 reference!(PauseWatchdog, WatchdogIn, WatchdogOut);
 
-/// What an event does to a unit's inputs.
-pub trait Drives<I> {
-    /// From this cycle on.
-    fn apply(&self, inputs: &mut I);
-    /// What lasts one cycle is over.
-    fn quiet(inputs: &mut I);
-}
-
 /// A unit and its reference.
 pub struct Lockstep<M: PauseTop, R> {
     /// For histories without a second instance.
@@ -92,16 +88,17 @@ where
         })
     }
 
-    /// Runs a history and returns the number of its steps.
+    /// Runs a history and returns the number of its events.
     ///
     /// # Errors
     ///
     /// The first difference.
-    pub fn run<E>(&mut self, history: &History<E>) -> Result<u64, Disagreement>
+    pub fn run(&mut self, history: &History<Head, Event>) -> Result<u64, Disagreement>
     where
-        E: Vocabulary + Drives<M::Inputs>,
+        M::Inputs: Driven,
     {
-        let (rtl, walker) = match (history.walk, &mut self.pair) {
+        let Head { start, walk, .. } = history.head;
+        let (rtl, walker) = match (walk, &mut self.pair) {
             (0, _) => (&mut self.alone, None),
             (reach, [rtl, walker]) => (
                 rtl,
@@ -115,41 +112,33 @@ where
             rtl,
             walker,
             reference: &mut self.reference,
-            now: history.start,
+            now: start,
             inputs: M::Inputs::default(),
             last: None,
+            skip: Skip::new(true),
         };
-        run.reset(history.start)?;
-        for group in history
-            .steps
-            .chunk_by(|_, next| next.wait == Wait::Cycles(0))
-        {
-            let at = match group[0].wait {
-                Wait::Cycles(cycles) => run.now.saturating_add(cycles),
-                Wait::Wake(offset) => run.next_wake()?.saturating_add_signed(i64::from(offset)),
+        run.reset(start)?;
+        for group in history.events.chunk_by(|_, next| !next.waits()) {
+            let at = match group[0] {
+                Event::Wait(cycles) => run.now.saturating_add(cycles),
+                Event::Wake(offset) => run.next_wake()?.saturating_add_signed(offset.into()),
+                _ => run.now + 1,
             };
-            let at = if at > LAST_STEP { run.now + 1 } else { at };
+            let at = if at > LAST_EVENT { run.now + 1 } else { at };
             let at = run.wait_until(at)?;
 
-            let mut resets = false;
             let mut inputs = run.inputs;
-            for step in group {
-                match &step.action {
-                    Action::Look => {}
-                    Action::Reset => resets = true,
-                    Action::Event(event) => event.apply(&mut inputs),
-                }
-            }
+            group.iter().for_each(|event| inputs.apply(event));
             run.change_to(at, inputs)?;
-            match resets {
+            match group.contains(&Event::Reset) {
                 true => run.reset(at)?,
                 false => run.evaluate(at)?,
             }
             let mut quiet = inputs;
-            E::quiet(&mut quiet);
+            quiet.quiet();
             if quiet != inputs {
                 run.inputs = quiet;
-                run.last = None;
+                run.disturb();
             }
         }
         for _ in 0..TAIL {
@@ -158,7 +147,7 @@ where
                 at => run.jump_and_evaluate(at)?,
             }
         }
-        Ok(history.steps.len() as u64)
+        Ok((history.events.iter().filter(|event| !event.waits()).count()) as u64)
     }
 }
 
@@ -179,6 +168,7 @@ struct Run<'a, M: PauseTop, R> {
     inputs: M::Inputs,
     /// The outputs of the last one, if the inputs are still the same.
     last: Option<M::Outputs>,
+    skip: Skip,
 }
 
 impl<M, R> Run<'_, M, R>
@@ -186,26 +176,24 @@ where
     M: PauseTop,
     R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
 {
-    fn idle(&self) -> Idle {
-        self.last.as_ref().map_or(Idle::No, R::idle)
+    /// An input changes.
+    fn disturb(&mut self) {
+        self.last = None;
+        self.skip.disturb();
     }
 
     /// The next cycle that has to be evaluated, `end` at the latest.
     fn next(&self, end: u64) -> u64 {
-        match self.idle() {
-            Idle::No => self.now + 1,
-            Idle::Until(wake) => wake.clamp(self.now + 1, end.max(self.now + 1)),
-            Idle::Forever => end.max(self.now + 1),
-        }
+        self.skip.next(Cycle(self.now + 1), Cycle(end)).0
     }
 
     /// `wake_o`, once the unit is idle. If it does not get there or has no deadline: the cycle just evaluated.
     fn next_wake(&mut self) -> Result<u64, Disagreement> {
         for _ in 0..MAX_SETTLING {
-            match self.idle() {
-                Idle::No => self.jump_and_evaluate(self.now + 1)?,
-                Idle::Until(wake) => return Ok(wake),
-                Idle::Forever => break,
+            match self.skip.rest() {
+                None => self.jump_and_evaluate(self.now + 1)?,
+                Some(rest) if rest.wake < Cycle::MAX => return Ok(rest.wake.0),
+                Some(_) => break,
             }
         }
         Ok(self.now)
@@ -224,14 +212,13 @@ where
     }
 
     fn reset(&mut self, at: u64) -> Result<(), Disagreement> {
-        let text = |error: UnitError| error.to_string();
         self.rtl.reset(at, &self.inputs).map_err(text)?;
         if let Some(walker) = &mut self.walker {
             walker.rtl.reset(at, &self.inputs).map_err(text)?;
         }
         self.reference.reset();
         self.now = at;
-        self.last = None;
+        self.disturb();
         Ok(())
     }
 
@@ -245,7 +232,6 @@ where
         if let (Some(walker), Some(last)) = (&mut self.walker, &self.last) {
             walker.walk::<R>(self.now + 1..at, &self.inputs, last)?;
             if at > self.now + 1 {
-                let text = |error: UnitError| error.to_string();
                 let jumped = self.rtl.state(at, &inputs).map_err(text)?;
                 let walked = walker.rtl.state(at, &inputs).map_err(text)?;
                 if jumped != walked {
@@ -264,7 +250,6 @@ where
     /// Cycle `at`, in all that are here.
     #[inline]
     fn evaluate(&mut self, at: u64) -> Result<(), Disagreement> {
-        let text = |error: UnitError| error.to_string();
         let expected = self.reference.cycle(at, &self.inputs);
         let got = self.rtl.cycle(at, &self.inputs).map_err(text)?;
         if got != expected {
@@ -277,6 +262,7 @@ where
             }
         }
         self.now = at;
+        self.skip.said(R::idle(&got));
         self.last = Some(got);
         Ok(())
     }
@@ -300,7 +286,8 @@ where
 }
 
 impl<M: PauseTop> Walker<'_, M> {
-    /// Evaluates the cycles that were left out, all or `reach` at either end, and holds them to the outputs of the idle cycle before.
+    /// Evaluates the cycles that were left out, all or `reach` at either end, and holds them to the outputs of the idle
+    /// cycle before.
     fn walk<R>(
         &mut self,
         left_out: std::ops::Range<u64>,
@@ -313,10 +300,7 @@ impl<M: PauseTop> Walker<'_, M> {
         let first = left_out.start..left_out.end.min(left_out.start + self.reach);
         let last = first.end.max(left_out.end.saturating_sub(self.reach))..left_out.end;
         for at in first.chain(last) {
-            let got = self
-                .rtl
-                .cycle(at, inputs)
-                .map_err(|error| error.to_string())?;
+            let got = self.rtl.cycle(at, inputs).map_err(text)?;
             if got != *expected {
                 return Err(format!(
                     "{}, cycle {at}: an output changed while idle\nnow:               {got:?}\nin the idle cycle: {expected:?}\ninputs: {inputs:?}",

@@ -1,46 +1,30 @@
-//! `pfc_rx`, `pfc_tx` and `pause_watchdog` against their references, every output of every cycle; and two NICs against the purpose of it all.
+//! `pfc_rx`, `pfc_tx` and `pause_watchdog` against their references, every output of every cycle; and two NICs against
+//! the purpose of it all.
 //!
-//! A case is the history of one unit, or of a pair: [`history`] says how it is drawn and written.
+//! A case is the history of one unit, or of a pair.
 //!
 //! | module | what it has |
 //! |---|---|
-//! | [`rx`], [`tx`], [`watchdog`] | what can happen to a unit |
+//! | [`events`] | what can happen to a unit |
+//! | [`histories`] | how it is drawn |
 //! | [`lockstep`] | unit and reference, cycle by cycle; that jumps over idle cycles do no harm |
 //! | [`pair`] | the pauses of one NIC as its peer obeys them |
-//! | [`history`], [`words`] | histories of anything: drawn, shrunk, written and read |
 
-pub mod history;
+pub mod events;
+pub mod histories;
 pub mod lockstep;
 pub mod pair;
-pub mod rx;
-pub mod tx;
-pub mod watchdog;
-pub mod words;
 
 use proptest::prelude::*;
+use xoff_cosim::units::UnitError;
 use xoff_rtl::{PauseWatchdog as RtlWatchdog, PfcRx40, PfcRx100, PfcTx as RtlTx};
 use xoff_sim::protocol::{CyclesPerQuantum, PauseWatchdog, PfcRx, PfcTx};
 
-use self::history::{History, Vocabulary, histories};
+use self::events::{Bench, Event, Head};
 use self::lockstep::Lockstep;
-use self::pair::{Pair, PairEvent};
-use self::rx::{Rate, RxEvent};
-use self::tx::TxEvent;
-use self::watchdog::WatchdogEvent;
-use super::{Disagreement, Property};
-
-/// A history of one of the units.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PfcCase {
-    /// Of `pfc_rx`.
-    Rx(History<RxEvent>),
-    /// Of `pfc_tx`.
-    Tx(History<TxEvent>),
-    /// Of `pause_watchdog`.
-    Watchdog(History<WatchdogEvent>),
-    /// Of a `pfc_tx` and the `pfc_rx` at the other end.
-    Pair(History<PairEvent>),
-}
+use self::pair::Pair;
+use super::history::Histories;
+use super::{Case, Disagreement, Property};
 
 /// The property.
 pub struct Pfc {
@@ -52,73 +36,39 @@ pub struct Pfc {
 }
 
 impl Property for Pfc {
-    type Case = PfcCase;
+    type Head = Head;
+    type Event = Event;
     const UNIT: &'static str = "pfc";
     const EVENTS: &'static str = "events";
+    const CASES: u64 = 20_000;
 
-    fn new(seed: u64) -> Result<Self, Disagreement> {
-        let make = || {
-            Ok(Self {
-                rx_40: Lockstep::new(seed, PfcRx::new(CyclesPerQuantum::AT_40G))?,
-                rx_100: Lockstep::new(seed, PfcRx::new(CyclesPerQuantum::AT_100G))?,
-                tx: Lockstep::new(seed, PfcTx::new())?,
-                watchdog: Lockstep::new(seed, PauseWatchdog::new())?,
-                pair: Pair::new(seed)?,
-            })
-        };
-        make().map_err(|error: xoff_cosim::units::UnitError| error.to_string())
+    fn new(seed: u64) -> Result<Self, UnitError> {
+        Ok(Self {
+            rx_40: Lockstep::new(seed, PfcRx::new(CyclesPerQuantum::AT_40G))?,
+            rx_100: Lockstep::new(seed, PfcRx::new(CyclesPerQuantum::AT_100G))?,
+            tx: Lockstep::new(seed, PfcTx::new())?,
+            watchdog: Lockstep::new(seed, PauseWatchdog::new())?,
+            pair: Pair::new(seed)?,
+        })
     }
 
-    fn cases() -> BoxedStrategy<PfcCase> {
+    fn cases() -> BoxedStrategy<Case<Self>> {
         prop_oneof![
-            3 => histories().prop_map(PfcCase::Rx),
-            3 => histories().prop_map(PfcCase::Tx),
-            3 => histories().prop_map(PfcCase::Watchdog),
-            1 => histories().prop_map(PfcCase::Pair),
+            3 => Histories(histories::rx),
+            3 => Histories(histories::tx),
+            3 => Histories(histories::watchdog),
+            1 => Histories(histories::pair),
         ]
         .boxed()
     }
 
-    fn check(&mut self, case: &PfcCase) -> Result<u64, Disagreement> {
-        match case {
-            PfcCase::Rx(history) => match history.setup {
-                Rate::At40G => self.rx_40.run(history),
-                Rate::At100G => self.rx_100.run(history),
-            },
-            PfcCase::Tx(history) => self.tx.run(history),
-            PfcCase::Watchdog(history) => self.watchdog.run(history),
-            PfcCase::Pair(history) => self.pair.run(history),
-        }
-    }
-
-    fn write(case: &PfcCase) -> Vec<String> {
-        match case {
-            PfcCase::Rx(history) => history.write(),
-            PfcCase::Tx(history) => history.write(),
-            PfcCase::Watchdog(history) => history.write(),
-            PfcCase::Pair(history) => history.write(),
-        }
-    }
-
-    fn read(lines: &[&str]) -> Result<PfcCase, String> {
-        let (head, steps) = lines.split_first().ok_or("no events")?;
-        let words: Vec<_> = head.split_whitespace().collect();
-        match words[..] {
-            ["unit", RxEvent::UNIT, ref rest @ ..] => History::read(rest, steps).map(PfcCase::Rx),
-            ["unit", TxEvent::UNIT, ref rest @ ..] => History::read(rest, steps).map(PfcCase::Tx),
-            ["unit", WatchdogEvent::UNIT, ref rest @ ..] => {
-                History::read(rest, steps).map(PfcCase::Watchdog)
-            }
-            ["unit", PairEvent::UNIT, ref rest @ ..] => {
-                History::read(rest, steps).map(PfcCase::Pair)
-            }
-            _ => Err(format!(
-                "event 1 is '{head}'; expected 'unit NAME …', NAME one of {}, {}, {}, {}",
-                RxEvent::UNIT,
-                TxEvent::UNIT,
-                WatchdogEvent::UNIT,
-                PairEvent::UNIT
-            )),
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+        match &case.head.bench {
+            Bench::Rx40 => self.rx_40.run(case),
+            Bench::Rx100 => self.rx_100.run(case),
+            Bench::Tx => self.tx.run(case),
+            Bench::Watchdog => self.watchdog.run(case),
+            Bench::Pair(wire) => self.pair.run(wire, &case.head, &case.events),
         }
     }
 }

@@ -1,33 +1,35 @@
-//! `pfc_tx` of a NIC and `pfc_rx` of its peer with a wire between: what the first one's buffer asks for is what the second one does, in time.
+//! `pfc_tx` of a NIC and `pfc_rx` of its peer with a wire between: what the first one's buffer asks for is what the
+//! second one does, in time.
 //!
-//! No reference takes part. A class that is full, or empty, or silenced, for as long as a frame may need to tell the peer, finds the peer stopped, or
-//! running, in every cycle from then on: `refresh` and the longest wait together are no longer than the pause lasts, so it never runs in between.
+//! No reference takes part. A class that is full, or empty, or silenced, for as long as a frame may need to tell the
+//! peer, finds the peer stopped, or running, in every cycle from then on: `refresh` and the longest wait together are
+//! no longer than the pause lasts, so it never runs in between.
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use xoff_rtl::{PfcRx40, PfcTx};
+use xoff_sim::protocol::dcqcn::Cycle;
 use xoff_sim::protocol::pfc_rx::PfcRxIn;
 use xoff_sim::protocol::pfc_tx::PfcTxIn;
 use xoff_sim::protocol::{CyclesPerQuantum, Idle, Quanta};
 use xoff_sim::wire::frame::ControlHead;
 
-use super::history::{Action, History, LAST_STEP, Step, Vocabulary, Wait};
-use super::rx::{classes, fewer_bits};
-use super::words;
-use crate::property::Disagreement;
-use crate::property::draw::Draw;
-use xoff_cosim::units::UnitError;
+use super::events::{Event, Head, LAST_EVENT};
+use crate::property::{Disagreement, text};
 use xoff_cosim::units::pfc::RtlPause;
+use xoff_cosim::units::{Skip, UnitError};
+use xoff_sim::seeded::SplitMix;
 
 /// Bytes at which a class of this test asks for XOFF.
-const XOFF: u32 = 1_000;
+pub const XOFF: u32 = 1_000;
 /// Bytes at which it asks for XON.
-const XON: u32 = 500;
+pub const XON: u32 = 500;
 /// Cycles evaluated in one wait, at most; then the next step comes early.
 const MAX_EVALUATED: u32 = 400;
 
 /// The wire and the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wire {
     /// Time that an XOFF asks for.
     quanta: u16,
@@ -49,49 +51,39 @@ impl Wire {
         u64::from(self.waits.iter().copied().max().unwrap_or(0))
     }
 
-    /// Cycles from a wish to the peer that has it. One frame may be in the way and wait; then comes a cycle in which the next is formed, one in which
-    /// that is valid and waits in its turn; it flies; and the timer shows one cycle after.
+    /// Cycles from a wish to the peer that has it. One frame may be in the way and wait; then comes a cycle in which
+    /// the next is formed, one in which that is valid and waits in its turn; it flies; and the timer shows one cycle
+    /// after.
     fn latency(&self) -> u64 {
         2 * self.longest_wait() + 2 + u64::from(self.delay) + 1
     }
 
-    /// Two frames arrive no further apart than the pause lasts: the second is formed `refresh` cycles after the first or, if that was not yet taken by
-    /// then, two cycles after it was.
-    fn is_safe(&self) -> bool {
+    /// Whether two frames arrive no further apart than the pause lasts: the second is formed `refresh` cycles after the
+    /// first or, if that was not yet taken by then, two cycles after it was. Otherwise the peer may run in between,
+    /// which proves nothing.
+    ///
+    /// # Errors
+    ///
+    /// They do not, or there is no wire.
+    pub fn valid(&self) -> Result<(), String> {
         let apart = self.longest_wait() + u64::from(self.refresh).max(2);
-        !self.waits.is_empty() && apart <= self.duration()
+        if self.waits.is_empty() || self.delay == 0 {
+            return Err("expected one wait or more, and a delay of 1 or more".to_owned());
+        }
+        match apart <= self.duration() {
+            true => Ok(()),
+            false => Err(format!(
+                "frames {apart} cycles apart; expected at most {}, which the pause lasts",
+                self.duration()
+            )),
+        }
     }
-}
 
-/// How full a class is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// At XOFF or over.
-    Full,
-    /// Between the thresholds: what was last told stands.
-    Between,
-    /// At XON or under.
-    Empty,
-}
-
-/// What can happen.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PairEvent {
-    /// The depth of some classes, in bytes.
-    Depth(u8, u32),
-    /// The watchdog's word.
-    Silence(bool),
-}
-
-impl Vocabulary for PairEvent {
-    type Setup = Wire;
-    const UNIT: &'static str = "pfc_pair";
-    const EXAMPLE: &'static str = "depth 0x01 1000";
-
-    fn draw_setup(draw: &mut Draw) -> Wire {
+    /// A wire and settings for it.
+    pub fn draw(draw: &mut SplitMix) -> Self {
         let bits = if draw.once_in(4) { 15 } else { 6 };
         let quanta = 2 + draw.up_to_bits(bits) as u16;
-        let mut wire = Wire {
+        let mut wire = Self {
             quanta,
             refresh: 0,
             waits: vec![0],
@@ -111,85 +103,21 @@ impl Vocabulary for PairEvent {
         };
         wire
     }
-
-    fn opening(draw: &mut Draw) -> Vec<Step<Self>> {
-        vec![Step::after(1, Self::Depth(classes(draw), XOFF))]
-    }
-
-    fn draw(draw: &mut Draw, steps: &mut Vec<Step<Self>>) {
-        let wait = match draw.below(8) {
-            0..=3 => Wait::Cycles(draw.up_to_bits(12)),
-            4 => Wait::Cycles(draw.up_to_bits(16)),
-            5 => Wait::Cycles(0),
-            _ => Wait::Cycles(1 + u64::from(draw.below(4))),
-        };
-        let event = match draw.below(24) {
-            0..=1 => Self::Silence(true),
-            2..=4 => Self::Silence(false),
-            _ => Self::Depth(
-                classes(draw),
-                draw.one_of(&[XOFF, XOFF, 0xFF_FFFF, XOFF - 1, XON + 1, XON, XON, 0]),
-            ),
-        };
-        steps.push(Step {
-            wait,
-            action: Action::Event(event),
-        });
-    }
-
-    fn simpler(&self) -> Vec<Self> {
-        match *self {
-            Self::Depth(set, n) => fewer_bits(set.into())
-                .map(|set| Self::Depth(set as u8, n))
-                .collect(),
-            Self::Silence(_) => vec![],
-        }
-    }
-
-    fn write_setup(wire: &Wire) -> String {
-        format!(
-            "quanta={} refresh={} waits={} delay={}",
-            wire.quanta,
-            wire.refresh,
-            words::write_list(&wire.waits),
-            wire.delay
-        )
-    }
-
-    fn read_setup(words: &[&str]) -> Option<Wire> {
-        let &[quanta, refresh, waits, delay] = words else {
-            return None;
-        };
-        let number = |word, name, bits| words::number(words::value(Some(word), name), bits);
-        let wire = Wire {
-            quanta: number(quanta, "quanta", 16)? as u16,
-            refresh: number(refresh, "refresh", 32)? as u32,
-            waits: words::list(words::value(Some(waits), "waits"))?,
-            delay: number(delay, "delay", 16)? as u16,
-        };
-        (wire.is_safe() && wire.delay > 0).then_some(wire)
-    }
-
-    fn write(&self) -> String {
-        match *self {
-            Self::Depth(set, n) => format!("depth {set:#04x} {n}"),
-            Self::Silence(on) => format!("silence {}", words::on_off(on)),
-        }
-    }
-
-    fn read(words: &mut dyn Iterator<Item = &str>) -> Option<Self> {
-        Some(match words.next()? {
-            "depth" => Self::Depth(
-                words::hex(words.next(), 8)? as u8,
-                words::number(words.next(), 24)? as u32,
-            ),
-            "silence" => Self::Silence(words::switch(words.next())?),
-            _ => return None,
-        })
-    }
 }
 
-/// What the peer has to do with a class, and from which cycle on. `None`: the wish was too short or came too late to say.
+/// How full a class is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// At XOFF or over.
+    Full,
+    /// Between the thresholds: what was last told stands.
+    Between,
+    /// At XON or under.
+    Empty,
+}
+
+/// What the peer has to do with a class, and from which cycle on. `None`: the wish was too short or came too late to
+/// say.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
     stopped: Option<bool>,
@@ -215,29 +143,35 @@ impl Pair {
         })
     }
 
-    /// Runs a history and returns the number of its steps.
+    /// Runs a history over a wire and returns the number of its events.
     ///
     /// # Errors
     ///
     /// The first cycle in which the peer does what it should not.
-    pub fn run(&mut self, history: &History<PairEvent>) -> Result<u64, Disagreement> {
-        let mut run = Run::new(self, &history.setup, history.start)?;
-        for step in &history.steps {
-            let cycles = match step.wait {
-                Wait::Cycles(cycles) if run.now + cycles < LAST_STEP => cycles,
-                _ => 1,
-            };
-            run.advance(run.now + cycles)?;
-            match &step.action {
-                Action::Look => {}
-                Action::Reset => run.reset()?,
-                &Action::Event(PairEvent::Depth(set, bytes)) => run.set_depth(set, bytes),
-                &Action::Event(PairEvent::Silence(on)) => run.set_silence(on),
+    pub fn run(&mut self, wire: &Wire, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
+        let mut run = Run::new(self, wire, head.start)?;
+        let mut count = 0;
+        for event in events {
+            match *event {
+                Event::Wait(cycles) => {
+                    let end = run.now.saturating_add(cycles);
+                    run.advance(if end < LAST_EVENT { end } else { run.now + 1 })?;
+                    continue;
+                }
+                Event::Wake(_) => {
+                    run.advance(run.now + 1)?;
+                    continue;
+                }
+                Event::Reset => run.reset()?,
+                Event::Depth(set, bytes) => run.set_depth(set, bytes),
+                Event::Silence(on) => run.set_silence(on),
+                _ => {}
             }
+            count += 1;
         }
-        let rest = history.setup.latency() + history.setup.duration();
+        let rest = wire.latency() + wire.duration();
         run.advance(run.now + 2 * rest)?;
-        Ok(history.steps.len() as u64)
+        Ok(count)
     }
 }
 
@@ -294,7 +228,6 @@ impl<'a> Run<'a> {
 
     /// Both units, and the wire with them.
     fn reset(&mut self) -> Result<(), Disagreement> {
-        let text = |error: UnitError| error.to_string();
         (self.units.tx.reset(self.now, &self.tx_in)).map_err(text)?;
         (self.units.rx.reset(self.now, &self.rx_in)).map_err(text)?;
         self.now += 1;
@@ -331,7 +264,8 @@ impl<'a> Run<'a> {
             self.timers_out = self.now + self.wire.latency() + self.wire.duration();
         }
         for p in 0..8 {
-            // Silence forgets what was told, if it lasts a cycle. Two steps in one cycle make none, and then nothing is certain.
+            // Silence forgets what was told, if it lasts a cycle. Two steps in one cycle make none, and then nothing is
+            // certain.
             match on {
                 true => {
                     self.demands[p] = Demand {
@@ -371,14 +305,13 @@ impl<'a> Run<'a> {
             if self.now >= end {
                 break;
             }
-            let mut next = end;
+            let mut next = Cycle(end);
             for idle in self.evaluate()? {
-                next = match idle {
-                    Idle::No => self.now + 1,
-                    Idle::Until(wake) => next.min(wake),
-                    Idle::Forever => next,
-                };
+                let mut skip = Skip::new(true);
+                skip.said(idle);
+                next = skip.next(Cycle(self.now + 1), next);
             }
+            let mut next = next.0;
             if let Some(&(arrival, _)) = self.flying.front() {
                 next = next.min(arrival);
             }
@@ -389,7 +322,6 @@ impl<'a> Run<'a> {
 
     /// Cycle `now`, and what both units say of the cycles to come.
     fn evaluate(&mut self) -> Result<[Idle; 2], Disagreement> {
-        let text = |error: UnitError| error.to_string();
         let now = self.now;
         let wait = u64::from(self.wire.waits[self.taken % self.wire.waits.len()]);
         self.tx_in.frame_ready = self.waited >= wait;

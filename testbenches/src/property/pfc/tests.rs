@@ -1,70 +1,55 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use super::history::{Action, Step, Wait};
 use super::*;
+use crate::property::history::{self, History};
 
 #[test]
 fn cases_are_what_their_text_says() {
-    let mut runner = TestRunner::deterministic();
-    for _ in 0..200 {
-        let case = Pfc::cases().new_tree(&mut runner).unwrap().current();
-        let lines = Pfc::write(&case);
-        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-        assert_eq!(Pfc::read(&lines), Ok(case));
-    }
+    history::cases_are_what_their_text_says::<Pfc>();
 }
 
 #[test]
 fn a_wrong_line_is_named_with_what_it_should_be() {
-    let wrong = |lines: &[&str]| Pfc::read(lines).unwrap_err();
-    assert!(wrong(&["unit nic"]).contains("expected 'unit NAME"));
-    assert!(wrong(&["unit pfc_rx 40G start=0"]).starts_with("event 1: expected 'unit pfc_rx"));
-    let text = wrong(&["unit pfc_tx start=0 walk=0", "at +1: depth 0x01 16777216"]);
-    assert!(text.starts_with("event 2 is 'at +1: depth 0x01 16777216'; expected"));
+    let wrong = |text: &str| History::<Head, Event>::read(text).unwrap_err();
+    let of = |bench: &str| format!("bench {{\"bench\":{bench},\"start\":0,\"walk\":0}}\n");
+    let text = wrong(&of("\"nic\""));
+    assert!(
+        text.contains("unknown variant `nic`, expected one of `rx40`, `rx100`, `tx`"),
+        "{text}"
+    );
+    assert!(wrong("bench {\"bench\":\"tx\",\"start\":0}").contains("missing field `walk`"));
+    assert!(
+        wrong("bench {\"bench\":\"tx\",\"start\":281474976710655,\"walk\":0}")
+            .contains("expected at most")
+    );
+    let text = wrong(&(of("\"tx\"") + "wait 1\ndepth [1,16777216]"));
+    assert_eq!(
+        text,
+        "line 3: 'depth [1,16777216]': 16777216; expected a number below 2^24"
+    );
+    assert!(wrong(&(of("\"watchdog\"") + "bark 1099511627776")).contains("below 2^40"));
     // A wire on which the peer may run in between proves nothing.
-    let unsafe_wire = "unit pfc_pair quanta=2 refresh=6 waits=[0] delay=0 start=0 walk=0";
-    assert!(wrong(&[unsafe_wire]).starts_with("event 1: expected"));
+    let unsafe_wire = "{\"pair\":{\"quanta\":2,\"refresh\":6,\"waits\":[0],\"delay\":0}}";
+    assert!(wrong(&of(unsafe_wire)).contains("a delay of 1 or more"));
+    let unsafe_wire = "{\"pair\":{\"quanta\":2,\"refresh\":6,\"waits\":[0],\"delay\":1}}";
+    assert!(wrong(&of(unsafe_wire)).contains("frames 6 cycles apart; expected at most 5"));
 }
 
 #[test]
-fn shrinks_to_the_steps_that_matter() {
+fn shrinks_to_the_events_that_matter() {
     // Fails where an XOFF threshold over 100 stands behind a reset.
-    let fails = |case: &History<TxEvent>| {
-        let reset = (case.steps.iter()).position(|step| step.action == Action::Reset);
-        let behind = reset.map_or(&[][..], |at| &case.steps[at..]);
-        behind.iter().any(
-            |step| matches!(step.action, Action::Event(TxEvent::Xoff(set, n)) if set & 8 != 0 && n > 100),
-        )
+    let fails = |case: &History<Head, Event>| {
+        let reset = case.events.iter().position(|event| *event == Event::Reset);
+        let behind = reset.map_or(&[][..], |at| &case.events[at..]);
+        let bad = |event: &Event| matches!(event, Event::Xoff(set, n) if set & 8 != 0 && *n > 100);
+        behind.iter().any(bad)
     };
     let mut runner = TestRunner::deterministic();
-    let mut tree = std::iter::repeat_with(|| histories().new_tree(&mut runner).unwrap())
+    let tree = std::iter::repeat_with(|| Histories(histories::tx).new_tree(&mut runner).unwrap())
         .find(|tree| fails(&tree.current()))
         .unwrap();
-    let mut smallest = tree.current();
-    let mut more = tree.simplify();
-    while more {
-        let trial = tree.current();
-        more = match fails(&trial) {
-            true => {
-                smallest = trial;
-                tree.simplify()
-            }
-            false => tree.complicate(),
-        };
-    }
-    let [reset, xoff] = &smallest.steps[..] else {
-        panic!("{smallest:?}");
-    };
-    assert_eq!(reset.action, Action::Reset);
-    assert_eq!(xoff.action, Action::Event(TxEvent::Xoff(8, 101)));
-    for step in [reset, xoff] {
-        assert!(matches!(
-            step,
-            Step {
-                wait: Wait::Cycles(0 | 1),
-                ..
-            }
-        ));
-    }
+    let smallest = history::smallest(tree, fails);
+    assert_eq!(smallest.events, [Event::Reset, Event::Xoff(8, 101)]);
+    assert_eq!(smallest.head.start, 0);
 }

@@ -2,6 +2,7 @@
 
 use super::real::RealReactionPoint;
 use super::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
+use crate::seeded::SplitMix;
 
 /// Histories, of 100 ms each.
 const HISTORIES: u64 = 10_000;
@@ -10,38 +11,18 @@ const END: u64 = 19_531_250;
 /// The rates may differ by so much.
 const RATE_TOLERANCE: f64 = 0.005;
 
-/// A generator of numbers for a test (SplitMix64, Steele et al., OOPSLA 2014): small, and the same everywhere.
-struct Draw(u64);
-
-impl Draw {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let a = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let b = (a ^ a >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        b ^ b >> 31
-    }
-
-    /// From `low` to `high`, both included.
-    fn within(&mut self, low: u64, high: u64) -> u64 {
-        low + self.bits() % (high - low + 1)
-    }
-
-    /// From `low` to `high`, every octave as often as the others.
-    fn octaves(&mut self, low: u64, high: u64) -> u64 {
-        let fraction = self.bits() as f64 / u64::MAX as f64;
-        let value = low as f64 * (high as f64 / low as f64).powf(fraction);
-        (value as u64).clamp(low, high)
-    }
-
-    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.bits() as usize % values.len()]
-    }
+/// From `low` to `high`, every octave as often as the others.
+fn octaves(draw: &mut SplitMix, low: u64, high: u64) -> u64 {
+    let fraction = draw.bits() as f64 / u64::MAX as f64;
+    let value = low as f64 * (high as f64 / low as f64).powf(fraction);
+    (value as u64).clamp(low, high)
 }
 
-/// Parameters up to a factor of 4 around the paper's. Smaller gains would need a finer α: at g = 1/2048 the rates were seen 0.72 % off.
-fn parameters(draw: &mut Draw) -> RpParameters {
+/// Parameters up to a factor of 4 around the paper's. Smaller gains would need a finer α: at g = 1/2048 the rates were
+/// seen 0.72 % off.
+fn parameters(draw: &mut SplitMix) -> RpParameters {
     let paper = RpParameters::paper(Rate::mbps(40_000), 5_120);
-    let mut around = |value: u32| draw.octaves(u64::from(value / 4), u64::from(value) * 4) as u32;
+    let mut around = |value: u32| octaves(draw, u64::from(value / 4), u64::from(value) * 4) as u32;
     let (rate_min, rate_ai) = (Rate(around(40_000)), Rate(around(paper.rate_ai.0)));
     let (rate_hai, g) = (Rate(around(paper.rate_hai.0)), around(256) as u16);
     let (alpha_time, rate_time) = (around(paper.alpha_time), around(paper.rate_time));
@@ -66,11 +47,11 @@ struct Cnps {
 }
 
 impl Cnps {
-    fn gap(&mut self, draw: &mut Draw) -> u64 {
+    fn gap(&mut self, draw: &mut SplitMix) -> u64 {
         if self.left == 0 {
-            self.left = draw.octaves(1, 400);
+            self.left = octaves(draw, 1, 400);
             // 5 µs to 10 ms; the paper's notification point sends one every 50 µs at most.
-            self.mean = draw.octaves(1_000, 2_000_000);
+            self.mean = octaves(draw, 1_000, 2_000_000);
         }
         self.left -= 1;
         match draw.within(0, 15) {
@@ -102,11 +83,11 @@ impl Worst {
 }
 
 fn history(seed: u64) -> Worst {
-    let draw = &mut Draw(seed << 32);
+    let draw = &mut SplitMix::new(seed << 32);
     let parameters = &parameters(draw);
     let mut cnps = Cnps { mean: 0, left: 0 };
     // 20 to 300 µs between two BYTES of up to 64 KB each.
-    let bytes_gap = draw.octaves(4_000, 60_000);
+    let bytes_gap = octaves(draw, 4_000, 60_000);
     let mut next_cnp = draw.within(0, 400_000);
     let mut next_bytes = bytes_gap;
     let mut real = RealReactionPoint::new(parameters);
@@ -127,7 +108,7 @@ fn history(seed: u64) -> Worst {
             RpEvent::Cnp
         } else {
             next_bytes += draw.within(bytes_gap / 2, bytes_gap + bytes_gap / 2);
-            let bytes = draw.octaves(1_000, 65_535) as u16;
+            let bytes = octaves(draw, 1_000, 65_535) as u16;
             real.sent(bytes);
             RpEvent::Bytes(bytes)
         };
@@ -140,7 +121,8 @@ fn history(seed: u64) -> Worst {
     }
 }
 
-/// Rates within 0.5 %, α within 1/(g · 2²⁴): each step rounds α by less than 2⁻²⁴, and forgets a share g of the difference.
+/// Rates within 0.5 %, α within 1/(g · 2²⁴): each step rounds α by less than 2⁻²⁴, and forgets a share g of the
+/// difference.
 #[test]
 fn integers_stay_close_to_real_arithmetic() {
     let threads = 2;

@@ -1,4 +1,11 @@
-//! Random numbers from a seed: the same on every platform, and part of a checkpoint.
+//! Random numbers from a seed: the same on every platform.
+//!
+//! [`Draws`] is for what a simulation draws, and goes on after a checkpoint where it was. [`SplitMix`] is for histories
+//! of property tests and for payloads.
+
+mod split_mix;
+
+pub use split_mix::{SplitMix, split_mix};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
