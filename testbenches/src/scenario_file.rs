@@ -10,7 +10,6 @@ use xoff_cosim::scenario::check::Misfit;
 use xoff_cosim::scenario::{Scenario, VERSION};
 
 use crate::injection::captured;
-use crate::text_file;
 
 /// Scenarios that the command knows by name, with their text.
 pub const BUILT_IN: [(&str, &str); 3] = [
