@@ -312,3 +312,127 @@ pub fn sure<T>(result: Result<T, Infallible>) -> T {
     let Ok(value) = result;
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The slow and obvious way: bit by bit.
+    fn bit(words: &[u32], at: u32) -> u64 {
+        u64::from(words[(at / 32) as usize] >> (at % 32) & 1)
+    }
+
+    /// Places and widths that fill `total` bits from the top down, 1 to 64 bits each.
+    fn places(total: u32, cuts: &[u32]) -> Vec<(u32, u32)> {
+        let mut left = total;
+        let mut places = Vec::new();
+        let mut cuts = cuts.iter().copied().chain(std::iter::repeat(64));
+        while left > 0 {
+            let width = cuts.next().unwrap_or(64).min(left);
+            left -= width;
+            places.push((left, width));
+        }
+        places
+    }
+
+    proptest! {
+        #[test]
+        fn takes_what_bit_by_bit_takes(words: [u32; 9], total in 0u32..=288, cuts in proptest::collection::vec(1u32..=64, 0..20)) {
+            for (low, width) in places(total, &cuts) {
+                let expected = (low..low + width).rev().fold(0, |value, at| value << 1 | bit(&words, at));
+                prop_assert_eq!(bits(&words, low, width), expected);
+                let signed = (expected as i64) << (64 - width) >> (64 - width);
+                prop_assert_eq!(signed_bits(&words, low, width), signed);
+            }
+        }
+
+        #[test]
+        fn puts_what_it_takes_and_nothing_else(words: [u32; 9], mut onto: [u32; 9], total in 0u32..=288, cuts in proptest::collection::vec(1u32..=64, 0..20), signed: bool) {
+            let before = onto;
+            for (low, width) in places(total, &cuts) {
+                if signed {
+                    put_signed(&mut onto, low, width, signed_bits(&words, low, width), "test");
+                } else {
+                    put(&mut onto, low, width, bits(&words, low, width), "test");
+                }
+            }
+            for at in 0..288 {
+                prop_assert_eq!(bit(&onto, at), if at < total { bit(&words, at) } else { bit(&before, at) });
+            }
+        }
+
+        #[test]
+        fn integers_are_like_words(value: u64, low in 0u32..64, width in 1u32..=64) {
+            let width = width.min(64 - low);
+            let words = [value as u32, (value >> 32) as u32];
+            let member = bits(&value, low, width);
+            prop_assert_eq!(member, bits(&words, low, width));
+            let (mut a, mut b) = (0u64, [0u32; 2]);
+            put(&mut a, low, width, member, "test");
+            put(&mut b, low, width, member, "test");
+            prop_assert_eq!([a as u32, (a >> 32) as u32], b);
+        }
+
+        #[test]
+        fn wide_members(port: [u32; 9], low in 0u32..100, width in 65u32..=128) {
+            let taken = wide(&port, low, width);
+            let as_words: [u32; 4] = words(&port, low, width);
+            prop_assert_eq!(taken, as_words.iter().rev().fold(0, |value, word| value << 32 | u128::from(*word)));
+            let signed = signed_wide(&port, low, width);
+            prop_assert_eq!(signed, (taken as i128) << (128 - width) >> (128 - width));
+            let (mut by_wide, mut by_words, mut by_signed) = ([0u32; 9], [0u32; 9], [0u32; 9]);
+            put_wide(&mut by_wide, low, width, taken, "test");
+            put_words(&mut by_words, low, width, &as_words, "test");
+            put_signed_wide(&mut by_signed, low, width, signed, "test");
+            prop_assert_eq!((by_wide, by_wide), (by_words, by_signed));
+            prop_assert_eq!(wide(&by_wide, low, width), taken);
+        }
+    }
+
+    #[test]
+    fn small_ports() {
+        let mut port = 0u8;
+        put(&mut port, 5, 2, 0b10, "test");
+        put(&mut port, 4, 1, 1, "test");
+        put(&mut port, 0, 4, 0b0110, "test");
+        assert_eq!(port, 0b101_0110);
+        assert_eq!((bits(&port, 5, 2), bits(&port, 4, 1)), (0b10, 1));
+        let mut port = 0xffffu16;
+        put(&mut port, 4, 8, 0, "test");
+        assert_eq!(port, 0xf00f);
+        let mut port = 0u32;
+        put(&mut port, 0, 32, 0xdead_beef, "test");
+        assert_eq!(bits(&port, 0, 32), 0xdead_beef);
+    }
+
+    #[test]
+    #[should_panic(expected = "bits 4 to 8 are not on a port of 8 bits")]
+    fn more_than_there_is() {
+        bits(&0u8, 4, 5);
+    }
+
+    #[test]
+    #[should_panic(expected = "work_t.kind: 0x10 has more than 4 bits")]
+    fn a_value_too_wide() {
+        put(&mut 0u8, 4, 4, 16, "work_t.kind");
+    }
+
+    #[test]
+    #[should_panic(expected = "work_t.words: [")]
+    fn words_too_wide() {
+        put_words(&mut [0u32; 5], 0, 130, &[0, 0, 0, 0, 4], "work_t.words");
+    }
+
+    #[test]
+    fn an_array_stops_at_its_first_error() {
+        let mut asked = Vec::new();
+        let array: Result<[u32; 4], u32> = try_array(|index| {
+            asked.push(index);
+            if index < 2 { Ok(index) } else { Err(index) }
+        });
+        assert_eq!((array, asked), (Err(2), vec![0, 1, 2]));
+        assert_eq!(try_array::<u32, (), 3>(Ok), Ok([0, 1, 2]));
+    }
+}
