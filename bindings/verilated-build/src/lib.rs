@@ -22,7 +22,8 @@
 //!
 //! # What happens
 //!
-//! For each top, Verilator (5.006 or newer) writes C++; the port list is read from the header it generates, because
+//! For each top, Verilator (5.006 or newer) writes C++ and its table of types, as XML or, from 5.036 on, as JSON. Packages, packed structs,
+//! enums and parameters come from that table: `verilated`'s documentation says what they are in Rust. The port list is read from the header it generates, because
 //! that header is what the C++ must agree with and its shape has stayed put, while the XML and JSON dumps change
 //! between versions. From the ports come two plain structs, `In` and `Out`, on both sides of the border, and a class
 //! whose `cycle` drives, settles, samples and clocks in one call. All C++ of a model is one translation unit at

@@ -32,6 +32,29 @@
 //!
 //! Bits of an input above the port's width are ignored. Bits of an output above its width are zero.
 //!
+//! # Types
+//!
+//! Every package of the source is a module, shared by all tops of the crate, with a Rust type for each packed struct, packed union
+//! and enum and a constant for each parameter that has a value of bits. `gbn_pkg::work_t` is `gbn_pkg::Work`, `status_e` is `Status`
+//! with the source's names as variants, `MessageBytesMax` is `MESSAGE_BYTES_MAX`. Where a struct and an enum would share a name, the enum
+//! keeps its ending: `work_e` is `WorkE`. A top's parameters are constants of its own module: `nic::QPS`.
+//!
+//! A port of such a type keeps its field of plain bits, which is what crosses the border, and has two methods: `out.completion_o()`
+//! reads the struct, `inputs.set_work_i(&work)` puts one there. Each member is a shift and a mask at a place known to the compiler.
+//!
+//! | SystemVerilog | Rust |
+//! |---|---|
+//! | 1 bit | `bool` |
+//! | 2 to 128 bits | the least of `u8` to `u128` that holds them, `i8` to `i128` if signed |
+//! | 129 bits and more | `[u32; N]`, word 0 least significant |
+//! | packed array | array; element 0 is the one with the lowest index, whichever way the range is written |
+//! | enum | `enum` of the same names and codes |
+//! | packed union | a struct of the bits, with a method to read and one to make each member |
+//!
+//! Reading a type in which an enum has fewer names than codes is a `Result`: a code without a name is a [`BadEnum`]. To drive such a code,
+//! put it there with the [`Member`] constant of the struct. Putting a value that has more bits than its member panics and names the
+//! member. [`Packed`] is the trait behind all of them. No other harness for Verilator brings types across.
+//!
 //! # A cycle
 //!
 //! With `t` the [`time`](Instance::time_ps) before a cycle and `p` the clock period: at `t` the clock falls, the inputs

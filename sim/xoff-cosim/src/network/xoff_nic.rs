@@ -24,8 +24,8 @@ use crate::units::axi_lite::{AxiLite, Response};
 use crate::units::verbs::{put_recv, put_work, take_completion};
 use crate::units::{Rest, beat};
 
-/// Bytes of a beat at 256 bits.
-const BEAT_BYTES: usize = 32;
+/// Bytes of a beat.
+const BEAT_BYTES: usize = xoff_rtl::nic::DATA_BYTES as usize;
 /// Cycles after reset in which the NIC clears its memories: 256 regions take the longest.
 pub const CLEARING: u64 = 300;
 

@@ -9,9 +9,9 @@ use super::expectation::Op;
 use super::{FlowSettings, InjectEntry, NicKind, Scenario};
 
 /// QPs of a NIC, and entries of its table of regions.
-pub const QPS: usize = 64;
+pub const QPS: usize = xoff_rtl::nic::QPS as usize;
 /// Work requests of a QP that a NIC holds.
-pub const RING: u32 = 16;
+pub const RING: u32 = xoff_rtl::nic::WQES;
 
 /// What does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
