@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use xoff_cosim::scenario::{CapturedFrame, InjectEntry, Only};
-use xoff_waves::capture::{Direction, open};
+use xoff_waves::capture::{Direction, Error, open};
 
 /// Most bytes of frames that an entry may have: they are all in memory while the scenario runs.
 const MOST_BYTES: usize = 1 << 30;
@@ -17,7 +17,7 @@ pub fn captured(
     entry: &InjectEntry,
     folder: &Path,
 ) -> Result<Vec<CapturedFrame>, (&'static str, String)> {
-    let said = |error| ("file", format!("{:#}", anyhow::Error::from(error)));
+    let said = |error: Error| ("file", error.to_string());
     let mut reader = open(folder.join(&entry.file)).map_err(said)?;
     let (mut frames, mut bytes, mut at_interface) = (Vec::new(), 0, 0);
     while let Some(record) = reader.next() {

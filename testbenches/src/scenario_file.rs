@@ -205,11 +205,9 @@ fn check_version(table: &Table) -> Result<(), String> {
         None => Ok(()),
         Some(Value::Integer(version)) if (1..=VERSION.into()).contains(version) => Ok(()),
         Some(Value::Integer(version)) if *version > VERSION.into() => Err(format!(
-            "version: {version}, and this xoff reads scenarios up to version {VERSION}: a newer xoff reads it"
+            "version: {version}: this xoff reads version {VERSION}; the scenario is for a newer one"
         )),
-        Some(other) => Err(format!(
-            "version: {other}: expected a number from 1 to {VERSION}"
-        )),
+        Some(other) => Err(format!("version: {other}: expected {VERSION}")),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a switch, or a rule that injects faults, reads of a frame: addresses, tag, IP, ports, BTH. The parser's model judges frames; this only looks.
+//! What a switch, or a rule that injects faults, reads of a frame: addresses, tag, IP, ports, BTH. The parser's model
+//! judges frames; this only looks.
 
 use crate::wire::{
     Bth, EtherType, Ethernet, IP_PROTOCOL_UDP, Ipv4, Ipv6, MacAddr, Opcode, Psn, Qpn, Tci,
@@ -107,8 +108,8 @@ impl Headers {
         Some(headers)
     }
 
-    /// The bytes that the ICRC of a RoCEv2 packet protects behind the UDP header, the ICRC included: from the BTH to the
-    /// end of the IP packet. Of another frame all behind the Ethernet header.
+    /// The bytes that the ICRC of a RoCEv2 packet protects behind the UDP header, the ICRC included: from the BTH to
+    /// the end of the IP packet. Of another frame all behind the Ethernet header.
     pub fn protected(&self, frame: &[u8]) -> std::ops::Range<usize> {
         let udp = crate::wire::UdpRepr::LEN;
         let ends = self.ip.zip(self.bth).and_then(|(ip, _)| {

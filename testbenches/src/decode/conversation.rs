@@ -1,7 +1,7 @@
 //! Who talks to whom: packets grouped by queue pairs, what was sent again, what was refused.
 //!
-//! A packet names only its destination QP. Which two QPs belong together shows when a response has the PSN of a request: then both directions are one
-//! conversation.
+//! A packet names only its destination QP. Which two QPs belong together shows when a response has the PSN of a
+//! request: then both directions are one conversation.
 //!
 //! A capture of several ports has a frame once for each port that it passed. What is counted is counted for each place
 //! apart, and shown is the place that saw the most: so a conversation counts each frame once.
@@ -242,7 +242,8 @@ impl Conversations {
         self.damaged.values().copied().max().unwrap_or(0)
     }
 
-    /// The conversations, most bytes first: a flow and the opposite one, if there is. The flow that came first stands first.
+    /// The conversations, most bytes first: a flow and the opposite one, if there is. The flow that came first stands
+    /// first.
     pub fn finish(mut self) -> Vec<(Flow, Option<Flow>)> {
         self.pair_the_rest();
         let mut all: Vec<(Flow, Option<Flow>)> = Vec::new();

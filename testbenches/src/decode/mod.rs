@@ -264,7 +264,8 @@ impl Decoder {
     }
 }
 
-/// Parses a batch. A record without a single byte is no frame for a MAC: it never gets to the parser, but it is counted.
+/// Parses a batch. A record without a single byte is no frame for a MAC: it never gets to the parser, but it is
+/// counted.
 fn parse(parser: &mut dyn FrameParser, frames: &[&[u8]]) -> anyhow::Result<Vec<ParsedFrame>> {
     let real: Vec<&[u8]> = frames
         .iter()
@@ -326,7 +327,8 @@ mod tests {
         }
     }
 
-    /// Decodes three frames, two parsers against each other; gives the number of differing frames and what was said about them.
+    /// Decodes three frames, two parsers against each other; gives the number of differing frames and what was said
+    /// about them.
     fn both(other: Box<dyn FrameParser>) -> (u64, String) {
         let mut file = Vec::new();
         let mut writer = PcapWriter::new(&mut file).unwrap();

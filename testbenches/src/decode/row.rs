@@ -12,13 +12,14 @@ use super::details::addresses;
 /// The middle one of the three IPv4 flags.
 const DONT_FRAGMENT: u8 = 0b010;
 
-/// One JSON line. Keys of what the frame does not have are left out. Numbers up to 32 bits are JSON numbers; 64-bit ones are strings such as
-/// `"0x00007f0012345678"`, because many readers of JSON know only floating point.
+/// One JSON line. Keys of what the frame does not have are left out. Numbers up to 32 bits are JSON numbers; 64-bit
+/// ones are strings such as `"0x00007f0012345678"`, because many readers of JSON know only floating point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// Number of the frame in the file, from 1.
     pub frame: u64,
-    /// When it was captured: nanoseconds since 1970-01-01, or since the start of a simulation. Text, as all 64-bit numbers.
+    /// When it was captured: nanoseconds since 1970-01-01, or since the start of a simulation. Text, as all 64-bit
+    /// numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<String>,
     /// The interface that saw it, where the capture has named or several ones.
@@ -166,8 +167,8 @@ pub struct Row {
     /// PFC and PAUSE times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quanta: Option<Quanta>,
-    /// All bytes of a frame that the keys alone do not give back, after `hex:`: one that is none of ours, broken, or with
-    /// fields that the builder does not set.
+    /// All bytes of a frame that the keys alone do not give back, after `hex:`: one that is none of ours, broken, or
+    /// with fields that the builder does not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! Rows for people: aligned columns, each frame on one line. Only where a terminal is too narrow do the details continue on a second.
+//! Rows for people: aligned columns, each frame on one line. Only where a terminal is too narrow do the details
+//! continue on a second.
 
 use std::io::{self, Write};
 
@@ -28,7 +29,8 @@ struct Column {
     title: &'static str,
     align: Align,
     width: usize,
-    /// How far the column may grow. Wider text is not cut: it shifts the rest of its row until an emptier column gives the room back.
+    /// How far the column may grow. Wider text is not cut: it shifts the rest of its row until an emptier column gives
+    /// the room back.
     most: usize,
 }
 

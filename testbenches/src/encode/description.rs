@@ -32,7 +32,8 @@ const DEFAULT_PKEY: u64 = 0xFFFF;
 /// ACK without credits.
 const DEFAULT_SYNDROME: u64 = 0x1F;
 
-/// Ethernet with two tags, IPv6, UDP, BTH, the longest extension headers, pad and ICRC: what is around a payload at most.
+/// Ethernet with two tags, IPv6, UDP, BTH, the longest extension headers, pad and ICRC: what is around a payload at
+/// most.
 const MOST_AROUND_PAYLOAD: usize = 14 + 8 + 40 + 8 + 12 + 28 + 3 + 4;
 /// The longest payload: frames that are written can be read again.
 const MOST_PAYLOAD: usize = MAX_FRAME_BYTES - MOST_AROUND_PAYLOAD;

@@ -32,8 +32,8 @@ pub enum Kind {
 
 const VERDICTS: Kind = Kind::Word(&["roce_v2", "roce_v1", "cnp", "pfc", "pause"]);
 
-/// Every key and what it takes, in the order in which `xoff decode --format jsonl` writes them. Rows also have `reason` and
-/// `raw`, which describe frames that the builder cannot build.
+/// Every key and what it takes, in the order in which `xoff decode --format jsonl` writes them. Rows also have `reason`
+/// and `raw`, which describe frames that the builder cannot build.
 pub const KEYS: &[(&str, Kind)] = &[
     ("frame", Kind::Number(64)),
     ("time_ns", Kind::Number(64)),

@@ -155,7 +155,7 @@ fn show_names_what_is_wrong() {
     );
     assert_eq!(
         said(&["pair", "--set", "version=2"]),
-        "xoff: scenario pair: version: 2: this xoff reads 1 to 1\n"
+        "xoff: scenario pair: version: 2: this xoff reads version 1\n"
     );
     assert!(said(&["nowhere.toml"]).starts_with("xoff: nowhere.toml: No such file"));
 }

@@ -29,10 +29,11 @@ pub struct TapPort {
 
 /// Writes what the kernel's taps see: an interface a port, nanoseconds, direction, wrong FCS marked.
 ///
-/// A frame's time is that of its last bit at the port, since the simulation's start, rounded down to nanoseconds; its bytes go without FCS. Pause frames are frames as any other.
+/// A frame's time is that of its last bit at the port, since the simulation's start, rounded down to nanoseconds; its
+/// bytes go without FCS. Pause frames are frames as any other.
 ///
-/// The file grows by whole blocks, some 64 KiB at a time, so it can be read when the program is interrupted; what came last may miss unless
-/// [`flush`](Self::flush) was called.
+/// The file grows by whole blocks, some 64 KiB at a time, so it can be read when the program is interrupted; what came
+/// last may miss unless [`flush`](Self::flush) was called.
 pub struct TapWriter<W: Write> {
     writer: PcapngWriter<Blocks<W>>,
     interfaces: BTreeMap<(NodeId, PortId), u32>,
@@ -68,7 +69,8 @@ impl<W: Write> TapWriter<W> {
         })
     }
 
-    /// Leaves frames out once the file would become larger than about `bytes`, so that a long run does not fill the disk.
+    /// Leaves frames out once the file would become larger than about `bytes`, so that a long run does not fill the
+    /// disk.
     #[must_use]
     pub fn with_limit(mut self, bytes: u64) -> Self {
         self.room = bytes;

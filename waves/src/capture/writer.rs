@@ -79,8 +79,8 @@ pub struct PcapngWriter<W: Write> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the section header and one interface description for each name. The position in `names` is the interface's number in
-    /// [`write`](Self::write).
+    /// Writes the section header and one interface description for each name. The position in `names` is the
+    /// interface's number in [`write`](Self::write).
     ///
     /// # Errors
     ///

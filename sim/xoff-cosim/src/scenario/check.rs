@@ -43,7 +43,11 @@ impl Scenario {
     /// The first thing found, with its key.
     pub fn check(&self) -> Result<(), Misfit> {
         if !(1..=super::VERSION).contains(&self.version) {
-            let problem = format!("{}: this xoff reads 1 to {}", self.version, super::VERSION);
+            let problem = format!(
+                "{}: this xoff reads version {}",
+                self.version,
+                super::VERSION
+            );
             return Err(misfit("version", problem));
         }
         if self.duration == Duration::ZERO {

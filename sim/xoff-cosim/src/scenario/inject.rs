@@ -31,8 +31,9 @@ pub enum Only {
     Sent,
 }
 
-/// Frames of a capture that are put on a host's wire. They go out at the times of the capture, shifted so that the first
-/// frame begins at `start`. A frame that finds the wire taken waits until it is free (a store-and-forward injector).
+/// Frames of a capture that are put on a host's wire. They go out at the times of the capture, shifted so that the
+/// first frame begins at `start`. A frame that finds the wire taken waits until it is free (a store-and-forward
+/// injector).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InjectEntry {

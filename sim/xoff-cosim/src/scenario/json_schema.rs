@@ -13,6 +13,14 @@ pub fn json_schema() -> Schema {
     settings.into_generator().into_root_schema_for::<Scenario>()
 }
 
+/// Takes out the keys of a value that are null.
+fn without_null(value: &mut serde_json::Value) {
+    if let serde_json::Value::Object(table) = value {
+        table.retain(|_, value| !value.is_null());
+        table.values_mut().for_each(without_null);
+    }
+}
+
 /// Takes null out of types and defaults.
 #[derive(Debug, Clone)]
 struct WithoutNull;
@@ -20,11 +28,11 @@ struct WithoutNull;
 impl Transform for WithoutNull {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
-        if schema
-            .get("default")
-            .is_some_and(|default| default.is_null())
+        if let Some(mut default) = schema.remove("default")
+            && !default.is_null()
         {
-            schema.remove("default");
+            without_null(&mut default);
+            schema.insert("default".into(), default);
         }
         if let Some(types) = schema
             .get_mut("type")

@@ -1,6 +1,7 @@
 //! Scenarios: a network, the flows in it, and what is expected of them. Read from TOML, or built in Rust.
 //!
-//! `docs/scenarios.md` has every key. [`json_schema`] gives them to editors; its descriptions are the docs of the fields.
+//! `docs/scenarios.md` has every key. [`json_schema`] gives them to editors; its descriptions are the docs of the
+//! fields.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -16,11 +16,11 @@ pub struct SwitchSettings {
     pub buffer: ByteCount,
     /// Priorities that pause instead of dropping, 0 to 7. The priority is DSCP / 8.
     pub lossless: Vec<u8>,
-    /// Fill of an ingress queue at which a lossless priority pauses its peer: `{ static = "24.47 KB" }`, or a part of the
-    /// free shared buffer, `{ alpha = { num = 1, den = 16 } }`.
+    /// Fill of an ingress queue at which a lossless priority pauses its peer: `{ static = "24.47 KB" }`, or a part of
+    /// the free shared buffer, `{ alpha = { num = 1, den = 16 } }`.
     pub xoff: Limit,
-    /// Buffer for what arrives after XOFF, for each port and lossless priority; without it what the longest link here needs
-    /// (IEEE 802.1Q annex O).
+    /// Buffer for what arrives after XOFF, for each port and lossless priority; without it what the longest link here
+    /// needs (IEEE 802.1Q annex O).
     pub headroom: Option<ByteCount>,
     /// How far below XOFF the fill has to fall for XON.
     pub xon_offset: ByteCount,

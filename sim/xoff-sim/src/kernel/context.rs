@@ -91,7 +91,8 @@ impl NodePort {
         }
     }
 
-    /// For how long until `now` the frames that have been sent held the line, without what is left of the last one's gap.
+    /// For how long until `now` the frames that have been sent held the line, without what is left of the last one's
+    /// gap.
     pub(super) fn wire_time(&self, now: Time) -> Duration {
         if self.counters.frames_sent == 0 {
             return Duration::ZERO;

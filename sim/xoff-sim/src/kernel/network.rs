@@ -10,7 +10,8 @@ use crate::time::{Duration, Time};
 
 /// Nodes, links, and frames on their way. Plain data: serialized, it is a checkpoint.
 ///
-/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` on that pool's. With one thread, or little to do in a window, no thread is asked.
+/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` on that pool's. With one
+/// thread, or little to do in a window, no thread is asked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Network<N> {
     nodes: Vec<NodeContext<N>>,
@@ -48,7 +49,8 @@ impl<N: Node> Network<N> {
         self.lookahead = self.lookahead.min(at_most).max(Duration::from_ps(1));
     }
 
-    /// From which [`cost`](Node::cost) of a window's nodes on it runs on many threads; 0: always. Changes speed and nothing else.
+    /// From which [`cost`](Node::cost) of a window's nodes on it runs on many threads; 0: always. Changes speed and
+    /// nothing else.
     pub fn set_parallel_from(&mut self, cost: u32) {
         self.parallel_from = cost;
     }
@@ -59,7 +61,8 @@ impl<N: Node> Network<N> {
         next.map(|next| next.max(self.now))
     }
 
-    /// Lives through all instants before `end`. `observe` gets the records of tapped ports, window by window, in the order of time.
+    /// Runs until `end` (exclusive). `observe` gets the records of tapped ports, window by window, in the
+    /// order of time.
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
         let threads = rayon::current_num_threads();
         let mut records = Vec::new();

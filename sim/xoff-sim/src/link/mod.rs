@@ -16,7 +16,8 @@ pub mod fault_rule;
 pub use fault_injector::{FaultInjector, FirstPsn, RuleCounters};
 pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError, PsnRange};
 
-/// The least latency of a link, 100 ns: the kernel's windows are as long as the least of the network, and shorter ones would leave nodes nothing to do in them.
+/// The least latency of a link, 100 ns: the kernel's windows are as long as the least of the network, and shorter ones
+/// would leave nodes nothing to do in them.
 pub const MIN_LATENCY: Duration = Duration::from_ns(100);
 
 /// A link: what lies between the last bit at one port and at the other. Ports know their rate themselves.
@@ -24,7 +25,8 @@ pub const MIN_LATENCY: Duration = Duration::from_ns(100);
 pub struct Link {
     /// The cable, 5 ns a metre.
     pub cable: Length,
-    /// MAC and PHY at the two ends together, for either direction: what annex O of IEEE 802.1Q calls interface delay, once for sending and once for receiving.
+    /// MAC and PHY at the two ends together, for either direction: what annex O of IEEE 802.1Q calls interface delay,
+    /// once for sending and once for receiving.
     pub interface: Duration,
     /// Faults of frames from the first end to the second, and back.
     #[serde(default)]
