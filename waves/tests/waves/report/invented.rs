@@ -1,8 +1,8 @@
 //! Runs that never were, to look at the page with: their numbers are made up in the shape that real ones have.
 
 use xoff_waves::report::{
-    Band, Chart, Drop, Expectation, Level, Line, Link, Marker, Node, NodeKind, Op, Report, Shape,
-    Summary, Topology,
+    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
+    Op, Report, Shape, Summary, Topology,
 };
 
 /// Numbers that look random and are the same everywhere: a linear congruence (Knuth's MMIX constants).
@@ -91,6 +91,8 @@ pub fn livelock() -> Report {
                 Drop { node: "b0".into(), reason: "psn ahead of expected".into(), count: 37_301 },
                 Drop { node: "b1".into(), reason: "psn behind expected".into(), count: 212 },
             ],
+            faults: Vec::new(),
+            injections: Vec::new(),
             metrics: [
                 ("flow.zero.goodput_fraction", 0.0), ("flow.zero.wire_fraction", 0.998_1), ("flow.zero.messages", 0.0), ("flow.n.messages", 13.0),
                 ("flow.n.goodput_fraction", 0.953_125), ("flow.n.goodput_bps", 37.4e9), ("check.bytes_wrong", 0.0), ("latency.p99_ns", 412_345.678),
@@ -242,6 +244,8 @@ pub fn incast() -> Report {
                 Expectation::judge("victim.goodput_bps", Op::Gt, 9e9, None, None),
             ],
             drops: vec![],
+            faults: Vec::new(),
+            injections: Vec::new(),
             metrics: [("goodput_bps", 38.21e9), ("fairness.jain", 0.9731), ("pauses.after_5ms", 1.0)].map(|(name, value)| (name.into(), value)).into(),
         },
         topology: Topology { nodes, links },
@@ -305,6 +309,20 @@ pub fn hostile() -> Report {
                 node: evil.into(),
                 reason: evil.into(),
                 count: 1,
+            }],
+            faults: vec![Fault {
+                place: evil.into(),
+                rule: evil.into(),
+                matched: 0,
+                hit: 0,
+            }],
+            injections: vec![Injection {
+                host: evil.into(),
+                direction: evil.into(),
+                frames: 3,
+                injected: 2,
+                waited: 1,
+                delayed: 1,
             }],
             metrics: [(evil.to_owned(), f64::NAN)].into(),
             ..Summary::default()

@@ -4,8 +4,8 @@ mod invented;
 
 use proptest::prelude::*;
 use xoff_waves::report::{
-    Band, Chart, Drop, Expectation, Level, Line, Link, Marker, Node, NodeKind, Op, Report, Shape,
-    Summary, Topology,
+    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
+    Op, Report, Shape, Summary, Topology,
 };
 
 fn tiny() -> Chart {
@@ -94,6 +94,8 @@ fn a_small_page() {
                 reason: "no room".into(),
                 count: 12_345,
             }],
+            faults: Vec::new(),
+            injections: Vec::new(),
             metrics: [("queue.max_bytes".into(), 1_500.0)].into(),
         },
         topology: Topology {
@@ -188,6 +190,20 @@ fn full_of(text: &str) -> Report {
                 node: text(),
                 reason: text(),
                 count: 1,
+            }],
+            faults: vec![Fault {
+                place: text(),
+                rule: text(),
+                matched: 0,
+                hit: 0,
+            }],
+            injections: vec![Injection {
+                host: text(),
+                direction: text(),
+                frames: 3,
+                injected: 2,
+                waited: 1,
+                delayed: 1,
             }],
             metrics: [(text(), 1.0)].into(),
             ..Summary::default()
