@@ -60,15 +60,10 @@ fn takes(root: &Value, schema: &Value) -> String {
     if let Some(variants) = definition["oneOf"].as_array() {
         let variant = |variant: &Value| match variant["const"].as_str() {
             Some(word) => format!("`{word}`"),
-            None => format!(
-                "`{}`",
-                variant["properties"]
-                    .as_object()
-                    .unwrap()
-                    .keys()
-                    .next()
-                    .unwrap()
-            ),
+            None => {
+                let key = variant["properties"].as_object().unwrap().keys().next();
+                format!("`{{ {} = … }}`", key.unwrap())
+            }
         };
         return variants.iter().map(variant).collect::<Vec<_>>().join(", ");
     }
@@ -205,7 +200,7 @@ fn the_page_has_every_key_of_the_schema() {
     }
     assert!(
         page[begin..end] == keys,
-        "docs/scenarios.md is behind the scenario types: UPDATE_DOCS=1 cargo test -p xoff --test scenarios page\n{keys}"
+        "docs/scenarios.md is behind the scenario types: UPDATE_DOCS=1 cargo test -p xoff --test command page\n{keys}"
     );
 }
 

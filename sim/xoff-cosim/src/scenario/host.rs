@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::PcieConfig;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
-/// What a NIC is.
+/// The kind of a NIC.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NicKind {
@@ -22,7 +22,7 @@ pub enum NicKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSettings {
-    /// Whether the NICs are RTL or models.
+    /// The kind of all NICs: RTL, models, or a top of one's own, `{ own = "NAME" }`.
     pub nic: NicKind,
     /// Rate of all ports: 40 Gb/s, which is what 256 bits a cycle carry.
     pub rate: LineRate,

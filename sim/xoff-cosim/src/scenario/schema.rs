@@ -73,7 +73,7 @@ pub struct HostEntry {
     /// How many hosts the entry stands for; without it one.
     #[serde(default)]
     pub count: Option<u32>,
-    /// Whether the NIC is RTL or a model; without it as in `host`.
+    /// The kind of the NIC; without it as in `host`.
     #[serde(default)]
     pub nic: Option<NicKind>,
     /// Latency between NIC and host memory, one way; without it as in `host`.

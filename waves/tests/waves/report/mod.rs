@@ -94,8 +94,6 @@ fn a_small_page() {
                 reason: "no room".into(),
                 count: 12_345,
             }],
-            faults: Vec::new(),
-            injections: Vec::new(),
             metrics: [("queue.max_bytes".into(), 1_500.0)].into(),
         },
         topology: Topology {
@@ -172,8 +170,20 @@ fn full_of(text: &str) -> Report {
         description: text(),
         command: text(),
         summary: Summary {
-            faults: vec![],
-            injections: vec![],
+            faults: vec![Fault {
+                place: text(),
+                rule: text(),
+                matched: 0,
+                hit: 0,
+            }],
+            injections: vec![Injection {
+                host: text(),
+                direction: text(),
+                frames: 3,
+                injected: 2,
+                waited: 1,
+                delayed: 1,
+            }],
             scenario: text(),
             settings: serde_json::Value::Object(
                 [("key".to_owned(), text().into())].into_iter().collect(),
@@ -190,20 +200,6 @@ fn full_of(text: &str) -> Report {
                 node: text(),
                 reason: text(),
                 count: 1,
-            }],
-            faults: vec![Fault {
-                place: text(),
-                rule: text(),
-                matched: 0,
-                hit: 0,
-            }],
-            injections: vec![Injection {
-                host: text(),
-                direction: text(),
-                frames: 3,
-                injected: 2,
-                waited: 1,
-                delayed: 1,
             }],
             metrics: [(text(), 1.0)].into(),
             ..Summary::default()
