@@ -444,7 +444,10 @@ impl Work<'_> {
                 .find(|end| path.extension().is_some_and(|extension| extension == **end))
                 .and_then(|_| path.file_stem()?.to_str());
             if let (Some(module), Some(folder)) = (module, path.parent())
-                && table.search.iter().any(|search| search == folder)
+                && table
+                    .search
+                    .iter()
+                    .any(|search| root.join(search) == root.join(folder))
                 && !top.sources.contains(path)
             {
                 table.find(root, module)?;

@@ -267,7 +267,16 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
     println!("cargo::rustc-link-lib={}", standard_library());
     println!("cargo::rustc-link-lib=z");
     // For the build scripts of crates with models.
-    println!("cargo::metadata=fingerprint={}", hash()?.name());
+    let mut models = Hash::new();
+    hash_folder(&headers, &mut models)?;
+    hash_folder(&include, &mut models)?;
+    for file in [Some(bridge.into()), env::var_os("DEP_CXXBRIDGE1_HEADER")]
+        .into_iter()
+        .flatten()
+    {
+        models.add(read(Path::new(&file))?.as_bytes());
+    }
+    println!("cargo::metadata=fingerprint={}", models.name());
     println!("cargo::metadata=headers={}", headers.display());
     println!("cargo::metadata=program={}", verilator.program);
     println!("cargo::metadata=version={}", verilator.version);
@@ -278,7 +287,7 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
 /// What the run-time crate's build script found.
 pub(crate) struct Runtime {
     pub headers: PathBuf,
-    /// Hash of the headers, Verilator's and cxx's included, and of the compiler.
+    /// Hash of the headers, Verilator's and cxx's included.
     pub fingerprint: String,
     pub verilator: Verilator,
 }

@@ -58,7 +58,7 @@ pub(crate) fn generated_files(folder: &Path) -> Result<Generated, Error> {
 fn edges_in(text: &str) -> impl Iterator<Item = &str> {
     text.split("is active: @(")
         .skip(1)
-        .filter_map(|rest| Some(rest.split_once(')')?.0))
+        .filter_map(|rest| Some(rest.split_once(r")\n")?.0))
         .flat_map(|event| event.split(" or "))
         .filter_map(|edge| {
             let edge = edge.trim();
@@ -177,10 +177,11 @@ mod tests {
         VL_DBG_MSGF("         'act' region trigger index 0 is active: @(posedge clk_i)\n");
         VL_DBG_MSGF("         'act' region trigger index 1 is active: @(posedge ck or negedge rst_ni)\n");
         VL_DBG_MSGF("         'act' region trigger index 2 is active: @([hybrid] spin.turn)\n");
+        VL_DBG_MSGF("         'act' region trigger index 3 is active: @(posedge (ck & en))\n");
         "#;
         assert_eq!(
             edges_in(text).collect::<Vec<_>>(),
-            ["clk_i", "ck", "rst_ni"]
+            ["clk_i", "ck", "rst_ni", "(ck & en)"]
         );
         assert_eq!(edges_in("a @(posedge b)").count(), 0);
     }

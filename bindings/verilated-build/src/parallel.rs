@@ -16,7 +16,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
-    // SAFETY: Cargo opened the descriptors that the variable names for this process, which has opened no others.
+    // SAFETY: Cargo hands the descriptors that the variable names down open, and nothing in a build script closes them.
     let client = unsafe { jobserver::Client::from_env() };
     let workers = env::var("NUM_JOBS")
         .ok()

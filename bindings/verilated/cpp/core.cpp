@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "verilated/src/ffi.rs.h"
+#include "verilated5/src/ffi.rs.h"
 #include "verilated_cov.h"
 #include "verilated_fst_c.h"
 #include "verilated_save.h"

@@ -1,5 +1,6 @@
 //! Build scripts, run by their own tests.
 
+mod sources;
 mod store;
 mod table;
 mod toolchain;

@@ -42,13 +42,13 @@ esac
 "#;
 
 /// A folder with sources, tools and a store.
-struct World {
+pub struct World {
     folder: tempfile::TempDir,
-    environment: BTreeMap<&'static str, String>,
+    pub environment: BTreeMap<&'static str, String>,
 }
 
 impl World {
-    fn new() -> World {
+    pub fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().display().to_string();
         let set = |variable, value: &str| (variable, value.replace("ROOT", &root));
@@ -98,10 +98,15 @@ impl World {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// The text of a file, empty if there is none.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
     /// Changes one byte.
@@ -113,21 +118,22 @@ impl World {
         fs::set_permissions(self.path(name), mode).unwrap();
     }
 
-    /// Runs a case as a build script; gives what its tools were asked to make, verilations as `verilate`.
-    fn tools(&self, case: &str) -> Vec<String> {
-        drop(fs::remove_file(self.path("log")));
+    /// Runs a case as a build script; gives what it printed.
+    pub fn run(&self, case: &str) -> String {
         let output = Command::new(std::env::current_exe().unwrap())
-            .args([
-                &format!("store::{case}"),
-                "--exact",
-                "--ignored",
-                "--nocapture",
-            ])
+            .args([case, "--exact", "--ignored", "--nocapture"])
             .envs(&self.environment)
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{said}{output:?}");
+        said
+    }
+
+    /// Runs a case as a build script; gives what its tools were asked to make, verilations as `verilate`.
+    fn tools(&self, case: &str) -> Vec<String> {
+        drop(fs::remove_file(self.path("log")));
+        let said = self.run(&format!("store::{case}"));
         // What Verilator said is said again whether it ran or not.
         assert_eq!(said.matches("said once").count(), 1, "{said}");
         assert!(said.contains("rustc-link-lib=static=Vcase_A_model"));

@@ -3,6 +3,7 @@
 mod coverage;
 mod failures;
 mod ports;
+mod recipe;
 mod state;
 mod threads;
 mod types;

@@ -1,0 +1,196 @@
+//! What the installed Verilator finds in sources: edges that need a clock, modules that lie in two folders.
+
+use verilated_build::{Build, Top, Verilator};
+
+use crate::store::World;
+
+const REGISTER: &str = "
+module register (input logic ck, input logic rst_n, input logic [3:0] d, input logic en, output logic [3:0] q);
+  always_ff @(posedge ck or negedge rst_n) if (!rst_n) q <= '0; else if (en) q <= d;
+endmodule
+";
+
+const GATED: &str = "
+module gated (input logic [1:0] ck, input logic en, input logic d, output logic q);
+  logic gate;
+  assign gate = &ck & en;
+  always_ff @(posedge gate) q <= d;
+endmodule
+";
+
+const GATE: &str = "
+module gate (input logic a, input logic clk, output logic y);
+  always_comb y = a & clk;
+endmodule
+";
+
+const OUTER: &str = "
+module outer (input logic a, output logic y);
+  inner i (.a, .y);
+endmodule
+";
+
+const INNER: &str = "
+module inner (input logic a, output logic y);
+  assign y = !a;
+endmodule
+";
+
+fn say(build: Build) {
+    match build.search([".", "other"]).try_run() {
+        Ok(()) => println!("\nRESULT fine"),
+        Err(error) => println!("\nRESULT {error}"),
+    }
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn unnamed() {
+    say(Build::new().top(Top::new("register")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn named() {
+    say(Build::new().top(Top::new("register").clock("ck")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn named_for_all() {
+    say(Build::new().clock("ck").top(Top::new("register")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn misnamed() {
+    say(Build::new().top(Top::new("register").clock("d")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn inside() {
+    say(Build::new().top(Top::new("gated")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn combinational() {
+    say(Build::new().top(Top::new("gate")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn outer() {
+    say(Build::new().top(Top::new("outer")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn outer_and_source() {
+    say(Build::new().top(Top::new("outer").source("outer.sv").source("other/inner.v")));
+}
+
+/// What came of a case, and the clock in the Rust that it wrote.
+fn run(case: &str) -> String {
+    run_with(case, &[])
+}
+
+/// The same, with more files.
+fn run_with(case: &str, files: &[(&str, &str)]) -> String {
+    let verilator = Verilator::find().unwrap();
+    let mut world = World::new();
+    for (variable, value) in [
+        ("DEP_VERILATED_RUNTIME_PROGRAM", verilator.program),
+        (
+            "DEP_VERILATED_RUNTIME_VERSION",
+            verilator.version.to_string(),
+        ),
+        (
+            "DEP_VERILATED_RUNTIME_ROOT",
+            verilator.root.display().to_string(),
+        ),
+    ] {
+        world.environment.insert(variable, value);
+    }
+    world.write("register.sv", REGISTER);
+    world.write("gated.sv", GATED);
+    world.write("gate.sv", GATE);
+    world.write("outer.sv", OUTER);
+    world.write("inner.sv", INNER);
+    world.write("other/unrelated.sv", "");
+    for (name, text) in files {
+        world.write(name, text);
+    }
+    let said = world.run(&format!("sources::{case}"));
+    let result = said.lines().find_map(|line| line.strip_prefix("RESULT "));
+    let top = match case {
+        "combinational" => "Gate",
+        "outer" | "outer_and_source" => "Outer",
+        _ => "Register",
+    };
+    let bridge = world.read(&format!(
+        "target/debug/build/x-0/out/verilated/{top}/bridge.rs"
+    ));
+    let clock = bridge
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("const CLOCK: "));
+    let clock = clock.and_then(|line| line.split(" = ").nth(1));
+    [result, clock]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn a_top_that_waits_for_edges_needs_a_clock() {
+    assert_eq!(
+        run("unnamed"),
+        "top `register` has no clock `clk_i`, but processes in it wait for edges of: ck, rst_n. Name its clock, as in \
+         `.clock(\"ck\")`; one-bit inputs that could be it: ck, rst_n"
+    );
+    assert_eq!(run("named"), "fine Some(\"ck\");");
+    assert_eq!(run("named_for_all"), "fine Some(\"ck\");");
+    assert_eq!(
+        run("misnamed"),
+        "top `register`: clock `d` is no one-bit input. Inputs: ck, rst_n, d, en"
+    );
+}
+
+#[test]
+fn an_edge_of_no_input_needs_a_clock_too() {
+    let said = run("inside");
+    assert!(
+        said.starts_with(
+            "top `gated` has no clock `clk_i`, but processes in it wait for edges of: "
+        ),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("one-bit inputs that could be it: en, d"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_combinational_top_needs_none() {
+    assert_eq!(run("combinational"), "fine None;");
+}
+
+#[test]
+fn a_module_in_two_folders_is_refused_where_it_is_used() {
+    let twice = ("other/inner.v", INNER);
+    assert_eq!(run("outer"), "fine None;");
+    assert_eq!(
+        run_with("outer", &[twice]),
+        "module `inner` could be `./inner.sv` or `other/inner.v`: keep one, or name the file with `.source(…)`"
+    );
+    // Nobody uses it; or it is clear which one is meant.
+    assert_eq!(run_with("combinational", &[twice]), "fine None;");
+    assert_eq!(run_with("outer_and_source", &[twice]), "fine None;");
+    assert_eq!(
+        run_with("combinational", &[("other/gate.v", GATE)]),
+        "module `gate` could be `./gate.sv` or `other/gate.v`: keep one, or name the file with `.source(…)`"
+    );
+}

@@ -1,0 +1,88 @@
+//! The crate of docs/own-rtl.md: built and tested from the text of the page, outside this workspace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The files that the page shows: a line that ends in "`NAME`:" or "`NAME`, …:", then its text between fences.
+fn files(page: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let name = line.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+        let Some((name, _)) = name.filter(|_| line.ends_with(':')) else {
+            continue;
+        };
+        let fenced = lines.by_ref().skip_while(|line| !line.starts_with("```"));
+        let text: Vec<&str> = fenced
+            .skip(1)
+            .take_while(|line| !line.starts_with("```"))
+            .collect();
+        files.push((name.to_owned(), text.join("\n") + "\n"));
+    }
+    files
+}
+
+/// The workspace's folder.
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+#[test]
+fn the_page_works_as_it_is_written() {
+    let workspace = workspace();
+    let page = fs::read_to_string(workspace.join("docs/own-rtl.md")).unwrap();
+    let files = files(&page);
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "Cargo.toml",
+            "rtl/counter.sv",
+            "build.rs",
+            "src/lib.rs",
+            "tests/counter.rs"
+        ]
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in &files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // The checkout is somewhere else than beside the crate.
+        let checkout = format!("{}/", workspace.display());
+        let here = text.replace("../xoff/", &checkout);
+        assert_eq!(here != *text, name == "Cargo.toml", "{name}");
+        fs::write(path, here).unwrap();
+    }
+    // The workspace's versions, profiles and target folder: what it has compiled serves here too.
+    fs::copy(
+        workspace.join("Cargo.lock"),
+        folder.path().join("Cargo.lock"),
+    )
+    .unwrap();
+    let manifest = fs::read_to_string(workspace.join("Cargo.toml")).unwrap();
+    let profiles = folder.path().join("profiles.toml");
+    fs::write(&profiles, &manifest[manifest.find("[profile.").unwrap()..]).unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--offline", "--config"])
+        .arg(&profiles)
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{errors}");
+    for test in ["counts_when_enabled", "starts_again_after_its_limit"] {
+        assert!(said.contains(&format!("test {test} ... ok")), "{said}");
+    }
+    // Cargo's warnings, of which Verilator's are some, would be the reader's first impression.
+    assert!(!errors.contains("own-counter@"), "{errors}");
+}
