@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::hierarchy::Entry;
+
 /// Names of signals that a message lists.
 const MOST_NAMES: usize = 12;
 
@@ -55,7 +57,7 @@ impl Error {
     pub(super) fn missing(
         path: &Path,
         signals: Vec<String>,
-        there: &BTreeMap<String, String>,
+        there: &BTreeMap<String, Entry>,
     ) -> Self {
         let mut scopes: Vec<String> = there
             .keys()

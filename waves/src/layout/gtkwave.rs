@@ -2,18 +2,20 @@
 
 use std::fmt::Write;
 
-use super::{Format, Found};
+use super::{Format, Found, FoundSignal};
 
 // Flags of a trace, `analyzer.h` of GTKWave.
-const HEX: u32 = 1 << 1;
-const DECIMAL: u32 = 1 << 2;
-const BINARY: u32 = 1 << 3;
-const RIGHT: u32 = 1 << 5;
-const BLANK: u32 = 1 << 9;
-const ANALOG_STEP: u32 = 1 << 15;
-const ANALOG_STRETCH: u32 = 1 << 17;
-const GROUP_BEGIN: u32 = 1 << 23;
-const GROUP_END: u32 = 1 << 24;
+const HEX: u64 = 1 << 1;
+const DECIMAL: u64 = 1 << 2;
+const BINARY: u64 = 1 << 3;
+const RIGHT: u64 = 1 << 5;
+const BLANK: u64 = 1 << 9;
+const ANALOG_STEP: u64 = 1 << 15;
+const ANALOG_STRETCH: u64 = 1 << 17;
+const GROUP_BEGIN: u64 = 1 << 23;
+const GROUP_END: u64 = 1 << 24;
+/// Names from the file's own table of the signal's enum.
+const ENUM: u64 = 1 << 32;
 /// 200 pixels are 2 to the minus this of the file's time steps, which are 1 ps: a cycle of 5 ns is eight pixels.
 const ZOOM: f64 = -17.0;
 /// Rows that stairs are high, their own included.
@@ -25,14 +27,14 @@ pub(super) fn save_file(found: &Found) -> String {
         "[dumpfile] \"{}\"\n*{ZOOM:.6} -1\n[size] 1600 1000\n[pos] 0 0\n[signals_width] 280\n[sst_width] 200\n",
         found.file
     );
-    let flags = |text: &mut String, flags: u32| writeln!(text, "@{flags:x}").expect("a string");
+    let flags = |text: &mut String, flags: u64| writeln!(text, "@{flags:x}").expect("a string");
     for (name, signals) in &found.groups {
         flags(&mut text, GROUP_BEGIN | BLANK);
         text += &format!("-{name}\n");
         for signal in signals {
-            flags(&mut text, trace_flags(signal.format));
+            flags(&mut text, trace_flags(signal));
             text += &format!("{}{}\n", signal.path, signal.range);
-            if signal.format == Format::Stairs {
+            if signal.format == Format::Stairs && !signal.named {
                 for _ in 1..STAIRS_ROWS {
                     flags(&mut text, ANALOG_STRETCH);
                     text += "-\n";
@@ -45,9 +47,10 @@ pub(super) fn save_file(found: &Found) -> String {
     text
 }
 
-fn trace_flags(format: Format) -> u32 {
+fn trace_flags(signal: &FoundSignal) -> u64 {
     RIGHT
-        | match format {
+        | match signal.format {
+            _ if signal.named => ENUM,
             Format::Hex => HEX,
             Format::Unsigned => DECIMAL,
             Format::Binary => BINARY,

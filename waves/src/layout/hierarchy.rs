@@ -9,8 +9,16 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 
 use super::Error;
 
-/// Every signal of an FST file: its scopes and name with dots between, and its range as the file writes it.
-pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
+/// How a file has a signal.
+pub(super) struct Entry {
+    /// Its range as the file writes it, such as `[47:0]`; empty for a single bit.
+    pub range: String,
+    /// The file has names for its values: it is of an enum.
+    pub named: bool,
+}
+
+/// Every signal of an FST file, by its scopes and name with dots between.
+pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Entry>, Error> {
     let file = File::open(path).map_err(|source| Error::Open {
         path: path.to_owned(),
         source,
@@ -22,19 +30,24 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
     let mut reader = FstReader::open(BufReader::new(file)).map_err(broken)?;
     let mut scopes: Vec<String> = Vec::new();
     let mut signals = BTreeMap::new();
+    // A reference to a table of names stands before the signal that it is for.
+    let mut named = false;
     reader
         .read_hierarchy(|entry| match entry {
             FstHierarchyEntry::Scope { name, .. } => scopes.push(name),
             FstHierarchyEntry::UpScope => {
                 scopes.pop();
             }
+            FstHierarchyEntry::EnumTableRef { .. } => named = true,
             FstHierarchyEntry::Var { name, .. } => {
                 let (name, range) = split_range(&name);
                 let mut path = scopes.join(".");
                 if !path.is_empty() {
                     path.push('.');
                 }
-                signals.insert(path + name, range.to_owned());
+                let range = range.to_owned();
+                let named = std::mem::take(&mut named);
+                signals.insert(path + name, Entry { range, named });
             }
             _ => {}
         })

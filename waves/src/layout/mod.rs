@@ -3,6 +3,9 @@
 //! A [`Layout`] names signals; [`Layout::find_in`] looks each of them up in a wave file and refuses when one is not there, so that a layout never
 //! opens with holes after a signal was renamed. What it finds is written as a GTKWave save file or a Surfer command file:
 //!
+//! Signals of an enum show the names of its values, whatever format the layout gives them: Verilator writes the names into FST files, and
+//! both viewers read them there. Surfer does so of itself, GTKWave where the save file says so.
+//!
 //! ```text
 //! gtkwave nic.fst nic.gtkw
 //! surfer --command-file nic.sucl nic.fst
@@ -73,6 +76,8 @@ struct FoundSignal {
     /// Its range as the file writes it, such as `[47:0]`; empty for a single bit.
     range: String,
     format: Format,
+    /// The file has names for its values.
+    named: bool,
 }
 
 impl Layout {
@@ -90,10 +95,11 @@ impl Layout {
             let mut signals = Vec::new();
             for signal in &group.signals {
                 match there.get(&signal.path) {
-                    Some(range) => signals.push(FoundSignal {
+                    Some(entry) => signals.push(FoundSignal {
                         path: signal.path.clone(),
-                        range: range.clone(),
+                        range: entry.range.clone(),
                         format: signal.format,
+                        named: entry.named,
                     }),
                     None => missing.push(signal.path.clone()),
                 }

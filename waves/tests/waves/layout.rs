@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fst_reader::{FstHierarchyEntry, FstReader};
 use fst_writer::{
     FstFileType, FstInfo, FstScopeType, FstSignalType, FstVarDirection, FstVarType, open_fst,
 };
@@ -75,6 +76,50 @@ fn both_viewers_get_what_the_file_has() {
     let [gtkwave, surfer] = paths.map(|path| fs::read_to_string(path).unwrap());
     insta::assert_snapshot!(gtkwave);
     insta::assert_snapshot!(surfer);
+}
+
+#[test]
+fn signals_of_an_enum_show_names() {
+    // What Verilator 5.006 wrote of verilated-build's tests/types/sample.sv: `kind_i` is a `kind_e`, `plain_i` is plain bits.
+    let folder = tempfile::tempdir().unwrap();
+    let waves = folder.path().join("enum.fst");
+    fs::write(&waves, include_bytes!("enum.fst")).unwrap();
+    let signal = |path: &str| Signal {
+        path: path.into(),
+        format: Format::Unsigned,
+    };
+    let layout = Layout {
+        groups: vec![Group {
+            name: "kinds".into(),
+            signals: vec![signal("sample.kind_i"), signal("sample.plain_i")],
+        }],
+    };
+    let gtkwave = layout.find_in(&waves).unwrap().gtkwave();
+    let rows: Vec<&str> = gtkwave.lines().collect();
+    // GTKWave's analyzer.h: bit 32 is TR_ENUM, bit 5 TR_RJUSTIFY, bit 2 TR_DEC.
+    assert!(
+        rows.windows(2)
+            .any(|rows| rows == ["@100000020", "sample.kind_i[1:0]"]),
+        "{gtkwave}"
+    );
+    assert!(
+        rows.windows(2)
+            .any(|rows| rows == ["@24", "sample.plain_i[13:0]"]),
+        "{gtkwave}"
+    );
+
+    // The names are in the file, where both viewers look.
+    let mut reader = FstReader::open(std::io::Cursor::new(fs::read(&waves).unwrap())).unwrap();
+    let mut names = Vec::new();
+    let read = reader.read_hierarchy(|entry| {
+        if let FstHierarchyEntry::EnumTable { name, mapping, .. } = entry {
+            names.push((name, mapping));
+        }
+    });
+    read.unwrap();
+    let pair = |code: &str, name: &str| (code.to_owned(), name.to_owned());
+    let kinds = vec![pair("00", "Zero"), pair("01", "One"), pair("10", "Two")];
+    assert_eq!(names, [("sample_pkg::kind_e".to_owned(), kinds)]);
 }
 
 #[test]
