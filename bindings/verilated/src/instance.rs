@@ -392,6 +392,9 @@ impl<T: Top> Model for Instance<T> {
     fn trace_open(&mut self, path: &Path) -> Result<(), TraceError> {
         Instance::trace_open(self, path)
     }
+    fn trace_check(&mut self) -> Result<(), TraceError> {
+        Instance::trace_check(self)
+    }
     fn trace_close(&mut self) -> Result<(), TraceError> {
         Instance::trace_close(self)
     }

@@ -31,6 +31,8 @@ pub trait Model: Send + Sized {
     fn state(&mut self) -> Result<Vec<u8>, Failure>;
     /// Starts to write waves.
     fn trace_open(&mut self, path: &Path) -> Result<(), TraceError>;
+    /// Ends the wave file when its disk is nearly full.
+    fn trace_check(&mut self) -> Result<(), TraceError>;
     /// Ends the wave file.
     fn trace_close(&mut self) -> Result<(), TraceError>;
     /// Picoseconds at which the next cycle starts.

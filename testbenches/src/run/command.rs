@@ -83,7 +83,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
         let options = options(arguments, &scenario, words, &folder, streams)?;
-        execute::check(&scenario)?;
+        execute::check(&scenario, &options)?;
         title.clone_from(&scenario.title);
         let values = extra.into_iter().map(|setting| setting.value).collect();
         runs.push((scenario, name, values, options));

@@ -68,8 +68,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> 
 /// # Errors
 ///
 /// What of it does not fit, an expectation of a metric that there is not.
-pub fn check(scenario: &Scenario) -> anyhow::Result<()> {
-    scenario.check()?;
+pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
+    Simulation::check(scenario, &options.nics)?;
     if scenario.expect.is_empty() {
         return Ok(());
     }

@@ -351,6 +351,68 @@ fn diff_says_what_is_different() {
     insta::assert_snapshot!(refused);
 }
 
+/// Runs a script for `sh` in a mount namespace of its own, on a disk of so many MB.
+fn on_a_small_disk(megabytes: u32, script: &str) -> std::process::Output {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "set -e; mount -t tmpfs -o size={megabytes}m xoff-test \"$1\"; cd \"$1\"; {script}"
+    );
+    let id = Command::new("id").arg("-u").output().unwrap().stdout;
+    let user: &[&str] = if id.starts_with(b"0\n") {
+        &[]
+    } else {
+        &["--map-root-user"]
+    };
+    Command::new("unshare")
+        .args(user)
+        .args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_xoff")])
+        .arg(folder.path())
+        .output()
+        .unwrap()
+}
+
+/// The wave writer of Verilator neither notices a full disk nor survives it: it dies of SIGBUS.
+#[test]
+fn a_full_disk_under_waves_is_an_error_that_names_the_file() {
+    let run = "\"$0\" run pair --set duration='\"20ms\"' --waves a --out out";
+    let none = on_a_small_disk(8, run);
+    let said = String::from_utf8(none.stderr).unwrap();
+    assert_eq!(none.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("cannot write waves of `a` to `out/pair/a.fst`: 8 MB are left"),
+        "{said}"
+    );
+    // Somebody else fills the disk while waves are written.
+    let filled = format!(
+        "{run} & while ! [ -s out/pair/a.fst ]; do sleep 0.05; done; sleep 1; head -c 60M /dev/zero > other; \
+         wait $! || code=$?; head -c 4 out/pair/a.fst | od -c; ls out/pair; exit $code"
+    );
+    let filled = on_a_small_disk(100, &filled);
+    let said = String::from_utf8(filled.stderr).unwrap();
+    let listed = String::from_utf8(filled.stdout).unwrap();
+    assert_eq!(filled.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("cannot write waves of `a` to `out/pair/a.fst`: "),
+        "{said}"
+    );
+    assert!(
+        listed.contains("summary.json") && !listed.contains("hier"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_full_disk_under_a_capture_is_an_error_that_names_the_file() {
+    let run = "\"$0\" run pair --set host.nic=model --set duration='\"20ms\"' --pcap all --out out";
+    let output = on_a_small_disk(4, run);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("out/pair/capture.pcapng: cannot be written: No space left"),
+        "{said}"
+    );
+}
+
 #[test]
 fn an_interrupted_run_leaves_files_that_can_be_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -40,6 +40,9 @@ pub struct RtlHostConfig {
     pub max_frame: ByteCount,
 }
 
+/// Cycles between two looks at the disk that waves go to.
+const WAVES_CHECKED_EVERY: u64 = 1 << 12;
+
 /// Waves of a window of time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaveWindow {
@@ -333,6 +336,8 @@ impl<D: Driver> RtlHost<D> {
             closed
         } else if edge >= waves.from && !model.tracing() {
             model.trace_open(&waves.path)
+        } else if now.0.is_multiple_of(WAVES_CHECKED_EVERY) {
+            model.trace_check()
         } else {
             Ok(())
         };

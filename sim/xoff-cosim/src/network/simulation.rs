@@ -11,6 +11,7 @@ use xoff_sim::link::{FirstPsn, Link};
 use xoff_sim::nic::{ModelNic, ModelNicConfig, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
+use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, Time};
 use xoff_sim::wire::{Psn, Qpn};
@@ -20,7 +21,7 @@ use super::own::Kind;
 use super::topology::Plan;
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, RING};
-use crate::scenario::{FlowSettings, NicKind, Recovery, Scenario};
+use crate::scenario::{FlowSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings};
 use crate::units::UnitError;
 
 /// Rights byte of all keys.
@@ -112,6 +113,28 @@ struct Opening {
     connecting: bool,
 }
 
+fn switch(
+    plan: &Plan,
+    scenario: &Scenario,
+    settings: &SwitchSettings,
+    routes: ForwardingConfig,
+    seed: Seed,
+) -> Result<Switch, SimulationError> {
+    let config = plan.switch(scenario, settings, routes, seed);
+    Switch::new(config).map_err(|source| SimulationError::Switch {
+        name: settings.name.clone(),
+        source,
+    })
+}
+
+fn link(entry: &LinkEntry) -> Link {
+    Link {
+        cable: entry.cable,
+        interface: entry.interface,
+        faults: [entry.faults.clone(), entry.faults_back.clone()],
+    }
+}
+
 impl Simulation {
     /// The network of a scenario, at time zero.
     ///
@@ -197,11 +220,7 @@ impl Simulation {
         for (settings, routes) in scenario.switches.iter().zip(plan.routes()) {
             let node = plan.number(&settings.name);
             let own = seed.derive(&[2, node.0.into()]);
-            let config = plan.switch(scenario, settings, routes, own);
-            let switch = Switch::new(config).map_err(|source| SimulationError::Switch {
-                name: settings.name.clone(),
-                source,
-            })?;
+            let switch = switch(&plan, scenario, settings, routes, own)?;
             stations.push(Station::Switch(Box::new(switch)));
         }
         let (flows, openings) = create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
@@ -210,12 +229,7 @@ impl Simulation {
             builder.node(station);
         }
         for (cable, entry) in plan.cables.iter().zip(&plan.entries) {
-            let entry = &scenario.links[*entry];
-            let link = Link {
-                cable: entry.cable,
-                interface: entry.interface,
-                faults: [entry.faults.clone(), entry.faults_back.clone()],
-            };
+            let link = link(&scenario.links[*entry]);
             let name = |end: usize| plan.names[cable[end].0.0 as usize].clone();
             builder
                 .connect(cable[0], cable[1], &link)
@@ -236,6 +250,44 @@ impl Simulation {
         simulation.connect()?;
         simulation.inject(scenario)?;
         Ok(simulation)
+    }
+
+    /// Finds what [`with`](Self::with) would refuse, without a model of a NIC unless there are own ones.
+    ///
+    /// # Errors
+    ///
+    /// As [`with`](Self::with).
+    pub fn check(scenario: &Scenario, nics: &Nics) -> Result<(), SimulationError> {
+        scenario.check()?;
+        for entry in &scenario.hosts {
+            if nics
+                .of(&entry.name, &scenario.settings_of(entry))?
+                .is_some()
+            {
+                // What its driver can carry is the driver's to say.
+                return Self::with(scenario, nics).map(drop);
+            }
+        }
+        let plan = Plan::new(scenario);
+        for settings in &scenario.switches {
+            switch(
+                &plan,
+                scenario,
+                settings,
+                ForwardingConfig::default(),
+                Seed(0),
+            )?;
+        }
+        for entry in &scenario.links {
+            link(entry)
+                .latency()
+                .map_err(|source| SimulationError::Link {
+                    a: entry.ends[0].clone(),
+                    b: entry.ends[1].clone(),
+                    source: source.into(),
+                })?;
+        }
+        Ok(())
     }
 
     /// What may not be meant as it is: a NIC that is slower than its line.
