@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::decode::FrameRange;
-use xoff_sim::time::Duration;
+use xoff_sim::time::{Duration, LineRate};
 
 use crate::property::unit::Unit;
 use crate::scenario_file::Setting;
@@ -40,6 +40,8 @@ pub enum Command {
     Decode(DecodeArgs),
     /// A described packet through the RTL builder, as hex or capture
     Encode(EncodeArgs),
+    /// The protocol monitors over a capture, a row a rule
+    Check(CheckArgs),
     /// A scenario: RTL NICs, switches, what is expected of them
     Run(RunArgs),
     /// What is different about two runs
@@ -114,6 +116,35 @@ pub struct DecodeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub engine: EngineArgs,
+}
+
+/// Checks a capture against the standards
+///
+/// Watches the frames of a capture, ours or a real NIC's, with state machines of RoCEv2, DCQCN and PFC. Prints a row a
+/// rule with the frames that break it, what is wrong with each, and remarks: what is allowed and people stumble over.
+#[derive(Debug, Args)]
+#[command(after_long_help = crate::check::long_help(), after_help = "See --help for the rules and examples.")]
+pub struct CheckArgs {
+    /// Capture to read, pcap or pcapng; - for standard input
+    pub file: PathBuf,
+    /// Print what was found as JSON: frames, rules, violations, remarks
+    #[arg(long)]
+    pub json: bool,
+    /// Show rules that found nothing to judge too
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
+    /// Judge the time between CNPs to a queue pair by this interval, such as 50us; without it they are not judged
+    #[arg(long, value_name = "TIME")]
+    pub cnp_interval: Option<Duration>,
+    /// Line rate of all interfaces, such as 40Gb/s, for rules about pauses [default: what a pcapng says]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<LineRate>,
+    /// Interfaces that are a host's own port, such as a.0,b.0: nothing is lost there before the tap
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub host_port: Vec<String>,
+    /// The network changes the order of frames or brings some twice: order is judged only where a host sends
+    #[arg(long)]
+    pub unordered: bool,
 }
 
 /// Form of the rows of `xoff decode`.

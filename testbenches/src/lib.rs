@@ -10,10 +10,12 @@
 //! | [`show`] | `xoff show` and `xoff schema`: scenarios as text, and what a scenario may have in it |
 //! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
+//! | [`check`] | `xoff check`: the protocol monitors over a capture |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | [`text_file`] | reading files of text, within limits |
 
+pub mod check;
 pub mod cli;
 pub mod codec;
 pub mod decode;
@@ -48,6 +50,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
     match &cli.command {
         cli::Command::Decode(arguments) => decode::run(arguments, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
+        cli::Command::Check(arguments) => check::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
         cli::Command::List => run::list(streams),

@@ -69,17 +69,21 @@ impl Requests {
         let positive = matches!(meaning, SyndromeMeaning::Ack(_));
         // An ACK acknowledges its own PSN too, a NAK all before it.
         let through = if positive { psn } else { psn - 1 };
-        if let Some(acked) = self.acked
-            && !out.check(Rule::AckBack, through + 1 >= acked, || {
-                format!(
-                    "{} for PSN {}: all up to {} was acknowledged before",
-                    aeth.syndrome,
-                    show(psn),
-                    show(acked - 1)
-                )
-            })
-        {
-            return;
+        if let Some(acked) = self.acked {
+            let holds = through + 1 >= acked;
+            if packet.orderly {
+                out.check(Rule::AckBack, holds, || {
+                    format!(
+                        "{} for PSN {}: all up to {} was acknowledged before",
+                        aeth.syndrome,
+                        show(psn),
+                        show(acked - 1)
+                    )
+                });
+            }
+            if !holds {
+                return;
+            }
         }
         if sequence && !self.first_missing(psn, out) {
             return;
@@ -107,7 +111,9 @@ impl Requests {
                     until: packet.time.saturating_add(wait),
                 });
             }
-            SyndromeMeaning::Nak(NakCode::PsnSequenceError) => self.sequence_nak(psn, out),
+            SyndromeMeaning::Nak(NakCode::PsnSequenceError) => {
+                self.sequence_nak(psn, packet.orderly, out)
+            }
             SyndromeMeaning::Nak(code) => {
                 self.fatal = Some(psn);
                 out.remark(Habit::FatalNak, || format!("{code} at PSN {}", show(psn)));
@@ -142,17 +148,19 @@ impl Requests {
         )
     }
 
-    fn sequence_nak(&mut self, psn: i64, out: &mut Findings) {
+    fn sequence_nak(&mut self, psn: i64, orderly: bool, out: &mut Findings) {
         if self.rnr.take_if(|rnr| rnr.psn == psn).is_some() {
             out.remark(Habit::NakAfterRnr, || format!("PSN {}", show(psn)));
         }
         let again = self.nak.is_some_and(|nak| nak.psn == psn && !nak.resent);
-        out.check(Rule::NakOnce, !again, || {
-            format!(
-                "NAK of PSN {} again, which was not sent again since the NAK before",
-                show(psn)
-            )
-        });
+        if orderly {
+            out.check(Rule::NakOnce, !again, || {
+                format!(
+                    "NAK of PSN {} again, which was not sent again since the NAK before",
+                    show(psn)
+                )
+            });
+        }
         self.nak = Some(Nak { psn, resent: false });
     }
 
@@ -228,15 +236,17 @@ impl Requests {
         });
         let next = read.next_response;
         let ordered = psn >= next || read.runs < read.asked.len();
-        out.check(Rule::ReadOrder, ordered, || {
-            format!(
-                "response PSN {} after {}: READ {} was asked for {} times",
-                show(psn),
-                show(next - 1),
-                show(first),
-                read.asked.len()
-            )
-        });
+        if packet.orderly {
+            out.check(Rule::ReadOrder, ordered, || {
+                format!(
+                    "response PSN {} after {}: READ {} was asked for {} times",
+                    show(psn),
+                    show(next - 1),
+                    show(first),
+                    read.asked.len()
+                )
+            });
+        }
         if again && start && matches!(place, Place::Middle | Place::Last) {
             out.remark(Habit::ReadAgainMiddle, || {
                 format!("{opcode} for PSN {}", show(psn))
@@ -267,7 +277,8 @@ impl Requests {
         };
         let asked = request.asked.len();
         let value = request.original.unwrap_or(answer.original);
-        let holds = request.runs < asked && value == answer.original;
+        let often = packet.orderly && request.runs >= asked;
+        let holds = !often && value == answer.original;
         out.check(Rule::AtomicAnswer, holds, || {
             format!(
                 "answer {} to PSN {}, sent {asked} times: {:#x}, the first said {value:#x}",

@@ -179,6 +179,7 @@ impl Flows {
     ) {
         let flow = &mut self.flows[index];
         if let Some(interval) = self.cnp_interval
+            && packet.orderly
             && let Some(last) = flow.last_cnp
         {
             let since = packet.time.saturating_since(last);

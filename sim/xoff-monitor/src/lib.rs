@@ -173,7 +173,9 @@ impl Monitor {
                 {
                     counts.bad_icrc(direction);
                 }
-                let packet = Packet::of(&parsed, seen.time, tap.resolution).filter(|_| good);
+                let own = tap.host && direction == Some(Direction::Sent);
+                let packet =
+                    Packet::of(&parsed, seen.time, tap, own || tap.orderly).filter(|_| good);
                 if let Some(packet) = packet {
                     flows.see(&packet, direction.filter(|_| tap.host), out);
                     if let Some(direction) = direction {

@@ -22,6 +22,8 @@ const LONGEST_FRAME: u64 = 9_216;
 struct Pause {
     since: Time,
     until: Time,
+    /// Whether the peer ended it, not its own time.
+    ended: bool,
 }
 
 /// The pauses that a port's node received.
@@ -52,16 +54,18 @@ impl Pauses {
             let mut pause = Pause {
                 since: time,
                 until: time.saturating_add(rate.time_of_quanta(quanta)),
+                ended: false,
             };
             if let Some(last) = pauses.back_mut() {
                 let lapsed = time.saturating_since(last.until);
                 if last.until >= time {
                     last.until = time;
+                    last.ended = quanta == 0;
                     if quanta > 0 {
                         pause.since = last.since;
                         pauses.pop_back();
                     }
-                } else if quanta > 0 && lapsed < rate.time_of(LONGEST_FRAME) {
+                } else if quanta > 0 && !last.ended && lapsed < rate.time_of(LONGEST_FRAME) {
                     out.remark(Habit::PauseLapsed, || {
                         format!("class {class}, {lapsed} after its end")
                     });
@@ -110,7 +114,7 @@ impl Pauses {
         };
         let broken = pauses.iter().find(bound);
         out.check(Rule::PauseObeyed, broken.is_none(), || {
-            let pause = broken.copied().unwrap_or(Pause { since: time, until: time });
+            let pause = broken.copied().unwrap_or(Pause { since: time, until: time, ended: false });
             format!(
                 "a frame of class {class} starts {} after the pause, {} before its end; {response} are allowed",
                 start.saturating_since(pause.since),
@@ -120,8 +124,8 @@ impl Pauses {
     }
 }
 
-/// From a pause's last bit to where no further frame of the class starts, at most: 12 quanta at 10 Gb/s, 118 at 40 Gb/s,
-/// 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote it); for another rate the
+/// From a pause's last bit to where no further frame of the class starts, at most: 12 quanta at 10 Gb/s, 118 at
+/// 40 Gb/s, 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote it); for another rate the
 /// longest of these.
 pub(crate) fn response(rate: LineRate) -> Duration {
     rate.time_of_quanta(match rate {

@@ -15,8 +15,10 @@ use crate::{Habit, Rule};
 
 /// Requests that are remembered, by their number. What is older is not judged.
 const REMEMBERED: usize = 16_384;
+/// PSNs behind what is acknowledged that are remembered.
+const BEHIND: i64 = 512;
 /// Places where a resend may begin that are remembered.
-const POINTS: usize = 4_096;
+const POINTS: usize = 1_024;
 /// A request whose PSN is farther than this from all that is known belongs to a new connection.
 const FAR: i64 = 1 << 16;
 /// Half of the PSN space.
@@ -263,7 +265,7 @@ impl Requests {
                 let psn = self.unwrapped(packet.bth.psn);
                 if reliable {
                     self.order(psn, next, packet, own, out);
-                } else {
+                } else if packet.orderly {
                     out.check(Rule::UcOrder, psn >= next, || {
                         format!("PSN {} behind PSN {}", show(psn), show(next - 1))
                     });
@@ -276,7 +278,7 @@ impl Requests {
         self.high = self.high.max(end);
     }
 
-    /// Whether the PSN belongs to the connection that is known; a new connection begins when it does not and may be one.
+    /// Whether the PSN belongs to the connection that is known. When it does not and may begin one, a new one begins.
     fn is_near(&mut self, packet: &Packet, place: Place, out: &mut Findings) -> bool {
         if self.next.is_none() {
             return true;
@@ -363,7 +365,9 @@ impl Requests {
                 if self.quiet >= OFTEN {
                     out.remark(Habit::Unanswered, || format!("PSN {} again", show(psn)));
                 }
-                self.resend(psn, own, out);
+                if packet.orderly {
+                    self.resend(psn, own, out);
+                }
             }
         }
         self.waits(psn, packet, out);
@@ -403,7 +407,7 @@ impl Requests {
         let Some(rnr) = self.rnr else { return };
         if psn <= rnr.psn {
             self.rnr = None;
-            if psn == rnr.psn {
+            if psn == rnr.psn && packet.orderly {
                 let at = packet.time.saturating_add(packet.resolution);
                 out.check(Rule::RnrWait, at >= rnr.until, || {
                     format!(
@@ -516,7 +520,11 @@ impl Requests {
         };
         let end = psn + request.span(mtu).unwrap_or(1);
         self.log.insert(psn, request);
-        while self.log.len() > REMEMBERED {
+        let behind = self.acked.map_or(i64::MIN, |acked| acked - BEHIND);
+        while let Some((first, oldest)) = self.log.first_key_value()
+            && (self.log.len() > REMEMBERED
+                || first + oldest.span(mtu).unwrap_or(i64::MAX >> 1) < behind)
+        {
             self.log.pop_first();
         }
         end

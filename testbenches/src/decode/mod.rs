@@ -85,7 +85,7 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
 }
 
 /// The capture: its name for messages, its bytes, and how many there are if that is known.
-fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
+pub(crate) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
     if path == Path::new("-") {
         return Ok(("standard input".into(), Box::new(io::stdin().lock()), None));
     }

@@ -9,8 +9,8 @@ use crate::common::{file, xoff};
 use serde_json::Value;
 use xoff_waves::capture::{self, Direction};
 
-const LOSS: &str = "captures/loss_mtu256_all_ops.pcap";
-const CAPTURES: [&str; 5] = [
+pub const LOSS: &str = "captures/loss_mtu256_all_ops.pcap";
+pub const CAPTURES: [&str; 5] = [
     LOSS,
     "captures/nak_access_and_invalid.pcap",
     "captures/udaddy_ud_rdmacm.pcap",
@@ -19,7 +19,7 @@ const CAPTURES: [&str; 5] = [
 ];
 
 /// Runs, expects this exit code, and gives what was said.
-fn said(arguments: &[&str], input: impl Into<Vec<u8>>, code: i32) -> (String, String) {
+pub fn said(arguments: &[&str], input: impl Into<Vec<u8>>, code: i32) -> (String, String) {
     let output = xoff()
         .args(arguments)
         .write_stdin(input)

@@ -160,3 +160,13 @@ fn hex_of_an_acknowledgement() {
         .out
     );
 }
+
+#[test]
+fn check_of_real_captures() {
+    for name in ["loss_mtu256_all_ops", "corrupt_excerpt"] {
+        let path = argument(&format!("captures/{name}.pcap"));
+        let said = run(&["check", &path], None, false);
+        said.outcome.expect("a good capture");
+        insta::assert_snapshot!(format!("check_{name}"), said.out);
+    }
+}

@@ -76,6 +76,8 @@ pub struct Interface {
     pub ticks_per_second: u64,
     /// Seconds to add to each time stamp (`if_tsoffset`).
     pub offset_seconds: i64,
+    /// Rate of the line in bits a second (`if_speed`), when the file gives one.
+    pub bits_per_second: Option<u64>,
     /// Bytes of FCS at the end of each captured frame, cut off by the reader. Nearly always 0.
     pub fcs_bytes: usize,
     /// Most bytes kept of a frame, 0 for no limit. Only simple packet blocks need it.

@@ -60,6 +60,7 @@ impl Format {
                 1_000_000
             },
             offset_seconds: 0,
+            bits_per_second: None,
             fcs_bytes: if link & FCS_LENGTH_PRESENT != 0 {
                 2 * (link >> 28) as usize
             } else {

@@ -229,6 +229,13 @@ impl Format {
                 .find(|option| option.code == code)
                 .and_then(|option| option.as_bytes().ok())
         };
+        let eight = |code| {
+            let bytes: [u8; 8] = option(code)?.try_into().ok()?;
+            Some(match self.big_endian {
+                true => u64::from_be_bytes(bytes),
+                false => u64::from_le_bytes(bytes),
+            })
+        };
         let byte = |code| option(code).and_then(|bytes| bytes.first().copied());
         let raw = byte(OptionCode::IfTsresol).unwrap_or(DEFAULT_RESOLUTION);
         // Bit 7 chooses between powers of 10 and of 2.
@@ -240,16 +247,8 @@ impl Format {
             name: option(OptionCode::IfName).map(|name| String::from_utf8_lossy(name).into_owned()),
             link_type,
             ticks_per_second: ticks_per_second.ok_or(Problem::TimeResolution { raw })?,
-            offset_seconds: option(OptionCode::IfTsoffset)
-                .and_then(|bytes| bytes.try_into().ok())
-                .map_or(
-                    0,
-                    if self.big_endian {
-                        i64::from_be_bytes
-                    } else {
-                        i64::from_le_bytes
-                    },
-                ),
+            offset_seconds: eight(OptionCode::IfTsoffset).map_or(0, u64::cast_signed),
+            bits_per_second: eight(OptionCode::IfSpeed),
             fcs_bytes: byte(OPTION_FCS_LENGTH).unwrap_or(0).into(),
             snap_bytes,
         })

@@ -1,4 +1,5 @@
-//! Linux's traffic: no violation in what was not damaged. With `XOFF_CAPTURES` set to a folder, all of its captures too.
+//! Linux's traffic: no violation in what was not damaged. With `XOFF_CAPTURES` set to a folder, also all of its
+//! captures.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

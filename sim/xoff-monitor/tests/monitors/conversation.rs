@@ -320,13 +320,19 @@ impl Conversation {
 
     /// What the monitors say, at host a's own port or at a tap on the way. Frames are numbered as steps, from 0.
     pub fn watch(&self, host: bool) -> Report {
-        let mut monitor = Monitor::new().with_cnp_interval(Duration::from_us(50));
-        let tap = Tap {
+        self.watch_at(Tap {
             host,
-            rate: Some(LineRate::G40),
             ..Tap::new("a.0")
-        };
-        let tap = monitor.add_tap(tap);
+        })
+    }
+
+    /// What the monitors say at a tap.
+    pub fn watch_at(&self, tap: Tap) -> Report {
+        let mut monitor = Monitor::new().with_cnp_interval(Duration::from_us(50));
+        let tap = monitor.add_tap(Tap {
+            rate: Some(LineRate::G40),
+            ..tap
+        });
         for (number, step) in (0..).zip(&self.0) {
             let bytes = &step.bytes();
             let direction = Some(step.direction);

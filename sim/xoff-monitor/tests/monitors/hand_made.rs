@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use xoff_monitor::Rule;
+use xoff_monitor::{Rule, Tap};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{MacAddr, Opcode, Syndrome};
 
@@ -435,7 +435,7 @@ fn each_fault_breaks_its_rule() {
     judge(ON_THE_WAY, false);
 }
 
-/// Wherever the capture starts and ends, and whatever of the requests is lost before the tap or of the answers behind it.
+/// Wherever the capture starts and ends.
 #[test]
 fn what_one_tap_cannot_see_is_no_violation() {
     let good = Conversation::good();
@@ -463,4 +463,35 @@ fn a_frame_missing_before_the_tap_is_no_violation_on_the_way() {
         conversation.remove(name);
         assert_eq!(conversation.watch(false).violations, [], "without {name}");
     }
+}
+
+/// A network that changes the order of frames, or brings some twice, makes no end break a rule.
+#[test]
+fn order_is_judged_only_where_it_is_kept() {
+    let good = Conversation::good();
+    let mut otherwise = 0;
+    for at in 0..good.0.len() - 1 {
+        let mut swapped = good.clone();
+        swapped.0.swap(at, at + 1);
+        let mut twice = good.clone();
+        let again = twice.0[at].clone();
+        twice.0.insert(at + 1, again);
+        // Answers cannot overtake what they answer.
+        let answered = good.0[at].direction != good.0[at + 1].direction;
+        for changed in [Some(twice), Some(swapped).filter(|_| !answered)]
+            .into_iter()
+            .flatten()
+        {
+            let watch = |orderly| {
+                let tap = Tap {
+                    orderly,
+                    ..Tap::new("")
+                };
+                changed.watch_at(tap).violations
+            };
+            assert_eq!(watch(false), [], "step {}", good.0[at].name);
+            otherwise += usize::from(!watch(true).is_empty());
+        }
+    }
+    assert!(otherwise > 5, "{otherwise}");
 }

@@ -1,0 +1,106 @@
+//! Rows for people.
+
+use std::io;
+
+use xoff_monitor::Report;
+
+use crate::terminal::{Ink, Streams};
+
+/// Frames that a rule's row names.
+const NAMED: usize = 8;
+/// Violations whose text is shown.
+const SHOWN: usize = 20;
+
+/// Writes a row a rule, the violations and the remarks. `all` shows rules that could not be applied too.
+pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Result<()> {
+    let paint = streams.paint;
+    let out = &mut streams.out;
+    let head = format!("{:<18} {:>8} {:>8}  frames", "rule", "checked", "broken");
+    writeln!(out, "{}", paint.paint(Ink::Heading, head))?;
+    let mut left_out = 0;
+    for (rule, tally) in &report.rules {
+        if tally.checked == 0 && !all {
+            left_out += 1;
+            continue;
+        }
+        let mut frames: Vec<u64> = (report
+            .violations
+            .iter()
+            .filter(|it| it.rule == *rule)
+            .map(|it| it.frame))
+        .collect();
+        frames.dedup();
+        let mut named: Vec<_> = frames.iter().take(NAMED).map(ToString::to_string).collect();
+        if frames.len() > NAMED {
+            named.push("…".into());
+        }
+        let row = format!(
+            "{rule:<18} {:>8} {:>8}  {}",
+            tally.checked,
+            tally.violations,
+            named.join(" ")
+        );
+        let ink = match (tally.checked, tally.violations) {
+            (0, _) => Ink::Dim,
+            (_, 0) => Ink::Plain,
+            _ => Ink::Bad,
+        };
+        writeln!(out, "{}", paint.paint(ink, row.trim_end()))?;
+    }
+    if !report.violations.is_empty() {
+        writeln!(out)?;
+    }
+    for it in report.violations.iter().take(SHOWN) {
+        let tap = if it.tap.is_empty() {
+            String::new()
+        } else {
+            format!(" at {}", it.tap)
+        };
+        writeln!(
+            out,
+            "frame {}{tap}: {}: {}",
+            it.frame,
+            paint.paint(Ink::Bad, it.rule),
+            it.text
+        )?;
+    }
+    let more = report.violation_count() - report.violations.len().min(SHOWN) as u64;
+    if more > 0 {
+        writeln!(out, "and {more} more; --json has them")?;
+    }
+    if !report.remarks.is_empty() {
+        writeln!(
+            out,
+            "\n{}",
+            paint.paint(Ink::Heading, "remarks: allowed, or common")
+        )?;
+    }
+    for it in report.remarks.values() {
+        let times = if it.count == 1 {
+            String::new()
+        } else {
+            format!(", {} times", it.count)
+        };
+        let what = it.remark.text();
+        writeln!(
+            out,
+            "{}: {what}\n  frame {}{times}: {}",
+            it.remark, it.frame, it.text
+        )?;
+    }
+    let kinds = report.kinds;
+    writeln!(
+        out,
+        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS; {} violations{}",
+        report.frames,
+        kinds.roce,
+        kinds.pause,
+        kinds.other,
+        kinds.bad_fcs,
+        report.violation_count(),
+        match left_out {
+            0 => String::new(),
+            rules => format!("; {rules} rules found nothing to judge (--verbose)"),
+        }
+    )
+}

@@ -1,0 +1,129 @@
+//! Scenarios under the eyes of the protocol monitors: every port is a tap.
+
+use std::collections::BTreeMap;
+
+use xoff_cosim::network::Simulation;
+use xoff_cosim::scenario::Scenario;
+use xoff_monitor::{Habit, Monitor, Report, Rule, Sighting, Tap};
+use xoff_sim::time::Time;
+
+use crate::common::scenarios::scenario;
+
+/// Runs a scenario and says what the monitors found, at the switches' ports and the hosts' own: at those of nodes that
+/// are not `known` to break rules, and at those that are.
+fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
+    let mut simulation = Simulation::new(scenario).unwrap();
+    let dcqcn = scenario.host.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
+    let mut monitors = [Monitor::new(), Monitor::new()].map(|monitor| match dcqcn {
+        Some(dcqcn) => monitor.with_cnp_interval(dcqcn.cnp_interval),
+        None => monitor,
+    });
+    let mut taps = BTreeMap::new();
+    let hosts = simulation
+        .stations()
+        .map(|(node, station)| (node, station.switch().is_none()));
+    for (node, host) in hosts.collect::<Vec<_>>() {
+        for port in simulation.ports(node) {
+            let name = &simulation.names()[node.0 as usize];
+            let which = usize::from(known.contains(&name.as_str()));
+            let rate = Some(scenario.host.rate);
+            let tap = Tap {
+                host,
+                rate,
+                ..Tap::new(format!("{name}.{}", port.0))
+            };
+            taps.insert((node, port), (which, monitors[which].add_tap(tap)));
+            simulation.network_mut().tap(node, port, true);
+        }
+    }
+    let mut number = 0;
+    let see = |records: &[xoff_sim::kernel::Record]| {
+        for record in records {
+            number += 1;
+            let (which, tap) = taps[&(record.node, record.port)];
+            monitors[which].see(&Sighting {
+                tap,
+                number,
+                time: record.frame.end,
+                direction: Some(record.direction),
+                bytes: &record.frame.bytes,
+                fcs_ok: record.frame.fcs_ok,
+            });
+        }
+    };
+    simulation
+        .run_until_observed(Time::ZERO + scenario.duration, see)
+        .unwrap();
+    monitors.map(Monitor::into_report)
+}
+
+/// A scenario of which the monitors find nothing wrong, but at the nodes that are `known` for it; what they find.
+fn found(name: &str, settings: &[(&str, &str)], loss: Option<&str>, known: &[&str]) -> [Report; 2] {
+    let mut scenario = scenario(name, settings);
+    scenario.expect.clear();
+    if let Some(rule) = loss {
+        scenario.links[0].faults.push(rule.parse().unwrap());
+    }
+    let reports = watched(&scenario, known);
+    assert_eq!(reports[0].violations, [], "{name} {settings:?}");
+    for report in &reports {
+        assert_eq!(report.remarks.get(&Habit::Unpaired), None);
+    }
+    reports
+}
+
+#[test]
+fn monitors_find_nothing_at_any_port_of_a_pair() {
+    for nic in ["rtl", "model"] {
+        let settings = [
+            ("duration", "200 us"),
+            ("host.nic", nic),
+            ("flows.bulk.message", "20 KB"),
+        ];
+        let checked = |report: &Report, rule| report.rules[&rule].checked;
+        let [whole, _] = found("pair", &settings, None, &[]);
+        assert!(checked(&whole, Rule::PsnOrder) > 500);
+        assert_eq!(checked(&whole, Rule::ResendStart), 0);
+        for loss in ["src 10.0.0.1, chance 1/50: drop", "any, chance 1/30: drop"] {
+            let [lossy, _] = found("pair", &settings, Some(loss), &[]);
+            assert!(checked(&lossy, Rule::ResendStart) > 5);
+            assert!(checked(&lossy, Rule::NakFirstMissing) > 5);
+        }
+    }
+}
+
+#[test]
+fn monitors_find_nothing_at_any_port_of_an_incast() {
+    for (nic, duration) in [("rtl", "300 us"), ("model", "3 ms")] {
+        for dcqcn in ["true", "false"] {
+            let settings = [
+                ("duration", duration),
+                ("measure_from", "0 us"),
+                ("host.nic", nic),
+                ("host.dcqcn.on", dcqcn),
+                ("switches.t.ecn.pmax", "1.0"),
+            ];
+            let [report, _] = found("incast", &settings, None, &[]);
+            let checked = |rule| report.rules[&rule].checked;
+            assert!(checked(Rule::PauseObeyed) > 100);
+            assert_eq!(checked(Rule::CnpCause) > 2, dcqcn == "true");
+            assert_eq!(checked(Rule::CnpInterval) > 2, dcqcn == "true");
+        }
+    }
+}
+
+/// Go-back-0 is no RoCE: after a loss the responder asks for the message's first packet, acknowledged or not, and the
+/// requester begins there. Its pair breaks that rule and no other, the other pairs none.
+#[test]
+fn monitors_find_go_back_0_and_nothing_else_in_livelock() {
+    for (nic, duration) in [("rtl", "500 us"), ("model", "2 ms")] {
+        let settings = [("duration", duration), ("host.nic", nic)];
+        let [_, report] = found("livelock", &settings, None, &["a0", "b0", "s0"]);
+        let broken = report
+            .rules
+            .iter()
+            .filter(|(_, tally)| tally.violations > 0);
+        let broken: Vec<_> = broken.map(|(rule, _)| *rule).collect();
+        assert_eq!(broken, [Rule::AckBack]);
+    }
+}
