@@ -17,9 +17,9 @@ violation: a loss before or behind it, the start in the middle of a connection, 
 Flows are found by addresses and destination queue pair. The other direction of a connection is the flow between the
 same addresses whose requests have the PSNs that the answers name; while more than one fits, answers are not judged.
 
-The network is taken to keep frames in order and to bring none twice, as Ethernet does. Where it does not (`--unordered`),
-`resend-start`, `rnr-wait`, `uc-order`, `ack-back`, `nak-once`, `read-order`, `cnp-interval` and the count of
-`atomic-answer` are applied only to what a host sends at its own port.
+The network is taken to keep frames in order and to bring none twice, as Ethernet does. Where it does not
+(`--unordered`), `resend-start`, `rnr-wait`, `uc-order`, `ack-back`, `nak-once`, `read-order`, `cnp-interval` and the
+count of `atomic-answer` are applied only to what a host sends at its own port.
 ";
 
 /// The page.

@@ -125,8 +125,8 @@ impl Pauses {
 }
 
 /// From a pause's last bit to where no further frame of the class starts, at most: 12 quanta at 10 Gb/s, 118 at
-/// 40 Gb/s, 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote it); for another rate the
-/// longest of these.
+/// 40 Gb/s, 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote it); for another
+/// rate the longest of these.
 pub(crate) fn response(rate: LineRate) -> Duration {
     rate.time_of_quanta(match rate {
         LineRate::G10 => 12,

@@ -13,8 +13,8 @@ pub struct Tap {
     /// Whether it is a host's own port, so that all that the host sends is seen, and all that it receives. Elsewhere
     /// frames may be lost before the tap, and behind it.
     pub host: bool,
-    /// Whether frames come to the tap in the order in which they were sent, none of them twice, as through Ethernet. Where
-    /// not, rules about order apply to what a host sends at its own port alone.
+    /// Whether frames come to the tap in the order in which they were sent, none of them twice, as through Ethernet.
+    /// Where not, rules about order apply to what a host sends at its own port alone.
     pub orderly: bool,
     /// Rate of the line, for rules about pauses.
     pub rate: Option<LineRate>,
