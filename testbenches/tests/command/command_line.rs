@@ -700,7 +700,7 @@ fn files_that_are_no_cases() {
         "{fuzz}"
     );
     let (out, _) = said(&["replay", path.to_str().unwrap()], [], 0);
-    assert!(out.ends_with("4 events, no difference\n"), "{out}");
+    assert!(out.ends_with("5 events, no difference\n"), "{out}");
 }
 
 #[test]
