@@ -11,9 +11,13 @@ use std::process::Command;
 
 use verilated_build::{Build, Top};
 
-/// Writes a header without ports, a C++ file, and the list of files read: its own, those it was given, and those that
-/// sources include or instantiate.
+/// Writes the table of types; or a header with a clock, a C++ file, and the list of files read: its own, those it was
+/// given, and those that sources include or instantiate.
 const VERILATOR: &str = r#"#!/bin/sh
+if [ "$1" = --xml-only ]; then
+    cat ROOT/types.xml > "$3"
+    exit
+fi
 echo "verilate $*" | sed 's/-Mdir [^ ]*//' >> LOG
 sources="ROOT/verilator a.sv common.svh"
 while [ $# -gt 0 ]; do
@@ -28,6 +32,14 @@ printf '// PORTS\nVL_IN8(&clk_i,0,0);\n// CELLS\n' > "$out/$prefix.h"
 cat a.sv pkg.sv > "$out/$prefix.cpp"
 echo "$out/$prefix.cpp : $sources" > "$out/${prefix}__ver.d"
 echo "%Warning-LINT: a.sv:1:1: said once" >&2
+"#;
+
+const TYPES: &str = r#"<verilator_xml><netlist>
+<module loc="a,1,1,1,2" name="a" topModule="1">
+<var loc="a,1,1,1,2" name="clk_i" dtype_id="1" dir="input" vartype="logic"/>
+</module>
+<typetable loc="a,0,0,0,0"><basicdtype loc="a,0,0,0,0" id="1" name="logic"/></typetable>
+</netlist></verilator_xml>
 "#;
 
 const COMPILER: &str = r#"#!/bin/sh
@@ -81,6 +93,7 @@ impl World {
             ("loop.h", "# include  \"deep.h\"\n"),
             ("deep.h", "int deep;\n"),
             ("compiler_version", "g++ 12\n"),
+            ("types.xml", TYPES),
             ("verilator", VERILATOR),
             ("g++", COMPILER),
         ] {
