@@ -80,7 +80,7 @@ fn both_viewers_get_what_the_file_has() {
 
 #[test]
 fn signals_of_an_enum_show_names() {
-    // What Verilator 5.006 wrote of verilated-build's tests/types/sample.sv: `kind_i` is a `kind_e`, `plain_i` is plain bits.
+    // What Verilator 5.006 wrote of verilated5-build's tests/types/sample.sv: `kind_i` is a `kind_e`, `plain_i` is plain bits.
     let folder = tempfile::tempdir().unwrap();
     let waves = folder.path().join("enum.fst");
     fs::write(&waves, include_bytes!("enum.fst")).unwrap();
@@ -91,7 +91,7 @@ fn signals_of_an_enum_show_names() {
     let layout = Layout {
         groups: vec![Group {
             name: "kinds".into(),
-            signals: vec![signal("sample.kind_i"), signal("sample.plain_i")],
+            signals: vec![signal("TOP.sample.kind_i"), signal("TOP.sample.plain_i")],
         }],
     };
     let gtkwave = layout.find_in(&waves).unwrap().gtkwave();
@@ -99,12 +99,12 @@ fn signals_of_an_enum_show_names() {
     // GTKWave's analyzer.h: bit 32 is TR_ENUM, bit 5 TR_RJUSTIFY, bit 2 TR_DEC.
     assert!(
         rows.windows(2)
-            .any(|rows| rows == ["@100000020", "sample.kind_i[1:0]"]),
+            .any(|rows| rows == ["@100000020", "TOP.sample.kind_i[1:0]"]),
         "{gtkwave}"
     );
     assert!(
         rows.windows(2)
-            .any(|rows| rows == ["@24", "sample.plain_i[13:0]"]),
+            .any(|rows| rows == ["@24", "TOP.sample.plain_i[13:0]"]),
         "{gtkwave}"
     );
 
