@@ -1,4 +1,4 @@
-//! The crate of docs/own-rtl.md: built and tested from the text of the page, outside this workspace.
+//! The crates of docs/own-rtl.md and docs/own-nic.md: built and tested from the text of the pages, outside this workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,22 +31,13 @@ fn workspace() -> PathBuf {
         .unwrap()
 }
 
-#[test]
-fn the_page_works_as_it_is_written() {
+/// Builds the crate of a page, which shows these files, and runs its tests: all of these have to pass.
+fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     let workspace = workspace();
-    let page = fs::read_to_string(workspace.join("docs/own-rtl.md")).unwrap();
+    let page = fs::read_to_string(workspace.join(page)).unwrap();
     let files = files(&page);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "Cargo.toml",
-            "rtl/counter.sv",
-            "build.rs",
-            "src/lib.rs",
-            "tests/counter.rs"
-        ]
-    );
+    assert_eq!(names, shown);
 
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in &files {
@@ -80,9 +71,49 @@ fn the_page_works_as_it_is_written() {
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{errors}");
-    for test in ["counts_when_enabled", "starts_again_after_its_limit"] {
+    for test in tests {
         assert!(said.contains(&format!("test {test} ... ok")), "{said}");
     }
     // Cargo's warnings, of which Verilator's are some, would be the reader's first impression.
-    assert!(!errors.contains("own-counter@"), "{errors}");
+    assert!(!errors.contains(&format!("{package}@")), "{errors}");
+}
+
+#[test]
+fn own_rtl_works_as_it_is_written() {
+    works(
+        "docs/own-rtl.md",
+        &[
+            "Cargo.toml",
+            "rtl/counter.sv",
+            "build.rs",
+            "src/lib.rs",
+            "tests/counter.rs",
+        ],
+        "own-counter",
+        &["counts_when_enabled", "starts_again_after_its_limit"],
+    );
+}
+
+#[test]
+#[ignore = "compiles the simulator once more, some minutes: .ci/run asks for it"]
+fn own_nic_works_as_it_is_written() {
+    works(
+        "docs/own-nic.md",
+        &[
+            "rtl/axis_nic.sv",
+            "rtl/crc32_byte.sv",
+            "Cargo.toml",
+            "build.rs",
+            "src/lib.rs",
+            "tests/talks.rs",
+        ],
+        "own-nic",
+        &[
+            "messages_of_all_lengths_both_ways",
+            "losses_are_recovered",
+            "a_peer_that_never_answers_is_reported",
+            "a_run_with_capture_and_report",
+            "what_the_nic_cannot_carry_is_refused",
+        ],
+    );
 }
