@@ -99,7 +99,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
     let started = Instant::now();
     let mut simulation = Simulation::with(scenario, &options.nics)?;
     for warning in simulation.warnings() {
-        anstream::eprintln!("warning: {}: {warning}", scenario.name);
+        anstream::eprintln!("warning: {warning}");
     }
     simulation.set_skip(!options.no_skip);
     for (host, window) in &options.waves {

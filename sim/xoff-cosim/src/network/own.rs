@@ -26,8 +26,10 @@ pub struct Nics(BTreeMap<String, Kind>);
 pub(super) struct Kind {
     pub port: PortShape,
     limits: fn() -> Limits,
-    make: fn(RtlHostConfig, &HostSetup, &PcieConfig) -> Result<Box<dyn RtlNode>, UnitError>,
+    make: Make,
 }
+
+type Make = fn(RtlHostConfig, &HostSetup, &PcieConfig) -> Result<Box<dyn RtlNode>, UnitError>;
 
 impl Nics {
     /// One more NIC, under a name.
