@@ -236,7 +236,7 @@ fn first_frame(a: &Run, b: &Run) -> anyhow::Result<Option<String>> {
             (Some(only), None) => format!("{}, in the first run alone", only.text()),
             (None, Some(only)) => format!("{}, in the second run alone", only.text()),
             (Some(a), Some(b)) if a == b => continue,
-            (Some(a), Some(b)) => format!("{} → {}", a.text(), b.text()),
+            (Some(a), Some(b)) => a.against(&b),
         };
         return Ok(Some(format!("that is different, number {number}: {what}")));
     }
@@ -268,6 +268,17 @@ fn next(reader: &mut Reader<File>, path: &Path) -> anyhow::Result<Option<Seen>> 
 }
 
 impl Seen {
+    /// What is different about another frame in its place.
+    fn against(&self, other: &Self) -> String {
+        let [a, b] = [self, other].map(Self::text);
+        let unequal = |(_, (a, b)): &(usize, (&u8, &u8))| a != b;
+        let mut bytes = self.bytes.iter().zip(&other.bytes).enumerate();
+        match bytes.find(unequal) {
+            Some((place, (x, y))) if a == b => format!("{a}: byte {place} is {x:#04x} → {y:#04x}"),
+            _ => format!("{a} → {b}"),
+        }
+    }
+
     /// What it was, and when and where it was seen.
     fn text(&self) -> String {
         let parsed = xoff_sim::protocol::parse(&self.bytes);

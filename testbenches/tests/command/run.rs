@@ -292,7 +292,7 @@ fn without_expectations_the_terminal_says_what_was_measured() {
 #[test]
 fn a_sweep_ends_with_one_table_one_chart_and_one_csv() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["--sweep", "flows.bulk.message=4 KiB,64 KiB"];
+    let arguments = ["--sweep", "flows.bulk.message=32 KiB,64 KiB"];
     let assert = short_run(folder.path(), &arguments).code(0);
     let said = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
     let table = said
@@ -336,7 +336,11 @@ fn diff_says_what_is_different() {
         "{different}"
     );
     assert!(
-        different.contains("first frame that is different, number 1: RC_RDMA_WRITE_FIRST PSN"),
+        different.contains("first frame that is different, number 1: RC_WRITE_FIRST PSN"),
+        "{different}"
+    );
+    assert!(
+        different.contains(": byte 15 is 0x68 → 0x60\n"),
         "{different}"
     );
     // A version that nobody knows yet, a file that is none, and nothing.
