@@ -121,8 +121,11 @@ fn decode_encode_decode_gives_the_same_rows() {
     }
 }
 
+/// Time, interface's name, direction, whether the FCS is right, bytes.
+type Captured = (u64, Option<String>, Option<Direction>, bool, Vec<u8>);
+
 /// What a file has of its frames: time, interface, direction, FCS, bytes.
-fn frames(path: &Path) -> Vec<(u64, Option<String>, Option<Direction>, bool, Vec<u8>)> {
+fn frames(path: &Path) -> Vec<Captured> {
     let mut reader = capture::open(path).unwrap();
     let mut frames = Vec::new();
     while let Some(record) = reader.next() {

@@ -219,9 +219,12 @@ pub fn legend(chart: &Chart) -> Markup {
                         output.tip {}
                     }
                 }
-                @for area in &chart.areas {
+                @for (index, area) in chart.areas.iter().enumerate() {
                     li {
-                        svg.swatch viewBox="0 0 22 8" aria-hidden="true" { path class="area" d="M1 0h20v8h-20z" {} }
+                        // As dark as in the picture, where areas lie over each other.
+                        svg.swatch viewBox="0 0 22 8" aria-hidden="true" {
+                            @for _ in 0..=index { path class="area" d="M1 0h20v8h-20z" {} }
+                        }
                         span { (area.name) }
                     }
                 }

@@ -261,7 +261,10 @@ impl FaultRule {
             "qpn" => number(value)
                 .and_then(|qpn| Qpn::new(qpn).ok())
                 .map(|qpn| matches.qpn = Some(qpn)),
-            "psn" => Some(matches.psn = Some(value.parse()?)),
+            "psn" => {
+                matches.psn = Some(value.parse()?);
+                Some(())
+            }
             "opcode" => number(value).map(|opcode| matches.opcode = Some(opcode)),
             "ip_id_low" => number(value).map(|id| matches.ip_id_low = Some(id)),
             "skip" => number(value).map(|skip| self.skip = skip),
