@@ -32,7 +32,6 @@ package nic_registers_pkg;
   localparam address_t AddressStages = 16'h0C0;
   localparam address_t AddressCnpInterval = 16'h0C4;
   localparam address_t AddressCnpDscp = 16'h0C8;
-  localparam address_t AddressCnpPcp = 16'h0D0;
   localparam address_t AddressLimiterBurst = 16'h0CC;
   localparam address_t AddressQpDstMacLow = 16'h100;
   localparam address_t AddressQpDstMacHigh = 16'h104;
@@ -57,8 +56,6 @@ package nic_registers_pkg;
   localparam address_t AddressRegionLengthHigh = 16'h18C;
   localparam address_t AddressRegionRights = 16'h190;
   localparam address_t AddressRegionCommand = 16'h194;
-  localparam address_t AddressBytesInHigh = 16'h1A0;
-  localparam address_t AddressBytesOutHigh = 16'h1A4;
   localparam address_t AddressCounters = 16'h400;
 
   typedef struct packed {
@@ -91,7 +88,6 @@ package nic_registers_pkg;
     logic [4:0] stages;
     logic [31:0] cnp_interval;
     logic [5:0] cnp_dscp;
-    logic [2:0] cnp_pcp;
     logic [15:0] limiter_burst;
     logic [31:0] qp_dst_mac_low;
     logic [15:0] qp_dst_mac_high;
@@ -161,7 +157,6 @@ package nic_registers_pkg;
       stages: 5'h5,
       cnp_interval: 32'h2626,
       cnp_dscp: 6'h30,
-      cnp_pcp: 3'h6,
       limiter_burst: 16'h200,
       qp_dst_mac_low: 32'h0,
       qp_dst_mac_high: 16'h0,
@@ -258,7 +253,6 @@ package nic_registers_pkg;
       16'h0C0: settings.stages = data[4:0];
       16'h0C4: settings.cnp_interval = data;
       16'h0C8: settings.cnp_dscp = data[5:0];
-      16'h0D0: settings.cnp_pcp = data[2:0];
       16'h0CC: settings.limiter_burst = data[15:0];
       16'h100: settings.qp_dst_mac_low = data;
       16'h104: settings.qp_dst_mac_high = data[15:0];
@@ -375,7 +369,6 @@ package nic_registers_pkg;
       16'h0C0: data = 32'(settings.stages);
       16'h0C4: data = settings.cnp_interval;
       16'h0C8: data = 32'(settings.cnp_dscp);
-      16'h0D0: data = 32'(settings.cnp_pcp);
       16'h0CC: data = 32'(settings.limiter_burst);
       16'h100: data = settings.qp_dst_mac_low;
       16'h104: data = 32'(settings.qp_dst_mac_high);
@@ -436,7 +429,7 @@ package nic_registers_pkg;
     return data;
   endfunction
 
-  localparam int unsigned Counters = 44;
+  localparam int unsigned Counters = 42;
 
   typedef enum logic [5:0] {
     CountFramesIn = 6'd0,
@@ -480,9 +473,7 @@ package nic_registers_pkg;
     CountExhausted = 6'd38,
     CountAnswersUnused = 6'd39,
     CountWorkRefused = 6'd40,
-    CountRecvRefused = 6'd41,
-    CountDropPayload = 6'd42,
-    CountWithdrawn = 6'd43
+    CountRecvRefused = 6'd41
   } counter_e;
 
 endpackage

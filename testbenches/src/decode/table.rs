@@ -380,6 +380,7 @@ mod tests {
         let texts = [
             "1",
             "0.0",
+            "",
             "60",
             "pfc",
             "52:54:00:00:00:01→01:80:c2:00:00:01",
@@ -395,6 +396,6 @@ mod tests {
         assert_eq!(line.chars().count(), used);
         assert!(line.ends_with("01  7") || line.ends_with(" 7"), "{line}");
         // The PSN is in its column again.
-        assert_eq!(used, 6 + 10 + 6 + 10 + 20 + 20 + 7 + 7);
+        assert_eq!(used, 6 + 10 + 6 + 6 + 10 + 20 + 20 + 7 + 7);
     }
 }

@@ -349,7 +349,7 @@ mod tests {
             find("zzzzzz")
                 .unwrap_err()
                 .to_string()
-                .starts_with("zzzzzz: no such key; there are frame, bytes, ")
+                .starts_with("zzzzzz: no such key; there are frame, time_ns, ")
         );
     }
 

@@ -41,8 +41,6 @@ pub struct Ledger {
     failed: Option<usize>,
     /// The receiver reported the buffers of all messages before this one.
     received: usize,
-    /// Its QP has failed: what is left of its buffers comes back flushed.
-    receiver_failed: bool,
     /// Buffers that it has not reported.
     buffers: usize,
     /// The message that is being written, and how much of it was.
@@ -151,11 +149,6 @@ impl Ledger {
         Ok(())
     }
 
-    /// The receiver's QP has failed as a sender: one state a QP (IBTA volume 1 §10.3.1.5).
-    pub fn fail_receiver(&mut self) {
-        self.receiver_failed = true;
-    }
-
     /// The receiver's completion.
     ///
     /// # Errors
@@ -169,12 +162,10 @@ impl Ledger {
         };
         let Message { work, buffer } = &self.messages[index];
         let imm = (work.kind.has_imm()).then_some(work.imm);
-        let whole = completion.status == Status::Success
+        let right = completion.status == Status::Success
+            && Some(completion.id) == buffer.as_ref().map(|buffer| buffer.id)
             && completion.length == work.length
             && imm.is_none_or(|imm| completion.imm == imm);
-        let flushed = completion.status == Status::Flushed && self.receiver_failed;
-        let right =
-            Some(completion.id) == buffer.as_ref().map(|buffer| buffer.id) && (whole || flushed);
         if !right {
             return Err(format!("{completion:?} of message {index}, {work:?}"));
         }
