@@ -205,7 +205,10 @@ mod tests {
                 shrink_steps: 0,
             };
             let path = keep(folder.path(), seed, &failing).unwrap();
-            assert_eq!(kept::<ByStart>(folder.path()).unwrap(), [path.clone()]);
+            assert_eq!(
+                kept::<ByStart>(folder.path()).unwrap(),
+                std::slice::from_ref(&path)
+            );
             let case = CaseFile::open(&path).unwrap();
             assert_eq!((case.unit.as_str(), case.seed), ("by_start", seed));
             assert_eq!(case.replay::<ByStart>().unwrap().is_err(), fails);
