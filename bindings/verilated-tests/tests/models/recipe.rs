@@ -10,7 +10,8 @@ fn files(page: &str) -> Vec<(String, String)> {
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         let name = line.strip_prefix('`').and_then(|rest| rest.split_once('`'));
-        let Some((name, _)) = name.filter(|_| line.ends_with(':')) else {
+        let is_file = |(name, _): &(&str, &str)| name.contains('.') && line.ends_with(':');
+        let Some((name, _)) = name.filter(is_file) else {
             continue;
         };
         let fenced = lines.by_ref().skip_while(|line| !line.starts_with("```"));
