@@ -15,6 +15,12 @@ fn main() {
                 .param("Limit", 100)
                 .named("Counter12"),
         )
+        .top(
+            Top::new("lanes")
+                .readable("lanes", "meta_q")
+                .readable("lanes", "count_q")
+                .readable("lane_store", "*_q"),
+        )
         .top(Top::new("pipeline").cpp("cpp/plain_loop.cpp"))
         .top(Top::new("ram"))
         .top(Top::new("ram").param("Words", 65_536).named("LargeRam"))

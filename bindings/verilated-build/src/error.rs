@@ -78,6 +78,18 @@ pub enum Error {
         /// Verilator's messages, file and line included.
         text: String,
     },
+    /// A signal that is to be readable, and is in no module of that name below the top.
+    #[error(
+        "top `{top}` has no signal for `.readable(\"{module}\", \"{signal}\")`: it takes the name of a module, then that of a signal or memory in it"
+    )]
+    NotReadable {
+        /// The top's module.
+        top: String,
+        /// The module as written.
+        module: String,
+        /// The signal as written.
+        signal: String,
+    },
     /// A file or folder that a build names does not exist.
     #[error("{what} `{path}` does not exist; paths start at {}", root_name(root))]
     NoSuchFile {

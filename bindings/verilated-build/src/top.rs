@@ -16,6 +16,7 @@ pub struct Top {
     pub(crate) cpp: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
     pub(crate) large: bool,
+    pub(crate) readable: Vec<(String, String)>,
     /// What a netlist was made of, if this is one.
     pub(crate) source_of_netlist: Option<Box<Top>>,
 }
@@ -33,6 +34,7 @@ impl Top {
             cpp: Vec::new(),
             flags: Vec::new(),
             large: false,
+            readable: Vec::new(),
             source_of_netlist: None,
         }
     }
@@ -72,6 +74,13 @@ impl Top {
     /// A large model, a minute of C++ or more. It is made before the others, and in two parts at the same time.
     pub fn large(mut self) -> Top {
         self.large = true;
+        self
+    }
+
+    /// Keeps a signal or memory in all instances of a module, so that a bench can read it by its path: Verilator optimizes
+    /// others away. In both names `*` stands for any characters. A signal that is kept can make the model slower.
+    pub fn readable(mut self, module: &str, signal: &str) -> Top {
+        self.readable.push((module.to_owned(), signal.to_owned()));
         self
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::files::{Contents, Hash, failed, read};
+use crate::files::{Contents, Hash, failed, names_in, read};
 use crate::store::Store;
 use crate::types::FIRST_JSON;
 use crate::{Error, Top, Verilator, deps};
@@ -71,6 +71,9 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
     );
     list.extend(["--prefix".to_owned(), prefix.to_owned()]);
     list.extend(["-Mdir".to_owned(), out.display().to_string()]);
+    if !top.readable.is_empty() {
+        list.push(out.join(READABLE).display().to_string());
+    }
     list.extend(source_arguments(common, top));
     list
 }
@@ -134,6 +137,41 @@ fn source_arguments(common: &Common, top: &Top) -> Vec<String> {
 /// Names of files in an entry of the store: Verilator's text, and the files it read, a line each.
 const SAID: &str = "said";
 const READ: &str = "read";
+/// Which signals stay readable, for Verilator.
+const READABLE: &str = "readable.vlt";
+
+fn readable(top: &Top) -> String {
+    let line = |(module, signal): &(String, String)| {
+        format!("public_flat_rd -module \"{module}\" -var \"{signal}\"\n")
+    };
+    let lines: String = top.readable.iter().map(line).collect();
+    format!("`verilator_config\n{lines}")
+}
+
+/// Refuses a line of the table that makes nothing readable: Verilator says nothing of it.
+fn check_readable(top: &Top, folder: &Path) -> Result<(), Error> {
+    if top.readable.is_empty() {
+        return Ok(());
+    }
+    let mut kept = Vec::new();
+    for name in names_in(folder)? {
+        if name.contains("__Syms") && name.ends_with(".cpp") {
+            let text = read(&folder.join(name))?;
+            let calls = text.split("varInsert(").skip(1);
+            kept.extend(calls.filter_map(|call| Some(call.split('"').nth(1)?.to_owned())));
+        }
+    }
+    for (module, signal) in &top.readable {
+        if !signal.contains('*') && !kept.contains(signal) {
+            return Err(Error::NotReadable {
+                top: top.module.clone(),
+                module: module.clone(),
+                signal: signal.clone(),
+            });
+        }
+    }
+    Ok(())
+}
 
 /// Verilates a top, or finds in the store what came of the same sources before.
 pub(crate) fn verilate(
@@ -163,6 +201,7 @@ pub(crate) fn verilate(
     {
         command.add(argument.as_bytes());
     }
+    command.add(readable(top).as_bytes());
     let command = format!("verilated-{}-", command.name());
     for name in store.names(&command)? {
         // Another build may remove an entry while it is looked at: then it is none.
@@ -241,8 +280,12 @@ fn run(
     prefix: &str,
     out: &Path,
 ) -> Result<(String, Vec<PathBuf>), Error> {
+    let config = out.join(READABLE);
+    std::fs::write(&config, readable(top)).map_err(failed("write", &config))?;
     let text = call(verilator, common, top, &arguments(common, top, prefix, out))?;
+    check_readable(top, out)?;
     let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
+    list.retain(|path| *path != config);
     for waiver in common.waivers {
         if !list.contains(waiver) {
             list.push(waiver.clone());

@@ -1,5 +1,6 @@
 #include "verilated_rs/core.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "verilated_cov.h"
 #include "verilated_fst_c.h"
 #include "verilated_save.h"
+#include "verilated_syms.h"
 
 namespace verilated_rs {
 
@@ -229,6 +231,46 @@ void Core::dump(std::uint64_t time) {
     last_dump_ = time;
     // Whoever reads the failure wants to see the wave that led to it, whatever becomes of the process.
     if (status_ != kFine) wave_->flush();
+}
+
+rust::Vec<Readable> Core::readable() const {
+    rust::Vec<Readable> list;
+    places_.clear();
+    // Verilator's function reads only, and is not declared so.
+    for (const auto& scope : *const_cast<VerilatedContext&>(context_).scopeNameMap()) {
+        const VerilatedVarNameMap* const vars = scope.second->varsp();
+        if (!vars) continue;
+        // The instance's name, the top's, and what lies below it.
+        std::string below{scope.first + name_.size()};
+        below.erase(0, below.find('.', 1));
+        if (!below.empty()) below = below.substr(1) + ".";
+        for (const auto& entry : *vars) {
+            const VerilatedVar& var = entry.second;
+            const bool bits = var.vltype() >= VLVT_UINT8 && var.vltype() <= VLVT_WDATA;
+            if (!bits || var.isParam()) continue;
+            Readable found{};
+            found.path = rust::String::lossy(below + entry.first);
+            found.bits = static_cast<std::uint32_t>(var.elements(0));
+            for (int at = 1; at <= var.udims(); ++at) {
+                found.lows.push_back(var.low(at));
+                found.elements.push_back(static_cast<std::uint32_t>(var.elements(at)));
+            }
+            list.push_back(std::move(found));
+            places_.push_back({static_cast<const unsigned char*>(var.datap()), var.entSize()});
+        }
+    }
+    return list;
+}
+
+std::uint32_t Core::readable_word(std::size_t signal, std::size_t element, std::uint32_t word) const noexcept {
+    // The signal may have been looked up in another instance.
+    if (places_.empty()) readable();
+    const Place& place = places_[signal];
+    const std::size_t at = std::size_t{word} * 4;
+    std::uint32_t value = 0;
+    // Elements are whole words or less than one; this machine puts the least significant byte first, as Verilator asks.
+    std::memcpy(&value, place.data + element * place.bytes + at, std::min<std::size_t>(4, place.bytes - at));
+    return value;
 }
 
 bool Core::coverage_write(rust::Str path) {

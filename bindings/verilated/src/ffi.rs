@@ -23,6 +23,19 @@ pub mod bridge {
         further: u32,
     }
 
+    /// A signal inside a model that the build made readable.
+    #[derive(Debug)]
+    pub struct Readable {
+        /// Below the top, with Verilator's spelling of brackets.
+        path: String,
+        /// Width of an element.
+        bits: u32,
+        /// The lowest index of each unpacked dimension, outermost first.
+        lows: Vec<i32>,
+        /// How many elements each of them has.
+        elements: Vec<u32>,
+    }
+
     unsafe extern "C++" {
         include!("verilated_rs/core.h");
 
@@ -38,6 +51,8 @@ pub mod bridge {
         fn reinstate(self: Pin<&mut Core>, bytes: &[u8]) -> bool;
         fn trace_open(self: Pin<&mut Core>, path: &str) -> bool;
         fn trace_close(self: Pin<&mut Core>);
+        fn readable(self: &Core) -> Vec<Readable>;
+        fn readable_word(self: &Core, signal: usize, element: usize, word: u32) -> u32;
         fn coverage_write(self: Pin<&mut Core>, path: &str) -> bool;
     }
 }

@@ -10,8 +10,8 @@ use cxx::UniquePtr;
 
 use crate::ffi::Core;
 use crate::{
-    BuildError, CoverageError, Failure, Model, Port, RestoreError, Settings, Top, TraceError,
-    TraceFormat, snapshot, trace, trace::OpenTrace,
+    BuildError, CoverageError, Failure, Model, Port, PortBits, RestoreError, Settings, Signal, SignalError, Top,
+    TraceError, TraceFormat, signal, snapshot, trace, trace::OpenTrace,
 };
 
 /// One instance of a model, with a context of its own.
@@ -288,6 +288,35 @@ impl<T: Top> Instance<T> {
                 "Verilator could not write it",
             )))
         }
+    }
+
+    /// The signals inside the model that can be read: those that the build script made `readable`.
+    pub fn signals(&self) -> Vec<Signal> {
+        signal::all(self.core().readable(), T::FINGERPRINT)
+    }
+
+    /// The signal of this path below the top: `fifo.words`, `lane[2].fifo.words`. Verilator optimizes signals away, so
+    /// the build script says which ones must stay: `Top::new("queue").readable("fifo", "words")`.
+    ///
+    /// # Errors
+    ///
+    /// [`SignalError::Unknown`], which names the most similar path.
+    pub fn signal(&self, path: &str) -> Result<Signal, SignalError> {
+        signal::find(self.signals(), T::NAME, path)
+    }
+
+    /// The value of a signal, or of one element of an array, after the last [`cycle`](Instance::cycle) or
+    /// [`eval`](Instance::eval): a register shows what the last rising edge stored. `index` has an index for each unpacked
+    /// dimension, outermost first.
+    ///
+    /// Any type that a port can have will do if it is wide enough; bits above the signal's width are zero. A packed struct is
+    /// read with [`Packed::unpack`](crate::Packed::unpack).
+    ///
+    /// # Errors
+    ///
+    /// All of [`SignalError`] but `Unknown`.
+    pub fn read<B: PortBits>(&self, signal: &Signal, index: &[i32]) -> Result<B, SignalError> {
+        signal::read(self.core(), (T::NAME, T::FINGERPRINT), signal, index)
     }
 
     /// When the next cycle starts, in picoseconds.

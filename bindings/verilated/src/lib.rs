@@ -9,6 +9,7 @@
 //!   file and line. The process never ends.
 //! - [`Instance::save`] and [`Instance::restore`] move the state to memory and back; [`Instance::state`] is the state
 //!   without time, to compare.
+//! - [`Instance::signal`] and [`Instance::read`] read a register or a memory inside the model by its path.
 //! - [`Instance::trace_open`] writes FST or VCD, for as many windows of the run as wanted.
 //! - Instances are [`Send`], each with a context of its own: hundreds run on as many threads as there are.
 //! - Packed structs, enums and constants of the source are Rust types: see [Types](#types).
@@ -70,6 +71,7 @@ mod model;
 pub mod packed;
 mod port;
 mod settings;
+mod signal;
 mod snapshot;
 mod top;
 mod trace;
@@ -82,6 +84,7 @@ pub use model::Model;
 pub use packed::{BadEnum, Member, Packed, PortBits};
 pub use port::{Direction, Port};
 pub use settings::{BuildError, Settings, with_plusargs};
+pub use signal::{Dimension, Signal, SignalError};
 pub use snapshot::RestoreError;
 pub use top::Top;
 pub use trace::{TraceError, TraceFormat};

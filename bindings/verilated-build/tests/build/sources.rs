@@ -91,6 +91,24 @@ fn outer_and_source() {
     say(Build::new().top(Top::new("outer").source("outer.sv").source("other/inner.v")));
 }
 
+#[test]
+#[ignore = "run by the tests below"]
+fn readable() {
+    say(Build::new().top(Top::new("register").clock("ck").readable("register", "q")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn misspelt_signal() {
+    say(Build::new().top(Top::new("register").clock("ck").readable("register", "q_q")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn signal_of_another_module() {
+    say(Build::new().top(Top::new("register").clock("ck").readable("gated", "gate")));
+}
+
 /// What came of a case, and the clock in the Rust that it wrote.
 fn run(case: &str) -> String {
     run_with(case, &[])
@@ -193,4 +211,15 @@ fn a_module_in_two_folders_is_refused_where_it_is_used() {
         run_with("combinational", &[("other/gate.v", GATE)]),
         "module `gate` could be `./gate.sv` or `other/gate.v`: keep one, or name the file with `.source(…)`"
     );
+}
+
+#[test]
+fn a_signal_to_be_readable_must_be_there() {
+    assert_eq!(run("readable"), "fine Some(\"ck\");");
+    assert_eq!(
+        run("misspelt_signal"),
+        "top `register` has no signal for `.readable(\"register\", \"q_q\")`: it takes the name of a module, then that \
+         of a signal or memory in it"
+    );
+    assert!(run("signal_of_another_module").contains("`.readable(\"gated\", \"gate\")`"));
 }

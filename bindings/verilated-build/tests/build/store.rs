@@ -206,6 +206,12 @@ fn other_arrays() {
 
 #[test]
 #[ignore = "run by the tests below"]
+fn other_readable() {
+    table().top(a().readable("a", "*")).try_run().unwrap();
+}
+
+#[test]
+#[ignore = "run by the tests below"]
 fn with_coverage() {
     table().coverage(true).top(a()).try_run().unwrap();
 }
@@ -262,6 +268,7 @@ fn every_setting_counts() {
         ("other_define", false),
         ("other_flag", false),
         ("other_arrays", false),
+        ("other_readable", false),
         ("with_coverage", true),
     ] {
         let made = world.tools(case);

@@ -4,6 +4,7 @@ mod coverage;
 mod failures;
 mod ports;
 mod recipe;
+mod signals;
 mod state;
 mod threads;
 mod types;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "rust/cxx.h"
 #include "verilated.h"
@@ -18,6 +19,7 @@ class VerilatedSerialize;
 
 namespace verilated_rs {
 
+struct Readable;
 struct Report;
 
 // Thrown where Verilator expects the process to end: a model that does not converge would loop for ever if vl_fatal came back.
@@ -61,6 +63,11 @@ public:
 
     // Writes coverage counts; false if the file cannot be written.
     bool coverage_write(rust::Str path);
+
+    // The signals that the build made readable.
+    rust::Vec<Readable> readable() const;
+    // 32 bits of an element, the least significant being word 0. All three are in range.
+    std::uint32_t readable_word(std::size_t signal, std::size_t element, std::uint32_t word) const noexcept;
 
     // For the hooks.
     void say(const char* text, std::size_t length);
@@ -112,6 +119,11 @@ protected:
 
 private:
     struct Failed;
+    // Where a readable signal lies, and how many bytes an element has.
+    struct Place {
+        const unsigned char* data;
+        std::size_t bytes;
+    };
 
     void claim_thread() noexcept;
     void dump(std::uint64_t time);
@@ -120,6 +132,8 @@ private:
     std::string output_;
     std::string last_said_;
     std::unique_ptr<Failed> failed_;
+    // In the order of readable(), from the first look on.
+    mutable std::vector<Place> places_;
     std::unique_ptr<VerilatedFstC> wave_;
     bool dumped_ = false;
     std::uint64_t last_dump_ = 0;
