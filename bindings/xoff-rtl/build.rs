@@ -91,6 +91,7 @@ fn main() {
                 .param("Recvs", 4)
                 .named("GbnResponder4"),
         )
+        .top(Top::new("nic_counters"))
         .top(
             Top::new("nic")
                 .param("DataBytes", 32)

@@ -12,6 +12,10 @@
 // other slot while a sweep runs, and one takes what the other leaves. So a sweep takes at most 2 · Qps cycles besides those of steps that follow. A step is followed
 // by at most Wqes + 4 (no completion comes twice), so an event waits at most 3 · Wqes + 16 cycles.
 //
+// An ACK timer that has run out counts on for a packet that asked for an ACK and has not been away for as long: it
+// waits for the wire (`asks_i`), or it left (`left_…`) after the timer was started.
+// The first one that leaves then counts; `left_end_i` is 0 for what is about to leave.
+//
 // While `timers_i` is 0 a sweep stands still and no TIMER follows; the deadline of a QP that it would have followed is seen by the next sweep.
 //
 // Timing: `event_ready_o` depends on `event_qp_i` and `timers_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
@@ -28,13 +32,18 @@ module gbn_requester
     input cycle_t now_i,
 
     input  logic                           event_valid_i,
-    input  logic              [       2:0] event_kind_i,           // RequesterOpen to RequesterAck
+    input  logic              [       2:0] event_kind_i,           // RequesterOpen to RequesterAck, RequesterFail
     input  logic              [QpBits-1:0] event_qp_i,
     input  requester_config_t              event_configuration_i,  // OPEN
     input  psn_t                           event_psn_i,            // OPEN, ACK
     input  logic              [       7:0] event_syndrome_i,       // ACK
     input  work_t                          event_work_i,           // POST
     output logic                           event_ready_o,
+
+    input logic [   Qps-1:0] asks_i,        // a packet that asks for an ACK was granted and is not on its way to the wire
+    input logic              left_valid_i,  // a packet that asks for an ACK leaves now
+    input logic              left_end_i,    // its last bit, else its first
+    input logic [QpBits-1:0] left_qp_i,
 
     input logic timers_i,  // there is room for what TIMER steps may bring
 
@@ -93,7 +102,7 @@ module gbn_requester
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Whose slot this cycle is.
 
-  logic follow_q, follow_walk_q;
+  logic follow_q, follow_walk_q, step_q;
   logic sweep, sweep_ready, sweep_idle;
   logic [QpBits-1:0] sweep_qp;
   logic sweep_turn_q;  // the last slot that both could have had was an event's
@@ -166,6 +175,41 @@ module gbn_requester
 
   assign read_context = read_bits;
 
+  // An ACK timer that was started, and nothing has left since.
+  logic [Qps-1:0] armed_q, armed_d;
+  logic left_write, asks_q, fresh_q;
+  logic [$bits(left_t)-1:0] left_bits;
+  left_t left;
+
+  assign left_write = left_valid_i && armed_q[left_qp_i];
+  assign left = left_bits;
+
+  always_comb begin
+    armed_d = armed_q;
+    if (left_write && left_end_i) armed_d[left_qp_i] = 1'b0;
+    if (step_q && fresh_q) armed_d[step_qp_o] = 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) armed_q <= '0;
+    else armed_q <= armed_d;
+  end
+
+  always_ff @(posedge clk_i) asks_q <= asks_i[taken_d.qp];
+
+  ram_1r1w #(
+      .Width($bits(left_t)),
+      .Depth(Qps)
+  ) u_left (
+      .clk_i,
+      .write_i        (clear || left_write),
+      .write_address_i(clear ? clear_qp : left_qp_i),
+      .data_i         (clear ? '0 : left_t'{valid: 1'b1, at: now_i}),
+      .read_i         (take),
+      .read_address_i (taken_d.qp),
+      .data_o         (left_bits)
+  );
+
   gbn_requester_look #(
       .Wqes    (Wqes),
       .PeriodPs(PeriodPs)
@@ -176,6 +220,8 @@ module gbn_requester
       .syndrome_i(taken_q.syndrome),
       .kind_i    (taken_q.work.kind),
       .length_i  (taken_q.work.length),
+      .asks_i    ((asks_q || asks_i[taken_q.qp]) && armed_q[taken_q.qp]),
+      .left_i    (left),
       .facts_o   (facts)
   );
 
@@ -205,7 +251,7 @@ module gbn_requester
 
   requester_context_t step_context;
   requester_note_e step_note;
-  logic walk, due, request_valid, completion_valid, post;
+  logic walk, due, fresh, request_valid, completion_valid, post;
   request_t request;
   completion_t completion;
   posted_t posted, post_word;
@@ -227,6 +273,7 @@ module gbn_requester
       .note_o            (step_note),
       .walk_o            (walk),
       .due_o             (due),
+      .ack_timer_o       (fresh),
       .request_valid_o   (request_valid),
       .request_o         (request),
       .completion_valid_o(completion_valid),
@@ -268,7 +315,6 @@ module gbn_requester
   // Out of the pipeline.
 
   logic out_valid_q;  // a step or a visit
-  logic step_q;
   logic [Qps-1:0] sendable_q;
 
   always_ff @(posedge clk_i) begin
@@ -295,6 +341,7 @@ module gbn_requester
       step_context_o <= step_context;
       step_note_o    <= step_note;
       follow_walk_q  <= walk;
+      fresh_q        <= fresh;
     end
     if (looked_valid_q && request_valid) request_o <= request;
     if (looked_valid_q && completion_valid) completion_o <= completion;

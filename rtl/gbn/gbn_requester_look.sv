@@ -13,6 +13,8 @@ module gbn_requester_look
     input logic               [ 7:0] syndrome_i,
     input work_e                     kind_i,      // of a work request
     input logic               [31:0] length_i,
+    input logic                      asks_i,      // a packet that asks for an ACK waits for the wire
+    input left_t                     left_i,
 
     output requester_facts_t facts_o
 );
@@ -24,6 +26,7 @@ module gbn_requester_look
   logic [31:0] less;  // packets − 1
   logic ack, rnr_nak, sequence_nak, error;
   psn_t una;
+  cycle_t left;
 
   gbn_times #(
       .PeriodPs(PeriodPs)
@@ -45,6 +48,7 @@ module gbn_requester_look
   assign rnr_nak = syndrome_i[7:5] == 3'b001;
   assign sequence_nak = syndrome_i == SyndromeSequence;
   assign error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
+  assign left = left_i.at + timeout;
   assign una = psn_i + psn_t'(ack);  // a NAK acknowledges what is before it
 
   always_comb begin
@@ -75,6 +79,8 @@ module gbn_requester_look
     facts_o.ack_timer_on = context_i.configuration.timeout != '0;
     facts_o.ack_deadline = now_i + timeout;
     facts_o.rnr_deadline = now_i + rnr;
+    facts_o.held = !context_i.rnr_wait && (asks_i || (left_i.valid && left > now_i));
+    facts_o.held_deadline = asks_i ? facts_o.ack_deadline : left;
   end
 
 endmodule

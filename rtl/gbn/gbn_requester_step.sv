@@ -21,6 +21,7 @@ module gbn_requester_step
     output requester_note_e    note_o,
     output logic               walk_o,              // a WALK step comes next
     output logic               due_o,               // a timer runs and its deadline has come
+    output logic               ack_timer_o,         // an ACK timer was started: not one that is held
     output logic               request_valid_o,
     output request_t           request_o,
     output logic               completion_valid_o,
@@ -243,7 +244,11 @@ module gbn_requester_step
       if (!own_i) note_o = RequesterIgnored;
       else begin
         n.timer_runs = 1'b0;
-        if (c.rnr_wait) begin
+        if (facts_i.held) begin
+          n.timer_runs = 1'b1;
+          n.deadline   = facts_i.held_deadline;
+          fresh        = 1'b1;
+        end else if (c.rnr_wait) begin
           note_o     = RequesterRnrOver;
           n.rnr_wait = 1'b0;
         end else begin
@@ -251,6 +256,19 @@ module gbn_requester_step
           n.after   = AfterRewind;
           use_retry = 1'b1;
           walk_o    = 1'b1;
+        end
+      end
+
+      RequesterFail:
+      if (c.state != QpReady) note_o = RequesterIgnored;
+      else begin
+        n.timer_runs = 1'b0;
+        n.rnr_wait   = 1'b0;
+        n.status     = StatusFlushed;
+        if (facts_i.empty) n.state = QpError;
+        else begin
+          n.after = AfterFail;
+          walk_o  = 1'b1;
         end
       end
 
@@ -301,5 +319,6 @@ module gbn_requester_step
 
   assign context_o = n;
   assign due_o     = n.timer_runs && facts_i.due && !fresh;
+  assign ack_timer_o = fresh && !n.rnr_wait && kind_i != RequesterTimer;
 
 endmodule

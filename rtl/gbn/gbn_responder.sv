@@ -21,7 +21,7 @@ module gbn_responder
     input logic rst_i,
 
     input  logic                           event_valid_i,
-    input  logic              [       2:0] event_kind_i,           // ResponderOpen to ResponderGrant
+    input  logic              [       2:0] event_kind_i,           // ResponderOpen to ResponderFail
     input  logic              [QpBits-1:0] event_qp_i,
     input  responder_config_t              event_configuration_i,  // OPEN
     input  psn_t                           event_psn_i,            // OPEN
@@ -304,6 +304,8 @@ module gbn_responder
       else $error("gbn_responder: an event waits too long");
       assert (!(taken_valid_q && looked_valid_q && taken_q.qp == looked_q.taken.qp))
       else $error("gbn_responder: two slots of a QP in the pipeline");
+      assert (!looked_valid_q || !place_valid || !looked_q.taken.payload_bytes[15])
+      else $error("gbn_responder: more payload than a place has bytes");
       assert (!looked_valid_q || looked_q.taken.own || looked_q.c.state != QpError || looked_q.facts.empty)
       else $error("gbn_responder: an event found something to walk");
     end

@@ -195,6 +195,14 @@ module gbn_responder_step
         end
       end
 
+      ResponderFail:
+      if (c.state != QpReady) note_o = ResponderIgnored;
+      else begin
+        n.state  = QpError;
+        n.status = StatusFlushed;
+        walk_o   = 1'b1;
+      end
+
       ResponderWalk:
       if (!own_i) note_o = ResponderIgnored;
       else if (flush) begin

@@ -15,6 +15,9 @@ module answer_scheduler
     input logic   [Qps-1:0] owed_i,
     input class_t [Qps-1:0] class_i,
 
+    input logic              discard_i,     // what is held of a QP
+    input logic [QpBits-1:0] discard_qp_i,
+
     output logic              grant_valid_o,
     output logic [QpBits-1:0] grant_qp_o,
     input  logic              grant_ready_i,
@@ -61,6 +64,7 @@ module answer_scheduler
 
   always_comb begin
     full_d = full_q & ~pop_i;
+    for (int unsigned c = 0; c < 8; c++) if (discard_i && qp_q[c] == discard_qp_i) full_d[c] = 1'b0;
     if (step_valid_i && response_valid_i) full_d[class_of] = 1'b1;
   end
 
@@ -86,7 +90,7 @@ module answer_scheduler
   assign head_o          = full_q;
   assign head_qp_o       = qp_q;
   assign head_response_o = response_q;
-  assign idle_o          = busy_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0;
+  assign idle_o          = busy_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0 && !discard_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

@@ -118,6 +118,8 @@ module nic
   logic [31:0] command_data;
   logic qp_command, region_command, rearm, busy, registers_idle, region_write;
   logic [Counters-1:0][31:0] counters;
+  logic [1:0][31:0] bytes_high;
+  logic regions_clear, discard, drained;
   logic [Counters-1:0] receive_event, transmit_event;
 
   nic_registers u_registers (
@@ -145,8 +147,10 @@ module nic
       .qp_command_o    (qp_command),
       .busy_i          (busy),
       .region_command_o(region_command),
+      .regions_clear_i (regions_clear),
       .rearm_o         (rearm),
       .counters_i      (counters),
+      .high_i          (bytes_high),
       .idle_o          (registers_idle)
   );
 
@@ -183,6 +187,7 @@ module nic
   responder_config_t responder_configuration;
   logic [Qps-1:0] open;
   class_t [Qps-1:0] classes;
+  logic [Qps-1:0] tagged_paths, holds;
   logic [7:0] classes_used;
 
   qp_commands #(
@@ -200,6 +205,8 @@ module nic
       .qp_o             (command_qp),
       .path_o           (path),
       .peer_o           (peer),
+      .discard_o        (discard),
+      .drained_i        (drained),
       .kind_open_o      (kind_open),
       .requester_valid_o(requester_valid),
       .requester_o      (requester_configuration),
@@ -213,6 +220,7 @@ module nic
       .np_ready_i       (np_open_ready),
       .open_o           (open),
       .class_o          (classes),
+      .tagged_o         (tagged_paths),
       .classes_used_o   (classes_used)
   );
 
@@ -328,13 +336,13 @@ module nic
       .judged_o       (judged),
       .payload_valid_o(judged_payload_valid),
       .payload_data_o (judged_payload),
+      .regions_clear_o(regions_clear),
       .idle_o         (classify_idle)
   );
 
-  // CNPs and answers have queues of their own.
-  logic cnp_in, cnp_in_room, cnp_in_valid, cnp_in_ready, answer_in, answer_room, answer_valid, answer_ready;
+  // CNPs and answers have queues of their own. CNPs of a QP that wait are one.
+  logic cnp_in, cnp_in_valid, cnp_in_ready, cnps_in_idle, answer_in, answer_room, answer_valid, answer_ready;
   logic [QpBits-1:0] cnp_in_qp, answer_qp;
-  logic [4:0] cnps_in;
   logic [6:0] answers_in;
   psn_t answer_psn;
   logic [7:0] answer_syndrome;
@@ -342,19 +350,19 @@ module nic
   assign cnp_in    = judged_valid && fate == FateCnp && settings.dcqcn_on;
   assign answer_in = judged_valid && fate == FateAnswer;
 
-  fifo #(
-      .Width(QpBits),
-      .Depth(16)
+  qp_set #(
+      .Qps(Qps)
   ) u_cnps_in (
       .clk_i,
       .rst_i,
-      .valid_i(cnp_in),
-      .ready_o(cnp_in_room),
-      .data_i (judged_qp),
-      .valid_o(cnp_in_valid),
-      .ready_i(cnp_in_ready),
-      .data_o (cnp_in_qp),
-      .count_o(cnps_in)
+      .add_i     (cnp_in),
+      .add_qp_i  (judged_qp),
+      .clear_i   (discard),
+      .clear_qp_i(command_qp),
+      .valid_o   (cnp_in_valid),
+      .qp_o      (cnp_in_qp),
+      .ready_i   (cnp_in_ready),
+      .idle_o    (cnps_in_idle)
   );
 
   fifo #(
@@ -380,12 +388,12 @@ module nic
   logic [DataBytes*8-1:0] ring_data;
   class_t release_class;
   logic [15:0] release_bytes;
-  logic [7:0] release_beats;
+  beats_t release_beats;
+  logic [$clog2(BufferBytes / 64 + 1)-1:0] headers;
   logic [7:0][23:0] depth;
 
   assign header_in = '{
           class_of: judged.class_of,
-          ce: judged.ce,
           frame_bytes: judged.frame_bytes,
           arrival: judged.arrival
       };
@@ -416,13 +424,17 @@ module nic
       .release_bytes_i(release_bytes),
       .release_beats_i(release_beats),
       .depth_o        (depth),
+      .count_o        (headers),
       .idle_o         (buffer_idle)
   );
 
-  logic receive_completion_valid, receive_completion_ready, marked, receive_idle;
-  logic [QpBits-1:0] receive_completion_qp, marked_qp;
+  logic receive_completion_valid, receive_completion_ready, receive_idle;
+  logic [QpBits-1:0] receive_completion_qp;
   completion_t receive_completion;
   logic [7:0] answer_head, answer_pop;
+  logic receive_pass, send_failed_valid, send_failed_ready, send_failed_idle, receive_fails;
+  logic [QpBits-1:0] send_failed_qp, receive_fails_qp;
+  logic [$clog2(8 * (Recvs + 1) + 9)-1:0] receive_steps;
   logic [7:0][QpBits-1:0] answer_head_qp;
   response_t [7:0] answer_response;
 
@@ -441,6 +453,14 @@ module nic
       .configuration_i   (responder_configuration),
       .psn_i             (settings.qp_responder_psn),
       .command_ready_o   (responder_ready),
+      .discard_i         (discard),
+      .pass_o            (receive_pass),
+      .count_o           (receive_steps),
+      .fail_valid_i      (send_failed_valid),
+      .fail_qp_i         (send_failed_qp),
+      .fail_ready_o      (send_failed_ready),
+      .failed_o          (receive_fails),
+      .failed_qp_o       (receive_fails_qp),
       .region_write_i    (region_write),
       .region_index_i    (command_data[RegionBits-1:0]),
       .region_i          (region),
@@ -473,8 +493,6 @@ module nic
       .completion_qp_o   (receive_completion_qp),
       .completion_o      (receive_completion),
       .completion_ready_i(receive_completion_ready),
-      .marked_o          (marked),
-      .marked_qp_o       (marked_qp),
       .answer_o          (answer_head),
       .answer_qp_o       (answer_head_qp),
       .answer_response_o (answer_response),
@@ -551,12 +569,29 @@ module nic
   assign rp_wish[FromCnp]   = cnp_in_valid;
   assign rp_wish[FromBytes] = bytes_valid;
 
+  // The reaction point takes no event of a QP that is inside it. A source that was refused for two cycles lets the
+  // others pass in the third: one QP's events hold up nobody else's.
+  logic refused_q;
+  logic [2:0] pass_q, rp_request;
+
+  assign rp_request = ((rp_wish & ~pass_q) != '0) ? rp_wish & ~pass_q : rp_wish;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      refused_q <= 1'b0;
+      pass_q    <= '0;
+    end else begin
+      refused_q <= rp_valid && !rp_ready && !refused_q;
+      pass_q    <= (rp_valid && !rp_ready && refused_q) ? rp_grant : '0;
+    end
+  end
+
   round_robin_arbiter #(
       .Count(3)
   ) u_rp_turn (
       .clk_i,
       .rst_i,
-      .request_i(rp_wish),
+      .request_i(rp_request),
       .valid_o  (rp_valid),
       .grant_o  (rp_grant),
       .index_o  (rp_from),
@@ -659,11 +694,12 @@ module nic
       .wake_o(limiter_wake)
   );
 
-  // Marks come before OPENs: they cannot wait.
-  logic mark, np_ready, np_cnp, np_idle, cnp_valid, cnp_ready, cnps_idle;
+  // Marks act as their packets come, whatever the responder makes of these. They come before OPENs: they cannot wait.
+  logic marked, mark, np_ready, np_cnp, np_idle, cnp_valid, cnp_ready, cnps_idle;
   logic [QpBits-1:0] np_cnp_qp, cnp_qp;
   cycle_t unused_np_wake;  // it has no deadline
 
+  assign marked        = judged_valid && fate == FateRequest && judged.ce;
   assign mark          = marked && settings.dcqcn_on;
   assign np_open_ready = np_ready && !mark;
 
@@ -676,7 +712,7 @@ module nic
       .interval_i   (settings.cnp_interval),
       .event_valid_i(mark || np_open_valid),
       .event_open_i (!mark),
-      .event_qp_i   (mark ? marked_qp : command_qp),
+      .event_qp_i   (mark ? judged_qp : command_qp),
       .event_ready_o(np_ready),
       .cnp_valid_o  (np_cnp),
       .cnp_qp_o     (np_cnp_qp),
@@ -684,17 +720,19 @@ module nic
       .wake_o       (unused_np_wake)
   );
 
-  cnp_queue #(
+  qp_set #(
       .Qps(Qps)
   ) u_cnps (
       .clk_i,
       .rst_i,
-      .add_i   (np_cnp),
-      .add_qp_i(np_cnp_qp),
-      .valid_o (cnp_valid),
-      .qp_o    (cnp_qp),
-      .ready_i (cnp_ready),
-      .idle_o  (cnps_idle)
+      .add_i     (np_cnp),
+      .add_qp_i  (np_cnp_qp),
+      .clear_i   (discard),
+      .clear_qp_i(command_qp),
+      .valid_o   (cnp_valid),
+      .qp_o      (cnp_qp),
+      .ready_i   (cnp_ready),
+      .idle_o    (cnps_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -705,6 +743,8 @@ module nic
   completion_t send_completion;
   fetch_t fetch;
   cycle_t requester_wake;
+  logic receive_failed_valid, receive_failed_ready, receive_failed_idle, send_fails;
+  logic [QpBits-1:0] receive_failed_qp, send_fails_qp;
 
   transmit_engine #(
       .DataBytes(DataBytes),
@@ -719,6 +759,7 @@ module nic
       .paused_i          (paused_o),
       .dcqcn_on_i        (settings.dcqcn_on),
       .cnp_dscp_i        (settings.cnp_dscp),
+      .cnp_pcp_i         (settings.cnp_pcp),
       .port_mac_i        ({settings.port_mac_high, settings.port_mac_low}),
       .maps_i            (maps),
       .path_write_i      (path_write),
@@ -730,7 +771,14 @@ module nic
       .psn_i             (settings.qp_requester_psn),
       .command_ready_o   (requester_ready),
       .class_i           (classes),
+      .tagged_i          (tagged_paths),
       .classes_used_i    (classes_used),
+      .holds_o           (holds),
+      .fail_valid_i      (receive_failed_valid),
+      .fail_qp_i         (receive_failed_qp),
+      .fail_ready_o      (receive_failed_ready),
+      .failed_o          (send_fails),
+      .failed_qp_o       (send_fails_qp),
       .work_valid_i,
       .work_qp_i,
       .work_i,
@@ -781,6 +829,57 @@ module nic
 
   assign {read_va_o, read_key_o, read_bytes_o} = fetch;
 
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // One state a QP: what fails at one side fails at the other. And what is closed leaves nothing behind.
+
+  qp_set #(
+      .Qps(Qps)
+  ) u_send_failed (
+      .clk_i,
+      .rst_i,
+      .add_i     (send_fails),
+      .add_qp_i  (send_fails_qp),
+      .clear_i   (discard),
+      .clear_qp_i(command_qp),
+      .valid_o   (send_failed_valid),
+      .qp_o      (send_failed_qp),
+      .ready_i   (send_failed_ready),
+      .idle_o    (send_failed_idle)
+  );
+
+  qp_set #(
+      .Qps(Qps)
+  ) u_receive_failed (
+      .clk_i,
+      .rst_i,
+      .add_i     (receive_fails),
+      .add_qp_i  (receive_fails_qp),
+      .clear_i   (discard),
+      .clear_qp_i(command_qp),
+      .valid_o   (receive_failed_valid),
+      .qp_o      (receive_failed_qp),
+      .ready_i   (receive_failed_ready),
+      .idle_o    (receive_failed_idle)
+  );
+
+  qp_drain #(
+      .HeaderBits($bits(headers)),
+      .AnswerBits($bits(answers_in)),
+      .StepBits  ($bits(receive_steps))
+  ) u_drain (
+      .clk_i,
+      .rst_i,
+      .discard_i   (discard),
+      .headers_i   (headers),
+      .header_pop_i(header_valid && header_ready),
+      .answers_i   (answers_in),
+      .answer_pop_i(answer_valid && answer_ready),
+      .steps_i     (receive_steps),
+      .step_pop_i  (receive_pass),
+      .holds_i     (holds[command_qp]),
+      .drained_o   (drained)
+  );
+
   completion_queue #(
       .Qps (Qps),
       .Wqes(Wqes)
@@ -817,8 +916,10 @@ module nic
       event_o[CountDropIcrc]      = fate == FateIcrc;
       event_o[CountDropQp]        = fate == FateQp;
       event_o[CountDropResponse]  = fate == FateResponse;
-      event_o[CountDropFull]      = buffer_full || (cnp_in && !cnp_in_room) || (answer_in && !answer_room);
-      event_o[CountCnpsIn]        = fate == FateCnp && (!cnp_in || cnp_in_room);
+      event_o[CountDropPayload]   = fate == FatePayload;
+      event_o[CountDropFull]      = buffer_full || (answer_in && !answer_room);
+      event_o[CountCnpsIn]        = fate == FateCnp;
+      event_o[CountMarkedIn]      = marked;
     end
     event_o[CountPfcIn]        = pause_event.pfc;
     event_o[CountPauseIn]      = pause_event.pause;
@@ -833,7 +934,8 @@ module nic
       .event_i    (event_o),
       .bytes_in_i (judged.frame_bytes),
       .bytes_out_i(tx_bytes_o),
-      .counters_o (counters)
+      .counters_o (counters),
+      .high_o     (bytes_high)
   );
 
 
@@ -842,7 +944,7 @@ module nic
 
   assign idle_o = !rx_valid_i && moving_q == '0 && !work_valid_i && !recv_valid_i && !data_valid_i && event_o == '0 &&
       registers_idle && !busy &&
-      pfc_rx_idle && classify_idle && cnps_in == '0 && answers_in == '0 && buffer_idle && receive_idle && pfc_tx_idle && watchdog_idle &&
+      pfc_rx_idle && classify_idle && cnps_in_idle && send_failed_idle && receive_failed_idle && answers_in == '0 && buffer_idle && receive_idle && pfc_tx_idle && watchdog_idle &&
       silence == silence_q && rp_wish == '0 && rp_idle &&
       fresh_idle && limiter_idle && np_idle && cnps_idle && transmit_idle && completions_idle;
 

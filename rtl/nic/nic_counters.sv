@@ -1,4 +1,4 @@
-// Counters of events and bytes, 32 bits, saturating.
+// Counters: of events 32 bits, saturating; of bytes 64, of which the high 32 stand in `high_o`.
 //
 // Timing: all outputs are registers.
 module nic_counters
@@ -11,23 +11,31 @@ module nic_counters
     input logic [        15:0] bytes_in_i,  // with CountBytesIn
     input logic [         6:0] bytes_out_i, // with CountBytesOut
 
-    output logic [Counters-1:0][31:0] counters_o
+    output logic [Counters-1:0][31:0] counters_o,
+    output logic [         1:0][31:0] high_o       // of CountBytesIn, CountBytesOut
 );
 
   for (genvar i = 0; i < Counters; i++) begin : gen_counter
-    logic [31:0] count_q;
-    logic [32:0] next;
-    logic [15:0] step;
+    if (i == int'(CountBytesIn) || i == int'(CountBytesOut)) begin : gen_bytes
+      logic [63:0] count_q;
 
-    assign step = (i == int'(CountBytesIn)) ? bytes_in_i : (i == int'(CountBytesOut)) ? 16'(bytes_out_i) : 16'd1;
-    assign next = 33'(count_q) + 33'(step);
+      always_ff @(posedge clk_i) begin
+        if (rst_i) count_q <= '0;
+        else if (event_i[i]) count_q <= count_q + ((i == int'(CountBytesIn)) ? 64'(bytes_in_i) : 64'(bytes_out_i));
+      end
 
-    always_ff @(posedge clk_i) begin
-      if (rst_i) count_q <= '0;
-      else if (event_i[i]) count_q <= next[32] ? '1 : next[31:0];
+      assign counters_o[i] = count_q[31:0];
+      assign high_o[i == int'(CountBytesOut)] = count_q[63:32];
+    end else begin : gen_events
+      logic [31:0] count_q;
+
+      always_ff @(posedge clk_i) begin
+        if (rst_i) count_q <= '0;
+        else if (event_i[i] && count_q != '1) count_q <= count_q + 1'b1;
+      end
+
+      assign counters_o[i] = count_q;
     end
-
-    assign counters_o[i] = count_q;
   end
 
 endmodule

@@ -1,7 +1,8 @@
 // AXI4-Lite, 32 bits: settings, commands, state and counters. registers.toml is the map, registers.md its table.
 //
 // A write is taken when address and data are there and the last answer has gone; a read likewise. What exists nowhere reads 0 and ignores writes. SLVERR: a write without all four strobes,
-// and a QP command while one is being carried out; such a write does nothing.
+// and a QP command while one is being carried out; such a write does nothing. A region is
+// not taken before reset's clearing of the table has ended. Reading the low half of a count of bytes keeps its high half, as of the same cycle, for the next read.
 //
 // Timing: readies depend on the valids of the same cycle; commands are pulses in the cycle after their write.
 module nic_registers
@@ -34,9 +35,11 @@ module nic_registers
     output logic        qp_command_o,
     input  logic        busy_i,
     output logic        region_command_o,
+    input  logic        regions_clear_i,   // no region may be written yet
     output logic        rearm_o,
 
     input logic [Counters-1:0][31:0] counters_i,
+    input logic [         1:0][31:0] high_i,      // of the bytes' counters
 
     output logic idle_o
 );
@@ -56,8 +59,9 @@ module nic_registers
   logic [31:0] data_q, rdata_q, rdata;
   logic bvalid_q, rvalid_q, error_q, error;
   logic write, read;
+  logic [1:0][31:0] high_q;
 
-  assign write = awvalid_i && wvalid_i && !bvalid_q;
+  assign write = awvalid_i && wvalid_i && !bvalid_q && !(regions_clear_i && awaddr_i == AddressRegionCommand);
   assign read  = arvalid_i && !rvalid_q;
 
   always_comb begin
@@ -79,6 +83,8 @@ module nic_registers
         AddressIdentity: rdata = Identity;
         AddressVersion:  rdata = Version;
         AddressBusy:     rdata = 32'(busy_i || commands_q.qp);
+        AddressBytesInHigh:  rdata = high_q[0];
+        AddressBytesOutHigh: rdata = high_q[1];
         default:         if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
       endcase
     end
@@ -101,6 +107,8 @@ module nic_registers
   always_ff @(posedge clk_i) begin
     if (write) {data_q, error_q} <= {wdata_i, error};
     if (read) rdata_q <= rdata;
+    if (read && araddr_i == AddressCounters + 16'(4 * int'(CountBytesIn))) high_q[0] <= high_i[0];
+    if (read && araddr_i == AddressCounters + 16'(4 * int'(CountBytesOut))) high_q[1] <= high_i[1];
   end
 
   assign awready_o        = write;

@@ -18,7 +18,10 @@ module payload_writer
     parameter  int unsigned BufferBytes = 65536,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
-    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes)
+    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
+    localparam int unsigned Reserve     = 4 * (Recvs + 1) + 4,
+    localparam int unsigned Depth       = 2 * Reserve,
+    localparam int unsigned CountBits   = $clog2(Depth + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -27,10 +30,15 @@ module payload_writer
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
 
+    input logic              forget_i,     // a QP is gone: its next message is another's
+    input logic [QpBits-1:0] forget_qp_i,
+
     input  logic                   step_valid_i,
     input  logic      [QpBits-1:0] step_qp_i,
     input  work_off_t              step_i,
     output logic                   room_o,
+    output logic                   pass_o,          // what is in front of all else leaves
+    output logic [CountBits-1:0]   count_o,         // steps that are kept
     output logic                   refused_o,
 
     output logic                   read_o,
@@ -50,7 +58,7 @@ module payload_writer
     output logic          release_o,        // a request left the buffer
     output class_t        release_class_o,
     output logic   [15:0] release_bytes_o,
-    output logic   [ 7:0] release_beats_o,
+    output beats_t        release_beats_o,
 
     output logic                     completion_valid_o,
     output logic        [QpBits-1:0] completion_qp_o,
@@ -60,15 +68,13 @@ module payload_writer
     output logic idle_o
 );
 
-  localparam int unsigned Reserve = 4 * (Recvs + 1) + 4;
-  localparam int unsigned Depth = 2 * Reserve;
-  localparam int unsigned CountBits = $clog2(Depth + 1);
   localparam int unsigned BeatBits = $clog2(DataBytes);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Ask the region, and wait for it.
 
   logic allowed, regions_idle;
+  logic unused_clear;  // rx_classify has the same table
 
   region_table #(
       .Regions(Regions)
@@ -84,6 +90,7 @@ module payload_writer
       .va_i         (step_i.place.va),
       .bytes_i      (32'(step_i.place.bytes)),
       .allowed_o    (allowed),
+      .clear_o      (unused_clear),
       .idle_o       (regions_idle)
   );
 
@@ -104,10 +111,12 @@ module payload_writer
   // With its answer: a job and a head. A QP whose buffer could not be written remembers it until the message's completion.
   logic [Qps-1:0] spoilt_q;
   logic write, refused, spoilt;
-  logic [7:0] beats;
+  beats_t beats;
+  payload_bytes_t rounded;  // up to whole beats
   work_off_t head_in;
 
-  assign beats     = 8'((step_q[1].payload_bytes + 15'(DataBytes - 1)) >> BeatBits);
+  assign rounded   = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
+  assign beats     = beats_t'(rounded[$left(rounded):BeatBits]);
   assign write     = asked_q[1] && step_q[1].write && allowed;
   assign refused   = asked_q[1] && step_q[1].write && !allowed;
   assign refused_o = refused;
@@ -124,7 +133,10 @@ module payload_writer
 
   always_ff @(posedge clk_i) begin
     if (rst_i) spoilt_q <= '0;
-    else if (asked_q[1]) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
+    else begin
+      if (asked_q[1]) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
+      if (forget_i) spoilt_q[forget_qp_i] <= 1'b0;
+    end
   end
 
   logic [AddressBits-1:0] fetch_q;  // where in the ring the next request's payload begins
@@ -140,7 +152,7 @@ module payload_writer
   logic job_valid, job_ready, head_valid, head_ready, push_head;
   logic job_room, head_room;
   logic [AddressBits-1:0] job_address;
-  logic [7:0] job_beats;
+  beats_t job_beats;
   logic [6:0] job_bytes, last_bytes;
   logic [QpBits-1:0] head_qp;
   work_off_t head;
@@ -150,7 +162,7 @@ module payload_writer
   assign last_bytes = (step_q[1].payload_bytes[BeatBits-1:0] == '0) ? 7'(DataBytes) : 7'(step_q[1].payload_bytes[BeatBits-1:0]);
 
   fifo #(
-      .Width(AddressBits + 15),
+      .Width(AddressBits + $bits(beats_t) + 7),
       .Depth(Depth)
   ) u_jobs (
       .clk_i,
@@ -179,7 +191,9 @@ module payload_writer
       .count_o(heads)
   );
 
-  assign room_o = 32'(heads) < Depth - Reserve;
+  assign room_o  = 32'(heads) < Depth - Reserve;
+  assign count_o = heads;
+  assign pass_o  = head_valid && head_ready;
 
   logic beat_valid, beat_ready, reader_idle, unused_done;
 
@@ -243,9 +257,14 @@ module payload_writer
   assign release_o       = head_valid && head_ready && head.packet;
   assign release_class_o = head.class_of;
   assign release_bytes_o = head.frame_bytes;
-  assign release_beats_o = 8'((head.payload_bytes + 15'(DataBytes - 1)) >> BeatBits);
+  payload_bytes_t release_rounded;
+  assign release_rounded = head.payload_bytes + payload_bytes_t'(DataBytes - 1);
+  assign release_beats_o = beats_t'(release_rounded[$left(release_rounded):BeatBits]);
 
-  assign idle_o          = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle;
+  logic unused_rounded;
+  assign unused_rounded = ^{rounded, release_rounded};
+
+  assign idle_o          = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
@@ -253,6 +272,8 @@ module payload_writer
       else $error("payload_writer: a step that has no room");
       assert (!write || job_room)
       else $error("payload_writer: a job that has no room");
+      assert (!asked_q[1] || 32'(step_q[1].payload_bytes) <= PayloadBytesMax)
+      else $error("payload_writer: more payload than a packet has");
     end
   end
 

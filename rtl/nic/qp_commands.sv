@@ -3,6 +3,9 @@
 // A command is taken when `busy_o` is 0; window and index have to hold until it is 0 again. The QP is closed to packets meanwhile: `open_o` falls with the command and rises when all units
 // have taken theirs. The class is that of the path's tag or DSCP by the maps of that time.
 //
+// A QP that is open is closed first, by OPEN too: the units with a context take CLOSE, then `discard_o` holds until
+// nothing of the QP is left anywhere (`drained_i`). Only then OPEN's path is written.
+//
 // Timing: all outputs are registers, or depend on registers and on the held window.
 module qp_commands
   import eth_pkg::*, gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
@@ -25,7 +28,10 @@ module qp_commands
     output path_t              path_o,
     output peer_t              peer_o,
 
-    output logic              kind_open_o,
+    output logic               discard_o,  // nothing of the QP is kept that can be thrown away
+    input  logic               drained_i,  // all that was there when `discard_o` rose is gone
+
+    output logic               kind_open_o,
     output logic              requester_valid_o,
     output requester_config_t requester_o,
     input  logic              requester_ready_i,
@@ -39,6 +45,7 @@ module qp_commands
 
     output logic   [Qps-1:0] open_o,
     output class_t [Qps-1:0] class_o,
+    output logic   [Qps-1:0] tagged_o,       // its path has tags
     output logic   [    7:0] classes_used_o  // by an open QP
 );
 
@@ -50,10 +57,13 @@ module qp_commands
   } units_t;
 
   logic busy_q, write_q, kind_q;
+  logic discard_q, reopen_q;  // CLOSE is carried out; OPEN comes after it
+  logic close, closed, drained;
   units_t left_q, left;
   logic [QpBits-1:0] qp_q;
   logic [Qps-1:0] open_q;
   class_t [Qps-1:0] class_q;
+  logic [Qps-1:0] tagged_q;
   logic start, finish;
 
   always_comb begin
@@ -64,24 +74,38 @@ module qp_commands
     left.np        = left_q.np && !np_ready_i;
   end
 
-  assign start  = command_i && !busy_q;
-  assign finish = busy_q && !write_q && left == '0;
+  assign start   = command_i && !busy_q;
+  assign close   = !open_i || open_q[qp_i];  // what was never opened has nothing to be rid of, but CLOSE is always told
+  assign closed  = busy_q && !kind_q && !write_q && left == '0;
+  assign drained = closed && discard_q && drained_i;
+  assign finish  = kind_q ? busy_q && !write_q && left == '0 : drained && !reopen_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       busy_q  <= 1'b0;
       write_q <= 1'b0;
       left_q  <= '0;
-      open_q  <= '0;
-      class_q <= '0;
+      open_q    <= '0;
+      class_q   <= '0;
+      tagged_q  <= '0;
+      discard_q <= 1'b0;
+      reopen_q  <= 1'b0;
+      kind_q    <= 1'b0;
     end else begin
-      busy_q  <= start || (busy_q && !finish);
-      write_q <= start && open_i;
+      busy_q    <= start || (busy_q && !finish);
+      write_q   <= (start && !close) || (drained && reopen_q);
+      discard_q <= closed && !drained;
       if (start) begin
-        left_q       <= '{requester: 1'b1, responder: 1'b1, rp: 1'b1, np: open_i};
+        left_q       <= '{requester: 1'b1, responder: 1'b1, rp: 1'b1, np: !close};
         open_q[qp_i] <= 1'b0;
+        kind_q       <= !close;
+        reopen_q     <= open_i;
+      end else if (drained && reopen_q) begin
+        left_q <= '{requester: 1'b1, responder: 1'b1, rp: 1'b1, np: 1'b1};
+        kind_q <= 1'b1;
       end else begin
         left_q <= left;
+        if (write_q) tagged_q[qp_q] <= path_o.tags != '0;
         if (write_q) class_q[qp_q] <= class_of_frame(maps_i, path_o.tags, path_o.outer.pcp, path_o.dscp);
         if (finish) open_q[qp_q] <= kind_q;
       end
@@ -89,7 +113,7 @@ module qp_commands
   end
 
   always_ff @(posedge clk_i) begin
-    if (start) {qp_q, kind_q} <= {qp_i, open_i};
+    if (start) qp_q <= qp_i;
   end
 
   // Wide, and looked at with `write_o` only.
@@ -141,6 +165,8 @@ module qp_commands
   assign rp_valid_o = left_q.rp;
   assign np_valid_o = left_q.np;
   assign open_o = open_q;
+  assign tagged_o = tagged_q;
+  assign discard_o = discard_q;
   assign class_o = class_q;
 
   // By class, whether any of its QPs is open.

@@ -14,7 +14,8 @@ module receive_buffer
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned BufferBytes = 65536,                           // a power of two
     localparam int unsigned QpBits      = $clog2(Qps),
-    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes)
+    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
+    localparam int unsigned CountBits   = $clog2(BufferBytes / 64 + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -40,16 +41,17 @@ module receive_buffer
     input logic          release_i,
     input class_t        release_class_i,
     input logic   [15:0] release_bytes_i,  // of the frame
-    input logic   [ 7:0] release_beats_i,
+    input beats_t        release_beats_i,
 
     output logic [7:0][23:0] depth_o,
+
+    output logic [CountBits-1:0] count_o,  // headers that wait
 
     output logic idle_o
 );
 
   localparam int unsigned Beats = BufferBytes / DataBytes;
   localparam int unsigned Headers = BufferBytes / 64;
-  localparam int unsigned CountBits = $clog2(Headers + 1);
 
   logic [AddressBits:0] kept_q, end_q, end_d, free_q;  // modulo 2 · Beats
   logic over_q, over;  // payload of this frame did not fit
@@ -120,6 +122,7 @@ module receive_buffer
     assign depth_o[c] = depth_q;
   end
 
+  assign count_o = queued;
   assign idle_o = !payload_valid_i && !done_valid_i && !release_i && queued == '0;
 
   always_ff @(posedge clk_i) begin

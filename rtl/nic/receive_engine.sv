@@ -14,7 +14,8 @@ module receive_engine
     parameter  int unsigned BufferBytes = 65536,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
-    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes)
+    localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
+    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9)  // payload_writer's
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -25,6 +26,16 @@ module receive_engine
     input  responder_config_t              configuration_i,
     input  psn_t                           psn_i,
     output logic                           command_ready_o,
+
+    input  logic                 discard_i,  // what waits of a QP that is closed
+    output logic                 pass_o,     // of the steps that are kept, the first leaves
+    output logic [CountBits-1:0] count_o,
+
+    input  logic              fail_valid_i,   // the QP's send side has failed
+    input  logic [QpBits-1:0] fail_qp_i,
+    output logic              fail_ready_o,
+    output logic              failed_o,       // a QP failed here
+    output logic [QpBits-1:0] failed_qp_o,
 
     input logic                     region_write_i,
     input logic    [RegionBits-1:0] region_index_i,
@@ -59,15 +70,12 @@ module receive_engine
     output logic          release_o,
     output class_t        release_class_o,
     output logic   [15:0] release_bytes_o,
-    output logic   [ 7:0] release_beats_o,
+    output beats_t        release_beats_o,
 
     output logic                     completion_valid_o,
     output logic        [QpBits-1:0] completion_qp_o,
     output completion_t              completion_o,
     input  logic                     completion_ready_i,
-
-    output logic              marked_o,    // a packet with CE that counts
-    output logic [QpBits-1:0] marked_qp_o,
 
     output logic      [7:0]             answer_o,
     output logic      [7:0][QpBits-1:0] answer_qp_o,
@@ -81,15 +89,16 @@ module receive_engine
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Whose event it is.
 
-  typedef enum logic [1:0] {
-    FromCommand = 2'd0,
-    FromRecv    = 2'd1,
-    FromPacket  = 2'd2,
-    FromGrant   = 2'd3
+  typedef enum logic [2:0] {
+    FromCommand = 3'd0,
+    FromRecv    = 3'd1,
+    FromPacket  = 3'd2,
+    FromGrant   = 3'd3,
+    FromFail    = 3'd4
   } from_e;
 
-  logic [3:0] wish, grant;
-  logic [1:0] from;
+  logic [4:0] wish, grant;
+  logic [2:0] from;
   logic event_valid, event_ready, room, carried_ready;
   logic [2:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
@@ -103,9 +112,10 @@ module receive_engine
   assign packet_wish       = packet_valid_i && room && carried_ready;
   assign wish[FromPacket]  = packet_wish;
   assign wish[FromGrant]   = grant_valid && (!packet_wish || packets_q == PacketsPerGrant);
+  assign wish[FromFail]    = fail_valid_i && room;
 
   round_robin_arbiter #(
-      .Count(4)
+      .Count(5)
   ) u_turn (
       .clk_i,
       .rst_i,
@@ -126,6 +136,7 @@ module receive_engine
       FromCommand: {kind, qp} = {command_open_i ? ResponderOpen : ResponderClose, command_qp_i};
       FromRecv:    {kind, qp} = {ResponderPost, recv_qp_i};
       FromPacket:  {kind, qp} = {ResponderPacket, packet_qp_i};
+      FromFail:    {kind, qp} = {ResponderFail, fail_qp_i};
       default:     {kind, qp} = {ResponderGrant, grant_qp};
     endcase
   end
@@ -133,6 +144,7 @@ module receive_engine
   assign command_ready_o = grant[FromCommand] && event_ready;
   assign recv_ready_o    = grant[FromRecv] && event_ready;
   assign packet_ready_o  = grant[FromPacket] && event_ready;
+  assign fail_ready_o    = grant[FromFail] && event_ready;
 
   logic step_valid, place_valid, response_valid, completion_valid;
   responder_kind_e step_kind;
@@ -180,10 +192,9 @@ module receive_engine
   // What a packet carries past the responder.
 
   typedef struct packed {
-    class_t      class_of;
-    logic        ce;
-    logic [15:0] frame_bytes;
-    logic [14:0] payload_bytes;
+    class_t         class_of;
+    logic [15:0]    frame_bytes;
+    payload_bytes_t payload_bytes;
   } carried_t;
 
   carried_t carried_in, carried;
@@ -192,9 +203,8 @@ module receive_engine
 
   assign carried_in = '{
           class_of: packet_i.class_of,
-          ce: packet_i.ce,
           frame_bytes: packet_i.frame_bytes,
-          payload_bytes: packet_i.arrival.payload_bytes[14:0]
+          payload_bytes: packet_i.arrival.payload_bytes[$bits(payload_bytes_t)-1:0]
       };
   assign packet_step = step_valid && step_kind == ResponderPacket;
 
@@ -241,6 +251,10 @@ module receive_engine
       .region_write_i,
       .region_index_i,
       .region_i,
+      .forget_i    (discard_i),
+      .forget_qp_i (command_qp_i),
+      .pass_o,
+      .count_o,
       .step_valid_i(step_valid && (packet_step || completion_valid)),
       .step_qp_i   (step_qp),
       .step_i      (work_off),
@@ -278,6 +292,8 @@ module receive_engine
       .rst_i,
       .owed_i          (owed),
       .class_i,
+      .discard_i,
+      .discard_qp_i    (command_qp_i),
       .grant_valid_o   (grant_valid),
       .grant_qp_o      (grant_qp),
       .grant_ready_i   (grant[FromGrant] && event_ready),
@@ -292,8 +308,8 @@ module receive_engine
       .idle_o          (answers_idle)
   );
 
-  assign marked_o    = packet_step && carried.ce && step_note inside {ResponderAccepted, ResponderDuplicate};
-  assign marked_qp_o = step_qp;
+  assign failed_o    = packet_step && step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong};
+  assign failed_qp_o = step_qp;
 
   always_comb begin
     event_o = '0;
@@ -305,7 +321,6 @@ module receive_engine
       event_o[CountInvalidIn]    = step_note inside {ResponderInvalid, ResponderTooLong};
       event_o[CountAccessIn]     = step_note == ResponderAccess;
       event_o[CountNotReadyIn]   = step_note == ResponderNotReady;
-      event_o[CountMarkedIn]     = marked_o;
     end
     event_o[CountRecvRefused] = step_valid && step_kind == ResponderPost &&
         step_note inside {ResponderRefusedFull, ResponderRefusedState};
@@ -317,13 +332,16 @@ module receive_engine
     end
   end
 
-  assign idle_o = wish == '0 && !recv_valid_i && !packet_valid_i && responder_idle && !step_valid && carried_count == '0 &&
+  assign idle_o = wish == '0 && !recv_valid_i && !packet_valid_i && !fail_valid_i && responder_idle && !step_valid && carried_count == '0 &&
       writer_idle && answers_idle;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)
       assert (!packet_step || carried_valid)
       else $error("receive_engine: a packet's step without its packet");
+    if (!rst_i)
+      assert (!packet_ready_o || 32'(packet_i.arrival.payload_bytes) <= PayloadBytesMax)
+      else $error("receive_engine: more payload than a packet has");
   end
 
 endmodule

@@ -24,6 +24,7 @@ module region_table
     input  logic [31:0] bytes_i,
     output logic        allowed_o,
 
+    output logic clear_o,  // reset's clearing is under way
     output logic idle_o
 );
 
@@ -94,6 +95,13 @@ module region_table
   end
 
   assign allowed_o = named_q && 65'(offset_q) + 65'(asked_q) <= 65'(length_q);
+  assign clear_o   = clear;
   assign idle_o    = !clear && !ask_q && !ask_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i)
+      assert (!(clear && write_i))
+      else $error("region_table: a region is written while reset clears the table");
+  end
 
 endmodule

@@ -48,6 +48,7 @@ module rx_classify
     output logic                      payload_valid_o,
     output logic    [DataBytes*8-1:0] payload_data_o,
 
+    output logic regions_clear_o,  // after reset: no region may be written
     output logic idle_o
 );
 
@@ -90,6 +91,7 @@ module rx_classify
       .va_i         (ext_i.va),
       .bytes_i      (ext_i.dma_len),
       .allowed_o    (allowed),
+      .clear_o      (regions_clear_o),
       .idle_o       (regions_idle)
   );
 
@@ -105,6 +107,7 @@ module rx_classify
       VerdictRoceV2: begin
         if (!result_i.icrc_ok) fate = FateIcrc;
         else if (bth_i.opcode[7:5] != ServiceRc) fate = FateService;
+        else if (result_i.payload_bytes > 16'(PayloadBytesMax)) fate = FatePayload;
         else begin
           case (operation_e'(bth_i.opcode[4:0]))
             OpAck:                                                                       fate = FateAnswer;

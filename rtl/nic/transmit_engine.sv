@@ -21,6 +21,7 @@ module transmit_engine
     input logic        [ 7:0] paused_i,
     input logic               dcqcn_on_i,
     input logic        [ 5:0] cnp_dscp_i,
+    input logic        [ 2:0] cnp_pcp_i,
     input logic        [47:0] port_mac_i,
     input class_maps_t        maps_i,
 
@@ -35,7 +36,15 @@ module transmit_engine
     output logic              command_ready_o,
 
     input class_t [Qps-1:0] class_i,
+    input logic   [Qps-1:0] tagged_i,
     input logic   [    7:0] classes_used_i,
+    output logic  [Qps-1:0] holds_o,         // QPs of which a packet waits for the wire, or data for one
+
+    input  logic              fail_valid_i,   // the QP's receive side has failed
+    input  logic [QpBits-1:0] fail_qp_i,
+    output logic              fail_ready_o,
+    output logic              failed_o,       // a QP failed here
+    output logic [QpBits-1:0] failed_qp_o,
 
     input  logic               work_valid_i,
     input  logic  [QpBits-1:0] work_qp_i,
@@ -100,15 +109,16 @@ module transmit_engine
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Whose event it is.
 
-  typedef enum logic [1:0] {
-    FromCommand = 2'd0,
-    FromAck     = 2'd1,
-    FromWork    = 2'd2,
-    FromSend    = 2'd3
+  typedef enum logic [2:0] {
+    FromCommand = 3'd0,
+    FromAck     = 3'd1,
+    FromWork    = 3'd2,
+    FromSend    = 3'd3,
+    FromFail    = 3'd4
   } from_e;
 
-  logic [3:0] wish, grant;
-  logic [1:0] from;
+  logic [4:0] wish, grant;
+  logic [2:0] from;
   logic event_valid, event_ready;
   logic [2:0] kind;
   logic [QpBits-1:0] qp, send_qp;
@@ -119,9 +129,10 @@ module transmit_engine
   assign wish[FromAck]     = ack_valid_i && completion_room_i;
   assign wish[FromWork]    = work_valid_i && completion_room_i;
   assign wish[FromSend]    = send_valid;
+  assign wish[FromFail]    = fail_valid_i && completion_room_i;
 
   round_robin_arbiter #(
-      .Count(4)
+      .Count(5)
   ) u_turn (
       .clk_i,
       .rst_i,
@@ -141,6 +152,7 @@ module transmit_engine
       end
       FromAck:  {kind, qp} = {RequesterAck, ack_qp_i};
       FromWork: {kind, qp} = {RequesterPost, work_qp_i};
+      FromFail: {kind, qp} = {RequesterFail, fail_qp_i};
       default:  {kind, qp} = {RequesterSend, send_qp};
     endcase
   end
@@ -149,14 +161,17 @@ module transmit_engine
   assign ack_ready_o     = grant[FromAck] && event_ready;
   assign work_ready_o    = grant[FromWork] && event_ready;
   assign send_ready      = grant[FromSend] && event_ready;
+  assign fail_ready_o    = grant[FromFail] && event_ready;
 
   logic step_valid, request_valid, requester_idle, send_step;
   requester_kind_e step_kind;
   logic [QpBits-1:0] step_qp;
   requester_note_e step_note;
   request_t request;
-  logic [Qps-1:0] sendable;
-  requester_context_t unused_context;
+  logic [Qps-1:0] sendable, asks;
+  logic left_valid, left_end, withdrawn;
+  logic [QpBits-1:0] left_qp;
+  requester_context_t context_after;
   cycle_t unused_now;
 
   gbn_requester #(
@@ -175,12 +190,16 @@ module transmit_engine
       .event_syndrome_i     (ack_syndrome_i),
       .event_work_i         (work_i),
       .event_ready_o        (event_ready),
+      .asks_i               (asks),
+      .left_valid_i         (left_valid),
+      .left_end_i           (left_end),
+      .left_qp_i            (left_qp),
       .timers_i             (completion_room_i),
       .step_valid_o         (step_valid),
       .step_kind_o          (step_kind),
       .step_qp_o            (step_qp),
       .step_now_o           (unused_now),
-      .step_context_o       (unused_context),
+      .step_context_o       (context_after),
       .step_note_o          (step_note),
       .request_valid_o      (request_valid),
       .request_o            (request),
@@ -191,7 +210,12 @@ module transmit_engine
       .wake_o
   );
 
+  logic unused_context;
+  assign unused_context  = ^context_after;
+
   assign completion_qp_o = step_qp;
+  assign failed_o        = step_valid && step_note inside {RequesterRemoteError, RequesterExhausted};
+  assign failed_qp_o     = step_qp;
   assign send_step       = step_valid && step_kind == RequesterSend;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -256,7 +280,7 @@ module transmit_engine
   logic [7:0] head, pop;
   logic [7:0][SlotBits-1:0] head_slot;
   logic [7:0][QpBits-1:0] head_qp;
-  logic [7:0][12:0] head_bytes;
+  payload_bytes_t [7:0] head_bytes;
   logic [$bits(request_t)-1:0] info;
   logic payload_read;
   logic [AddressBits-1:0] payload_address;
@@ -277,6 +301,11 @@ module transmit_engine
       .classes_used_i,
       .free_o           (slot_free),
       .class_free_o     (class_free),
+      .context_valid_i  (step_valid),
+      .context_qp_i     (step_qp),
+      .context_ready_i  (context_after.state == QpReady),
+      .context_una_i    (context_after.una_psn),
+      .context_next_i   (context_after.next_psn),
       .step_valid_i     (send_step),
       .packet_i         (request_valid),
       .step_qp_i        (step_qp),
@@ -298,6 +327,10 @@ module transmit_engine
       .payload_read_i   (payload_read),
       .payload_address_i(payload_address),
       .payload_data_o   (payload_data),
+      .withdrawn_o      (withdrawn),
+      .asks_o           (asks),
+      .pop_asks_o       (popped),
+      .holds_o,
       .release_i        (slot_release),
       .release_slot_i   (slot_release_slot),
       .idle_o           (slots_idle)
@@ -305,10 +338,11 @@ module transmit_engine
 
   logic job_valid, job_ready;
   logic [AddressBits-1:0] job_address;
-  logic [7:0] job_beats;
+  beats_t job_beats;
   logic [6:0] job_bytes;
   logic [SlotBits-1:0] job_slot, reading_q;
-  logic desc_valid, desc_ready, select_idle;
+  logic desc_valid, desc_ready, desc_asks, select_idle;
+  logic [QpBits-1:0] desc_qp;
   eth_head_t eth;
   ip_head_t  ip;
   logic [15:0] udp_port, payload_bytes;
@@ -325,11 +359,12 @@ module transmit_engine
       .paused_i,
       .ecn_i           (dcqcn_on_i),
       .cnp_dscp_i,
+      .cnp_pcp_i,
       .maps_i,
       .write_i         (path_write_i),
       .write_qp_i      (path_qp_i),
       .path_i,
-      .class_i,
+      .tagged_i,
       .cnp_valid_i,
       .cnp_qp_i,
       .cnp_ready_o,
@@ -351,6 +386,8 @@ module transmit_engine
       .job_beats_o     (job_beats),
       .job_bytes_o     (job_bytes),
       .job_slot_o      (job_slot),
+      .desc_asks_o     (desc_asks),
+      .desc_qp_o       (desc_qp),
       .desc_valid_o    (desc_valid),
       .desc_ready_i    (desc_ready),
       .eth_o           (eth),
@@ -427,8 +464,79 @@ module transmit_engine
       .idle_o              (door_idle)
   );
 
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Packets that ask for an ACK, on their way: as they go to the builder, and as their last beat goes to the MAC.
+  // Frames leave the builder in the order in which they went in.
+
+  logic enter, enter_asks, frame_end, frame_valid, frame_asks, frame_room;
+  logic [QpBits-1:0] frame_qp;
+  logic [3:0] frames;
+
+  assign enter      = pfc_ready_o || (desc_valid && desc_ready);
+  assign enter_asks = !pfc_ready_o && desc_asks;
+  assign frame_end  = tx_valid_o && tx_ready_i && tx_last_o;
+
+  fifo #(
+      .Width(1 + QpBits),
+      .Depth(8)
+  ) u_frames (
+      .clk_i,
+      .rst_i,
+      .valid_i(enter),
+      .ready_o(frame_room),
+      .data_i ({enter_asks, desc_qp}),
+      .valid_o(frame_valid),
+      .ready_i(frame_end),
+      .data_o ({frame_asks, frame_qp}),
+      .count_o(frames)
+  );
+
+  // One that was popped counts as leaving until its end does: its slot does not say any more that it waits.
+  logic popped, popped_ready, popped_valid;
+  logic [2:0] unused_popped_count;
+  logic [QpBits-1:0] popped_qp, popping_qp;
+
+
+  always_comb begin
+    popping_qp = '0;
+    for (int unsigned c = 0; c < 8; c++) if (pop[c]) popping_qp |= head_qp[c];
+  end
+
+  fifo #(
+      .Width(QpBits),
+      .Depth(4)
+  ) u_popped (
+      .clk_i,
+      .rst_i,
+      .valid_i(popped),
+      .ready_o(popped_ready),
+      .data_i (popping_qp),
+      .valid_o(popped_valid),
+      .ready_i(!(frame_end && frame_asks)),
+      .data_o (popped_qp),
+      .count_o(unused_popped_count)
+  );
+
+  assign left_end   = frame_end && frame_asks;
+  assign left_valid = left_end || popped_valid;
+  assign left_qp    = left_end ? frame_qp : popped_qp;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!popped || popped_ready)
+      else $error("transmit_engine: packets are popped faster than frames end");
+      assert (!enter || frame_room)
+      else $error("transmit_engine: more frames in the builder than are counted");
+      assert (!frame_end || frame_valid)
+      else $error("transmit_engine: a frame that never went in");
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+
   always_comb begin
     event_o                   = '0;
+    event_o[CountWithdrawn]   = withdrawn;
     event_o[CountFramesOut]   = tx_valid_o && tx_ready_i && tx_last_o;
     event_o[CountBytesOut]    = tx_valid_o && tx_ready_i;
     event_o[CountCnpsOut]     = cnp_ready_o;
@@ -446,8 +554,8 @@ module transmit_engine
     end
   end
 
-  assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && requester_idle && !step_valid && scheduler_idle &&
+  assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && requester_idle && !step_valid && scheduler_idle &&
       account_idle && slots_idle &&
-      select_idle && reader_idle && door_idle;
+      select_idle && reader_idle && door_idle && frames == '0 && !popped_valid;
 
 endmodule

@@ -24,13 +24,14 @@ module transmit_select
     input logic        [7:0] paused_i,
     input logic              ecn_i,       // requests are ECT(0)
     input logic        [5:0] cnp_dscp_i,
+    input logic        [2:0] cnp_pcp_i,
     input class_maps_t       maps_i,
 
     input logic               write_i,     // a QP's path
     input logic  [QpBits-1:0] write_qp_i,
     input path_t              path_i,
 
-    input class_t [Qps-1:0] class_i,
+    input logic [Qps-1:0] tagged_i,  // paths with tags
 
     input  logic              cnp_valid_i,
     input  logic [QpBits-1:0] cnp_qp_i,
@@ -44,7 +45,7 @@ module transmit_select
     input  logic     [         7:0]               slot_valid_i,
     input  logic     [         7:0][SlotBits-1:0] slot_i,
     input  logic     [         7:0][  QpBits-1:0] slot_qp_i,
-    input  logic     [         7:0][        12:0] slot_bytes_i,
+    input  payload_bytes_t [7:0]                  slot_bytes_i,
     output logic     [         7:0]               slot_pop_o,
     input  request_t                              request_i,        // one cycle after the pop
     output logic                                  slot_free_o,      // it had no payload
@@ -53,10 +54,12 @@ module transmit_select
     output logic                   job_valid_o,
     input  logic                   job_ready_i,
     output logic [AddressBits-1:0] job_address_o,
-    output logic [            7:0] job_beats_o,
+    output beats_t                 job_beats_o,
     output logic [            6:0] job_bytes_o,
     output logic [   SlotBits-1:0] job_slot_o,
 
+    output logic             desc_asks_o,   // a request that asks for an ACK, of this QP
+    output logic [QpBits-1:0] desc_qp_o,
     output logic             desc_valid_o,
     input  logic             desc_ready_i,
     output eth_head_t        eth_o,
@@ -94,11 +97,11 @@ module transmit_select
   logic select, stage_ready, may_select;
   kind_e kind;
   logic [QpBits-1:0] qp;
-  logic [12:0] bytes;
+  payload_bytes_t bytes, rounded;
 
   assign answer_wish = answer_i & ~paused_i;
   assign slot_wish   = slot_valid_i & ~paused_i;
-  assign cnp_class   = maps_i.by_pcp ? class_i[cnp_qp_i] : class_t'(maps_i.dscp[cnp_dscp_i]);
+  assign cnp_class   = class_of_frame(maps_i, {1'b0, tagged_i[cnp_qp_i]}, cnp_pcp_i, cnp_dscp_i);
   assign cnp_wish    = cnp_valid_i && !paused_i[cnp_class];
   assign may_select  = stage_ready && job_ready_i;
   assign select      = may_select && (cnp_wish || answer_some || slot_some);
@@ -144,7 +147,8 @@ module transmit_select
   assign job_valid_o      = slot_pop_o != '0 && bytes != '0;
   assign job_slot_o       = slot_i[slot_class];
   assign job_address_o    = {job_slot_o, {(12 - BeatBits) {1'b0}}};
-  assign job_beats_o      = 8'((14'(bytes) + 14'(DataBytes - 1)) >> BeatBits);
+  assign rounded          = bytes + payload_bytes_t'(DataBytes - 1);
+  assign job_beats_o      = beats_t'(rounded[$left(rounded):BeatBits]);
   assign job_bytes_o      = (bytes[BeatBits-1:0] == '0) ? 7'(DataBytes) : 7'(bytes[BeatBits-1:0]);
   assign slot_free_o      = slot_pop_o != '0 && bytes == '0;
   assign slot_free_slot_o = job_slot_o;
@@ -172,7 +176,8 @@ module transmit_select
   logic found_q, offered_q, move;
   kind_e kind_q;
   response_t response_q;
-  logic [12:0] bytes_q;
+  payload_bytes_t bytes_q;
+  logic [QpBits-1:0] qp_q;
   logic [15:0] id_q;
   desc_t desc_d, desc_q;
 
@@ -196,8 +201,13 @@ module transmit_select
       kind_q     <= kind;
       response_q <= answer_response_i[answer_class];
       bytes_q    <= bytes;
+      qp_q       <= qp;
     end
-    if (move) desc_q <= desc_d;
+    if (move) begin
+      desc_q      <= desc_d;
+      desc_asks_o <= kind_q == KindRequest && request_i.ack_req;
+      desc_qp_o   <= qp_q;
+    end
   end
 
   always_comb begin
@@ -222,6 +232,7 @@ module transmit_select
       KindCnp: begin
         desc_d.ip.traffic_class = {cnp_dscp_i, 2'b10};
         desc_d.bth.opcode       = OpcodeCnp;
+        if (path.tags != '0) desc_d.eth.outer.pcp = cnp_pcp_i;
         desc_d.bth.becn         = 1'b1;
       end
       KindAnswer: begin
@@ -251,7 +262,7 @@ module transmit_select
   assign {eth_o, ip_o, udp_port_o, bth_o, ext_o, payload_bytes_o} = desc_q;
 
   logic unused_fields;  // of packed types that are wider than what this needs of them
-  assign unused_fields = ^{request_i, maps_i};
+  assign unused_fields = ^{request_i, maps_i, rounded};
 
   assign idle_o = !cnp_wish && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
 

@@ -3,11 +3,15 @@
 // A grant takes a slot (`take_i`, while `free_o`); its step, three cycles later, fills or frees it (`step_valid_i`, in the order of grants). A payload is asked for by DMA, tag = slot, and comes in beats; a
 // packet is ready when its last beat is here. `head_o` shows the first slot of each class that is ready; `pop_i` takes it, and `info_o`, one cycle after it, is what is in it. The slot is free again
 // with `release_i`, of which two may come in a cycle.
-// `class_free_o`: a class may hold all slots when it is the only one used, else half of them.
+// `class_free_o`: each class of an open QP may hold an equal share of the slots, rounded down, and one at least.
+// After every step of a QP (`context_…`) its packets here that the QP no longer has to send, because they are
+// acknowledged, will be granted again, or the QP has ended, are withdrawn: `withdrawn_o`
+// when one leaves its class's queue; its slot is free when no data is to come for it any more.
+// `asks_o`: QPs of which a packet that asks for an ACK waits here.
 //
 // Timing: all outputs are registers or depend on registers, `class_free_o` on `classes_used_i`.
 module transmit_slots
-  import gbn_pkg::*, nic_pkg::*;
+  import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
@@ -27,6 +31,12 @@ module transmit_slots
     output logic         free_o,
     output logic   [7:0] class_free_o,
 
+    input logic              context_valid_i,  // a step of whatever kind, and what it left
+    input logic [QpBits-1:0] context_qp_i,
+    input logic              context_ready_i,  // the QP works
+    input psn_t              context_una_i,    // its oldest PSN that is not acknowledged
+    input psn_t              context_next_i,   // its next PSN to be granted
+
     input logic                  step_valid_i,  // of a SEND
     input logic                  packet_i,      // it made one
     input logic     [QpBits-1:0] step_qp_i,
@@ -45,13 +55,18 @@ module transmit_slots
     output logic [         7:0]               head_o,
     output logic [         7:0][SlotBits-1:0] head_slot_o,
     output logic [         7:0][  QpBits-1:0] head_qp_o,
-    output logic [         7:0][        12:0] head_bytes_o,  // of payload
+    output payload_bytes_t [7:0]              head_bytes_o,
     input  logic [         7:0]               pop_i,         // one at most
     output logic [InfoBits-1:0]               info_o,        // request_t
 
     input  logic                   payload_read_i,
     input  logic [AddressBits-1:0] payload_address_i,
     output logic [DataBytes*8-1:0] payload_data_o,
+
+    output logic           withdrawn_o,
+    output logic [Qps-1:0] asks_o,
+    output logic           pop_asks_o,   // what is popped asks for an ACK
+    output logic [Qps-1:0] holds_o,      // QPs that have a slot
 
     input logic [1:0]               release_i,
     input logic [1:0][SlotBits-1:0] release_slot_i,
@@ -69,6 +84,7 @@ module transmit_slots
   logic [7:0][CountBits-1:0] held_q;  // slots of a class
   logic [SlotBits-1:0] next_free;
   logic step_free;  // a grant that made no packet
+  logic [CountBits-1:0] share;
 
   always_comb begin
     next_free = '0;
@@ -78,8 +94,10 @@ module transmit_slots
   assign free_o = used_q != '1;
 
   always_comb begin
-    for (int unsigned c = 0; c < 8; c++)
-    class_free_o[c] = (classes_used_i & ~(8'd1 << c)) == '0 || held_q[c] < CountBits'(Slots / 2);
+    share = CountBits'(Slots);
+    for (int unsigned n = 2; n <= 8; n++)
+    if (32'($countones(classes_used_i)) == n) share = CountBits'((Slots < n) ? 1 : Slots / n);
+    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = held_q[c] < share;
   end
 
   // Grants whose step has not come.
@@ -108,41 +126,107 @@ module transmit_slots
   assign step_free = step_valid_i && !packet_i;
   assign empty     = request_i.payload_bytes == '0;
 
+  // What a slot has: a packet, up to its release; one that waits to be popped; one that nobody wants; one that nobody
+  // wants and whose data is still to come.
+  logic [Slots-1:0] filled_q, filled_d, queued_q, queued_d, unwanted_q, unwanted_d, draining_q, draining_d, asks_q;
+  logic [Slots-1:0][QpBits-1:0] qp_q;
+  psn_t [Slots-1:0] psn_q;
+  logic [7:0] drop;  // the class whose first packet is withdrawn, one at most
+  logic [SlotBits-1:0] drop_slot, pop_slot;
+  logic come_last, dropped;
+  logic [3:0] freed;
+  logic [3:0][SlotBits-1:0] freed_slot;
+
+  assign come_last = data_valid_i && data_last_i;
+  assign dropped = drop != '0;
+  assign freed = {come_last && draining_q[data_tag_i], dropped && (whole_q[drop_slot] || (come_last && data_tag_i == drop_slot)), release_i};
+  assign freed_slot = {data_tag_i, drop_slot, release_slot_i};
+  assign withdrawn_o = dropped;
+  assign pop_asks_o = pop_i != '0 && asks_q[pop_slot];
+
   always_comb begin
-    used_d  = used_q;
-    whole_d = whole_q;
+    used_d     = used_q;
+    whole_d    = whole_q;
+    filled_d   = filled_q;
+    queued_d   = queued_q;
+    unwanted_d = unwanted_q;
+    draining_d = draining_q;
+    for (int unsigned s = 0; s < Slots; s++) begin
+      if (context_valid_i && queued_q[s] && qp_q[s] == context_qp_i &&
+          (!context_ready_i || psn_behind(psn_q[s], context_una_i) || !psn_behind(psn_q[s], context_next_i)))
+        unwanted_d[s] = 1'b1;
+    end
     if (take_i) used_d[next_free] = 1'b1;
     if (step_free) used_d[granted_slot] = 1'b0;
-    for (int unsigned r = 0; r < 2; r++) if (release_i[r]) used_d[release_slot_i[r]] = 1'b0;
-    if (fill) whole_d[granted_slot] = empty;
-    if (data_valid_i && data_last_i) whole_d[data_tag_i] = 1'b1;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      used_q  <= '0;
-      whole_q <= '0;
-    end else begin
-      used_q  <= used_d;
-      whole_q <= whole_d;
+    if (pop_i != '0) queued_d[pop_slot] = 1'b0;
+    if (dropped) begin
+      queued_d[drop_slot]   = 1'b0;
+      draining_d[drop_slot] = !freed[2];
+    end
+    for (int unsigned r = 0; r < 4; r++) begin
+      if (freed[r]) begin
+        used_d[freed_slot[r]]     = 1'b0;
+        filled_d[freed_slot[r]]   = 1'b0;
+        draining_d[freed_slot[r]] = 1'b0;
+      end
+    end
+    if (come_last) whole_d[data_tag_i] = 1'b1;
+    if (fill) begin
+      whole_d[granted_slot]    = empty;
+      filled_d[granted_slot]   = 1'b1;
+      queued_d[granted_slot]   = 1'b1;
+      unwanted_d[granted_slot] = 1'b0;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (fill) class_q[granted_slot] <= granted_class;
+    if (rst_i) begin
+      used_q     <= '0;
+      whole_q    <= '0;
+      filled_q   <= '0;
+      queued_q   <= '0;
+      unwanted_q <= '0;
+      draining_q <= '0;
+    end else begin
+      used_q     <= used_d;
+      whole_q    <= whole_d;
+      filled_q   <= filled_d;
+      queued_q   <= queued_d;
+      unwanted_q <= unwanted_d;
+      draining_q <= draining_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (fill) begin
+      class_q[granted_slot] <= granted_class;
+      qp_q[granted_slot]    <= step_qp_i;
+      psn_q[granted_slot]   <= request_i.psn;
+      asks_q[granted_slot]  <= request_i.ack_req;
+    end
+  end
+
+  always_comb begin
+    asks_o  = '0;
+    holds_o = '0;
+    for (int unsigned s = 0; s < Slots; s++) begin
+      if (filled_q[s]) holds_o[qp_q[s]] = 1'b1;
+      if (filled_q[s] && !unwanted_q[s] && asks_q[s]) asks_o[qp_q[s]] = 1'b1;
+    end
   end
 
   for (genvar c = 0; c < 8; c++) begin : gen_held
-    logic come, back;
-    logic [1:0] go;
+    logic come;
+    logic [4:0] go;
     assign come  = take_i && take_class_i == class_t'(c);
-    assign go[0] = release_i[0] && class_q[release_slot_i[0]] == class_t'(c);
-    assign go[1] = release_i[1] && class_q[release_slot_i[1]] == class_t'(c);
-    assign back  = step_free && granted_class == class_t'(c);
+    assign go[4] = step_free && granted_class == class_t'(c);
+    for (genvar r = 0; r < 4; r++) begin : gen_go
+      assign go[r] = freed[r] && class_q[freed_slot[r]] == class_t'(c);
+    end
 
     always_ff @(posedge clk_i) begin
       if (rst_i) held_q[c] <= '0;
-      else held_q[c] <= held_q[c] + CountBits'(come) - CountBits'(go[0]) - CountBits'(go[1]) - CountBits'(back);
+      else held_q[c] <= held_q[c] + CountBits'(come) - CountBits'($countones(go));
     end
   end
 
@@ -150,35 +234,41 @@ module transmit_slots
   // What is in a slot, and the order of a class.
 
   logic [7:0][SlotBits-1:0] slot;
-  logic [7:0] valid, unused_ready;
+  logic [7:0] valid, unused_ready, drop_wish;
   logic [7:0][CountBits-1:0] unused_count;
-  logic [SlotBits-1:0] pop_slot;
 
   for (genvar c = 0; c < 8; c++) begin : gen_order
     fifo #(
-        .Width(SlotBits + QpBits + 13),
+        .Width(SlotBits + QpBits + $bits(payload_bytes_t)),
         .Depth(Slots)
     ) u_order (
         .clk_i,
         .rst_i,
         .valid_i(fill && granted_class == class_t'(c)),
         .ready_o(unused_ready[c]),  // no more packets than slots
-        .data_i({granted_slot, step_qp_i, request_i.payload_bytes[12:0]}),
+        .data_i({granted_slot, step_qp_i, request_i.payload_bytes[$bits(payload_bytes_t)-1:0]}),
         .valid_o(valid[c]),
-        .ready_i(pop_i[c]),
+        .ready_i(pop_i[c] || drop[c]),
         .data_o({slot[c], head_qp_o[c], head_bytes_o[c]}),
         .count_o(unused_count[c])
     );
 
-    assign head_o[c] = valid[c] && whole_q[slot[c]];
+    assign head_o[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]];
+    assign drop_wish[c] = valid[c] && unwanted_q[slot[c]];
   end
 
   assign head_slot_o = slot;
 
   always_comb begin
     pop_slot = '0;
-    for (int unsigned c = 0; c < 8; c++) if (pop_i[c]) pop_slot |= slot[c];
+    drop_slot = '0;
+    for (int unsigned c = 0; c < 8; c++) begin
+      if (pop_i[c]) pop_slot |= slot[c];
+      if (drop[c]) drop_slot |= slot[c];
+    end
   end
+
+  assign drop = drop_wish & (~drop_wish + 1'b1);
 
   ram_1r1w #(
       .Width(InfoBits),
@@ -238,7 +328,8 @@ module transmit_slots
   );
 
   // Waiting for DMA, or for its class to go on, changes nothing.
-  assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0;
+  assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i &&
+      drop_wish == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
@@ -248,6 +339,10 @@ module transmit_slots
       else $error("transmit_slots: a step that nothing was granted for");
       assert (!fill || empty || fetch_ready)
       else $error("transmit_slots: a DMA read has no room");
+      assert (!fill || 32'(request_i.payload_bytes) <= PayloadBytesMax)
+      else $error("transmit_slots: more payload than a packet has");
+      assert (!fill || (used_q[granted_slot] && !filled_q[granted_slot]))
+      else $error("transmit_slots: a packet for a slot that has one");
       assert (!data_valid_i || used_q[data_tag_i])
       else $error("transmit_slots: data for a slot that is free");
     end

@@ -79,6 +79,12 @@ package gbn_pkg;
     AfterFail   = 2'd2
   } after_e;
 
+  // When a packet that asked for an ACK left last, since its QP's ACK timer started.
+  typedef struct packed {
+    logic   valid;
+    cycle_t at;
+  } left_t;
+
   // A QP at the requester. 257 bits.
   typedef struct packed {
     qp_state_e         state;
@@ -108,7 +114,8 @@ package gbn_pkg;
     RequesterSend  = 3'd3,
     RequesterAck   = 3'd4,
     RequesterTimer = 3'd5,
-    RequesterWalk  = 3'd6
+    RequesterWalk  = 3'd6,
+    RequesterFail  = 3'd7   // the QP's other half has failed
   } requester_kind_e;
 
   // What came of a step, for counters.
@@ -201,6 +208,7 @@ package gbn_pkg;
     ResponderPost   = 3'd2,
     ResponderPacket = 3'd3,
     ResponderGrant  = 3'd4,
+    ResponderFail   = 3'd5,  // the QP's other half has failed
     ResponderWalk   = 3'd6
   } responder_kind_e;
 

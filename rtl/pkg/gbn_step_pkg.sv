@@ -47,6 +47,9 @@ package gbn_step_pkg;
     logic        ack_timer_on;    // the ACK timeout is not switched off
     cycle_t      ack_deadline;    // of timers that start now
     cycle_t      rnr_deadline;
+    // TIMER
+    logic        held;            // what the ACK timer is for has not been away for T
+    cycle_t      held_deadline;   // it has then
   } requester_facts_t;
 
   // What a responder's event and context say without the buffer.

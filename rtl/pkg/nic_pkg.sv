@@ -4,6 +4,10 @@ package nic_pkg;
 
   typedef logic [2:0] class_t;  // of PFC
 
+  localparam int unsigned PayloadBytesMax = 4096;  // the largest path MTU (IBTA volume 1, 9.7.4.1)
+  typedef logic [12:0] payload_bytes_t;  // of a packet: 0 to PayloadBytesMax
+  typedef logic [7:0] beats_t;  // of a packet's payload: at most PayloadBytesMax / 32
+
   // How a QP's packets travel. IPv4 addresses stand in the low 32 bits.
   typedef struct packed {
     logic [47:0]  dst_mac;
@@ -50,7 +54,8 @@ package nic_pkg;
     FateService   = 4'd7,
     FateIcrc      = 4'd8,
     FateQp        = 4'd9,
-    FateResponse  = 4'd10
+    FateResponse  = 4'd10,
+    FatePayload   = 4'd11  // more than PayloadBytesMax
   } fate_e;
 
   // A frame that has been judged, but for its QP.
@@ -65,21 +70,20 @@ package nic_pkg;
   // Header of a request in the receive buffer, but for its QP.
   typedef struct packed {
     class_t      class_of;
-    logic        ce;
     logic [15:0] frame_bytes;
     arrival_t    arrival;
   } waiting_t;
 
   // What the responder's step leaves to do: payload to be written or thrown away, a completion to be told after it. But for the QP.
   typedef struct packed {
-    logic        packet;            // a request leaves the buffer
-    class_t      class_of;
-    logic [15:0] frame_bytes;
-    logic [14:0] payload_bytes;
-    logic        write;             // its payload goes to `place`
-    place_t      place;
-    logic        completion_valid;
-    completion_t completion;
+    logic           packet;            // a request leaves the buffer
+    class_t         class_of;
+    logic [15:0]    frame_bytes;
+    payload_bytes_t payload_bytes;
+    logic           write;             // its payload goes to `place`
+    place_t         place;
+    logic           completion_valid;
+    completion_t    completion;
   } work_off_t;
 
   // A DMA read.

@@ -66,6 +66,8 @@ pub const STAGES: u16 = 0x0c0;
 pub const CNP_INTERVAL: u16 = 0x0c4;
 /// DCQCN: DSCP of CNPs.
 pub const CNP_DSCP: u16 = 0x0c8;
+/// DCQCN: PCP of CNPs in the outer tag, if their QP's path has tags.
+pub const CNP_PCP: u16 = 0x0d0;
 /// Cycles that a QP may catch up.
 pub const LIMITER_BURST: u16 = 0x0cc;
 /// QP window: destination address, low 32 bits.
@@ -158,6 +160,10 @@ pub const REGION_REMOTE_WRITE_LOW: u32 = 9;
 pub const REGION_VALID_LOW: u32 = 10;
 /// Puts the region window in force: bits 15 to 0 index.
 pub const REGION_COMMAND: u16 = 0x194;
+/// High 32 bits of counter bytes_in, as of the last read of its low ones.
+pub const BYTES_IN_HIGH: u16 = 0x1a0;
+/// High 32 bits of counter bytes_out, likewise.
+pub const BYTES_OUT_HIGH: u16 = 0x1a4;
 /// Counter: frames from the MAC.
 pub const FRAMES_IN: u16 = 0x400;
 /// Counter: their bytes, without FCS.
@@ -242,6 +248,10 @@ pub const ANSWERS_UNUSED: u16 = 0x49c;
 pub const WORK_REFUSED: u16 = 0x4a0;
 /// Counter: receive buffers refused.
 pub const RECV_REFUSED: u16 = 0x4a4;
+/// Counter: packets with more payload than any path MTU has.
+pub const DROP_PAYLOAD: u16 = 0x4a8;
+/// Counter: request packets granted and not sent: an answer, a timeout or a CLOSE had made them useless.
+pub const WITHDRAWN: u16 = 0x4ac;
 
 /// A counter of the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,7 +285,7 @@ pub const fn event_bit(address: u16) -> u32 {
 }
 
 /// All counters, in the order of their registers and of the bits of `event_o`.
-pub const COUNTERS: [Counter; 42] = [
+pub const COUNTERS: [Counter; 44] = [
     Counter::new("frames_in", FRAMES_IN, false),
     Counter::new("bytes_in", BYTES_IN, true),
     Counter::new("frames_out", FRAMES_OUT, false),
@@ -318,4 +328,6 @@ pub const COUNTERS: [Counter; 42] = [
     Counter::new("answers_unused", ANSWERS_UNUSED, false),
     Counter::new("work_refused", WORK_REFUSED, false),
     Counter::new("recv_refused", RECV_REFUSED, false),
+    Counter::new("drop_payload", DROP_PAYLOAD, false),
+    Counter::new("withdrawn", WITHDRAWN, false),
 ];

@@ -6,6 +6,7 @@
 //! | [`congestion`] | marks, CNPs, rates |
 //! | [`pauses`] | PFC and PAUSE, both ways, and the watchdog |
 //! | [`refused`] | what is dropped and counted, and where no write goes |
+//! | [`standard`] | statements of the standards, one a test |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and what has to come of it |
 
@@ -14,4 +15,5 @@ mod line_rate;
 mod messages;
 mod pauses;
 mod refused;
+mod standard;
 mod tested;

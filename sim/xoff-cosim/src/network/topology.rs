@@ -304,6 +304,8 @@ fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
         },
         cnp_interval: cycles(dcqcn.cnp_interval),
         cnp_dscp: dcqcn.cnp_dscp,
+        // As class selectors have it (RFC 2474 §4.2.2).
+        cnp_pcp: dcqcn.cnp_dscp >> 3,
         // The limiter's own lateness (rtl/dcqcn/README.md), no more: what a QP could not send during a pause must not follow as a burst, or pauses breed pauses.
         burst: 2 * QPS as u16 + 16,
     }

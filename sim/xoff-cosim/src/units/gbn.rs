@@ -89,6 +89,7 @@ impl End for Requesting {
             RequesterEvent::Ack { .. } => RequesterKind::RequesterAck as u8,
             RequesterEvent::Timer => KIND_TIMER,
             RequesterEvent::Walk => KIND_WALK,
+            RequesterEvent::Fail => RequesterKind::RequesterFail as u8,
             RequesterEvent::Other(kind) => *kind,
         }
     }
@@ -143,6 +144,7 @@ impl End for Responding {
             ResponderEvent::Packet(_) => ResponderKind::ResponderPacket as u8,
             ResponderEvent::Grant => ResponderKind::ResponderGrant as u8,
             ResponderEvent::Walk => ResponderKind::ResponderWalk as u8,
+            ResponderEvent::Fail => ResponderKind::ResponderFail as u8,
             ResponderEvent::Other(kind) => *kind,
         }
     }

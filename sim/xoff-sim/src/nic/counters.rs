@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nic_registers as reg;
 
-/// Counters by the offsets of their registers ([`FRAMES_IN`](reg::FRAMES_IN) to [`RECV_REFUSED`](reg::RECV_REFUSED)); wider than these, they never saturate.
+/// Counters by the offsets of their registers ([`FRAMES_IN`](reg::FRAMES_IN) to [`WITHDRAWN`](reg::WITHDRAWN)); wider than these, they never saturate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicCounters(Vec<u64>);
 
@@ -50,7 +50,7 @@ mod tests {
         let found = [
             reg::FRAMES_IN,
             reg::FRAMES_OUT,
-            reg::RECV_REFUSED,
+            reg::WITHDRAWN,
             reg::TIMEOUTS,
         ]
         .map(|register| counters.get(register));

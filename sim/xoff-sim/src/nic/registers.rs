@@ -72,6 +72,7 @@ impl NicSettings {
                 (reg::STAGES, dcqcn.rp.stages.into()),
                 (reg::CNP_INTERVAL, dcqcn.cnp_interval),
                 (reg::CNP_DSCP, dcqcn.cnp_dscp.into()),
+                (reg::CNP_PCP, dcqcn.cnp_pcp.into()),
                 (reg::LIMITER_BURST, dcqcn.burst.into()),
             ]);
         }

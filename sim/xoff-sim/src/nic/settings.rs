@@ -54,6 +54,8 @@ pub struct DcqcnSettings {
     pub cnp_interval: u32,
     /// DSCP of CNPs.
     pub cnp_dscp: u8,
+    /// PCP of CNPs, in the outer tag of paths with tags.
+    pub cnp_pcp: u8,
     /// Cycles that a QP may catch up at the limiter.
     pub burst: u16,
 }

@@ -275,6 +275,7 @@ impl Event {
                 psn: Psn::wrapping(psn),
             },
             Event::Close { .. } => RequesterEvent::Close,
+            Event::Kind { kind: 7, .. } => RequesterEvent::Fail,
             Event::Kind { kind, .. } => RequesterEvent::Other(kind),
             Event::Post {
                 kind,
@@ -333,6 +334,7 @@ impl Event {
                 psn: Psn::wrapping(psn),
             },
             Event::Close { .. } => ResponderEvent::Close,
+            Event::Kind { kind: 5, .. } => ResponderEvent::Fail,
             Event::Kind { kind, .. } => ResponderEvent::Other(kind),
             Event::Buffer {
                 packets,

@@ -7,7 +7,7 @@ use xoff_sim::kernel::Frame;
 use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
-use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::protocol::gbn::{Status, WorkKind};
 use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
@@ -125,6 +125,7 @@ fn settings(head: &Head, side: usize) -> NicSettings {
             },
             cnp_interval: 1_000,
             cnp_dscp: 48,
+            cnp_pcp: 6,
             burst: 144,
         }),
         ..NicSettings::new(MacAddr([2, 0, 0, 0, 0, 1 + side as u8]))
@@ -313,6 +314,12 @@ impl Bench {
                     false => ledger.sent(completion),
                 };
                 judged.map_err(place)?;
+                if !completion.receive
+                    && completion.status != Status::Success
+                    && let Some(back) = self.ledgers.get_mut(&(1 - side, qp))
+                {
+                    back.fail_receiver();
+                }
             }
             for write in &self.pair.written[side][writes..] {
                 let qp = (write.va.wrapping_sub(REGION) >> 24) as u16;

@@ -19,8 +19,6 @@ pub(super) struct Waiting {
     pub(super) qp: u16,
     pub(super) arrival: Arrival,
     pub(super) payload: Bytes,
-    /// Congestion was experienced.
-    pub(super) marked: bool,
     pub(super) room: Room,
 }
 
@@ -123,6 +121,23 @@ impl ReceiveBuffer {
     /// Something to do behind all there is.
     pub(super) fn push(&mut self, job: Job) {
         self.jobs.push_back(job);
+    }
+
+    /// Takes out what waits of a QP that is gone. Gives how many requests, and the classes that they were of.
+    pub(super) fn forget(&mut self, qp: u16) -> (u64, u8) {
+        let (mut count, mut classes) = (0, 0);
+        let Self { waiting, used, depth, .. } = self;
+        waiting.retain(|request| {
+            if request.qp != qp {
+                return true;
+            }
+            count += 1;
+            classes |= 1 << request.room.class;
+            *used -= request.room.beats;
+            depth[usize::from(request.room.class)] -= request.room.bytes;
+            false
+        });
+        (count, classes)
     }
 
     /// When something happens to the first job.

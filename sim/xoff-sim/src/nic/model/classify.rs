@@ -27,6 +27,9 @@ pub(super) struct Addressed {
     pub(super) traffic_class: u8,
 }
 
+/// Bytes of payload of the largest path MTU (IBTA volume 1 §9.7.4.1): what has more is no packet of any path.
+const PAYLOAD_MAX: usize = 4096;
+
 /// A frame, seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Classified {
@@ -83,6 +86,9 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
     }
     if bth.opcode.0 >> 5 != 0 {
         return Some(Classified::Dropped(reg::DROP_SERVICE));
+    }
+    if frame.payload_bytes.is_some_and(|bytes| usize::from(bytes) > PAYLOAD_MAX) {
+        return Some(Classified::Dropped(reg::DROP_PAYLOAD));
     }
     Some(match bth.opcode {
         Opcode::RC_ACK => Classified::Answer(addressed, bth.psn, ext.aeth?.syndrome),
@@ -189,6 +195,9 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     let (covered, icrc) = packet.split_at(announced - ICRC_BYTES);
     if icrc_of(ipv6, covered) != icrc {
         return Some(Classified::Dropped(reg::DROP_ICRC));
+    }
+    if padded - pad > PAYLOAD_MAX {
+        return Some(Classified::Dropped(reg::DROP_PAYLOAD));
     }
     let word = |at: usize| bytes(&bth, at).map(u32::from_be_bytes);
     let addressed = Addressed {

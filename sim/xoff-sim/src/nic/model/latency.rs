@@ -10,6 +10,8 @@ pub const CLASSIFY: u64 = 2;
 pub const RESPOND: u64 = 5;
 /// From one packet's step to the next one's: a QP has one step in the pipeline.
 pub const RESPOND_EVERY: u64 = 3;
+/// From the step that ends a QP at one of its halves to that of the other.
+pub const FAIL: u64 = 5;
 /// From an answer's fate to the requester's step.
 pub const ACKNOWLEDGE: u64 = 4;
 /// From the responder's step to the first beat of a DMA write: the region's answer and the reader's five.

@@ -132,6 +132,10 @@ struct OpenQp {
     spoilt: bool,
     /// No SEND before.
     locked_until: u64,
+    /// Its ACK timer was started, and no packet that asked for an ACK has left since.
+    armed: bool,
+    /// When one left, the first after a start of the timer.
+    left: Option<u64>,
 }
 
 /// An answer that waits for the wire.
@@ -251,7 +255,7 @@ impl ModelNic {
         }
     }
 
-    /// Opens a QP, or opens it anew.
+    /// Opens a QP, or opens it anew: what came for it before, and what waits of it, is thrown away.
     ///
     /// # Panics
     ///
@@ -271,6 +275,13 @@ impl ModelNic {
         };
         let path = Path::new(settings)
             .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
+        let (gone, _) = self.buffer.forget(index);
+        self.counters.add(reg::NOT_READY_IN, gone);
+        let withdrawn = self.slots.withdraw(index, |_| false);
+        self.counters.add(reg::WITHDRAWN, withdrawn);
+        for answer in &mut self.answers {
+            answer.take_if(|answer| answer.qp == index);
+        }
         self.qps[qp] = Some(OpenQp {
             path,
             class,
@@ -279,6 +290,8 @@ impl ModelNic {
             pkey: settings.pkey,
             spoilt: false,
             locked_until: 0,
+            armed: false,
+            left: None,
         });
         self.classes = self
             .qps
@@ -450,6 +463,27 @@ impl ModelNic {
         }
     }
 
+    /// Whether an ACK timer that is due counts on: a packet that asked for an ACK waits for the wire, or has not been
+    /// away for T.
+    fn hold(&mut self, index: usize, now: u64) -> bool {
+        let ring = &mut self.requester.qps[index];
+        let (Some(qp), Some(timeout)) = (&self.qps[index], ring.timeout()) else {
+            return false;
+        };
+        if ring.context.rnr_wait {
+            return false;
+        }
+        if qp.armed && self.slots.asks(index as u16) {
+            ring.hold(None, Cycle(now));
+            return true;
+        }
+        let left = qp.left.filter(|left| left + timeout > now);
+        if let Some(left) = left {
+            ring.hold(Some(Cycle(left)), Cycle(now));
+        }
+        left.is_some()
+    }
+
     fn timers(&mut self, now: u64) {
         if self.timer_next <= now {
             self.timer_next = NEVER;
@@ -457,6 +491,9 @@ impl ModelNic {
                 if deadline.0 > now {
                     self.timer_next = self.timer_next.min(deadline.0);
                     break;
+                }
+                if self.hold(qp, now) {
+                    continue;
                 }
                 self.requester_event(now, qp as u16, RequesterEvent::Timer);
                 self.send_soon(now + latency::SCHEDULE);

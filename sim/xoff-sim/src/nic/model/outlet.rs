@@ -55,6 +55,12 @@ impl Outlet {
         self.leaving.front().map(|frame| frame.start)
     }
 
+    /// The cycle in which all of the last frame has left.
+    pub(super) fn last_bit(&self) -> u64 {
+        let last = self.leaving.back().map_or(self.line_free, |frame| frame.end);
+        self.clock.edge_from(last).0
+    }
+
     /// When the next frame's last bit leaves.
     pub(super) fn next_departure(&self) -> Option<Time> {
         self.leaving.front().map(|frame| frame.end)

@@ -91,6 +91,11 @@ impl Path {
         })
     }
 
+    /// Whether there are tags.
+    pub(super) const fn tagged(&self) -> bool {
+        self.network > EthernetRepr::LEN
+    }
+
     /// Where the BTH is.
     fn bth(&self) -> usize {
         self.head.len() - BthRepr::LEN
@@ -149,12 +154,16 @@ impl Path {
     }
 
     /// A CNP.
-    pub(super) fn cnp(&self, dscp: u8) -> Draft {
+    pub(super) fn cnp(&self, dscp: u8, pcp: u8) -> Draft {
         let mut draft = self.draft(Opcode::CNP, CnpRepr::LEN, 0);
         let bth = self.bth();
         // BECN.
         draft.bytes[bth + 4] = 0x40;
         self.traffic_class(&mut draft.bytes, |_| dscp << 2 | ECT_0);
+        if self.tagged() {
+            let tci = &mut draft.bytes[EthernetRepr::LEN];
+            *tci = pcp << 5 | *tci & 0x1F;
+        }
         draft
     }
 

@@ -9,10 +9,12 @@ use crate::nic_registers as reg;
 use crate::protocol::dcqcn::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
 use crate::protocol::gbn::{
-    Place, Request, RequesterEvent, RequesterNote, ResponderEvent, ResponderNote, Response, Status,
+    Place, QpState, Request, RequesterEnd, RequesterEvent, RequesterNote, ResponderEvent,
+    ResponderNote, Response, Status,
 };
 use crate::protocol::pfc_rx::PfcRxEvent;
 use crate::time::Cycles;
+use crate::wire::Psn;
 
 impl ModelNic {
     /// Whose the frame is, and what becomes of it.
@@ -53,13 +55,16 @@ impl ModelNic {
                     arrival.access =
                         self.memory
                             .allows(arrival.rkey, arrival.va, arrival.dma_len.into(), true);
+                    // A mark acts as its packet comes, whatever the responder makes of that.
+                    if to.traffic_class & 0b11 == 0b11 {
+                        self.marked(now, qp);
+                    }
                     let class = self.class_of(&to);
                     let fits = self.buffer.put(Waiting {
                         from: now + latency::RESPOND,
                         qp,
                         arrival,
                         payload,
-                        marked: to.traffic_class & 0b11 == 0b11,
                         room: Room {
                             class,
                             bytes: frame.len() as u32,
@@ -74,6 +79,17 @@ impl ModelNic {
             },
         };
         self.count(register);
+    }
+
+    /// A packet of a QP came with CE.
+    fn marked(&mut self, now: u64, qp: u16) {
+        self.count(reg::MARKED_IN);
+        let index = usize::from(qp);
+        let pacing = self.pacing.as_mut();
+        if pacing.is_some_and(|pacing| pacing.marked(index, now)) {
+            self.cnps.set(index, true);
+            self.cnp_from = self.cnp_from.max(now + latency::CNP);
+        }
     }
 
     /// The QP that a packet is for: open, with its P_Key, and from its peer.
@@ -115,8 +131,15 @@ impl ModelNic {
         } = self;
         let index = usize::from(qp);
         let mut request = None;
+        let mut failed = false;
+        let timer = |requester: &RequesterEnd| {
+            let context = &requester.qps[index].context;
+            context.due().filter(|_| !context.rnr_wait)
+        };
+        let before = timer(requester);
         requester.event(index, event, Cycle(now), |action| match action {
             RequesterAction::Note(note) => {
+                failed = matches!(note, RequesterNote::RemoteError | RequesterNote::Exhausted);
                 if let Some(register) = requester_counter(note) {
                     counters.add(register, 1);
                 }
@@ -132,6 +155,18 @@ impl ModelNic {
         self.sendable.set(index, context.sendable());
         if let Some(deadline) = context.due() {
             self.timer_next = self.timer_next.min(deadline.0);
+        }
+        let after = timer(requester);
+        if after.is_some() && after != before && let Some(open) = &mut self.qps[index] {
+            open.armed = true;
+        }
+        let ready = context.state == QpState::Ready;
+        let (una, next) = (context.una_psn, context.next_psn);
+        let wanted = |psn: Psn| ready && psn.ahead_of(una) >= 0 && psn.ahead_of(next) < 0;
+        let withdrawn = self.slots.withdraw(qp, wanted);
+        self.counters.add(reg::WITHDRAWN, withdrawn);
+        if failed {
+            self.responder_event(now + latency::FAIL, qp, ResponderEvent::Fail, None);
         }
         request
     }
@@ -223,20 +258,11 @@ impl ModelNic {
             });
         }
         self.note(step_note, &event);
-        let counts = matches!(
+        if matches!(
             step_note,
-            ResponderNote::Accepted | ResponderNote::Duplicate
-        );
-        if counts && request.is_some_and(|request| request.marked) {
-            self.count(reg::MARKED_IN);
-            let cnp = self
-                .pacing
-                .as_mut()
-                .is_some_and(|pacing| pacing.marked(index, now));
-            if cnp {
-                self.cnps.set(index, true);
-                self.cnp_from = self.cnp_from.max(now + latency::CNP);
-            }
+            ResponderNote::Invalid | ResponderNote::Access | ResponderNote::TooLong
+        ) {
+            self.requester_event(now + latency::FAIL, qp, RequesterEvent::Fail);
         }
         let owed = self.responder.owed(index);
         self.owed.set(index, owed);

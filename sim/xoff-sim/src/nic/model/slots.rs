@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use super::path::Draft;
-use crate::wire::PRIORITIES;
+use crate::wire::{PRIORITIES, Psn};
 
 /// A packet that was granted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub(super) struct Slot {
     /// When its payload is here.
     pub(super) ready: u64,
     pub(super) draft: Draft,
+    pub(super) psn: Psn,
+    /// It asks for an ACK.
+    pub(super) asks: bool,
 }
 
 /// All slots, by class in the order of grants.
@@ -26,6 +29,8 @@ pub(super) struct Slots {
     queues: [VecDeque<Slot>; PRIORITIES],
     /// A slot of which the last word is read in this cycle, and its class.
     leaving: Option<(u64, u8)>,
+    /// Slots of packets that were withdrawn: when their data is here, and their class.
+    draining: Vec<(u64, u8)>,
 }
 
 impl Slots {
@@ -36,18 +41,18 @@ impl Slots {
             used_by: [0; PRIORITIES],
             queues: Default::default(),
             leaving: None,
+            draining: Vec::new(),
         }
     }
 
-    /// Classes that have a slot left. `of_qps`: classes of open QPs; a class may hold all slots when there is no other, else half.
+    /// Classes that have a slot left. `of_qps`: classes of open QPs; each has an equal share of the slots, one at
+    /// least.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
         }
-        let free = |class: &u8| {
-            let alone = of_qps & !(1 << class) == 0;
-            alone || self.used_by[usize::from(*class)] < self.slots / 2
-        };
+        let share = (self.slots / of_qps.count_ones().max(1) as usize).max(1);
+        let free = |class: &u8| self.used_by[usize::from(*class)] < share;
         (0..8).filter(free).fold(0, |set, class| set | 1 << class)
     }
 
@@ -75,18 +80,52 @@ impl Slots {
         self.leaving = Some((at, class));
     }
 
+    /// Takes packets of a QP back that are not to be sent. Gives how many.
+    pub(super) fn withdraw(&mut self, qp: u16, wanted: impl Fn(Psn) -> bool) -> u64 {
+        let before = self.draining.len();
+        for (class, queue) in (0..).zip(&mut self.queues) {
+            let draining = &mut self.draining;
+            queue.retain(|slot| {
+                let keep = slot.qp != qp || wanted(slot.psn);
+                if !keep {
+                    draining.push((slot.ready, class));
+                }
+                keep
+            });
+        }
+        (self.draining.len() - before) as u64
+    }
+
+    /// Whether a packet of a QP that asks for an ACK waits.
+    pub(super) fn asks(&self, qp: u16) -> bool {
+        let mut waiting = self.queues.iter().flatten();
+        waiting.any(|slot| slot.qp == qp && slot.asks)
+    }
+
     /// When a slot falls free.
     pub(super) fn next(&self) -> u64 {
-        self.leaving.map_or(NEVER, |(at, _)| at)
+        let draining = self.draining.iter().map(|(at, _)| *at).min();
+        let leaving = self.leaving.map(|(at, _)| at);
+        leaving.into_iter().chain(draining).min().unwrap_or(NEVER)
     }
 
     /// Whether a slot fell free by `now`.
     pub(super) fn release(&mut self, now: u64) -> bool {
-        let Some((_, class)) = self.leaving.take_if(|(at, _)| *at <= now) else {
-            return false;
+        let Self { used, used_by, leaving, draining, .. } = self;
+        let before = *used;
+        let mut free = |class: u8| {
+            *used -= 1;
+            used_by[usize::from(class)] -= 1;
         };
-        self.used -= 1;
-        self.used_by[usize::from(class)] -= 1;
-        true
+        if let Some((_, class)) = leaving.take_if(|(at, _)| *at <= now) {
+            free(class);
+        }
+        draining.retain(|(at, class)| {
+            if *at <= now {
+                free(*class);
+            }
+            *at > now
+        });
+        *used < before
     }
 }

@@ -161,6 +161,8 @@ impl ModelNic {
             qp: index,
             ready,
             draft,
+            psn: request.psn,
+            asks: request.ack_req,
         };
         self.slots.put(qp.class, slot);
     }
@@ -171,7 +173,9 @@ impl ModelNic {
         let qp = self.cnps.after(self.turns.cnp).next()?;
         let settings = &self.config.settings;
         let class = if settings.class_by_pcp {
-            self.qps[qp].as_ref().map_or(0, |qp| qp.class)
+            let tagged = self.qps[qp].as_ref().is_some_and(|qp| qp.path.tagged());
+            let pcp = if tagged { pacing.settings().cnp_pcp } else { 0 };
+            settings.pcp_classes[usize::from(pcp)]
         } else {
             settings.class_of(pacing.settings().cnp_dscp)
         };
@@ -223,7 +227,8 @@ impl ModelNic {
         let (Some(qp), Some(pacing)) = (&self.qps[index], &self.pacing) else {
             return;
         };
-        let cnp = qp.path.cnp(pacing.settings().cnp_dscp);
+        let dcqcn = pacing.settings();
+        let cnp = qp.path.cnp(dcqcn.cnp_dscp, dcqcn.cnp_pcp);
         let bytes = qp.path.finish(cnp, &mut self.ip_id);
         self.count(reg::CNPS_OUT);
         self.put_out(now, latency::SELECT, bytes, 0);
@@ -253,6 +258,7 @@ impl ModelNic {
             return;
         };
         let payload = slot.draft.payload;
+        let (asks, index) = (slot.asks, slot.qp);
         let bytes = qp.path.finish(slot.draft, &mut self.ip_id);
         let after = if payload == 0 {
             latency::SELECT
@@ -261,5 +267,11 @@ impl ModelNic {
         };
         self.put_out(now, after, bytes, payload);
         self.slots.read(class, self.outlet.select_from());
+        if asks && let Some(qp) = &mut self.qps[usize::from(index)]
+            && qp.armed
+        {
+            qp.armed = false;
+            qp.left = Some(self.outlet.last_bit());
+        }
     }
 }

@@ -119,6 +119,8 @@ pub enum RequesterEvent {
     },
     /// Its deadline has come. The unit's own.
     Timer,
+    /// The QP's responder has failed.
+    Fail,
     /// It has something to walk. The unit's own.
     Walk,
     /// An event from outside whose kind, 5 to 7, means nothing there.
@@ -263,6 +265,8 @@ impl RequesterQp {
             RequesterEvent::Send => RequesterNote::Blocked.into(),
             RequesterEvent::Ack { psn, syndrome } if ready => self.answer(psn, syndrome, now),
             RequesterEvent::Ack { .. } | RequesterEvent::Other(_) => RequesterNote::Ignored.into(),
+            RequesterEvent::Fail if ready => self.fail_with_the_other_half(),
+            RequesterEvent::Fail => RequesterNote::Ignored.into(),
             RequesterEvent::Timer => self.time_out(),
             RequesterEvent::Walk => self.walk(),
         }
@@ -282,6 +286,31 @@ impl RequesterQp {
             ..RequesterContext::default()
         };
         RequesterNote::None.into()
+    }
+
+    /// The error state is one of the QP (IBTA volume 1 §10.3.1.5): all that is outstanding is flushed.
+    fn fail_with_the_other_half(&mut self) -> RequesterStep {
+        let context = &mut self.context;
+        context.timer_runs = false;
+        context.rnr_wait = false;
+        context.status = Status::Flushed;
+        if context.head == context.tail {
+            context.state = QpState::Error;
+            return RequesterNote::None.into();
+        }
+        context.after = After::Fail;
+        RequesterStep::walk(RequesterNote::None)
+    }
+
+    /// The ACK timer that is due counts on: what it is for was not away for T by `now`. `left`: when it went out, if it
+    /// did.
+    pub fn hold(&mut self, left: Option<Cycle>, now: Cycle) {
+        self.start_ack_timer(left.unwrap_or(now));
+    }
+
+    /// T, if the ACK timer is not off.
+    pub fn timeout(&self) -> Option<u64> {
+        self.times.timeout(self.context.configuration.timeout)
     }
 
     fn mtu(&self) -> u32 {

@@ -70,6 +70,8 @@ pub enum ResponderEvent {
     Packet(Arrival),
     /// It may send the answer that it owes.
     Grant,
+    /// The QP's requester has failed.
+    Fail,
     /// It has something to walk. The unit's own.
     Walk,
     /// An event from outside whose kind, 5 to 7, means nothing there.
@@ -277,7 +279,15 @@ impl ResponderQp {
             }
             ResponderEvent::Grant => self.grant(),
             ResponderEvent::Walk => self.walk(),
-            ResponderEvent::Other(_) => ResponderNote::Ignored.into(),
+            ResponderEvent::Fail if self.context.state == QpState::Ready => {
+                self.context.state = QpState::Error;
+                self.context.status = Status::Flushed;
+                ResponderStep {
+                    walk: true,
+                    ..ResponderNote::None.into()
+                }
+            }
+            ResponderEvent::Fail | ResponderEvent::Other(_) => ResponderNote::Ignored.into(),
         }
     }
 

@@ -105,7 +105,8 @@ proptest! {
     }
 
     #[test]
-    fn answers_and_cnps(qp in settings(), psn in 0u32..1 << 24, syndrome: u8, msn in 0u32..1 << 24, dscp in 0u8..64, id: u16) {
+    fn answers_and_cnps(qp in settings(), psn in 0u32..1 << 24, syndrome: u8, msn in 0u32..1 << 24,
+        dscp in 0u8..64, pcp in 0u8..8, id: u16) {
         let path = Path::new(&qp).unwrap();
         let response = Response {
             opcode: Opcode::RC_ACK,
@@ -119,8 +120,13 @@ proptest! {
         let aeth = answer.ext.aeth.unwrap();
         prop_assert_eq!((answer.bth.psn, aeth.syndrome, aeth.msn), (response.psn, response.syndrome, response.msn));
         prop_assert_eq!(answer.ip.traffic_class, qp.dscp << 2);
-        let frame = path.finish(path.cnp(dscp), &mut id.clone());
-        let cnp = packet(rebuilt(&frame, Verdict::Cnp)?, &qp)?;
+        let frame = path.finish(path.cnp(dscp, pcp), &mut id.clone());
+        // The outer tag's PCP is the CNPs' own.
+        let mut marked = qp.clone();
+        if let Some(outer) = marked.tags.first_mut() {
+            *outer = u16::from(pcp) << 13 | *outer & 0x1FFF;
+        }
+        let cnp = packet(rebuilt(&frame, Verdict::Cnp)?, &marked)?;
         prop_assert_eq!(cnp.ip.traffic_class, dscp << 2 | 2);
         prop_assert!(cnp.bth.becn);
         prop_assert_eq!(cnp.bth.psn.get(), 0);

@@ -43,6 +43,7 @@ pub(super) fn dcqcn() -> DcqcnSettings {
         rp: RpParameters::paper(Rate::mbps(40_000), 5_120),
         cnp_interval: 9_766,
         cnp_dscp: 48,
+        cnp_pcp: 6,
         burst: 512,
     }
 }

@@ -1,0 +1,86 @@
+// Whether anything of a QP that is closed is left: waits for the receive path's queues to move on by what stood in
+// them, and for the slots of its packets.
+//
+// `discard_i` rises when the QP is closed to packets and its contexts are gone. What then stands in the queues leaves
+// it as that of a closed QP; what the responder accepted before is written.
+//
+//     settle      what was judged before is in its queue
+//     queues      headers and answers that were in front or the QP's own have left
+//     settle      their steps have come
+//     steps       what they left to be written is written
+//     slots       no packet waits for the wire, and no data for one
+//
+// Timing: `drained_o` depends on `holds_i`.
+module qp_drain #(
+    parameter int unsigned HeaderBits = 11,
+    parameter int unsigned AnswerBits = 7,
+    parameter int unsigned StepBits   = 8
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic discard_i,
+
+    input logic [HeaderBits-1:0] headers_i,
+    input logic                  header_pop_i,
+    input logic [AnswerBits-1:0] answers_i,
+    input logic                  answer_pop_i,
+    input logic [  StepBits-1:0] steps_i,
+    input logic                  step_pop_i,
+    input logic                  holds_i,       // it has a transmit slot
+
+    output logic drained_o
+);
+
+  // Cycles from a frame's judgement to its queue, and from a queue to the writer. More than their stages.
+  localparam logic [3:0] Settle = 4'd15;
+
+  logic [3:0] first_q, second_q;
+  logic headers, answers, steps;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !discard_i) first_q <= '0;
+    else if (first_q != Settle) first_q <= first_q + 1'b1;
+  end
+
+  drain #(
+      .CountBits(HeaderBits)
+  ) u_headers (
+      .clk_i,
+      .rst_i,
+      .start_i (first_q == Settle),
+      .count_i (headers_i),
+      .pop_i   (header_pop_i),
+      .passed_o(headers)
+  );
+
+  drain #(
+      .CountBits(AnswerBits)
+  ) u_answers (
+      .clk_i,
+      .rst_i,
+      .start_i (first_q == Settle),
+      .count_i (answers_i),
+      .pop_i   (answer_pop_i),
+      .passed_o(answers)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !headers || !answers) second_q <= '0;
+    else if (second_q != Settle) second_q <= second_q + 1'b1;
+  end
+
+  drain #(
+      .CountBits(StepBits)
+  ) u_steps (
+      .clk_i,
+      .rst_i,
+      .start_i (second_q == Settle),
+      .count_i (steps_i),
+      .pop_i   (step_pop_i),
+      .passed_o(steps)
+  );
+
+  assign drained_o = steps && !holds_i;
+
+endmodule

@@ -1,0 +1,58 @@
+// A set of QPs that wait for one and the same thing: a bit a QP, so that none is ever lost for want of room, and no QP
+// takes another's. Two of a QP that wait become one.
+//
+// `clear_i` takes a QP out, offered or not: as long as it is 1 the QP is neither in the set nor offered.
+//
+// Timing: `valid_o` depends on `clear_i` and `clear_qp_i`; all other outputs are registers.
+module qp_set #(
+    parameter  int unsigned Qps    = 64,
+    localparam int unsigned QpBits = $clog2(Qps)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic              add_i,
+    input logic [QpBits-1:0] add_qp_i,
+    input logic              clear_i,
+    input logic [QpBits-1:0] clear_qp_i,
+
+    output logic              valid_o,
+    output logic [QpBits-1:0] qp_o,
+    input  logic              ready_i,
+
+    output logic idle_o  // nothing waits but what is offered
+);
+
+  logic [Qps-1:0] waiting_q, waiting_d;
+  logic picked, gone;
+
+  // What was cleared between its pick and now is offered no more.
+  assign gone    = !waiting_q[qp_o] || (clear_i && clear_qp_i == qp_o);
+  assign valid_o = picked && !gone;
+
+  always_comb begin
+    waiting_d = waiting_q;
+    if (valid_o && ready_i) waiting_d[qp_o] = 1'b0;
+    if (add_i) waiting_d[add_qp_i] = 1'b1;
+    if (clear_i) waiting_d[clear_qp_i] = 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) waiting_q <= '0;
+    else waiting_q <= waiting_d;
+  end
+
+  qp_picker #(
+      .Qps(Qps)
+  ) u_picker (
+      .clk_i,
+      .rst_i,
+      .request_i(waiting_q),
+      .valid_o  (picked),
+      .qp_o,
+      .ready_i  (ready_i || gone)
+  );
+
+  assign idle_o = !add_i && !clear_i && ((waiting_q == '0 && !picked) || (valid_o && !ready_i));
+
+endmodule

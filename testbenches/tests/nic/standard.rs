@@ -1,0 +1,852 @@
+//! What the standards say, where NICs are known to be wrong. Each test paraphrases the statement that it holds.
+
+use crate::tested::{MTU, SOURCE, Tested, done, good, post};
+use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
+use xoff_cosim::network::RtlNode;
+use xoff_cosim::units::axi_lite::{AxiLite, Response};
+use xoff_cosim::units::{PERIOD_256_PS, beat};
+use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::host::Stalled;
+use xoff_sim::kernel::Frame;
+use xoff_sim::kernel::frame::{FCS_BYTES, wire_bytes};
+use xoff_sim::nic::{QpSettings, Region};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::protocol::{Content, Descriptor, IpFields, RocePacket};
+use xoff_sim::time::Duration;
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::{BthRepr, ExtHeaders, MacAddr, Opcode, Psn, Qpn, RethRepr, Tci};
+
+/// A packet from a side's QP to its peer, whatever its requester would send.
+fn packet(side: usize, index: u16, psn: Psn, change: impl FnOnce(&mut RocePacket)) -> Vec<u8> {
+    let qp = qp(side, index);
+    let (std::net::IpAddr::V4(src), std::net::IpAddr::V4(dst)) = (qp.own.ip, qp.peer.ip) else {
+        unreachable!("the pair's addresses are IPv4");
+    };
+    let mut roce = RocePacket {
+        ip: IpFields {
+            kind: IpKind::V4,
+            traffic_class: qp.dscp << 2,
+            flow_label: 0,
+            id: 0,
+            flags: 0b010,
+            hop_limit: qp.hop_limit,
+            src: u32::from(src).into(),
+            dst: u32::from(dst).into(),
+        },
+        udp_src_port: Some(qp.udp_port),
+        bth: BthRepr {
+            opcode: Opcode::RC_WRITE_ONLY,
+            pkey: qp.pkey,
+            dest_qp: Qpn::new(qp.peer_qpn).unwrap(),
+            psn,
+            ..BthRepr::default()
+        },
+        ext: ExtHeaders::default(),
+        payload: vec![],
+    };
+    change(&mut roce);
+    let frame = Descriptor {
+        dst: qp.peer.mac,
+        src: qp.own.mac,
+        tags: vec![],
+        content: Content::Roce(roce),
+    };
+    frame.build().unwrap()
+}
+
+/// A CNP from a side's QP to its peer.
+fn cnp(side: usize, index: u16) -> Vec<u8> {
+    packet(side, index, Psn::wrapping(0), |roce| {
+        roce.bth.opcode = Opcode::CNP;
+        roce.bth.becn = true;
+    })
+}
+
+/// A PFC frame: quanta for the classes that have some.
+fn pfc(quanta: [Option<u16>; 8]) -> Vec<u8> {
+    let enable = (0..8).filter(|&class| quanta[class].is_some());
+    let enable = enable.fold(0, |set, class| set | 1u8 << class);
+    let mut frame = MacAddr::CONTROL.0.to_vec();
+    frame.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0, enable]);
+    for quanta in quanta {
+        frame.extend(quanta.unwrap_or(0).to_be_bytes());
+    }
+    frame.resize(60, 0);
+    frame
+}
+
+/// Time of a frame on the wire at 40 Gb/s, preamble, FCS and gap included.
+fn wire_ps(bytes: usize) -> u64 {
+    wire_bytes(bytes as u64 + FCS_BYTES) * 200
+}
+
+/// From a side's last bit to the other side's.
+const DELAY_PS: u64 = 500_000;
+
+/// Both NICs with these registers, and QPs opened after them.
+fn opened(
+    registers: &[(u16, u32)],
+    qps: u16,
+    change: impl Fn(usize, u16, &mut QpSettings),
+) -> Tested {
+    let mut pair = Tested::new(|_| {}, 0);
+    for side in 0..2 {
+        for &(address, data) in registers {
+            pair.write(side, address, data).unwrap();
+        }
+        for index in 0..qps {
+            let mut setup = qp(side, index);
+            change(side, index, &mut setup);
+            pair.open(side, index, &setup).unwrap();
+        }
+    }
+    pair
+}
+
+/// IBTA volume 1, 9.7.4.1.6 (length checks of a request): a packet's payload is at most the path MTU, and the largest
+/// path MTU is 4,096 bytes. Frames that carry more are no packet of any path.
+#[test]
+fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
+    let mut pair = Tested::new(|setup| setup.responder.mtu = 4, 2);
+    let (key, mut psn) = (pair.key[1], qp(0, 0).requester_psn);
+    // Every length near what a count of beats or a path MTU could mistake, some of all others. The MAC takes 9,216
+    // bytes.
+    let mut lengths: Vec<u32> = (0..9_140u32)
+        .filter(|length| {
+            length % 97 < 2
+                || [255, 256, 1024, 4096, 8160, 8192]
+                    .iter()
+                    .any(|edge: &u32| length.abs_diff(*edge) < 40)
+        })
+        .collect();
+    // In any order.
+    lengths.sort_by_key(|length| length * 7_919 % 9_973);
+    let (mut expected, mut dropped) = (vec![], 0);
+    let mut at = pair.time();
+    for length in lengths {
+        let payload: Vec<u8> = (0..length).map(|i| (i * 7 + length) as u8).collect();
+        let va = REGION + u64::from(length % 61);
+        // What is too long comes for another QP: it is no packet of any.
+        let frame = packet(0, u16::from(length > 4096), psn, |roce| {
+            roce.ext.reth = Some(RethRepr {
+                va,
+                rkey: key,
+                dma_len: length,
+            });
+            roce.payload = payload.clone();
+        });
+        at = at + Duration::from_ps(wire_ps(frame.len()));
+        pair.receive(1, at, frame);
+        if length > 4096 {
+            dropped += 1;
+        } else {
+            psn = psn.advance(1);
+            if length > 0 {
+                expected.push((va, payload));
+            }
+        }
+    }
+    while pair.time() < at + Duration::from_us(10) {
+        pair.step(&mut all);
+    }
+    let written: Vec<_> = pair.written[1]
+        .iter()
+        .map(|write| (write.va, write.bytes.clone()))
+        .collect();
+    let right = written
+        .iter()
+        .zip(&expected)
+        .take_while(|(a, b)| a == b)
+        .count();
+    assert!(
+        written == expected,
+        "{} writes, {} expected, the first {right} are right",
+        written.len(),
+        expected.len()
+    );
+    assert_eq!(pair.count(1, reg::DROP_PAYLOAD), dropped);
+    assert_eq!(pair.count(1, reg::DROP_FULL), 0);
+}
+
+/// 802.1Q (36.1): PFC inhibits transmission of the priorities that it names, and of no other. So two paused classes
+/// leave the third the whole wire.
+#[test]
+fn classes_that_are_paused_leave_the_others_the_wire() {
+    let dscps = [8, 16, 24];
+    // DSCP 8c is of class c.
+    let mut registers: Vec<_> = (0..8)
+        .map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
+        .collect();
+    registers.push((reg::PFC_CLASSES, 0xFF));
+    let mut pair = opened(&registers, 3, |_, index, setup| {
+        setup.dscp = dscps[usize::from(index)]
+    });
+    // The third comes when the others hold what they can get.
+    for index in 0..2 {
+        post(&mut pair, 0, index, &[1_000 * MTU]);
+    }
+    for _ in 0..2_000 {
+        pair.step(&mut all);
+    }
+    let mut quanta = [None; 8];
+    (quanta[1], quanta[2]) = (Some(u16::MAX), Some(u16::MAX));
+    let at = pair.time();
+    pair.receive(0, at, pfc(quanta));
+    post(&mut pair, 0, 2, &[1_000 * MTU]);
+    for _ in 0..2_000 {
+        pair.step(&mut all);
+    }
+    let before = pair.frames.len();
+    for _ in 0..20_000 {
+        pair.step(&mut all);
+    }
+    let sent: Vec<_> = pair.frames[before..]
+        .iter()
+        .filter(|(side, ..)| *side == 0)
+        .collect();
+    assert!(
+        sent.iter()
+            .all(|(_, _, frame)| frame.ip.unwrap().traffic_class >> 2 == 24)
+    );
+    let carried: u64 = sent
+        .iter()
+        .map(|(_, sent, _)| wire_ps(sent.bytes.len()))
+        .sum();
+    let share = carried as f64 / (20_000 * PERIOD_256_PS) as f64;
+    println!(
+        "{} frames of the class that is not paused, {share:.3} of the wire",
+        sent.len()
+    );
+    assert!(
+        share > 0.98,
+        "{share:.3} of the wire, {} frames",
+        sent.len()
+    );
+}
+
+/// DCQCN (SIGCOMM 2015, 3.1): the notification point answers an arriving packet that is marked, whatever the transport
+/// thinks of the packet: one ahead of a gap, or one that meets RNR.
+#[test]
+fn a_mark_counts_behind_a_gap_and_without_a_buffer() {
+    for gap in [true, false] {
+        let mut pair = opened(&[(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)], 1, |_, _, _| {});
+        let work = Work {
+            kind: if gap { WorkKind::WRITE } else { WorkKind::SEND },
+            signaled: true,
+            length: 6 * MTU,
+            local_va: SOURCE,
+            remote_va: REGION,
+            remote_key: pair.key[1],
+            ..Work::default()
+        };
+        pair.post(0, 0, work);
+        let mut seen = 0;
+        let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+            if side == 1 {
+                return true;
+            }
+            seen += 1;
+            // Marked: with a gap, what comes behind the second packet, which is lost; without a buffer the first.
+            if if gap {
+                (3..=6).contains(&seen)
+            } else {
+                seen == 1
+            } {
+                let ip = Headers::at(bytes).unwrap().ip.unwrap();
+                rewrite::mark_ce(bytes, &ip);
+            }
+            !(gap && seen == 2)
+        };
+        for _ in 0..3_000 {
+            pair.step(&mut wire);
+        }
+        assert_eq!(
+            pair.count(1, if gap { reg::GAPS_IN } else { reg::NO_BUFFER }) > 0,
+            true
+        );
+        assert!(pair.count(1, reg::MARKED_IN) > 0, "gap {gap}");
+        assert_eq!(pair.count(1, reg::CNPS_OUT), 1, "gap {gap}");
+        let cnps = pair
+            .frames
+            .iter()
+            .filter(|(_, _, frame)| frame.verdict == Verdict::Cnp);
+        assert_eq!(cnps.count(), 1);
+    }
+}
+
+/// DCQCN (SIGCOMM 2015, 3.1): a CNP is for the flow that it names. Rate and pace of others are as without it.
+#[test]
+fn a_flood_of_cnps_for_one_qp_costs_the_others_nothing() {
+    let requests = |flood: bool| {
+        let qps = 8;
+        let mut pair = opened(
+            &[(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)],
+            qps,
+            |_, _, setup| {
+                setup.requester.timeout = 0;
+            },
+        );
+        let key = pair.key[1];
+        let work = Work {
+            kind: WorkKind::WRITE,
+            signaled: true,
+            length: 64,
+            local_va: SOURCE,
+            remote_va: REGION,
+            remote_key: key,
+            ..Work::default()
+        };
+        // QP 0 is the one that is slowed, and has nothing to send.
+        for index in 1..qps {
+            for _ in 0..12 {
+                pair.post(0, index, work);
+            }
+        }
+        let (mut reported, mut named) = (0, false);
+        let begin = pair.frames.len();
+        for cycle in 0..16_000 {
+            let at = pair.time();
+            if flood && cycle % 5 == 0 {
+                pair.receive(0, at, cnp(1, 0));
+            }
+            if cycle == 15_000 {
+                pair.receive(0, at, cnp(1, 1));
+            }
+            pair.step(&mut all);
+            while reported < pair.completions[0].len() {
+                let index = pair.completions[0][reported].0;
+                pair.post(0, index, work);
+                reported += 1;
+            }
+            named |= pair.host(0).rate(1).is_some_and(|(_, _, limited)| limited);
+        }
+        good(&pair);
+        assert!(named, "flood {flood}: the CNP for QP 1 is lost");
+        assert_eq!(pair.count(0, reg::DROP_FULL), 0, "flood {flood}");
+        pair.frames[begin..]
+            .iter()
+            .filter(|(side, ..)| *side == 0)
+            .count()
+    };
+    let (quiet, flooded) = (requests(false), requests(true));
+    println!("{quiet} requests, {flooded} under a flood of CNPs for another QP");
+    assert!(
+        flooded * 100 >= quiet * 97,
+        "{flooded} requests, {quiet} without a flood"
+    );
+}
+
+/// DCQCN (SIGCOMM 2015, 3.3): CNPs have a priority of their own and do not wait behind data, whichever of PCP and DSCP
+/// says what the priority is.
+#[test]
+fn cnps_do_not_wait_for_a_paused_data_class() {
+    let control = 1 << reg::DCQCN_ON_LOW | 1 << reg::CLASS_BY_PCP_LOW;
+    let registers = [
+        (reg::CONTROL, control),
+        (reg::PFC_CLASSES, 0xFF),
+        (reg::CNP_PCP, 6),
+    ];
+    let mut pair = opened(&registers, 1, |_, _, setup| setup.tags = vec![3 << 13 | 5]);
+    // The receiver may send nothing of the data's class.
+    let mut quanta = [None; 8];
+    quanta[3] = Some(u16::MAX);
+    let at = pair.time();
+    pair.receive(1, at, pfc(quanta));
+    post(&mut pair, 0, 0, &[0, 3 * MTU]);
+    let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+        if side == 0 {
+            let ip = Headers::at(bytes).unwrap().ip.unwrap();
+            rewrite::mark_ce(bytes, &ip);
+        }
+        true
+    };
+    for _ in 0..3_000 {
+        pair.step(&mut wire);
+    }
+    let sent: Vec<_> = pair
+        .frames
+        .iter()
+        .filter(|(side, ..)| *side == 1)
+        .map(|(_, _, frame)| frame)
+        .collect();
+    assert_eq!(sent.len(), 1, "a CNP, and no ACK while its class is paused");
+    assert_eq!(sent[0].verdict, Verdict::Cnp);
+    assert_eq!(
+        sent[0].eth.as_ref().unwrap().tags,
+        [Tci {
+            pcp: 6,
+            dei: false,
+            vid: 5
+        }]
+    );
+}
+
+/// IBTA volume 1, 9.7.5.1.1 and 9.9.2.4.2 (C9-...: go back): after a NAK the requester goes on with the packet that it
+/// names. What was ahead of it and not yet on the wire is of no use to anybody.
+#[test]
+fn a_nak_takes_back_what_waits_for_the_wire() {
+    // Lost: a packet. Late: that packet comes again within a frame's time and a microsecond of the NAK, reads of the
+    // host (1.6 us) apart.
+    let mut pair = Tested::new(|setup| setup.requester.window = 200, 1);
+    let (expected, counts) = post(&mut pair, 0, 0, &[150 * MTU]);
+    let lost = qp(0, 0).requester_psn.advance(40);
+    let mut drops = 1;
+    let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+        let lose = side == 0 && frame.bth.unwrap().psn == lost && drops > 0;
+        drops -= i32::from(lose);
+        !lose
+    };
+    pair.run(20_000, &mut wire, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    let (at, nak) = pair
+        .frames
+        .iter()
+        .enumerate()
+        .find_map(|(i, (side, sent, frame))| {
+            let nak = *side == 1 && frame.ext.as_ref()?.aeth?.syndrome.0 == 0x60;
+            nak.then_some((i, sent.end.as_ps() + DELAY_PS))
+        })
+        .expect("a NAK");
+    let behind: Vec<&(usize, Frame, ParsedFrame)> = pair.frames[at..]
+        .iter()
+        .filter(|(side, sent, _)| *side == 0 && sent.start.as_ps() > nak)
+        .collect();
+    let first = behind
+        .iter()
+        .position(|(_, _, frame)| frame.bth.unwrap().psn == lost)
+        .expect("sent again");
+    let useless = behind[..first].len();
+    let took = behind[first].1.start.as_ps() - nak;
+    println!(
+        "NAK to resend: {} ns, {useless} packets between",
+        took / 1_000
+    );
+    // The read of its payload, 1 us, and the frame that was on the wire.
+    assert!(
+        took <= 1_000_000 + 100 * PERIOD_256_PS + wire_ps(1_082),
+        "{} ns",
+        took / 1_000
+    );
+    assert!(useless <= 3, "{useless} packets that nobody waits for");
+    let sent = pair.count(0, reg::FRAMES_OUT);
+    assert_eq!(
+        sent + pair.count(0, reg::WITHDRAWN),
+        pair.count(0, reg::REQUESTS_OUT)
+    );
+    pair.pulses_are_counted();
+}
+
+/// The same while the class is paused: nothing old goes out first when the pause ends.
+#[test]
+fn a_nak_during_a_pause_takes_back_what_waits_for_its_end() {
+    let registers = [(reg::DSCP_MAP + 4 * 3, 3 << 8), (reg::PFC_CLASSES, 1 << 3)];
+    let mut pair = opened(&registers, 1, |_, _, setup| setup.requester.window = 200);
+    let (expected, counts) = post(&mut pair, 0, 0, &[150 * MTU]);
+    let lost = qp(0, 0).requester_psn.advance(40);
+    let mut drops = 1;
+    let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+        let lose = side == 0 && frame.bth.unwrap().psn == lost && drops > 0;
+        drops -= i32::from(lose);
+        !lose
+    };
+    pair.run(20_000, &mut wire, |pair| {
+        pair.frames
+            .iter()
+            .any(|(side, _, frame)| *side == 0 && frame.bth.unwrap().psn == lost)
+    });
+    let mut quanta = [None; 8];
+    quanta[3] = Some(1_000);
+    let at = pair.time();
+    pair.receive(0, at, pfc(quanta));
+    for _ in 0..2_000 {
+        pair.step(&mut wire);
+    }
+    assert_eq!(pair.count(0, reg::NAKS_IN), 1, "during the pause");
+    let before = pair.frames.len();
+    pair.run(20_000, &mut wire, |pair| done(pair, counts));
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    let (_, _, first) = pair.frames[before..]
+        .iter()
+        .find(|(side, ..)| *side == 0)
+        .unwrap();
+    assert_eq!(
+        first.bth.unwrap().psn,
+        lost,
+        "the first behind the pause is what the NAK names"
+    );
+}
+
+/// The sender knows of a WRITE before its last beats are in the receiver's memory.
+fn settle(pair: &mut Tested) {
+    for _ in 0..500 {
+        pair.step(&mut all);
+    }
+}
+
+/// T of timeout code 1: 4.096 us * 2 (IBTA volume 1, 9.7.6.1.3).
+const TIMEOUT_1_PS: u64 = 8_192_000;
+
+/// IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it takes a packet as lost.
+/// T counts from when the packet has gone out, not from when it was granted.
+#[test]
+fn the_ack_timer_counts_from_the_wire() {
+    let change = |setup: &mut xoff_sim::nic::QpSettings| {
+        (setup.requester.mtu, setup.responder.mtu) = (4, 4);
+        (setup.requester.timeout, setup.requester.ack_every) = (1, 0);
+        setup.dscp = 24;
+    };
+    // 16 packets take 13 us: the last one waits longer than T for the wire. Nothing is lost, and no retry is allowed.
+    let mut pair = Tested::new(
+        |setup| {
+            change(setup);
+            setup.requester.retry = 0;
+        },
+        1,
+    );
+    let (expected, counts) = post(&mut pair, 0, 0, &[0, 64 << 10]);
+    pair.run(20_000, &mut all, |pair| done(pair, counts));
+    settle(&mut pair);
+    good(&pair);
+    assert!(pair.memory(1) == expected);
+    assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
+    // The last packet is lost, once; the second time its class is paused for 5 T while it waits for the wire.
+    for paused in [false, true] {
+        let registers = [(reg::DSCP_MAP + 4 * 3, 3), (reg::PFC_CLASSES, 1 << 3)];
+        let mut pair = opened(&registers, 1, |_, _, setup| change(setup));
+        let (expected, counts) = post(&mut pair, 0, 0, &[0, 64 << 10]);
+        let last = qp(0, 0).requester_psn.advance(16);
+        let mut lost = None;
+        let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+            let lose = side == 0 && frame.bth.unwrap().psn == last && lost.is_none();
+            if lose {
+                lost = Some(());
+            }
+            !lose
+        };
+        if paused {
+            pair.run(20_000, &mut wire, |pair| {
+                pair.frames.iter().filter(|(side, ..)| *side == 0).count() == 4
+            });
+            let mut quanta = [None; 8];
+            quanta[3] = Some((5 * TIMEOUT_1_PS / 12_800) as u16);
+            let at = pair.time();
+            pair.receive(0, at, pfc(quanta));
+        }
+        pair.run(60_000, &mut wire, |pair| done(pair, counts));
+        settle(&mut pair);
+        good(&pair);
+        assert!(pair.memory(1) == expected);
+        let sent: Vec<_> = pair
+            .frames
+            .iter()
+            .filter(|(side, _, frame)| *side == 0 && frame.bth.unwrap().psn == last)
+            .map(|(_, sent, _)| sent)
+            .collect();
+        assert_eq!(sent.len(), 2, "paused {paused}: lost once, sent again once");
+        let waited = sent[1].start.as_ps() - sent[0].end.as_ps();
+        println!(
+            "paused {paused}: again {} ns after the last bit, T is {} ns",
+            waited / 1_000,
+            TIMEOUT_1_PS / 1_000
+        );
+        assert!(
+            (TIMEOUT_1_PS..=4 * TIMEOUT_1_PS).contains(&waited),
+            "{} ns",
+            waited / 1_000
+        );
+        assert_eq!(pair.count(0, reg::TIMEOUTS), 1);
+    }
+}
+
+/// IBTA volume 1, 10.3.1 (QP states): what came for a QP before it was reset has no effect on what the QP is made into
+/// afterwards.
+#[test]
+fn close_leaves_nothing_of_a_qp_behind() {
+    let mut pair = Tested::new(|setup| setup.requester.ack_every = 1, 1);
+    pair.stall(1, Stalled::Writes, 16, u64::MAX);
+    for id in 0..16 {
+        let work = Work {
+            kind: WorkKind::WRITE,
+            length: 3 * MTU,
+            local_va: SOURCE,
+            remote_va: REGION,
+            remote_key: pair.key[1],
+            id,
+            ..Work::default()
+        };
+        pair.post(0, 0, work);
+    }
+    for _ in 0..4_000 {
+        pair.step(&mut all);
+    }
+    // The host goes on taking writes while the QP is being closed.
+    let now = pair.now();
+    pair.stall(1, Stalled::Writes, 16, now + 500);
+    let mut setup = qp(1, 0);
+    setup.peer_qpn += 5;
+    setup.responder_psn = setup.responder_psn.advance(1_000);
+    pair.close(1, 0).unwrap();
+    pair.open(1, 0, &setup).unwrap();
+    let (written, sent) = (pair.written[1].len(), pair.frames.len());
+    let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+    for _ in 0..5_000 {
+        pair.step(&mut nothing);
+    }
+    let written = pair.written[1].len() - written;
+    let new_peer = |frame: &ParsedFrame| frame.bth.unwrap().dest_qp.get() == setup.peer_qpn;
+    let answers = pair.frames[sent..]
+        .iter()
+        .filter(|(side, _, frame)| *side == 1 && new_peer(frame))
+        .count();
+    assert_eq!(
+        (written, answers),
+        (0, 0),
+        "writes and answers of the old QP in the new one"
+    );
+    assert_eq!(
+        pair.count(1, reg::REQUESTS_IN) + pair.count(1, reg::NOT_READY_IN),
+        48
+    );
+}
+
+/// The same of a QP that is made anew under load, again and again.
+#[test]
+fn a_qp_made_anew_under_load_has_its_own_packets_only() {
+    let mut pair = Tested::new(|_| {}, 1);
+    for round in 0..60u32 {
+        let base = REGION + u64::from(round) * 0x10_0000;
+        let start = |side: u32| Psn::wrapping(round * 0x1_0000 + side * 0x80_0000);
+        // Anything from nothing of a message to all of it.
+        for side in 0..2 {
+            let mut setup = qp(side, 0);
+            (setup.requester_psn, setup.responder_psn) =
+                (start(side as u32), start(1 - side as u32));
+            setup.requester.ack_every = 1;
+            pair.open(side, 0, &setup).unwrap();
+        }
+        for id in 0..4 {
+            let work = Work {
+                kind: WorkKind::WRITE,
+                signaled: true,
+                length: 4 * MTU,
+                local_va: SOURCE,
+                remote_va: base,
+                remote_key: pair.key[1],
+                id,
+                ..Work::default()
+            };
+            pair.post(0, 0, work);
+        }
+        let seen = pair.written[1].len();
+        pair.stall(
+            1,
+            Stalled::Writes,
+            16,
+            if round % 3 == 1 { u64::MAX } else { 0 },
+        );
+        for _ in 0..(round * 37) % 1_300 {
+            pair.step(&mut all);
+        }
+        pair.stall(1, Stalled::Writes, 16, 0);
+        for side in [1, 0] {
+            pair.close(side, 0).unwrap();
+        }
+        pair.step(&mut all);
+        let strays = pair.written[1][seen..]
+            .iter()
+            .filter(|write| !(base..base + 0x10_0000).contains(&write.va))
+            .count();
+        assert_eq!(strays, 0, "round {round}: writes of another round");
+    }
+    assert!(pair.written[1].len() > 100);
+}
+
+/// IBTA volume 1, 10.3.1.5 (error state): it is a state of the QP, not of a queue. What is outstanding in both queues
+/// completes as flushed, and no packet is taken any more.
+#[test]
+fn a_qp_that_fails_fails_as_a_whole() {
+    let recv = |id| Recv {
+        length: 100,
+        local_va: REGION,
+        local_key: 0x15A,
+        id,
+    };
+    let send = |id| Work {
+        signaled: true,
+        length: 10,
+        local_va: SOURCE,
+        id,
+        ..Work::default()
+    };
+    // The requester fails: nobody hears it.
+    let mut pair = Tested::new(
+        |setup| (setup.requester.timeout, setup.requester.retry) = (1, 0),
+        1,
+    );
+    for id in 0..3 {
+        pair.post_recv(0, 0, recv(id));
+    }
+    pair.post(0, 0, send(7));
+    let mut deaf = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+    pair.run(20_000, &mut deaf, |pair| !pair.completions[0].is_empty());
+    for _ in 0..500 {
+        pair.step(&mut deaf);
+    }
+    let told: Vec<_> = pair.completions[0]
+        .iter()
+        .map(|(_, told)| (told.receive, told.id, told.status))
+        .collect();
+    assert_eq!(told[0], (false, 7, Status::RetryExceeded));
+    assert_eq!(
+        told[1..],
+        [0, 1, 2].map(|id| (true, id, Status::Flushed)),
+        "the receive queue"
+    );
+    // And takes nothing of its peer any more.
+    pair.post(1, 0, send(8));
+    let before = pair.frames.len();
+    for _ in 0..1_000 {
+        pair.step(&mut all);
+    }
+    assert!(
+        pair.frames[before..].iter().all(|(side, ..)| *side == 1),
+        "an answer of a QP in error"
+    );
+    assert_eq!(pair.count(0, reg::REQUESTS_IN), 0);
+    assert!(pair.count(0, reg::NOT_READY_IN) > 0);
+    // The responder fails: its peer asks for memory that it may not write. A message of its own is outstanding.
+    let mut pair = Tested::new(|setup| setup.requester.timeout = 0, 1);
+    pair.post(1, 0, send(9));
+    for _ in 0..1_000 {
+        pair.step(&mut deaf);
+    }
+    let work = Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length: 10,
+        local_va: SOURCE,
+        remote_va: REGION,
+        remote_key: pair.key[1] ^ 1,
+        ..Work::default()
+    };
+    pair.post(0, 0, work);
+    for _ in 0..3_000 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.completions[0][0].1.status, Status::RemoteAccess);
+    let told: Vec<_> = pair.completions[1]
+        .iter()
+        .map(|(_, told)| (told.receive, told.id, told.status))
+        .collect();
+    assert_eq!(told, [(false, 9, Status::Flushed)], "the send queue");
+}
+
+/// AXI4-Lite: OKAY says that the write was carried out. A region that is registered in the first cycle after reset is
+/// there.
+#[test]
+fn a_region_registered_right_after_reset_is_there() {
+    let region = Region {
+        base: REGION,
+        length: REGION_BYTES,
+        tag: 0x5A,
+        local_write: true,
+        remote_write: true,
+    };
+    let mut registers = AxiLite::default();
+    let mut writes = region.writes(1);
+    writes.push((reg::QPN_BASE, QPN_BASE));
+    writes.extend(qp(1, 0).writes(0));
+    for (address, word) in writes {
+        registers.write(address.into(), word);
+    }
+    registers.wait_for(reg::BUSY.into(), 0);
+    let frame = packet(0, 0, qp(0, 0).requester_psn, |roce| {
+        roce.ext.reth = Some(RethRepr {
+            va: REGION,
+            rkey: region.key(1),
+            dma_len: 8,
+        });
+        roce.payload = vec![0x77; 8];
+    });
+    let mut beats: Vec<&[u8]> = frame.chunks(32).rev().collect();
+    let mut model = xoff_rtl::Nic::new(&verilated::Settings::new("nic")).unwrap();
+    let (mut pins, mut out) = (xoff_rtl::nic::In::default(), xoff_rtl::nic::Out::default());
+    pins.rst_i = 1;
+    model.cycle(&pins, &mut out).unwrap();
+    pins.rst_i = 0;
+    let (mut accepted, mut refused) = (0, 0);
+    for cycle in 0..2_000 {
+        pins.now_i = cycle;
+        let request = registers.drive();
+        (pins.awvalid_i, pins.awaddr_i) =
+            (request.aw.is_some().into(), request.aw.unwrap_or(0) as u16);
+        (pins.wvalid_i, pins.wdata_i, pins.wstrb_i) =
+            (request.w.is_some().into(), request.w.unwrap_or(0), 0xF);
+        (pins.arvalid_i, pins.araddr_i) =
+            (request.ar.is_some().into(), request.ar.unwrap_or(0) as u16);
+        (pins.bready_i, pins.rready_i) = (request.b_ready.into(), request.r_ready.into());
+        pins.rx_valid_i = 0;
+        if registers.idle()
+            && cycle > 1_000
+            && let Some(bytes) = beats.pop()
+        {
+            (pins.rx_valid_i, pins.rx_last_i, pins.rx_bytes_i) =
+                (1, beats.is_empty().into(), bytes.len() as u8);
+            beat::put(&mut pins.rx_data_i, bytes);
+        }
+        model.cycle(&pins, &mut out).unwrap();
+        let response = Response {
+            aw_ready: out.awready_o != 0,
+            w_ready: out.wready_o != 0,
+            b: (out.bvalid_o != 0).then_some(out.bresp_o),
+            ar_ready: out.arready_o != 0,
+            r: (out.rvalid_o != 0).then_some((out.rdata_o, out.rresp_o)),
+        };
+        if !registers.idle() {
+            registers.sample(&response).unwrap();
+        }
+        accepted += out.event_o >> reg::event_bit(reg::REQUESTS_IN) & 1;
+        refused += out.event_o >> reg::event_bit(reg::ACCESS_IN) & 1;
+    }
+    assert!(beats.is_empty(), "the registers never came to an end");
+    assert_eq!(
+        (accepted, refused),
+        (1, 0),
+        "WRITEs taken, and refused for want of a region"
+    );
+}
+
+/// At 40 Gb/s 2^32 bytes pass in 0.86 s: a count of bytes has 64 bits (RFC 2863, 3.1.6, asks for that above 20 Mb/s).
+#[test]
+fn bytes_are_counted_beyond_32_bits() {
+    let mut model = xoff_rtl::NicCounters::new(&verilated::Settings::new("counters")).unwrap();
+    let mut out = xoff_rtl::nic_counters::Out::default();
+    let mut pins = xoff_rtl::nic_counters::In {
+        rst_i: 1,
+        ..Default::default()
+    };
+    model.cycle(&pins, &mut out).unwrap();
+    pins.rst_i = 0;
+    let bit = |register| 1 << reg::event_bit(register);
+    pins.event_i = bit(reg::BYTES_IN) | bit(reg::FRAMES_IN);
+    pins.bytes_in_i = u16::MAX;
+    let cycles = 70_000u64;
+    for _ in 0..cycles {
+        model.cycle(&pins, &mut out).unwrap();
+    }
+    pins.event_i = bit(reg::BYTES_OUT);
+    pins.bytes_out_i = 32;
+    model.cycle(&pins, &mut out).unwrap();
+    pins.event_i = 0;
+    model.cycle(&pins, &mut out).unwrap();
+    let low = |register| u64::from(out.counters_o[reg::event_bit(register) as usize]);
+    assert_eq!(
+        (out.high_o & 0xFFFF_FFFF) << 32 | low(reg::BYTES_IN),
+        cycles * u64::from(u16::MAX)
+    );
+    assert_eq!((out.high_o >> 32, low(reg::BYTES_OUT)), (0, 32));
+    assert_eq!(low(reg::FRAMES_IN), cycles);
+}
