@@ -10,8 +10,8 @@ use cxx::UniquePtr;
 
 use crate::ffi::Core;
 use crate::{
-    BuildError, CoverageError, Failure, Model, Port, PortBits, RestoreError, Settings, Signal, SignalError, Top,
-    TraceError, TraceFormat, signal, snapshot, trace, trace::OpenTrace,
+    BuildError, CoverageError, Failure, Model, Port, PortBits, RestoreError, Settings, Signal,
+    SignalError, Top, TraceError, TraceFormat, signal, snapshot, trace, trace::OpenTrace,
 };
 
 /// One instance of a model, with a context of its own.

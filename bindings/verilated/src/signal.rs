@@ -212,15 +212,28 @@ mod tests {
             path: "a".to_owned(),
             bits: 8,
             dimensions: vec![
-                Dimension { low: -1, elements: 3 },
-                Dimension { low: 4, elements: 2 },
+                Dimension {
+                    low: -1,
+                    elements: 3,
+                },
+                Dimension {
+                    low: 4,
+                    elements: 2,
+                },
             ],
             model: 0,
             number: 0,
         };
         assert_eq!(signal.element(&[-1, 4]), Some(0));
         assert_eq!(signal.element(&[1, 5]), Some(5));
-        for wrong in [&[2, 4][..], &[-2, 4], &[0, 6], &[0], &[0, 4, 0], &[i32::MIN, 4]] {
+        for wrong in [
+            &[2, 4][..],
+            &[-2, 4],
+            &[0, 6],
+            &[0],
+            &[0, 4, 0],
+            &[i32::MIN, 4],
+        ] {
             assert_eq!(signal.element(wrong), None, "{wrong:?}");
         }
         assert_eq!(signal.ranges(), "[-1..=1][4..=5]");

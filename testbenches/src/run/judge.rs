@@ -1,7 +1,7 @@
 //! Expectations held against what was measured.
 
 use xoff_cosim::metrics::{Metric, Metrics};
-use xoff_cosim::scenario::{Expectation, Op};
+use xoff_cosim::scenario::{Expectation, Factors, Op};
 use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
 
 /// Holds it against what was measured: a line, or two for `within`.
@@ -19,7 +19,8 @@ pub fn judge<'a>(expectation: &'a Expectation, metrics: &Metrics) -> Result<Vec<
     };
     let measured = find(&expectation.metric)?;
     let mut value = expectation.value;
-    for factor in [&expectation.of, &expectation.times].into_iter().flatten() {
+    let times = expectation.times.iter().flat_map(Factors::names);
+    for factor in expectation.of.iter().chain(times) {
         value *= find(factor)?;
     }
     let off = expectation.tolerance.unwrap_or(0.0) * value.abs();

@@ -26,7 +26,13 @@ fn what_the_build_made_readable_is_listed_and_nothing_else() {
     let listed: Vec<(String, u32, usize)> = lanes()
         .signals()
         .iter()
-        .map(|signal| (signal.path().to_owned(), signal.bits(), signal.dimensions().len()))
+        .map(|signal| {
+            (
+                signal.path().to_owned(),
+                signal.bits(),
+                signal.dimensions().len(),
+            )
+        })
         .collect();
     let expected = [
         ("count_q", 40, 0),
@@ -36,7 +42,10 @@ fn what_the_build_made_readable_is_listed_and_nothing_else() {
         ("g_lane[1].u_store.wide_q", 100, 2),
         ("meta_q", 155, 0),
     ];
-    assert_eq!(listed, expected.map(|(path, bits, dims)| (path.to_owned(), bits, dims)));
+    assert_eq!(
+        listed,
+        expected.map(|(path, bits, dims)| (path.to_owned(), bits, dims))
+    );
 }
 
 #[test]
@@ -46,33 +55,57 @@ fn every_element_holds_what_was_written_last() {
         rst_i: 1,
         ..Default::default()
     };
-    model.cycle(&reset, &mut lanes::Out::default()).expect("runs");
+    model
+        .cycle(&reset, &mut lanes::Out::default())
+        .expect("runs");
     let mut count = 0u64;
     let data = |lane: u8, row: u8, column: u8| {
         let word = u32::from(lane) << 16 | u32::from(row) << 8 | u32::from(column);
         [!word, word, word.rotate_left(9), word & 0xf]
     };
-    let places = (0..2).flat_map(|lane| (0..8).flat_map(move |row| (0..4).map(move |column| (lane, row, column))));
+    let places = (0..2)
+        .flat_map(|lane| (0..8).flat_map(move |row| (0..4).map(move |column| (lane, row, column))));
     for (lane, row, column) in places.clone() {
         write(&mut model, lane, row, column, data(lane, row, column));
         count += 1;
         let meta = model.signal("meta_q").expect("readable");
-        let meta = kinds_pkg::Meta::unpack(&model.read::<[u32; 5]>(&meta, &[]).expect("fits")).expect("a kind");
-        let kind = if lane == 1 { kinds_pkg::Kind::Two } else { kinds_pkg::Kind::One };
+        let meta = kinds_pkg::Meta::unpack(&model.read::<[u32; 5]>(&meta, &[]).expect("fits"))
+            .expect("a kind");
+        let kind = if lane == 1 {
+            kinds_pkg::Kind::Two
+        } else {
+            kinds_pkg::Kind::One
+        };
         assert_eq!((meta.kind, meta.last), (kind, row == 7));
         assert_eq!(meta.psn, data(lane, row, column)[0] & 0xff_ffff);
         let counted = model.signal("count_q").expect("readable");
         assert_eq!(model.read::<u64>(&counted, &[]), Ok(count));
     }
     for (lane, row, column) in places {
-        let wide = model.signal(&format!("g_lane[{lane}].u_store.wide_q")).expect("readable");
+        let wide = model
+            .signal(&format!("g_lane[{lane}].u_store.wide_q"))
+            .expect("readable");
         assert_eq!(
             wide.dimensions(),
-            [Dimension { low: 8, elements: 8 }, Dimension { low: 0, elements: 4 }]
+            [
+                Dimension {
+                    low: 8,
+                    elements: 8
+                },
+                Dimension {
+                    low: 0,
+                    elements: 4
+                }
+            ]
         );
         let index = [8 + i32::from(row), i32::from(column)];
-        assert_eq!(model.read::<[u32; 4]>(&wide, &index), Ok(data(lane, row, column)));
-        let narrow = model.signal(&format!("g_lane[{lane}].u_store.narrow_q")).expect("readable");
+        assert_eq!(
+            model.read::<[u32; 4]>(&wide, &index),
+            Ok(data(lane, row, column))
+        );
+        let narrow = model
+            .signal(&format!("g_lane[{lane}].u_store.narrow_q"))
+            .expect("readable");
         let last = data(lane, 7, column)[0] as u8 & 0x7f;
         assert_eq!(model.read::<u8>(&narrow, &[i32::from(column)]), Ok(last));
     }
@@ -83,10 +116,15 @@ fn a_signal_serves_every_instance_of_its_model_and_no_other_model() {
     let first = lanes();
     let mut second = Lanes::new(&Settings::new("another one")).expect("builds");
     write(&mut second, 0, 0, 2, [5, 0, 0, 0]);
-    let signal = first.signal("g_lane[0].u_store.narrow_q").expect("readable");
+    let signal = first
+        .signal("g_lane[0].u_store.narrow_q")
+        .expect("readable");
     assert_eq!(second.read::<u64>(&signal, &[2]), Ok(5));
     let ram = Ram::new(&Settings::new("ram")).expect("builds");
-    assert!(matches!(ram.read::<u64>(&signal, &[2]), Err(SignalError::Model { .. })));
+    assert!(matches!(
+        ram.read::<u64>(&signal, &[2]),
+        Err(SignalError::Model { .. })
+    ));
 }
 
 #[test]
@@ -107,7 +145,9 @@ fn errors_say_what_would_be_right() {
     for index in [&[7, 0][..], &[16, 0], &[8, 4], &[8, -1], &[8], &[]] {
         assert_eq!(
             text(model.read::<[u32; 4]>(&wide, index).unwrap_err()),
-            format!("`g_lane[1].u_store.wide_q` has no element {index:?}: its index is [8..=15][0..=3]")
+            format!(
+                "`g_lane[1].u_store.wide_q` has no element {index:?}: its index is [8..=15][0..=3]"
+            )
         );
     }
     assert_eq!(

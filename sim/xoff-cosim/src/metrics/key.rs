@@ -104,9 +104,9 @@ quantities! {
     NaksRx = "naks_rx", Host total;
     /// RNR NAKs sent.
     RnrNaksTx = "rnr_naks_tx", Host total;
-    /// Request packets sent, with those sent again.
+    /// Request packets that left the NIC, retransmissions included.
     RequestPackets = "request_packets", Host total;
-    /// Request packets that were sent before.
+    /// Request packets that left the NIC more than once, counted for each time after the first.
     RetransmittedPackets = "retransmitted_packets", Host total;
     /// Expiries of the transport timer.
     Timeouts = "timeouts", Host total;

@@ -182,8 +182,6 @@ const fn register(quantity: Quantity) -> Option<u16> {
         Quantity::NaksTx => reg::NAKS_OUT,
         Quantity::NaksRx => reg::NAKS_IN,
         Quantity::RnrNaksTx => reg::RNR_NAKS_OUT,
-        Quantity::RetransmittedPackets => reg::RESENT_OUT,
-        Quantity::RequestPackets => reg::REQUESTS_OUT,
         Quantity::Timeouts => reg::TIMEOUTS,
         _ => return None,
     })
@@ -220,12 +218,19 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
             );
         }
         if let Some(nic) = station.nic_counters() {
+            let mut host = |quantity, count| add(quantity, Subject::Node(name.clone()), count);
             for &quantity in Quantity::ALL {
                 if let Some(register) = register(quantity) {
-                    let count = nic.get(register) as f64;
-                    add(quantity, Subject::Node(name.clone()), count);
+                    host(quantity, nic.get(register) as f64);
                 }
             }
+            // The NIC counts packets when it grants them. One that was withdrawn before it left, and granted again, was
+            // sent once.
+            let count = |register| nic.get(register) as f64;
+            let sent = count(reg::REQUESTS_OUT) - count(reg::WITHDRAWN);
+            host(Quantity::RequestPackets, sent);
+            let again = count(reg::RESENT_OUT) - count(reg::WITHDRAWN);
+            host(Quantity::RetransmittedPackets, again);
         }
         if let Some(switch) = station.switch() {
             let ports = || simulation.ports(node).map(|port| switch.counters(port));
@@ -276,7 +281,8 @@ pub(super) fn metrics(
         }
         let name = &simulation.names()[node.0 as usize];
         let count = |quantity| metrics[&Metric::node(quantity, name)];
-        let resent = count(Quantity::RetransmittedPackets);
+        // Below zero as long as withdrawn packets wait to be granted again.
+        let resent = count(Quantity::RetransmittedPackets).max(0.0);
         let (naks, requests) = (count(Quantity::NaksRx), count(Quantity::RequestPackets));
         // The lost packet itself is sent again too.
         let behind = if naks > 0.0 {
@@ -289,6 +295,7 @@ pub(super) fn metrics(
         } else {
             f64::NAN
         };
+        metrics.insert(Metric::node(Quantity::RetransmittedPackets, name), resent);
         metrics.insert(Metric::node(Quantity::PacketsBehindALoss, name), behind);
         metrics.insert(Metric::node(Quantity::FirstSentFraction, name), first);
     }

@@ -26,8 +26,8 @@ use crate::units::UnitError;
 
 /// Rights byte of all keys.
 const KEY_TAG: u8 = 0x5A;
-/// 256 bits a beat.
-const BEAT_BYTES: usize = 32;
+/// A beat of the NIC.
+const BEAT_BYTES: usize = xoff_rtl::nic::DATA_BYTES as usize;
 /// The largest frame a NIC takes, FCS included.
 const MAX_FRAME: ByteCount = ByteCount::new(9_216);
 /// From one question to drivers whether their QPs are connected to the next.

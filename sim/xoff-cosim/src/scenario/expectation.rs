@@ -21,6 +21,26 @@ pub enum Op {
     Within,
 }
 
+/// One metric or a list of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a metric or a list of metrics")]
+pub enum Factors {
+    /// One metric.
+    One(String),
+    /// Several metrics.
+    Several(Vec<String>),
+}
+
+impl Factors {
+    /// The names.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Factors::One(name) => std::slice::from_ref(name),
+            Factors::Several(names) => names,
+        }
+    }
+}
+
 /// A metric and the value that it has to have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,9 +54,9 @@ pub struct Expectation {
     /// Another metric by which `value` is multiplied.
     #[serde(default)]
     pub of: Option<String>,
-    /// One more metric by which it is multiplied.
+    /// One more metric by which it is multiplied, or a list of them.
     #[serde(default)]
-    pub times: Option<String>,
+    pub times: Option<Factors>,
     /// With `within`: by which part of the value the metric may be off, 0 to below 1.
     #[serde(default)]
     pub tolerance: Option<f64>,

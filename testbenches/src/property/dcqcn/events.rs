@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
 
 use crate::property::history::{History, Part, less_than, valid_start};
-use xoff_cosim::units::PERIOD_256_PS;
+use xoff_cosim::units::{PERIOD_256_PS, dcqcn::RtlNp};
 use xoff_sim::seeded::SplitMix;
 
 /// Which unit, with how many QPs, and what is asked of it.
@@ -391,7 +391,7 @@ fn notification_point(draw: &mut SplitMix) -> Vec<Event> {
         1 => draw.edge(),
         _ => draw.any_length(8) as u32,
     };
-    let mut qp = qps(draw, 64);
+    let mut qp = qps(draw, RtlNp::QPS.into());
     let mut events = vec![Event::Interval(interval(draw))];
     for _ in 0..draw.within(1, 500) {
         events.extend(wait(draw, 15));

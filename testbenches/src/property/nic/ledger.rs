@@ -173,8 +173,8 @@ impl Ledger {
             && completion.length == work.length
             && imm.is_none_or(|imm| completion.imm == imm);
         let flushed = completion.status == Status::Flushed && self.receiver_failed;
-        let right = Some(completion.id) == buffer.as_ref().map(|buffer| buffer.id)
-            && (whole || flushed);
+        let right =
+            Some(completion.id) == buffer.as_ref().map(|buffer| buffer.id) && (whole || flushed);
         if !right {
             return Err(format!("{completion:?} of message {index}, {work:?}"));
         }

@@ -126,7 +126,12 @@ impl ReceiveBuffer {
     /// Takes out what waits of a QP that is gone. Gives how many requests, and the classes that they were of.
     pub(super) fn forget(&mut self, qp: u16) -> (u64, u8) {
         let (mut count, mut classes) = (0, 0);
-        let Self { waiting, used, depth, .. } = self;
+        let Self {
+            waiting,
+            used,
+            depth,
+            ..
+        } = self;
         waiting.retain(|request| {
             if request.qp != qp {
                 return true;

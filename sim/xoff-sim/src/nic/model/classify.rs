@@ -87,7 +87,10 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
     if bth.opcode.0 >> 5 != 0 {
         return Some(Classified::Dropped(reg::DROP_SERVICE));
     }
-    if frame.payload_bytes.is_some_and(|bytes| usize::from(bytes) > PAYLOAD_MAX) {
+    if frame
+        .payload_bytes
+        .is_some_and(|bytes| usize::from(bytes) > PAYLOAD_MAX)
+    {
         return Some(Classified::Dropped(reg::DROP_PAYLOAD));
     }
     Some(match bth.opcode {

@@ -57,7 +57,10 @@ impl Outlet {
 
     /// The cycle in which all of the last frame has left.
     pub(super) fn last_bit(&self) -> u64 {
-        let last = self.leaving.back().map_or(self.line_free, |frame| frame.end);
+        let last = self
+            .leaving
+            .back()
+            .map_or(self.line_free, |frame| frame.end);
         self.clock.edge_from(last).0
     }
 

@@ -157,7 +157,10 @@ impl ModelNic {
             self.timer_next = self.timer_next.min(deadline.0);
         }
         let after = timer(requester);
-        if after.is_some() && after != before && let Some(open) = &mut self.qps[index] {
+        if after.is_some()
+            && after != before
+            && let Some(open) = &mut self.qps[index]
+        {
             open.armed = true;
         }
         let ready = context.state == QpState::Ready;

@@ -111,7 +111,13 @@ impl Slots {
 
     /// Whether a slot fell free by `now`.
     pub(super) fn release(&mut self, now: u64) -> bool {
-        let Self { used, used_by, leaving, draining, .. } = self;
+        let Self {
+            used,
+            used_by,
+            leaving,
+            draining,
+            ..
+        } = self;
         let before = *used;
         let mut free = |class: u8| {
             *used -= 1;

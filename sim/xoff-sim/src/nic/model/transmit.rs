@@ -267,7 +267,8 @@ impl ModelNic {
         };
         self.put_out(now, after, bytes, payload);
         self.slots.read(class, self.outlet.select_from());
-        if asks && let Some(qp) = &mut self.qps[usize::from(index)]
+        if asks
+            && let Some(qp) = &mut self.qps[usize::from(index)]
             && qp.armed
         {
             qp.armed = false;

@@ -61,7 +61,7 @@ impl Alone {
 
     /// Frames by what became of them.
     fn fates(&self) -> u64 {
-        const FATES: [u16; 18] = [
+        const FATES: [u16; 19] = [
             reg::PFC_IN,
             reg::PAUSE_IN,
             reg::PAUSE_IGNORED,
@@ -72,6 +72,7 @@ impl Alone {
             reg::DROP_ICRC,
             reg::DROP_QP,
             reg::DROP_RESPONSE,
+            reg::DROP_PAYLOAD,
             reg::DROP_FULL,
             reg::REQUESTS_IN,
             reg::DUPLICATES_IN,
