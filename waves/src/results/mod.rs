@@ -46,8 +46,10 @@ pub struct OutDir {
 }
 
 impl OutDir {
-    /// Creates `root`/`name` unless it exists. If it has the summary of an earlier run, removes that run's files, as
-    /// listed in the summary; other files stay.
+    /// Creates `root`/`name` unless it exists.
+    ///
+    /// If the folder has the summary of an earlier run, removes that run's files: those that the summary lists, those
+    /// with the fixed names of this module, and the summary itself. Other files stay.
     ///
     /// # Errors
     ///
