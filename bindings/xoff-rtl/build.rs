@@ -1,4 +1,4 @@
-//! The table of tops. A new one is a line.
+//! The table of tops. Add a top by adding an entry.
 
 use std::env;
 
@@ -6,15 +6,15 @@ use verilated_build::{Build, Top};
 
 fn main() {
     let mut build = Build::new();
-    // `make mutants` puts netlists of a unit with mutations in the place of its tops.
+    // `make mutants` replaces a unit's tops by netlists with mutations.
     println!("cargo::rerun-if-env-changed=XOFF_MUTANTS");
     if let (true, Ok(folder)) = (cfg!(feature = "mutants"), env::var("XOFF_MUTANTS")) {
         build = build.netlists(folder);
     }
     build
-        // Messages name files as they are called from here: `rtl/parser/packet_parser.sv`.
+        // Paths in messages start at the repository's root: `rtl/parser/packet_parser.sv`.
         .root("../..")
-        // Packages in their order, and the folders of modules.
+        // The packages in their order, and the folders of modules.
         .list("rtl/rtl.f")
         .waiver("rtl/waivers.vlt")
         .top(

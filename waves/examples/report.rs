@@ -1,4 +1,5 @@
-//! Writes pages about invented runs, to look at how reports look: `cargo run -p xoff-waves --example report -- FOLDER`.
+//! Writes pages about invented runs, to see what reports look like:
+//! `cargo run -p xoff-waves --example report -- FOLDER`.
 
 #[path = "../tests/waves/report/invented.rs"]
 mod invented;

@@ -1,9 +1,9 @@
-//! What people see of Xoff simulations: reports, packet captures, viewer layouts.
+//! Output of Xoff simulations for people: reports, packet captures and waveform viewer layouts.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | [`capture`] | pcap and pcapng files: a streaming reader with precise errors, and writers with nanosecond time |
-//! | [`layout`] | which signals a waveform viewer shows: GTKWave, Surfer |
+//! | [`layout`] | the signals that a waveform viewer shows, for GTKWave and Surfer |
 //! | [`report`] | one HTML page about a run, and charts as SVG |
 //! | [`results`] | the folder of a run's results: summary as JSON, series as CSV |
 

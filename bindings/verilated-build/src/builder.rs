@@ -1,4 +1,4 @@
-//! The table of tops, and what is done with it.
+//! The table of tops, and the build of its models.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::types::{Packages, Table};
 use crate::verilate::{Common, verilate};
 use crate::{Error, Top, list, names, rust, shim};
 
-/// All models of a crate: what their sources share, and a line for each top.
+/// The models of a crate: the settings and sources that they share, and one entry per top.
 ///
 /// Coverage is counted if the crate has a feature `coverage` and it is on; such models cannot save or restore.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Default for Build {
 }
 
 impl Build {
-    /// An empty table. Paths start at the crate's own folder, the clock is `clk_i`.
+    /// Creates an empty table. Paths are relative to the crate's own folder, and the clock is `clk_i`.
     pub fn new() -> Build {
         Build {
             root: PathBuf::new(),
@@ -62,107 +62,115 @@ impl Build {
         }
     }
 
-    /// Where all paths of this table start, relative to the crate's folder. Messages of Verilator and of failing assertions name files
-    /// from here.
+    /// Sets the folder that all paths of this table are relative to. It is itself relative to the crate's folder.
+    /// Messages of Verilator and of failing assertions name files relative to this folder.
     pub fn root(mut self, path: impl Into<PathBuf>) -> Build {
         self.root = path.into();
         self
     }
 
-    /// Packages, compiled before all else and in this order.
+    /// Adds packages. They are compiled before everything else and in this order.
     pub fn packages<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Build {
         self.packages.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// A file list, as Verilator's `-F` and other tools read it, so that what belongs to the sources is said once: files, which are
-    /// taken for packages, `-y folder`, `+incdir+folder` and `+define+NAME=value`, one a line, relative to the list's own
-    /// folder. `//` and `#` begin comments.
+    /// Adds a file list in the format of Verilator's `-F` option, which other tools read too, so that the sources are
+    /// listed only once.
+    ///
+    /// The list holds files, which are taken as packages, `-y folder`, `+incdir+folder` and `+define+NAME=value`, one
+    /// per line. Paths are relative to the list's own folder. `//` and `#` begin comments.
     pub fn list(mut self, path: impl Into<PathBuf>) -> Build {
         self.lists.push(path.into());
         self
     }
 
-    /// Files that every top is given, after the packages.
+    /// Adds files that are passed for every top, after the packages.
     pub fn sources<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Build {
         self.sources.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Folders where modules are looked up by name: `fifo` in `fifo.sv` or `fifo.v`. Not searched recursively.
+    /// Adds folders where modules are looked up by name: `fifo` in `fifo.sv` or `fifo.v`. They are not searched
+    /// recursively.
     pub fn search<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Build {
         self.search.extend(folders.into_iter().map(Into::into));
         self
     }
 
-    /// Folders where `` `include `` looks.
+    /// Adds folders that `` `include `` searches.
     pub fn includes<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Build {
         self.includes.extend(folders.into_iter().map(Into::into));
         self
     }
 
-    /// A `.vlt` file of waived warnings.
+    /// Adds a `.vlt` file of waived warnings.
     pub fn waiver(mut self, path: impl Into<PathBuf>) -> Build {
         self.waivers.push(path.into());
         self
     }
 
-    /// A preprocessor macro, with a value or without.
+    /// Defines a preprocessor macro, with or without a value.
     pub fn define(mut self, name: &str, value: Option<&str>) -> Build {
         self.defines
             .push((name.to_owned(), value.map(str::to_owned)));
         self
     }
 
-    /// One more argument for Verilator, for all tops.
+    /// Adds an argument for Verilator, for all tops.
     pub fn flag(mut self, argument: &str) -> Build {
         self.flags.push(argument.to_owned());
         self
     }
 
-    /// The name of the clock input, where a top does not say otherwise. A top without such a port is combinational; it is
-    /// an error if a process in it waits for an edge.
+    /// Sets the name of the clock input, for tops that do not set their own. A top without such a port is
+    /// combinational; it is an error if a process in it waits for an edge.
     pub fn clock(mut self, port: &str) -> Build {
         self.clock = port.to_owned();
         self
     }
 
-    /// The largest unpacked array, in elements, that waves show; 4,096 if not said. A larger one is left out without a word, and each
-    /// element that is shown costs time to compile and to trace, though none while no wave file is open.
+    /// Sets the size in elements of the largest unpacked array that waves show. The default is 4,096.
+    ///
+    /// Verilator leaves out larger arrays silently. Each element that is shown costs compile time and tracing time,
+    /// but no time while no wave file is open.
     pub fn trace_arrays(mut self, elements: u32) -> Build {
         self.trace_arrays = elements;
         self
     }
 
-    /// Whether models count coverage, whatever the crate's features say.
+    /// Sets whether models count coverage, whatever the crate's features say.
     pub fn coverage(mut self, on: bool) -> Build {
         self.coverage = on;
         self
     }
 
-    /// A folder of netlists. A top called `Fifo64` in Rust is made of its `Fifo64.v`, if it has one, instead of the source: the same module with the
-    /// same ports, its parameters already applied. It is not linted.
+    /// Sets a folder of netlists.
+    ///
+    /// If the folder has a file `Fifo64.v`, the top called `Fifo64` in Rust is built from that file instead of from
+    /// the source. The netlist must be the same module with the same ports, with its parameters already applied. It
+    /// is not linted.
     pub fn netlists(mut self, folder: impl Into<PathBuf>) -> Build {
         self.netlists = Some(folder.into());
         self
     }
 
-    /// One more top.
+    /// Adds a top.
     pub fn top(mut self, top: Top) -> Build {
         self.tops.push(top);
         self
     }
 
-    /// Makes the models. Ends the build script with one clear message if that cannot be.
+    /// Builds the models. If that fails, ends the build script with one clear message.
     pub fn run(&self) {
         or_exit(self.try_run());
     }
 
-    /// Makes the models.
+    /// Builds the models.
     ///
     /// # Errors
     ///
-    /// Whatever stands in the way; see [`Error`].
+    /// Any failure of the build; see [`Error`].
     pub fn try_run(&self) -> Result<(), Error> {
         let out = compile::out_dir()?.join("verilated");
         let crate_name = compile::variable("CARGO_PKG_NAME")?.replace('-', "_");
@@ -205,7 +213,7 @@ impl Build {
             contents: Contents::new(root),
             compiler: Compiler::find()?,
         };
-        // The large ones first, or the last of them would be compiled alone while other processors wait.
+        // Build the large ones first. Otherwise the last of them would be compiled alone while other processors wait.
         let mut order: Vec<&Top> = tops.iter().collect();
         order.sort_by_key(|top| !top.large);
         let mut models = in_parallel(&order, |top| work.model(top))?;
@@ -255,7 +263,7 @@ impl Build {
         write(&out.join("tops.rs"), &text)
     }
 
-    /// What can be known to be wrong before Verilator runs.
+    /// Checks what can be checked before Verilator runs.
     fn check(&self, root: &Path) -> Result<(), Error> {
         for (at, top) in self.tops.iter().enumerate() {
             if !names::is_identifier(&top.name) {
@@ -297,7 +305,7 @@ impl Build {
         Ok(())
     }
 
-    /// A top with the files that it is made of.
+    /// Returns a top with the files that it is built from.
     fn with_sources(&self, root: &Path, top: &Top) -> Result<Top, Error> {
         let mut top = top.clone();
         let netlist = (self.netlists.iter())
@@ -315,7 +323,7 @@ impl Build {
         Ok(top)
     }
 
-    /// The file of a module that is looked up by name.
+    /// Returns the file of a module that is looked up by name.
     fn find(&self, root: &Path, module: &str) -> Result<PathBuf, Error> {
         let folders = self.search.iter();
         let mut files = folders
@@ -340,7 +348,7 @@ impl Build {
         }
     }
 
-    /// The port that `cycle` drives. `edges` are the signals whose edges the top's processes wait for.
+    /// Returns the port that `cycle` drives. `edges` are the signals whose edges the top's processes wait for.
     fn clock_of<'a>(
         &self,
         top: &Top,
@@ -383,7 +391,7 @@ impl Build {
     }
 }
 
-/// One run of a build script: what all its tops need.
+/// One run of a build script, with everything that all its tops need.
 struct Work<'a> {
     build: &'a Build,
     runtime: &'a Runtime,
@@ -395,18 +403,18 @@ struct Work<'a> {
     compiler: Compiler,
 }
 
-/// A top that was made.
+/// A top that was built.
 struct Model {
     name: String,
     library: String,
-    /// Files that it was made of; paths start at the root.
+    /// The files that it was built from, relative to the root.
     read: Vec<PathBuf>,
     warnings: Vec<String>,
     types: Table,
 }
 
 impl Work<'_> {
-    /// Makes a top: its C++ and Rust, and its library.
+    /// Builds a top: its C++, its Rust and its library.
     fn model(&self, top: &Top) -> Result<Model, Error> {
         let Work {
             build: table,
@@ -438,7 +446,7 @@ impl Work<'_> {
             &prefix,
         )?;
         for path in &verilated.read {
-            // Verilator takes the first of two files for a module that is looked up.
+            // If two files have the name of a module, Verilator takes the first; `find` reports them as an error.
             let module = ["sv", "v"]
                 .iter()
                 .find(|end| path.extension().is_some_and(|extension| extension == **end))
@@ -492,7 +500,7 @@ impl Work<'_> {
         )?;
 
         let mut build = {
-            // cxx writes the headers that all bridges share each time.
+            // cxx rewrites the headers that all bridges share on each call, so only one thread may do this at a time.
             static ONE: Mutex<()> = Mutex::new(());
             let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
             cxx_build::bridge(&bridge)
@@ -548,7 +556,7 @@ impl Work<'_> {
     }
 }
 
-/// C++ files, and the files beside them that they include by `#include "…"`, directly or not.
+/// Returns C++ files and the files beside them that they include by `#include "…"`, directly or indirectly.
 fn with_headers(files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut all = files.to_vec();
     let mut at = 0;
@@ -558,7 +566,7 @@ fn with_headers(files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             let name = line.strip_prefix("#include\"");
             if let Some((name, _)) = name.and_then(|rest| rest.split_once('"')) {
                 let header = file.with_file_name(name);
-                // Others are generated, or the run time's.
+                // Other headers are generated or belong to the run time.
                 if header.is_file() && !all.contains(&header) {
                     all.push(header);
                 }
@@ -569,7 +577,7 @@ fn with_headers(files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     Ok(all)
 }
 
-/// Ends the build script with the message, which Cargo then shows line by line.
+/// Ends the build script with the error's message, which Cargo shows line by line.
 pub(crate) fn or_exit(result: Result<(), Error>) {
     if let Err(error) = result {
         error

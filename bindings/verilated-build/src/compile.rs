@@ -1,4 +1,4 @@
-//! Compiles C++: the run time once a binary, the models, the users' own files. All with the same flags.
+//! Compiles C++, all with the same flags: the run time once per binary, the models, and the users' own files.
 
 use std::env;
 use std::fs;
@@ -12,19 +12,21 @@ use crate::{Error, Verilator, builder, toolchain};
 
 /// How the C++ of models and run time is compiled.
 pub(crate) struct Compiler {
-    /// Flags that this compiler knows.
+    /// The flags that this compiler supports.
     flags: Vec<&'static str>,
-    /// Which compiler it is and what it is told, but for include folders: what they hold is hashed, wherever they are.
+    /// The compiler's version and flags, without include folders: the contents of those are hashed, wherever they
+    /// are.
     pub identity: String,
 }
 
 impl Compiler {
-    /// The variables that the compiler and the `cc` crate look at.
+    /// The environment variables that the compiler and the `cc` crate read.
     pub const VARIABLES: [&str; 4] = ["CXX", "CXXFLAGS", "CPATH", "CPLUS_INCLUDE_PATH"];
 
     pub fn find() -> Result<Compiler, Error> {
         let mut build = cc::Build::new();
-        // No position-independent detours and no branch tracking, which together cost a third of a model's speed.
+        // Avoid the indirections of position-independent code and branch tracking. Together they cost a third of a
+        // model's speed.
         let flags = [
             "-fcf-protection=none",
             "-fvisibility=hidden",
@@ -55,7 +57,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// Full optimization whatever Cargo's profile says.
+    /// Sets full optimization, whatever Cargo's profile says.
     pub fn apply(&self, build: &mut cc::Build) {
         build
             .cpp(true)
@@ -78,21 +80,23 @@ impl Compiler {
     }
 }
 
-/// A static library to be.
+/// A static library to build.
 pub(crate) struct Library<'a> {
     pub name: &'a str,
-    /// What it is, for messages.
+    /// A description, for messages.
     pub what: &'a str,
     /// Flags and include folders.
     pub build: &'a cc::Build,
     pub files: &'a [PathBuf],
-    /// A file that is compiled at `-O1`.
+    /// A file that is compiled at `-O1`, for rarely executed code.
     pub seldom: Option<&'a Path>,
 }
 
 impl Library<'_> {
-    /// Compiles the library, or finds it in the store, and puts it into `out`. `hash` gives the hash of all that it is
-    /// made of; it is asked again after the compiler ran, for what was changed meanwhile may be in the library or not.
+    /// Puts the library into `out`, from the store if it is there, otherwise by compiling it.
+    ///
+    /// `hash` returns the hash of all inputs. It is called again after the compiler ran: if an input changed
+    /// meanwhile, it is unknown which version was compiled, and the library is compiled again.
     pub fn make(
         &self,
         store: &Store,
@@ -118,7 +122,8 @@ impl Library<'_> {
                 break store.add(&draft, &before)?;
             }
         };
-        // A link, or a copy where the store is on another disk: what is removed from the store stays here.
+        // Use a link, or a copy if the store is on another disk, so that the file stays when the store's entry is
+        // removed.
         let (from, to) = (entry.join(&file), out.join(&file));
         fs::create_dir_all(out).map_err(failed("write", out))?;
         drop(fs::remove_file(&to));
@@ -175,7 +180,7 @@ fn hash_folder(folder: &Path, hash: &mut Hash) -> Result<(), Error> {
     Ok(())
 }
 
-/// Name of the C++ standard library to link, as the `cc` crate chooses it.
+/// Returns the name of the C++ standard library to link, as the `cc` crate selects it.
 fn standard_library() -> String {
     let target = env::var("TARGET").unwrap_or_default();
     let other = ["apple", "bsd", "android"];
@@ -185,10 +190,10 @@ fn standard_library() -> String {
     })
 }
 
-/// Compiles Verilator's run time together with the sources of the crate `verilated`. Called by that crate's build
-/// script and by nobody else. `folder` holds `include`, `bridge` is the Rust file of the cxx bridge.
+/// Compiles Verilator's run time together with the sources of the crate `verilated`.
 ///
-/// Ends the build script with one sentence if Verilator, a C++ compiler or zlib is missing or too old.
+/// Only that crate's build script calls it. `folder` holds `include`, and `bridge` is the Rust file of the cxx
+/// bridge. Ends the build script with one sentence if Verilator, a C++ compiler or zlib is missing or too old.
 pub fn compile_runtime(folder: &str, sources: &[&str], bridge: &str) {
     builder::or_exit(try_compile_runtime(folder, sources, bridge));
 }
@@ -228,7 +233,7 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
         .flag("-include")
         .flag(headers.join("verilated_rs/hooks.h"));
     files.extend(sources.iter().map(PathBuf::from));
-    // verilated_save.cpp is taken in by cpp/save.cpp.
+    // verilated_save.cpp is missing here because cpp/save.cpp includes it.
     for file in [
         "verilated",
         "verilated_fst_c",
@@ -266,7 +271,7 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
     println!("cargo::rustc-link-lib=static={NAME}");
     println!("cargo::rustc-link-lib={}", standard_library());
     println!("cargo::rustc-link-lib=z");
-    // For the build scripts of crates with models.
+    // Metadata for the build scripts of crates with models.
     let mut models = Hash::new();
     hash_folder(&headers, &mut models)?;
     hash_folder(&include, &mut models)?;
@@ -284,10 +289,10 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
     Ok(())
 }
 
-/// What the run-time crate's build script found.
+/// The results of the run-time crate's build script.
 pub(crate) struct Runtime {
     pub headers: PathBuf,
-    /// Hash of the headers, Verilator's and cxx's included.
+    /// Hash of the headers, including those of Verilator and cxx.
     pub fingerprint: String,
     pub verilator: Verilator,
 }

@@ -1,9 +1,11 @@
-//! Which files a model was made of, as Verilator lists them.
+//! The list of files that a model was built from, as Verilator writes it.
 
 use std::path::PathBuf;
 
-/// The files that Verilator read, from the text of its `.d` file: everything after the colon, each once. Paths are as Verilator was given them; its own
-/// program is among them, so that a new Verilator makes the models new.
+/// Returns the files that Verilator read, from the text of its `.d` file: everything after the colon, each file once.
+///
+/// Paths are spelled as they were given to Verilator. Verilator's own program is among them, so that a new Verilator
+/// causes a rebuild.
 pub fn dependency_list(text: &str) -> Vec<PathBuf> {
     // `out/a.cpp out/a.h  : /usr/bin/verilator_bin a.sv dir\ name/b.sv`; lines may be continued by a backslash.
     let text = text.replace("\\\n", " ");

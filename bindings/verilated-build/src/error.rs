@@ -1,52 +1,52 @@
-//! What can go wrong in a build, one sentence each.
+//! Errors of a build, with one sentence each.
 
 use std::path::{Path, PathBuf};
 
 use crate::Version;
 
-/// Why the models could not be built. Each message says what was read, where it is wrong and what would be right.
+/// Why the models could not be built. Each message names what was read, where it is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No Verilator where one was looked for.
+    /// The Verilator program could not be run.
     #[error(
         "Verilator was not found: cannot run `{program}` ({source}). Install Verilator {floor} or newer (Debian, Ubuntu: `apt-get install verilator`), or set VERILATOR to the program"
     )]
     VerilatorMissing {
         /// The program that was tried.
         program: String,
-        /// The least version that will do.
+        /// The oldest supported version.
         floor: Version,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// A Verilator, but an old one.
+    /// The installed Verilator is too old.
     #[error(
         "Verilator {found} is too old: `{program}` must be {floor} or newer. Install a newer one, or set VERILATOR to its program"
     )]
     VerilatorTooOld {
-        /// The program that was asked.
+        /// The program that was run.
         program: String,
         /// Its version.
         found: Version,
-        /// The least version that will do.
+        /// The oldest supported version.
         floor: Version,
     },
-    /// Something that runs but does not talk like Verilator.
+    /// The program runs, but does not answer like Verilator.
     #[error(
         "`{program} {argument}` did not answer as Verilator does: it said {answer:?}. Set VERILATOR to Verilator {floor} or newer"
     )]
     NotVerilator {
-        /// The program that was asked.
+        /// The program that was run.
         program: String,
-        /// The question.
+        /// The argument it was run with.
         argument: &'static str,
         /// The first line of the answer.
         answer: String,
-        /// The least version that will do.
+        /// The oldest supported version.
         floor: Version,
     },
-    /// No C++ compiler.
+    /// There is no C++ compiler.
     #[error(
         "no C++ compiler: cannot run `{compiler}`. Install g++ (Debian, Ubuntu: `apt-get install g++`), or set CXX"
     )]
@@ -54,7 +54,7 @@ pub enum Error {
         /// The compiler that was tried.
         compiler: String,
     },
-    /// No zlib header.
+    /// zlib's header is missing.
     #[error(
         "zlib's header zlib.h was not found by `{compiler}`: the FST wave writer needs it. Install it (Debian, Ubuntu: `apt-get install zlib1g-dev`)"
     )]
@@ -62,23 +62,23 @@ pub enum Error {
         /// The compiler that was tried.
         compiler: String,
     },
-    /// The C++ compiler refused the generated code.
+    /// The C++ compiler rejected the generated code.
     #[error("the C++ of {what} did not compile:\n{text}")]
     Compile {
         /// What was compiled.
         what: String,
-        /// What the compiler said.
+        /// The compiler's messages.
         text: String,
     },
-    /// Verilator refused a top. Holds Verilator's own text.
+    /// Verilator rejected a top.
     #[error("Verilator refused top `{top}`:\n{text}")]
     Refused {
         /// The module's name.
         top: String,
-        /// Verilator's messages, file and line included.
+        /// Verilator's messages, with files and lines.
         text: String,
     },
-    /// A signal that is to be readable, and is in no module of that name below the top.
+    /// A signal to be made readable exists in no module of the given name below the top.
     #[error(
         "top `{top}` has no signal for `.readable(\"{module}\", \"{signal}\")`: it takes the name of a module, then that of a signal or memory in it"
     )]
@@ -93,11 +93,11 @@ pub enum Error {
     /// A file or folder that a build names does not exist.
     #[error("{what} `{path}` does not exist; paths start at {}", root_name(root))]
     NoSuchFile {
-        /// What the build wanted it for.
+        /// The purpose of the file or folder.
         what: &'static str,
         /// The path as written.
         path: PathBuf,
-        /// Where paths start.
+        /// The folder that paths are relative to.
         root: PathBuf,
     },
     /// No search folder has a file for a top.
@@ -110,37 +110,37 @@ pub enum Error {
         /// The folders that were searched.
         search: String,
     },
-    /// The store of models must be named absolutely, for build scripts run in different folders.
+    /// The path of the store is not absolute. It must be, because build scripts run in different folders.
     #[error("VERILATED_STORE is `{path}`: it must be an absolute path")]
     StorePath {
         /// The path as written.
         path: PathBuf,
     },
-    /// A line of a file list that is not understood.
+    /// A line of a file list is not understood.
     #[error(
         "{path}:{line}: `{text}` is not understood: a list holds files, `-y folder`, `+incdir+folder` and `+define+NAME=value`, one a line"
     )]
     List {
         /// The list.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What it says.
+        /// The line's text.
         text: String,
     },
-    /// Two files could both hold the module.
+    /// Two files could both hold a module.
     #[error(
         "module `{module}` could be `{first}` or `{second}`: keep one, or name the file with `.source(…)`"
     )]
     TwoFiles {
         /// The module's name.
         module: String,
-        /// Found first.
+        /// The file found first.
         first: PathBuf,
-        /// Found second.
+        /// The file found second.
         second: PathBuf,
     },
-    /// A port line of the generated header that this crate cannot read.
+    /// This crate cannot read a port line of the generated header.
     #[error("top `{top}`: port line `{line}` of Verilator's header is not understood: {reason}")]
     Port {
         /// The module's name.
@@ -150,7 +150,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A type table of Verilator that this crate cannot read.
+    /// This crate cannot read Verilator's table of types.
     #[error("top `{top}`: {path:?}, Verilator's table of types, is not understood: {reason}")]
     Types {
         /// The module's name.
@@ -160,7 +160,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A top and a package whose modules in Rust would have one name.
+    /// The modules of a top and of a package would have the same name in Rust.
     #[error(
         "top `{name}` and a package would both be the module `{module}`: give the top another name with `.named(…)`"
     )]
@@ -170,17 +170,17 @@ pub enum Error {
         /// The module.
         module: String,
     },
-    /// The clock that was asked for is no one-bit input.
+    /// The clock set for a top is not a one-bit input of it.
     #[error("top `{top}`: clock `{clock}` is no one-bit input. Inputs: {inputs}")]
     Clock {
         /// The module's name.
         top: String,
         /// The clock's name.
         clock: String,
-        /// The inputs there are.
+        /// The inputs that exist.
         inputs: String,
     },
-    /// A top waits for edges, but has no clock of the build's name.
+    /// Processes in a top wait for edges, but the top has no clock of the build's name.
     #[error(
         "top `{top}` has no clock `{clock}`, but processes in it wait for edges of: {edges}. Name its clock, as in `.clock(\"{example}\")`; one-bit inputs that could be it: {candidates}"
     )]
@@ -191,29 +191,29 @@ pub enum Error {
         clock: String,
         /// The signals whose edges are waited for.
         edges: String,
-        /// One-bit inputs among them, or else all one-bit inputs.
+        /// The one-bit inputs among them, or all one-bit inputs if there are none.
         candidates: String,
         /// The first of them.
         example: String,
     },
-    /// Two tops of one name.
+    /// Two tops have the same name.
     #[error("two tops are called `{name}`: give one of them another name with `.named(…)`")]
     SameName {
         /// The name.
         name: String,
     },
-    /// A name that is no identifier in Rust and C++.
+    /// A name is not an identifier in both Rust and C++.
     #[error("`{name}` cannot name a top: use letters, digits and `_`, a letter first")]
     BadName {
         /// The name.
         name: String,
     },
-    /// Run outside of a build script, or without the run-time crate.
+    /// An environment variable is missing: the code runs outside of a build script or without the run-time crate.
     #[error("{variable} is not set: {hint}")]
     NoVariable {
         /// The environment variable.
         variable: &'static str,
-        /// What would set it.
+        /// A hint on how to set it.
         hint: &'static str,
     },
     /// A file could not be read or written.
@@ -223,15 +223,15 @@ pub enum Error {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The bridge could not be generated.
+    /// cxx could not generate the bridge.
     #[error("cxx refused the bridge of top `{top}`: {text}")]
     Bridge {
         /// The module's name.
         top: String,
-        /// What cxx said.
+        /// cxx's message.
         text: String,
     },
 }

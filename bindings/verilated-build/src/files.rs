@@ -1,4 +1,4 @@
-//! Files: read, written when they differ, told apart by what they hold.
+//! Files: reading, writing if changed, and hashing of contents.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,17 +10,17 @@ use twox_hash::XxHash3_128;
 
 use crate::Error;
 
-/// What Verilator wrote.
+/// The files that Verilator wrote.
 pub(crate) struct Generated {
-    /// Names of the C++ sources that make the one unit, what runs often first.
+    /// Names of the C++ sources that form the one translation unit, often executed code first.
     pub units: Vec<String>,
-    /// Sources that hold nothing but wide constants. They stay out of the unit: a compiler that sees the value of a
-    /// wide constant computes with it word by word, where it would otherwise load vectors. The CRC of a packet parser
-    /// made the whole of it a third slower.
+    /// Sources that hold only wide constants. They stay out of the translation unit: if the compiler sees the value
+    /// of a wide constant, it computes with it word by word instead of loading vectors. In a packet parser's CRC this
+    /// made the whole parser a third slower.
     pub constants: Vec<PathBuf>,
-    /// Hash of all that was written in C++.
+    /// Hash of all C++ that was written.
     pub fingerprint: u128,
-    /// Signals whose edges processes wait for, each once.
+    /// The signals whose edges processes wait for, each once.
     pub edges: Vec<String>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn generated_files(folder: &Path) -> Result<Generated, Error> {
     })
 }
 
-/// The signals of `@(posedge a or negedge b)` in the texts that Verilator writes for debugging, one for each event that
-/// something waits for. Events of combinational loops have no `posedge` or `negedge`.
+/// Returns the signals of `@(posedge a or negedge b)` in the debug texts that Verilator writes, one for each event
+/// that a process waits for. Events of combinational loops have no `posedge` or `negedge`.
 fn edges_in(text: &str) -> impl Iterator<Item = &str> {
     text.split("is active: @(")
         .skip(1)
@@ -67,7 +67,7 @@ fn edges_in(text: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .and_then(|entries| {
@@ -80,7 +80,8 @@ pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// XXH3 in 128 bits: the same on every machine and in every version of Rust, which `std`'s hashers do not promise.
+/// XXH3 with 128 bits. Its result is the same on every machine and in every version of Rust, which `std`'s hashers do
+/// not promise.
 pub(crate) struct Hash(XxHash3_128);
 
 impl Hash {
@@ -88,7 +89,7 @@ impl Hash {
         Hash(XxHash3_128::new())
     }
 
-    /// One more part. Its length counts too, so that parts cannot run into each other.
+    /// Adds a part. Its length is hashed too, so that the boundaries between parts matter.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.write(&(bytes.len() as u64).to_le_bytes());
         self.0.write(bytes);
@@ -98,13 +99,14 @@ impl Hash {
         self.0.finish_128()
     }
 
-    /// The value as the name of a file.
+    /// The value as a file name.
     pub fn name(&self) -> String {
         format!("{:032x}", self.value())
     }
 }
 
-/// Hashes of files by path. A file is read once, unless it was changed after this was made: then it is read each time.
+/// Hashes of files by path. Each file is read once, unless it was changed after this object was created: then it is
+/// read every time.
 pub(crate) struct Contents {
     root: PathBuf,
     began: SystemTime,
@@ -112,7 +114,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Paths start at `root`.
+    /// Creates an empty table of hashes for paths relative to `root`.
     pub fn new(root: &Path) -> Contents {
         Contents {
             root: root.to_owned(),
@@ -121,7 +123,7 @@ impl Contents {
         }
     }
 
-    /// Hash of the file's bytes; `None` if there is no such file.
+    /// Returns the hash of the file's bytes, or `None` if there is no such file.
     pub fn of(&self, path: &Path) -> Option<u128> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(hash), false) = (known.get(path), self.changed(path)) {
@@ -132,7 +134,7 @@ impl Contents {
         Some(hash)
     }
 
-    /// Whether the file was changed after this was made.
+    /// Returns whether the file was changed after this object was created.
     pub fn changed(&self, path: &Path) -> bool {
         let time = fs::metadata(self.root.join(path)).and_then(|metadata| metadata.modified());
         time.map_or(true, |time| time >= self.began)
@@ -143,7 +145,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(failed("read", path))
 }
 
-/// Leaves a file that already holds the text alone, so that its time does not change.
+/// Writes a file, unless it already holds the text: its modification time then stays the same.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     if fs::read_to_string(path).is_ok_and(|before| before == text) {
         return Ok(());
@@ -154,7 +156,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(failed("write", path))
 }
 
-/// The error of a file that could not be read or written, as the system's error becomes it.
+/// Returns a function that turns the operating system's error into the error for a file that could not be read or
+/// written.
 pub(crate) fn failed(
     action: &'static str,
     path: &Path,

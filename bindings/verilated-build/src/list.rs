@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// What a list says, paths put together with the list's folder.
+/// The contents of a list. Paths include the list's folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     pub files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) fn read(root: &Path, path: &Path) -> Result<List, Error> {
 
 fn parse(path: &Path, text: &str) -> Result<List, Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    // `-y .` names the folder itself; messages are to name files without a detour.
+    // `-y .` names the folder itself; `components` removes the `.`, so that messages show plain paths.
     let join = |name: &str| -> PathBuf { folder.join(name.trim()).components().collect() };
     let mut list = List::default();
     for (at, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Names: SystemVerilog's, the ones Verilator makes of them for C++, and Rust's.
+//! Conversion of names between SystemVerilog, Verilator's C++ and Rust.
 
 /// `packet_parser` → `PacketParser`.
 pub(crate) fn upper_camel(name: &str) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn snake(name: &str) -> String {
     out
 }
 
-/// Whether this may name a type in Rust and in C++.
+/// Returns whether the name is valid for a type in Rust and in C++.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name
@@ -33,8 +33,8 @@ pub(crate) fn is_identifier(name: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// What the port is called in the source. Verilator writes C++ keywords as `__SYM__bool`, and characters C++ does
-/// not take, and double underscores, as `__0` and two hexadecimal digits.
+/// Returns the port's name in the source. Verilator writes C++ keywords as `__SYM__bool`. It writes characters that
+/// C++ does not allow, and double underscores, as `__0` and two hexadecimal digits.
 pub(crate) fn source_name(cpp: &str) -> String {
     let cpp = cpp.strip_prefix("__SYM__").unwrap_or(cpp);
     let mut out = String::new();
@@ -60,7 +60,8 @@ pub(crate) fn source_name(cpp: &str) -> String {
     out
 }
 
-/// The field for a port: its own name where Rust takes it, raw where it is a keyword.
+/// Returns the field's name for a port: the port's own name if Rust allows it, or a raw identifier if it is a
+/// keyword.
 pub(crate) fn field(source: &str) -> String {
     let mut name: String = source
         .chars()
@@ -83,7 +84,7 @@ pub(crate) fn field(source: &str) -> String {
     name
 }
 
-/// Rust's keywords, reserved ones included, except those that cannot be raw.
+/// Rust's keywords, including reserved ones, except those that cannot be raw identifiers.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",

@@ -1,4 +1,4 @@
-//! As many tops at a time as Cargo gives jobs.
+//! Runs as many tasks at a time as Cargo allows jobs.
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// Runs `work` for each item, in their order but several at a time, and gives what came of them. Stops at the first
-/// error.
+/// Runs `work` for each item, several at a time, and returns the results in the order of the items. Stops at the
+/// first error.
 ///
-/// The first worker runs on the token that Cargo gave the build script, each other one takes a token for each item, so
-/// that no more processes run at a time than Cargo was told.
+/// The first worker runs on the token that Cargo gave the build script. Every other worker takes one token per item,
+/// so that no more processes run at a time than Cargo was told.
 pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
-    // SAFETY: Cargo hands the descriptors that the variable names down open, and nothing in a build script closes them.
+    // SAFETY: Cargo passes the descriptors that the variable names as open files, and nothing in a build script
+    // closes them.
     let client = unsafe { jobserver::Client::from_env() };
     let workers = env::var("NUM_JOBS")
         .ok()
@@ -39,10 +40,11 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
         for _ in 1..workers.unwrap_or(1usize).min(items.len()) {
             scope.spawn(|| {
                 while left() {
-                    // Not `acquire`, which would wait for a token after the last item is taken.
+                    // Not `acquire`, which would still wait for a token after the last item is taken.
                     match client.as_ref().map(jobserver::Client::try_acquire) {
                         Some(Ok(None)) => std::thread::sleep(Duration::from_millis(20)),
-                        // Held until the item is done. Without a jobserver the number of workers alone is the limit.
+                        // The token is held until the item is done. Without a jobserver, only the number of workers
+                        // is the limit.
                         token @ (None | Some(Ok(Some(_)) | Err(_))) => {
                             one();
                             drop(token);

@@ -11,11 +11,11 @@ pub(crate) enum Direction {
 /// One port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Port {
-    /// As in the source.
+    /// Name in the source.
     pub name: String,
-    /// As in Verilator's C++.
+    /// Name in Verilator's C++.
     pub cpp: String,
-    /// As in the Rust struct.
+    /// Name of the field in the Rust struct.
     pub field: String,
     pub direction: Direction,
     pub bits: u32,
@@ -24,17 +24,17 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// 32-bit words of one element; only wide ports have more than two.
+    /// The number of 32-bit words of one element; only wide ports have more than two.
     pub fn words(&self) -> u32 {
         self.bits.div_ceil(32)
     }
 
-    /// Whether an element is an array of words and no integer.
+    /// Whether an element is an array of words rather than an integer.
     pub fn wide(&self) -> bool {
         self.bits > 64
     }
 
-    /// Bits of the integer that holds one element: 8, 16, 32 or 64; 32 for a word of a wide port.
+    /// The width of the integer that holds one element: 8, 16, 32 or 64 bits; 32 for a word of a wide port.
     pub fn cell(&self) -> u32 {
         match self.bits {
             0..=8 => 8,
@@ -45,7 +45,7 @@ impl Port {
         }
     }
 
-    /// Bits in use of the most significant cell.
+    /// The number of used bits in the most significant cell.
     pub fn top_bits(&self) -> u32 {
         if self.wide() {
             self.bits - 32 * (self.words() - 1)
@@ -55,7 +55,7 @@ impl Port {
     }
 }
 
-/// The ports of a header, in the order of the header, which is Verilator's: narrow ports first.
+/// Reads the ports of a header, in the order of the header, which is Verilator's: narrow ports first.
 pub(crate) fn read(top: &str, header: &str) -> Result<Vec<Port>, Error> {
     let mut ports: Vec<Port> = Vec::new();
     let mut inside = false;
@@ -82,7 +82,7 @@ pub(crate) fn read(top: &str, header: &str) -> Result<Vec<Port>, Error> {
     Ok(ports)
 }
 
-/// `VL_INW((&name)[3],511,0,16);`
+/// Parses a line such as `VL_INW((&name)[3],511,0,16);`.
 fn line_of(line: &str) -> Result<Port, &'static str> {
     const SHAPE: &str = "expected VL_IN…(&name,msb,lsb…) or VL_OUT…(…), a packed port of bits";
     let rest = line.strip_prefix("VL_").ok_or(SHAPE)?;

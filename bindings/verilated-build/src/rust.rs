@@ -1,4 +1,4 @@
-//! Writes the Rust of a model: its two structs, the cxx bridge, and the type.
+//! Generates the Rust code of a model: its two structs, the cxx bridge, and the type.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::ports::{Direction, Port};
 use crate::shim::Face;
 use crate::types::{self, Table};
 
-/// The file that holds the bridge of one model. `unit` is the name under which C++ includes the model.
+/// Returns the text of the file with one model's bridge. `unit` is the name under which C++ includes the model.
 pub(crate) fn bridge(face: &Face, types: &Table, unit: &str, fingerprint: u64) -> String {
     let Face {
         module,

@@ -1,35 +1,36 @@
-//! Writes the C++ of a model: its two structs, how its ports are driven and sampled, and the one translation unit.
+//! Generates the C++ code of a model: its two structs, how its ports are driven and sampled, and the translation
+//! unit.
 
 use std::fmt::Write as _;
 
 use crate::names;
 use crate::ports::{Direction, Port};
 
-/// What generated text needs to know about a model.
+/// Everything that generated text needs to know about a model.
 pub(crate) struct Face<'a> {
-    /// The module in the source.
+    /// The module's name in the source.
     pub module: &'a str,
-    /// The type in Rust.
+    /// The type's name in Rust.
     pub name: &'a str,
-    /// Verilator's prefix: its class's name.
+    /// Verilator's prefix, which is the name of its class.
     pub prefix: &'a str,
-    /// The C++ namespace of structs and shim.
+    /// The C++ namespace of the structs and the shim.
     pub namespace: &'a str,
     pub ports: &'a [Port],
     pub clock: Option<&'a Port>,
     pub parameters: &'a [(String, String)],
     pub coverage: bool,
-    /// What runs seldom is a translation unit of its own.
+    /// Whether rarely executed code goes into a separate translation unit.
     pub large: bool,
 }
 
 impl Face<'_> {
-    /// The module of the structs in Rust.
+    /// The name of the Rust module that holds the structs.
     pub fn rust_module(&self) -> String {
         names::snake(self.name)
     }
 
-    /// Inputs but the clock, or outputs.
+    /// The inputs except the clock, or the outputs.
     pub fn data_ports(&self, direction: Direction) -> impl Iterator<Item = &Port> {
         let clock = self.clock.map(|port| port.cpp.as_str());
         self.ports
@@ -38,7 +39,7 @@ impl Face<'_> {
     }
 }
 
-/// The header that users' own C++ includes by the name in Rust.
+/// Returns the header with which users' own C++ includes the model by its name in Rust.
 pub(crate) fn forwarding_header(face: &Face) -> String {
     let Face { name, prefix, .. } = face;
     format!(
@@ -46,12 +47,13 @@ pub(crate) fn forwarding_header(face: &Face) -> String {
     )
 }
 
-/// What runs seldom, which is compiled at `-O1`: reset, initial values and waves.
+/// Returns whether a source holds only rarely executed code, which is compiled at `-O1`: reset, initial values and
+/// waves.
 fn seldom(source: &str) -> bool {
     source.contains("Slow") || source.contains("__Trace__")
 }
 
-/// The start of a translation unit: headers, and Verilator's sources.
+/// Returns the start of a translation unit: headers, and Verilator's sources.
 fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String {
     let mut text = String::from(
         "#include <cstdint>\n#include <cstring>\n#include \"verilated.h\"\n#include \"verilated_fst_c.h\"\n",
@@ -62,12 +64,12 @@ fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String
         "#include \"verilated_save.h\"\n"
     });
     text.push_str("#include \"verilated_rs/shim.h\"\n");
-    // All that Verilator declares here is defined in this library. Unless the compiler is told so, position-independent
-    // code reaches every constant by a detour, which cost a sixth of the speed of a packet parser. The headers above are
-    // not ours to hide.
+    // Everything that Verilator declares here is defined in this library. Without this pragma, position-independent
+    // code accesses every constant indirectly, which cost a sixth of the speed of a packet parser. The headers above
+    // belong to other libraries and must not be hidden.
     text.push_str("#pragma GCC visibility push(hidden)\n");
     for source in sources {
-        // Writing to a String cannot fail; the same below.
+        // Writing to a String cannot fail. The same holds below.
         let _ = if seldom(source) && !face.large {
             writeln!(
                 text,
@@ -81,15 +83,15 @@ fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String
     text
 }
 
-/// The translation unit of what runs seldom. Only a large model has one, so that it is compiled beside the other; a
-/// small one would be held up more by reading the headers twice.
+/// Returns the translation unit of rarely executed code. Only a large model has one, which is then compiled at the
+/// same time as the other unit. For a small model, reading the headers twice would cost more than that saves.
 pub(crate) fn seldom_unit(face: &Face, sources: &[String]) -> Option<String> {
     let seldom = || sources.iter().filter(|source| seldom(source));
     (face.large && seldom().next().is_some()).then(|| opening(face, seldom()))
 }
 
-/// The translation unit of what runs often: Verilator's sources, then the shim. It is a header because cxx's own source
-/// file includes it, so that nothing of a cycle is a call between objects.
+/// Returns the translation unit of often executed code: Verilator's sources, then the shim. It is a header because
+/// cxx's own source file includes it, so that no call within a cycle crosses object files.
 pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
     let often = |source: &&String| !face.large || !seldom(source);
     let mut text = format!(
@@ -136,7 +138,7 @@ fn structure(text: &mut String, face: &Face, direction: Direction, name: &str) {
             let _ = write!(dims, "[{}]", port.words());
         }
         let _ = writeln!(text, "    std::uint{}_t {}{dims};", port.cell(), port.cpp);
-        // Rust lays the fields out by the same rule; a compiler that does not must not compile this.
+        // Rust lays out the fields by the same rule. The assertions reject a C++ compiler that does not.
         let at = end.next_multiple_of(bytes);
         let _ = writeln!(
             checks,
@@ -185,7 +187,8 @@ fn ports_class(text: &mut String, face: &Face) {
     }
     text.push_str("    }\n");
     if face.coverage {
-        // Never called: Rust refuses first. Verilator writes no serialization into a model that counts coverage.
+        // Never called, because the Rust side refuses first. Verilator generates no serialization for a model that
+        // counts coverage.
         let _ = write!(
             text,
             "    static void put(::{prefix}&, VerilatedSerialize&) {{}}\n    static void get(::{prefix}&, VerilatedDeserialize&) {{}}\n"
@@ -200,8 +203,8 @@ fn ports_class(text: &mut String, face: &Face) {
     text.push_str("};\n");
 }
 
-/// The assignments of one port: all elements, all words, inputs cut to their width. Verilator takes the bits above a
-/// port's width to be zero, and computes nonsense if they are not.
+/// Writes the assignments of one port: all elements, all words, inputs cut to their width. Verilator assumes that the
+/// bits above a port's width are zero and computes wrong results if they are not.
 fn element(text: &mut String, port: &Port, assign: impl Fn(&str, &str) -> String) {
     let mut indent = "        ".to_owned();
     let mut index = String::new();
@@ -220,7 +223,7 @@ fn element(text: &mut String, port: &Port, assign: impl Fn(&str, &str) -> String
         String::new()
     };
     if port.wide() {
-        // The words of the two sides might overlap, as far as the compiler knows; memcpy says that they do not.
+        // As far as the compiler knows, the words of the two sides might overlap. memcpy states that they do not.
         let copy = assign(&port.cpp, &index);
         let (to, from) = copy.split_once(" = ").unwrap_or((&copy, &copy));
         let _ = writeln!(

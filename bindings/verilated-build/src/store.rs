@@ -1,4 +1,4 @@
-//! Where models are kept by content, for all profiles, tools and crates of a target folder.
+//! The store: models kept by content, for all profiles, tools and crates of a target folder.
 
 use std::env;
 use std::fs;
@@ -9,15 +9,17 @@ use std::time::{Duration, SystemTime};
 use crate::Error;
 use crate::files::failed;
 
-/// An empty file in each entry. Its time of modification is the entry's last use.
+/// An empty file in each entry. Its modification time is the time of the entry's last use.
 const USED: &str = "used";
-/// What the entries of a store may take together before those that were not used for longest go.
+/// The size in bytes above which the least recently used entries are removed.
 const LIMIT: u64 = 2 << 30;
-/// An entry that was used a moment ago stays, whatever the store takes: another build may be reading it.
+/// An entry that was used within this time stays, whatever the size of the store: another build may be reading it.
 const IN_USE: Duration = Duration::from_secs(3600);
 
-/// A folder of entries. An entry is a folder named after the hash of all that went into it, so it never changes: it is
-/// made under another name and renamed, and of two processes that make the same one the first wins.
+/// A folder of entries.
+///
+/// An entry is a folder named by the hash of all its inputs, so it never changes. It is made under another name and
+/// then renamed. If two processes make the same entry, the first one wins.
 pub(crate) struct Store {
     folder: PathBuf,
     /// Whether this process added an entry.
@@ -25,8 +27,9 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The folder that `VERILATED_STORE` names; without it `verilated-store` in Cargo's target folder, which is the
-    /// nearest one around `out_dir` that Cargo has put its tag in; or else in `out_dir`.
+    /// Opens the folder in `VERILATED_STORE`. Without that variable, opens `verilated-store` in Cargo's target
+    /// folder, which is the nearest folder around `out_dir` that has Cargo's tag, or in `out_dir` itself if there is
+    /// none.
     pub fn from_environment(out_dir: &Path) -> Result<Store, Error> {
         const VARIABLE: &str = "VERILATED_STORE";
         println!("cargo::rerun-if-env-changed={VARIABLE}");
@@ -51,16 +54,16 @@ impl Store {
         })
     }
 
-    /// Where the entry of this name is, if it is there.
+    /// Returns the path of the entry with this name, whether it exists or not.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The entry of this name, which counts as a use of it.
+    /// Returns the entry with this name and marks it as used.
     pub fn entry(&self, name: &str) -> Option<PathBuf> {
         let entry = self.path(name);
         let used = fs::File::options().write(true).open(entry.join(USED));
-        // A store that cannot be written to can still be read.
+        // A store that is not writable can still be read.
         match used {
             Ok(file) => drop(file.set_modified(SystemTime::now())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
@@ -69,32 +72,32 @@ impl Store {
         Some(entry)
     }
 
-    /// Names of the entries that start so, sorted.
+    /// Returns the names of the entries with this prefix, sorted.
     pub fn names(&self, prefix: &str) -> Result<Vec<String>, Error> {
         let mut names = crate::files::names_in(&self.folder)?;
         names.retain(|name| name.starts_with(prefix));
         Ok(names)
     }
 
-    /// An empty folder to make an entry in. It goes when it is dropped.
+    /// Creates an empty folder in which to make an entry. It is deleted on drop.
     pub fn draft(&self) -> Result<Draft, Error> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{DRAFT}{}-{count}", std::process::id());
         let folder = self.folder.join(name);
-        // What a process of the same number left behind when it was killed.
+        // Remove what a killed process with the same id may have left behind.
         drop(fs::remove_dir_all(&folder));
         fs::create_dir(&folder).map_err(failed("write", &folder))?;
         Ok(Draft { folder })
     }
 
-    /// Makes a draft the entry of this name.
+    /// Turns a draft into the entry with this name.
     pub fn add(&self, draft: &Draft, name: &str) -> Result<PathBuf, Error> {
         let used = draft.folder.join(USED);
         fs::write(&used, "").map_err(failed("write", &used))?;
         let entry = self.folder.join(name);
         if let Err(error) = fs::rename(&draft.folder, &entry) {
-            // Another process was first.
+            // Another process made the entry first.
             self.entry(name)
                 .ok_or_else(|| failed("write", &entry)(error))?;
         }
@@ -110,8 +113,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes entries until the rest takes at most `limit` bytes, those that were not used for longest first, but none
-    /// that was used within `in_use`; and drafts that nobody can be working on.
+    /// Removes entries, least recently used first, until the rest takes at most `limit` bytes. Keeps those that were
+    /// used within `in_use`. Also removes drafts that no process can still be working on.
     fn prune(&self, limit: u64, in_use: Duration) -> Result<(), Error> {
         let now = SystemTime::now();
         let mut entries = Vec::new();
@@ -124,7 +127,7 @@ impl Store {
                 entry.join(USED)
             });
             let Ok(time) = time.and_then(|metadata| metadata.modified()) else {
-                // Gone in the meantime, or none of ours.
+                // It was removed in the meantime, or is not an entry.
                 continue;
             };
             let idle = now.duration_since(time).unwrap_or_default();
@@ -139,7 +142,7 @@ impl Store {
         for (idle, bytes, name) in entries {
             total += bytes;
             if total > limit && idle > in_use {
-                // Renamed first, so that nobody finds half of it.
+                // Rename it first, so that no other process finds a half-deleted entry.
                 let gone = self.draft()?;
                 let away = gone.folder.join("entry");
                 drop(fs::rename(self.folder.join(name), away));
@@ -159,14 +162,14 @@ fn bytes_in(folder: &Path) -> u64 {
         .sum()
 }
 
-/// An entry in the making.
+/// An entry that is being made.
 pub(crate) struct Draft {
     pub folder: PathBuf,
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // There is nothing to remove once it is an entry.
+        // If the draft became an entry, there is nothing left to remove.
         drop(fs::remove_dir_all(&self.folder));
     }
 }
@@ -201,12 +204,12 @@ mod tests {
         assert_eq!(store.entry("a"), None);
         let entry = store.add(&draft, "a").unwrap();
         assert_eq!(fs::read_to_string(entry.join("data")).unwrap(), "1");
-        // Who comes second finds the first one's.
+        // The second process gets the first one's entry.
         let second = store.draft().unwrap();
         fs::write(second.folder.join("data"), "2").unwrap();
         let entry = store.add(&second, "a").unwrap();
         assert_eq!(fs::read_to_string(entry.join("data")).unwrap(), "1");
-        // A draft that comes to nothing leaves nothing.
+        // Drafts that were not added leave nothing behind.
         drop((draft, second, store.draft().unwrap()));
         assert_eq!(store.names("").unwrap(), ["a"]);
     }
@@ -222,7 +225,7 @@ mod tests {
         assert_eq!(store.names("").unwrap(), ["a", "b", "c", "d"]);
         store.prune(250, IN_USE).unwrap();
         assert_eq!(store.names("").unwrap(), ["a", "d"]);
-        // A use makes it young again.
+        // Using an entry makes it recent again.
         store.entry("a").unwrap();
         store.prune(0, IN_USE).unwrap();
         assert_eq!(store.names("").unwrap(), ["a", "d"]);

@@ -1,4 +1,4 @@
-//! Finds Verilator, the C++ compiler and zlib, and says in one sentence what is missing.
+//! Finds Verilator, the C++ compiler and zlib. What is missing is reported in one sentence.
 
 use std::env;
 use std::fmt;
@@ -11,17 +11,17 @@ use crate::Error;
 /// Verilator's version, as in `5.006`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// Before the dot.
+    /// The number before the dot.
     pub major: u32,
-    /// After the dot; three digits.
+    /// The number after the dot, written with three digits.
     pub minor: u32,
 }
 
 impl Version {
-    /// The least version that will do. Newer ones are never forbidden.
+    /// The oldest supported version. Newer ones are never rejected.
     pub const FLOOR: Version = Version { major: 5, minor: 6 };
 
-    /// Reads `Verilator 5.006 2023-01-22 rev …`; `None` if that is not what it says.
+    /// Parses `Verilator 5.006 2023-01-22 rev …`. Returns `None` for text of another form.
     pub fn parse(line: &str) -> Option<Version> {
         let number = line
             .trim()
@@ -50,22 +50,22 @@ pub struct Verilator {
     pub program: String,
     /// Its version.
     pub version: Version,
-    /// Its root: `include` below it holds the run time.
+    /// Its root folder, whose `include` folder holds the run time.
     pub root: PathBuf,
 }
 
 impl Verilator {
-    /// The Verilator that the variable `VERILATOR` names, or else `verilator` on the path.
+    /// Finds the Verilator that the variable `VERILATOR` names, or otherwise `verilator` on the path.
     ///
     /// # Errors
     ///
-    /// One sentence if there is none, if it is older than [`Version::FLOOR`], or if it is something else.
+    /// Fails if there is none, if it is older than [`Version::FLOOR`], or if the program is not Verilator.
     pub fn find() -> Result<Verilator, Error> {
         let program = env::var("VERILATOR").ok().filter(|name| !name.is_empty());
         Verilator::at(&program.unwrap_or_else(|| "verilator".to_owned()))
     }
 
-    /// The Verilator that this program is. Errors as [`Verilator::find`].
+    /// Returns the Verilator that this program is. Errors as [`Verilator::find`].
     pub fn at(program: &str) -> Result<Verilator, Error> {
         let not_verilator = |argument, answer: &str| Error::NotVerilator {
             program: program.to_owned(),
@@ -97,7 +97,7 @@ impl Verilator {
         })
     }
 
-    /// The folder of `verilated.h`.
+    /// Returns the folder of `verilated.h`.
     pub fn include(&self) -> PathBuf {
         self.root.join("include")
     }
@@ -116,7 +116,7 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Says so if there is no C++ compiler, or no zlib for it. Scratch files go to `scratch`.
+/// Checks that there is a C++ compiler and that it finds zlib. Scratch files go to `scratch`.
 pub(crate) fn check_compiler(scratch: &Path) -> Result<(), Error> {
     let probe = scratch.join("verilated_probe.cpp");
     let write = |text: &str| {

@@ -8,7 +8,7 @@ use crate::store::Store;
 use crate::types::FIRST_JSON;
 use crate::{Error, Top, Verilator, deps};
 
-/// What all tops of a build share, ready for the command line. Paths start at `root`.
+/// Settings that all tops of a build share, ready for the command line. Paths are relative to `root`.
 pub(crate) struct Common<'a> {
     pub root: &'a Path,
     pub packages: &'a [PathBuf],
@@ -22,19 +22,19 @@ pub(crate) struct Common<'a> {
     pub trace_arrays: u32,
 }
 
-/// What came of it.
+/// The results of a run.
 pub(crate) struct Verilated {
-    /// Where the C++ is, and the table of types.
+    /// The folder of the C++ and of the table of types.
     pub folder: PathBuf,
     /// The table of types.
     pub types: PathBuf,
-    /// Everything Verilator had to say, a message each.
+    /// Verilator's messages, one entry each.
     pub warnings: Vec<String>,
-    /// The files it read, as it was given them, and the waivers.
+    /// The files that Verilator read, with paths as given to it, including the waivers.
     pub read: Vec<PathBuf>,
 }
 
-/// The arguments for a top, its sources last. They do not hold a path of this machine but `out`.
+/// Returns the arguments for a top, its sources last. The only path of the local machine among them is `out`.
 fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String> {
     let mut list: Vec<String> = [
         "--cc",
@@ -43,11 +43,11 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
         "--x-initial",
         "unique",
         "--no-timing",
-        // Waves and messages count picoseconds, whatever a file says.
+        // Waves and messages count picoseconds, whatever a source file says.
         "--timescale-override",
         "1ps/1ps",
-        // Wide signals vanish from waves without a word unless the width is unlimited, which 0 says. For the number of elements of an array
-        // 0 says none, so that limit is a number.
+        // Verilator leaves wide signals out of waves silently unless the width is unlimited, which is 0 here. For the
+        // number of elements of an array, 0 would mean none, so that limit is a number.
         "--trace-fst",
         "--trace-max-width",
         "0",
@@ -78,7 +78,7 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
     list
 }
 
-/// The arguments for a top's table of types, which is written to `path`.
+/// Returns the arguments for a top's table of types, which is written to `path`.
 fn type_arguments(common: &Common, top: &Top, path: &Path) -> Vec<String> {
     let mut list: Vec<String> = if path.extension().is_some_and(|end| end == "xml") {
         vec!["--xml-only".to_owned(), "--xml-output".to_owned()]
@@ -92,13 +92,13 @@ fn type_arguments(common: &Common, top: &Top, path: &Path) -> Vec<String> {
         ]
     };
     list.push(path.display().to_string());
-    // What there is to warn of, the run that writes C++ says.
+    // Warnings are off here, because the run that writes the C++ reports them.
     list.extend(["--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style"].map(str::to_owned));
     list.extend(source_arguments(common, top));
     list
 }
 
-/// Which sources are read, and how.
+/// Returns the arguments that select the sources.
 fn source_arguments(common: &Common, top: &Top) -> Vec<String> {
     let mut list = vec!["--top-module".to_owned(), top.module.clone()];
     list.extend(
@@ -134,10 +134,10 @@ fn source_arguments(common: &Common, top: &Top) -> Vec<String> {
     list
 }
 
-/// Names of files in an entry of the store: Verilator's text, and the files it read, a line each.
+/// Names of files in an entry of the store: Verilator's text, and the files it read, one per line.
 const SAID: &str = "said";
 const READ: &str = "read";
-/// Which signals stay readable, for Verilator.
+/// The file that tells Verilator which signals stay readable.
 const READABLE: &str = "readable.vlt";
 
 fn readable(top: &Top) -> String {
@@ -148,7 +148,7 @@ fn readable(top: &Top) -> String {
     format!("`verilator_config\n{lines}")
 }
 
-/// Refuses a line of the table that makes nothing readable: Verilator says nothing of it.
+/// Rejects a `.readable(…)` that matches no signal, because Verilator does not report it.
 fn check_readable(top: &Top, folder: &Path) -> Result<(), Error> {
     if top.readable.is_empty() {
         return Ok(());
@@ -173,7 +173,7 @@ fn check_readable(top: &Top, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Verilates a top, or finds in the store what came of the same sources before.
+/// Runs Verilator for a top, or takes the result for the same sources from the store.
 pub(crate) fn verilate(
     verilator: &Verilator,
     store: &Store,
@@ -182,11 +182,11 @@ pub(crate) fn verilate(
     top: &Top,
     prefix: &str,
 ) -> Result<Verilated, Error> {
-    // Which files Verilator reads is known after it ran. So the name of an entry has two hashes: one of the command,
-    // and one of the files that Verilator read when the entry was made.
+    // The files that Verilator reads are known only after it ran. So the name of an entry has two hashes: one of the
+    // command, and one of the files that Verilator read when the entry was made.
     let mut command = Hash::new();
     command.add(verilator.version.to_string().as_bytes());
-    // A netlist has no types: they are those of its source.
+    // A netlist has no types, so they are taken from its source.
     let source = top.source_of_netlist.as_deref().unwrap_or(top);
     let types = Path::new(if verilator.version < FIRST_JSON {
         "types.xml"
@@ -204,7 +204,7 @@ pub(crate) fn verilate(
     command.add(readable(top).as_bytes());
     let command = format!("verilated-{}-", command.name());
     for name in store.names(&command)? {
-        // Another build may remove an entry while it is looked at: then it is none.
+        // Another build may remove an entry at this moment; then it is skipped.
         let Ok(list) = read(&store.path(&name).join(READ)) else {
             continue;
         };
@@ -235,8 +235,8 @@ pub(crate) fn verilate(
             list.extend([common.packages, &source.sources].concat());
         }
         let hash = hash_of(common, contents, &list);
-        // A file that was changed meanwhile may have been read in either state. If it was, Verilator runs again, until
-        // the same files hold the same before and after.
+        // If a file was changed meanwhile, Verilator may have read either version. It is then run again, until the
+        // files are the same before and after a run.
         let changed = list.iter().any(|path| contents.changed(path));
         if changed && before.as_ref() != Some(&hash) {
             before = Some(hash);
@@ -257,8 +257,8 @@ pub(crate) fn verilate(
     }
 }
 
-/// Hash of what the files hold, and of where else files of their names lie: such a file in a folder that is searched
-/// earlier would be read instead.
+/// Hashes the contents of the files, and which other folders hold files with the same names: a file in a folder that
+/// is searched earlier would be read instead.
 fn hash_of(common: &Common, contents: &Contents, list: &[PathBuf]) -> String {
     let mut hash = Hash::new();
     for path in list {
@@ -272,7 +272,7 @@ fn hash_of(common: &Common, contents: &Contents, list: &[PathBuf]) -> String {
     hash.name()
 }
 
-/// Runs Verilator. Gives its text and the files it read.
+/// Runs Verilator. Returns its text and the files it read.
 fn run(
     verilator: &Verilator,
     common: &Common,
@@ -294,7 +294,7 @@ fn run(
     Ok((text, list))
 }
 
-/// Runs Verilator. Gives its text.
+/// Runs Verilator. Returns its text.
 fn call(
     verilator: &Verilator,
     common: &Common,
@@ -326,7 +326,8 @@ fn call(
     Ok(text)
 }
 
-/// Splits Verilator's text into messages: each starts with `%`, what follows belongs to it. Its advice on how to silence a warning goes: it is the same each time.
+/// Splits Verilator's text into messages. A message starts with `%`, and the lines after it belong to it. The advice
+/// on how to silence a warning is dropped, because it is always the same.
 fn messages(text: &str) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
     for line in text

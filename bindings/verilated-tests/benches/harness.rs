@@ -1,4 +1,5 @@
-//! Cycles a second of one model, driven from Rust and by a plain C++ loop, in turns in one run.
+//! Compares the cycles per second of one model driven from Rust with those of a plain C++ loop, alternately in one
+//! run.
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +53,7 @@ fn rust_loop(stimulus: &[In], cycles: u64) -> u64 {
     digest
 }
 
-/// The best of many turns: other work on the machine only ever slows a turn down.
+/// Takes the best of many turns, because other work on the machine can only slow a turn down.
 fn main() {
     let stimulus = stimulus();
     let (mut rust, mut plain) = (Duration::MAX, Duration::MAX);

@@ -1,4 +1,5 @@
-// The loop a C++ programmer would write over the same models: what the Rust side is measured against.
+// A plain C++ loop over the same model, as a C++ programmer would write it. It is the reference for the speed of the
+// Rust side.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -16,7 +17,7 @@ struct Stimulus {
 
 }  // namespace
 
-// Runs `cycles` cycles over the stimulus, again and again; gives a digest of the outputs.
+// Runs `cycles` cycles and returns a digest of the outputs. The stimulus is repeated as often as needed.
 extern "C" std::uint64_t plain_pipeline(const Stimulus* stimulus, std::size_t length, std::uint64_t cycles) {
     const auto context = std::make_unique<VerilatedContext>();
     context->threads(1);

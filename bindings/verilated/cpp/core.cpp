@@ -21,7 +21,7 @@ __thread std::uint64_t current_context = 0;
 
 namespace {
 
-// A model that talks without end must not eat the memory; nobody reads past this.
+// Limits the memory of a model that prints without end. Text beyond the limit is dropped.
 constexpr std::size_t kOutputLimit = 1U << 20;
 
 std::uint64_t next_id() {
@@ -29,7 +29,7 @@ std::uint64_t next_id() {
     return ++last;
 }
 
-// Writes to memory. Verilator's own buffer serves as long as the state fits into it.
+// Writes to memory. Uses Verilator's own buffer as long as the state fits into it.
 class Writer final : public VerilatedSerialize {
 public:
     void begin() {
@@ -54,8 +54,8 @@ struct TooShort final : std::exception {
     const char* what() const noexcept override { return "saved state ends early"; }
 };
 
-// Reads from memory. Verilator asks for more when less than one insert's worth is left, so the copy is followed by
-// that much padding: reads stay inside it, and whoever asks for more has run past the end.
+// Reads from memory. Verilator calls fill() when less than one insert's worth is left, so the copy is followed by
+// that much padding: valid reads stay inside it, and a call of fill() means that the read ran past the end.
 class Reader final : public VerilatedDeserialize {
 public:
     void begin(rust::Slice<const std::uint8_t> bytes) {
@@ -73,7 +73,7 @@ private:
     std::vector<std::uint8_t> copy_;
 };
 
-// Names from Rust may hold blanks; Verilator separates scopes by them in a wave file.
+// Replaces blanks in names from Rust, because Verilator separates scopes by them in a wave file.
 std::string scope_name(rust::Str instance) {
     std::string name{instance.data(), instance.size()};
     for (char& letter : name) {
@@ -99,9 +99,9 @@ Core::Core(rust::Str instance, std::int32_t seed, std::uint64_t period)
     , half_{period / 2}
     , name_{scope_name(instance)}
     , id_{next_id()} {
-    // Otherwise every context starts a thread for each processor.
+    // By default, every context would start one thread per processor.
     context_.threads(1);
-    // Costs nothing while no file is open, and cannot be asked for later.
+    // Costs nothing while no file is open, and cannot be enabled later.
     context_.traceEverOn(true);
     current_context = id_;
     if (seed != 0) {
@@ -211,7 +211,7 @@ bool Core::trace_open(rust::Str path) {
         wave_ = std::move(wave);
         return true;
     } catch (const Fatal&) {
-        // The file is at fault and not the model.
+        // The file is the cause, not the model.
         if (sound) clear_failure();
         return false;
     }
@@ -224,23 +224,23 @@ void Core::trace_close() noexcept {
 }
 
 void Core::dump(std::uint64_t time) {
-    // Waves cannot go back. Verilator would say so each time and write nothing either.
+    // Waves cannot go back in time. Verilator would print a warning each time and write nothing either.
     if (dumped_ && time <= last_dump_) return;
     wave_->dump(time);
     dumped_ = true;
     last_dump_ = time;
-    // Whoever reads the failure wants to see the wave that led to it, whatever becomes of the process.
+    // Flush on a failure, so that the waves that led to it can be read whatever happens to the process.
     if (status_ != kFine) wave_->flush();
 }
 
 rust::Vec<Readable> Core::readable() const {
     rust::Vec<Readable> list;
     places_.clear();
-    // Verilator's function reads only, and is not declared so.
+    // scopeNameMap() only reads, but is not declared const.
     for (const auto& scope : *const_cast<VerilatedContext&>(context_).scopeNameMap()) {
         const VerilatedVarNameMap* const vars = scope.second->varsp();
         if (!vars) continue;
-        // The instance's name, the top's, and what lies below it.
+        // A scope is named by the instance, the top and the path below the top.
         std::string below{scope.first + name_.size()};
         below.erase(0, below.find('.', 1));
         if (!below.empty()) below = below.substr(1) + ".";
@@ -263,12 +263,13 @@ rust::Vec<Readable> Core::readable() const {
 }
 
 std::uint32_t Core::readable_word(std::size_t signal, std::size_t element, std::uint32_t word) const noexcept {
-    // The signal may have been looked up in another instance.
+    // The signal may have been looked up in another instance, so this one's list may still be empty.
     if (places_.empty()) readable();
     const Place& place = places_[signal];
     const std::size_t at = std::size_t{word} * 4;
     std::uint32_t value = 0;
-    // Elements are whole words or less than one; this machine puts the least significant byte first, as Verilator asks.
+    // An element is a number of whole words or smaller than one word. Bytes are little-endian, which Verilator
+    // requires.
     std::memcpy(&value, place.data + element * place.bytes + at, std::min<std::size_t>(4, place.bytes - at));
     return value;
 }
@@ -287,8 +288,9 @@ bool Core::coverage_write(rust::Str path) {
 
 }  // namespace verilated_rs
 
-// Verilator's hooks. Each speaks for the model that evaluates on this thread. Outside of a model's calls, as in a plain C++ loop over a
-// Verilated class, there is no model to blame: they print and mark the context, as Verilator does, but the process goes on.
+// Verilator's hooks. Each acts for the model that evaluates on this thread. Outside of a model's calls, as in a plain
+// C++ loop over a Verilated class, there is no such model: the hooks then print and mark the context, as Verilator
+// does, but do not end the process.
 
 using verilated_rs::current_model;
 

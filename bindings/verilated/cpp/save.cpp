@@ -1,11 +1,12 @@
-// Verilator's save and restore, less the context. A model writes its context among its registers: the time, the random seed,
-// counts of errors, and padding with whatever lay there. Two models in the same state would differ, and a restore would bring back
-// another model's seed. The time is kept beside the state instead, and the rest belongs to the instance.
+// Verilator's save and restore, without the context. Verilated models save their context along with their registers:
+// the time, the random seed, counts of errors, and uninitialized padding. Two models in the same state would then
+// differ, and a restore would bring back another model's seed. Here the time is kept beside the state instead, and
+// the rest stays with the instance.
 //
-// Verilator's own file is taken in whole, since newer versions may add to it; its two functions for the context are turned
-// into functions for a class that nobody has.
+// Verilator's own file is included as a whole, since newer versions may add to it. Its two functions for the context
+// are turned into functions for an unused class.
 
-// What verilated_save.cpp says first; its header asks for it.
+// verilated_save.cpp defines this first; its header requires it.
 #define VERILATOR_VERILATED_SAVE_CPP_
 
 #include "verilated_imp.h"

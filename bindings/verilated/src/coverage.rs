@@ -1,4 +1,4 @@
-//! Coverage counts: what can go wrong when they are written.
+//! Errors of writing coverage counts.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CoverageError {
-    /// The model counts nothing.
+    /// The model was not built for coverage.
     #[error("{model} was not built for coverage: build with the feature `coverage`")]
     NotBuilt {
         /// The model.
@@ -17,7 +17,7 @@ pub enum CoverageError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }

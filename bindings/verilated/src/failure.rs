@@ -1,4 +1,4 @@
-//! A model that stopped: which, when, where in the source, and why.
+//! Failures: which model stopped, when, where in the source, and why.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use crate::ffi::bridge::Report;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// An assertion failed, or the source said `$error` or `$fatal`: Verilator does not tell them apart.
+    /// An assertion failed, or the source called `$error` or `$fatal`. Verilator does not distinguish these.
     Assertion,
-    /// The source said `$stop`.
+    /// The source called `$stop`.
     Stop,
-    /// The source said `$finish`. Nothing is wrong, but the source asks for no more cycles.
+    /// The source called `$finish`. Nothing is wrong, but the source asks for no more cycles.
     Finish,
-    /// Verilator's run time gave up: combinational logic does not converge, for instance.
+    /// Verilator's run time gave up, for instance because combinational logic does not converge.
     Runtime,
 }
 
@@ -29,11 +29,12 @@ impl fmt::Display for FailureKind {
     }
 }
 
-/// A model that stopped. Small to pass around and cheap to clone.
+/// A model that stopped: which one, when, where in the source, and why. It is cheap to move and to clone.
 ///
-/// Once an instance has failed it does not evaluate any more: each further call gives the same failure again, until a
-/// [`restore`](crate::Instance::restore) puts it back to a state from before. Its registers may be half way through a clock
-/// edge, so anything it computed from there would be nobody's hardware. Waves may still be closed, output and time still be read.
+/// A failed instance is not evaluated any more. Every further call returns the same failure, until
+/// [`restore`](crate::Instance::restore) puts the instance back to an earlier state. The reason is that its registers
+/// may be half way through a clock edge, so that any further result would match no hardware. Its waves can still be
+/// closed, and its output and time can still be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(Box<Details>);
 
@@ -76,37 +77,37 @@ impl Failure {
         }))
     }
 
-    /// The instance that stopped, as its settings call it.
+    /// The name of the instance that stopped, from its settings.
     pub fn instance(&self) -> &str {
         &self.0.instance
     }
 
-    /// The model it is an instance of.
+    /// The name of its model.
     pub fn model(&self) -> &'static str {
         self.0.model
     }
 
-    /// What made it stop.
+    /// The kind of failure.
     pub fn kind(&self) -> FailureKind {
         self.0.kind
     }
 
-    /// When, in picoseconds: the start of the cycle, or its middle for what happens at the rising edge.
+    /// The time in picoseconds: the start of the cycle, or its middle for a failure at the rising edge.
     pub fn time_ps(&self) -> u64 {
         self.0.time_ps
     }
 
-    /// The source file, as Verilator was given it; empty if unknown.
+    /// The source file, as its name was given to Verilator; empty if unknown.
     pub fn file(&self) -> &str {
         &self.0.file
     }
 
-    /// The line in it, from 1; 0 if unknown.
+    /// The line in the file, counted from 1; 0 if unknown.
     pub fn line(&self) -> u32 {
         self.0.line
     }
 
-    /// The scope, down to the assertion's own name: `nic0.nic.u_parser.a_no_overflow`; empty if unknown.
+    /// The scope, including the assertion's own name: `nic0.nic.u_parser.a_no_overflow`; empty if unknown.
     pub fn scope(&self) -> &str {
         &self.0.scope
     }
@@ -116,7 +117,7 @@ impl Failure {
         &self.0.message
     }
 
-    /// How many more failures the same evaluation brought.
+    /// The number of further failures in the same evaluation.
     pub fn further(&self) -> u32 {
         self.0.further
     }
@@ -154,7 +155,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What Verilator prints before it stops: `[15000] %Error: f.sv:9: Assertion failed in top.t.a: message`.
+/// The text that Verilator prints before it stops: `[15000] %Error: f.sv:9: Assertion failed in top.t.a: message`.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     scope: String,
@@ -162,9 +163,10 @@ struct Said {
 }
 
 impl Said {
-    /// `None` if the text is not about this file and line: then it is some earlier line of output.
+    /// Returns `None` if the text is not about this file and line, because it is then an earlier line of output.
     fn read(text: &str, file: &str, line: u32) -> Option<Said> {
-        // Verilator stops with the path that it was given, and prints the file's name alone.
+        // The failure has the whole path that Verilator was given, but the printed text may have only the file's
+        // name.
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
         let (severity, rest) = text.split_once(&format!("{name}:{line}: "))?;
         let severity = severity

@@ -1,38 +1,38 @@
-//! The border to C++ that all models share. Generated code refers to it; nobody else needs to.
+//! The C++ interface that all models share. Only generated code needs it.
 
-/// The part of a model that does not depend on its ports.
+/// The part of a model's C++ class that does not depend on its ports.
 #[allow(missing_docs)]
 #[cxx::bridge(namespace = "verilated_rs")]
 pub mod bridge {
-    /// The first failure of a model, as C++ tells it.
+    /// The first failure of a model, as C++ reports it.
     #[derive(Debug, Default)]
     pub struct Report {
-        /// 0 none, 1 `$stop` (assertions, `$error` and `$fatal` end there too), 2 Verilator's own, 3 `$finish`.
+        /// 0 none, 1 `$stop` (assertions, `$error` and `$fatal` end there too), 2 Verilator's run time, 3 `$finish`.
         kind: u8,
         /// Source file.
         file: String,
         /// Line in it.
         line: u32,
-        /// Scope, where the caller gave one.
+        /// Scope, if the caller gave one.
         hierarchy: String,
         /// The message.
         text: String,
-        /// Picoseconds.
+        /// Time in picoseconds.
         time: u64,
-        /// How many came after it.
+        /// Number of failures after this one.
         further: u32,
     }
 
     /// A signal inside a model that the build made readable.
     #[derive(Debug)]
     pub struct Readable {
-        /// Below the top, with Verilator's spelling of brackets.
+        /// Path below the top, with Verilator's spelling of brackets.
         path: String,
-        /// Width of an element.
+        /// Width of an element in bits.
         bits: u32,
         /// The lowest index of each unpacked dimension, outermost first.
         lows: Vec<i32>,
-        /// How many elements each of them has.
+        /// The number of elements of each unpacked dimension.
         elements: Vec<u32>,
     }
 

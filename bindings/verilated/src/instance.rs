@@ -1,4 +1,4 @@
-//! A model at work.
+//! Instances of a model: the type that users drive.
 
 use std::fmt;
 use std::fs::File;
@@ -14,31 +14,35 @@ use crate::{
     SignalError, Top, TraceError, TraceFormat, signal, snapshot, trace, trace::OpenTrace,
 };
 
-/// One instance of a model, with a context of its own.
+/// One instance of a model, with its own Verilator context.
 pub struct Instance<T: Top> {
-    // A UniquePtr made raw: asking one for its pointer is a call into C++, twice a cycle.
+    // A raw pointer rather than a UniquePtr, because getting the pointer out of a UniquePtr is a call into C++, twice
+    // per cycle.
     shim: NonNull<T::Shim>,
     failed: Option<Failure>,
     settings: Settings,
     trace: Option<OpenTrace>,
 }
 
-// SAFETY: an instance owns its context and all of its state, holds no reference to a thread, and its C++ refers to what is process wide only under locks;
-// `Top` promises that its shim may move.
+// SAFETY: an instance owns its context and all of its state and holds no reference to a thread. Its C++ accesses
+// process-wide data only under locks. `Top` promises that its shim may move between threads.
 unsafe impl<T: Top> Send for Instance<T> {}
 
 impl<T: Top> Instance<T> {
-    /// The name in Rust.
+    /// The model's name in Rust.
     pub const NAME: &'static str = T::NAME;
-    /// The ports but the clock.
+    /// All ports except the clock.
     pub const PORTS: &'static [Port] = T::PORTS;
 
-    /// A new instance. Nothing of the source has run yet: initial blocks do in the first [`cycle`](Instance::cycle) or
+    /// Creates an instance.
+    ///
+    /// No code of the source has run yet: initial blocks run in the first [`cycle`](Instance::cycle) or
     /// [`eval`](Instance::eval).
     ///
     /// # Errors
     ///
-    /// [`BuildError::Period`] for a period below 2 ps.
+    /// [`BuildError::Period`] for a period below 2 ps. [`BuildError::Refused`] if the C++ model cannot be
+    /// constructed.
     pub fn new(settings: &Settings) -> Result<Instance<T>, BuildError> {
         let instance = &settings.instance;
         if settings.period_ps < 2 {
@@ -73,13 +77,16 @@ impl<T: Top> Instance<T> {
         Ok(this)
     }
 
-    /// One clock cycle: drives all inputs, settles, samples all outputs, raises the clock, moves the time by a period.
+    /// Runs one clock cycle: drives all inputs, settles the model, samples all outputs, raises the clock and advances
+    /// the time by one period.
+    ///
     /// A combinational model has no clock to raise; the rest is the same.
     ///
     /// # Errors
     ///
-    /// The [`Failure`] if the source stops the model; from then on the same one each time. A failure that shows before
-    /// the edge leaves the clock low and the outputs sampled.
+    /// Returns the [`Failure`] if the source stops the model. Every later call returns the same failure. A failure
+    /// before the rising edge leaves the clock low and the outputs sampled (except
+    /// [`FailureKind::Runtime`](crate::FailureKind::Runtime), which stops the model before sampling).
     #[inline]
     pub fn cycle(&mut self, inputs: &T::In, outputs: &mut T::Out) -> Result<(), Failure> {
         if let Some(failure) = &self.failed {
@@ -91,9 +98,10 @@ impl<T: Top> Instance<T> {
         }
     }
 
-    /// Drives all inputs, settles and samples all outputs, with the clock low. The time stands still, nothing is
-    /// traced, and as many calls as wanted may come before a cycle: it is how to look at outputs after an edge, or at
-    /// what a change of inputs does at once.
+    /// Drives all inputs, settles the model and samples all outputs, with the clock low.
+    ///
+    /// The time does not advance and nothing is traced. Any number of calls may precede a cycle. Use it to see the
+    /// outputs after a clock edge, or the combinational effect of a change of inputs.
     ///
     /// # Errors
     ///
@@ -109,26 +117,28 @@ impl<T: Top> Instance<T> {
         }
     }
 
-    /// The state and the time, in memory. Takes microseconds and copies the state once.
+    /// Returns the state and the time as bytes.
     ///
-    /// What the source keeps outside of the model is not in it: open files and the sequence of `$random`.
+    /// Takes microseconds and copies the state once. Data that the source keeps outside the model is not saved: open
+    /// files and the sequence of `$random`.
     ///
     /// # Errors
     ///
-    /// The failure of a failed instance: its state is of no use.
+    /// Returns the failure of a failed instance, because its state is of no use.
     ///
     /// # Panics
     ///
-    /// If the model was built for coverage ([`Top::COVERAGE`]): Verilator saves no state then.
+    /// Panics if the model was built for coverage ([`Top::COVERAGE`]): Verilator cannot save state then.
     pub fn save(&mut self) -> Result<Vec<u8>, Failure> {
         let time = self.time_ps();
         self.with_state(|state| snapshot::write(T::NAME, T::FINGERPRINT, time, state))
     }
 
-    /// The state without the time, to compare. Two instances of one model in the same state give the same bytes, traced or not.
+    /// Returns the state without the time, for comparisons.
     ///
-    /// The state includes the ports and the clock, as of the last `cycle` or `eval`, so compare after an
-    /// [`eval`](Instance::eval) with the same inputs on both sides.
+    /// Two instances of one model in the same state return the same bytes, whether they are traced or not. The state
+    /// includes the ports and the clock as of the last `cycle` or `eval`, so call [`eval`](Instance::eval) with the
+    /// same inputs on both sides before comparing.
     ///
     /// # Errors and panics
     ///
@@ -149,13 +159,17 @@ impl<T: Top> Instance<T> {
         Ok(use_it(self.core_mut().capture()))
     }
 
-    /// Takes back state and time that [`save`](Instance::save) gave, of this instance or another of the same model. A failed
-    /// instance works again after it. An open wave file gets nothing more until the time has passed where it was, since waves cannot go back.
+    /// Restores the state and the time that [`save`](Instance::save) returned, from this instance or another one of
+    /// the same model.
+    ///
+    /// A failed instance works again afterwards. Waves cannot go back in time: an open wave file records nothing
+    /// until the time has passed the last recorded time.
     ///
     /// # Errors
     ///
-    /// If the bytes are cut, damaged, of another model or of another build of this one. The instance is then as it
-    /// was. The checksum guards against accidents, not against bytes forged to pass it.
+    /// Fails if the bytes are cut, damaged, of another model or of another build of this model. The instance is then
+    /// unchanged, except for [`RestoreError::Misfit`]. The checksum guards against accidents, not against bytes
+    /// forged to pass it.
     pub fn restore(&mut self, saved: &[u8]) -> Result<(), RestoreError> {
         if T::COVERAGE {
             return Err(RestoreError::Coverage { model: T::NAME });
@@ -182,20 +196,22 @@ impl<T: Top> Instance<T> {
         Ok(())
     }
 
-    /// Starts to write waves to `path`, in the format its ending says: `.fst` or `.vcd`. From the next cycle on, every cycle is written at its start, when
-    /// all has settled, and at the rising edge. An open file is closed first, so a run may leave any number of windows.
+    /// Starts writing waves to `path`. The file extension selects the format: `.fst` or `.vcd`.
     ///
-    /// The outermost scope is the instance's name. Time is in picoseconds.
+    /// From the next cycle on, every cycle is recorded twice: at its start, once the model has settled, and at the
+    /// rising edge. An open file is closed first, so a run can write any number of wave files. The outermost scope is
+    /// the instance's name. Time is in picoseconds.
     ///
     /// # Errors
     ///
-    /// If the name has another ending, the file cannot be made, or the disk is nearly full.
+    /// Fails if the extension is another one, the name is not UTF-8, the file cannot be created, the disk is nearly
+    /// full, or the file that was open before cannot be completed.
     pub fn trace_open(&mut self, path: impl AsRef<Path>) -> Result<(), TraceError> {
         let path = path.as_ref();
         self.trace_open_as(path, TraceFormat::of(path)?)
     }
 
-    /// As [`trace_open`](Instance::trace_open), the format named.
+    /// Starts writing waves as [`trace_open`](Instance::trace_open) does, in the given format whatever the extension.
     pub fn trace_open_as(
         &mut self,
         path: impl AsRef<Path>,
@@ -207,7 +223,8 @@ impl<T: Top> Instance<T> {
             path: trace.path.clone(),
         })?;
         trace::room(&trace.path).map_err(|source| self.trace_error(&trace.path, source))?;
-        // Verilator's writer cannot say why it failed, the system can.
+        // Create the file here first: Verilator's writer does not report why it failed, but the operating system
+        // does.
         File::create(name).map_err(|source| self.trace_error(&trace.path, source))?;
         if !self.core_mut().trace_open(name) {
             let refused = std::io::Error::other("Verilator's wave writer refused it");
@@ -217,11 +234,11 @@ impl<T: Top> Instance<T> {
         Ok(())
     }
 
-    /// Ends the wave file, if one is open. Dropping the instance does too, but cannot say what went wrong.
+    /// Completes and closes the wave file, if one is open. Dropping the instance does so too, but reports no error.
     ///
     /// # Errors
     ///
-    /// If the file cannot be completed.
+    /// Fails if the file cannot be completed.
     pub fn trace_close(&mut self) -> Result<(), TraceError> {
         let Some(trace) = self.trace.take() else {
             return Ok(());
@@ -233,12 +250,14 @@ impl<T: Top> Instance<T> {
             .map_err(|source| self.trace_error(&path, source))
     }
 
-    /// Ends the wave file when its disk is nearly full, while it can still be ended whole. Verilator's writer does not notice
-    /// a full disk: who writes long waves asks every few thousand cycles.
+    /// Closes the wave file if its disk is nearly full, while there is still room to complete it.
+    ///
+    /// Verilator's writer does not notice a full disk, so call this every few thousand cycles when writing long
+    /// waves.
     ///
     /// # Errors
     ///
-    /// If it was ended so, or cannot be.
+    /// Fails if the disk was nearly full and the file was closed, or if it could not be completed.
     pub fn trace_check(&mut self) -> Result<(), TraceError> {
         let Some(path) = self.trace.as_ref().map(|trace| trace.path.clone()) else {
             return Ok(());
@@ -258,16 +277,16 @@ impl<T: Top> Instance<T> {
         }
     }
 
-    /// Whether waves are being written.
+    /// Returns whether waves are being written.
     pub fn tracing(&self) -> bool {
         self.trace.is_some()
     }
 
-    /// Writes the counts of a coverage build to `path`, in the form that `verilator_coverage` reads and merges.
+    /// Writes the counts of a coverage build to `path`, in the format that `verilator_coverage` reads and merges.
     ///
     /// # Errors
     ///
-    /// [`CoverageError::NotBuilt`] in other builds, or if the file cannot be written.
+    /// [`CoverageError::NotBuilt`] in other builds, [`CoverageError::File`] if the file cannot be written.
     pub fn coverage_write(&mut self, path: impl AsRef<Path>) -> Result<(), CoverageError> {
         let path = path.as_ref();
         if !T::COVERAGE {
@@ -290,13 +309,15 @@ impl<T: Top> Instance<T> {
         }
     }
 
-    /// The signals inside the model that can be read: those that the build script made `readable`.
+    /// Returns the signals inside the model that can be read: those that the build script made `readable`.
     pub fn signals(&self) -> Vec<Signal> {
         signal::all(self.core().readable(), T::FINGERPRINT)
     }
 
-    /// The signal of this path below the top: `fifo.words`, `lane[2].fifo.words`. Verilator optimizes signals away, so
-    /// the build script says which ones must stay: `Top::new("queue").readable("fifo", "words")`.
+    /// Returns the signal with this path below the top, such as `fifo.words` or `lane[2].fifo.words`.
+    ///
+    /// Verilator optimizes signals away, so the build script must name those to keep:
+    /// `Top::new("queue").readable("fifo", "words")`.
     ///
     /// # Errors
     ///
@@ -305,47 +326,50 @@ impl<T: Top> Instance<T> {
         signal::find(self.signals(), T::NAME, path)
     }
 
-    /// The value of a signal, or of one element of an array, after the last [`cycle`](Instance::cycle) or
-    /// [`eval`](Instance::eval): a register shows what the last rising edge stored. `index` has an index for each unpacked
-    /// dimension, outermost first.
+    /// Returns the value of a signal, or of one element of an array, after the last [`cycle`](Instance::cycle) or
+    /// [`eval`](Instance::eval). A register shows what the last rising edge stored.
     ///
-    /// Any type that a port can have will do if it is wide enough; bits above the signal's width are zero. A packed struct is
-    /// read with [`Packed::unpack`](crate::Packed::unpack).
+    /// `index` has one index for each unpacked dimension, outermost first. `B` is any type that a port can have and
+    /// that is wide enough; bits above the signal's width are zero. Read a packed struct with
+    /// [`Packed::unpack`](crate::Packed::unpack).
     ///
     /// # Errors
     ///
-    /// All of [`SignalError`] but `Unknown`.
+    /// Any [`SignalError`] except `Unknown`.
     pub fn read<B: PortBits>(&self, signal: &Signal, index: &[i32]) -> Result<B, SignalError> {
         signal::read(self.core(), (T::NAME, T::FINGERPRINT), signal, index)
     }
 
-    /// When the next cycle starts, in picoseconds.
+    /// Returns the time at which the next cycle starts, in picoseconds.
     pub fn time_ps(&self) -> u64 {
         self.core().time()
     }
 
-    /// Says when the next cycle starts, in picoseconds. For a rising edge at time `e`, that is `e` less half a period.
-    /// If it goes back, an open wave file gets nothing more until the time has passed where it was.
+    /// Sets the time at which the next cycle starts, in picoseconds.
+    ///
+    /// For a rising edge at time `e`, that is `e` minus half a period. If the time goes back, an open wave file
+    /// records nothing until the time has passed the last recorded time.
     pub fn set_time_ps(&mut self, picoseconds: u64) {
         self.core_mut().set_time(picoseconds);
     }
 
-    /// The instance's name.
+    /// Returns the instance's name.
     pub fn instance(&self) -> &str {
         &self.settings.instance
     }
 
-    /// What it was built with.
+    /// Returns the settings that the instance was built with.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Why it stopped, if it did.
+    /// Returns the failure that stopped the instance, if it has failed.
     pub fn failure(&self) -> Option<&Failure> {
         self.failed.as_ref()
     }
 
-    /// What the source has written since last asked: `$display`, `$warning`, `$info` and the text of failures. Up to 1 MiB is kept.
+    /// Returns what the source has written since the last call: `$display`, `$warning`, `$info` and the text of
+    /// failures. Up to 1 MiB is kept.
     pub fn take_output(&mut self) -> String {
         self.core_mut().take_output()
     }
@@ -359,7 +383,7 @@ impl<T: Top> Instance<T> {
 
     #[inline]
     fn shim_mut(&mut self) -> Pin<&mut T::Shim> {
-        // SAFETY: the shim is this instance's own and lives until it is dropped. It is never moved out of its place.
+        // SAFETY: this instance owns the shim, which lives until the instance is dropped and never moves in memory.
         unsafe { Pin::new_unchecked(self.shim.as_mut()) }
     }
 
@@ -375,9 +399,9 @@ impl<T: Top> Instance<T> {
 
 impl<T: Top> Drop for Instance<T> {
     fn drop(&mut self) {
-        // Nobody to tell: whoever wants to know closes the file first.
+        // Errors are ignored here; call `trace_close` first to see them.
         let _ = self.trace_close();
-        // SAFETY: the pointer came out of a UniquePtr in `new` and is used by nobody after this.
+        // SAFETY: the pointer came out of a UniquePtr in `new` and is not used after this.
         drop(unsafe { UniquePtr::from_raw(self.shim.as_ptr()) });
     }
 }

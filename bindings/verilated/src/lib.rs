@@ -1,26 +1,28 @@
-//! Run time of models that Verilator 5 made of SystemVerilog: drive, trace, save, restore.
+//! Runs models that Verilator 5 generates from SystemVerilog: drive, trace, save and restore them from Rust.
 //!
-//! A crate whose build script uses `verilated-build` turns SystemVerilog modules into Rust types with one line, `verilated::tops!();`.
-//! Each type is an [`Instance`] of its [`Top`]:
+//! A crate whose build script uses `verilated-build` turns SystemVerilog modules into Rust types with one line,
+//! `verilated::tops!();`. Each type is an [`Instance`] of its [`Top`]:
 //!
-//! - [`Instance::cycle`] drives all inputs, settles, samples all outputs and raises the clock: one call across the
-//!   language border a cycle. [`Instance::eval`] does the same without the clock.
-//! - A failing assertion, `$error`, `$fatal`, `$stop` and `$finish` come back as a [`Failure`] that names instance, time,
-//!   file and line. The process never ends.
-//! - [`Instance::save`] and [`Instance::restore`] move the state to memory and back; [`Instance::state`] is the state
-//!   without time, to compare.
+//! - [`Instance::cycle`] drives all inputs, settles the model, samples all outputs and raises the clock. It crosses
+//!   the language border once per cycle. [`Instance::eval`] does the same without the clock.
+//! - A failing assertion, `$error`, `$fatal`, `$stop` and `$finish` are returned as a [`Failure`] that names the
+//!   instance, the time, the file and the line. None of them ends the process.
+//! - [`Instance::save`] copies the state to memory and [`Instance::restore`] loads it back. [`Instance::state`]
+//!   returns the state without the time, for comparisons.
 //! - [`Instance::signal`] and [`Instance::read`] read a register or a memory inside the model by its path.
-//! - [`Instance::trace_open`] writes FST or VCD, for as many windows of the run as wanted.
-//! - Instances are [`Send`], each with a context of its own: hundreds run on as many threads as there are.
-//! - Packed structs, enums and constants of the source are Rust types: see [Types](#types).
+//! - [`Instance::trace_open`] writes FST or VCD waves. A run can write any number of wave files, each for a part of
+//!   the run.
+//! - Instances are [`Send`] and each has a context of its own, so hundreds of them can run on any number of threads.
+//! - Packed structs, enums and constants of the source become Rust types and constants: see [Types](#types).
 //!
-//! The crate's README has an example from `build.rs` to a wave file.
+//! The crate's README has an example that goes from `build.rs` to a wave file.
 //!
-//! Code that works on any model, RTL or not, takes `M: `[`Model`].
+//! Code that works on any model, whether it is RTL or not, takes `M: `[`Model`].
 //!
 //! # Ports in Rust
 //!
-//! `In` has a field for each input except the clock, `Out` one for each output, named as in the source.
+//! `In` has a field for each input except the clock and `Out` has one for each output. The fields have the names of
+//! the source.
 //!
 //! | bits | field |
 //! |---|---|
@@ -28,39 +30,45 @@
 //! | 9 to 16 | `u16` |
 //! | 17 to 32 | `u32` |
 //! | 33 to 64 | `u64` |
-//! | 65 and more | `[u32; N]`, N = bits / 32 rounded up, **word 0 least significant**: port bit `b` is bit `b % 32` of word `b / 32` |
+//! | 65 and more | `[u32; N]`, N = bits / 32 rounded up |
 //! | unpacked array | array of the above |
+//!
+//! In a `[u32; N]`, **word 0 is the least significant**: port bit `b` is bit `b % 32` of word `b / 32`.
 //!
 //! Bits of an input above the port's width are ignored. Bits of an output above its width are zero.
 //!
 //! # Types
 //!
-//! Every package of the source is a module, shared by all tops of the crate, with a Rust type for each packed struct, packed union
-//! and enum and a constant for each parameter that has a value of bits. `gbn_pkg::work_t` is `gbn_pkg::Work`, `status_e` is `Status`
-//! with the source's names as variants, `MessageBytesMax` is `MESSAGE_BYTES_MAX`. Where a struct and an enum would share a name, the enum
-//! keeps its ending: `work_e` is `WorkE`. A top's parameters are constants of its own module: `nic::QPS`.
+//! Every package of the source becomes a module, which all tops of the crate share. It has a Rust type for each
+//! packed struct, packed union and enum, and a constant for each parameter whose value is a bit vector.
+//! `gbn_pkg::work_t` becomes `gbn_pkg::Work`, `status_e` becomes `Status` with the source's names as variants, and
+//! `MessageBytesMax` becomes `MESSAGE_BYTES_MAX`. Where a struct and an enum would share a name, the enum keeps its
+//! suffix: `work_e` becomes `WorkE`. A top's parameters are constants of its own module: `nic::QPS`.
 //!
-//! A port of such a type keeps its field of plain bits, which is what crosses the border, and has two methods: `out.completion_o()`
-//! reads the struct, `inputs.set_work_i(&work)` puts one there. Each member is a shift and a mask at a place known to the compiler.
+//! A port of such a type keeps its field of plain bits, which is what crosses the language border, and has two
+//! methods: `out.completion_o()` reads the struct and `inputs.set_work_i(&work)` writes one. Each member access is a
+//! shift and a mask, at a position known at compile time.
 //!
 //! | SystemVerilog | Rust |
 //! |---|---|
 //! | 1 bit | `bool` |
-//! | 2 to 128 bits | the least of `u8` to `u128` that holds them, `i8` to `i128` if signed |
+//! | 2 to 128 bits | the smallest of `u8` to `u128` that holds them, `i8` to `i128` if signed |
 //! | 129 bits and more | `[u32; N]`, word 0 least significant |
 //! | packed array | array; element 0 is the one with the lowest index, whichever way the range is written |
-//! | enum | `enum` of the same names and codes |
-//! | packed union | a struct of the bits, with a method to read and one to make each member |
+//! | enum | `enum` with the same names and codes |
+//! | packed union | a struct of the bits, with a method to read and a method to make each member |
 //!
-//! Reading a type in which an enum has fewer names than codes is a `Result`: a code without a name is a [`BadEnum`]. To drive such a code,
-//! put it there with the [`Member`] constant of the struct. Putting a value that has more bits than its member panics and names the
-//! member. [`Packed`] is the trait behind all of them. No other harness for Verilator brings types across.
+//! Reading a type that contains an enum with fewer names than codes returns a `Result`: a code without a name is a
+//! [`BadEnum`]. To drive such a code on purpose, write it with the struct's [`Member`] constant. Writing a value that
+//! has more bits than its member panics and names the member. All these types implement [`Packed`]. No other harness
+//! for Verilator provides the types of the source.
 //!
 //! # A cycle
 //!
-//! With `t` the [`time`](Instance::time_ps) before a cycle and `p` the clock period: at `t` the clock falls, the inputs
-//! take their values, everything settles and the outputs are sampled; at `t + p/2` the clock rises; then the time is `t + p`.
-//! So `Out` shows what a register that shares the rising edge would take in.
+//! Let `t` be the [`time`](Instance::time_ps) before a cycle and `p` the clock period. At `t` the clock falls, the
+//! inputs take their values, the model settles and the outputs are sampled. At `t + p/2` the clock rises. After the
+//! call the time is `t + p`. `Out` therefore shows the values that a register clocked by the same rising edge would
+//! store.
 
 pub mod ffi;
 
@@ -89,7 +97,8 @@ pub use snapshot::RestoreError;
 pub use top::Top;
 pub use trace::{TraceError, TraceFormat};
 
-/// Takes in what `verilated-build` made for this crate: a type for each top and a module with its `In` and `Out`.
+/// Includes the code that `verilated-build` generated for this crate: a type for each top and a module with its `In`
+/// and `Out`.
 #[macro_export]
 macro_rules! tops {
     () => {

@@ -1,8 +1,8 @@
-//! Packed types of SystemVerilog on ports, and the shifts and masks that generated code is made of.
+//! Packed SystemVerilog types on ports, and the shifts and masks that generated code uses.
 //!
-//! `verilated-build` writes a type for every packed struct, packed union and enum of a package, and implements [`Packed`] for it.
-//! SystemVerilog puts the first member of a packed struct in the most significant bits. With widths and places that the compiler knows, a
-//! member is a shift and a mask or two.
+//! `verilated-build` writes a type for every packed struct, packed union and enum of a package, and implements
+//! [`Packed`] for it. SystemVerilog puts the first member of a packed struct in the most significant bits. Widths and
+//! positions are known at compile time, so a member access is one or two shifts and masks.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -14,9 +14,9 @@ pub trait PortBits {
     const CAPACITY: u32;
     /// All bits 0.
     const ZERO: Self;
-    /// Bits `low` to `low + 63`; what lies beyond the port is zero. `low` is below the capacity.
+    /// Returns bits `low` to `low + 63`; bits beyond the port are zero. `low` is below the capacity.
     fn get64(&self, low: u32) -> u64;
-    /// Sets the bits of `mask`, moved up by `low`, to those of `value`. `low` is below the capacity.
+    /// Sets the bits selected by `mask << low` to those of `value << low`. `low` is below the capacity.
     fn set64(&mut self, low: u32, mask: u64, value: u64);
 }
 
@@ -31,7 +31,7 @@ macro_rules! integer {
             }
             #[inline(always)]
             fn set64(&mut self, low: u32, mask: u64, value: u64) {
-                // Members end below the capacity, so no bit is lost by the casts.
+                // Members end within the capacity, so the casts lose no bit.
                 *self = *self & !((mask << low) as $kind) | ((value & mask) << low) as $kind;
             }
         }
@@ -68,34 +68,35 @@ impl<const N: usize> PortBits for [u32; N] {
 
 /// A packed struct, packed union or enum of SystemVerilog, as `verilated-build` writes it.
 ///
-/// `In` and `Out` have methods that read and set the ports of such types; this trait is for code that works on any of them.
+/// `In` and `Out` have methods that read and set the ports of such types. This trait is for code that works on any of
+/// them.
 pub trait Packed: Copy + Debug + Default + Eq {
     /// Width in bits.
     const BITS: u32;
-    /// What bits that are no value of it give: [`BadEnum`] if there are such bits, else [`Infallible`].
+    /// The error for bits that are not a valid value: [`BadEnum`] if such bits exist, else [`Infallible`].
     type Error: Error + Send + Sync + 'static;
 
-    /// The value in bits `low` to `low + BITS - 1`.
+    /// Returns the value in bits `low` to `low + BITS - 1`.
     ///
     /// # Errors
     ///
-    /// A code that its enum has no name for.
+    /// Fails on a code that its enum has no name for.
     fn get<P: PortBits>(port: &P, low: u32) -> Result<Self, Self::Error>;
 
-    /// Puts the value in bits `low` to `low + BITS - 1` and leaves all others.
+    /// Writes the value to bits `low` to `low + BITS - 1` and leaves all others.
     ///
     /// # Panics
     ///
-    /// If a value has more bits than its member, or the port too few.
+    /// Panics if a value has more bits than its member, or if the port has too few bits.
     fn set<P: PortBits>(&self, port: &mut P, low: u32);
 
-    /// The value of a port of this type. Errors as [`get`](Packed::get).
+    /// Returns the value of a port of this type. Errors as [`get`](Packed::get).
     #[inline]
     fn unpack<P: PortBits>(port: &P) -> Result<Self, Self::Error> {
         Self::get(port, 0)
     }
 
-    /// The bits of a port of this type. Panics as [`set`](Packed::set).
+    /// Returns the bits of a port of this type. Panics as [`set`](Packed::set).
     #[inline]
     #[track_caller]
     fn pack<P: PortBits>(&self) -> P {
@@ -115,7 +116,9 @@ pub struct BadEnum {
     pub code: i128,
 }
 
-/// Where an enum lies in a packed struct, to drive codes that the enum has no name for: what a receiver does with those is worth a test.
+/// The position of an enum in a packed struct.
+///
+/// Use it to drive codes that the enum has no name for, to test how a receiver handles them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
     /// Its least significant bit.
@@ -125,18 +128,18 @@ pub struct Member {
 }
 
 impl Member {
-    /// Puts a code on a port of the struct.
+    /// Writes a code to a port of the struct's type.
     ///
     /// # Panics
     ///
-    /// If the code has more bits than the member.
+    /// Panics if the code has more bits than the member, or if the port has too few bits.
     #[inline]
     #[track_caller]
     pub fn put<P: PortBits>(self, port: &mut P, code: u64) {
         put(port, self.low, self.bits, code, "a member's code");
     }
 
-    /// The code on a port of the struct.
+    /// Returns the code on a port of the struct's type.
     #[inline]
     pub fn take<P: PortBits>(self, port: &P) -> u64 {
         bits(port, self.low, self.bits)
@@ -151,7 +154,7 @@ const fn mask(bits: u32) -> u64 {
     }
 }
 
-/// Panics unless `bits` bits from `low` up are on the port.
+/// Panics unless the port has `bits` bits from `low` up.
 #[inline(always)]
 #[track_caller]
 fn check<P: PortBits>(low: u32, bits: u32) {
@@ -170,7 +173,7 @@ fn too_wide(what: &str, value: fmt::Arguments, bits: u32) -> ! {
     panic!("{what}: {value} has more than {bits} bits")
 }
 
-/// 1 to 64 bits.
+/// Reads 1 to 64 bits.
 #[doc(hidden)]
 #[inline(always)]
 pub fn bits<P: PortBits>(port: &P, low: u32, bits: u32) -> u64 {
@@ -178,28 +181,28 @@ pub fn bits<P: PortBits>(port: &P, low: u32, bits: u32) -> u64 {
     port.get64(low) & mask(bits)
 }
 
-/// 1 to 64 bits, two's complement.
+/// Reads 1 to 64 bits as two's complement.
 #[doc(hidden)]
 #[inline(always)]
 pub fn signed_bits<P: PortBits>(port: &P, low: u32, width: u32) -> i64 {
     (bits(port, low, width) as i64) << (64 - width) >> (64 - width)
 }
 
-/// 65 to 128 bits.
+/// Reads 65 to 128 bits.
 #[doc(hidden)]
 #[inline(always)]
 pub fn wide<P: PortBits>(port: &P, low: u32, width: u32) -> u128 {
     u128::from(bits(port, low + 64, width - 64)) << 64 | u128::from(bits(port, low, 64))
 }
 
-/// 65 to 128 bits, two's complement.
+/// Reads 65 to 128 bits as two's complement.
 #[doc(hidden)]
 #[inline(always)]
 pub fn signed_wide<P: PortBits>(port: &P, low: u32, width: u32) -> i128 {
     (wide(port, low, width) as i128) << (128 - width) >> (128 - width)
 }
 
-/// Any number of bits, as words with the least significant first.
+/// Reads any number of bits, as words with the least significant first.
 #[doc(hidden)]
 #[inline(always)]
 pub fn words<P: PortBits, const N: usize>(port: &P, low: u32, width: u32) -> [u32; N] {
@@ -222,7 +225,7 @@ pub fn put<P: PortBits>(port: &mut P, low: u32, bits: u32, value: u64, what: &st
     port.set64(low, mask(bits), value);
 }
 
-/// Sets 1 to 64 bits, two's complement.
+/// Sets 1 to 64 bits in two's complement.
 #[doc(hidden)]
 #[inline(always)]
 #[track_caller]
@@ -245,7 +248,7 @@ pub fn put_wide<P: PortBits>(port: &mut P, low: u32, bits: u32, value: u128, wha
     put(port, low + 64, bits - 64, (value >> 64) as u64, what);
 }
 
-/// Sets 65 to 128 bits, two's complement.
+/// Sets 65 to 128 bits in two's complement.
 #[doc(hidden)]
 #[inline(always)]
 #[track_caller]
@@ -277,14 +280,14 @@ pub fn put_words<P: PortBits, const N: usize>(
     }
 }
 
-/// An array of what `of` gives for each index.
+/// Returns an array of the results of `of` for each index.
 #[doc(hidden)]
 #[inline(always)]
 pub fn array<T, const N: usize>(mut of: impl FnMut(u32) -> T) -> [T; N] {
     std::array::from_fn(|index| of(index as u32))
 }
 
-/// As [`array`], until one fails.
+/// Like [`array`], but returns the first error.
 #[doc(hidden)]
 #[inline(always)]
 pub fn try_array<T, E, const N: usize>(
@@ -305,7 +308,7 @@ pub fn try_array<T, E, const N: usize>(
     }
 }
 
-/// The value of what cannot fail.
+/// Unwraps a result that cannot be an error.
 #[doc(hidden)]
 #[inline(always)]
 pub fn sure<T>(result: Result<T, Infallible>) -> T {
@@ -319,12 +322,12 @@ mod tests {
 
     use super::*;
 
-    /// The slow and obvious way: bit by bit.
+    /// Reads one bit: the slow, obvious reference.
     fn bit(words: &[u32], at: u32) -> u64 {
         u64::from(words[(at / 32) as usize] >> (at % 32) & 1)
     }
 
-    /// Places and widths that fill `total` bits from the top down, 1 to 64 bits each.
+    /// Positions and widths of members that fill `total` bits from the top down, 1 to 64 bits each.
     fn places(total: u32, cuts: &[u32]) -> Vec<(u32, u32)> {
         let mut left = total;
         let mut places = Vec::new();

@@ -1,6 +1,6 @@
-//! What a model's ports look like, as data.
+//! Descriptions of a model's ports, as data.
 
-/// Which way a port goes, seen from the model.
+/// The direction of a port, seen from the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Into the model.
@@ -9,16 +9,16 @@ pub enum Direction {
     Out,
 }
 
-/// One port of a model. The clock is not among them: `cycle` drives it.
+/// One port of a model. The clock is not listed, because `cycle` drives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Port {
     /// The name in the source.
     pub name: &'static str,
-    /// The field of `In` or `Out`.
+    /// The name of its field in `In` or `Out`.
     pub field: &'static str,
-    /// Which way it goes.
+    /// The direction.
     pub direction: Direction,
-    /// Width in bits of one element, 1 and up.
+    /// Width in bits of one element, at least 1.
     pub bits: u32,
     /// Sizes of the unpacked dimensions, outermost first; empty for most ports.
     pub dims: &'static [u32],

@@ -1,20 +1,23 @@
-//! How an instance is built.
+//! Settings of an instance.
 
 use std::cell::RefCell;
 
-/// What an instance is called, how its registers start, how long its cycle is.
+/// An instance's name, the start value of its registers, its clock period, its start time and its plusargs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Names the instance in failures and is the outermost scope of its waves. Blanks and control characters become `_` in waves.
+    /// The instance's name in failures, and the outermost scope of its waves. Blanks and control characters become
+    /// `_` in waves.
     pub instance: String,
-    /// `None`: every register and memory starts at zero. `Some`: each starts at random bits that the seed fixes, the same on every thread,
-    /// whatever else is being built. Seeds are folded to 31 bits, so two of them may give the same start.
+    /// The start value of every register and memory: zero for `None`, random bits for `Some`. A seed gives the same
+    /// bits on every thread, whatever other instances are being built. Seeds are folded to 31 bits, so two of them
+    /// may give the same start.
     pub seed: Option<u64>,
-    /// By how much a cycle moves the time, in picoseconds; 2 or more, since the clock rises in the middle.
+    /// The clock period in picoseconds, by which a cycle advances the time. At least 2, since the clock rises in the
+    /// middle.
     pub period_ps: u64,
     /// The time before the first cycle, in picoseconds.
     pub start_ps: u64,
-    /// What `$value$plusargs` and `$test$plusargs` find, without the `+`: `trace`, `depth=16`.
+    /// The plusargs that `$value$plusargs` and `$test$plusargs` find, without the `+`: `trace`, `depth=16`.
     pub plusargs: Vec<String>,
 }
 
@@ -22,9 +25,12 @@ thread_local! {
     static PLUSARGS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `make`. Settings made by it, on this thread, begin with these plusargs: a way to instances that a bench makes somewhere inside.
+/// Calls `make`, and adds these plusargs to all settings that it creates on this thread.
+///
+/// The plusargs come first in [`Settings::plusargs`]. This is how to reach instances that a testbench creates
+/// internally.
 pub fn with_plusargs<R>(plusargs: &[String], make: impl FnOnce() -> R) -> R {
-    /// Puts back what was there, after a panic too.
+    /// Restores the previous plusargs, also after a panic.
     struct Before(Vec<String>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -36,7 +42,7 @@ pub fn with_plusargs<R>(plusargs: &[String], make: impl FnOnce() -> R) -> R {
 }
 
 impl Settings {
-    /// An instance of this name, zeroed, with a period of 1,000 ps, starting at time 0.
+    /// Creates settings with this name: registers start at zero, the period is 1,000 ps and the start time is 0.
     pub fn new(instance: impl Into<String>) -> Settings {
         Settings {
             instance: instance.into(),
@@ -47,7 +53,7 @@ impl Settings {
         }
     }
 
-    /// Starts registers and memories at random bits, as [`Settings::seed`] says.
+    /// Starts registers and memories with random bits; see [`Settings::seed`].
     pub fn seed(mut self, seed: u64) -> Settings {
         self.seed = Some(seed);
         self
@@ -71,15 +77,15 @@ impl Settings {
         self
     }
 
-    /// The seed as Verilator takes it: 0 for none, otherwise 1 to 2³¹ − 1.
+    /// The seed in the form Verilator takes: 0 for none, otherwise 1 to 2³¹ − 1.
     pub(crate) fn folded_seed(&self) -> i32 {
         let Some(seed) = self.seed else { return 0 };
-        // The finalizer of SplitMix64: neighbouring seeds must not fold to neighbouring starts.
+        // The finalizer of SplitMix64, so that neighbouring seeds do not fold to neighbouring starts.
         let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        // The remainder is below 2³¹ − 1, so nothing is lost.
+        // The remainder is below 2³¹ − 1, so the cast loses nothing.
         (mixed % (i32::MAX as u64)) as i32 + 1
     }
 }
@@ -94,24 +100,24 @@ impl Default for Settings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A period in which the clock cannot rise and fall.
+    /// The period is too short for the clock to rise and fall.
     #[error(
         "instance `{instance}`: a clock period of {period_ps} ps is too short, 2 ps is the least"
     )]
     Period {
         /// The instance.
         instance: String,
-        /// The period that was asked for.
+        /// The requested period.
         period_ps: u64,
     },
-    /// Verilator's run time refused.
+    /// Verilator's run time could not construct the model.
     #[error("instance `{instance}` of {model} could not be built: {reason}")]
     Refused {
         /// The instance.
         instance: String,
         /// The model.
         model: &'static str,
-        /// What was said.
+        /// The reason it gave.
         reason: String,
     },
 }

@@ -5,7 +5,7 @@ use crate::ffi::{Core, bridge::Readable};
 
 /// A signal or memory inside a model, from [`Instance::signal`](crate::Instance::signal).
 ///
-/// It belongs to the type of model, not to one instance: look it up once and read it in all of them.
+/// It belongs to the type of model and not to one instance: look it up once and read it in all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
     path: String,
@@ -18,9 +18,9 @@ pub struct Signal {
 /// The indices of one unpacked dimension of a [`Signal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// The lowest index, whichever way the range is written.
+    /// The lowest index, whether the range is written ascending or descending.
     pub low: i32,
-    /// How many there are.
+    /// The number of elements.
     pub elements: u32,
 }
 
@@ -30,7 +30,7 @@ impl Signal {
         &self.path
     }
 
-    /// Width in bits, of one element if it is an array. Packed dimensions count into it.
+    /// Width in bits; for an array, of one element. It includes the packed dimensions.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -40,7 +40,7 @@ impl Signal {
         &self.dimensions
     }
 
-    /// The place of an element in the order of memory.
+    /// Returns the position of an element in memory order, or `None` if the index does not fit.
     fn element(&self, index: &[i32]) -> Option<usize> {
         if index.len() != self.dimensions.len() {
             return None;
@@ -56,7 +56,7 @@ impl Signal {
         Some(element)
     }
 
-    /// What an index must look like: `[0..=15][0..=3]`.
+    /// Formats the valid indices for an error message: `[0..=15][0..=3]`.
     fn ranges(&self) -> String {
         let range = |dimension: &Dimension| {
             let last = i64::from(dimension.low) + i64::from(dimension.elements) - 1;
@@ -78,12 +78,12 @@ pub enum SignalError {
     Unknown {
         /// The model's name in Rust.
         model: &'static str,
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
         /// The most similar path, or how to make signals readable.
         hint: String,
     },
-    /// The signal is one of another model, or of another build of this one.
+    /// The signal belongs to another model, or to another build of this one.
     #[error("`{path}` was looked up in another model than {model}")]
     Model {
         /// The model's name in Rust.
@@ -91,12 +91,12 @@ pub enum SignalError {
         /// The signal's path.
         path: String,
     },
-    /// The index has another number of dimensions than the array, or is out of range.
+    /// The index has a different number of dimensions than the array, or is out of range.
     #[error("`{path}` has no element {index:?}: its index is {ranges}")]
     Index {
         /// The signal's path.
         path: String,
-        /// The index that was asked for.
+        /// The requested index.
         index: Vec<i32>,
         /// The range of each dimension, or `none`.
         ranges: String,
@@ -108,12 +108,12 @@ pub enum SignalError {
         path: String,
         /// Its width.
         bits: u32,
-        /// The bits that the type can hold.
+        /// The number of bits that the type can hold.
         capacity: u32,
     },
 }
 
-/// All readable signals of a model, by path.
+/// Returns all readable signals of a model, sorted by path.
 pub(crate) fn all(readable: Vec<Readable>, model: u64) -> Vec<Signal> {
     let mut signals: Vec<Signal> = readable
         .into_iter()
@@ -129,19 +129,19 @@ pub(crate) fn all(readable: Vec<Readable>, model: u64) -> Vec<Signal> {
         })
         .collect();
     signals.sort_by(|a, b| a.path.cmp(&b.path));
-    // A port stands in two scopes of Verilator's.
+    // Verilator lists a port in two scopes.
     signals.dedup_by(|a, b| a.path == b.path);
     signals
 }
 
-/// A path as the source writes it. Verilator spells some characters of names out.
+/// Converts a path to the spelling of the source. Verilator replaces some characters in names.
 fn written(path: &str) -> String {
     path.replace("__DOT__", ".")
         .replace("__BRA__", "[")
         .replace("__KET__", "]")
 }
 
-/// The signal of a path among all.
+/// Finds the signal with a path.
 pub(crate) fn find(
     signals: Vec<Signal>,
     model: &'static str,
@@ -168,7 +168,7 @@ fn nearest<'a>(signals: &'a [Signal], path: &str) -> Option<&'a Signal> {
         .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
 }
 
-/// The value of one element.
+/// Reads one element.
 pub(crate) fn read<B: PortBits>(
     core: &Core,
     model: (&'static str, u64),

@@ -1,60 +1,60 @@
-//! Saved state in memory: a header that says what it is of, then the state.
+//! Saved state in memory: a header that identifies the model, the build and the time, followed by the state.
 
 /// `VRSAVE` and the version of this layout.
 const MAGIC: [u8; 8] = *b"VRSAVE01";
 /// Magic, fingerprint, time, checksum, length of the name, length of the state.
 const HEADER: usize = 8 + 8 + 8 + 8 + 4 + 8;
 
-/// Why saved state was not taken back. The model is as it was before, unless the variant says otherwise.
+/// Why saved state was not restored. The model is unchanged, unless the variant says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// No saved state at all.
+    /// The bytes are not saved state.
     #[error("this is no saved state of a model: it starts with {found:02x?}")]
     NotSaved {
-        /// The first bytes, 8 at most.
+        /// The first bytes, at most 8.
         found: Vec<u8>,
     },
-    /// Fewer or more bytes than the header says.
+    /// There are fewer or more bytes than the header says.
     #[error(
         "saved state of {model} has {found} bytes, its header says {expected}: it was cut or added to"
     )]
     Length {
-        /// The model named in the header, if it is there to be read.
+        /// The model named in the header, if the header is complete.
         model: String,
-        /// Bytes there should be.
+        /// The expected number of bytes.
         expected: usize,
-        /// Bytes there are.
+        /// The actual number of bytes.
         found: usize,
     },
-    /// State of another model.
+    /// The state is of another model.
     #[error("saved state is of model {found}, this is an instance of {expected}")]
     OtherModel {
         /// This model.
         expected: &'static str,
-        /// The one in the header.
+        /// The model named in the header.
         found: String,
     },
-    /// State of the same model, made of other sources.
+    /// The state is of the same model, but built from other sources, parameters or another Verilator.
     #[error(
         "saved state of {model} was made by another build of it (fingerprint {found:016x}, this one is {expected:016x}): save it again with this one"
     )]
     OtherBuild {
         /// The model.
         model: &'static str,
-        /// This build.
+        /// The fingerprint of this build.
         expected: u64,
-        /// The one in the header.
+        /// The fingerprint in the header.
         found: u64,
     },
-    /// Bytes changed on the way.
+    /// The state was changed after it was saved: its checksum does not match.
     #[error("saved state of {model} is damaged: its checksum does not match")]
     Damaged {
         /// The model.
         model: &'static str,
     },
-    /// The header held, the state did not fit. The instance's state is now mixed: it refuses to evaluate until another
-    /// restore succeeds.
+    /// The header matched, but the state did not fit. The instance's state is now a mixture, and it refuses to
+    /// evaluate until another restore succeeds.
     #[error(
         "saved state of {model} does not fit the model, which is now in no usable state: restore another"
     )]
@@ -62,7 +62,7 @@ pub enum RestoreError {
         /// The model.
         model: &'static str,
     },
-    /// This build of the model saves nothing.
+    /// This model was built for coverage and cannot save or restore.
     #[error(
         "{model} was built for coverage, and Verilator can then not save or restore: build it without the feature `coverage`"
     )]
@@ -78,7 +78,7 @@ pub(crate) fn write(model: &str, fingerprint: u64, time: u64, state: &[u8]) -> V
     out.extend(fingerprint.to_le_bytes());
     out.extend(time.to_le_bytes());
     out.extend(checksum(state).to_le_bytes());
-    // Names are identifiers: far below 4 GiB.
+    // Names are identifiers, so their length is far below 4 GiB.
     out.extend((model.len() as u32).to_le_bytes());
     out.extend((state.len() as u64).to_le_bytes());
     out.extend(model.as_bytes());
@@ -86,7 +86,7 @@ pub(crate) fn write(model: &str, fingerprint: u64, time: u64, state: &[u8]) -> V
     out
 }
 
-/// The time and the state, once everything else is right.
+/// Checks everything, then returns the time and the state.
 pub(crate) fn read<'a>(
     model: &'static str,
     fingerprint: u64,
@@ -145,7 +145,7 @@ pub(crate) fn read<'a>(
     Ok((time, state))
 }
 
-/// Eight bytes a step, because states are saved often. Detects accidents, not intent.
+/// Computes a checksum, eight bytes per step because states are saved often. It detects accidents, not forgery.
 fn checksum(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut sum = bytes.len() as u64 ^ PRIME;

@@ -1,4 +1,4 @@
-//! What generated code tells about a top, and how to reach its C++.
+//! The description of a top that generated code provides, and its access to the C++ side.
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -8,31 +8,34 @@ use cxx::UniquePtr;
 use crate::Port;
 use crate::ffi::Core;
 
-/// A module that was made into a model. `verilated-build` writes the implementations; use the types it names, such as `Counter`, which are
+/// A SystemVerilog module that was turned into a model.
+///
+/// `verilated-build` writes the implementations. Use the types it names, such as `Counter`: they are
 /// [`Instance`](crate::Instance)s of these.
 ///
 /// # Safety
 ///
-/// `In` and `Out` must lie in memory as the C++ side has them, and `Shim` must be safe to move between threads.
+/// `In` and `Out` must have the same memory layout as on the C++ side, and `Shim` must be safe to move between
+/// threads.
 pub unsafe trait Top: 'static {
-    /// One field for each input but the clock.
+    /// One field for each input except the clock.
     type In: Clone + Copy + Debug + Default + PartialEq + Eq + Send + Sync + 'static;
     /// One field for each output.
     type Out: Clone + Copy + Debug + Default + PartialEq + Eq + Send + Sync + 'static;
     /// The C++ class.
     type Shim: cxx::memory::UniquePtrTarget;
 
-    /// The name in Rust.
+    /// The model's name in Rust.
     const NAME: &'static str;
     /// The module's name in the source.
     const MODULE: &'static str;
-    /// The ports but the clock.
+    /// All ports except the clock.
     const PORTS: &'static [Port];
     /// The clock's name; `None` for a combinational module.
     const CLOCK: Option<&'static str>;
-    /// Differs when the sources, parameters or Verilator differ.
+    /// A hash that differs when the sources, the parameters or Verilator differ.
     const FINGERPRINT: u64;
-    /// Whether it was built for coverage.
+    /// Whether the model was built for coverage.
     const COVERAGE: bool;
 
     #[doc(hidden)]

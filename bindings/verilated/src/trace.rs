@@ -1,14 +1,14 @@
-//! Waves: where they go and what can go wrong.
+//! Wave files: formats, errors, free disk space and completion.
 
 use std::path::{Path, PathBuf};
 
-/// How waves are written.
+/// The format of a wave file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TraceFormat {
-    /// Compressed and indexed: what viewers like best.
+    /// Compressed and indexed; the best format for viewers.
     Fst,
-    /// Plain text, read by everything, many times larger. It is written when the file is closed; until then an FST file lies
-    /// beside it, with `.fst` added to the name.
+    /// Plain text that every tool reads, but many times larger. It is written when the file is closed; until then an
+    /// FST file lies beside it, with `.fst` added to the name.
     Vcd,
 }
 
@@ -16,7 +16,7 @@ pub enum TraceFormat {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// A file name that says nothing of its format.
+    /// The file extension does not select a format.
     #[error(
         "cannot tell the wave format of `{path}` from its name: end it in .fst or .vcd, or name the format"
     )]
@@ -24,30 +24,30 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
-    /// A name that C cannot take.
+    /// The name is not UTF-8 and cannot be passed to C++.
     #[error("wave file `{path}` is not named in UTF-8")]
     Name {
         /// The file.
         path: PathBuf,
     },
-    /// The file cannot be made.
+    /// The file cannot be created or completed, or its disk is nearly full.
     #[error("cannot write waves of `{instance}` to `{path}`: {source}")]
     File {
         /// The instance.
         instance: String,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
 
 impl TraceFormat {
-    /// By the ending of the name.
+    /// Returns the format for the extension of a file name.
     ///
     /// # Errors
     ///
-    /// [`TraceError::Format`] for other endings.
+    /// [`TraceError::Format`] for other extensions.
     pub fn of(path: &Path) -> Result<TraceFormat, TraceError> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("fst") => Ok(TraceFormat::Fst),
@@ -59,14 +59,16 @@ impl TraceFormat {
     }
 }
 
-/// What must be free on a disk with waves. Verilator's writer says nothing of a write that failed, and maps files into
-/// memory whose pages may not exist then, which ends the process (SIGBUS). It holds back up to 128 MiB of changes, some
-/// tens of MB once compressed, and its hierarchy of names lies in a file beside the waves until they are closed.
+/// Bytes that must be free on a disk with waves.
+///
+/// Verilator's writer does not report failed writes. It also maps files into memory, and on a full disk their pages
+/// may not exist, which ends the process (SIGBUS). It buffers up to 128 MiB of changes, which is some tens of MB once
+/// compressed, and keeps its hierarchy of names in a file beside the waves until they are closed.
 const ROOM_BYTES: u64 = 64 << 20;
-/// Where the C library's `tmpfile` puts the writer's tables.
+/// The folder in which the C library's `tmpfile` puts the writer's tables.
 const TEMPORARY: &str = "/tmp";
 
-/// Whether waves in `path` can be written on and ended whole.
+/// Fails if there is too little room to continue and complete the waves in `path`.
 pub(crate) fn room(path: &Path) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -91,9 +93,9 @@ pub(crate) fn room(path: &Path) -> std::io::Result<()> {
 /// A wave file that is being written.
 #[derive(Debug)]
 pub(crate) struct OpenTrace {
-    /// What the user asked for.
+    /// The path that the user asked for.
     pub path: PathBuf,
-    /// What Verilator writes to, if that is another file.
+    /// The file that Verilator writes, if it is a different one.
     pub interim: Option<PathBuf>,
 }
 
@@ -110,15 +112,15 @@ impl OpenTrace {
         }
     }
 
-    /// The file that Verilator writes.
+    /// Returns the file that Verilator writes.
     pub fn written(&self) -> &Path {
         self.interim.as_deref().unwrap_or(&self.path)
     }
 
-    /// After Verilator closed its file: makes what was asked for.
+    /// Produces the requested file, after Verilator closed its own.
     pub fn finish(self) -> std::io::Result<()> {
         let Some(interim) = self.interim else {
-            // The writer does not say whether all of it has reached the disk.
+            // The writer does not report whether all data has reached the disk.
             let file = std::io::BufReader::new(std::fs::File::open(&self.path)?);
             let whole = fst_reader::FstReader::open(file);
             return whole.map(drop).map_err(std::io::Error::other);

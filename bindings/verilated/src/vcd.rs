@@ -1,7 +1,7 @@
-//! Rewrites a finished FST file as VCD.
+//! Converts a finished FST file to VCD.
 //!
-//! A Verilated model writes one wave format, fixed when it is compiled. FST is the one, and VCD is made of it afterwards: models stay small, and it
-//! works alike with every version of Verilator.
+//! A Verilated model can write only one wave format, fixed when it is compiled. That format is FST, and VCD is
+//! converted from it afterwards. This keeps models small and works the same with every version of Verilator.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fst_reader::{FstFilter, FstHierarchyEntry, FstReader, FstSignalValue, ReaderError};
 
-/// Reads `fst`, writes `vcd`.
+/// Reads `fst` and writes `vcd`.
 pub(crate) fn convert(fst: &Path, vcd: &Path) -> io::Result<()> {
     let mut reader = FstReader::open(BufReader::new(File::open(fst)?)).map_err(broken)?;
     let mut out = BufWriter::new(File::create(vcd)?);
@@ -72,7 +72,7 @@ fn declaration(
                 lengths.resize(index + 1, 0);
             }
             lengths[index] = length;
-            // A range belongs to the name only in FST.
+            // In FST, a variable's range is part of its name.
             let (name, range) = name
                 .split_once(" [")
                 .map_or((name.as_str(), String::new()), |(name, range)| {
@@ -84,7 +84,7 @@ fn declaration(
     }
 }
 
-/// VCD's short names: digits to the base 94, from `!` to `~`.
+/// Returns the short name of a variable in VCD: a number in base 94, with digits from `!` to `~`.
 fn code(mut index: usize) -> String {
     let mut code = String::new();
     loop {

@@ -1,4 +1,5 @@
-// The loop that a C++ programmer would write over the NIC's model: what the Rust side is measured against.
+// A plain C++ loop over the NIC's model, as a C++ programmer would write it. It is the reference for the speed of the
+// Rust side.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,7 +42,7 @@ struct Stimulus {
 
 }  // namespace
 
-// Runs a cycle for each element; gives a digest of the outputs.
+// Runs one cycle for each element and returns a digest of the outputs.
 extern "C" std::uint64_t xoff_plain_nic_loop(const Stimulus* stimulus, std::size_t length) {
     const auto context = std::make_unique<VerilatedContext>();
     context->threads(1);

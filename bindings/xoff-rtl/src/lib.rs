@@ -1,6 +1,7 @@
-//! The tops of Xoff's rtl/ as typed Rust structs.
+//! The tops of Xoff's `rtl/` as typed Rust structs.
 //!
-//! Each is a [`verilated::Instance`]; its ports are the fields of `In` and `Out` in the module of its name. The table of tops is this crate's `build.rs`.
+//! Each top is a [`verilated::Instance`]. Its ports are the fields of `In` and `Out` in the module with its name. The
+//! table of tops is this crate's `build.rs`.
 
 verilated::tops!();
 

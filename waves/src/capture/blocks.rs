@@ -1,11 +1,11 @@
-//! Whole blocks or nothing: what reaches the file can be read, whenever the program ends.
+//! A writer that passes on only whole blocks, so that the file is readable whenever the program ends.
 
 use std::io::{self, Write};
 
-/// Bytes that are handed over at once.
+/// The number of buffered bytes from which on whole blocks are passed on.
 const PORTION_BYTES: usize = 64 * 1024;
 
-/// Holds bytes back until a block is whole, and hands over many blocks in one call.
+/// Buffers bytes until a block is whole, and passes on many blocks in one call.
 pub(super) struct Blocks<W: Write> {
     inner: W,
     held: Vec<u8>,
@@ -19,7 +19,7 @@ impl<W: Write> Blocks<W> {
         }
     }
 
-    /// Says that what was written ends a block.
+    /// Marks the end of a block. Everything written so far is whole blocks.
     pub fn end_block(&mut self) -> io::Result<()> {
         if self.held.len() >= PORTION_BYTES {
             self.hand_over()?;
@@ -27,10 +27,10 @@ impl<W: Write> Blocks<W> {
         Ok(())
     }
 
-    /// Hands over what is held.
+    /// Passes on all buffered bytes.
     pub fn hand_over(&mut self) -> io::Result<()> {
         let result = self.inner.write_all(&self.held);
-        // Written twice would be worse than lost.
+        // Clear the buffer even after an error: writing bytes twice would be worse than losing them.
         self.held.clear();
         result?;
         self.inner.flush()
@@ -43,7 +43,7 @@ impl<W: Write> Write for Blocks<W> {
         Ok(bytes.len())
     }
 
-    /// Does nothing: who writes a block does not know whether it is whole.
+    /// Does nothing, because the caller in the middle of a block does not know whether the block is whole.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a capture, each in one message: what was read, where, what would be right.
+//! Errors of captures, one message each: what was read, where, and what would be right.
 
 use std::io;
 
@@ -6,15 +6,15 @@ use thiserror::Error;
 
 use super::{LINK_TYPE_ETHERNET, MAX_FRAME_BYTES};
 
-/// Why a capture could not be read on.
+/// Why reading a capture failed.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The file is not there, or may not be read.
+    /// The file does not exist or may not be read.
     #[error("{file}: cannot be opened: {source}")]
     Open {
         /// The file as the caller named it.
         file: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Something in the file is wrong.
@@ -22,9 +22,9 @@ pub enum Error {
     At {
         /// The file as the caller named it.
         file: String,
-        /// Where the header, block or record that is wrong starts.
+        /// Where the faulty header, block or record starts, in bytes.
         offset: u64,
-        /// Number of the record that is wrong, from 1; `None` when it is not about a record.
+        /// Number of the faulty record, from 1; `None` if the fault is not in a record.
         record: Option<u64>,
         /// What is wrong.
         problem: Problem,
@@ -37,10 +37,10 @@ fn record_text(record: Option<u64>) -> String {
         .unwrap_or_default()
 }
 
-/// What is wrong with a capture at one place.
+/// A fault in a capture at one place.
 #[derive(Debug, Error)]
 pub enum Problem {
-    /// There is no byte at all.
+    /// The file is empty.
     #[error("the file is empty; a capture starts with a file header")]
     Empty,
     /// The file ends too early.
@@ -48,12 +48,12 @@ pub enum Problem {
     Truncated {
         /// The header, record or block that is cut.
         what: &'static str,
-        /// Bytes of it that are there.
+        /// The number of bytes of it that exist.
         have: u64,
-        /// Bytes that it needs.
+        /// The number of bytes that it needs.
         need: u64,
     },
-    /// Not a capture.
+    /// The file is not a capture.
     #[error(
         "not a packet capture: it starts with {}{}; a pcap starts with d4 c3 b2 a1 or a1 b2 c3 d4 (with nanoseconds 4d 3c b2 a1 or a1 b2 3c 4d), a pcapng with 0a 0d 0d 0a",
         hex(.first), guess(.first)
@@ -62,7 +62,7 @@ pub enum Problem {
         /// The first four bytes.
         first: [u8; 4],
     },
-    /// A format version that nobody has seen yet.
+    /// The format version is unknown.
     #[error("{format} version {major}.{minor}; versions {expected}.x can be read")]
     Version {
         /// pcap or pcapng.
@@ -74,7 +74,7 @@ pub enum Problem {
         /// Major version that can be read.
         expected: u16,
     },
-    /// Frames of another kind of link.
+    /// The frames are of a link type other than Ethernet.
     #[error("link type {found}{}; only Ethernet, link type {LINK_TYPE_ETHERNET}, can be read", link_name(*.found))]
     LinkType {
         /// The link type in the file.
@@ -85,38 +85,38 @@ pub enum Problem {
         "a frame longer than the record: {captured} of its {original} bytes were kept, and its ICRC cannot be judged; record whole frames (tcpdump -s 0)"
     )]
     SnapCut {
-        /// Bytes in the file.
+        /// The number of bytes in the file.
         captured: u32,
-        /// Bytes on the wire.
+        /// The number of bytes on the wire.
         original: u32,
     },
-    /// Longer than any frame on a wire.
+    /// The frame is longer than any frame on a wire.
     #[error(
         "a frame of {bytes} bytes; {MAX_FRAME_BYTES} at most can be read (receive offload glues frames together: record with it off, ethtool -K DEV gro off lro off)"
     )]
     FrameTooLong {
-        /// Bytes captured.
+        /// The number of captured bytes.
         bytes: u32,
     },
-    /// A pcapng block whose lengths contradict each other.
+    /// A pcapng block is not valid or cannot be read: its lengths contradict each other, or its content does not fit.
     #[error("a block of type {kind:#010x} and length {length}: {why}")]
     Block {
         /// Block type.
         kind: u32,
-        /// Its length as its first length field says.
+        /// Its length according to its first length field.
         length: u32,
-        /// What does not fit.
+        /// The reason.
         why: &'static str,
     },
-    /// A frame from an interface that the section has not described.
+    /// A frame refers to an interface that the section has not described.
     #[error("a frame of interface {id}, but the section has described {known} so far")]
     Interface {
         /// Interface number in the block.
         id: u32,
-        /// How many interface description blocks came before.
+        /// The number of interface description blocks before it.
         known: usize,
     },
-    /// A unit of time that has no value here.
+    /// The unit of time stamps is too fine to be represented.
     #[error(
         "time resolution {raw:#04x} of an interface; 10^-19 s (0x13) or 2^-63 s (0xbf) is the finest that can be read"
     )]
@@ -124,14 +124,14 @@ pub enum Problem {
         /// The `if_tsresol` byte.
         raw: u8,
     },
-    /// A time outside of 1970 to 2554.
+    /// The time is outside of 1970 to 2554.
     #[error(
         "a time stamp of {ticks} ticks, {per_second} a second, {offset} s added: outside of the years 1970 to 2554"
     )]
     Time {
         /// The time stamp in the file.
         ticks: u64,
-        /// Its unit.
+        /// Its unit, in ticks per second.
         per_second: u64,
         /// `if_tsoffset`.
         offset: i64,
@@ -149,7 +149,7 @@ fn hex(bytes: &[u8]) -> String {
         .join(" ")
 }
 
-/// What people hand over by mistake, from its first bytes.
+/// Names what users open by mistake, by its first bytes.
 fn guess(first: &[u8; 4]) -> &'static str {
     match first {
         [0x1f, 0x8b, ..] => " (gzip: unpack it first)",
@@ -172,7 +172,7 @@ fn guess(first: &[u8; 4]) -> &'static str {
     }
 }
 
-/// Names of the link types that RDMA people meet (tcpdump registry).
+/// Names of link types that RDMA users meet (tcpdump registry).
 fn link_name(link_type: u32) -> &'static str {
     match link_type {
         0 => " (BSD loopback)",

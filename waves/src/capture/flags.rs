@@ -1,15 +1,16 @@
-//! `epb_flags` of pcapng: which way a frame went, and what was wrong with it (draft-ietf-opsawg-pcapng, "Enhanced Packet Block Flags Word").
+//! `epb_flags` of pcapng: the direction of a frame and its errors (draft-ietf-opsawg-pcapng, "Enhanced Packet Block
+//! Flags Word").
 
 use super::Direction;
 
-/// Bits 0 and 1.
+/// Bits 0 and 1: the direction.
 const DIRECTION_MASK: u32 = 0b11;
 const INBOUND: u32 = 0b01;
 const OUTBOUND: u32 = 0b10;
 /// Bit 24: the FCS is wrong.
 pub(super) const CRC_ERROR: u32 = 1 << 24;
 
-/// The direction's bits.
+/// Returns the bits for a direction.
 pub(super) const fn of_direction(direction: Direction) -> u32 {
     match direction {
         Direction::Received => INBOUND,
@@ -17,7 +18,7 @@ pub(super) const fn of_direction(direction: Direction) -> u32 {
     }
 }
 
-/// The direction that the bits tell, if they tell one.
+/// Returns the direction that the bits state, if any.
 pub(super) const fn direction(flags: u32) -> Option<Direction> {
     match flags & DIRECTION_MASK {
         INBOUND => Some(Direction::Received),
@@ -30,7 +31,8 @@ pub(super) const fn direction(flags: u32) -> Option<Direction> {
 mod tests {
     use super::*;
 
-    /// As tshark 4.0.17 shows them: `frame.packet_flags_direction` and `frame.packet_flags_crc_error`. A round trip alone would not see a swap.
+    /// The values agree with tshark 4.0.17: `frame.packet_flags_direction` and `frame.packet_flags_crc_error`. A
+    /// round trip alone would not detect swapped bits.
     #[test]
     fn bits_are_where_wireshark_looks() {
         assert_eq!(of_direction(Direction::Received), 1);

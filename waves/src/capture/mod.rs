@@ -1,7 +1,8 @@
-//! Packet captures: pcap and pcapng, read as a stream and written with nanoseconds.
+//! Packet captures: pcap and pcapng, read as a stream and written with nanosecond time.
 //!
-//! Reading goes record by record in constant memory, whatever the size of the file, and works on pipes too. The first thing that is wrong ends the
-//! iteration with one [`Error`] that names file, byte and record; every whole record before it has been handed out by then.
+//! The reader goes record by record in constant memory, whatever the size of the file, and works on pipes too. The
+//! first error ends the iteration with one [`Error`] that names the file, the byte and the record. All whole records
+//! before it have been returned by then.
 //!
 //! ```
 //! use xoff_waves::capture::{PcapWriter, Reader};
@@ -17,10 +18,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`TapWriter`] writes what the kernel's taps see of a simulated network, a pcapng interface a port.
+//! [`TapWriter`] writes the frames that the kernel's taps record in a simulated network, with one pcapng interface
+//! per port.
 //!
-//! The parsing of headers and blocks is `pcap-parser`'s, the writing `pcap-file`'s: two crates that do not know each other, so that a round trip
-//! through both says something.
+//! The crate `pcap-parser` parses headers and blocks, and the crate `pcap-file` writes them. The two are independent
+//! of each other, so a round trip through both is a meaningful test.
 
 mod blocks;
 mod error;
@@ -39,8 +41,9 @@ pub use reader::{Reader, open};
 pub use tap::{TapPort, TapWriter};
 pub use writer::{PcapWriter, PcapngWriter};
 
-/// The longest frame that is read, in bytes. Jumbo frames end near 9,200; what is longer was glued together by the recording host
-/// (receive offload) and was never on a wire. The parser itself takes up to 16,383 bytes.
+/// The longest frame that is read, in bytes. Jumbo frames end near 9,200. A longer frame was merged from several by
+/// the recording host (receive offload) and was never on a wire. The RTL packet parser takes frames of up to 16,383
+/// bytes.
 pub const MAX_FRAME_BYTES: usize = 16_000;
 
 /// The link type of Ethernet, the only one that is read (`LINKTYPE_ETHERNET` of the tcpdump registry).
@@ -49,37 +52,39 @@ pub const LINK_TYPE_ETHERNET: u32 = 1;
 /// One captured frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Position among the frames of the file, from 1, as Wireshark counts.
+    /// The number of the frame in the file, from 1, as Wireshark counts.
     pub number: u64,
-    /// Nanoseconds since 1970-01-01, or since whatever the recorder called zero.
+    /// Nanoseconds since 1970-01-01, or since the recorder's own zero.
     pub time_ns: u64,
-    /// The frame from its destination address on; without preamble, and without FCS where the file says that there is one.
+    /// The frame from its destination address on, without preamble. The FCS is removed if the file says that there is
+    /// one.
     pub bytes: Vec<u8>,
-    /// Where the record starts in the file, in bytes.
+    /// The byte offset of the record in the file.
     pub offset: u64,
-    /// Which of [`Reader::interfaces`] saw it.
+    /// Index into [`Reader::interfaces`] of the interface that saw it.
     pub interface: usize,
-    /// Which way it went through the interface, when the file says so.
+    /// The direction of the frame through the interface, if the file states it.
     pub direction: Option<Direction>,
-    /// `false` when the file says that the frame's FCS was wrong. Most recorders never see such frames.
+    /// `false` if the file says that the frame's FCS was wrong. Most recorders never see such frames.
     pub fcs_ok: bool,
 }
 
-/// Where frames were recorded. A pcap file has one, without a name; a pcapng file may have any number.
+/// An interface on which frames were recorded. A pcap file has one, without a name; a pcapng file can have any
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// `if_name`, when the file gives one.
+    /// `if_name`, if the file states one.
     pub name: Option<String>,
-    /// Link type of the tcpdump registry; [`LINK_TYPE_ETHERNET`] is the one whose frames are read.
+    /// Link type of the tcpdump registry. Only frames of [`LINK_TYPE_ETHERNET`] are read.
     pub link_type: u32,
-    /// Units of a time stamp in a second: 1,000,000 for microseconds.
+    /// Time stamp units per second: 1,000,000 for microseconds.
     pub ticks_per_second: u64,
     /// Seconds to add to each time stamp (`if_tsoffset`).
     pub offset_seconds: i64,
-    /// Rate of the line in bits a second (`if_speed`), when the file gives one.
+    /// Rate of the line in bits per second (`if_speed`), if the file states one.
     pub bits_per_second: Option<u64>,
-    /// Bytes of FCS at the end of each captured frame, cut off by the reader. Nearly always 0.
+    /// Bytes of FCS at the end of each captured frame, which the reader removes. Nearly always 0.
     pub fcs_bytes: usize,
-    /// Most bytes kept of a frame, 0 for no limit. Only simple packet blocks need it.
+    /// Maximum number of bytes kept of a frame, 0 for no limit. Only simple packet blocks need it.
     snap_bytes: u32,
 }

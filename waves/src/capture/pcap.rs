@@ -12,12 +12,12 @@ use super::{Interface, MAX_FRAME_BYTES, Problem};
 const FILE_HEADER_BYTES: usize = 24;
 /// Length of the header before each frame.
 const RECORD_HEADER_BYTES: usize = 16;
-/// Bits 0 to 15 of the last header word are the link type; the rest says whether frames carry an FCS.
+/// Bits 0 to 15 of the last header word are the link type. The other bits say whether frames have an FCS.
 const LINK_TYPE_MASK: u32 = 0xffff;
 /// Bit 26: bits 28 to 31 are the length of the FCS in 16-bit words.
 const FCS_LENGTH_PRESENT: u32 = 1 << 26;
 
-/// Whether a file that starts so is a classic pcap.
+/// Returns whether a file with these first bytes is a classic pcap.
 pub(super) fn is_magic(first: [u8; 4]) -> bool {
     matches!(
         u32::from_be_bytes(first),
@@ -25,13 +25,13 @@ pub(super) fn is_magic(first: [u8; 4]) -> bool {
     )
 }
 
-/// What the file header says.
+/// The contents of the file header.
 pub(super) struct Format {
     header: PcapHeader,
 }
 
 impl Format {
-    /// Reads the file header whose first four bytes are taken already.
+    /// Reads the file header, whose first four bytes have already been read.
     pub fn open<R: Read>(
         source: &mut Source<R>,
         first: [u8; 4],
@@ -68,12 +68,12 @@ impl Format {
             },
             snap_bytes: header.snaplen,
         };
-        // Every frame of the file is of this link type, so say it before the first.
+        // The link type holds for every frame of the file, so report it before the first frame.
         interface.check_link()?;
         Ok((Self { header }, interface))
     }
 
-    /// The next record, or `None` at the end of the file.
+    /// Returns the next record, or `None` at the end of the file.
     pub fn next<R: Read>(
         &self,
         source: &mut Source<R>,
@@ -88,7 +88,7 @@ impl Format {
         let big = self.header.is_bigendian();
         let captured = word(record, 8, big);
         let original = word(record, 12, big);
-        // Lengths first: a wrong one must not make us wait for gigabytes.
+        // Check the lengths first, so that a wrong one does not cause a read of gigabytes.
         if captured as usize > MAX_FRAME_BYTES {
             return Err(Problem::FrameTooLong { bytes: captured });
         }

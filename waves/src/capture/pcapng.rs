@@ -1,4 +1,5 @@
-//! pcapng: sections of blocks. Interface descriptions and packet blocks are read, the others are passed over: they hold no frames.
+//! pcapng: sections of blocks. Interface descriptions and packet blocks are read. Other blocks are skipped, because
+//! they hold no frames.
 
 use std::io::Read;
 
@@ -11,41 +12,43 @@ use super::{Interface, MAX_FRAME_BYTES, Problem};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// The packet block of the drafts before 2009; it is no longer written, and holds frames that must not vanish silently.
+/// The packet block of the drafts before 2009. It is no longer written. It is reported as an error, because its
+/// frames must not be skipped silently.
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Type, length, length again.
+/// The least length of a block: type, length, and length again.
 const LEAST_BLOCK_BYTES: u32 = 12;
-/// Longest block that is held in memory: a frame over the limit and its options still get their own message.
+/// The longest block that is held in memory. It has room for a frame over the limit and its options, so that such a
+/// frame gets its own error.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
 
 /// `epb_flags`: direction and errors of a frame.
 const OPTION_FLAGS: OptionCode = OptionCode(2);
-/// `if_fcslen`: bytes of FCS behind each frame.
+/// `if_fcslen`: bytes of FCS after each frame.
 const OPTION_FCS_LENGTH: OptionCode = OptionCode(13);
-/// `if_tsresol` when the option is absent: microseconds.
+/// The value of `if_tsresol` if the option is absent: microseconds.
 const DEFAULT_RESOLUTION: u8 = 6;
 
-/// Whether a file that starts so is a pcapng.
+/// Returns whether a file with these first bytes is a pcapng.
 pub(super) fn is_magic(first: [u8; 4]) -> bool {
     u32::from_be_bytes(first) == SECTION_HEADER
 }
 
-/// Where in the sections we are.
+/// The state of the reader within the sections.
 #[derive(Default)]
 pub(super) struct Format {
     big_endian: bool,
-    /// Interfaces of earlier sections: numbers start again in each section.
+    /// The number of interfaces in earlier sections. Each section numbers its interfaces from 0.
     base: usize,
-    /// The four bytes that told the format, not yet seen as the first block's type.
+    /// The first four bytes of the file, which selected the format and are also the first block's type.
     first: Option<[u8; 4]>,
 }
 
 impl Format {
-    /// A file of which four bytes, the magic, are taken already.
+    /// Starts a file whose first four bytes have already been read.
     pub fn open(first: [u8; 4]) -> Self {
         Self {
             first: Some(first),
@@ -53,7 +56,8 @@ impl Format {
         }
     }
 
-    /// Reads blocks up to and including the next with a frame; `None` at the end of the file. `start` is set to where the last block starts.
+    /// Reads blocks up to and including the next one with a frame. Returns `None` at the end of the file. `start` is
+    /// set to the offset of the last block.
     pub fn next<R: Read>(
         &mut self,
         source: &mut Source<R>,
@@ -120,7 +124,8 @@ impl Format {
                     }));
                 }
                 Block::SimplePacket(packet) => {
-                    // It states no captured length: that is the original one, or the interface's limit. Nor has it a time.
+                    // A simple packet block states no captured length, which is the smaller of the original length
+                    // and the interface's limit. It states no time either.
                     let (id, interface) = self.interface(interfaces, 0)?;
                     let limit = if interface.snap_bytes == 0 {
                         u32::MAX
@@ -149,7 +154,8 @@ impl Format {
         }
     }
 
-    /// Reads the rest of a block whose type and length are in `block`. `None` when it is of a kind that holds no frames and has been passed over.
+    /// Reads the rest of a block whose type and length are in `block`. Returns `None` if it is of a type without
+    /// frames and was skipped.
     fn read_block<R: Read>(
         &mut self,
         source: &mut Source<R>,
@@ -206,7 +212,7 @@ impl Format {
         Ok(Some(kind))
     }
 
-    /// What `epb_flags` says; 0 without it.
+    /// Returns the value of `epb_flags`, or 0 without that option.
     fn flags(&self, options: &[PcapNGOption<'_>]) -> u32 {
         options
             .iter()
@@ -216,7 +222,7 @@ impl Format {
             .map_or(0, |bytes| self.word(bytes, 0))
     }
 
-    /// An interface as its description block describes it.
+    /// Returns the interface that a description block describes.
     fn describe(
         &self,
         link_type: u32,
@@ -238,7 +244,7 @@ impl Format {
         };
         let byte = |code| option(code).and_then(|bytes| bytes.first().copied());
         let raw = byte(OptionCode::IfTsresol).unwrap_or(DEFAULT_RESOLUTION);
-        // Bit 7 chooses between powers of 10 and of 2.
+        // Bit 7 selects between powers of 10 and powers of 2.
         let ticks_per_second = match raw & 0x7f {
             power if raw & 0x80 == 0 => 10_u64.checked_pow(power.into()),
             power => 1_u64.checked_shl(power.into()),
@@ -254,7 +260,7 @@ impl Format {
         })
     }
 
-    /// The interface that a block of this section numbers `id`, if its frames can be read.
+    /// Returns the interface that this section numbers `id`, if its frames can be read.
     fn interface<'a>(
         &self,
         interfaces: &'a [Interface],

@@ -1,4 +1,4 @@
-//! The reader: tells the format from the first bytes and hands out records.
+//! The reader: selects the format by the first bytes and returns records.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use super::{Error, Interface, LINK_TYPE_ETHERNET, Problem, Record, flags, pcap, 
 ///
 /// # Errors
 ///
-/// The file cannot be opened, is no capture, or is of another link type than Ethernet.
+/// Fails if the file cannot be opened, is not a capture, or has a link type other than Ethernet.
 pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>, Error> {
     let file = path.as_ref().display().to_string();
     match File::open(path) {
@@ -20,13 +20,13 @@ pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>, Error> {
     }
 }
 
-/// A frame as the formats find it, before it gets its number.
+/// A frame as a format's reader finds it, before it gets its number.
 pub(super) struct Found {
     pub offset: u64,
     pub time_ns: u64,
     pub interface: usize,
     pub frame: Vec<u8>,
-    /// `epb_flags`; 0 says nothing.
+    /// `epb_flags`; 0 if unknown.
     pub flags: u32,
 }
 
@@ -35,23 +35,23 @@ enum Format {
     Pcapng(pcapng::Format),
 }
 
-/// An iterator over the records of a capture. After the first error it ends.
+/// An iterator over the records of a capture. It ends after the first error.
 pub struct Reader<R> {
     source: Source<R>,
     format: Format,
     interfaces: Vec<Interface>,
-    /// The bytes of the record or block at hand; kept to save allocations.
+    /// The bytes of the current record or block; kept to save allocations.
     scratch: Vec<u8>,
     records: u64,
     ended: bool,
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads a capture from `inner`; `file` is what messages call it.
+    /// Reads a capture from `inner`. Messages call the file `file`.
     ///
     /// # Errors
     ///
-    /// It is no capture, or is of another link type than Ethernet.
+    /// Fails if it is not a capture, or has a link type other than Ethernet.
     pub fn new(file: impl Into<String>, inner: R) -> Result<Self, Error> {
         let mut source = Source::new(file.into(), inner);
         match Self::detect(&mut source) {
@@ -90,18 +90,20 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The interfaces that have been described so far. With pcapng they may come in anywhere before their first frame.
+    /// Returns the interfaces described so far. In pcapng, an interface can be described anywhere before its first
+    /// frame.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// Bytes of the file that have been read: progress.
+    /// Returns the number of bytes of the file that have been read, as a measure of progress.
     pub fn offset(&self) -> u64 {
         self.source.offset()
     }
 
-    /// Whether the next record, or a part of it, has been read ahead. On a live pipe `false` means that the next record may be long in coming, so
-    /// show now what there is.
+    /// Returns whether the next record, or a part of it, has been read ahead.
+    ///
+    /// On a live pipe, `false` means that the next record may take long to arrive, so show the current results now.
     pub fn is_ahead(&self) -> bool {
         self.source.is_ahead()
     }
@@ -161,7 +163,7 @@ impl<R: Read> Iterator for Reader<R> {
 impl<R: Read> std::iter::FusedIterator for Reader<R> {}
 
 impl Interface {
-    /// Only Ethernet frames can be read.
+    /// Fails unless the interface is Ethernet, the only link type that can be read.
     pub(super) fn check_link(&self) -> Result<(), Problem> {
         if self.link_type == LINK_TYPE_ETHERNET {
             Ok(())
@@ -172,7 +174,7 @@ impl Interface {
         }
     }
 
-    /// A time stamp of this interface in nanoseconds.
+    /// Converts a time stamp of this interface to nanoseconds.
     pub(super) fn nanoseconds(&self, ticks: u64) -> Result<u64, Problem> {
         let within = u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second);
         let time = within as i128 + i128::from(self.offset_seconds) * 1_000_000_000;

@@ -1,13 +1,13 @@
-//! Bytes from a file or pipe, counted, with ends that come too early named.
+//! Input bytes from a file or pipe, with a count of the bytes read and errors for early ends.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use super::{Error, Problem};
 
-/// Bytes that are read ahead. Large enough that a big file costs few system calls.
+/// The number of bytes that are read ahead, large enough that a big file needs few system calls.
 const READ_AHEAD_BYTES: usize = 256 * 1024;
 
-/// A reader that knows where it is and what its file is called.
+/// A reader that knows its offset and the name of its file.
 pub(super) struct Source<R> {
     file: String,
     inner: BufReader<R>,
@@ -23,17 +23,18 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes read so far.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Whether bytes lie ready without asking the operating system, so that reading on will not wait on a slow pipe (unless a record is cut there).
+    /// Returns whether bytes are buffered, so that reading does not wait on a slow pipe (unless a record is cut
+    /// there).
     pub fn is_ahead(&self) -> bool {
         !self.inner.buffer().is_empty()
     }
 
-    /// An error about what starts at `offset`.
+    /// Returns an error about the item that starts at `offset`.
     pub fn error(&self, offset: u64, record: Option<u64>, problem: Problem) -> Error {
         Error::At {
             file: self.file.clone(),
@@ -43,7 +44,8 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Fills as much of `bytes` as there is, and says how much that was. Less than asked for means the end of the file.
+    /// Fills as much of `bytes` as possible and returns the number of bytes read. Fewer bytes than requested mean the
+    /// end of the file.
     pub fn fill(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut have = 0;
         while have < bytes.len() {
@@ -58,8 +60,8 @@ impl<R: Read> Source<R> {
         Ok(have)
     }
 
-    /// Appends `need` more bytes to `bytes`. The end of the file in between is a [`Problem::Truncated`] of `what`, whose length is counted from
-    /// the beginning of `bytes`.
+    /// Appends `need` more bytes to `bytes`. If the file ends before that, the error is [`Problem::Truncated`] of
+    /// `what`, with lengths that count from the beginning of `bytes`.
     pub fn append(
         &mut self,
         bytes: &mut Vec<u8>,
@@ -80,7 +82,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Passes over `count` bytes, and says how many there were.
+    /// Skips `count` bytes and returns how many there were.
     pub fn skip(&mut self, count: u64) -> io::Result<u64> {
         let mut left = count;
         while left > 0 {

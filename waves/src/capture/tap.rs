@@ -1,4 +1,4 @@
-//! The frames of tapped ports as pcapng.
+//! Writes the frames of tapped ports as pcapng.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,29 +11,30 @@ use super::writer::PcapngWriter;
 
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1_000;
-/// Bytes that a frame costs in the file besides its own, at most: block, options, padding.
+/// The maximum number of bytes that a frame adds to the file besides its own: block, options, padding.
 const BLOCK_BYTES: u64 = 68;
 
-/// A port that is recorded.
+/// A recorded port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TapPort {
-    /// Its node.
+    /// The port's node.
     pub node: NodeId,
-    /// Its number there.
+    /// The port's number in that node.
     pub port: PortId,
-    /// What the interface is called in the file: `node.port`, such as `t0.3`.
+    /// The interface's name in the file: `node.port`, such as `t0.3`.
     pub name: String,
-    /// Its rate, when the file shall state it.
+    /// The port's rate, if the file is to state it.
     pub rate: Option<LineRate>,
 }
 
-/// Writes what the kernel's taps see: an interface a port, nanoseconds, direction, wrong FCS marked.
+/// Writes the frames that the kernel's taps record, with one interface per port, times in nanoseconds and directions.
+/// Frames with a wrong FCS are marked.
 ///
-/// A frame's time is that of its last bit at the port, since the simulation's start, rounded down to nanoseconds; its
-/// bytes go without FCS. Pause frames are frames as any other.
+/// A frame's time is the time of its last bit at the port since the simulation's start, rounded down to nanoseconds.
+/// Frames are written without FCS. Pause frames are written like any others.
 ///
-/// The file grows by whole blocks, some 64 KiB at a time, so it can be read when the program is interrupted; what came
-/// last may miss unless [`flush`](Self::flush) was called.
+/// The file grows by whole blocks, some 64 KiB at a time, so it can be read if the program is interrupted. The last
+/// frames may then be missing unless [`flush`](Self::flush) was called.
 pub struct TapWriter<W: Write> {
     writer: PcapngWriter<Blocks<W>>,
     interfaces: BTreeMap<(NodeId, PortId), u32>,
@@ -44,11 +45,11 @@ pub struct TapWriter<W: Write> {
 }
 
 impl<W: Write> TapWriter<W> {
-    /// Begins the file with a description of each of `ports`.
+    /// Starts the file with a description of each of `ports`.
     ///
     /// # Errors
     ///
-    /// What `writer` says.
+    /// Any error of `writer`.
     pub fn new(writer: W, ports: impl IntoIterator<Item = TapPort>) -> io::Result<Self> {
         let mut writer = PcapngWriter::start(Blocks::new(writer))?;
         let mut interfaces = BTreeMap::new();
@@ -69,8 +70,7 @@ impl<W: Write> TapWriter<W> {
         })
     }
 
-    /// Leaves frames out once the file would become larger than about `bytes`, so that a long run does not fill the
-    /// disk.
+    /// Drops frames once the file would become larger than about `bytes`, so that a long run does not fill the disk.
     #[must_use]
     pub fn with_limit(mut self, bytes: u64) -> Self {
         self.room = bytes;
@@ -81,7 +81,7 @@ impl<W: Write> TapWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says; a port that was not announced.
+    /// Any error of the writer, or a record of a port that was not passed to [`new`](Self::new).
     pub fn write(&mut self, record: &Record) -> io::Result<()> {
         let Some(&interface) = self.interfaces.get(&(record.node, record.port)) else {
             let text = format!(
@@ -92,7 +92,7 @@ impl<W: Write> TapWriter<W> {
         };
         let frame = &record.frame;
         let Some(room) = (self.room).checked_sub(frame.bytes.len() as u64 + BLOCK_BYTES) else {
-            // Once one is left out, all are: a gap at the end is easier to see than holes.
+            // Once a frame is dropped, all further ones are: a gap at the end is easier to notice than holes.
             self.room = 0;
             self.left_out += 1;
             return Ok(());
@@ -105,38 +105,38 @@ impl<W: Write> TapWriter<W> {
         self.writer.get_mut().end_block()
     }
 
-    /// Writes a comment behind the frames, such as why there are no more. `time_ns` is when that was.
+    /// Writes a comment after the frames, for example why there are no more. `time_ns` is the time of the comment.
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Any error of the writer.
     pub fn comment(&mut self, time_ns: u64, text: &str) -> io::Result<()> {
         self.writer.comment(time_ns, text)?;
         self.writer.get_mut().end_block()
     }
 
-    /// Hands all frames over to the file.
+    /// Writes all buffered frames to the file.
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Any error of the writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.writer.get_mut().hand_over()
     }
 
-    /// Frames written.
+    /// Returns the number of frames written.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Frames left out because of [`with_limit`](Self::with_limit).
+    /// Returns the number of frames dropped because of [`with_limit`](Self::with_limit).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 }
 
 impl<W: Write> Drop for TapWriter<W> {
-    /// Hands over what is held, as far as that goes; [`flush`](TapWriter::flush) says what went wrong.
+    /// Writes what is buffered and ignores errors; call [`flush`](TapWriter::flush) first to see them.
     fn drop(&mut self) {
         let _ = self.flush();
     }

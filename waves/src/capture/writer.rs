@@ -1,4 +1,4 @@
-//! Writers: classic pcap and pcapng, both with nanoseconds.
+//! Writers of classic pcap and pcapng, both with nanosecond time.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -18,13 +18,13 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
 use super::{Direction, flags};
 
-/// The limit that file headers state: as tcpdump's default, above any frame.
+/// The snapshot length that file headers state: tcpdump's default, above the length of any frame.
 const SNAP_BYTES: u32 = 262_144;
 /// `if_tsresol` for nanoseconds.
 const NANOSECONDS: u8 = 9;
 /// The comment of a frame whose FCS is wrong.
 const BAD_FCS: &str = "FCS is wrong";
-/// What a pcapng file says of its writer.
+/// The application that a pcapng file names as its writer.
 const APPLICATION: &str = concat!("xoff ", env!("CARGO_PKG_VERSION"));
 
 fn io_error(error: PcapError) -> io::Error {
@@ -44,12 +44,12 @@ impl<W: Write> PcapWriter<W> {
     ///
     /// # Errors
     ///
-    /// What `writer` says.
+    /// Any error of `writer`.
     pub fn new(writer: W) -> io::Result<Self> {
         let header = PcapHeader {
             snaplen: SNAP_BYTES,
             ts_resolution: TsResolution::NanoSecond,
-            // Stated, so that the file is the same on every machine.
+            // Set explicitly, so that the file is the same on every machine.
             endianness: Endianness::Little,
             ..PcapHeader::default()
         };
@@ -61,7 +61,7 @@ impl<W: Write> PcapWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says; a time past 2106, for which the format has no room; a frame over 262,144 bytes.
+    /// Any error of the writer, a time after 2106, which the format cannot express, or a frame over 262,144 bytes.
     pub fn write(&mut self, time_ns: u64, frame: &[u8]) -> io::Result<()> {
         let packet = PcapPacket::new(Duration::from_nanos(time_ns), frame.len() as u32, frame);
         self.inner
@@ -70,13 +70,13 @@ impl<W: Write> PcapWriter<W> {
             .map_err(io_error)
     }
 
-    /// The writer within.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.inner.into_writer()
     }
 }
 
-/// Writes a pcapng file, little-endian, in nanoseconds, with an interface a port.
+/// Writes a pcapng file, little-endian, in nanoseconds, with one interface per port.
 pub struct PcapngWriter<W: Write> {
     inner: pcap_file::pcapng::PcapNgWriter<W>,
 }
@@ -87,7 +87,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     ///
-    /// What `writer` says.
+    /// Any error of `writer`.
     pub fn new<'a>(writer: W, names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
         let mut this = Self::start(writer)?;
         for name in names {
@@ -96,7 +96,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(this)
     }
 
-    /// Writes the section header alone.
+    /// Writes only the section header.
     pub(super) fn start(writer: W) -> io::Result<Self> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
@@ -110,11 +110,11 @@ impl<W: Write> PcapngWriter<W> {
         Ok(Self { inner })
     }
 
-    /// Describes one more interface, with its name and the line's rate in bits a second where they are known.
+    /// Describes one more interface, with its name and the line's rate in bits per second if they are known.
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Any error of the writer.
     pub fn describe(&mut self, name: Option<&str>, speed: Option<u64>) -> io::Result<()> {
         let name = name.map(|name| InterfaceDescriptionOption::IfName(Cow::Borrowed(name)));
         let mut options = Vec::from_iter(name);
@@ -135,12 +135,13 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says; an interface that has no name.
+    /// Any error of the writer, or an interface that was not described.
     pub fn write(&mut self, interface: u32, time_ns: u64, frame: &[u8]) -> io::Result<()> {
         self.write_seen(interface, time_ns, frame, None, true)
     }
 
-    /// The same, with the way that the frame went through the interface and whether its FCS was right.
+    /// Writes a frame like [`write`](Self::write), with its direction through the interface and whether its FCS was
+    /// right.
     ///
     /// # Errors
     ///
@@ -179,7 +180,7 @@ impl<W: Write> PcapngWriter<W> {
     pub(super) fn comment(&mut self, time_ns: u64, text: &str) -> io::Result<()> {
         let statistics = InterfaceStatisticsBlock {
             interface_id: 0,
-            // The format has the upper half first.
+            // The format stores the upper half first.
             timestamp: time_ns.rotate_left(32),
             options: vec![InterfaceStatisticsOption::Comment(Cow::Borrowed(text))],
         };
@@ -189,12 +190,12 @@ impl<W: Write> PcapngWriter<W> {
             .map_err(io_error)
     }
 
-    /// The writer within, while frames go on.
+    /// Returns the underlying writer, for use between frames.
     pub(super) fn get_mut(&mut self) -> &mut W {
         self.inner.get_mut()
     }
 
-    /// The writer within.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.inner.into_inner()
     }

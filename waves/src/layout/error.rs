@@ -1,4 +1,4 @@
-//! Why a layout cannot be made for a file.
+//! Why a layout cannot be created for a file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use super::hierarchy::Entry;
 
-/// Names of signals that a message lists.
+/// The maximum number of signal names in a message.
 const MOST_NAMES: usize = 12;
 
-/// Why a layout cannot be made for a file.
+/// Why a layout cannot be created for a file.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The wave file cannot be opened.
@@ -19,7 +19,7 @@ pub enum Error {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The wave file cannot be read.
@@ -27,7 +27,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What its reader said.
+        /// The reader's error.
         problem: String,
     },
     /// Signals of the layout are not in the file.
@@ -38,9 +38,9 @@ pub enum Error {
     Missing {
         /// The file.
         path: PathBuf,
-        /// All that are missing.
+        /// All missing signals.
         signals: Vec<String>,
-        /// The outermost scopes that are there.
+        /// The outermost scopes of the file.
         scopes: Vec<String>,
     },
     /// The layout cannot be written.
@@ -48,7 +48,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

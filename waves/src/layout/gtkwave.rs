@@ -1,4 +1,4 @@
-//! GTKWave's save file: flags in hexadecimal, then the traces that they are for.
+//! GTKWave's save file: flags in hexadecimal, followed by the traces that they apply to.
 
 use std::fmt::Write;
 
@@ -14,14 +14,15 @@ const ANALOG_STEP: u64 = 1 << 15;
 const ANALOG_STRETCH: u64 = 1 << 17;
 const GROUP_BEGIN: u64 = 1 << 23;
 const GROUP_END: u64 = 1 << 24;
-/// Names from the file's own table of the signal's enum.
+/// Shows the names from the file's own table of the signal's enum.
 const ENUM: u64 = 1 << 32;
-/// 200 pixels are 2 to the minus this of the file's time steps, which are 1 ps: a cycle of 5 ns is eight pixels.
+/// The zoom level: 200 pixels show 2^-ZOOM of the file's time steps, which are 1 ps. So a cycle of 5 ns has eight
+/// pixels.
 const ZOOM: f64 = -17.0;
-/// Rows that stairs are high, their own included.
+/// The height of stairs in rows, including the signal's own row.
 const STAIRS_ROWS: usize = 3;
 
-/// The save file. The wave file is looked for beside it.
+/// Returns the save file. GTKWave looks for the wave file beside it.
 pub(super) fn save_file(found: &Found) -> String {
     let mut text = format!(
         "[dumpfile] \"{}\"\n*{ZOOM:.6} -1\n[size] 1600 1000\n[pos] 0 0\n[signals_width] 280\n[sst_width] 200\n",

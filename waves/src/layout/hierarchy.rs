@@ -1,4 +1,4 @@
-//! Which signals a wave file has.
+//! Lists the signals of a wave file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,15 +9,15 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 
 use super::Error;
 
-/// How a file has a signal.
+/// A signal as a file stores it.
 pub(super) struct Entry {
-    /// Its range as the file writes it, such as `[47:0]`; empty for a single bit.
+    /// The range as the file writes it, such as `[47:0]`; empty for a single bit.
     pub range: String,
-    /// The file has names for its values: it is of an enum.
+    /// Whether the file has names for the signal's values, because it is of an enum.
     pub named: bool,
 }
 
-/// Every signal of an FST file, by its scopes and name with dots between.
+/// Returns every signal of an FST file, by its scopes and name separated by dots.
 pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Entry>, Error> {
     let file = File::open(path).map_err(|source| Error::Open {
         path: path.to_owned(),
@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Entry>, Error> {
     let mut reader = FstReader::open(BufReader::new(file)).map_err(broken)?;
     let mut scopes: Vec<String> = Vec::new();
     let mut signals = BTreeMap::new();
-    // A reference to a table of names stands before the signal that it is for.
+    // In the file, a reference to a table of names precedes its signal.
     let mut named = false;
     reader
         .read_hierarchy(|entry| match entry {
@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Entry>, Error> {
     Ok(signals)
 }
 
-/// Verilator writes `now_i [47:0]`.
+/// Splits a name and its range. Verilator writes `now_i [47:0]`.
 fn split_range(name: &str) -> (&str, &str) {
     match name.split_once(" [") {
         Some((bare, _)) => (bare, &name[bare.len() + 1..]),

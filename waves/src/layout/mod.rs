@@ -1,10 +1,14 @@
-//! What a waveform viewer shows when it opens a file: signals in groups, for GTKWave and for Surfer.
+//! Layouts of waveform viewers: groups of signals that GTKWave or Surfer shows when it opens a wave file.
 //!
-//! A [`Layout`] names signals; [`Layout::find_in`] looks each of them up in a wave file and refuses when one is not there, so that a layout never
-//! opens with holes after a signal was renamed. What it finds is written as a GTKWave save file or a Surfer command file:
+//! A [`Layout`] names signals. [`Layout::find_in`] looks up each of them in a wave file and fails if one is missing,
+//! so that a layout never silently loses a signal that was renamed. The result is written as a GTKWave save file or a
+//! Surfer command file.
 //!
-//! Signals of an enum show the names of its values, whatever format the layout gives them: Verilator writes the names into FST files, and
-//! both viewers read them there. Surfer does so of itself, GTKWave where the save file says so.
+//! Signals of an enum show the names of its values, whatever format the layout gives them: Verilator writes the names
+//! into FST files, and both viewers read them there. Surfer does so by default, and GTKWave if the save file requests
+//! it.
+//!
+//! Open the files like this:
 //!
 //! ```text
 //! gtkwave nic.fst nic.gtkw
@@ -25,7 +29,7 @@ pub use nic::nic_layout;
 /// Signals in groups.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
-    /// From top to bottom.
+    /// The groups, from top to bottom.
     pub groups: Vec<Group>,
 }
 
@@ -34,20 +38,20 @@ pub struct Layout {
 pub struct Group {
     /// The heading.
     pub name: String,
-    /// From top to bottom.
+    /// The signals, from top to bottom.
     pub signals: Vec<Signal>,
 }
 
-/// A signal.
+/// A signal and its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signal {
-    /// Scopes and name with dots between, without a range: `nic.u_parser.verdict`.
+    /// Scopes and name, separated by dots and without a range: `nic.u_parser.verdict`.
     pub path: String,
-    /// How its values are shown.
+    /// The format of its values.
     pub format: Format,
 }
 
-/// How values are shown.
+/// The format in which values are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Format {
     /// In base 16.
@@ -55,13 +59,13 @@ pub enum Format {
     Hex,
     /// In base 10.
     Unsigned,
-    /// In base 2, a single bit as a line.
+    /// In base 2; a single bit as a line.
     Binary,
-    /// As stairs whose height is the value: depths and rates. GTKWave only; elsewhere in base 10.
+    /// As stairs whose height is the value, for depths and rates. GTKWave only; elsewhere in base 10.
     Stairs,
 }
 
-/// A layout whose signals are all in a file.
+/// A layout whose signals were all found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The file's name without its folder.
@@ -69,14 +73,14 @@ pub struct Found {
     groups: Vec<(String, Vec<FoundSignal>)>,
 }
 
-/// A signal as the file has it.
+/// A signal as the file stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FoundSignal {
     path: String,
-    /// Its range as the file writes it, such as `[47:0]`; empty for a single bit.
+    /// The range as the file writes it, such as `[47:0]`; empty for a single bit.
     range: String,
     format: Format,
-    /// The file has names for its values.
+    /// Whether the file has names for its values.
     named: bool,
 }
 
@@ -85,7 +89,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// The file cannot be read; [`Error::Missing`] names all signals that are not in it.
+    /// Fails if the file cannot be read, or with [`Error::Missing`], which names all signals that are not in it.
     pub fn find_in(&self, waves: impl AsRef<Path>) -> Result<Found, Error> {
         let waves = waves.as_ref();
         let there = hierarchy::read(waves)?;
@@ -116,11 +120,12 @@ impl Layout {
         })
     }
 
-    /// Writes both layouts beside a wave file, under its name with the endings `.gtkw` and `.sucl`; says where.
+    /// Writes both layouts beside a wave file, under its name with the extensions `.gtkw` and `.sucl`, and returns
+    /// their paths.
     ///
     /// # Errors
     ///
-    /// As [`find_in`](Self::find_in), and when a file cannot be written.
+    /// As [`find_in`](Self::find_in), and fails if a file cannot be written.
     pub fn write_beside(&self, waves: impl AsRef<Path>) -> Result<[PathBuf; 2], Error> {
         let waves = waves.as_ref();
         let found = self.find_in(waves)?;
@@ -138,12 +143,12 @@ impl Layout {
 }
 
 impl Found {
-    /// A GTKWave save file.
+    /// Returns the text of a GTKWave save file.
     pub fn gtkwave(&self) -> String {
         gtkwave::save_file(self)
     }
 
-    /// A Surfer command file.
+    /// Returns the text of a Surfer command file.
     pub fn surfer(&self) -> String {
         surfer::commands(self)
     }

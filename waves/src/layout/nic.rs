@@ -1,9 +1,10 @@
-//! The signals of a NIC that tell what it does.
+//! The signals of a NIC that show what it does.
 
 use super::Format::{Binary, Hex, Stairs, Unsigned};
 use super::{Format, Group, Layout, Signal};
 
-/// What [`nic_layout`] shows: a heading, and signals below the NIC's scope. From the wire up to the host and back to the wire.
+/// The contents of [`nic_layout`]: headings, and signals below the NIC's scope, in order from the wire up to the host
+/// and back to the wire.
 const NIC: &[(&str, &[(&str, Format)])] = &[
     (
         "time",
@@ -130,8 +131,10 @@ const NIC: &[(&str, &[(&str, Format)])] = &[
     ),
 ];
 
-/// The signals of a NIC that tell what it does: time and idleness, what comes in and what becomes of it, go-back-N, pause, rates, what goes out, and
-/// the host's side. `top` is the scope of module `nic` in the wave file.
+/// Returns a layout of the signals that show what a NIC does.
+///
+/// The groups are time and idleness, what comes in and what becomes of it, go-back-N, pause, rates, what goes out,
+/// and the host's side. `top` is the scope of module `nic` in the wave file.
 pub fn nic_layout(top: &str) -> Layout {
     let signal = |&(name, format): &(&str, Format)| Signal {
         path: format!("{top}.{name}"),

@@ -1,12 +1,13 @@
-//! Surfer's command file: commands of its documentation, one a line. State files hold more, and change with every version.
+//! Surfer's command file: commands from its documentation, one per line. State files can hold more, but their format
+//! changes with every version.
 
 use super::Found;
 
-/// The commands.
+/// Returns the commands.
 pub(super) fn commands(found: &Found) -> String {
     let mut text = String::new();
     for (name, signals) in &found.groups {
-        // The command takes one word.
+        // The command takes a single word.
         text += &format!("divider_add {}\n", name.replace(char::is_whitespace, "_"));
         for signal in signals {
             text += &format!("variable_add {}\n", signal.path);

@@ -1,7 +1,8 @@
-//! A chart as SVG: lines over time, and under them rows of states.
+//! Renders a chart as SVG: lines over time, and below them rows of states.
 //!
-//! Written by hand and not with a plotting library: those set colours and text in the picture for good, where the page wants classes, so that one
-//! picture serves light and dark paper, and marks that a few lines of script find values by.
+//! This is written by hand because plotting libraries fix colours and text in the picture. The page needs CSS classes
+//! instead, so that one picture serves light and dark backgrounds, and data attributes from which a short script
+//! finds values.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -21,31 +22,31 @@ const TIME_TEXTS: f64 = 24.0;
 /// Height of one row of marker texts.
 const MARKER_ROW: f64 = 17.0;
 const MOST_MARKER_ROWS: usize = 3;
-/// Longest name of a row that stands left of it.
+/// Maximum width of a row's name that is shown to the left of the row.
 const MOST_NAME: f64 = 170.0;
-/// About so many ticks has a value axis.
+/// Approximate number of ticks of a value axis.
 const VALUE_TICKS: usize = 5;
-/// Rows that are drawn; of more, the ones that are on for the longest.
+/// Maximum number of rows that are drawn. If there are more, those that are on for the longest time are drawn.
 const MOST_BANDS: usize = 24;
-/// Lines of a chart, and names in a legend. Of more lines the distribution is drawn.
+/// Maximum number of lines of a chart and of names in a legend. If there are more lines, their distribution is drawn.
 pub const MOST_NAMES: usize = 24;
-/// Lines stay whole when they reach the plot's edge: half a stroke.
+/// Half a stroke, so that lines at the plot's edge are drawn with their full width.
 const BLEED: f64 = 2.0;
 
-/// How large a chart is, and where its plot stands in it.
+/// The size of a chart and the position of its plot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     width: f64,
     left: f64,
     right: f64,
     lines_height: f64,
-    /// Names of rows stand above them, as on a phone, and not left of them.
+    /// Names of rows are shown above the rows, as on a phone, and not to the left.
     names_above: bool,
     ticks: usize,
 }
 
 impl Frame {
-    /// For a window, with margins that suit all of `charts`, so that their time axes stand under each other.
+    /// Returns the frame for a window, with margins that suit all of `charts`, so that their time axes align.
     pub fn wide(charts: &[Chart]) -> Self {
         let mut frame = Self {
             width: 960.0,
@@ -70,7 +71,7 @@ impl Frame {
         frame
     }
 
-    /// For a phone.
+    /// Returns the frame for a phone.
     pub fn narrow(charts: &[Chart]) -> Self {
         let mut frame = Self {
             width: 380.0,
@@ -102,7 +103,7 @@ impl Frame {
     }
 }
 
-/// The chart's value axis; `None` without lines.
+/// Returns the chart's value axis, or `None` without lines.
 fn value_axis(chart: &Chart) -> Option<Axis> {
     let greatest = |area: &Area| area.points.iter().map(|point| point.2).collect::<Vec<_>>();
     let mut values = (chart.lines.iter())
@@ -121,7 +122,7 @@ fn value_axis(chart: &Chart) -> Option<Axis> {
     let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), value| {
         (low.min(value), high.max(value))
     });
-    // A level far above all values would press them flat.
+    // Ignore levels far above all values, which would make the lines flat.
     let levels = chart.levels.iter().map(|level| level.value);
     let high = levels
         .filter(|&level| level <= 2.0 * high)
@@ -133,7 +134,7 @@ fn value_unit(chart: &Chart) -> String {
     value_axis(chart).map_or_else(|| chart.unit.clone(), |axis| axis.unit)
 }
 
-/// From when to when: what the chart says, or `default`, or what its data need.
+/// Returns start and end of the time axis: those of the chart, or `default`, or those of its data.
 fn span(chart: &Chart, default: Option<(u64, u64)>) -> (u64, u64) {
     if !chart.categories.is_empty() {
         return (0, 1_000 * chart.categories.len() as u64);
@@ -147,7 +148,7 @@ fn span(chart: &Chart, default: Option<(u64, u64)>) -> (u64, u64) {
     (from, to.max(from + 1))
 }
 
-/// The picture, without title and legend. `default_span` is the time axis of charts that do not say one.
+/// Renders the picture, without title and legend. `default_span` is the time axis of charts that set none.
 pub fn svg(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>, class: &str) -> Markup {
     let (markup, height) = body(chart, frame, default_span);
     html! {
@@ -155,7 +156,7 @@ pub fn svg(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>, class:
     }
 }
 
-/// A whole SVG file: title, legend and picture, on its own paper, for light and dark.
+/// Renders a whole SVG file: title, legend and picture on a background of its own, for light and dark.
 pub fn standalone(chart: &Chart) -> String {
     let chart = &*condense::chart(chart);
     let frame = Frame::wide(std::slice::from_ref(chart));
@@ -205,7 +206,7 @@ pub fn standalone(chart: &Chart) -> String {
     )
 }
 
-/// Names and colours of the lines, levels and markers that the picture has no room for.
+/// Renders the legend: names and colours of the lines and areas, and the levels that are above the picture.
 pub fn legend(chart: &Chart) -> Markup {
     let axis = value_axis(chart);
     let beyond = |value: f64| axis.as_ref().is_some_and(|axis| value > axis.high);
@@ -221,7 +222,7 @@ pub fn legend(chart: &Chart) -> Markup {
                 }
                 @for (index, area) in chart.areas.iter().enumerate() {
                     li {
-                        // As dark as in the picture, where areas lie over each other.
+                        // As dark as in the picture, where areas overlap.
                         svg.swatch viewBox="0 0 22 8" aria-hidden="true" {
                             @for _ in 0..=index { path class="area" d="M1 0h20v8h-20z" {} }
                         }
@@ -236,7 +237,7 @@ pub fn legend(chart: &Chart) -> Markup {
     }
 }
 
-/// The unit as the axis has it, for the heading.
+/// Returns the axis' unit, for the heading.
 pub fn heading_unit(chart: &Chart) -> String {
     value_unit(chart)
 }
@@ -302,7 +303,7 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
                 @for area in &chart.areas {
                     path class="area" d=(outline(area, axis, &plot)) { title { (area.name) } }
                 }
-                // The first line is the most telling: on top.
+                // The first line is the most informative, so draw it on top.
                 @for (index, line) in chart.lines.iter().enumerate().rev() {
                     path class=(line_class(index)) d=(path(line, axis, &plot)) { title { (line.name) } }
                 }
@@ -313,7 +314,7 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
     (markup, height)
 }
 
-/// Where times stand.
+/// The mapping of times to positions.
 struct Plot {
     frame: Frame,
     from: u64,
@@ -321,7 +322,7 @@ struct Plot {
 }
 
 impl Plot {
-    /// Pixels right of the plot's left edge; outside of the plot for times outside.
+    /// Returns the distance from the plot's left edge in pixels. It is outside of the plot for times outside.
     fn x(&self, time: u64) -> f64 {
         let span = (self.to - self.from) as f64;
         (time as f64 - self.from as f64) / span * self.frame.plot_width()
@@ -338,13 +339,13 @@ fn value_grid(axis: &Axis, left: f64, right: f64, top: f64, bottom: f64) -> Mark
     }
 }
 
-/// A point in the plot's own coordinates. Far outside is outside enough: numbers stay short.
+/// Returns a point in the plot's own coordinates. Points far outside are clamped, so that numbers stay short.
 fn place((time, value): (u64, f64), axis: &Axis, plot: &Plot) -> String {
     let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * plot.frame.lines_height + BLEED;
     format!("{} {}", c(plot.x(time)), c(y))
 }
 
-/// Around an area: along its upper edge, and back along the lower one.
+/// Returns the outline of an area: along its upper edge, and back along the lower one.
 fn outline(area: &Area, axis: &Axis, plot: &Plot) -> String {
     let edge = |value: fn(&(u64, f64, f64)) -> (u64, f64)| {
         let points: Vec<_> = area.points.iter().map(value).collect();
@@ -363,11 +364,11 @@ fn outline(area: &Area, axis: &Axis, plot: &Plot) -> String {
     }
 }
 
-/// The points to draw, corners included, no more than the picture has room for.
+/// Returns the points to draw, including corners, but no more than the picture has room for.
 fn course(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
     let columns = (plot.frame.plot_width() / 2.0) as usize;
     let within = within(points, plot.from, plot.to);
-    // Stairs narrower than a column or two would not show.
+    // Stairs narrower than a column or two would not be visible.
     let stairs = if within.len() * 2 <= columns {
         stairs(within, shape, plot)
     } else {
@@ -380,7 +381,7 @@ fn course(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
     }
 }
 
-/// The line's course in the plot's own coordinates.
+/// Returns the line's path in the plot's own coordinates.
 fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
     let points = course(&line.points, line.shape, plot);
     let mut path = String::new();
@@ -388,7 +389,7 @@ fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
         let place = |point: &(u64, f64)| place(*point, axis, plot);
         match piece {
             [] => {}
-            // A point alone: a line without length, which round ends make a dot.
+            // A single point is a line without length, which the round ends draw as a dot.
             [point] => path += &format!("M{0} {0}", place(point)),
             piece => {
                 let places: Vec<String> = piece.iter().map(place).collect();
@@ -399,14 +400,14 @@ fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
     path
 }
 
-/// The points from `from` to `to`, and one more at each side so that the line reaches the edge.
+/// Returns the points from `from` to `to`, and one more on each side so that the line reaches the edge.
 fn within(points: &[(u64, f64)], from: u64, to: u64) -> &[(u64, f64)] {
     let start = points.partition_point(|&(time, _)| time < from);
     let end = points.partition_point(|&(time, _)| time <= to);
     &points[start.saturating_sub(1)..(end + 1).min(points.len()).max(start.saturating_sub(1))]
 }
 
-/// Points with the corners in between that `shape` asks for.
+/// Returns the points with the corners between them that `shape` requires.
 fn stairs(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
     let mut stairs = Vec::with_capacity(2 * points.len() + 1);
     let mut before: Option<(u64, f64)> = None;
@@ -437,7 +438,8 @@ fn draw_levels(chart: &Chart, axis: &Axis, left: f64, right: f64, top: f64, heig
         .filter(|level| level.value >= axis.low && level.value <= axis.high)
         .collect();
     levels.sort_by(|a, b| b.value.total_cmp(&a.value));
-    // Texts stand above their lines, the topmost below if there is no room, and are pushed down where they would meet the one before.
+    // Texts are above their lines. The topmost is below if there is no room, and a text that would overlap the one
+    // before it is moved down.
     let mut least = top + 6.0;
     let placed: Vec<_> = levels
         .into_iter()
@@ -463,13 +465,14 @@ fn draw_levels(chart: &Chart, axis: &Axis, left: f64, right: f64, top: f64, heig
     }
 }
 
-/// A marker's place: pixels from the left of the picture, and the row of its text when there is one.
+/// A marker's position: pixels from the left of the picture, and the row of its text if it has one.
 struct MarkerPlace {
     x: f64,
     text: Option<(f64, f64, String)>,
 }
 
-/// Gives each marker's text the first row in which it meets no other; without one it shows only when pointed at.
+/// Places each marker's text in the first row in which it overlaps no other. Without such a row, the text shows only
+/// when the marker is pointed at.
 fn place_markers(chart: &Chart, plot: &Plot) -> (Vec<MarkerPlace>, usize) {
     let frame = plot.frame;
     let mut ends = [0.0_f64; MOST_MARKER_ROWS];
@@ -485,7 +488,7 @@ fn place_markers(chart: &Chart, plot: &Plot) -> (Vec<MarkerPlace>, usize) {
         let x = frame.left + plot.x(marker.at_ns);
         let shown = fitted(&marker.text, FONT, frame.width * 0.6);
         let room = width(&shown, FONT);
-        // Right of the line, or left of it where the picture ends.
+        // To the right of the line, or to the left where the picture ends.
         let start = if x + 4.0 + room <= frame.width {
             x + 4.0
         } else {
@@ -522,7 +525,7 @@ fn draw_marker(text: &str, place: &MarkerPlace, top: f64, bottom: f64) -> Markup
     }
 }
 
-/// The rows to draw, in their order, and how many are left out.
+/// Returns the rows to draw, in their order, and the number of rows that are left out.
 fn chosen_bands(chart: &Chart, from: u64, to: u64) -> (Vec<&Band>, usize) {
     let mut order: Vec<usize> = (0..chart.bands.len()).collect();
     if order.len() > MOST_BANDS {
@@ -594,7 +597,7 @@ fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
     }
 }
 
-/// A share in percent; what is not nothing is not shown as nothing.
+/// Formats a share in percent. A share above zero is never shown as zero.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".into(),
@@ -605,7 +608,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Rectangles of a row: from, to, and how dense. Many short states next to each other become one paler rectangle.
+/// Returns the rectangles of a row: start, end and density. Many short states next to each other become one paler
+/// rectangle.
 fn runs(band: &Band, plot: &Plot) -> Vec<(f64, f64, f64)> {
     let columns = plot.frame.plot_width().floor().max(1.0) as usize;
     let covered = decimate::coverage(&band.spans, plot.from, plot.to, columns);
@@ -615,7 +619,7 @@ fn runs(band: &Band, plot: &Plot) -> Vec<(f64, f64, f64)> {
         if share == 0.0 {
             continue;
         }
-        // Five densities; the least can still be seen.
+        // Four densities, 0.4 to 1. The lowest is still visible.
         let share = ((share * 5.0).ceil() / 5.0).clamp(0.4, 1.0);
         let (start, end) = (index as f64 * pixel, (index + 1) as f64 * pixel);
         match runs.last_mut() {

@@ -1,4 +1,4 @@
-//! Much of one kind as little: of thousands of lines, entries or figures what is usual and what is extreme.
+//! Summaries of many similar items: of thousands of lines, entries or metrics, the usual and the extreme values.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,13 +7,14 @@ use super::chart::MOST_NAMES;
 use super::data::{Area, Chart, Line};
 use super::scale::with_groups;
 
-/// The value below which `part` of sorted values lie, by nearest rank. Panics when there are none.
+/// Returns the value below which the fraction `part` of the sorted values lies, by nearest rank. Panics if there are
+/// none.
 pub fn rank<T: Copy>(sorted: &[T], part: f64) -> T {
     sorted[(part * (sorted.len() - 1) as f64).round() as usize]
 }
 
-/// A chart with so few lines that each can be told from the others: as it is, or its distribution over the lines with
-/// those that have the least and the greatest mean.
+/// Returns a chart with few enough lines to tell them apart: the chart itself, or the distribution over its lines
+/// together with the lines that have the least and the greatest mean.
 pub fn chart(chart: &Chart) -> Cow<'_, Chart> {
     if chart.lines.len() <= MOST_NAMES {
         return Cow::Borrowed(chart);
@@ -81,16 +82,16 @@ pub fn chart(chart: &Chart) -> Cow<'_, Chart> {
     })
 }
 
-/// Figures whose names are alike but for a part in the middle or at the end: `messages.*`, `pause_time_ns.*.3`.
+/// Metrics whose names differ only in a part in the middle or at the end: `messages.*`, `pause_time_ns.*.3`.
 #[derive(Debug, PartialEq)]
 pub struct Alike<'a> {
-    /// The name, with a star for what differs.
+    /// The name, with a star for the part that differs.
     pub name: String,
-    /// Name and value, by value.
+    /// Name and value, ordered by value.
     pub figures: Vec<(&'a str, f64)>,
 }
 
-/// Figures by likeness, in the order of names.
+/// Groups metrics with similar names, in the order of names.
 pub fn figures(metrics: &BTreeMap<String, f64>) -> Vec<Alike<'_>> {
     let mut last_parts = BTreeMap::<&str, std::collections::BTreeSet<&str>>::new();
     let parts = |name: &'_ str| {
@@ -111,7 +112,7 @@ pub fn figures(metrics: &BTreeMap<String, f64>) -> Vec<Alike<'_>> {
         let (first, last) = parts(name);
         let few = |first: &str| last_parts[first].len() <= MOST_NAMES;
         let alike = match last {
-            // A sum over all stands for itself.
+            // A sum over all is not grouped.
             _ if name[first..] == *".total" || first == name.len() => name.clone(),
             Some(last) if few(&name[..first]) => format!("{}.*{}", &name[..first], &name[last..]),
             _ => format!("{}.*", &name[..first]),
@@ -128,7 +129,8 @@ pub fn figures(metrics: &BTreeMap<String, f64>) -> Vec<Alike<'_>> {
     alike
 }
 
-/// Rows of settings of many entries alike: a row a key, with the value that all have or with those that there are.
+/// Returns rows of settings for many similar entries: one row per key, with the value that all entries have, or with
+/// the values that occur.
 pub fn entries(key: &str, entries: &[Vec<(String, String)>]) -> Vec<(String, String)> {
     let mut values = BTreeMap::<&str, Vec<&str>>::new();
     let mut keys = Vec::new();

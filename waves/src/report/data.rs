@@ -1,4 +1,4 @@
-//! What a report is made of: plain values that a run fills in.
+//! The contents of a report: plain values that a run fills in.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 pub struct SummaryVersion(pub u32);
 
 impl SummaryVersion {
-    /// The one that is written.
+    /// The version that is written.
     pub const CURRENT: Self = Self(2);
 
-    /// Of a file without a number.
+    /// The version of a file without a number.
     const fn unnumbered() -> Self {
         Self(1)
     }
@@ -30,96 +30,97 @@ impl Default for SummaryVersion {
     }
 }
 
-/// How far a run came.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It has begun and not ended, or was killed.
+    /// The run has begun and not ended, or it was killed.
     Running,
-    /// It came to its end.
+    /// The run reached its end.
     #[default]
     Finished,
-    /// It was stopped before; figures are of the time until then, and nothing is judged.
+    /// The run was stopped early. Its figures are for the time until then, and nothing is judged.
     Interrupted,
-    /// It ended with an error, such as a failed assertion of the RTL.
+    /// The run ended with an error, such as a failed assertion of the RTL.
     Failed,
 }
 
-/// What a run was and what came out, in numbers: `summary.json`.
+/// What a run was and its results in numbers: `summary.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of this format.
     #[serde(default = "SummaryVersion::unnumbered")]
     pub version: SummaryVersion,
-    /// How far the run came.
+    /// The state of the run.
     #[serde(default)]
     pub state: State,
-    /// Names of the files that the run wrote into its folder. The next run there removes them.
+    /// Names of the files that the run wrote into its folder. The next run in that folder removes them.
     #[serde(default)]
     pub files: Vec<String>,
     /// The scenario's name, such as `livelock`.
     pub scenario: String,
-    /// The seed of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// Everything that was set, as the scenario file nests it.
+    /// All settings, nested as in the scenario file.
     pub settings: serde_json::Value,
-    /// Digest of the run: the same for the same scenario, settings and seed.
+    /// Digest of the run. The same scenario, settings and seed give the same digest.
     pub digest: String,
     /// Simulated time in nanoseconds.
     pub duration_ns: u64,
-    /// Time that the run took, in seconds. Not part of what repeats.
+    /// Wall-clock time of the run, in seconds. It differs between repetitions.
     pub wall_s: f64,
-    /// NIC clock cycles that passed in the simulation, over all NICs.
+    /// NIC clock cycles in simulated time, over all NICs.
     pub nic_cycles: u64,
-    /// Of these, the ones that were evaluated; the others were skipped because the NIC was idle.
+    /// The number of these cycles that were evaluated. The others were skipped because the NIC was idle.
     pub nic_cycles_evaluated: u64,
-    /// What the scenario expected, and what was measured.
+    /// The scenario's expectations and the measured values.
     pub expectations: Vec<Expectation>,
     /// Frames dropped, by node and reason.
     pub drops: Vec<Drop>,
-    /// The rules of faults and what they have done.
+    /// The fault rules and their effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Captured frames that were put on wires.
+    /// Captured frames that were injected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
-    /// Everything measured, by name. Names that end in `_bps`, `_bytes`, `_ns` or `_s` are bits a second, bytes, nanoseconds or seconds, and people read them with
-    /// that unit.
+    /// All metrics by name. Names that end in `_bps`, `_bytes`, `_ns` or `_s` are in bits per second, bytes,
+    /// nanoseconds or seconds, and the page shows them with that unit.
     pub metrics: BTreeMap<String, f64>,
 }
 
 impl Summary {
-    /// Whether every expectation held.
+    /// Returns whether every expectation held.
     pub fn held(&self) -> bool {
         self.expectations.iter().all(|expectation| expectation.held)
     }
 }
 
-/// How a measured value is held against an expected one.
+/// The comparison of a measured value with an expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Op {
-    /// Below.
+    /// Less than.
     #[serde(rename = "<")]
     Lt,
     /// At most.
     #[serde(rename = "<=")]
     Le,
-    /// Exactly.
+    /// Equal.
     #[serde(rename = "==")]
     Eq,
-    /// Anything but.
+    /// Not equal.
     #[serde(rename = "!=")]
     Ne,
     /// At least.
     #[serde(rename = ">=")]
     Ge,
-    /// Above.
+    /// Greater than.
     #[serde(rename = ">")]
     Gt,
 }
 
 impl Op {
-    /// Whether `measured` stands so to `value`. Nothing but [`Ne`](Self::Ne) holds of what is not a number.
+    /// Returns whether the comparison of `measured` with `value` holds. If either is not a number, only
+    /// [`Ne`](Self::Ne) holds.
     pub fn holds(self, measured: f64, value: f64) -> bool {
         match self {
             Self::Lt => measured < value,
@@ -131,7 +132,7 @@ impl Op {
         }
     }
 
-    /// As mathematicians write it.
+    /// Returns the mathematical sign.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Lt => "<",
@@ -144,26 +145,26 @@ impl Op {
     }
 }
 
-/// One thing that the scenario expects.
+/// An expectation of the scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// Which of [`Summary::metrics`].
+    /// The name of one of [`Summary::metrics`].
     pub metric: String,
-    /// How it must stand to `value`.
+    /// The comparison.
     pub op: Op,
-    /// What it is held against.
+    /// The value to compare with.
     pub value: f64,
-    /// What was measured; `None` when the run has no such metric.
+    /// The measured value, or `None` if the run has no such metric.
     pub measured: Option<f64>,
-    /// Whether it holds.
+    /// Whether the expectation holds.
     pub held: bool,
-    /// Why it is expected, in the scenario's words.
+    /// The reason for the expectation, in the scenario's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
 impl Expectation {
-    /// Holds `measured` against `value`. What was not measured does not hold.
+    /// Compares `measured` with `value`. An expectation without a measured value does not hold.
     pub fn judge(
         metric: impl Into<String>,
         op: Op,
@@ -188,27 +189,27 @@ impl Expectation {
 pub struct Drop {
     /// The node's name.
     pub node: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How many.
+    /// The number of frames.
     pub count: u64,
 }
 
-/// A rule of faults and what it has done.
+/// A fault rule and its effects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// Its key in the scenario, such as `links.0.faults.1`.
     pub place: String,
-    /// Its text.
+    /// The rule's text.
     pub rule: String,
-    /// Frames that its conditions matched.
+    /// The number of frames that its conditions matched.
     pub matched: u64,
-    /// Of these, frames that were hit.
+    /// The number of these frames that were hit.
     pub hit: u64,
 }
 
 impl Fault {
-    /// What is odd about a rule that has hit nothing; `None` if it has.
+    /// Returns why a rule has hit nothing, or `None` if it has hit something.
     pub fn unused(&self) -> Option<String> {
         match (self.matched, self.hit) {
             (0, _) => Some("never matched".into()),
@@ -218,20 +219,20 @@ impl Fault {
     }
 }
 
-/// Captured frames that were put on the wire of a host, one way.
+/// Captured frames that were injected on a host's wire, in one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injection {
     /// The host.
     pub host: String,
-    /// `towards` it or away `from` it.
+    /// `towards` the host, or away `from` it.
     pub direction: String,
-    /// Frames that the scenario has for this wire.
+    /// The number of frames that the scenario has for this wire.
     pub frames: u64,
-    /// Frames that were put on it; the others were to come after the end of the run.
+    /// The number of frames that were injected. The others were due after the end of the run.
     pub injected: u64,
-    /// Of these, frames that waited until the wire was free.
+    /// The number of these frames that waited until the wire was free.
     pub waited: u64,
-    /// Other frames that came later because of them.
+    /// The number of other frames that these frames delayed.
     pub delayed: u64,
 }
 
@@ -259,71 +260,73 @@ impl std::fmt::Display for Injection {
     }
 }
 
-/// A run, told on one page.
+/// A report of a run on one page.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Report {
-    /// One line: what the scenario shows.
+    /// What the scenario shows, in one line.
     pub title: String,
-    /// A paragraph or more, with an empty line between; plain text.
+    /// One or more paragraphs of plain text, separated by empty lines.
     pub description: String,
     /// The command line that repeats the run.
     pub command: String,
-    /// The numbers.
+    /// The numbers of the run.
     pub summary: Summary,
-    /// Who is connected to whom.
+    /// The nodes and the links between them.
     pub topology: Topology,
-    /// What happened over time, the most telling first.
+    /// Charts of values over time, the most informative first.
     pub charts: Vec<Chart>,
 }
 
-/// Values over time: lines, and under them rows that are on or off.
+/// A chart of values over time: lines, and below them rows that are on or off.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Chart {
     /// What is shown, such as `Goodput`.
     pub title: String,
-    /// Unit of the lines' values. `b/s`, `B`, `B/s` and `Hz` get K, M or G before them as the values need; any other is shown as it is. Empty for
-    /// plain numbers.
+    /// Unit of the lines' values. `b/s`, `B`, `B/s` and `Hz` get a prefix K, M, G or T as the values need. Other
+    /// units are shown as they are. Empty for plain numbers.
     pub unit: String,
-    /// A sentence under the title: what to look for.
+    /// A sentence under the title that says what to look for.
     #[serde(default)]
     pub note: String,
     /// Values over time.
     #[serde(default)]
     pub lines: Vec<Line>,
-    /// Ranges of values over time, behind the lines.
+    /// Ranges of values over time, drawn behind the lines.
     #[serde(default)]
     pub areas: Vec<Area>,
-    /// States over time, a row each.
+    /// States over time, one row each.
     #[serde(default)]
     pub bands: Vec<Band>,
-    /// Moments to point at.
+    /// Marked moments.
     #[serde(default)]
     pub markers: Vec<Marker>,
     /// Values to compare the lines with, such as a threshold.
     #[serde(default)]
     pub levels: Vec<Level>,
-    /// Least and greatest value of the value axis; otherwise from 0 to the greatest value.
+    /// Least and greatest value of the value axis. Without it, the axis goes from 0, or from the least value if that
+    /// is negative, to the greatest value.
     #[serde(default)]
     pub range: Option<(f64, f64)>,
-    /// Names of places along the axis instead of times, as of a sweep's points: the one of number `i` has its points at
-    /// 1,000 · i + 500. Empty: the axis is time.
+    /// Names along the axis instead of times, such as the points of a sweep. The name with index `i` has its points
+    /// at 1,000 · i + 500. If empty, the axis is time.
     #[serde(default)]
     pub categories: Vec<String>,
-    /// Start and end of the time axis in nanoseconds; otherwise the whole run.
+    /// Start and end of the time axis in nanoseconds. Without it, the axis covers the whole run.
     #[serde(default)]
     pub span_ns: Option<(u64, u64)>,
 }
 
-/// How a line goes from one point to the next.
+/// How a line continues from one point to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Straight: samples of something that changes all the time.
+    /// A straight line, for samples of a value that changes continuously.
     #[default]
     Straight,
-    /// The value stays until the next point: states, such as a rate that is set.
+    /// The value stays until the next point, for states such as a configured rate.
     Hold,
-    /// The value is the mean since the point before: what was counted in an interval and is told at its end, such as goodput.
+    /// The value is the mean since the previous point, for counts over an interval that are reported at its end, such
+    /// as goodput.
     Mean,
 }
 
@@ -332,9 +335,9 @@ pub enum Shape {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
-    /// Nanoseconds and value, in order of time. What is not a number is a gap.
+    /// Time in nanoseconds and value, ordered by time. A value that is not a number is a gap.
     pub points: Vec<(u64, f64)>,
-    /// How it goes between points.
+    /// How the line continues between points.
     #[serde(default)]
     pub shape: Shape,
 }
@@ -344,41 +347,41 @@ pub struct Line {
 pub struct Area {
     /// Its name in the legend.
     pub name: String,
-    /// Nanoseconds, least and greatest value, in order of time.
+    /// Time in nanoseconds, least and greatest value, ordered by time.
     pub points: Vec<(u64, f64, f64)>,
-    /// How its edges go between points.
+    /// How the edges continue between points.
     #[serde(default)]
     pub shape: Shape,
 }
 
-/// When something was so.
+/// A state over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Band {
-    /// Its name, left of the row.
+    /// Its name, shown to the left of the row.
     pub name: String,
-    /// From and to, in nanoseconds, in order of time.
+    /// Start and end of each time in which the state is on, in nanoseconds, ordered by time.
     pub spans: Vec<(u64, u64)>,
 }
 
-/// A moment to point at.
+/// A marked moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Marker {
-    /// When, in nanoseconds.
+    /// The time in nanoseconds.
     pub at_ns: u64,
     /// What happened, in a few words.
     pub text: String,
 }
 
-/// A value to compare with.
+/// A value to compare the lines with.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Level {
     /// Its name, such as `XOFF`.
     pub name: String,
-    /// In the chart's unit.
+    /// The value, in the chart's unit.
     pub value: f64,
 }
 
-/// Who is connected to whom.
+/// The nodes and the links between them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Topology {
     /// Hosts and switches.
@@ -387,7 +390,7 @@ pub struct Topology {
     pub links: Vec<Link>,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
@@ -404,7 +407,7 @@ pub enum NodeKind {
 pub struct Node {
     /// Its name in the scenario.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
 }
 

@@ -1,7 +1,9 @@
-//! Fewer points for the same picture.
+//! Reduces points without changing the picture.
 
-/// Points of `points` that draw the same picture in `bins` columns from `from` to `to`: of each column that has more than two, the least and the
-/// greatest, so that peaks stay. The first and the last point stay too, and what is not a number stays one gap a column.
+/// Returns the points of `points` that draw the same picture in `bins` columns from `from` to `to`.
+///
+/// Of each column with more than two points, it keeps the least and the greatest, so that peaks stay. It also keeps
+/// the first and the last point, and one gap per column for values that are not a number.
 pub fn line(points: &[(u64, f64)], from: u64, to: u64, bins: usize) -> Vec<(u64, f64)> {
     let mut kept = Vec::new();
     let column = |time: u64| bin(time, from, to, bins);
@@ -33,7 +35,7 @@ fn keep_column(points: &[(u64, f64)], column: std::ops::Range<usize>, kept: &mut
     kept.extend(keep);
 }
 
-/// How much of each of `bins` columns from `from` to `to` is covered by `spans`, 0 to 1.
+/// Returns the share of each of `bins` columns from `from` to `to` that `spans` cover, 0 to 1.
 pub fn coverage(spans: &[(u64, u64)], from: u64, to: u64, bins: usize) -> Vec<f64> {
     let mut covered = vec![0.0; bins];
     let width = to.saturating_sub(from) as f64 / bins as f64;
@@ -45,7 +47,7 @@ pub fn coverage(spans: &[(u64, u64)], from: u64, to: u64, bins: usize) -> Vec<f6
         if end <= start {
             continue;
         }
-        // In columns.
+        // Positions in columns.
         let a = (start - from) as f64 / width;
         let b = (end - from) as f64 / width;
         for (index, share) in covered
@@ -111,7 +113,7 @@ mod tests {
             prop_assert!(kept.len() <= 3 * (bins + 1) + 2);
             prop_assert!(kept.is_sorted_by_key(|&(time, _)| time));
             let same = |a: &(u64, f64), b: &(u64, f64)| a.0 == b.0 && a.1.to_bits() == b.1.to_bits();
-            // A subsequence.
+            // The kept points are a subsequence.
             let mut rest = points.iter();
             prop_assert!(kept.iter().all(|point| rest.any(|other| same(point, other))));
             for ends in [(points.first(), kept.first()), (points.last(), kept.last())] {

@@ -1,7 +1,8 @@
-//! What a run shows: one HTML page, and single charts as SVG.
+//! Reports of a run: one HTML page, and single charts as SVG.
 //!
-//! The types are plain values that a run fills in; [`Report::html`] makes the page and [`Chart::svg`] a picture of its own. The page needs no other
-//! file and no script to be read. It is made for a window and for a phone, light and dark, and says everything in words or shapes besides colour.
+//! The types are plain values that a run fills in. [`Report::html`] renders the page, and [`Chart::svg`] renders a
+//! separate picture. The page needs no other file and can be read without scripts. It is made for windows and phones,
+//! light and dark, and never uses colour alone: words or shapes say everything too.
 //!
 //! ```
 //! use xoff_waves::report::{Chart, Expectation, Line, Op, Report, Summary};
@@ -48,15 +49,15 @@ pub use scale::metric as metric_text;
 pub use sweep::{Sweep, SweepPoint};
 
 impl Chart {
-    /// The chart as a whole SVG file with title and legend, for light and dark paper. Without [`span_ns`](Chart::span_ns) its time axis ends where
-    /// its data end.
+    /// Returns the chart as a whole SVG file with title and legend, for light and dark backgrounds. Without
+    /// [`span_ns`](Chart::span_ns) its time axis ends where its data end.
     pub fn svg(&self) -> String {
         chart::standalone(self)
     }
 }
 
 impl Summary {
-    /// The outcome in one sentence.
+    /// Returns the outcome in one sentence.
     pub fn sentence(&self) -> String {
         page::sentence(self)
     }

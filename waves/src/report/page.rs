@@ -1,4 +1,4 @@
-//! The page: one HTML file that needs nothing else, and no script to be read.
+//! Renders the page: one HTML file that needs no other file and can be read without scripts.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -11,7 +11,7 @@ use super::text::clean;
 use super::topology;
 
 impl Report {
-    /// The whole page.
+    /// Renders the whole page.
     pub fn html(&self) -> String {
         let summary = &self.summary;
         let page = html! {
@@ -49,7 +49,7 @@ impl Report {
         clean(page.into_string())
     }
 
-    /// The title, or without one the scenario's name.
+    /// Returns the title, or the scenario's name if there is none.
     fn headline(&self) -> &str {
         if self.title.is_empty() {
             &self.summary.scenario
@@ -59,7 +59,7 @@ impl Report {
     }
 }
 
-/// Text with what stands between backticks as code.
+/// Renders text, with the parts between backticks as code.
 fn with_code(text: &str) -> Markup {
     html! {
         @for (index, piece) in text.split('`').enumerate() {
@@ -68,7 +68,7 @@ fn with_code(text: &str) -> Markup {
     }
 }
 
-/// The outcome in one sentence.
+/// Returns the outcome in one sentence.
 pub fn sentence(summary: &Summary) -> String {
     let count = summary.expectations.len();
     let failed: Vec<&Expectation> = (summary.expectations.iter())
@@ -142,7 +142,7 @@ fn facts(summary: &Summary) -> Markup {
     }
 }
 
-/// To a tenth: the rest of a wall clock's time says nothing.
+/// Rounds to a tenth; more digits of a wall-clock time are of no use.
 fn round(seconds: f64) -> f64 {
     (seconds * 10.0).round() / 10.0
 }
@@ -277,7 +277,7 @@ fn repeat(report: &Report) -> Markup {
         @if !report.command.is_empty() {
             h2 { "Again" }
             p { "The same command gives the same run and the same digest, on any machine and with any number of threads." }
-            // Lines break between words and not after a hyphen of an option.
+            // Allow line breaks between words, but not after a hyphen of an option.
             pre { @for (index, word) in report.command.split(' ').enumerate() { @if index > 0 { " " } span { (word) } } }
         }
     }
@@ -296,7 +296,7 @@ fn settings(settings: &serde_json::Value) -> Markup {
     }
 }
 
-/// Nested settings as rows: `switch.buffer.alpha` and its value.
+/// Converts nested settings to rows: `switch.buffer.alpha` and its value.
 fn flatten(key: String, value: &serde_json::Value, rows: &mut Vec<(String, String)>) {
     use serde_json::Value;
     let under = |name: &str| {
@@ -342,10 +342,11 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
-/// Rows of a table of which each is worth a look. Of more, those that tell most are shown.
+/// Maximum number of rows in a table whose rows are of interest one by one. If there are more, the most informative
+/// are shown.
 const MOST_ROWS: usize = 24;
 
-/// Every figure in a table, or of many alike what is usual and what is extreme.
+/// Renders a table of all metrics. If there are many, similar ones are summarized by their usual and extreme values.
 fn metrics(summary: &Summary) -> Markup {
     let few = summary.metrics.len() <= 40 * MOST_ROWS;
     html! {

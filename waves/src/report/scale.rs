@@ -1,4 +1,4 @@
-//! Axes: where ticks stand, and how numbers are written.
+//! Axes: positions of ticks, and formats of numbers.
 
 /// A value axis: its ends, and ticks with their text.
 #[derive(Debug, Clone, PartialEq)]
@@ -7,25 +7,26 @@ pub struct Axis {
     pub low: f64,
     /// Value at the upper end.
     pub high: f64,
-    /// Ticks within, in order: value and text.
+    /// Ticks within the axis, in order: value and text.
     pub ticks: Vec<(f64, String)>,
-    /// The unit that the texts are in.
+    /// The unit of the texts.
     pub unit: String,
-    /// Values in this unit are the axis' values divided by it.
+    /// The axis' values divided by this are in `unit`.
     pub divisor: f64,
 }
 
-/// The greatest value that has a place.
+/// The greatest value on an axis.
 const FARTHEST: f64 = 1e300;
-/// Units that take a prefix.
+/// Units that get a prefix.
 const PREFIXED: [&str; 4] = ["b/s", "B", "B/s", "Hz"];
 /// Prefixes as the project writes them: K is 1000.
 const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K")];
 
 impl Axis {
-    /// An axis from `low` to `high` at least, with about `count` ticks. `fixed` keeps the ends where they are, otherwise they move out to a tick.
+    /// Returns an axis from `low` to `high` at least, with about `count` ticks. With `fixed` the ends stay; otherwise
+    /// they move outwards to a tick.
     pub fn new(low: f64, high: f64, count: usize, unit: &str, fixed: bool) -> Self {
-        // So far that the difference is still a number.
+        // Clamp the ends so that their difference is finite.
         let finite = |end: f64| {
             if end.is_nan() {
                 0.0
@@ -41,7 +42,7 @@ impl Axis {
         let (mut low, mut high) = (low / divisor, high / divisor);
         let (step, power) = nice_step((high - low) / count.max(1) as f64);
         if !fixed {
-            // A hair's error of a division must not add a step.
+            // The small offset keeps a rounding error of the division from adding a step.
             low = (low / step + 1e-9).floor() * step;
             high = (high / step - 1e-9).ceil() * step;
         }
@@ -63,7 +64,8 @@ impl Axis {
         }
     }
 
-    /// An axis of names, [`Chart::categories`](super::Chart::categories), at most about `most` of them written.
+    /// Returns an axis of names, [`Chart::categories`](super::Chart::categories), with at most about `most` of them
+    /// shown.
     pub fn categories(names: &[String], most: usize) -> Self {
         let step = names.len().div_ceil(most.max(1)).max(1);
         let tick = |(place, name): (usize, &String)| (1_000.0 * place as f64 + 500.0, name.clone());
@@ -76,7 +78,7 @@ impl Axis {
         }
     }
 
-    /// A time axis over nanoseconds, with about `count` ticks; its ends stay.
+    /// Returns a time axis over nanoseconds, with about `count` ticks; its ends stay.
     pub fn time(from_ns: u64, to_ns: u64, count: usize) -> Self {
         let (divisor, unit) = time_unit(to_ns);
         let mut axis = Self::new(
@@ -98,15 +100,15 @@ impl Axis {
         }
     }
 
-    /// Where a value lies: 0 at the lower end, 1 at the upper.
+    /// Returns the position of a value: 0 at the lower end, 1 at the upper.
     pub fn place(&self, value: f64) -> f64 {
         (value - self.low) / (self.high - self.low)
     }
 }
 
-/// The step of 1, 2 or 5 times a power of ten that is at least `raw`, and that power.
+/// Returns the smallest step of at least `raw` that is 1, 2 or 5 times a power of ten, and that power.
 fn nice_step(raw: f64) -> (f64, i32) {
-    // The exponent as printed: no libm, so every machine draws the same.
+    // Take the exponent from the printed number instead of libm, so that every machine draws the same.
     let power: i32 = format!("{raw:e}")
         .split_once('e')
         .and_then(|(_, power)| power.parse().ok())
@@ -122,7 +124,7 @@ fn nice_step(raw: f64) -> (f64, i32) {
     unreachable!("ten times the power is more")
 }
 
-/// `factor` times ten to the `power`, as exact as text is.
+/// Returns `factor` times ten to the `power`, with the precision of parsing text.
 fn scaled(factor: f64, power: i32) -> f64 {
     format!("{factor}e{power}").parse().unwrap_or(1.0)
 }
@@ -138,7 +140,7 @@ fn prefixed(most: f64, unit: &str) -> (f64, String) {
     (1.0, unit.into())
 }
 
-/// The unit that suits times up to `ns`: its nanoseconds and its name.
+/// Returns the unit that suits times up to `ns`: its length in nanoseconds and its name.
 pub fn time_unit(ns: u64) -> (f64, &'static str) {
     match ns {
         0..2_000 => (1.0, "ns"),
@@ -148,14 +150,14 @@ pub fn time_unit(ns: u64) -> (f64, &'static str) {
     }
 }
 
-/// A time with its unit: `1.25 ms`.
+/// Formats a time with its unit: `1.25 ms`.
 pub fn time(ns: u64) -> String {
-    // Axes keep the smaller unit up to 2,000 of it; alone, 1,000 ns is 1 µs.
+    // An axis keeps the smaller unit up to 2,000 of it, but as a single value 1,000 ns is 1 µs.
     let (divisor, unit) = time_unit(ns.saturating_mul(2));
     format!("{} {unit}", number(ns as f64 / divisor))
 }
 
-/// A number of at most four significant digits after which nothing is lost that matters to the eye; whole numbers below 10^15 are exact.
+/// Formats a number with about four significant digits, enough for the eye. Whole numbers below 10^15 are exact.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if value.is_nan() {
@@ -189,7 +191,7 @@ pub fn number(value: f64) -> String {
     with_groups(text)
 }
 
-/// A value with a unit that takes a prefix when it should: `38.2 Gb/s`.
+/// Formats a value with a unit, with a prefix if the unit takes one and the value needs it: `38.2 Gb/s`.
 pub fn quantity(value: f64, unit: &str) -> String {
     let (divisor, unit) = prefixed(value.abs(), unit);
     let number = number(value / divisor);
@@ -200,7 +202,7 @@ pub fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
-/// A metric's value with the unit that its name ends in.
+/// Formats a metric's value with the unit that its name ends in.
 pub fn metric(name: &str, value: f64) -> String {
     if !value.is_finite() {
         return number(value);
@@ -221,10 +223,10 @@ fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 
-/// Thousands apart, and a real minus: −1,234.5.
+/// Formats digits in groups of three, with a real minus sign: −1,234.5.
 pub fn with_groups(text: &str) -> String {
     let (sign, digits) = match text.strip_prefix('-') {
-        // No minus before nothing.
+        // No minus sign before zero.
         Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => ("", rest),
         Some(rest) => ("−", rest),
         None => ("", text),

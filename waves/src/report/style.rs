@@ -1,6 +1,7 @@
-//! Colours and rules. Literal colours in the rules, no CSS variables, so that programs that only half know CSS draw the pictures too.
+//! Colours and CSS rules. The rules have literal colours and no CSS variables, so that programs with limited CSS
+//! support draw the pictures too.
 
-/// Colours of lines; after them the same colours come again, dashed, then dotted.
+/// Number of line colours. Further lines repeat them, first dashed, then dotted.
 pub const LINE_COLOURS: usize = 6;
 
 struct Palette {
@@ -12,7 +13,7 @@ struct Palette {
     axis: &'static str,
     good: &'static str,
     bad: &'static str,
-    /// Okabe and Ito's colours, which colour-blind people tell apart, as dark or as light as the paper needs them.
+    /// Okabe and Ito's colours, which colour-blind people can tell apart, in shades that suit the background.
     lines: [&'static str; LINE_COLOURS],
 }
 
@@ -44,14 +45,14 @@ const DARK: Palette = Palette {
     ],
 };
 
-/// Rules for pictures, for both colour schemes.
+/// Returns the rules for pictures, for both colour schemes.
 pub fn picture_rules() -> String {
     both(picture_colours) + PICTURE_SHAPES
 }
 
-/// Rules for the page, pictures included.
+/// Returns the rules for the page, including those for pictures.
 pub fn page_rules() -> String {
-    // Colours last: in the shapes' rules a border is written without one.
+    // The colours come last, because borders in the shapes' rules are written without a colour.
     include_str!("page.css").to_owned() + &both(page_colours) + &picture_rules()
 }
 
@@ -138,7 +139,7 @@ fn page_colours(palette: &Palette) -> String {
     )
 }
 
-/// The class of line number `index`: colour and dash.
+/// Returns the class of line number `index`: colour and dash.
 pub fn line_class(index: usize) -> String {
     let colour = index % LINE_COLOURS;
     match index / LINE_COLOURS % 3 {

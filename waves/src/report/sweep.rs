@@ -1,4 +1,4 @@
-//! Many runs of one scenario beside each other: one table, one page, one file of numbers.
+//! Many runs of one scenario side by side: one table, one page, one file of numbers.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub struct Sweep {
     pub command: String,
     /// The settings that were swept, such as `hosts.s.count`.
     pub keys: Vec<String>,
-    /// The runs, in their order.
+    /// The runs, in order.
     pub points: Vec<SweepPoint>,
 }
 
@@ -31,15 +31,16 @@ pub struct SweepPoint {
     pub values: Vec<String>,
     /// Name of the folder with its results, beside the sweep's.
     pub folder: String,
-    /// What came out.
+    /// The results.
     pub summary: Summary,
 }
 
-/// A figure of a run that is shown of every point: its title, its metric's first part (for the unit), and how it is made
-/// of the run's metrics. `None` where the run has no such metric.
+/// A figure that is shown for every point of a sweep: its title, the first part of its metric's name (for the unit),
+/// and a function that computes it from the run's metrics. The function returns `None` if the run has no such metric.
 type Figure = (&'static str, &'static str, fn(&Summary) -> Option<f64>);
 
-/// The figures of a sweep's table and charts, each with the title of its chart. Lines of one chart stand together.
+/// The figures of a sweep's table and charts, each with the title of its chart and the chart's unit. Lines of one
+/// chart are adjacent.
 const FIGURES: [(&str, &str, Figure); 9] = [
     (
         "Goodput",
@@ -102,7 +103,7 @@ fn gbps(value: Option<f64>) -> Option<f64> {
     value.map(|gbps| gbps * 1e9)
 }
 
-/// A metric of each flow.
+/// Returns a metric of each flow.
 fn flows<'a>(run: &'a Summary, prefix: &'a str) -> impl Iterator<Item = f64> + 'a {
     let all = run
         .metrics
@@ -123,14 +124,14 @@ fn quantile(run: &Summary, suffix: &str) -> Option<f64> {
 }
 
 impl Sweep {
-    /// The head of [`rows`](Self::rows).
+    /// Returns the header of [`rows`](Self::rows).
     pub fn head(&self) -> Vec<String> {
         let figures = FIGURES.iter().map(|(_, _, figure)| figure.0.to_owned());
         let keys = self.keys.iter().cloned();
         keys.chain(figures).chain(["expected".into()]).collect()
     }
 
-    /// A row a point: the values of the keys, figures with units, and whether what was expected held.
+    /// Returns one row per point: the values of the keys, figures with units, and whether the expectations held.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let row = |point: &SweepPoint| {
             let figure = |(_, _, (_, unit, value)): &(&str, &str, Figure)| {
@@ -146,7 +147,7 @@ impl Sweep {
         self.points.iter().map(row).collect()
     }
 
-    /// The charts: figures over the points. Those that are nothing everywhere are left out.
+    /// Returns the charts: figures over the points. Figures that are zero or missing at all points are left out.
     pub fn charts(&self) -> Vec<Chart> {
         let mut charts: Vec<Chart> = Vec::new();
         for (title, unit, (name, _, value)) in FIGURES {
@@ -190,7 +191,7 @@ impl Sweep {
         charts
     }
 
-    /// The whole page.
+    /// Renders the whole page.
     pub fn html(&self) -> String {
         let charts = self.charts();
         let (wide, narrow) = (Frame::wide(&charts), Frame::narrow(&charts));
@@ -238,12 +239,12 @@ impl Sweep {
         clean(page.into_string())
     }
 
-    /// Writes a table of everything as CSV: a row a point, with the swept settings, seed, digest and state of the run, and
-    /// a column for each metric that any of the runs has.
+    /// Writes a table of everything as CSV: one row per point, with the swept settings, seed, digest and state of the
+    /// run, and a column for each metric that any of the runs has.
     ///
     /// # Errors
     ///
-    /// What `file` says.
+    /// Any error of `file`.
     pub fn write_csv(&self, file: &mut dyn Write) -> io::Result<()> {
         let runs = || self.points.iter().map(|point| &point.summary);
         let names: BTreeSet<&String> = runs().flat_map(|run| run.metrics.keys()).collect();
@@ -263,7 +264,7 @@ impl Sweep {
     }
 }
 
-/// Whether what was expected of a run held, in a word.
+/// Returns whether the expectations of a run held, in one word.
 fn verdict(run: &Summary) -> String {
     match run.state {
         State::Finished if run.expectations.is_empty() => "–",

@@ -1,6 +1,7 @@
-//! How wide text is, near enough to keep labels apart without a font at hand.
+//! Estimates of text width, precise enough to keep labels apart without a font.
 
-/// Width of `text` in pixels at a font size of `size` pixels, in a sans-serif face; rather too much than too little.
+/// Returns the width of `text` in pixels at a font size of `size` pixels, in a sans-serif face. It tends to
+/// overestimate.
 pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
@@ -12,12 +13,12 @@ fn em(character: char) -> f64 {
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '→' | '…' => 0.95,
         'A'..='Z' | '_' => 0.7,
         '\0'..='\u{2e7f}' => 0.6,
-        // Beyond the Latin, Greek and the like a character may be as wide as high.
+        // Beyond Latin, Greek and similar scripts, a character can be as wide as it is high.
         _ => 1.0,
     }
 }
 
-/// `text`, or as much of it as fits into `room` pixels with an ellipsis behind.
+/// Returns `text`, or as much of it as fits into `room` pixels, followed by an ellipsis.
 pub fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.into();
@@ -33,7 +34,7 @@ pub fn fitted(text: &str, size: f64, room: f64) -> String {
     kept.trim_end().to_owned() + "…"
 }
 
-/// Takes out what neither HTML nor XML may contain.
+/// Removes characters that neither HTML nor XML may contain.
 pub fn clean(markup: String) -> String {
     let bad = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{fffe}' | '\u{ffff}')
@@ -45,7 +46,7 @@ pub fn clean(markup: String) -> String {
     }
 }
 
-/// A coordinate with at most one decimal.
+/// Formats a coordinate with at most one decimal.
 pub fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     match text.strip_suffix(".0") {

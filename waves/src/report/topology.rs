@@ -1,4 +1,4 @@
-//! Who is connected to whom, as SVG: hosts at the bottom, each switch as high as it is far from a host.
+//! Renders the topology as SVG: hosts at the bottom, and each switch as high as its distance from a host.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,24 +10,24 @@ use super::text::{coordinate as c, width};
 const FONT: f64 = 12.0;
 const BOX_HEIGHT: f64 = 28.0;
 const LEAST_BOX: f64 = 46.0;
-/// Left and right of a name in its box, together.
+/// Left and right padding of a name in its box, together.
 const PADDING: f64 = 20.0;
-/// Least room between boxes of a tier.
+/// Minimum gap between boxes of a tier.
 const GAP: f64 = 10.0;
-/// Room that is better to have.
+/// Preferred gap between boxes of a tier.
 const GOOD_GAP: f64 = 44.0;
-/// From one tier to the next, between boxes of one line.
+/// Distance from one tier to the next, for boxes with one line of text.
 const TIER: f64 = 74.0;
-/// From line to line of a box.
+/// Distance between the lines of text in a box.
 const LINE_HEIGHT: f64 = 16.0;
-/// Names told of cables that are of another kind than most.
+/// Cables of a kind other than the most common one are listed by name if there are at most this many of them.
 const MOST_NAMED: usize = 3;
 
-/// One node, or several alike of a tier whose names do not all fit.
+/// One node, or several similar nodes of a tier whose names do not all fit.
 struct Group {
     kind: NodeKind,
     nodes: Vec<usize>,
-    /// In its box: the node's name, or how many there are and the first and last of their names.
+    /// The text in the box: the node's name, or the number of nodes and the first and last of their names.
     label: Vec<String>,
 }
 
@@ -59,15 +59,15 @@ impl Group {
     }
 }
 
-/// Where groups stand.
+/// The positions of groups.
 struct Layout {
     width: f64,
     height: f64,
-    /// Each with the centre of its box.
+    /// Each group with the centre of its box.
     groups: Vec<(Group, f64, f64)>,
 }
 
-/// The picture, at most `room` pixels wide; `None` without nodes.
+/// Renders the picture, at most `room` pixels wide. Returns `None` without nodes.
 pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
     if topology.nodes.is_empty() {
         return None;
@@ -90,7 +90,7 @@ pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
     }
     let place = |group: usize| (layout.groups[group].1, layout.groups[group].2);
     let alone = |group: usize| layout.groups[group].0.nodes.len() == 1;
-    // Many wires over each other would be one dark patch.
+    // Many overlapping wires would otherwise form one dark patch.
     let faint = (wires.len() > 60).then_some("0.35");
     let size = format!("0 0 {} {}", c(layout.width), c(layout.height));
     Some(html! {
@@ -112,12 +112,12 @@ pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
     })
 }
 
-/// Where the number of a wire's cables stands.
+/// Returns the position of the number of cables on a wire.
 fn label_place(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0 + 4.0)
 }
 
-/// What the cables are, and what the boxes mean: under the picture.
+/// Renders the caption under the picture: the kinds of cables and the meaning of the boxes.
 pub fn caption(topology: &Topology) -> Markup {
     let mut kinds: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for link in &topology.links {
@@ -171,7 +171,7 @@ fn neighbours(topology: &Topology) -> Vec<Vec<usize>> {
     neighbours
 }
 
-/// Nodes by tier: hosts are 0, a switch is one more than the least of its neighbours.
+/// Returns the nodes by tier. Hosts are tier 0; a switch is one above the lowest of its neighbours.
 fn tiers(topology: &Topology) -> Vec<Vec<usize>> {
     let neighbours = neighbours(topology);
     let mut tier: Vec<Option<usize>> = (topology.nodes.iter())
@@ -188,13 +188,13 @@ fn tiers(topology: &Topology) -> Vec<Vec<usize>> {
             }
         }
     }
-    // Switches without any host stand where a host's switch would.
+    // Switches that reach no host are placed in the tier of switches with hosts.
     let highest = tier.iter().flatten().copied().max().unwrap_or(0).max(1);
     let mut tiers = vec![Vec::new(); highest + 1];
     for (index, tier) in tier.into_iter().enumerate() {
         tiers[tier.unwrap_or(1)].push(index);
     }
-    // Hosts stand under their switches, which keep the scenario's order.
+    // Hosts are placed under their switches, which keep the scenario's order.
     let mut position = vec![0; topology.nodes.len()];
     for tier in &tiers[1..] {
         for (place, &node) in tier.iter().enumerate() {
@@ -207,7 +207,7 @@ fn tiers(topology: &Topology) -> Vec<Vec<usize>> {
     tiers
 }
 
-/// The parts into which links between nodes of `within` join them: a number for each node.
+/// Returns the connected components of the nodes in `within`, as a number for each node.
 fn parts(neighbours: &[Vec<usize>], within: &[usize]) -> Vec<usize> {
     const OUTSIDE: usize = usize::MAX;
     let mut part = vec![OUTSIDE; neighbours.len()];
@@ -231,8 +231,11 @@ fn parts(neighbours: &[Vec<usize>], within: &[usize]) -> Vec<usize> {
     part
 }
 
-/// The boxes of a tier, as many as fit into `room`: its nodes; or nodes together that are joined by their own tier and
-/// those below it, by these and the one above, and so on, which makes a box a rack, a podset, …; or all of a kind.
+/// Returns the boxes of a tier, as many as fit into `room`.
+///
+/// The first of these groupings that fits is used: single nodes; nodes that are joined by their own tier and those
+/// below it; nodes that are joined by these and the tier above, and so on, so that a box is a rack, a podset, …; all
+/// nodes of a kind.
 fn boxes(topology: &Topology, tiers: &[Vec<usize>], tier: usize, room: f64) -> Vec<Group> {
     let neighbours = neighbours(topology);
     let by = |key: &dyn Fn(usize) -> usize| {
@@ -305,7 +308,7 @@ fn lay_out(topology: &Topology, room: f64) -> Layout {
 fn wire(a: (f64, f64), b: (f64, f64)) -> String {
     let (x1, y1, x2, y2) = (c(a.0), c(a.1), c(b.0), c(b.1));
     if a.1 == b.1 {
-        // Between nodes of a tier a bow, so that it does not hide behind others.
+        // Draw a curve between nodes of one tier, so that it is not hidden behind others.
         let (x, y) = (c((a.0 + b.0) / 2.0), c(a.1 + TIER * 0.6));
         format!("M{x1} {y1}Q{x} {y} {x2} {y2}")
     } else {

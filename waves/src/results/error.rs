@@ -8,12 +8,12 @@ use thiserror::Error;
 /// Why results could not be written.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     #[error("{}: the folder for results cannot be made: {source}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A file cannot be written.
@@ -21,15 +21,15 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// No name of a folder.
+    /// The name cannot be the name of a folder.
     #[error(
         "{0:?} cannot be the name of a folder of results: one without /, \\, :, control characters or a leading dot can, such as \"livelock\""
     )]
     Name(String),
 }
 
-/// What writing gives.
+/// The result of writing.
 pub type Result<T> = std::result::Result<T, Error>;

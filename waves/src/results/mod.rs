@@ -1,14 +1,15 @@
-//! The folder of a run's results, `out/<name>/`, and the files in it that programs read.
+//! The folder of a run's results, `out/<name>/`, and its files that programs read.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
 //! | `summary.json` | [`Summary`]: settings, digest, expectations, metrics |
-//! | `series.csv` | every line of every chart, a column each, by time |
+//! | `series.csv` | every line of every chart as a column, by time |
 //! | `report.html` | [`Report::html`]: the same for people |
 //! | `goodput.svg` | the first chart |
 //!
-//! A file is written beside its place and then moved there, so nobody reads half of it. The summary lists the files of
-//! its run; the next run in the folder removes them first, and no others.
+//! Each file is written under another name in the same folder and then renamed, so that no reader sees half of it.
+//! The summary lists the files of its run. The next run in the folder removes them first, along with any files of the
+//! names above and a `capture.pcapng`, and leaves all others.
 
 mod error;
 mod series;
@@ -20,19 +21,19 @@ use crate::report::{Chart, Report, State, Summary};
 
 pub use error::{Error, Result};
 
-/// Name of the summary's file.
+/// The name of the summary.
 pub const SUMMARY: &str = "summary.json";
-/// Name of the file with values over time.
+/// The name of the file with values over time.
 pub const SERIES: &str = "series.csv";
-/// Name of the page.
+/// The name of the page.
 pub const REPORT: &str = "report.html";
 
-/// Name of the capture of a run's frames.
+/// The name of the capture of a run's frames.
 pub const CAPTURE: &str = "capture.pcapng";
-/// Name of the first chart's picture.
+/// The name of the first chart's picture.
 pub const PICTURE: &str = "goodput.svg";
 
-/// Whether a text is the name of a file or folder, and no path.
+/// Returns whether a text is the name of a file or folder rather than a path.
 fn is_plain(name: &str) -> bool {
     let bad = |c: char| matches!(c, '/' | '\\' | ':') || c.is_control();
     !name.is_empty() && !name.starts_with('.') && !name.contains(bad)
@@ -45,12 +46,14 @@ pub struct OutDir {
 }
 
 impl OutDir {
-    /// Makes `root`/`name` unless it is there. Files of an earlier run in it are removed, as its summary lists them;
-    /// other files stay.
+    /// Creates `root`/`name` unless it exists.
+    ///
+    /// If the folder has the summary of an earlier run, removes that run's files: those that the summary lists, those
+    /// with the fixed names of this module, and the summary itself. Other files stay.
     ///
     /// # Errors
     ///
-    /// `name` is not a name of one folder; the folder cannot be made.
+    /// Fails if `name` is not the name of a single folder, or if the folder cannot be created.
     pub fn create(root: impl AsRef<Path>, name: &str) -> Result<Self> {
         if !is_plain(name) {
             return Err(Error::Name(name.into()));
@@ -64,13 +67,13 @@ impl OutDir {
         Ok(this)
     }
 
-    /// Removes the files of an earlier run, the summary last.
+    /// Removes the files of an earlier run, with the summary last.
     fn remove_earlier(&self) -> Result<()> {
         let text = std::fs::read(self.file(SUMMARY)).unwrap_or_default();
         let Ok(earlier) = serde_json::from_slice::<Summary>(&text) else {
             return Ok(());
         };
-        // Summaries of version 1 list no files.
+        // Summaries of version 1 list no files, so the standard ones are always removed.
         let always = [SERIES, REPORT, PICTURE, CAPTURE].map(String::from);
         let files = always
             .into_iter()
@@ -90,11 +93,11 @@ impl OutDir {
         Ok(())
     }
 
-    /// Says in the summary that a run has begun here, and which files it may write.
+    /// Writes a summary that says that a run has begun here, and which files it may write.
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn begin(&self, scenario: &str, files: &[String]) -> Result<PathBuf> {
         self.write_summary(&Summary {
             scenario: scenario.into(),
@@ -104,22 +107,24 @@ impl OutDir {
         })
     }
 
-    /// Where it is.
+    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where a file of it is, for those that grow during the run: captures and waves.
+    /// Returns the path of a file in the folder, for files that grow during the run: captures and waves.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Writes `series.csv`, `goodput.svg` (the first chart), `report.html` and last `summary.json`, which lists those of
-    /// its files that are there; says where the page is.
+    /// Writes `series.csv`, `goodput.svg` (the first chart), `report.html` and finally `summary.json`, and returns
+    /// the path of the page.
+    ///
+    /// Of the summary's files, those that do not exist are left out.
     ///
     /// # Errors
     ///
-    /// A file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write_all(&self, report: &Report) -> Result<PathBuf> {
         self.write_series(&report.charts)?;
         if let Some(first) = report.charts.first() {
@@ -134,11 +139,11 @@ impl OutDir {
         Ok(page)
     }
 
-    /// Writes `summary.json`. What is no finite number is `null` in it, as JSON has no word for it.
+    /// Writes `summary.json`. Numbers that are not finite become `null`, because JSON cannot express them.
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write_summary(&self, summary: &Summary) -> Result<PathBuf> {
         self.write(SUMMARY, |file| {
             serde_json::to_writer_pretty(&mut *file, summary)?;
@@ -146,12 +151,15 @@ impl OutDir {
         })
     }
 
-    /// Writes `series.csv`: a row for each time at which anything has a value, `time_ns` first. Lines have a column each, named
-    /// `chart: line (unit)`; so have rows of states, 1 from their start and 0 from their end. No value at that time is an empty field.
+    /// Writes `series.csv`, with one row for each time at which anything has a value and `time_ns` as the first
+    /// column.
+    ///
+    /// Each line has a column, named `chart: line (unit)`. Each row of states has one too, which is 1 from a state's
+    /// start and 0 from its end. A field is empty if there is no value at that time.
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write_series(&self, charts: &[Chart]) -> Result<PathBuf> {
         self.write(SERIES, |file| series::write(file, charts))
     }
@@ -160,25 +168,25 @@ impl OutDir {
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write_report(&self, report: &Report) -> Result<PathBuf> {
         self.write(REPORT, |file| file.write_all(report.html().as_bytes()))
     }
 
-    /// Writes a chart as a picture of its own; `name` ends in `.svg`.
+    /// Writes a chart as a separate picture; `name` ends in `.svg`.
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write_chart(&self, name: &str, chart: &Chart) -> Result<PathBuf> {
         self.write(name, |file| file.write_all(chart.svg().as_bytes()))
     }
 
-    /// Writes any file whole: `content` fills a file beside it, which then takes its place.
+    /// Writes any file as a whole: `content` fills a temporary file beside it, which is then renamed.
     ///
     /// # Errors
     ///
-    /// The file cannot be written, or `content` says so.
+    /// Fails if the file cannot be written or `content` fails.
     pub fn write(
         &self,
         name: &str,
@@ -192,7 +200,7 @@ impl OutDir {
     }
 }
 
-/// Fills a file beside `path` and moves it there.
+/// Fills a temporary file beside `path` and renames it to `path`.
 pub(crate) fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -203,7 +211,7 @@ pub(crate) fn write_whole(
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".xoff-");
-    // A result is for everybody whom the umask lets; temporary files are not.
+    // Results should be readable as the umask permits, but temporary files are private by default.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let file = builder.tempfile_in(folder)?;

@@ -4,16 +4,16 @@ use std::io::{self, Write};
 
 use crate::report::Chart;
 
-/// A column: its name, and its values in order of time.
+/// A column: its name, and its values ordered by time.
 struct Column {
     name: String,
     points: Vec<(u64, f64)>,
-    /// The first that is not yet written.
+    /// The index of the first value that is not yet written.
     next: usize,
 }
 
 impl Column {
-    /// The value at `time`, if the next one is of that time.
+    /// Returns the next value if its time is `time`.
     fn take(&mut self, time: u64) -> Option<f64> {
         let &(at, value) = self.points.get(self.next)?;
         (at == time).then(|| {
@@ -27,13 +27,13 @@ impl Column {
     }
 }
 
-/// Writes all of `charts`.
+/// Writes the series of `charts`.
 pub(super) fn write(file: &mut dyn Write, charts: &[Chart]) -> io::Result<()> {
     let mut columns = columns(charts);
     let mut writer = csv::Writer::from_writer(file);
     let names = columns.iter().map(|column| column.name.as_str());
     writer.write_record(std::iter::once("time_ns").chain(names))?;
-    // A column with two values at one time, the edge of a step, makes two rows of that time.
+    // A column with two values at one time, the edge of a step, gives two rows with that time.
     while let Some(time) = columns.iter().filter_map(Column::next_time).min() {
         writer.write_field(time.to_string())?;
         for column in &mut columns {
@@ -70,7 +70,7 @@ fn columns(charts: &[Chart]) -> Vec<Column> {
         }
     }
     for column in &mut columns {
-        // Stable: the edges of a step keep their order.
+        // The sort is stable, so the edges of a step keep their order.
         column.points.sort_by_key(|&(time, _)| time);
     }
     columns

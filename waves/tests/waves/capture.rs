@@ -1,9 +1,10 @@
-//! Captures: what is written is read, other people's forms of the formats are read, and whatever is wrong is one clean error.
+//! Captures: written files can be read, other variants of the formats can be read, and any fault gives one clear
+//! error.
 
 use proptest::prelude::*;
 use xoff_waves::capture::{Error, PcapWriter, PcapngWriter, Problem, Reader, Record, open};
 
-/// All whole records, and the error that ended the reading.
+/// Returns all whole records, and the error that ended the reading.
 fn read(file: &[u8]) -> (Vec<Record>, Option<Error>) {
     let mut records = Vec::new();
     match Reader::new("test", file) {
@@ -24,7 +25,7 @@ fn message(file: &[u8]) -> String {
     read(file).1.expect("an error").to_string()
 }
 
-/// The forms of classic pcap: byte order and unit of time.
+/// A variant of classic pcap: byte order and unit of time.
 #[derive(Debug, Clone, Copy)]
 struct Classic {
     big_endian: bool,
@@ -79,7 +80,7 @@ const PLAIN: Classic = Classic {
     nanoseconds: false,
 };
 
-/// A pcapng block in the byte order of `form`.
+/// Returns a pcapng block in the byte order of `form`.
 fn block(form: Classic, kind: u32, content: &[u8]) -> Vec<u8> {
     let padded = content.len().next_multiple_of(4);
     let length = 12 + padded as u32;
@@ -155,7 +156,8 @@ fn pcapng_file(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// At each of `file`'s lengths: the records that are whole, and then either a clean end between two records, or one error about the cut.
+/// For each possible length of a cut `file`, checks that all whole records are returned, followed by a clean end if
+/// the cut is between two records, or by one error about the cut.
 fn check_every_truncation(file: &[u8], record_bytes: fn(usize) -> usize) {
     let (all, error) = read(file);
     assert!(error.is_none(), "{error:?}");
@@ -231,7 +233,7 @@ proptest! {
                 file[at] = *value;
             }
             let (records, error) = read(&file);
-            // Every record but the failing one is counted, and the message is one line.
+            // Every record before the failing one is counted, and the message is one line.
             if let Some(error) = error {
                 prop_assert!(!error.to_string().contains('\n'));
                 if let Error::At { record: Some(number), .. } = error {
@@ -293,7 +295,7 @@ fn several_sections_interfaces_and_resolutions() {
             &[(9, &[0x80 | 10]), (14, &100_i64.to_le_bytes())],
         ),
         enhanced(PLAIN, 0, 5, b"first", 5),
-        // A block type that we do not know is passed over.
+        // A block of unknown type is skipped.
         block(PLAIN, 0x7777, b"whatever"),
         enhanced(PLAIN, 1, 512, b"second", 6),
         section(big),
@@ -349,7 +351,7 @@ fn wrong_link_types() {
         message(&PLAIN.header(113)),
         "test, byte 0: link type 113 (Linux cooked capture: record on one device, not on \"any\"); only Ethernet, link type 1, can be read"
     );
-    // In a pcapng it matters only for the interface whose frame comes.
+    // In a pcapng the link type matters only for the interface of the frame.
     let start = [
         section(PLAIN),
         interface(PLAIN, 1, 0, &[]),
@@ -407,7 +409,7 @@ fn frames_that_are_cut_or_too_long() {
             "a frame of {bytes} bytes; 16000 at most can be read"
         )));
     }
-    // A length that is plainly damage is not waited for.
+    // The reader does not wait for a length that is clearly wrong.
     let mut damaged = [PLAIN.header(1), PLAIN.record(0, 0, &[0; 60], 60)].concat();
     damaged[35] = 0xff;
     assert!(message(&damaged).contains("16000 at most"));

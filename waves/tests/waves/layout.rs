@@ -1,4 +1,4 @@
-//! Layouts: what is in the file is shown, what is not is named.
+//! Layouts: signals that the file has are shown, and missing ones are named.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use fst_writer::{
 };
 use xoff_waves::layout::{Format, Group, Layout, Signal, nic_layout};
 
-/// A wave file with the signals `a.now_i [47:0]`, `a.idle_o`, `a.nic.depth [23:0]`.
+/// Creates a wave file with the signals `a.now_i [47:0]`, `a.idle_o`, `a.nic.depth [23:0]`.
 fn waves(folder: &Path) -> PathBuf {
     let path = folder.join("a.fst");
     let info = FstInfo {
@@ -80,7 +80,8 @@ fn both_viewers_get_what_the_file_has() {
 
 #[test]
 fn signals_of_an_enum_show_names() {
-    // What Verilator 5.006 wrote of verilated5-build's tests/types/sample.sv: `kind_i` is a `kind_e`, `plain_i` is plain bits.
+    // The file was written by Verilator 5.006 for verilated5-build's tests/types/sample.sv: `kind_i` is a `kind_e`,
+    // `plain_i` is plain bits.
     let folder = tempfile::tempdir().unwrap();
     let waves = folder.path().join("enum.fst");
     fs::write(&waves, include_bytes!("enum.fst")).unwrap();
@@ -108,7 +109,7 @@ fn signals_of_an_enum_show_names() {
         "{gtkwave}"
     );
 
-    // The names are in the file, where both viewers look.
+    // The names are in the file, where both viewers look for them.
     let mut reader = FstReader::open(std::io::Cursor::new(fs::read(&waves).unwrap())).unwrap();
     let mut names = Vec::new();
     let read = reader.read_hierarchy(|entry| {
@@ -134,7 +135,7 @@ fn what_is_missing_is_named() {
             waves.display()
         )
     );
-    // No half of a layout is written.
+    // After an error, no part of a layout has been written.
     layout("a.nic.dept").write_beside(&waves).unwrap_err();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 

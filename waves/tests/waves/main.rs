@@ -1,4 +1,4 @@
-//! Files that people look at: captures, reports, layouts, results.
+//! Tests of the files that people look at: captures, reports, layouts, results.
 
 mod capture;
 mod layout;

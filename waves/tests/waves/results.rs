@@ -1,4 +1,4 @@
-//! Files of results: what is written is what was measured, whole or not at all.
+//! Files of results hold what was measured, and are written as a whole or not at all.
 
 use std::fs;
 
@@ -106,7 +106,7 @@ fn files_that_a_summary_lists_are_removed_and_no_others() {
     for file in ["a.fst", "notes.txt", "report.html"] {
         fs::write(out.file(file), "").unwrap();
     }
-    // Nothing says that these are a run's.
+    // Without a summary, nothing says that these files belong to a run.
     OutDir::create(root.path(), "tiny").unwrap();
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 3);
     let files = ["a.fst", "../outside", "gone.fst"].map(String::from);

@@ -1,4 +1,4 @@
-//! Captures of taps: what the kernel saw is what the reader reads, and a file is whole at every moment.
+//! Captures of taps: the reader reads what the kernel saw, and a file is whole at every moment.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -56,7 +56,7 @@ fn ports() -> impl Iterator<Item = TapPort> {
     PORTS.into_iter().map(|(node, number)| port(node, number))
 }
 
-/// A file that others may look into while it is written.
+/// A file that can be read while it is written.
 #[derive(Clone, Default)]
 struct Shared(Rc<RefCell<Vec<u8>>>);
 
@@ -69,7 +69,7 @@ impl Write for Shared {
     }
 }
 
-/// Everything in the file; panics if it does not end with a whole block.
+/// Reads everything in the file. Panics if it does not end with a whole block.
 fn read(file: &[u8]) -> (Vec<xoff_waves::capture::Record>, Vec<String>) {
     let mut reader = Reader::new("test", file).unwrap();
     let records = reader.by_ref().collect::<Result<_, _>>().unwrap();
@@ -119,7 +119,7 @@ fn the_file_is_whole_at_every_moment() {
             sizes.push(there);
         }
     }
-    // It grew in several portions, and the last did not wait for the end.
+    // It grew in several portions, and the last one did not wait for the end.
     assert!(sizes.len() > 2 && sizes.last() > Some(&200), "{sizes:?}");
     writer.flush().unwrap();
     assert_eq!(read(&file.0.borrow()).0.len(), 400);
@@ -132,7 +132,7 @@ fn a_limit_leaves_the_rest_out_and_counts_it() {
         .unwrap()
         .with_limit(10_000);
     for index in 0..100 {
-        // The last would fit again.
+        // The last frame would fit again.
         let bytes = if index == 99 { 60 } else { 1_000 };
         let record = seen(PORTS[1], Direction::Sent, index, vec![0; bytes], false);
         writer.write(&record).unwrap();

@@ -1,10 +1,10 @@
-//! The table as `--json-only` writes it.
+//! Reads the table of types that `--json-only` writes.
 
 use serde_json::Value;
 
 use super::raw::{Member, Module, Node, Place, Raw, Shape, Var};
 
-/// `meta` is the text of the file that names the files.
+/// Reads a table. `meta` is the text of the file that names the source files.
 pub(super) fn read(text: &str, meta: &str) -> Result<Raw, String> {
     let tree: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let meta: Value = serde_json::from_str(meta).map_err(|error| error.to_string())?;
@@ -41,7 +41,7 @@ fn text_of(of: &Value, name: &str) -> Result<String, String> {
     of[name].as_str().map(str::to_owned).ok_or_else(missing)
 }
 
-/// `l,155:18,155:24`: the file's letter, line and column of the start, then of the end.
+/// Parses a place: `l,155:18,155:24` is the file's letter, line and column of the start, then of the end.
 fn place(of: &Value) -> Result<Place, String> {
     let text = text_of(of, "loc")?;
     let mut parts = text.split([',', ':']);
@@ -124,7 +124,7 @@ fn node(of: &Value) -> Result<Node, String> {
         "UNPACKARRAYDTYPE" => Shape::Unpacked,
         _ => Shape::Other,
     };
-    // A parameter of type refers to its type by `dtypep` alone.
+    // A type parameter refers to its type only by `dtypep`.
     let target = ["refDTypep", "dtypep"]
         .iter()
         .find_map(|name| of[*name].as_str());

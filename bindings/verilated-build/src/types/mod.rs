@@ -1,7 +1,7 @@
-//! The types of SystemVerilog that a model's ports, packages and parameters have, from Verilator's own type table.
+//! The SystemVerilog types of a model's ports, packages and parameters, from Verilator's own table of types.
 //!
-//! [`xml`] and [`json`] read the two forms of that table into a [`raw::Table`], [`raw`] follows its references, and [`rust`] writes
-//! what comes of it as Rust.
+//! [`xml`] and [`json`] read the two formats of that table into a [`raw::Raw`]. [`raw`] resolves its references, and
+//! [`rust`] writes the result as Rust.
 
 mod json;
 mod raw;
@@ -15,24 +15,25 @@ use crate::{Error, Version};
 
 pub(crate) use rust::{Packages, accessors, constants, local_types};
 
-/// The first Verilator whose table is read as JSON. It wrote both forms for some versions, and XML alone before them.
+/// The first version of Verilator whose table is read as JSON. Some versions write both formats; the versions before
+/// those write only XML.
 pub(crate) const FIRST_JSON: Version = Version {
     major: 5,
     minor: 36,
 };
 
-/// What a signal, a member or a constant is.
+/// The type of a signal, a member or a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
-    /// Plain bits, 1 and up.
+    /// Plain bits, at least 1.
     Bits { width: u32, signed: bool },
-    /// An entry of [`Table::named`].
+    /// An index into [`Table::named`].
     Named(usize),
     /// A packed array. Element 0 in Rust is the one with the lowest index in the source.
     Array {
         element: Box<Type>,
         length: u32,
-        /// `[0:n]`: the lowest index is in the most significant bits.
+        /// The range is written `[0:n]`: the lowest index is in the most significant bits.
         ascending: bool,
     },
 }
@@ -40,9 +41,9 @@ pub(crate) enum Type {
 /// An enum, a packed struct or a packed union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// The package, `None` inside of a module.
+    /// The package, or `None` for a type declared in a module.
     pub package: Option<String>,
-    /// As in the source. Types without a name are called after the struct and the member they stand in.
+    /// The name in the source. A type without a name is named after the struct and the member that use it.
     pub name: String,
     pub file: String,
     pub line: u32,
@@ -57,12 +58,12 @@ pub(crate) enum Kind {
         /// Names and codes.
         items: Vec<(String, u128)>,
     },
-    /// Members from the most significant bits down.
+    /// Members, from the most significant bits down.
     Struct(Vec<(String, Type)>),
     Union(Vec<(String, Type)>),
 }
 
-/// A parameter with a value of bits.
+/// A parameter whose value is a bit vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Constant {
     pub name: String,
@@ -72,7 +73,7 @@ pub(crate) struct Constant {
     pub value: Vec<u32>,
 }
 
-/// A package: its constants. Its types are in [`Table::named`].
+/// A package with its constants. Its types are in [`Table::named`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Package {
     pub name: String,
@@ -80,7 +81,7 @@ pub(crate) struct Package {
     pub constants: Vec<Constant>,
 }
 
-/// All that is known of a top's types.
+/// Everything known about a top's types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     pub named: Vec<Named>,
@@ -126,7 +127,8 @@ impl Table {
         }
     }
 
-    /// Whether some bits are no value of it, because an enum in it has fewer names than codes.
+    /// Returns whether some bit patterns are not a valid value, because an enum in the type has fewer names than
+    /// codes.
     pub fn partial(&self, kind: &Type) -> bool {
         match kind {
             Type::Bits { .. } => false,

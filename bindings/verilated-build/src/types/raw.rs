@@ -1,10 +1,10 @@
-//! A type table as Verilator writes it: nodes that refer to each other by an identifier. Both readers make one of these.
+//! A table of types as Verilator writes it: nodes that refer to each other by identifiers. Both readers produce one.
 
 use std::collections::BTreeMap;
 
 use super::{Constant, Kind, Named, Package, Table, Type};
 
-/// Where something stands in the source. Ordered within a file.
+/// A position in the source. Positions are ordered within a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     /// Verilator's letter for the file.
@@ -19,17 +19,17 @@ pub(super) enum Shape {
         width: u32,
         signed: bool,
     },
-    /// Another name for `target`.
+    /// Another name for the type `target`.
     Ref,
-    /// Names and constants; `target` is the type underneath.
+    /// Names and constants; `target` is the underlying type.
     Enum(Vec<(String, String)>),
     Struct(Vec<Member>),
     Union(Vec<Member>),
-    /// Left and right index; `target` is the element.
+    /// Left and right index; `target` is the type of an element.
     Packed(i64, i64),
-    /// `target` is the element.
+    /// `target` is the type of an element.
     Unpacked,
-    /// What has no bits: strings, reals, classes.
+    /// A type without bits: strings, reals, classes.
     Other,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Member {
 
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// With its package and `::`, or its module and `.`; empty if it has none.
+    /// Name with its package and `::`, or with its module and `.`; empty for a type without a name.
     pub name: String,
     pub place: Place,
     pub target: Option<String>,
@@ -56,7 +56,7 @@ pub(super) struct Var {
     pub place: Place,
     pub target: String,
     pub port: bool,
-    /// A parameter's value, if it is one constant: `8'h3f`.
+    /// A parameter's value, if it is a single constant: `8'h3f`.
     pub value: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// Follows all references.
+    /// Resolves all references.
     pub fn resolve(self) -> Result<Table, String> {
         let mut resolver = Resolver {
             raw: &self,
@@ -112,13 +112,14 @@ impl Raw {
     }
 }
 
-/// `gbn_pkg::work_t` → `gbn_pkg`. What stands in no package counts as one called `$unit`; classes' types are left out.
+/// Returns the package of a name: `gbn_pkg::work_t` → `gbn_pkg`. Verilator puts types outside of packages into one
+/// called `$unit`. Types in classes have no package here.
 fn package_of(name: &str) -> Option<&str> {
     let (package, rest) = name.split_once("::")?;
     (!rest.contains("::") && package != "std").then_some(package)
 }
 
-/// Package and name of a type that has none itself: those of the struct and the member that it stands in.
+/// Package and name for a type that has no name: those of the struct and the member that use it.
 #[derive(Clone, Default)]
 struct Hint {
     package: Option<String>,
@@ -140,7 +141,7 @@ impl Hint {
 struct Resolver<'a> {
     raw: &'a Raw,
     table: Table,
-    /// Entries of `table.named` by node.
+    /// Indices into `table.named`, by node.
     known: BTreeMap<String, usize>,
 }
 
@@ -170,7 +171,7 @@ impl Resolver<'_> {
         (self.raw.nodes.get(id)).is_some_and(|node| node.shape == Shape::Unpacked)
     }
 
-    /// The type behind an identifier; `None` for what has no bits. `hint` says what to call a type that has no name.
+    /// Returns the type with an identifier, or `None` if it has no bits. `hint` names a type that has no name.
     fn of_id(&mut self, id: &str, hint: &Hint) -> Result<Option<Type>, String> {
         match self.raw.nodes.get(id) {
             Some(_) => self.of_node(id, hint),
@@ -236,7 +237,7 @@ impl Resolver<'_> {
                         package: own.package.clone(),
                         name: format!("{}_{}", bare_name(&own.name), member.name),
                     };
-                    // An unpacked struct may hold what has no bits: there is no port of it.
+                    // An unpacked struct may have members without bits. No port has such a type.
                     let unpacked = self.is_unpacked(&member.target);
                     let Some(kind) = self.of_id(&member.target, &hint)?.filter(|_| !unpacked)
                     else {
@@ -265,12 +266,12 @@ impl Resolver<'_> {
     }
 }
 
-/// `gbn_pkg::work_t`, `nic.slot_t` → `work_t`, `slot_t`.
+/// Returns the name without its scope: `gbn_pkg::work_t`, `nic.slot_t` → `work_t`, `slot_t`.
 pub(super) fn last_name(name: &str) -> &str {
     name.rsplit([':', '.']).next().unwrap_or(name)
 }
 
-/// `work_t`, `status_e` → `work`, `status`.
+/// Returns the name without its suffix: `work_t`, `status_e` → `work`, `status`.
 pub(super) fn bare_name(name: &str) -> &str {
     (name.strip_suffix("_t"))
         .or(name.strip_suffix("_e"))
@@ -278,7 +279,8 @@ pub(super) fn bare_name(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// `8'h3f`, `32'shffff_fffb`, `4'b01` → words, the least significant first. `None` for strings, reals, and for bits that are `x` or `z`.
+/// Parses a constant into words, the least significant first: `8'h3f`, `32'shffff_fffb`, `4'b01`. Returns `None` for
+/// strings, reals, and bits that are `x` or `z`.
 pub(super) fn constant(text: &str) -> Option<Vec<u32>> {
     let (width, rest) = text.split_once('\'')?;
     let width: usize = width.parse().ok()?;

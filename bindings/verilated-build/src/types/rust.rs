@@ -1,4 +1,5 @@
-//! Writes types as Rust: structs, enums, constants, and the methods of `In` and `Out` that read and set ports of such types.
+//! Writes types as Rust: structs, enums, constants, and the methods of `In` and `Out` that read and set ports of
+//! these types.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,15 +9,17 @@ use super::{Constant, Kind, Named, Package, Table, Type};
 use crate::names;
 use crate::ports::Port;
 
-/// The packages of a crate, each written once.
+/// The packages of a crate. Each is written once.
 #[derive(Default)]
 pub(crate) struct Packages {
     written: BTreeMap<String, String>,
 }
 
 impl Packages {
-    /// Takes in the packages of a top. Gives what makes their modules known in the top's own module: where one of them is not what it is for
-    /// the tops before, because a macro of this top changes it, the modules themselves.
+    /// Adds the packages of a top. Returns the code that brings their modules into the top's own module.
+    ///
+    /// This is normally a `use` of the shared modules. If a macro of this top changes one of its packages, so that it
+    /// differs from the same package in an earlier top, it is the text of all of the top's package modules.
     pub fn add(&mut self, table: &Table) -> String {
         let texts: Vec<(String, String)> = (table.packages.iter())
             .map(|package| (package.name.clone(), package_module(table, package)))
@@ -36,14 +39,14 @@ impl Packages {
         format!("#[allow(unused_imports)]\nuse super::{{{modules}}};\n")
     }
 
-    /// The modules of all packages.
+    /// Returns the text of all package modules.
     pub fn text(&self) -> String {
         self.written.values().map(String::as_str).collect()
     }
 }
 
 impl Table {
-    /// The names of the packages' modules.
+    /// Returns the names of the packages' modules.
     pub fn modules(&self) -> impl Iterator<Item = String> {
         (self.packages.iter()).map(|package| module_name(&package.name))
     }
@@ -76,7 +79,7 @@ fn package_module(table: &Table, package: &Package) -> String {
     text
 }
 
-/// The parameters of a top, for its module.
+/// Returns the parameters of a top as constants, for its module.
 pub(crate) fn constants(table: &Table) -> String {
     let mut text = String::new();
     let scope = Scope {
@@ -87,7 +90,7 @@ pub(crate) fn constants(table: &Table) -> String {
     text
 }
 
-/// The types of a top's ports that stand in no package, for its module.
+/// Returns the types of a top's ports that are declared in no package, for its module.
 pub(crate) fn local_types(table: &Table) -> String {
     let mut text = String::new();
     let scope = Scope {
@@ -98,7 +101,7 @@ pub(crate) fn local_types(table: &Table) -> String {
     text
 }
 
-/// Methods of `In` or `Out` for the ports that are more than plain bits.
+/// Returns the methods of `In` or `Out` for the ports whose types are more than plain bits.
 pub(crate) fn accessors(table: &Table, name: &str, ports: &[&Port]) -> String {
     let scope = Scope {
         table,
@@ -118,14 +121,14 @@ pub(crate) fn accessors(table: &Table, name: &str, ports: &[&Port]) -> String {
     format!("    #[allow(clippy::all)]\n    impl {name} {{\n{text}    }}\n\n")
 }
 
-/// Where text is written: inside of a package's module, or of a top's.
+/// The place where text is written: a package's module or a top's.
 struct Scope<'a> {
     table: &'a Table,
     package: Option<&'a str>,
 }
 
 impl Scope<'_> {
-    /// The types of this scope, in the order of the source.
+    /// Returns the types of this scope, in the order of the source.
     fn members(&self) -> Vec<(usize, &Named)> {
         let mut members: Vec<(usize, &Named)> = (self.table.named.iter().enumerate())
             .filter(|(_, named)| named.package.as_deref() == self.package)
@@ -134,7 +137,8 @@ impl Scope<'_> {
         members
     }
 
-    /// The type's name in Rust: without `_t` and `_e`. Where two would then be the same, a struct goes before an enum.
+    /// Returns the type's name in Rust, without `_t` and `_e`. If two types would then have the same name, a struct
+    /// takes precedence over an enum.
     fn name(&self, index: usize) -> String {
         let short = |named: &Named| type_name(bare_name(&named.name));
         let named = &self.table.named[index];
@@ -168,7 +172,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The type in Rust.
+    /// Returns the type in Rust.
     fn rust(&self, kind: &Type) -> String {
         match kind {
             Type::Bits { width, signed } => bits_type(*width, *signed),
@@ -179,7 +183,7 @@ impl Scope<'_> {
         }
     }
 
-    /// As a message or a document names it.
+    /// Returns the type's name for messages and documentation.
     fn source(&self, kind: &Type) -> String {
         match kind {
             Type::Bits { width: 1, .. } => "1 bit".to_owned(),
@@ -205,7 +209,8 @@ impl Scope<'_> {
         }
     }
 
-    /// An expression that reads a value from `port`, bit `at` and up. Of a type that can fail, it is a `Result`.
+    /// Returns an expression that reads a value from `port`, starting at bit `at`. It is a `Result` if reading the
+    /// type can fail.
     fn get(&self, kind: &Type, at: &str, depth: u32) -> String {
         match kind {
             Type::Bits { width: 1, .. } => format!("::verilated::packed::bits(port, {at}, 1) != 0"),
@@ -257,7 +262,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A statement that puts `value` on `port`, bit `at` and up. `what` is how a panic names it.
+    /// Returns a statement that writes `value` to `port`, starting at bit `at`. `what` is the name used in a panic.
     fn set(&self, kind: &Type, value: &str, at: &str, what: &str, depth: u32) -> String {
         match kind {
             Type::Bits { width: 1, .. } => {
@@ -304,7 +309,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The value as a literal; `None` if it has bits that its enum has no name for.
+    /// Returns the value as a literal, or `None` if it has a code that its enum has no name for.
     fn literal(&self, kind: &Type, value: &[u32], low: u32) -> Option<String> {
         Some(match kind {
             Type::Bits { width: 1, .. } => (bit_field(value, low, 1) == 1).to_string(),
@@ -366,7 +371,7 @@ impl Scope<'_> {
         })
     }
 
-    /// What a type's default is: all bits 0, and of an enum that has no code 0 its first item.
+    /// Returns a type's default: all bits 0, and for an enum without the code 0 its first item.
     fn default(&self, kind: &Type) -> String {
         match kind {
             Type::Named(index) => match &self.table.named[*index].kind {
@@ -395,7 +400,7 @@ impl Scope<'_> {
     fn constants(&self, text: &mut String, constants: &[Constant]) {
         let mut used: Vec<String> = Vec::new();
         for constant in constants {
-            // A code that its enum has no name for is a value that no Rust type has.
+            // No Rust type can hold a code that its enum has no name for.
             let Some(value) = self.literal(&constant.kind, &constant.value, 0) else {
                 continue;
             };
@@ -678,7 +683,7 @@ impl Scope<'_> {
     }
 }
 
-/// The implementation of `Packed` for a type.
+/// Writes the implementation of `Packed` for a type.
 fn packed(text: &mut String, name: &str, bits: u32, error: &str, get: &str, set: &str) {
     let _ = writeln!(
         text,
@@ -688,7 +693,7 @@ fn packed(text: &mut String, name: &str, bits: u32, error: &str, get: &str, set:
     );
 }
 
-/// Where element `index` of an array at `at` starts.
+/// Returns the position of element `index` of an array that starts at `at`.
 fn element_place(at: &str, index: &str, width: u32, length: u32, ascending: bool) -> String {
     if ascending {
         format!("{at} + {width} * ({} - {index})", length - 1)
@@ -702,7 +707,8 @@ fn type_name(name: &str) -> String {
     name.trim_start_matches("r#").to_owned()
 }
 
-/// The Rust type of plain bits: `bool`, the least integer that holds them, or words with the least significant first.
+/// Returns the Rust type of plain bits: `bool`, the smallest integer that holds them, or words with the least
+/// significant first.
 fn bits_type(width: u32, signed: bool) -> String {
     let letter = if signed { 'i' } else { 'u' };
     match width {
@@ -716,7 +722,7 @@ fn bits_type(width: u32, signed: bool) -> String {
     }
 }
 
-/// As [`bits_type`], for what implements `PortBits`.
+/// Like [`bits_type`], but returns a type that implements `PortBits`.
 fn port_type(width: u32) -> String {
     match width {
         1 => "u8".to_owned(),
@@ -725,7 +731,7 @@ fn port_type(width: u32) -> String {
     }
 }
 
-/// Bits `low` to `low + width - 1`, up to 128 of them; bits beyond the words are 0.
+/// Returns bits `low` to `low + width - 1`, at most 128 of them. Bits beyond the words are 0.
 fn bit_field(words: &[u32], low: u32, width: u32) -> u128 {
     (0..width).rev().fold(0, |value, at| {
         let at = low + at;

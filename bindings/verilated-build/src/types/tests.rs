@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 
-/// The table that a Verilator wrote for `tests/types/sample.sv` with `Width` = 7.
+/// Reads the table that Verilator wrote for `tests/types/sample.sv` with `Width` = 7.
 fn table(form: &str) -> Table {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/types");
     let mut table = Table::read("sample", &folder.join(format!("sample.{form}"))).unwrap();

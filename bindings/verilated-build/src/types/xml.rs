@@ -1,7 +1,8 @@
-//! The table as `--xml-only` writes it.
+//! Reads the table of types that `--xml-only` writes.
 //!
-//! XML refers past names: a member declared `status_e status` refers to the bits under `status_e`. The enum is found again by where things
-//! stand: the last type named before a member is the member's type.
+//! References in the XML skip the names of types: a member declared as `status_e status` refers to the bits
+//! underlying `status_e`. The enum is recovered from positions in the source: the last type named before a member is
+//! the member's type.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ fn attribute(element: Element, name: &str) -> Result<String, String> {
         .ok_or_else(missing)
 }
 
-/// `l,155,18,155,24`: the file's letter, line and column of the start, then of the end.
+/// Parses a place: `l,155,18,155,24` is the file's letter, line and column of the start, then of the end.
 fn place(element: Element) -> Result<Place, String> {
     let text = attribute(element, "loc")?;
     let mut parts = text.split(',');
@@ -176,18 +177,18 @@ fn node(element: Element, raw: &mut Raw, uses: &mut Uses) -> Result<(), String> 
     Ok(())
 }
 
-/// Where types are named.
+/// The places where types are named.
 #[derive(Default)]
 struct Uses {
-    /// Nodes of names and of plain bits, by where they stand.
+    /// Nodes of type names and of plain bits, by position.
     named: BTreeMap<Place, String>,
     typedefs: Vec<(String, Place)>,
-    /// Names of the types of ports and parameters, by module and name. Arrays have none.
+    /// Names of the types of ports and parameters, by module and variable name. Arrays have none.
     declared: BTreeMap<(String, String), String>,
 }
 
 impl Uses {
-    /// Makes what was declared with an enum refer to the enum again.
+    /// Makes everything that was declared with an enum refer to that enum again.
     fn restore(&self, raw: &mut Raw) {
         let mut found: Vec<(String, Option<usize>, String)> = Vec::new();
         for (id, node) in &raw.nodes {
@@ -235,18 +236,18 @@ impl Uses {
         raw.packages = modules;
     }
 
-    /// The last node before a place of the same file.
+    /// Returns the last node before a place in the same file.
     fn before(&self, place: &Place) -> Option<&String> {
         let (at, id) = self.named.range(..place.clone()).next_back()?;
         (at.file == place.file).then_some(id)
     }
 
-    /// The enum that a node names whose bits are node `bits`. `user` is the type that uses it.
+    /// Returns the enum that a node names, given that its bits are node `bits`. `user` is the type that uses it.
     fn behind(&self, raw: &Raw, named: &str, bits: &str, user: &str) -> Option<String> {
         let node = &raw.nodes[named];
         match node.shape {
             Shape::Ref => self.called(raw, &node.name, bits, user),
-            // The bits of an enum that has no name.
+            // The bits of an enum without a name.
             _ if named == bits => raw.nodes.iter().find_map(|(id, node)| {
                 let nameless = node.name.is_empty() && matches!(node.shape, Shape::Enum(_));
                 (nameless && node.target.as_deref() == Some(bits)).then(|| id.clone())
@@ -255,7 +256,8 @@ impl Uses {
         }
     }
 
-    /// The enum of this name, or of the name that this one is a typedef of. Of several, the one of the user's own package or module.
+    /// Returns the enum with this name, or the enum that this name is a typedef of. If several have the name, the one
+    /// in the user's own package or module is returned.
     fn called(&self, raw: &Raw, name: &str, bits: &str, user: &str) -> Option<String> {
         let enums: Vec<_> = (raw.nodes.iter())
             .filter(|(_, node)| {

@@ -1,4 +1,4 @@
-//! Build scripts, run by their own tests.
+//! Tests that run build scripts.
 
 mod sources;
 mod store;

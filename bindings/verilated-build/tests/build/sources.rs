@@ -1,4 +1,4 @@
-//! What the installed Verilator finds in sources: edges that need a clock, modules that lie in two folders.
+//! What the installed Verilator finds in sources: edges that need a clock, and modules that exist in two folders.
 
 use verilated_build::{Build, Top, Verilator};
 
@@ -109,12 +109,12 @@ fn signal_of_another_module() {
     say(Build::new().top(Top::new("register").clock("ck").readable("gated", "gate")));
 }
 
-/// What came of a case, and the clock in the Rust that it wrote.
+/// Returns the outcome of a case, and the clock in the Rust code that it generated.
 fn run(case: &str) -> String {
     run_with(case, &[])
 }
 
-/// The same, with more files.
+/// Like `run`, with more files.
 fn run_with(case: &str, files: &[(&str, &str)]) -> String {
     let verilator = Verilator::find().unwrap();
     let mut world = World::new();
@@ -204,7 +204,7 @@ fn a_module_in_two_folders_is_refused_where_it_is_used() {
         run_with("outer", &[twice]),
         "module `inner` could be `./inner.sv` or `other/inner.v`: keep one, or name the file with `.source(…)`"
     );
-    // Nobody uses it; or it is clear which one is meant.
+    // The second file is not used, or the table makes clear which one is meant.
     assert_eq!(run_with("combinational", &[twice]), "fine None;");
     assert_eq!(run_with("outer_and_source", &[twice]), "fine None;");
     assert_eq!(

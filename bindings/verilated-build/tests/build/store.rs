@@ -1,7 +1,7 @@
-//! A model is made again when anything that goes into it changes, and only then.
+//! A model is rebuilt when any of its inputs changes, and only then.
 //!
-//! Verilator and the C++ compiler are scripts here that write down what they are asked to make. A build script has its
-//! world in environment variables, so each build is a process of its own: this test runs itself.
+//! Verilator and the C++ compiler are replaced by scripts that log what they are asked to make. The environment of a
+//! build script is process-wide, so each build runs in a process of its own: this test runs itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,8 +11,8 @@ use std::process::Command;
 
 use verilated_build::{Build, Top};
 
-/// Writes the table of types; or a header with a clock, a C++ file, and the list of files read: its own, those it was
-/// given, and those that sources include or instantiate.
+/// With `--xml-only`, writes the table of types. Otherwise writes a header with a clock, a C++ file, and the list of
+/// files read: the program itself, the files that were given, and those that sources include or instantiate.
 const VERILATOR: &str = r#"#!/bin/sh
 if [ "$1" = --xml-only ]; then
     cat ROOT/types.xml > "$3"
@@ -131,7 +131,7 @@ impl World {
         fs::set_permissions(self.path(name), mode).unwrap();
     }
 
-    /// Runs a case as a build script; gives what it printed.
+    /// Runs a case as a build script and returns what it printed.
     pub fn run(&self, case: &str) -> String {
         let output = Command::new(std::env::current_exe().unwrap())
             .args([case, "--exact", "--ignored", "--nocapture"])
@@ -143,11 +143,11 @@ impl World {
         said
     }
 
-    /// Runs a case as a build script; gives what its tools were asked to make, verilations as `verilate`.
+    /// Runs a case as a build script and returns what its tools were asked to make, with verilations as `verilate`.
     fn tools(&self, case: &str) -> Vec<String> {
         drop(fs::remove_file(self.path("log")));
         let said = self.run(&format!("store::{case}"));
-        // What Verilator said is said again whether it ran or not.
+        // Verilator's messages are printed whether it ran or its result came from the store.
         assert_eq!(said.matches("said once").count(), 1, "{said}");
         assert!(said.contains("rustc-link-lib=static=Vcase_A_model"));
         let out = Path::new(&self.environment["OUT_DIR"]).join("verilated");
@@ -243,7 +243,7 @@ fn every_file_counts() {
         assert_eq!(world.tools("plain"), all, "{name}");
         assert_eq!(world.tools("plain"), NOTHING, "{name}");
     }
-    // The C++ that Verilator writes is the same: it is not compiled again.
+    // The C++ that Verilator writes is the same, so it is not compiled again.
     for name in ["common.svh", "waivers.vlt", "verilator"] {
         world.change(name);
         assert_eq!(world.tools("plain"), ["verilate"], "{name}");
@@ -254,7 +254,7 @@ fn every_file_counts() {
         assert_eq!(world.tools("plain"), COMPILED, "{name}");
         assert_eq!(world.tools("plain"), NOTHING, "{name}");
     }
-    // What was there before is there still.
+    // The earlier entry is still in the store.
     world.write("compiler_version", "g++ 12\n");
     assert_eq!(world.tools("plain"), NOTHING);
 }
@@ -320,7 +320,7 @@ fn profiles_and_tools_share_what_was_made() {
         world.environment.insert("DEBUG", debug.to_owned());
         assert_eq!(world.tools("plain"), NOTHING, "{out}");
     }
-    // Another target folder has another store, unless both are told of one.
+    // Another target folder has another store, unless both are given the same one.
     fs::create_dir(world.path("elsewhere")).unwrap();
     world.write("elsewhere/CACHEDIR.TAG", "");
     let out = |folder: &str| format!("{root}/{folder}/debug/build/x-0/out");
@@ -339,6 +339,6 @@ fn only_the_tops_that_read_a_file_are_made_again() {
     world.write("b.sv", "module b; endmodule\n");
     assert_eq!(world.tools("two_tops").len(), 5);
     world.change("b.sv");
-    // The scripts' C++ is of `a.sv` alone, so that of `b` is the same as before.
+    // The scripts write C++ only from `a.sv`, so that of `b` is the same as before.
     assert_eq!(world.tools("two_tops"), ["verilate"]);
 }

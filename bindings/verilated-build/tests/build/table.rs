@@ -1,6 +1,7 @@
-//! Tables that cannot work are refused before Verilator runs, each with a sentence that says what to change.
+//! Tables that cannot work are rejected before Verilator runs, each with a sentence that says what to change.
 //!
-//! A build script has its world in environment variables, so each case is a process of its own: this test runs itself.
+//! The environment of a build script is process-wide, so each case runs in a process of its own: this test runs
+//! itself.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::process::Command;
 
 use verilated_build::{Build, Top};
 
-/// Runs the case of this name as a build script with its folder at `folder`, and gives what it printed.
+/// Runs the case with this name as a build script with its folder at `folder`, and returns what it printed.
 fn run(case: &str, folder: &Path) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([

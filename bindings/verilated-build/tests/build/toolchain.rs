@@ -1,4 +1,4 @@
-//! A missing or too old Verilator gives one clear sentence; a newer one is never forbidden.
+//! A missing or too old Verilator produces one clear sentence; a newer one is never rejected.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use verilated_build::{Verilator, Version};
 
-/// A program that answers as Verilator would.
+/// Creates a program that answers as Verilator would.
 fn fake(folder: &Path, version: &str) -> String {
     let root = folder.join("root");
     fs::create_dir_all(root.join("include")).unwrap();

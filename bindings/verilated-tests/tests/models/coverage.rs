@@ -1,4 +1,4 @@
-//! Coverage counts, in the build that has them.
+//! Coverage counts, in builds that have them.
 
 use verilated::Settings;
 use verilated_tests::{Counter, counter};

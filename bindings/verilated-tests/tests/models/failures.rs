@@ -1,10 +1,11 @@
-//! A source that stops its simulation gives an error that says which, when, where and why; the process goes on.
+//! A source that stops its simulation returns an error that says which model, when, where and why. The process
+//! continues.
 
 use verilated::{BuildError, FailureKind, Settings};
 use verilated_tests::alarms::{In, Out};
 use verilated_tests::{Alarms, Counter12, Spin, counter12, spin};
 
-/// What `what_i` brings, two quiet cycles before it.
+/// Drives `what_i` after two cycles without an alarm, and returns the result.
 fn alarm(what_i: u8) -> (Alarms, Result<(), verilated::Failure>) {
     let mut model = Alarms::new(&Settings::new("dut").period_ps(5_120)).unwrap();
     let mut out = Out::default();
@@ -107,7 +108,7 @@ fn a_failed_model_stays_failed_until_restored() {
     assert_eq!(model.failure(), None);
     model.cycle(&In { what_i: 0 }, &mut out).unwrap();
     assert_eq!(out.seen_o, 5);
-    // And it can fail again, with the new reason.
+    // And it can fail again, for another reason.
     assert_eq!(
         model
             .cycle(&In { what_i: 2 }, &mut out)

@@ -1,4 +1,4 @@
-//! Models of small modules, held to what `verilated` and `verilated-build` promise.
+//! Tests that models of small modules do what `verilated` and `verilated-build` document.
 
 mod coverage;
 mod failures;

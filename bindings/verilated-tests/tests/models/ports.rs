@@ -1,4 +1,4 @@
-//! Every width and shape of port, there and back.
+//! Values of every width and shape of port, written and read back.
 
 use proptest::prelude::*;
 use verilated::{Direction, Settings};
@@ -6,7 +6,7 @@ use verilated_tests::kinds_pkg::{Kind, Meta};
 use verilated_tests::wide_ports::{In, Out};
 use verilated_tests::{Adder, Counter, Counter12, WidePorts, adder, counter, counter12};
 
-/// Clocks `inputs` in and looks at what came out.
+/// Clocks `inputs` in and returns the outputs.
 fn through(inputs: &In) -> Out {
     let mut model = WidePorts::new(&Settings::new("wide").seed(1)).unwrap();
     let mut out = Out::default();
@@ -15,7 +15,7 @@ fn through(inputs: &In) -> Out {
     out
 }
 
-/// The words below bit `bits`.
+/// Clears the bits from bit `bits` up.
 fn cut<const N: usize>(words: [u32; N], bits: u32) -> [u32; N] {
     let mut words = words;
     if !bits.is_multiple_of(32) {
@@ -24,7 +24,7 @@ fn cut<const N: usize>(words: [u32; N], bits: u32) -> [u32; N] {
     words
 }
 
-/// Widths that integers hold, and widths that words hold.
+/// Ports that are integers, and ports that are arrays of words.
 macro_rules! round_trips {
     (integers: $($bits:literal $input:ident $output:ident $kind:ty;)* words: $($wide_bits:literal $wide_input:ident $wide_output:ident $words:literal;)*) => {
         proptest! {
@@ -142,7 +142,7 @@ fn outputs_are_those_before_the_edge() {
             .unwrap();
         assert_eq!((out.count_o, out.next_o), (expected, expected + 1));
     }
-    // And eval shows what is after it, without a clock.
+    // And eval shows the outputs after the edge, without a clock.
     for en_i in [0, 1, 0] {
         model
             .eval(&counter::In { rst_i: 0, en_i }, &mut out)

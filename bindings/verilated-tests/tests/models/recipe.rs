@@ -1,10 +1,12 @@
-//! The crates of docs/own-rtl.md and docs/own-nic.md: built and tested from the text of the pages, outside this workspace.
+//! Builds and tests the crates of docs/own-rtl.md and docs/own-nic.md from the text of the pages, outside this
+//! workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The files that the page shows: a line that ends in "`NAME`:" or "`NAME`, …:", then its text between fences.
+/// Returns the files that a page shows. A file is a line that starts with "`NAME`" and ends in ":", where NAME has a
+/// dot, followed by the file's text between fences.
 fn files(page: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut lines = page.lines();
@@ -32,7 +34,8 @@ fn workspace() -> PathBuf {
         .unwrap()
 }
 
-/// Builds the crate of a page, which shows these files, and runs its tests: all of these have to pass.
+/// Builds the crate of a page, which must show these files, and runs its tests. All must pass, and `tests` must be
+/// among them.
 fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     let workspace = workspace();
     let page = fs::read_to_string(workspace.join(page)).unwrap();
@@ -44,13 +47,13 @@ fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     for (name, text) in &files {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // The checkout is somewhere else than beside the crate.
+        // The page assumes that the checkout lies beside the crate.
         let checkout = format!("{}/", workspace.display());
         let here = text.replace("../xoff/", &checkout);
         assert_eq!(here != *text, name == "Cargo.toml", "{name}");
         fs::write(path, here).unwrap();
     }
-    // The workspace's versions, profiles and target folder: what it has compiled serves here too.
+    // Use the workspace's versions, profiles and target folder, so that its compiled crates are reused.
     fs::copy(
         workspace.join("Cargo.lock"),
         folder.path().join("Cargo.lock"),
@@ -75,7 +78,7 @@ fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     for test in tests {
         assert!(said.contains(&format!("test {test} ... ok")), "{said}");
     }
-    // Cargo's warnings, of which Verilator's are some, would be the reader's first impression.
+    // The page must not lead to warnings of Cargo, which include Verilator's.
     assert!(!errors.contains(&format!("{package}@")), "{errors}");
 }
 

@@ -1,4 +1,4 @@
-//! Signals and memories inside a model, by name.
+//! Signals and memories inside a model, read by name.
 
 use verilated::{Dimension, Packed, Settings, SignalError};
 use verilated_tests::{Counter, Lanes, Ram, kinds_pkg, lanes};

@@ -1,4 +1,4 @@
-//! Saved state: there and back, comparable, and never taken from anything else.
+//! Saved state: it can be restored and compared, and nothing else is accepted as saved state.
 #![cfg(not(feature = "coverage"))]
 
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use verilated_tests::{
     Counter, Counter12, LargeRam, Pipeline, Ram, counter, large_ram, pipeline, ram,
 };
 
-/// The same pseudo-random inputs each time.
+/// Returns the same pseudo-random inputs on each call with the same seed.
 fn inputs(seed: u64) -> impl Iterator<Item = ram::In> {
     let mut state = seed | 1;
     std::iter::repeat_with(move || {
@@ -141,7 +141,7 @@ fn states_larger_than_verilators_buffer() {
             .collect::<Vec<_>>(),
         expected
     );
-    // The large one has left nothing behind for the small ones of this thread.
+    // The large model has left nothing behind that would affect small ones on this thread.
     let mut small = Ram::new(&Settings::new("small").seed(2)).unwrap();
     let saved = small.save().unwrap();
     small.restore(&saved).unwrap();

@@ -1,11 +1,11 @@
-//! Many instances, on several threads: the same as one after another.
+//! Many instances on several threads give the same results as one after another.
 
 use std::thread;
 
 use verilated::{Model, Settings};
 use verilated_tests::{Counter, Pipeline, Regs, counter, pipeline, regs};
 
-/// A digest of what an instance does in 300 cycles, started at random, stopped by an assertion or not.
+/// Returns a digest of what an instance does in 300 cycles from a random start, whether or not an assertion stops it.
 fn digest(at: u64) -> String {
     let mut model = Pipeline::new(&Settings::new(format!("p{at}")).seed(at)).unwrap();
     let mut counter = Counter::new(&Settings::new(format!("c{at}")).seed(at)).unwrap();
@@ -77,7 +77,7 @@ fn an_instance_may_move_between_threads() {
     }
 }
 
-/// All registers and memory of an instance that starts from this seed.
+/// Returns all registers and the memory of an instance that starts from this seed.
 fn start(seed: Option<u64>) -> Vec<regs::Out> {
     let mut model = Regs::new(&Settings {
         seed,

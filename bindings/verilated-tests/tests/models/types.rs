@@ -1,4 +1,4 @@
-//! Types of the source in Rust: `sample.sv` of verilated-build has one of each kind.
+//! Types of the source in Rust. `sample.sv` of verilated-build has one of each kind.
 
 use verilated::{BadEnum, Packed, Settings};
 use verilated_tests::sample::{self, DOUBLE, In, Out, WIDTH};
@@ -31,7 +31,7 @@ fn all() -> All {
     }
 }
 
-/// Bits `low` to `low + bits - 1`, one by one.
+/// Reads bits `low` to `low + bits - 1`, one by one.
 fn bits(words: &[u32], low: u32, bits: u32) -> u128 {
     (low..low + bits).rev().fold(0, |value, at| {
         value << 1 | u128::from(words[(at / 32) as usize] >> (at % 32) & 1)
@@ -54,7 +54,7 @@ fn a_struct_goes_through_the_model_and_comes_back() {
 fn members_lie_where_systemverilog_puts_them() {
     assert_eq!(All::BITS, 425);
     let port: [u32; 14] = all().pack();
-    // From the most significant member down: place and value, counted by hand from sample.sv.
+    // From the most significant member down: low bit, width and value, counted by hand from sample.sv.
     let members = [
         (423, 2, 1),                        // first
         (421, 2, 2),                        // second
@@ -97,11 +97,11 @@ fn a_code_without_a_name_is_an_error_that_says_which() {
         code: -2,
     };
     assert_eq!(Signed::unpack(&0xffff_fffeu32), Err(bad));
-    // A bench that wants such a code puts it there.
+    // A testbench can still drive such a code on purpose.
     inputs.set_all_i(&all());
     All::FIRST.put(&mut inputs.all_i, 3);
     assert_eq!((inputs.all_i, All::FIRST.take(&port)), (port, 3));
-    // In an array, and through a union, which itself holds any bits.
+    // The same in an array and through a union; the union itself can hold any bits.
     inputs.kinds_i[1] = 0b11_00;
     assert_eq!(inputs.kinds_i(0), Ok([Kind::Zero; 2]));
     assert_eq!(inputs.kinds_i(1).unwrap_err().code, 3);

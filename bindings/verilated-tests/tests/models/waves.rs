@@ -1,4 +1,4 @@
-//! Waves: the right values at the right times, as an independent reader sees them.
+//! Wave files hold the right values at the right times, as read by an independent reader.
 
 use std::path::Path;
 use std::thread;
@@ -7,7 +7,7 @@ use verilated::{Settings, TraceError, TraceFormat};
 use verilated_tests::{Counter, Ram, WidePorts, counter, ram, wide_ports};
 use wellen::simple;
 
-/// Times and values of a signal, as text.
+/// Returns the times and values of a signal, as text.
 fn signal(path: &Path, name: &str) -> Vec<(u64, String)> {
     let mut waves = simple::read(path).unwrap();
     let hierarchy = waves.hierarchy();
@@ -98,7 +98,7 @@ fn windows_of_one_run() {
     count(&mut model, 2);
     model.trace_close().unwrap();
     count(&mut model, 5);
-    // Opening another closes the one that is open; dropping the model closes the last.
+    // Opening another file closes the open one; dropping the model closes the last.
     model
         .trace_open(folder.path().join("replaced.fst"))
         .unwrap();

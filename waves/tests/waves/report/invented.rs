@@ -1,15 +1,15 @@
-//! Runs that never were, to look at the page with: their numbers are made up in the shape that real ones have.
+//! Invented runs, to look at the page with. Their numbers have the shape of real ones.
 
 use xoff_waves::report::{
     Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
     Op, Report, Shape, Summary, Topology,
 };
 
-/// Numbers that look random and are the same everywhere: a linear congruence (Knuth's MMIX constants).
+/// Pseudo-random numbers that are the same everywhere: a linear congruential generator (Knuth's MMIX constants).
 struct Noise(u64);
 
 impl Noise {
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn next(&mut self) -> f64 {
         self.0 = (self.0)
             .wrapping_mul(6_364_136_223_846_793_005)

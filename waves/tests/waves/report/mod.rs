@@ -1,4 +1,4 @@
-//! Pages and pictures: small ones word by word, and of all that no text gets out of its place.
+//! Pages and pictures: small ones are compared word by word, and in all of them no text can become markup.
 
 mod invented;
 
@@ -40,7 +40,7 @@ fn tiny() -> Chart {
     }
 }
 
-/// The picture without its style sheet, an element a line.
+/// Returns the picture without its style sheet, one element per line.
 fn lines(markup: &str) -> String {
     let (before, rest) = markup.split_once("<style>").unwrap();
     let (_, after) = rest.split_once("</style>").unwrap();
@@ -143,7 +143,7 @@ fn verdicts_in_words() {
     assert!(unmeasured.sentence().contains("x was not measured"));
 }
 
-/// Tags of a text, without what they say; panics when something is not closed.
+/// Returns the tags of a text without its contents. Panics if an element is not closed.
 fn tags(markup: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = markup;
@@ -163,7 +163,7 @@ fn tags(markup: &str) -> Vec<String> {
     tags
 }
 
-/// A report in which every text is `text`.
+/// Returns a report in which every text is `text`.
 fn full_of(text: &str) -> Report {
     let text = || text.to_owned();
     Report {
@@ -234,7 +234,7 @@ fn full_of(text: &str) -> Report {
             }],
             bands: vec![Band {
                 name: text(),
-                // All of it: how many rectangles there are does not depend on the name's width.
+                // The whole time, so that the number of rectangles does not depend on the name's width.
                 spans: vec![(0, 9)],
             }],
             markers: vec![Marker {
@@ -253,10 +253,10 @@ fn full_of(text: &str) -> Report {
 proptest! {
     #[test]
     fn no_text_becomes_markup(text in "[<>&\"'/=a\u{1b}\u{0}é-]{1,12}") {
-        // What a harmless text of the same letters gives has the same tags.
+        // The page must have the same tags as with a harmless text of the same letters.
         let harmless: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
         let (evil, good) = (full_of(&text), full_of(&harmless));
-        // A text of other width may lose its last letters to an ellipsis, and gain a title for it.
+        // A text of another width may be shortened with an ellipsis, and then gets a title.
         let shape = |markup: &str| tags(markup).into_iter().filter(|tag| !tag.ends_with("title")).collect::<Vec<_>>();
         prop_assert_eq!(shape(&evil.html()), shape(&good.html()));
         prop_assert_eq!(shape(&evil.charts[0].svg()), shape(&good.charts[0].svg()));
@@ -309,7 +309,7 @@ fn pages_need_nothing_else() {
 
 #[test]
 fn peaks_survive_in_pictures() {
-    // One value of a million stands out; the picture reaches it.
+    // One value among a million stands out, and the picture must reach it.
     let mut points: Vec<(u64, f64)> = (0..1_000_000).map(|time| (time, 1.0)).collect();
     points[123_457].1 = 8.0;
     let chart = Chart {
@@ -323,6 +323,6 @@ fn peaks_survive_in_pictures() {
     let svg = chart.svg();
     assert!(svg.len() < 40_000, "{} bytes", svg.len());
     let (_, path) = svg.split_once("class=\"plot\"").unwrap();
-    // The top edge of the plot, half a stroke below the frame's.
+    // The top edge of the plot, half a stroke below the frame's edge.
     assert!(path.contains(" 2 "), "the peak is gone");
 }

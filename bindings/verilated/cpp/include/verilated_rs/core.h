@@ -1,4 +1,4 @@
-// What all models have in common: context, time, messages and failures, saved state, waves.
+// The base class of all models: context, time, messages and failures, saved state, waves.
 #ifndef VERILATED_RS_CORE_H_
 #define VERILATED_RS_CORE_H_
 
@@ -22,15 +22,16 @@ namespace verilated_rs {
 struct Readable;
 struct Report;
 
-// Thrown where Verilator expects the process to end: a model that does not converge would loop for ever if vl_fatal came back.
+// Thrown where Verilator expects the process to end. If vl_fatal returned, a model that does not converge would loop
+// for ever.
 struct Fatal final : std::exception {
     const char* what() const noexcept override { return "the model cannot go on"; }
 };
 
-// Status of a call, as a number so that it crosses the border in a register.
+// Status of a call. It is a number so that it is returned in a register.
 enum Status : std::uint32_t { kFine = 0, kFailed = 1 };
 
-// Kinds of failure, as src/failure.rs reads them.
+// Kinds of failure. src/failure.rs relies on these values.
 enum Kind : std::uint8_t { kStop = 1, kFatal = 2, kFinish = 3 };
 
 class Core {
@@ -42,21 +43,21 @@ public:
     std::uint64_t time() const noexcept { return time_; }
     void set_time(std::uint64_t picoseconds) noexcept;
 
-    // For $value$plusargs, with its plus sign.
+    // For $value$plusargs. The argument includes its plus sign.
     void add_plusarg(rust::Str argument);
 
-    // The first failure since it was last cleared.
+    // The first failure since failures were last cleared.
     Report report() const;
     void clear_failure() noexcept;
-    // Text of $display and the like since last asked.
+    // Text of $display and the like since the last call.
     rust::String take_output();
 
-    // State without time. The view lasts until the next capture on this thread.
+    // State without time. The view is valid until the next capture on this thread.
     rust::Slice<const std::uint8_t> capture();
-    // Takes back what capture gave; false if the bytes are too few or too many.
+    // Restores what capture returned; false if the bytes are too few or too many.
     bool reinstate(rust::Slice<const std::uint8_t> bytes) noexcept;
 
-    // Opens a wave file in FST format; false if it cannot be made.
+    // Opens a wave file in FST format; false if it cannot be created.
     bool trace_open(rust::Str path);
     void trace_close() noexcept;
     bool tracing() const noexcept { return static_cast<bool>(wave_); }
@@ -66,26 +67,27 @@ public:
 
     // The signals that the build made readable.
     rust::Vec<Readable> readable() const;
-    // 32 bits of an element, the least significant being word 0. All three are in range.
+    // Returns 32 bits of an element; word 0 is the least significant. All three arguments must be in range.
     std::uint32_t readable_word(std::size_t signal, std::size_t element, std::uint32_t word) const noexcept;
 
-    // For the hooks.
+    // Called by the hooks.
     void say(const char* text, std::size_t length);
     void fail(std::uint8_t kind, const char* file, int line, const char* hierarchy, const char* message);
 
 protected:
     Core(rust::Str instance, std::int32_t seed, std::uint64_t period);
 
-    // One model is built at a time in the process: Verilator's random state is shared by all threads of it.
+    // Locks the construction of models: only one is built at a time, because Verilator's random state is shared by
+    // all threads of the process.
     static std::unique_lock<std::mutex> building();
-    // After the model is there: no randomness from here on.
+    // To be called after the model is constructed: turns random start values off.
     void built();
 
     virtual void put(VerilatedSerialize& to) = 0;
     virtual void get(VerilatedDeserialize& from) = 0;
     virtual void trace(VerilatedFstC& wave) = 0;
 
-    // While it lives, the hooks on this thread speak for this model.
+    // While it lives, the hooks on this thread act for this model.
     class Enter final {
     public:
         explicit Enter(Core& core) noexcept;
@@ -97,7 +99,7 @@ protected:
         Core* const before_;
     };
 
-    // Clock low and clock high of a cycle in a wave file.
+    // Record a cycle in the wave file: with the clock low, and with the clock high.
     void dump_settled() {
         if (VL_UNLIKELY(tracing())) dump(time_);
     }
@@ -119,7 +121,7 @@ protected:
 
 private:
     struct Failed;
-    // Where a readable signal lies, and how many bytes an element has.
+    // The address of a readable signal, and the number of bytes of an element.
     struct Place {
         const unsigned char* data;
         std::size_t bytes;
@@ -132,15 +134,15 @@ private:
     std::string output_;
     std::string last_said_;
     std::unique_ptr<Failed> failed_;
-    // In the order of readable(), from the first look on.
+    // In the order of readable(). Filled by the first look-up.
     mutable std::vector<Place> places_;
     std::unique_ptr<VerilatedFstC> wave_;
     bool dumped_ = false;
     std::uint64_t last_dump_ = 0;
 };
 
-// The model that evaluates on this thread, and the one whose context Verilator has for it. Plain words: no
-// construction, no wrapper call, one instruction to reach.
+// The model that evaluates on this thread, and the id of the model whose context is Verilator's current one. They are
+// plain variables, reached with one instruction: no construction, no wrapper call.
 extern __thread Core* current_model __attribute__((tls_model("initial-exec")));
 extern __thread std::uint64_t current_context __attribute__((tls_model("initial-exec")));
 

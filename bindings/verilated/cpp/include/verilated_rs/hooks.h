@@ -1,4 +1,4 @@
-// Taken in before every file of the run time, so that what Verilator prints goes to the model that prints it.
+// Included before every file of the run time, so that Verilator's output goes to the model that prints it.
 #ifndef VERILATED_RS_HOOKS_H_
 #define VERILATED_RS_HOOKS_H_
 

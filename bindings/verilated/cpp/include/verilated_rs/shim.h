@@ -1,4 +1,4 @@
-// The shape of one model's class. What is generated for a model is only how its ports are driven and sampled.
+// The class template of a model. Only the code that drives and samples its ports is generated.
 #ifndef VERILATED_RS_SHIM_H_
 #define VERILATED_RS_SHIM_H_
 
@@ -11,8 +11,8 @@
 namespace verilated_rs {
 
 // Verilator's flags for "something changed since the last dump" are part of the saved state, and only tracing clears
-// them. Raised before a save, they make a traced model and an untraced one save the same bytes. Raising them is always safe: at
-// most a signal is compared that did not change.
+// them. Setting them before a save makes a traced model and an untraced one save the same bytes. Setting them is
+// always safe: at most, a signal that did not change is compared.
 template <class Syms>
 auto raise_activity(Syms& syms, int) -> decltype(static_cast<void>(syms.__Vm_activity)) {
     syms.__Vm_activity = true;
@@ -29,8 +29,8 @@ auto raise_root_activity(Root& root, int) -> decltype(static_cast<void>(root.__V
 template <class Root>
 void raise_root_activity(Root&, long) {}
 
-// Ports: class Ports with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `kClocked`,
-// `kCoverage`.
+// Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
+// `kClocked`.
 template <class Model, class In, class Out, class Ports>
 class Shim : public Core {
 public:
@@ -46,7 +46,7 @@ public:
         try {
             model_.final();
         } catch (...) {
-            // A final block that fails has nobody left to tell.
+            // There is no caller to report a failing final block to.
         }
     }
 
@@ -67,12 +67,12 @@ public:
             }
             next_cycle();
         } catch (const Fatal&) {
-            // The hook has written down what happened.
+            // The hook has recorded the failure.
         }
         return status_;
     }
 
-    // Drive, settle, sample; time stands still.
+    // Drive, settle, sample; the time does not advance.
     std::uint32_t eval(const In& in, Out& out) noexcept {
         const Enter enter{*this};
         try {
@@ -106,7 +106,7 @@ private:
     Model model_;
 };
 
-// Makes a model while no other is made.
+// Constructs a model while no other is being constructed.
 template <class Shim>
 std::unique_ptr<Shim> make(rust::Str instance, std::int32_t seed, std::uint64_t period) {
     const auto lock = Shim::one_at_a_time();
