@@ -25,7 +25,7 @@ pub mod schema;
 pub mod switch;
 
 pub use clos::Clos;
-pub use expectation::{Expectation, Op};
+pub use expectation::{Expectation, Factors, Op};
 pub use flow::{FlowSettings, Operation, Recovery};
 pub use host::{HostSettings, NicKind};
 pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
