@@ -7,7 +7,7 @@
 //! | [`protocol`] | models of the RTL's units, written from the standards: parser, builder, ICRC |
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
 //! | [`frame`] | frames on a wire: bytes, and the instants of the first and the last bit |
-//! | [`kernel`] | nodes that run independently for a window of time, frames exchanged between windows; digests |
+//! | [`kernel`] | nodes that run independently between exchanges of frames; digests, captures, checkpoints |
 //! | [`link`] | cable, MAC and PHY delay; injection of faults |
 //! | [`mac`] | MACs between a wire's frames and an RTL NIC's beats |
 //! | [`switch`] | the shared-buffer switch: pauses, marking, scheduling, routes, headroom |
