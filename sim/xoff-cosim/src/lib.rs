@@ -2,9 +2,9 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`units`] | drivers of the verilated units at their pins |
+//! | [`units`] | drivers that operate the pins of the verilated units |
 //! | [`network`] | hosts with RTL or model NICs, switches and cables in simulated time |
-//! | [`metrics`] | what is measured in a simulation, by typed names, and samples over time |
+//! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
 //! | [`scenario`] | the description of a network, its flows and what is expected of them |
 
 pub mod metrics;

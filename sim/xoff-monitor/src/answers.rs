@@ -1,4 +1,4 @@
-//! Answers of a responder, held against the requests that passed the tap.
+//! Judges the answers of a responder against the requests that passed the tap.
 
 use xoff_sim::time::Duration;
 use xoff_sim::wire::{AethRepr, NakCode, Opcode, SyndromeMeaning};
@@ -10,7 +10,7 @@ use crate::requests::{Counted, Nak, Requests, RnrWait, show};
 use crate::{Habit, Rule};
 
 impl Requests {
-    /// An answer to these requests passes.
+    /// Judges an answer to these requests.
     pub fn answer(&mut self, packet: &Packet, out: &mut Findings) {
         let psn = self.unwrapped(packet.bth.psn);
         self.quiet = 0;
@@ -67,7 +67,7 @@ impl Requests {
             }
         }
         let positive = matches!(meaning, SyndromeMeaning::Ack(_));
-        // An ACK acknowledges its own PSN too, a NAK all before it.
+        // An ACK acknowledges everything up to its own PSN, a NAK everything before its PSN.
         let through = if positive { psn } else { psn - 1 };
         if let Some(acked) = self.acked {
             let holds = through + 1 >= acked;
@@ -126,7 +126,7 @@ impl Requests {
         self.acknowledge(through + 1);
     }
 
-    /// Judges the PSN of a NAK for a sequence error.
+    /// Judges the PSN of a NAK for a sequence error. Returns whether it holds.
     fn first_missing(&mut self, psn: i64, out: &mut Findings) -> bool {
         let from = self.acked.unwrap_or(psn).max(self.oldest());
         let missing = self.first_unseen(from, psn);
@@ -164,7 +164,7 @@ impl Requests {
         self.nak = Some(Nak { psn, resent: false });
     }
 
-    /// Judges the MSN of an answer to all up to `through`.
+    /// Judges the MSN of an answer that covers all PSNs up to `through`.
     fn count(&mut self, through: i64, msn: u32, out: &mut Findings) {
         if let Some(before) = self.counted {
             if through < before.through {
@@ -209,7 +209,7 @@ impl Requests {
         };
         let start = read.asked.contains(&psn);
         let again = read.asked.len() > 1;
-        // Without the MTU an 'only' response is one PSN long.
+        // As long as the MTU is unknown, an 'only' response is taken to be one PSN long.
         let last = first + read.span(mtu).unwrap_or(1) - 1;
         let fits = match place {
             Place::First => start && psn != last,

@@ -1,7 +1,7 @@
-//! What a host's counters ought to say of the frames at its port.
+//! What a host's counters should say, given the frames at its port.
 //!
-//! Names are those that Linux' drivers give to such counters (`rdma statistic`, `ethtool -S`), as Lumina's checkers use
-//! them. A counter that only the host itself can know, such as timeouts, is not here.
+//! The names are those that Linux drivers give to such counters (`rdma statistic`, `ethtool -S`), as Lumina's
+//! checkers use them. Counters that only the host itself can know, such as timeouts, are not included.
 
 use std::collections::BTreeMap;
 
@@ -11,48 +11,49 @@ use xoff_sim::wire::{NakCode, Opcode, SyndromeMeaning};
 
 use crate::packet::Packet;
 
-/// Something that both a NIC and the frames at its port count.
+/// An event that both a NIC and an observer of its port can count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counter {
-    /// Frames with a right FCS that arrived.
+    /// Frames received with a correct FCS.
     FramesIn,
     /// Frames sent.
     FramesOut,
-    /// NAKs for a sequence error that arrived.
+    /// NAKs for a sequence error received.
     PacketSeqErr,
     /// NAKs for a sequence error sent.
     SeqNaksOut,
-    /// RNR NAKs that arrived.
+    /// RNR NAKs received.
     RnrNakRetryErr,
     /// RNR NAKs sent.
     RnrNaksOut,
-    /// Packets with a wrong ICRC that arrived.
+    /// Packets received with a wrong ICRC.
     RxIcrcEncapsulated,
     /// CNPs sent.
     NpCnpSent,
-    /// Packets marked 'congestion experienced' that arrived.
+    /// Packets received that are marked 'congestion experienced'.
     NpEcnMarkedRocePackets,
-    /// CNPs that arrived.
+    /// CNPs received.
     RpCnpHandled,
-    /// PFC and PAUSE frames that arrived.
+    /// PFC and PAUSE frames received.
     RxPause,
     /// PFC and PAUSE frames sent.
     TxPause,
 }
 
-/// What was counted at a port.
+/// The counts at a port.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct Counts(BTreeMap<Counter, u64>);
 
 impl Counts {
-    /// What a counter has.
+    /// The value of a counter.
     pub fn get(&self, counter: Counter) -> u64 {
         self.0.get(&counter).copied().unwrap_or(0)
     }
 
-    /// Where the NIC's own counters say something else: counter, what the NIC says, what the frames say.
+    /// Returns the counters whose value in the NIC differs from the frames: the counter, the NIC's value, the frames'
+    /// value.
     pub fn differences(&self, nic: &[(Counter, u64)]) -> Vec<(Counter, u64, u64)> {
         nic.iter()
             .map(|(counter, says)| (*counter, *says, self.get(*counter)))

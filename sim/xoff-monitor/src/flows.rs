@@ -1,10 +1,13 @@
-//! The flows at a tap: who sends to which queue pair, and which two flows are the directions of one connection.
+//! The flows at a tap: who sends to which queue pair, and which two flows are the two directions of a connection.
 //!
-//! A BTH names the destination's queue pair alone. So a flow is known by source address, destination address and
-//! destination queue pair, and carries the requests of one end and its answers to the requests of the other. An
-//! answer belongs to requests of the opposite addresses; of several such flows to the one that has sent a request
-//! with the answer's PSN and of its kind (a READ for a READ response, an atomic for its answer). While more than one
-//! fits, the flow stays unpaired, its answers are not judged, and each further answer leaves fewer that fit.
+//! A BTH names only the destination's queue pair. A flow is therefore identified by source address, destination
+//! address and destination queue pair. It carries the requests of one end, and that end's answers to the requests of
+//! the other.
+//!
+//! An answer belongs to a flow with the opposite addresses. If there are several, it belongs to the flow that has
+//! sent a request with the answer's PSN and of its kind (a READ for a READ response, an atomic for its answer). As
+//! long as more than one flow fits, the answer's flow stays unpaired and its answers are not judged; each further
+//! answer narrows the candidates.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +22,7 @@ use crate::report::Findings;
 use crate::requests::Requests;
 use crate::{Habit, Rule};
 
-/// One way between two addresses.
+/// The source and destination address of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
     kind: IpKind,
@@ -42,13 +45,13 @@ struct Flow {
     way: Way,
     qpn: Qpn,
     requests: Requests,
-    /// The other direction.
+    /// The flow in the other direction.
     peer: Option<usize>,
-    /// Flows that may be the other direction, while it is not known.
+    /// Flows that may be the other direction, while that is not known.
     candidates: Vec<usize>,
     pkey: u16,
     service: Service,
-    /// Packets marked 'congestion experienced' that no CNP has answered.
+    /// Packets marked 'congestion experienced' since the last CNP in answer to them.
     marked: u64,
     last_cnp: Option<Time>,
 }
@@ -59,7 +62,7 @@ pub(crate) struct Flows {
     flows: Vec<Flow>,
     by_name: BTreeMap<(Way, u32), usize>,
     by_way: BTreeMap<Way, Vec<usize>>,
-    /// Least time between CNPs to a queue pair.
+    /// Least time between CNPs to a queue pair, if that is judged.
     cnp_interval: Option<Duration>,
 }
 
@@ -71,7 +74,8 @@ impl Flows {
         }
     }
 
-    /// A good packet passes. `direction` is given when the tap is a host's own port.
+    /// Judges a packet that has passed the checks of its format. `direction` is given if the tap is a host's own
+    /// port.
     pub fn see(&mut self, packet: &Packet, direction: Option<Direction>, out: &mut Findings) {
         let opcode = packet.bth.opcode;
         let service = Service::of(opcode);
@@ -141,7 +145,7 @@ impl Flows {
         index
     }
 
-    /// The flow whose requests the answer is about.
+    /// Returns the flow whose requests the answer belongs to.
     fn peer(&mut self, index: usize, packet: &Packet) -> Option<usize> {
         let flow = &self.flows[index];
         if flow.peer.is_some() {

@@ -1,4 +1,4 @@
-//! Rules about one frame alone.
+//! Rules about a single frame.
 
 use xoff_sim::headers::Headers;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
@@ -11,10 +11,10 @@ use crate::operation::{self, Place, Service};
 use crate::report::Findings;
 use crate::{Habit, Rule};
 
-/// Ports that RoCEv2 senders choose from.
+/// The UDP source ports that RoCEv2 senders choose from.
 const SOURCE_PORTS: std::ops::RangeInclusive<u16> = 0xC000..=0xFFFF;
 
-/// What a frame is to the monitors.
+/// How the monitors classify a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Roce,
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Tells RoCE packets, pauses and the rest apart, broken ones too.
+/// Classifies a frame as RoCE packet, pause or other; broken RoCE packets and pauses are classified as such.
 pub(crate) fn kind(parsed: &ParsedFrame, headers: Option<&Headers>) -> Kind {
     match (parsed.verdict, parsed.reason) {
         (Verdict::RoceV2 | Verdict::RoceV1 | Verdict::Cnp, _) => Kind::Roce,
@@ -40,7 +40,7 @@ fn is_roce(headers: &Headers) -> bool {
     headers.ether_type == EtherType::ROCE_V1 || udp && port
 }
 
-/// Judges a RoCE packet by itself. `false`: it is broken, or its receiver cannot read it.
+/// Judges a RoCE packet by itself. Returns false if it is broken, or if its receiver cannot read it.
 pub(crate) fn roce(
     frame: &[u8],
     parsed: &ParsedFrame,
@@ -136,7 +136,7 @@ pub(crate) fn roce(
     true
 }
 
-/// Names the rule that a malformed packet breaks.
+/// Reports the rule that a malformed packet breaks.
 fn broken(reason: Reason, parsed: &ParsedFrame, out: &mut Findings) -> bool {
     let rule = match reason {
         Reason::IpChecksum => Rule::IpChecksum,
@@ -178,7 +178,7 @@ fn broken(reason: Reason, parsed: &ParsedFrame, out: &mut Findings) -> bool {
     false
 }
 
-/// Where the BTH is, under UDP.
+/// Offset of the BTH, which follows the UDP header.
 fn transport_offset(
     frame: &[u8],
     headers: Option<&Headers>,
@@ -192,7 +192,7 @@ fn transport_offset(
     }
 }
 
-/// Where the packet ends, ICRC included.
+/// Offset of the end of the packet, after the ICRC.
 fn packet_end(
     parsed: &ParsedFrame,
     transport: usize,
@@ -209,7 +209,7 @@ fn packet_end(
     (end >= transport + ICRC_BYTES).then_some(end)
 }
 
-/// The UDP checksum that the datagram at `offset` ought to have (RFC 768; RFC 8200 section 8.1), if it has one.
+/// The UDP checksum that the datagram at `offset` should have (RFC 768; RFC 8200 section 8.1), if it carries one.
 fn udp_checksum(frame: &[u8], ip: &xoff_sim::headers::IpFields, offset: usize) -> Option<u16> {
     let said = frame.get(offset + 6..offset + 8)?;
     if said == [0, 0] {
@@ -235,14 +235,15 @@ fn udp_checksum(frame: &[u8], ip: &xoff_sim::headers::IpFields, offset: usize) -
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);
     }
-    // A sum of 0 is sent as ones: 0 says that there is none.
+    // A sum of 0 is sent as all ones, because 0 means that there is no checksum.
     Some(match !(sum as u16) {
         0 => 0xFFFF,
         sum => sum,
     })
 }
 
-/// Judges a PFC or PAUSE frame by itself. `false`: it is none that counts.
+/// Judges a PFC or PAUSE frame by itself. Returns false if it does not count as a pause: it is truncated, or its
+/// address is wrong.
 pub(crate) fn pause(frame: &[u8], parsed: &ParsedFrame, out: &mut Findings) -> bool {
     let address = parsed.reason != Some(Reason::ControlAddress);
     let Some(control) = parsed.control else {

@@ -1,17 +1,18 @@
-//! State machines of RoCEv2, DCQCN and PFC that watch frames from outside, at one port or at many, and name the frames
-//! that break a standard.
+//! State machines of RoCEv2, DCQCN and PFC that observe frames from outside, at one or more ports, and report the
+//! frames that break a standard.
 //!
-//! | module | what it has |
+//! | module | what is in it |
 //! |---|---|
-//! | [`Rule`], [`Habit`] | what is held against the frames, and what is only remarked, each with its texts |
-//! | [`Tap`], [`Sighting`], [`Monitor`] | where frames are seen, a frame, and what takes them |
+//! | [`Rule`], [`Habit`] | what frames are judged by, and what is only remarked, each with its texts |
+//! | [`Tap`], [`Sighting`], [`Monitor`] | a place where frames are seen, a frame seen, and the judge of frames |
 //! | [`Report`] | what was found |
-//! | [`counters`] | what a NIC's counters ought to say of the frames |
+//! | [`counters`] | what a NIC's counters should say about the frames |
 //! | [`page`] | the table of the rules as text |
 //!
-//! Written from the standards and from what is seen in real captures, not from any NIC's contract. What one tap cannot
-//! see, a loss before or behind it, the start in the middle of a connection or the end of a capture, is no violation;
-//! [`Rule::needs`] says for each rule what has to be seen before it is applied. Several taps are judged one by one.
+//! The rules are written from the standards and from what real captures contain, not from the contract of any NIC.
+//! What one tap cannot see is not a violation: a loss before or behind it, a capture that starts in the middle of a
+//! connection, or its end. [`Rule::needs`] states for each rule what has to be seen before it is applied. Each tap is
+//! judged by itself.
 //!
 //! ```
 //! use xoff_monitor::{Monitor, Rule, Sighting, Tap};
@@ -54,20 +55,20 @@ pub use report::{FrameCounts, KEPT_VIOLATIONS, Remark, Report, Tally, Violation}
 pub use rules::{Habit, Rule};
 pub use tap::Tap;
 
-/// A frame at a tap. Frames of a tap come in the order of their times.
+/// A frame at a tap. The frames of a tap must be passed in the order of their times.
 #[derive(Debug, Clone, Copy)]
 pub struct Sighting<'a> {
-    /// The tap, as [`Monitor::add_tap`] numbered it.
+    /// The tap's number, as returned by [`Monitor::add_tap`].
     pub tap: usize,
-    /// The frame's number for reports.
+    /// The frame's number, for reports.
     pub number: u64,
-    /// When its last bit was at the tap.
+    /// When its last bit passed the tap.
     pub time: Time,
-    /// Which way it went through the tap's node, if known.
+    /// Its direction at the tap's node, if known.
     pub direction: Option<Direction>,
     /// The frame, without preamble and FCS.
     pub bytes: &'a [u8],
-    /// Whether its FCS is right.
+    /// Whether its FCS is correct.
     pub fcs_ok: bool,
 }
 
@@ -79,7 +80,7 @@ struct Watched {
     counts: Counts,
 }
 
-/// Watches taps.
+/// Judges the frames at one or more taps.
 #[derive(Debug)]
 pub struct Monitor {
     taps: Vec<Watched>,
@@ -94,7 +95,7 @@ impl Default for Monitor {
 }
 
 impl Monitor {
-    /// Watches nothing yet.
+    /// Creates a monitor without taps.
     pub fn new() -> Self {
         Self {
             taps: Vec::new(),
@@ -103,14 +104,14 @@ impl Monitor {
         }
     }
 
-    /// Applies [`Rule::CnpInterval`] with this interval, at taps that are added from here on.
+    /// Applies [`Rule::CnpInterval`] with this interval at all taps that are added afterwards.
     #[must_use]
     pub fn with_cnp_interval(mut self, interval: Duration) -> Self {
         self.cnp_interval = Some(interval);
         self
     }
 
-    /// Watches a tap. Gives its number.
+    /// Adds a tap and returns its number.
     pub fn add_tap(&mut self, tap: Tap) -> usize {
         self.taps.push(Watched {
             tap,
@@ -186,7 +187,7 @@ impl Monitor {
         }
     }
 
-    /// What was counted at a tap, of frames whose direction was known.
+    /// Counts at a tap, of the frames whose direction was known.
     ///
     /// # Panics
     ///
@@ -195,12 +196,12 @@ impl Monitor {
         &self.taps[tap].counts
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn report(&self) -> &Report {
         &self.findings.report
     }
 
-    /// What was found.
+    /// Returns the findings.
     pub fn into_report(self) -> Report {
         self.findings.report
     }

@@ -1,8 +1,8 @@
-//! What an opcode says of a packet's place in its message.
+//! What an opcode says about the operation, and about a packet's place in its message.
 
 use xoff_sim::wire::Opcode;
 
-/// Transport service, the opcode's high three bits.
+/// Transport service: the high three bits of the opcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
     /// Reliable connection.
@@ -11,7 +11,7 @@ pub(crate) enum Service {
     Uc,
     /// Unreliable datagram.
     Ud,
-    /// Reliable datagram, extended RC, or a manufacturer's.
+    /// Reliable datagram, extended RC, or a manufacturer's own service.
     Other,
 }
 
@@ -26,7 +26,7 @@ impl Service {
     }
 }
 
-/// The operation that a request belongs to. A message's packets are all of one.
+/// The operation that a request belongs to. All packets of a message have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Send,
@@ -45,12 +45,12 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether a message begins here.
+    /// Whether a message begins with this packet.
     pub fn begins(self) -> bool {
         matches!(self, Self::First | Self::Only)
     }
 
-    /// Whether a message ends here.
+    /// Whether a message ends with this packet.
     pub fn ends(self) -> bool {
         matches!(self, Self::Last | Self::Only)
     }

@@ -1,4 +1,4 @@
-//! A RoCE packet that can be judged.
+//! A RoCE packet whose place in a connection can be judged.
 
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::{IpHead, ParsedFrame};
@@ -6,13 +6,14 @@ use xoff_sim::wire::{BthRepr, ExtHeaders};
 
 use crate::tap::Tap;
 
-/// A whole RoCE packet with a right ICRC, and when it passed.
+/// A complete RoCE packet with a correct ICRC, and the time at which it passed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     pub time: Time,
-    /// How much later than `time` it may have been: times of captures are cut to their clock's ticks.
+    /// The actual time is at most this much later than `time`, since times of captures are truncated to the ticks of
+    /// their clock.
     pub resolution: Duration,
-    /// Whether its place among the frames is the one in which it was sent, and it was sent as often as it is seen.
+    /// Whether packets are seen in the order in which they were sent, and exactly as often as they were sent.
     pub orderly: bool,
     pub ip: IpHead,
     pub bth: BthRepr,
@@ -39,7 +40,7 @@ impl Packet {
         self.ip.traffic_class & 0b11 == 0b11
     }
 
-    /// Bytes that it asks for or carries.
+    /// The length in its RETH if it has one, otherwise the bytes of payload that it carries.
     pub fn length(&self) -> u32 {
         self.ext.reth.map_or(self.payload, |reth| reth.dma_len)
     }

@@ -22,7 +22,7 @@ The network is taken to keep frames in order and to bring none twice, as Etherne
 count of `atomic-answer` are applied only to what a host sends at its own port.
 ";
 
-/// The page.
+/// Returns the page as markdown.
 pub fn markdown() -> String {
     let mut page = String::from(HEAD);
     let mut group = "";

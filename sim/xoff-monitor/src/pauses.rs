@@ -1,4 +1,4 @@
-//! Pauses at a port: what its node was asked, and what it sent all the same.
+//! Pauses at a port: what its node was asked to stop, and whether it still sent frames.
 
 use std::collections::VecDeque;
 
@@ -12,17 +12,18 @@ use crate::report::Findings;
 use crate::tap::Tap;
 use crate::{Habit, Rule};
 
-/// Pauses of a class that are remembered: as many as can end while one frame is on the wire.
+/// How many pauses of a class are remembered: as many as can end while one frame is on the wire.
 const REMEMBERED: usize = 16;
-/// The longest frame whose time makes a pause 'lapsed', in bytes.
+/// The longest frame in bytes; a pause renewed within its time after the end is reported as 'lapsed'.
 const LONGEST_FRAME: u64 = 9_216;
 
-/// A class is not to be sent, from the last bit of the first pause to the end of the last that follows without a gap.
+/// A span in which a class must not be sent: from the last bit of the first pause to the end of the last one that
+/// follows it without a gap.
 #[derive(Debug, Clone, Copy)]
 struct Pause {
     since: Time,
     until: Time,
-    /// Whether the peer ended it, not its own time.
+    /// Whether the peer ended it, as opposed to its time running out.
     ended: bool,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// A PFC or PAUSE frame passes.
+    /// Takes in a PFC or PAUSE frame.
     pub fn pause(
         &mut self,
         control: &ControlHead,
@@ -80,7 +81,7 @@ impl Pauses {
         }
     }
 
-    /// A frame that is no pause passes.
+    /// Judges a frame that is not a pause.
     pub fn frame(
         &mut self,
         frame: &[u8],
@@ -98,7 +99,7 @@ impl Pauses {
         if pauses.is_empty() {
             return;
         }
-        // Preamble and FCS are on the wire too.
+        // Preamble and FCS are on the wire, too.
         let start = Time::from_ps(
             time.as_ps()
                 .saturating_sub(rate.time_of(frame.len() as u64 + 12).as_ps()),
@@ -124,9 +125,9 @@ impl Pauses {
     }
 }
 
-/// From a pause's last bit to where no further frame of the class starts, at most: 12 quanta at 10 Gb/s, 118 at
-/// 40 Gb/s, 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote it); for another
-/// rate the longest of these.
+/// The longest time allowed from the last bit of a pause until no further frame of the class starts: 12 quanta at 10
+/// Gb/s, 118 at 40 Gb/s, 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote
+/// it); for other rates the longest of these.
 pub(crate) fn response(rate: LineRate) -> Duration {
     rate.time_of_quanta(match rate {
         LineRate::G10 => 12,

@@ -7,7 +7,7 @@ use xoff_sim::time::Time;
 
 use crate::{Habit, Rule};
 
-/// Violations of one rule that are kept with their texts; more are counted.
+/// How many violations of a rule are kept with their texts; further ones are only counted.
 pub const KEPT_VIOLATIONS: u64 = 1_000;
 
 /// A frame that breaks a rule.
@@ -17,77 +17,77 @@ pub struct Violation {
     pub rule: Rule,
     /// The frame's number, as the caller gave it.
     pub frame: u64,
-    /// The tap, by its name.
+    /// The name of the tap.
     pub tap: String,
-    /// When the frame's last bit was at the tap.
+    /// When the frame's last bit passed the tap.
     pub time: Time,
-    /// What of the frame breaks the rule, and what would be right.
+    /// What in the frame breaks the rule, and what would be right.
     pub text: String,
 }
 
-/// Something that is allowed and worth knowing.
+/// An observation of something that is allowed but worth knowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remark {
-    /// What it is.
+    /// What was observed.
     pub remark: Habit,
-    /// How many frames.
+    /// Number of frames.
     pub count: u64,
-    /// The first of them.
+    /// Number of the first such frame.
     pub frame: u64,
-    /// What the first of them was.
+    /// Details of the first such frame.
     pub text: String,
 }
 
 /// How often a rule was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
-    /// Frames that could be judged by it.
+    /// Number of frames that could be judged by the rule.
     pub checked: u64,
-    /// Of these, frames that break it.
+    /// How many of these break it.
     pub violations: u64,
 }
 
-/// Frames by what they are.
+/// Numbers of frames by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FrameCounts {
     /// RoCE packets, broken ones included.
     pub roce: u64,
-    /// PFC and PAUSE.
+    /// PFC and PAUSE frames.
     pub pause: u64,
-    /// Everything else.
+    /// All other frames.
     pub other: u64,
-    /// Frames with a wrong FCS, of which nothing is read.
+    /// Frames with a wrong FCS, whose content is not looked at.
     pub bad_fcs: u64,
 }
 
-/// All that was found.
+/// All findings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Frames seen.
+    /// Number of frames seen.
     pub frames: u64,
-    /// What they were.
+    /// Their kinds.
     pub kinds: FrameCounts,
     /// Every rule, and how often it was applied.
     pub rules: BTreeMap<Rule, Tally>,
-    /// Frames that break rules, in the order in which they were seen; at most [`KEPT_VIOLATIONS`] a rule.
+    /// Frames that break rules, in the order in which they were seen; at most [`KEPT_VIOLATIONS`] for each rule.
     pub violations: Vec<Violation>,
-    /// What is allowed and worth knowing, once each.
+    /// Observations of what is allowed but worth knowing, at most one entry for each habit.
     pub remarks: BTreeMap<Habit, Remark>,
 }
 
 impl Report {
-    /// Frames that break `rule`.
+    /// Number of frames that break `rule`.
     pub fn violations_of(&self, rule: Rule) -> u64 {
         self.rules.get(&rule).map_or(0, |tally| tally.violations)
     }
 
-    /// Frames that break rules, all rules together.
+    /// Number of violations of all rules together.
     pub fn violation_count(&self) -> u64 {
         self.rules.values().map(|tally| tally.violations).sum()
     }
 }
 
-/// Where the rules report to: the frame at hand and what was found so far.
+/// The interface through which rules report: the current frame, and the findings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub report: Report,
@@ -106,7 +106,8 @@ impl Findings {
         findings
     }
 
-    /// Applies `rule` to the frame at hand; `text` says what is wrong when it does not hold. Gives `holds` back.
+    /// Applies `rule` to the current frame: records whether it `holds`, with the message `text` if not. Returns
+    /// `holds`.
     pub fn check(&mut self, rule: Rule, holds: bool, text: impl FnOnce() -> String) -> bool {
         let tally = self.report.rules.entry(rule).or_default();
         tally.checked += 1;
@@ -125,7 +126,7 @@ impl Findings {
         holds
     }
 
-    /// Notes something that is allowed.
+    /// Records an observation of something that is allowed.
     pub fn remark(&mut self, habit: Habit, text: impl FnOnce() -> String) {
         let frame = self.frame;
         self.report

@@ -1,6 +1,6 @@
-//! One direction of a connection: the requests of a sender as they pass a tap, and how far they are answered.
+//! One direction of a connection: a sender's requests as they pass a tap, and how far they have been answered.
 //!
-//! PSNs are counted on in 64 bits here, so that the wrap at 2^24 needs no thought.
+//! PSNs are extended to 64 bits here, so that the wrap at 2^24 needs no special treatment.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,19 +13,19 @@ use crate::packet::Packet;
 use crate::report::Findings;
 use crate::{Habit, Rule};
 
-/// Requests that are remembered, by their number. What is older is not judged.
+/// How many requests are remembered. Older ones are not judged.
 const REMEMBERED: usize = 16_384;
-/// PSNs behind what is acknowledged that are remembered.
+/// How many PSNs before the acknowledged ones are remembered.
 const BEHIND: i64 = 512;
-/// Places where a resend may begin that are remembered.
+/// How many places where a resend may begin are remembered.
 const POINTS: usize = 1_024;
-/// A request whose PSN is farther than this from all that is known belongs to a new connection.
+/// A request whose PSN is farther than this from all known PSNs belongs to a new connection.
 const FAR: i64 = 1 << 16;
 /// Half of the PSN space.
 const HALF: i64 = 1 << 23;
-/// The path MTUs there are, in bytes.
+/// The path MTUs that exist, in bytes.
 const MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
-/// Resends in a row without an answer between that are remarked.
+/// Number of consecutive resends without an answer from which on a remark is made.
 const OFTEN: u32 = 2;
 
 /// A request as it was first seen.
@@ -38,15 +38,15 @@ pub(crate) struct Request {
     pub reth: Option<RethRepr>,
     pub atomic: Option<AtomicEthRepr>,
     pub ack_req: bool,
-    /// Bytes of the message that are still to come after this packet; `None`: not known.
+    /// Bytes of the message that follow after this packet; `None` if not known.
     remaining: Option<u32>,
-    /// Where it was asked from, each time: its own PSN, or for a READ one within.
+    /// The PSN of each time that it was sent: its own PSN, or for a READ also one within its range.
     pub asked: Vec<i64>,
-    /// Answers: runs of READ responses, atomic answers.
+    /// Number of answers: runs of READ responses, or atomic answers.
     pub runs: usize,
-    /// READ: the PSN of the response that is next in order.
+    /// For a READ: the PSN of the next response in order.
     pub next_response: i64,
-    /// Atomic: the value in the first answer.
+    /// For an atomic: the value in the first answer.
     pub original: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Request {
         self.reth.map_or(0, |reth| reth.dma_len)
     }
 
-    /// PSNs that it takes; `None` for a READ whose MTU is not known.
+    /// Number of PSNs that it takes up; `None` for a READ while the MTU is not known.
     pub fn span(&self, mtu: Option<u32>) -> Option<i64> {
         match (self.operation, mtu) {
             (Operation::Read, _) if self.read_bytes() <= MTUS[0] => Some(1),
@@ -70,11 +70,11 @@ impl Request {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nak {
     pub psn: i64,
-    /// Whether the request has been sent again since.
+    /// Whether the request has been sent again since the NAK.
     pub resent: bool,
 }
 
-/// An RNR NAK whose time runs.
+/// An RNR NAK whose waiting time is running.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RnrWait {
     pub psn: i64,
@@ -82,71 +82,73 @@ pub(crate) struct RnrWait {
     pub until: Time,
 }
 
-/// What the newest answer said.
+/// The MSN of the newest answer, and the PSN up to which it answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted {
     pub through: i64,
     pub msn: u32,
 }
 
-/// The requests of one direction.
+/// The requests of one direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     log: BTreeMap<i64, Request>,
-    /// The PSN after the request seen last; `None`: none was seen.
+    /// The PSN after the last request seen; `None` if none was seen.
     next: Option<i64>,
-    /// The PSN after the highest in use.
+    /// The PSN after the highest one in use.
     pub high: i64,
-    /// All before it are acknowledged; `None`: nothing is answered yet.
+    /// All PSNs before this one are acknowledged; `None` if nothing has been answered yet.
     pub acked: Option<i64>,
-    /// Where a resend may begin: the first request seen, behind each ACK, at each NAK, at missing READ responses.
+    /// PSNs where a resend may begin: the first request seen, the PSN after each ACK, the PSN of each NAK, and
+    /// missing READ responses.
     points: BTreeSet<i64>,
-    /// Path MTU in bytes, once a full packet has shown it.
+    /// Path MTU in bytes; known once a full packet has been seen.
     pub mtu: Option<u32>,
     pub nak: Option<Nak>,
     pub rnr: Option<RnrWait>,
     pub counted: Option<Counted>,
-    /// PSN of a NAK that ends the connection.
+    /// PSN of a NAK that has ended the connection.
     pub fatal: Option<i64>,
-    /// Whether the requests at hand are a resend.
+    /// Whether the current requests are a resend.
     resending: bool,
-    /// Resends since the last answer.
+    /// Number of resends since the last answer.
     pub quiet: u32,
 }
 
-/// A PSN that was counted on, as it is on the wire.
+/// Converts an extended PSN to the 24-bit PSN on the wire.
 pub(crate) fn show(psn: i64) -> Psn {
     Psn::wrapping((psn & 0xFF_FFFF) as u32)
 }
 
 impl Requests {
-    /// Whether any was seen.
+    /// Whether any request was seen.
     pub fn seen(&self) -> bool {
         self.next.is_some()
     }
 
-    /// `psn` counted on: the one nearest to the newest requests.
+    /// Extends `psn` to 64 bits, choosing the value nearest to the newest requests.
     pub fn unwrapped(&self, psn: Psn) -> i64 {
         self.high + i64::from(psn.ahead_of(show(self.high)))
     }
 
-    /// The first PSN that is remembered.
+    /// The oldest PSN that is remembered.
     pub fn oldest(&self) -> i64 {
         self.log.keys().next().copied().unwrap_or(self.high)
     }
 
-    /// The request that has this PSN, with its first. Of a READ whose MTU is not known, only the first counts.
+    /// The request that covers this PSN, with its first PSN. For a READ whose MTU is not known, only its first PSN
+    /// counts.
     pub fn at(&self, psn: i64) -> Option<(i64, &Request)> {
         let (first, request) = self.log.range(..=psn).next_back()?;
         (psn - first < request.span(self.mtu).unwrap_or(1)).then_some((*first, request))
     }
 
-    /// The request whose first PSN this is.
+    /// The request whose first PSN is `first`.
     pub fn at_mut(&mut self, first: i64) -> Option<&mut Request> {
         self.log.get_mut(&first)
     }
 
-    /// The request before `psn` if it is a READ of which the number of packets is not known.
+    /// The last request before `psn`, if it is a READ with an unknown number of packets.
     fn open_read(&self, psn: i64) -> Option<(i64, &Request)> {
         let (first, request) = self.log.range(..psn).next_back()?;
         request
@@ -155,14 +157,14 @@ impl Requests {
             .then_some((*first, request))
     }
 
-    /// The READ of unknown length that may have the response `psn`.
+    /// The READ with an unknown number of packets that may have the response `psn`.
     pub fn open_read_at(&self, psn: i64) -> Option<(i64, &Request)> {
         let (first, request) = self.open_read(psn + 1)?;
         (psn - first < i64::from(request.read_bytes().div_ceil(MTUS[0])))
             .then_some((first, request))
     }
 
-    /// No PSN from here on can have been used.
+    /// An upper bound of the PSNs in use (exclusive).
     pub fn limit(&self) -> i64 {
         let open = self.open_read(self.high);
         let longest =
@@ -170,7 +172,7 @@ impl Requests {
         longest.map_or(self.high, |end| end.max(self.high))
     }
 
-    /// Requests seen whose answers are still to come or came last: whether an answer with this PSN may be about them.
+    /// Whether an answer with this PSN and opcode may belong to requests that were seen and are still remembered.
     pub fn may_answer(&self, psn: Psn, opcode: Opcode) -> bool {
         if self.next.is_none() {
             return false;
@@ -185,7 +187,7 @@ impl Requests {
         found.is_some_and(|(_, request)| request.operation == wanted)
     }
 
-    /// A resend may begin at `psn`.
+    /// Records that a resend may begin at `psn`.
     pub fn add_point(&mut self, psn: i64) {
         self.points.insert(psn);
         if self.points.len() > POINTS {
@@ -193,7 +195,7 @@ impl Requests {
         }
     }
 
-    /// All before `psn` are acknowledged.
+    /// Records that all PSNs before `psn` are acknowledged.
     pub fn acknowledge(&mut self, psn: i64) {
         self.acked = Some(self.acked.map_or(psn, |acked| acked.max(psn)));
         self.add_point(psn);
@@ -201,7 +203,7 @@ impl Requests {
         self.rnr = self.rnr.filter(|rnr| rnr.psn >= psn);
     }
 
-    /// A packet of this size filled the path MTU.
+    /// Takes the MTU from the size of a packet that fills it.
     pub fn learn_mtu(&mut self, bytes: u32) {
         if self.mtu.is_none() && MTUS.contains(&bytes) {
             self.mtu = Some(bytes);
@@ -211,7 +213,7 @@ impl Requests {
         }
     }
 
-    /// The first PSN from `from` on, below `until`, that no request seen has.
+    /// The first PSN in `from..until` that belongs to no request seen.
     pub fn first_unseen(&self, from: i64, until: i64) -> Option<i64> {
         let mut psn = from;
         while psn < until {
@@ -223,8 +225,8 @@ impl Requests {
         None
     }
 
-    /// Messages that end from `from` to `through`, and how many of them invalidate a key; `None` when a request between
-    /// was not seen.
+    /// Number of messages that end in `from..=through`, and how many of them invalidate a key; `None` when a request
+    /// in that range was not seen.
     pub fn messages(&self, from: i64, through: i64) -> Option<(u32, u32)> {
         let (mut psn, mut messages, mut invalidating) = (from, 0, 0);
         while psn <= through {
@@ -237,13 +239,13 @@ impl Requests {
         Some((messages, invalidating))
     }
 
-    /// Requests from `from` to `through` that ask for an acknowledgement.
+    /// Number of requests in `from..=through` that ask for an acknowledgement.
     pub fn acks_asked(&self, from: i64, through: i64) -> usize {
         let range = self.log.range(from..=through.max(from));
         range.filter(|(_, request)| request.ack_req).count()
     }
 
-    /// A request passes. `own` says that the tap is the sender's own port.
+    /// Judges a request. `own` says that the tap is the sender's own port.
     pub fn see(&mut self, packet: &Packet, own: bool, out: &mut Findings) {
         let Some((operation, place)) = operation::request(packet.bth.opcode) else {
             return;
@@ -278,7 +280,9 @@ impl Requests {
         self.high = self.high.max(end);
     }
 
-    /// Whether the PSN belongs to the connection that is known. When it does not and may begin one, a new one begins.
+    /// Whether the PSN belongs to the known connection or starts a new one.
+    ///
+    /// If the PSN does not belong to the known connection but may begin a new one, the state is reset for it.
     fn is_near(&mut self, packet: &Packet, place: Place, out: &mut Findings) -> bool {
         if self.next.is_none() {
             return true;
@@ -324,7 +328,7 @@ impl Requests {
         true
     }
 
-    /// Judges where `psn` stands to the request before.
+    /// Judges the position of `psn` relative to the previous request.
     fn order(&mut self, psn: i64, next: i64, packet: &Packet, own: bool, out: &mut Findings) {
         let says = |own: bool, holds: bool, out: &mut Findings| {
             if own {
@@ -357,7 +361,7 @@ impl Requests {
                     });
                 }
             }
-            // A resend that an answer has made needless from here on: it goes on behind what the answer acknowledges.
+            // A resend skips what an answer has acknowledged in the meantime and goes on after it.
             Ordering::Greater => says(own, self.points.contains(&psn), out),
             Ordering::Less => {
                 self.resending = true;
@@ -378,7 +382,7 @@ impl Requests {
         }
     }
 
-    /// Judges where a resend begins.
+    /// Judges the place where a resend begins.
     fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
         let remembered = self.points.first().copied().unwrap_or(psn);
         let Some(acked) = self.acked else { return };
@@ -402,7 +406,7 @@ impl Requests {
         });
     }
 
-    /// Judges the wait after an RNR NAK.
+    /// Judges the waiting time after an RNR NAK.
     fn waits(&mut self, psn: i64, packet: &Packet, out: &mut Findings) {
         let Some(rnr) = self.rnr else { return };
         if psn <= rnr.psn {
@@ -420,7 +424,7 @@ impl Requests {
             }
         } else if psn >= self.high && packet.time < rnr.until {
             let since = packet.time.saturating_since(rnr.from);
-            // Requests that were under way when the NAK came are no choice of the sender's.
+            // Requests that were already on their way when the NAK arrived are not the sender's fault.
             if since > rnr.until.saturating_since(rnr.from) / 10 {
                 out.remark(Habit::SendsInRnrWait, || {
                     format!(
@@ -458,7 +462,7 @@ impl Requests {
         });
     }
 
-    /// Holds the packet against what is known of its message, and remembers it. Gives the PSN after it.
+    /// Compares the packet with what is known about its message, and remembers it. Returns the PSN after it.
     fn log(
         &mut self,
         psn: i64,
@@ -530,7 +534,8 @@ impl Requests {
         end
     }
 
-    /// Judges a new packet's place in its message. Gives the bytes of the message that are still to come, if known.
+    /// Judges a new packet's place in its message. Returns the number of bytes of the message that are still to come,
+    /// if known.
     fn message(
         &self,
         psn: i64,
@@ -574,7 +579,7 @@ impl Requests {
 }
 
 impl Request {
-    /// Whether `packet` is this request again.
+    /// Whether `packet` repeats this request.
     fn is(&self, packet: &Packet) -> bool {
         self.opcode == packet.bth.opcode
             && self.payload == packet.payload
@@ -582,7 +587,7 @@ impl Request {
             && self.atomic == packet.ext.atomic
     }
 
-    /// Whether `packet` asks for what is left of this READ from its packet `at` on.
+    /// Whether `packet` asks for the rest of this READ, from its packet number `at` on.
     fn is_rest(&self, at: i64, mtu: Option<u32>, packet: &Packet) -> bool {
         let (Some(whole), Some(rest), Some(mtu)) = (self.reth, packet.ext.reth, mtu) else {
             return false;

@@ -1,4 +1,4 @@
-//! The rules and the habits: ids and texts. The checks are in the module that a rule's table row names.
+//! The rules and the habits: their ids and texts. The checks are in the other modules.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ macro_rules! texts {
         }
 
         impl $Type {
-            /// All of them, in the order of their table.
+            /// All variants, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$Variant),*];
 
             /// The name in tables, JSON and messages.
@@ -26,7 +26,7 @@ macro_rules! texts {
                 match self { $(Self::$Variant => $id,)* }
             }
 
-            /// The one with this id.
+            /// The variant with this id.
             pub fn from_id(id: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|it| it.id() == id)
             }
@@ -63,7 +63,7 @@ macro_rules! texts {
 }
 
 texts! {
-    /// A statement of a standard that frames can break.
+    /// A requirement of a standard that frames can break.
     Rule [
         group: "What the rule is about: a heading.",
         statement: "The statement, paraphrased.",
@@ -275,7 +275,8 @@ texts! {
 }
 
 texts! {
-    /// What the standard allows, or what is common although the standard says otherwise: worth knowing, no violation.
+    /// Behaviour that the standard allows, or that is common although the standard says otherwise: worth knowing, but
+    /// not a violation.
     Habit [
         text: "What it is."
     ] {

@@ -8,26 +8,27 @@ use crate::pauses;
 /// A place where frames are seen: a port, or an interface of a capture.
 #[derive(Debug, Clone)]
 pub struct Tap {
-    /// What reports call it.
+    /// The name used in reports.
     pub name: String,
-    /// Whether it is a host's own port, so that all that the host sends is seen, and all that it receives. Elsewhere
-    /// frames may be lost before the tap, and behind it.
+    /// Whether it is a host's own port, so that everything that the host sends or receives is seen. Elsewhere frames
+    /// may be lost both before and behind the tap.
     pub host: bool,
-    /// Whether frames come to the tap in the order in which they were sent, none of them twice, as through Ethernet.
-    /// Where not, rules about order apply to what a host sends at its own port alone.
+    /// Whether frames reach the tap in the order in which they were sent and none of them twice, as over Ethernet. If
+    /// not, rules about order apply only to what a host sends at its own port.
     pub orderly: bool,
-    /// Rate of the line, for rules about pauses.
+    /// Line rate, for rules about pauses.
     pub rate: Option<LineRate>,
-    /// Ticks of the clock: a time is that much later at most than it says.
+    /// Resolution of the clock: the actual time is at most this much later than the recorded one.
     pub resolution: Duration,
-    /// Class of each DSCP, for frames without a VLAN tag; of those with one the PCP is the class. By default DSCP / 8.
+    /// Class of each DSCP, for frames without a VLAN tag; for frames with a tag the PCP is the class. The default is
+    /// DSCP / 8.
     pub classes: [u8; 64],
-    /// How long after a pause frames may still start, when not what the standard allows for the rate.
+    /// How long after a pause frames may still start; `None` for what the standard allows at the rate.
     pub pause_response: Option<Duration>,
 }
 
 impl Tap {
-    /// A tap somewhere, of which nothing is known.
+    /// Creates a tap at an unknown place, of which nothing is assumed.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

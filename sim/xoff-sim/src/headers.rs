@@ -1,5 +1,5 @@
-//! What a switch, or a rule that injects faults, reads of a frame: addresses, tag, IP, ports, BTH. The parser's model
-//! judges frames; this only looks.
+//! The header fields that a switch, or a fault rule, reads: addresses, tag, IP, ports, BTH. Frames are not validated
+//! here; the reference parser does that.
 
 use crate::wire::{
     Bth, EtherType, Ethernet, IP_PROTOCOL_UDP, Ipv4, Ipv6, MacAddr, Opcode, Psn, Qpn, Tci,
@@ -9,7 +9,7 @@ use crate::wire::{
 /// IP protocol number of TCP (IANA).
 const IP_PROTOCOL_TCP: u8 = 6;
 
-/// The headers of a frame, as far as they are there.
+/// The headers of a frame, as far as they are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
     /// Destination address.
@@ -18,20 +18,20 @@ pub struct Headers {
     pub src: MacAddr,
     /// The outer VLAN tag.
     pub tag: Option<Tci>,
-    /// After the tags.
+    /// The EtherType after the tags.
     pub ether_type: EtherType,
-    /// IPv4 or IPv6.
+    /// The IPv4 or IPv6 header.
     pub ip: Option<IpFields>,
-    /// Source and destination port of UDP or TCP, when the packet is no later fragment.
+    /// Source and destination port of UDP or TCP. `None` in fragments other than the first.
     pub ports: Option<(u16, u16)>,
     /// Base transport header of a RoCEv2 packet.
     pub bth: Option<BthFields>,
 }
 
-/// Of an IP header.
+/// Fields of an IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpFields {
-    /// Where the header starts in the frame.
+    /// Offset of the header in the frame.
     pub offset: usize,
     /// 4 or 6.
     pub version: u8,
@@ -56,7 +56,7 @@ impl IpFields {
     }
 }
 
-/// Of a BTH.
+/// Fields of a BTH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BthFields {
     /// Operation and service.
@@ -68,7 +68,7 @@ pub struct BthFields {
 }
 
 impl Headers {
-    /// Looks at a frame without FCS. `None` when there is no Ethernet header.
+    /// Reads the headers of a frame without FCS. Returns `None` when there is no Ethernet header.
     pub fn at(frame: &[u8]) -> Option<Self> {
         let eth = Ethernet::new_checked(frame).ok()?;
         let mut headers = Self {
@@ -82,7 +82,7 @@ impl Headers {
         };
         let mut offset = Ethernet::<&[u8]>::LEN;
         while headers.ether_type.is_tag() {
-            // The tag's TPID is the EtherType just read.
+            // The EtherType just read is the tag's TPID.
             let Ok(tag) = VlanTag::new_checked(&frame[offset - 2..]) else {
                 return Some(headers);
             };
@@ -108,8 +108,8 @@ impl Headers {
         Some(headers)
     }
 
-    /// The bytes that the ICRC of a RoCEv2 packet protects behind the UDP header, the ICRC included: from the BTH to
-    /// the end of the IP packet. Of another frame all behind the Ethernet header.
+    /// The range that the ICRC of a RoCEv2 packet protects after the UDP header, including the ICRC itself: from the
+    /// BTH to the end of the IP packet. For any other frame, everything after the Ethernet header.
     pub fn protected(&self, frame: &[u8]) -> std::ops::Range<usize> {
         let udp = crate::wire::UdpRepr::LEN;
         let ends = self.ip.zip(self.bth).and_then(|(ip, _)| {
@@ -125,12 +125,12 @@ impl Headers {
         });
         let all = (Ethernet::<&[u8]>::LEN.min(frame.len()), frame.len());
         let (start, end) = ends.unwrap_or(all);
-        // A length that is a lie: at least the BTH is there.
+        // If the length field is wrong, the range covers at least the BTH.
         let least = start + usize::from(self.bth.is_some()) * crate::wire::BthRepr::LEN;
         start..end.clamp(least, frame.len().max(least))
     }
 
-    /// Reads an IPv4 header; where the transport header is, if one is there.
+    /// Reads an IPv4 header. Returns the offset of the transport header, if there is one.
     fn ipv4(&mut self, frame: &[u8], offset: usize) -> Option<usize> {
         let ip = Ipv4::new_checked(frame.get(offset..)?).ok()?;
         if ip.version() != 4 {
@@ -173,7 +173,7 @@ impl Headers {
         if !matches!(protocol, Some(IP_PROTOCOL_UDP | IP_PROTOCOL_TCP)) {
             return;
         }
-        // Source and destination port stand at the same place in both.
+        // Source and destination port are at the same offsets in UDP and TCP.
         let Some(&[a, b, c, d]) = frame.get(offset..offset + 4) else {
             return;
         };
@@ -193,19 +193,19 @@ impl Headers {
     }
 }
 
-/// Changes the IP header of a frame in place and puts the right checksum in.
+/// Functions that change the IP header of a frame in place and correct its checksum.
 pub mod rewrite {
     use super::*;
 
     /// ECN codepoint "congestion experienced" (RFC 3168 §5).
     pub const ECN_CE: u8 = 0b11;
 
-    /// Whether the packet may be marked: ECT(0) or ECT(1), or marked already (RFC 3168 §5).
+    /// Whether the packet may be marked: ECT(0), ECT(1), or already marked (RFC 3168 §5).
     pub const fn ecn_capable(traffic_class: u8) -> bool {
         traffic_class & 0b11 != 0
     }
 
-    /// Sets "congestion experienced".
+    /// Sets the ECN field to "congestion experienced".
     pub fn mark_ce(frame: &mut [u8], ip: &IpFields) {
         let header = &mut frame[ip.offset..];
         if ip.version == 4 {
@@ -217,7 +217,7 @@ pub mod rewrite {
         }
     }
 
-    /// Takes one from TTL or hop limit. The caller has dropped packets that have none left.
+    /// Decrements TTL or hop limit. The caller must have dropped packets that have no hops left.
     pub fn decrement_ttl(frame: &mut [u8], ip: &IpFields) {
         let header = &mut frame[ip.offset..];
         if ip.version == 4 {

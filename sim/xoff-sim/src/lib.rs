@@ -3,16 +3,16 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`wire`] | packet headers as views over bytes and as plain structs; what a parser reports of a frame |
-//! | [`nic_registers`] | offsets and fields of the NIC's registers, made from `rtl/nic/registers.toml` |
+//! | [`nic_registers`] | offsets and fields of the NIC's registers, generated from `rtl/nic/registers.toml` |
 //! | [`protocol`] | models of the RTL's units, written from the standards: parser, builder, ICRC |
 //! | [`time`] | instants, durations, rates, byte counts, cable lengths, clocks |
-//! | [`frame`] | bytes on a wire, with the instants of the first and the last bit |
-//! | [`kernel`] | nodes that run alone for a window of time, and frames that change hands between windows; digests, captures, checkpoints |
+//! | [`frame`] | frames on a wire: bytes, and the instants of the first and the last bit |
+//! | [`kernel`] | nodes that run independently between exchanges of frames; digests, captures, checkpoints |
 //! | [`link`] | cable, MAC and PHY delay; injection of faults |
-//! | [`mac`] | between a wire's frames and an RTL NIC's beats |
+//! | [`mac`] | MACs between a wire's frames and an RTL NIC's beats |
 //! | [`switch`] | the shared-buffer switch: pauses, marking, scheduling, routes, headroom |
-//! | [`headers`] | what a switch reads of a frame |
-//! | [`host`] | memory, the bus, applications that send messages and check what comes |
+//! | [`headers`] | the header fields that a switch reads |
+//! | [`host`] | memory, the bus, applications that send messages and check what they receive |
 //! | [`nic`] | settings, QPs, regions and counters of a NIC, RTL or model |
 //! | [`seeded`] | random numbers from a seed |
 //! | [`strategies`] | random frames for property tests: valid, damaged, garbage |

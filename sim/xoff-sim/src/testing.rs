@@ -1,4 +1,4 @@
-//! Simple nodes and frames for tests of the network: a source, a sink, and frames that look like RoCEv2.
+//! Simple nodes and frames for tests of the network: a source that is also a sink, and frames that look like RoCEv2.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::wire::{
     Pause, PauseRepr, Pfc, PfcRepr, Psn, Qpn, UDP_PORT_ROCE, Udp, UdpRepr,
 };
 
-/// What of a frame can be chosen.
+/// The properties of a frame that can be chosen.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Template {
     pub src: u8,
@@ -27,7 +27,7 @@ pub(crate) struct Template {
     pub ttl: u8,
 }
 
-/// A frame from 10.0.0.`src` to 10.0.0.`dst`, ECN capable.
+/// A frame from 10.0.0.`src` to 10.0.0.`dst` that is ECN capable.
 pub(crate) fn roce_frame(src: u8, dst: u8) -> Template {
     Template {
         src,
@@ -63,7 +63,7 @@ macro_rules! setters {
 impl Template {
     setters!(dscp: u8, ecn: u8, qpn: u32, psn: u32, ip_id: u16, src_port: u16, ttl: u8);
 
-    /// A frame of `size` bytes with FCS (which is not among the bytes); at least 64.
+    /// The bytes of a frame of `size` bytes, at least 64. `size` includes the FCS, the bytes returned do not.
     pub(crate) fn bytes(self, size: usize) -> Bytes {
         let mut bytes = vec![0; size.max(64) - 4];
         let (eth, ip) = bytes.split_at_mut(EthernetRepr::LEN);
@@ -106,13 +106,14 @@ impl Template {
     }
 }
 
-/// One port that sends a list of frames, each not before its time, one behind the other, and obeys PFC of the priority that each has.
+/// A node with one port that sends a list of frames one after the other, none before its time, and obeys PFC for the
+/// priority of each frame.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Source {
     rate: LineRate,
-    /// Not before, priority, bytes.
+    /// Earliest start, priority and bytes of each frame.
     queue: VecDeque<(Time, u8, Bytes)>,
-    /// From a pause frame's last bit to when it counts.
+    /// Time from a pause frame's last bit until it takes effect.
     response: Duration,
     coming: VecDeque<(Time, PfcRepr)>,
     paused_until: [Time; 8],

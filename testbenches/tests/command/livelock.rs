@@ -84,7 +84,7 @@ struct Losses {
     /// And until the lost one was sent again.
     until_resent: u32,
     /// From the first to the last packet that was sent, and how many came after the first.
-    time: std::time::Duration,
+    time_ns: u64,
     packets: u32,
 }
 
@@ -102,7 +102,7 @@ fn losses(path: &Path) -> Losses {
         let psn = bth.psn;
         if record.direction == Some(Direction::Sent) {
             losses.packets += u32::from(begin.is_some());
-            losses.time = record.timestamp - *begin.get_or_insert(record.timestamp);
+            losses.time_ns = record.time_ns - *begin.get_or_insert(record.time_ns);
         }
         match (record.direction.unwrap(), lost) {
             (Direction::Sent, None) if ip.id & 0xFF == 0xFF => {
@@ -167,7 +167,7 @@ fn w_is_what_the_delays_say() {
                 / (40.0 * 1_024.0 / PACKET_BYTES as f64);
             let busy = (packet * u64::from(losses.packets)).as_ps() as f64
                 / 1e3
-                / losses.time.as_nanos() as f64;
+                / losses.time_ns as f64;
             let expected = (255.0 - w) / 256.0 * busy;
             println!(
                 "  {share:.4} of the loss-free goodput, (255 - W)/256 of a wire busy {busy:.4}: {expected:.4}"

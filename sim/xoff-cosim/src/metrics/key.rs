@@ -1,4 +1,4 @@
-//! Names of metrics: what is measured, and of what.
+//! Names of metrics: the quantity measured and its subject.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// What a quantity is measured of.
+/// What a quantity is measured for, with an example of a metric's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The whole network: `jain_index`.
@@ -31,15 +31,17 @@ pub enum Scope {
 
 macro_rules! quantities {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $scope:ident $($total:ident)?;)+) => {
-        /// What is measured. Rates and times are those of the measured window, which starts at
-        /// [`Recorder::begin`](super::Recorder::begin); counters count in it, unless their text says otherwise.
+        /// A measured quantity.
+        ///
+        /// Rates and times cover the measured window, which starts at [`Recorder::begin`](super::Recorder::begin).
+        /// Counters cover the same window unless their description says otherwise.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Quantity {
             $($(#[doc = $doc])+ $name,)+
         }
 
         impl Quantity {
-            /// All of them.
+            /// All quantities, in the order of declaration.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
             /// The first part of a metric's name, such as `goodput_gbps`.
@@ -49,21 +51,21 @@ macro_rules! quantities {
                 }
             }
 
-            /// What it is measured of.
+            /// What the quantity is measured for.
             pub const fn scope(self) -> Scope {
                 match self {
                     $(Self::$name => Scope::$scope,)+
                 }
             }
 
-            /// Whether there is also the sum over all: `goodput_gbps.total`.
+            /// Whether there is also a sum over all subjects, such as `goodput_gbps.total`.
             pub const fn has_total(self) -> bool {
                 match self {
                     $(Self::$name => false $(|| !stringify!($total).is_empty())?,)+
                 }
             }
 
-            /// A sentence about it.
+            /// The quantity's description: the text of its doc comment.
             pub fn description(self) -> String {
                 match self {
                     $(Self::$name => concat!($($doc),+).trim().to_owned(),)+
@@ -132,10 +134,10 @@ pub enum Quantile {
 }
 
 impl Quantile {
-    /// All of them.
+    /// All quantiles.
     pub const ALL: [Self; 3] = [Self::P50, Self::P99, Self::P999];
 
-    /// Its last part in names: `p99`.
+    /// The quantile's name, which is the last part of a metric's name: `p99`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -144,7 +146,7 @@ impl Quantile {
         }
     }
 
-    /// The part of the values that lies at or below it.
+    /// The fraction of the values that lie at or below the quantile.
     pub const fn part(self) -> f64 {
         match self {
             Self::P50 => 0.5,
@@ -154,7 +156,7 @@ impl Quantile {
     }
 }
 
-/// Of what something is measured. Names are those of the scenario.
+/// The subject of a measurement. Names are those of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The network.
@@ -175,17 +177,19 @@ pub enum Subject {
     Reason(Arc<str>, Arc<str>),
 }
 
-/// The name of a figure, such as `goodput_gbps.bulk`: text and back by [`Display`](fmt::Display) and [`FromStr`].
+/// A metric: a quantity and its subject.
+///
+/// Its name, such as `goodput_gbps.bulk`, is written by [`Display`](fmt::Display) and read back by [`FromStr`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Metric {
-    /// What is measured.
+    /// The quantity measured.
     pub quantity: Quantity,
-    /// Of what.
+    /// What it is measured for.
     pub subject: Subject,
 }
 
 impl Metric {
-    /// Of the whole network.
+    /// A metric of the whole network.
     pub const fn network(quantity: Quantity) -> Self {
         Self {
             quantity,
@@ -193,7 +197,7 @@ impl Metric {
         }
     }
 
-    /// The sum over all.
+    /// The sum of a quantity over all its subjects.
     pub const fn total(quantity: Quantity) -> Self {
         Self {
             quantity,
@@ -201,7 +205,7 @@ impl Metric {
         }
     }
 
-    /// Of a flow.
+    /// A metric of a flow.
     pub fn flow(quantity: Quantity, flow: &str) -> Self {
         Self {
             quantity,
@@ -209,7 +213,7 @@ impl Metric {
         }
     }
 
-    /// Of a host or a switch.
+    /// A metric of a host or a switch.
     pub fn node(quantity: Quantity, node: &str) -> Self {
         Self {
             quantity,
@@ -233,7 +237,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A text that names no metric.
+/// The error for a text that is not the name of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no metric '{0}'")]
 pub struct UnknownMetric(pub String);
@@ -255,7 +259,7 @@ impl FromStr for Metric {
     }
 }
 
-/// The part of a name behind its quantity.
+/// Reads the part of a metric's name after the quantity.
 fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     let Some(text) = text else {
         return (quantity.scope() == Scope::Network).then_some(Subject::Network);
@@ -264,7 +268,7 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
         return Some(Subject::Total);
     }
     let name = |text: &str| (!text.is_empty()).then(|| Arc::from(text));
-    // Names of flows may have dots, those of nodes have none.
+    // Names of flows may contain dots; names of nodes contain none.
     let last = text.rsplit_once('.');
     let read = match quantity.scope() {
         Scope::Network => return None,

@@ -1,4 +1,4 @@
-//! Figures by name, and how they are read.
+//! Reads metrics from a simulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::network::topology::Plan;
 use crate::network::{Simulation, Station};
 use crate::scenario::Scenario;
 
-/// Figures by name. One of something of which there was none, such as the latency of no messages, is not a number.
+/// Values of metrics. A value that is undefined, such as the latency when no message completed, is NaN.
 pub type Metrics = BTreeMap<Metric, f64>;
 
 /// Frames that a node dropped for one reason.
@@ -21,18 +21,18 @@ pub type Metrics = BTreeMap<Metric, f64>;
 pub struct Dropped {
     /// The node.
     pub node: NodeId,
-    /// Why, as in [`Subject::Reason`].
+    /// The reason, as in [`Subject::Reason`].
     pub reason: Arc<str>,
-    /// How many, since the start.
+    /// Number of frames dropped since the start.
     pub frames: u64,
 }
 
 /// The reasons for which a NIC's receive MAC drops frames.
 const MAC_REASONS: [&str; 4] = ["bad_fcs", "runt", "giant", "mac_overflow"];
-/// In [`COUNTERS`], those of dropped frames.
+/// Prefix of the names in [`COUNTERS`] that count dropped frames.
 const DROP_PREFIX: &str = "drop_";
 
-/// The reasons for which a host, or a switch, drops frames.
+/// The reasons for which a host or a switch drops frames.
 fn reasons(host: bool) -> Vec<Arc<str>> {
     if host {
         let nic = COUNTERS
@@ -46,7 +46,7 @@ fn reasons(host: bool) -> Vec<Arc<str>> {
     }
 }
 
-/// Frames that a station dropped, in the order of [`reasons`].
+/// Frames that a station dropped, one count per reason, in the order of [`reasons`].
 fn drop_counts(simulation: &Simulation, node: NodeId, station: &Station) -> Vec<u64> {
     if let Some(switch) = station.switch() {
         let count = |reason| {
@@ -68,7 +68,7 @@ fn drop_counts(simulation: &Simulation, node: NodeId, station: &Station) -> Vec<
         .collect()
 }
 
-/// Drops of all nodes, for all reasons that each can have.
+/// Drops of all nodes, with one entry per node for each reason that it can have.
 pub fn dropped(simulation: &Simulation) -> Vec<Dropped> {
     let [switch, host] = [false, true].map(reasons);
     let of = |(node, station): (NodeId, &Station)| {
@@ -88,7 +88,7 @@ pub fn dropped(simulation: &Simulation) -> Vec<Dropped> {
     simulation.stations().flat_map(of).collect()
 }
 
-/// The names of all metrics of a scenario that was checked. Nothing is built for them.
+/// The names of all metrics of a scenario that has passed its check. Does not build the network.
 pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
     let plan = Plan::new(scenario);
     let flows = scenario
@@ -173,7 +173,7 @@ fn names_of(
     names
 }
 
-/// The NIC's register that counts a quantity.
+/// The NIC register that counts a quantity, if there is one.
 const fn register(quantity: Quantity) -> Option<u16> {
     Some(match quantity {
         Quantity::PauseFramesTx => reg::PFC_OUT,
@@ -187,7 +187,7 @@ const fn register(quantity: Quantity) -> Option<u16> {
     })
 }
 
-/// Cycles of all RTL NICs until now, and those of them that were evaluated.
+/// Cycles of all RTL NICs until now, and how many of them were evaluated.
 pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
     let rtl = simulation
         .stations()
@@ -196,7 +196,8 @@ pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
     both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 
-/// Counters that grow while time goes on, as of now. What was counted in a window is the difference of two.
+/// The current values of all counters that grow with time. The count of a window is the difference of two such
+/// readings.
 pub(super) fn counts(simulation: &Simulation) -> Metrics {
     let mut counts = Metrics::new();
     for (node, station) in simulation.stations() {
@@ -253,7 +254,8 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// All metrics of a window that began at `from`, when [`counts`] were `before`; `goodput` is each flow's in Gb/s.
+/// All metrics of a window that began at `from`, when [`counts`] returned `before`. `goodput` is that of each flow in
+/// Gb/s.
 pub(super) fn metrics(
     simulation: &Simulation,
     before: &Metrics,
@@ -284,7 +286,7 @@ pub(super) fn metrics(
         // Below zero as long as withdrawn packets wait to be granted again.
         let resent = count(Quantity::RetransmittedPackets).max(0.0);
         let (naks, requests) = (count(Quantity::NaksRx), count(Quantity::RequestPackets));
-        // The lost packet itself is sent again too.
+        // A lost packet is itself sent again, so it is subtracted.
         let behind = if naks > 0.0 {
             resent / naks - 1.0
         } else {

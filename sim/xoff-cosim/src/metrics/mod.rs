@@ -1,9 +1,9 @@
-//! What is measured in a [`Simulation`](crate::network::Simulation): figures with typed names, and samples over time.
+//! Measurement of a [`Simulation`](crate::network::Simulation): metrics with typed names, and samples over time.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`key`] | [`Metric`]: the name of a figure, and [`Quantity`]: what it measures |
-//! | [`measure`] | [`Metrics`]: figures by name; which of them a scenario has; reading them |
+//! | [`key`] | [`Metric`]: the name of a metric, and [`Quantity`]: what it measures |
+//! | [`measure`] | [`Metrics`]: values by name; which metrics a scenario has; how they are read |
 //! | [`recorder`] | [`Recorder`]: measures while the simulation runs, and takes [`Samples`] |
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Measuring while a simulation runs.
+//! Measurement while a simulation runs.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,46 @@ use xoff_sim::time::{Duration, LineRate, Time};
 use super::measure::{self, Metrics};
 use crate::network::{FlowEnds, Simulation};
 
-/// Values over time: of each series one value at each of [`at_ns`](Self::at_ns).
+/// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
-    /// When samples were taken, in nanoseconds.
+    /// When the samples were taken, in nanoseconds.
     pub at_ns: Vec<u64>,
-    /// Of each flow, goodput since the sample before, in bits a second; never above the line.
+    /// Goodput of each flow since the previous sample, in bits a second; never above the line rate.
     pub goodput: Vec<Vec<f64>>,
-    /// Of each node, the part of the time since the sample before in which frames held the line of its port 0, in
+    /// For each node, the part of the time since the previous sample in which frames held the line of its port 0, in
     /// per cent. A frame that spans two samples counts in both, split exactly. Empty for switches.
     pub wire: Vec<Vec<f64>>,
-    /// Of each node, bytes that wait in the egress queues of the fullest port. Empty for hosts.
+    /// For each node, bytes waiting in the egress queues of its fullest port. Empty for hosts.
     pub queue: Vec<Vec<f64>>,
-    /// Of each flow, what DCQCN lets it send, in bits a second; not a number while it says nothing.
+    /// For each flow, the rate that DCQCN allows, in bits a second; NaN while there is none.
     pub rate: Vec<Vec<f64>>,
-    /// Of each flow, DCQCN's α, 0 to 1; not a number while there is none.
+    /// For each flow, DCQCN's α, 0 to 1; NaN while there is none.
     pub alpha: Vec<Vec<f64>>,
 }
 
-/// Goodput of the flows that end at a host.
+/// Goodput accounting for the flows that end at one host.
 ///
-/// Bytes are counted when they have been written to memory, and never faster than the line brings them: a NIC's buffer
-/// may be emptied at the bus's rate, and a packet is written in one instant. What is above the line's rate is credited
-/// later. Nothing is lost but what is still uncredited at the end.
+/// Bytes are counted once they have been written to memory, but never faster than the line carries them: a NIC's
+/// buffer may be emptied at the rate of the bus, and a packet is written in one instant. Bytes above the line's rate
+/// are credited later, so the only bytes not counted are those still uncredited at the end.
 #[derive(Debug, Clone)]
 struct Credit {
     rate: LineRate,
     flows: Vec<usize>,
 }
 
-/// Measures a simulation: figures of a window, and samples over time.
+/// Measures a simulation: metrics of a window, and samples over time.
 ///
-/// A [`new`](Self::new) recorder measures from then on; [`begin`](Self::begin) starts the window anew.
+/// The window starts when the recorder is created by [`new`](Self::new); [`begin`](Self::begin) restarts it.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     samples: Samples,
-    /// Counters at the start of the window, and when that was.
+    /// Counters at the start of the window (`before`), and the time of that start (`from`).
     before: Metrics,
     from: Time,
-    /// Bytes credited to each flow: until now, at the start of the window, at the last sample.
+    /// Bytes credited to each flow: until now, until the start of the window (`credited_before`), and until the last
+    /// sample (`credited_last`).
     credited: Vec<u64>,
     credited_before: Vec<u64>,
     credited_last: Vec<u64>,
@@ -57,7 +58,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Measures from now on.
+    /// Creates a recorder whose window starts now.
     pub fn new(simulation: &Simulation) -> Self {
         let flows = simulation.flows();
         let nodes = simulation.names().len();
@@ -91,7 +92,7 @@ impl Recorder {
         }
     }
 
-    /// The measured window starts now.
+    /// Restarts the measured window now.
     pub fn begin(&mut self, simulation: &Simulation) {
         self.credit(simulation);
         self.before = measure::counts(simulation);
@@ -99,7 +100,7 @@ impl Recorder {
         self.credited_before.clone_from(&self.credited);
     }
 
-    /// Credits flows with what was delivered since the last time, as far as the line carries it.
+    /// Credits flows with the bytes delivered since the last call, as far as the line carries them.
     fn credit(&mut self, simulation: &Simulation) {
         let flows = simulation.flows();
         let elapsed = simulation.now().saturating_since(self.credited_at);
@@ -112,9 +113,9 @@ impl Recorder {
                 .iter()
                 .map(|&flow| waiting(flow, &self.credited));
             let mut due: u64 = due.sum();
-            // An idle line saves nothing up.
+            // Unused line time is not carried over.
             let mut room = elapsed.as_ps() / credit.rate.byte_time().as_ps();
-            // Each gets its part of the room; rounding goes to those behind.
+            // Each flow gets its proportional part of the room; rounding remainders go to later flows.
             for &flow in &credit.flows {
                 let bytes = waiting(flow, &self.credited);
                 let part = match room < due {
@@ -128,7 +129,7 @@ impl Recorder {
         }
     }
 
-    /// Takes a sample of now. Does nothing when no time has passed since the last one.
+    /// Takes a sample now. Does nothing when no time has passed since the last sample.
     pub fn sample(&mut self, simulation: &Simulation) {
         let now = simulation.now();
         let elapsed = now.saturating_since(self.sampled_at);
@@ -165,7 +166,7 @@ impl Recorder {
         self.wire = wire;
     }
 
-    /// Everything measured in the window until now.
+    /// All metrics of the window from its start until now.
     pub fn metrics(&mut self, simulation: &Simulation) -> Metrics {
         self.credit(simulation);
         let elapsed = simulation.now().saturating_since(self.from);
@@ -177,18 +178,18 @@ impl Recorder {
         measure::metrics(simulation, &self.before, self.from, &goodput)
     }
 
-    /// What was sampled.
+    /// The samples taken so far.
     pub const fn samples(&self) -> &Samples {
         &self.samples
     }
 }
 
-/// Bytes that were delivered to a flow's receiver in order, for the first time.
+/// Bytes delivered to a flow's receiver in order and for the first time.
 fn fresh(simulation: &Simulation, flow: &FlowEnds) -> u64 {
     simulation.receiver(flow).fresh_bytes()
 }
 
-/// For how long each node's port 0 held its line.
+/// How long frames have held the line of each node's port 0.
 fn wire_times(simulation: &Simulation) -> Vec<Duration> {
     let network = simulation.network();
     let held = |(node, _)| network.wire_time(node, PortId(0));
@@ -223,8 +224,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Whatever the window and the samples: no receiver gets more than its line carries, no port is busy for longer
-        /// than the time that passes, and samples add up to the whole.
+        /// For any window and any sampling: no receiver gets more than its line carries, no port is busy for longer
+        /// than the time that passes, and the samples add up to the whole.
         #[test]
         fn no_figure_is_above_the_line(
             message in 1_u64..200_000,
@@ -264,7 +265,8 @@ mod tests {
         }
     }
 
-    /// Two messages that complete at the same instant: rates over the time between completions were 1,034 Gb/s.
+    /// Regression test with two messages that complete at the same instant: when the rate was taken over the time
+    /// between completions, it was 1,034 Gb/s.
     #[test]
     fn goodput_is_over_the_window() {
         let mut scenario = scenario(4096);
@@ -305,7 +307,8 @@ mod tests {
         }
     }
 
-    /// 384 hosts, 120 switches and 3,072 flows: built in a fraction of a second, and every flow arrives.
+    /// 384 hosts, 120 switches and 3,072 flows: the network is built in a fraction of a second, and data of every
+    /// flow arrives.
     #[test]
     fn a_large_network_is_built_at_once() {
         let scenario = Clos::PAPER.scenario(8, Duration::from_us(15));
@@ -319,7 +322,8 @@ mod tests {
             (simulation.names().len(), simulation.flows().len()),
             (504, 3_072)
         );
-        // Half a second where code is optimized and the machine has time for it; routes alone cost 22 s once.
+        // Takes half a second with optimized code on a machine that is not loaded; computing routes alone once took
+        // 22 s.
         assert!(built.as_secs() < 5, "{built:?}");
         simulation
             .run_until(Time::ZERO + scenario.duration)

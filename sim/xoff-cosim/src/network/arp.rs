@@ -1,4 +1,5 @@
-//! ARP (RFC 826) for NICs that ask for their peers' MAC addresses. The simulated network routes by IP address and knows no ARP.
+//! ARP (RFC 826) for NICs that ask for their peers' MAC addresses. The simulated network routes by IP address and has
+//! no ARP of its own.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,12 +12,13 @@ use xoff_sim::wire::{MIN_FRAME_BYTES, MacAddr};
 
 /// EtherType of ARP.
 const ETHER_TYPE: [u8; 2] = [0x08, 0x06];
-/// Ethernet, IPv4, six and four bytes, and the operation of a request (RFC 826).
+/// The fixed fields of a request: hardware type Ethernet, protocol type IPv4, address lengths 6 and 4, operation 1
+/// (RFC 826).
 const REQUEST: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 1];
 /// The operation of a reply.
 const REPLY: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 2];
 
-/// Answers requests for known addresses, as a router that does proxy ARP.
+/// Answers requests for known addresses, like a router that does proxy ARP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arp {
     table: BTreeMap<Ipv4Addr, MacAddr>,
@@ -24,7 +26,7 @@ pub struct Arp {
 }
 
 impl Arp {
-    /// An agent that knows these addresses; those of IPv6 have no ARP.
+    /// Creates an agent that knows these addresses. IPv6 addresses are ignored, since IPv6 does not use ARP.
     pub fn new(neighbours: &[Address]) -> Self {
         let v4 = |address: &Address| match address.ip {
             IpAddr::V4(ip) => Some((ip, address.mac)),
@@ -36,12 +38,13 @@ impl Arp {
         }
     }
 
-    /// Requests that were answered.
+    /// Number of requests answered.
     pub const fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// The reply to a frame that is a request for a known address; for [`Driver::answer`](super::Driver::answer).
+    /// The reply to a frame that is a request for a known address, otherwise `None`. For use in
+    /// [`Driver::answer`](super::Driver::answer).
     pub fn answer(&mut self, frame: &Frame) -> Option<Bytes> {
         let (ethernet, arp) = frame.bytes.split_at_checked(14)?;
         let (fixed, addresses) = arp.split_at_checked(8)?;
@@ -92,13 +95,13 @@ mod tests {
         assert_eq!(reply.len(), 60);
         assert_eq!(reply[..6], address(1).mac.0);
         assert_eq!(reply[6..12], address(2).mac.0);
-        // Operation 2; sender 10.0.0.2 with its MAC; target the one that asked.
+        // Operation 2; sender 10.0.0.2 with its MAC address; target the node that asked.
         assert_eq!(reply[20..22], [0, 2]);
         assert_eq!(reply[22..28], address(2).mac.0);
         assert_eq!(reply[28..32], [10, 0, 0, 2]);
         assert_eq!(reply[32..38], address(1).mac.0);
         assert_eq!(reply[38..42], [10, 0, 0, 1]);
-        // Unknown; a reply; not ARP; cut short.
+        // An unknown address; a reply; not ARP; a truncated request.
         assert_eq!(answer(request(9)), None);
         assert_eq!(answer(reply.to_vec()), None);
         let mut other = request(2);

@@ -1,4 +1,5 @@
-//! A NIC top at its pins, and the software that drives it: what one implements to put an own NIC into the network.
+//! The pins of a NIC top and the software that drives it: the traits to implement in order to put a NIC of your own
+//! into the network.
 
 use std::fmt::Debug;
 
@@ -17,51 +18,55 @@ use xoff_sim::wire::Psn;
 
 use crate::units::{Rest, UnitError};
 
-/// Inputs of a device's top.
+/// Input pins of a device's top.
 pub type Inputs<D> = <<D as Device>::Top as Top>::In;
-/// Outputs of a device's top.
+/// Output pins of a device's top.
 pub type Outputs<D> = <<D as Device>::Top as Top>::Out;
 
-/// How the MAC gives frames to the NIC.
+/// How the MAC hands received frames to the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receive {
-    /// The NIC takes every beat.
+    /// The NIC takes every beat; the stream has no `ready`.
     EveryBeat,
-    /// The stream has `ready`. The MAC keeps so many bytes of frames; what does not fit is dropped and counted as an overflow.
+    /// The stream has `ready`. The MAC buffers frames in a FIFO; a frame that does not fit is dropped and counted as
+    /// an overflow.
     Ready {
-        /// Bytes of the MAC's FIFO.
+        /// Size of the MAC's FIFO in bytes.
         fifo: ByteCount,
     },
 }
 
-/// How the NIC gives frames to the MAC. The stream has `ready` in both cases.
+/// How the NIC hands frames to the MAC for transmission. The stream has `ready` in both cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transmit {
-    /// A frame is on the wire from its first beat on. `valid` never falls inside it, and beats are no slower than the line.
+    /// A frame goes onto the wire from its first beat on. `valid` must not fall inside a frame, and beats must not
+    /// come slower than the line.
     CutThrough,
-    /// The MAC starts a frame when it is whole: `valid` may fall inside it.
+    /// The MAC starts a frame once all of it is there: `valid` may fall inside a frame.
     StoreAndForward,
 }
 
-/// The port of a NIC top to its MAC.
+/// The shape of the port between a NIC top and its MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortShape {
-    /// Bytes of a beat, 1 to 128, both ways.
+    /// Bytes of a beat, 1 to 128, in both directions.
     pub width: usize,
-    /// Period of the clock of the port, the only one that is driven.
+    /// Period of the port's clock, which is the only clock that is driven.
     pub period: Duration,
-    /// Frames from the MAC.
+    /// The stream of frames from the MAC.
     pub receive: Receive,
-    /// Frames to the MAC.
+    /// The stream of frames to the MAC.
     pub transmit: Transmit,
-    /// Whether frames have their FCS in the NIC, both ways; otherwise the MAC adds, checks and removes it.
+    /// Whether frames carry their FCS on the NIC's streams, in both directions. If not, the MAC adds, checks and
+    /// removes it.
     pub fcs: bool,
-    /// Whether the MAC pads frames below 60 bytes; otherwise they are an error.
+    /// Whether the MAC pads frames below 60 bytes. If not, such frames are an error.
     pub padded: bool,
 }
 
 impl PortShape {
-    /// What keeps a port from carrying a line, in words for a warning: fewer bytes a period than the line's.
+    /// The reason why the port cannot carry the line's rate, as text for a warning: it moves fewer bytes a period
+    /// than the line. `None` if it can.
     pub fn too_slow(&self, rate: LineRate) -> Option<String> {
         let line = rate.time_of(self.width as u64);
         (self.period > line).then(|| {
@@ -73,28 +78,30 @@ impl PortShape {
     }
 }
 
-/// The pins of a NIC top: clock, reset, and the streams to and from the MAC. All functions are about one cycle of the clock.
+/// The pins of a NIC top: clock, reset, and the streams from and to the MAC.
+///
+/// Each function concerns a single cycle of the clock.
 pub trait Device: Debug + Send + 'static {
     /// The verilated top.
     type Top: Top;
     /// The port to the MAC.
     const PORT: PortShape;
-    /// Cycles for which reset is held, before time starts.
+    /// Number of cycles for which reset is held, before simulated time starts.
     const RESET_CYCLES: u32 = 1;
-    /// Whether registers and memories start at random bits, which the seed fixes; otherwise at 0. Random is the stricter test, but
-    /// many designs count on 0.
+    /// Whether registers and memories start with random bits, derived from the seed; if not, they start at 0. A
+    /// random start is the stricter test, but many designs rely on 0.
     const RANDOM_START: bool = false;
 
-    /// Drives reset, in the top's own polarity. It stays as it is until the next call.
+    /// Drives reset, in the top's own polarity. The pins keep this value until the next call.
     fn reset(pins: &mut Inputs<Self>, active: bool);
 
-    /// Drives the number of the cycle, for a top that takes time as an input. Not called during reset.
+    /// Drives the number of the cycle, for a top that takes the time as an input. Not called during reset.
     fn time(_pins: &mut Inputs<Self>, _now: Cycles) {}
 
-    /// Drives the stream from the MAC: a beat, or no `valid`.
+    /// Drives the stream from the MAC with a beat, or with `valid` low if there is none.
     fn receive(pins: &mut Inputs<Self>, beat: Option<&Beat>);
 
-    /// Whether the beat was taken. Asked only of a port with [`Receive::Ready`].
+    /// Whether the NIC took the beat. Called only for a port with [`Receive::Ready`].
     fn received(_out: &Outputs<Self>) -> bool {
         true
     }
@@ -106,53 +113,54 @@ pub trait Device: Debug + Send + 'static {
     ///
     /// # Errors
     ///
-    /// Which rule of the stream it breaks, such as a `tkeep` with a hole.
+    /// The rule of the stream that the NIC breaks, such as a `tkeep` with a hole.
     fn transmit(out: &Outputs<Self>) -> Result<Option<Beat>, String>;
 
-    /// What the top says of the cycles to come. `None`: it has no such pins, and every cycle is evaluated.
+    /// What the top reports about the cycles to come. `None` if it has no such pins; then every cycle is evaluated.
     #[inline]
     fn rest(_out: &Outputs<Self>) -> Option<Rest> {
         None
     }
 }
 
-/// One cycle of a NIC, as its driver sees it.
+/// One clock cycle of a NIC, as its driver sees it.
 #[derive(Debug)]
 pub struct Edge<'a> {
     /// Number of the cycle since the simulation started.
     pub now: Cycles,
-    /// When its clock edge is.
+    /// The instant of its clock edge.
     pub time: Time,
-    /// The host: memory, work requests, completions.
+    /// The host: memory, work requests and completions.
     pub host: &'a mut Host,
-    /// For metrics and charts.
+    /// What the driver observes, for metrics and charts.
     pub seen: &'a mut Seen,
 }
 
-/// What is known of a NIC from its pins, for metrics and charts. What a driver does not fill in stays 0.
+/// What a driver observes of a NIC at its pins, for metrics and charts. Fields that a driver does not fill in stay 0
+/// or empty.
 #[derive(Debug, Clone, Default, Serialize, serde::Deserialize)]
 pub struct Seen {
-    /// Counters. Bytes in and out are counted by the node itself.
+    /// Counters. The node itself counts the bytes in and out.
     pub counters: NicCounters,
-    /// When which class could not be sent.
+    /// When each class could not be sent.
     pub pauses: PauseLog,
-    /// By QP index: the last rate that DCQCN set, α, and whether the QP is held to the rate.
+    /// By QP index: the last rate that DCQCN set, α, and whether the QP is limited to that rate.
     pub rates: std::collections::BTreeMap<u16, (Rate, Alpha, bool)>,
 }
 
-/// A reset NIC before time starts: its cycles take no time.
+/// A NIC during reset and setup, before simulated time starts: its cycles take no simulated time.
 #[derive(Debug)]
 pub struct Still<'a, D: Device> {
     pub(super) model: &'a mut Instance<D::Top>,
-    /// What is driven in the next cycle.
+    /// The inputs driven in the next cycle.
     pub pins: &'a mut Inputs<D>,
-    /// What the last cycle had.
+    /// The outputs of the last cycle.
     pub out: &'a mut Outputs<D>,
     pub(super) record: Option<&'a mut Vec<Inputs<D>>>,
 }
 
 impl<D: Device> Still<'_, D> {
-    /// One cycle.
+    /// Runs one clock cycle.
     ///
     /// # Errors
     ///
@@ -165,94 +173,95 @@ impl<D: Device> Still<'_, D> {
     }
 }
 
-/// What a QP's other end has to know of it before it can connect.
+/// What the other end of a connection must know about a QP before it can connect to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Created {
     /// QP number.
     pub qpn: u32,
-    /// PSN of its first request.
+    /// PSN of the QP's first request.
     pub psn: Psn,
-    /// Key of its memory.
+    /// Key of the QP's memory region.
     pub key: u32,
 }
 
-/// What a NIC and its driver can do. A scenario that asks for more is refused.
+/// The limits of a NIC and its driver. A scenario that exceeds them is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// QPs.
+    /// Number of QPs.
     pub qps: u16,
-    /// Operations, as sender and as receiver.
+    /// Supported operations, as sender and as receiver.
     pub operations: &'static [WorkKind],
-    /// Path MTUs, bytes.
+    /// Supported path MTUs in bytes.
     pub mtus: &'static [u32],
-    /// Bytes of a message at most.
+    /// Largest message in bytes.
     pub message: u32,
-    /// Work requests of a QP that it holds, and receive buffers: 1 or more.
+    /// How many work requests a QP holds, and how many receive buffers: 1 or more.
     pub outstanding: u32,
 }
 
-/// What a driver may want to know when its NIC is made.
+/// What a driver is told when its NIC is created.
 #[derive(Debug, Clone)]
 pub struct HostSetup {
     /// The host's name.
     pub name: String,
-    /// Its addresses.
+    /// The host's addresses.
     pub address: Address,
     /// The clock of the NIC's port.
     pub clock: Clock,
     /// The port's line.
     pub rate: LineRate,
-    /// Settings of the scenario: classes, pauses, DCQCN.
+    /// The scenario's settings: classes, pauses, DCQCN.
     pub settings: NicSettings,
-    /// MAC addresses of all hosts, for answers to ARP.
+    /// Addresses of all hosts, for answers to ARP.
     pub neighbours: Vec<Address>,
 }
 
-/// The software around a device: it sets registers, opens QPs, hands over work, serves DMA and takes completions, all at the pins.
+/// The software around a device: sets registers, opens QPs, hands over work, serves DMA and takes completions, all at
+/// the pins.
 ///
-/// [`before`](Self::before) and [`after`](Self::after) are called once in each cycle that is evaluated.
+/// [`before`](Self::before) and [`after`](Self::after) are each called once in every cycle that is evaluated.
 pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
-    /// What it drives.
+    /// The device that it drives.
     type Device: Device;
     /// Bytes of a beat of DMA data.
     const DMA_BYTES: usize = <Self::Device as Device>::PORT.width;
 
-    /// What the pair can do.
+    /// The limits of the device together with this driver.
     fn limits() -> Limits;
 
-    /// The software of a NIC that is being reset.
+    /// Creates the software for a NIC that is in reset.
     fn new(setup: &HostSetup) -> Self;
 
-    /// What is done before time starts and takes none: after reset, and after each call of `create` and `connect` before time starts.
-    /// A driver that needs simulated time for it leaves this out.
+    /// Does the work that takes no simulated time. Called after reset, and after each call of `create` and `connect`
+    /// before simulated time starts. A driver whose work needs simulated time does not implement this.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL, or a register that refuses.
+    /// An assertion of the RTL failed, or a register refused an access.
     fn settle(&mut self, _nic: &mut Still<'_, Self::Device>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Asks for a QP with a region of memory. `psn` is a proposal for its first PSN.
+    /// Asks for a QP with a region of memory. `psn` is a proposal for the PSN of its first request.
     fn create(&mut self, index: u16, psn: Psn, region: &Region);
 
-    /// What `create` came to, once it is done.
+    /// The result of `create`, once it is done.
     fn created(&self, index: u16) -> Option<Created>;
 
-    /// Connects a QP that was created. Settings have the other end's [`Created`].
+    /// Connects a QP that was created. The settings contain the other end's [`Created`].
     fn connect(&mut self, index: u16, settings: &QpSettings);
 
-    /// Whether `connect` is done: work may come.
+    /// Whether `connect` is done, so that work may be posted.
     fn connected(&self, index: u16) -> bool;
 
-    /// Drives all inputs but clock, reset, time and the streams of the MAC.
+    /// Drives all inputs other than clock, reset, time and the streams from and to the MAC.
     fn before(&mut self, pins: &mut Inputs<Self::Device>, edge: &mut Edge<'_>);
 
     /// Reads the outputs of the same cycle.
     ///
     /// # Errors
     ///
-    /// Which rule of its pins the NIC broke.
+    /// The rule of its pins that the NIC broke.
     fn after(
         &mut self,
         pins: &Inputs<Self::Device>,
@@ -260,20 +269,23 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
         edge: &mut Edge<'_>,
     ) -> Result<(), String>;
 
-    /// The first cycle in which an input changes, for a device that can rest.
+    /// The first cycle in which an input changes. Used for a device whose idle cycles may be skipped.
     fn next_event(&self, host: &Host) -> Option<Cycles> {
         host.next_event()
     }
 
-    /// Answers a frame that the NIC has sent, in the place of the network: an ARP request, connection management. A frame that is
-    /// answered is not sent on; the answer reaches the NIC after [`ANSWER_DELAY`](super::rtl_host::ANSWER_DELAY).
+    /// Answers a frame that the NIC has sent on behalf of the network, such as an ARP request or connection
+    /// management.
+    ///
+    /// A frame that is answered is not forwarded. The answer reaches the NIC after
+    /// [`ANSWER_DELAY`](super::rtl_host::ANSWER_DELAY).
     #[inline]
     fn answer(&mut self, _frame: &Frame) -> Option<Bytes> {
         None
     }
 }
 
-/// Why a NIC cannot be made.
+/// The error for a NIC that cannot be created or that has failed.
 pub(super) fn broken(name: &str, cycle: Cycles, what: &str) -> UnitError {
     UnitError::Protocol {
         unit: "nic",

@@ -1,16 +1,16 @@
-//! The network of a scenario: hosts with RTL or model NICs and switches, in the kernel's time.
+//! The network of a scenario: hosts with RTL or model NICs, and switches, as nodes of the simulation kernel.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`device`] | [`Device`] and [`Driver`]: what makes a NIC top a node: its pins, and the software around it |
+//! | [`device`] | [`Device`] and [`Driver`]: the pins of a NIC top, and the software around it |
 //! | [`rtl_host`] | [`RtlHost`]: a verilated NIC with MACs, driver and host |
 //! | [`xoff_nic`] | [`XoffNic`]: the driver of `rtl/nic` |
-//! | [`own`] | [`Nics`]: NICs of one's own, by the names that scenarios call them |
-//! | [`arp`] | [`Arp`](arp::Arp): answers ARP in the network's place, for NICs that ask |
+//! | [`own`] | [`Nics`]: NICs of your own, registered by the names that scenarios use |
+//! | [`arp`] | [`Arp`](arp::Arp): answers ARP on behalf of the network, for NICs that ask |
 //! | [`station`] | [`Station`]: a node of any kind |
-//! | [`topology`] | addresses, routes, headroom: from a scenario's words to nodes |
-//! | [`on_links`] | rules of faults and injected frames, and what they have done |
-//! | [`simulation`] | [`Simulation`]: a scenario in time |
+//! | [`topology`] | addresses, routes and headroom, derived from a scenario |
+//! | [`on_links`] | fault rules and injected frames, and what they have done |
+//! | [`simulation`] | [`Simulation`]: a scenario that runs |
 
 pub mod arp;
 pub mod device;

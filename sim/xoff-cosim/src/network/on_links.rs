@@ -1,4 +1,4 @@
-//! What a scenario does to frames on its links: rules of faults, and injected frames.
+//! What a scenario does to frames on its links: fault rules and injected frames.
 
 use xoff_sim::kernel::{InjectionCounters, NodeId, PortId};
 use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
@@ -8,32 +8,32 @@ use super::{Simulation, SimulationError, Station};
 use crate::scenario::check::Misfit;
 use crate::scenario::{Scenario, Towards};
 
-/// A fault rule of a scenario, and what it has done at all places where it is at work.
+/// A fault rule of a scenario, and what it has done in all places where it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleUse {
-    /// Its key, such as `links.0.faults.1` or `switches.s.faults.0`.
+    /// The rule's key in the scenario, such as `links.0.faults.1` or `switches.s.faults.0`.
     pub place: String,
-    /// Its text.
+    /// The rule's text.
     pub rule: String,
-    /// Frames that matched and frames that were hit.
+    /// Number of frames that matched, and of frames that were hit.
     pub counters: RuleCounters,
 }
 
-/// The frames injected into the wire of a host, one way.
+/// The frames injected into one direction of a host's wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InjectionUse {
     /// The host.
     pub host: String,
-    /// Which way.
+    /// The direction.
     pub towards: Towards,
-    /// Frames that the scenario has for this wire.
+    /// Number of frames that the scenario has for this wire.
     pub frames: u64,
-    /// What happened to them; those missing were to be injected later than the run went.
+    /// What happened to them. Frames in none of the counts were scheduled for later than the end of the run.
     pub counters: InjectionCounters,
 }
 
 impl Simulation {
-    /// States the first PSNs of flows to all rules of faults.
+    /// Passes the first PSNs of flows to all fault rules.
     pub(super) fn know_first_psns(&mut self, flows: &[FirstPsn]) {
         for node in (0..self.names().len() as u32).map(NodeId) {
             for port in self.ports(node) {
@@ -49,7 +49,7 @@ impl Simulation {
         }
     }
 
-    /// Where a wire of a host begins.
+    /// The port at which one direction of a host's wire begins.
     fn wire(&self, host: &str, towards: Towards) -> Option<(NodeId, PortId)> {
         let own = (self.node(host)?, PortId(0));
         match towards {
@@ -58,7 +58,7 @@ impl Simulation {
         }
     }
 
-    /// Puts the frames of a scenario's `inject` entries on their wires.
+    /// Schedules the frames of a scenario's `inject` entries on their wires.
     pub(super) fn inject(&mut self, scenario: &Scenario) -> Result<(), SimulationError> {
         for (place, entry) in scenario.inject.iter().enumerate() {
             if entry.frames.is_none() {
@@ -78,7 +78,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Every fault rule of the scenario that was simulated, in its order, and what it has done.
+    /// Returns every fault rule of the simulated scenario, in its order, and what each has done.
     pub fn rule_uses(&self, scenario: &Scenario) -> Vec<RuleUse> {
         let mut uses = Vec::new();
         let mut add = |place: String, injectors: Vec<&FaultInjector>, rules: usize| {
@@ -136,7 +136,7 @@ impl Simulation {
         uses
     }
 
-    /// Every wire into which the scenario that was simulated injects frames, and what happened to them.
+    /// Returns every wire into which the simulated scenario injects frames, and what happened to those frames.
     pub fn injection_uses(&self, scenario: &Scenario) -> Vec<InjectionUse> {
         let mut uses: Vec<InjectionUse> = Vec::new();
         for entry in &scenario.inject {

@@ -1,4 +1,4 @@
-//! NICs of one's own, by the names that scenarios call them.
+//! NICs of your own, registered by the names that scenarios use.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::scenario::check::Misfit;
 use crate::scenario::{FlowSettings, HostSettings, NicKind};
 use crate::units::UnitError;
 
-/// The NICs beside those of this repository that a simulation can make: `nic = { own = "NAME" }` in a scenario.
+/// The NICs other than those of this repository that a simulation can create: `nic = { own = "NAME" }` in a scenario.
 ///
 /// ```no_run
 /// # use xoff_cosim::network::{Nics, XoffNic};
@@ -32,7 +32,7 @@ pub(super) struct Kind {
 type Make = fn(RtlHostConfig, &HostSetup, &PcieConfig) -> Result<Box<dyn RtlNode>, UnitError>;
 
 impl Nics {
-    /// One more NIC, under a name.
+    /// Adds a NIC under a name.
     #[must_use]
     pub fn with<D: Driver>(mut self, name: &str) -> Self {
         let kind = Kind {
@@ -47,7 +47,7 @@ impl Nics {
         self
     }
 
-    /// The NIC of a host, if it is no NIC of this repository.
+    /// The kind of a host's NIC, or `None` if it is one of this repository's NICs.
     pub(super) fn of(&self, host: &str, settings: &HostSettings) -> Result<Option<Kind>, Misfit> {
         let NicKind::Own(name) = &settings.nic else {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Kind {
         Ok(Own((self.make)(config, setup, pcie)?))
     }
 
-    /// Whether the NIC can be an end of a flow, as its QP of this index.
+    /// Checks whether the NIC can be an end of a flow, with this QP index.
     pub(super) fn check(&self, host: &str, flow: &FlowSettings, qp: u16) -> Result<(), Misfit> {
         let limits = (self.limits)();
         let list = |values: Vec<String>| values.join(", ");
@@ -128,13 +128,14 @@ impl Kind {
         })
     }
 
-    /// Receive buffers that a host keeps posted.
+    /// Number of receive buffers that a host keeps posted.
     pub(super) fn buffers(&self) -> u32 {
         (self.limits)().outstanding
     }
 }
 
-/// A host with an own NIC. It is in no checkpoint: whoever reads one would have to know the NIC's types.
+/// A host with a NIC of your own. It cannot be part of a checkpoint, because reading one back would require the NIC's
+/// types.
 #[derive(Debug)]
 pub struct Own(pub(super) Box<dyn RtlNode>);
 

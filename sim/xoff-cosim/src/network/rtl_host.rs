@@ -1,4 +1,4 @@
-//! An RTL NIC as a node: MACs on one side of its pins, its driver and a host on the other.
+//! An RTL NIC as a node: MACs at the network side of its pins, its driver and a host at the other side.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,35 +22,35 @@ use super::device::{
 use super::xoff_nic::XoffNic;
 use crate::units::{Skip, UnitError};
 
-/// From the last bit of a frame that the driver answers in the network's place to the last bit of the answer.
+/// Time from the last bit of a frame that the driver answers on behalf of the network to the last bit of the answer.
 pub const ANSWER_DELAY: Duration = Duration::from_us(1);
 
-/// What an RTL host is made of, beside its driver.
+/// Settings of an RTL host, other than its driver.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RtlHostConfig {
-    /// Its name: in messages and as the outermost scope of waves.
+    /// The host's name, used in messages and as the outermost scope of waves.
     pub name: String,
-    /// Fixes the random start of its registers, if they have one.
+    /// Seed of the random initial state of its registers, for devices that have one.
     pub seed: u64,
-    /// The clock of the port. Its period is that of the device.
+    /// The port's clock. Its period must be that of the device.
     pub clock: Clock,
-    /// The port.
+    /// The port's line rate.
     pub rate: LineRate,
     /// Largest frame, FCS included.
     pub max_frame: ByteCount,
 }
 
-/// Cycles between two looks at the disk that waves go to.
+/// Cycles between two checks whether the disk of the wave file is nearly full.
 const WAVES_CHECKED_EVERY: u64 = 1 << 12;
 
-/// Waves of a window of time.
+/// A window of time for which waves are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaveWindow {
-    /// The file, `.fst` or `.vcd`.
+    /// The file; its extension is `.fst` or `.vcd`.
     pub path: PathBuf,
-    /// The first instant.
+    /// Start of the window (inclusive).
     pub from: Time,
-    /// The first instant after it.
+    /// End of the window (exclusive).
     pub until: Time,
 }
 
@@ -58,24 +58,24 @@ type TopOf<D> = <<D as Driver>::Device as Device>::Top;
 
 /// An RTL NIC with its MACs, its driver and its host.
 ///
-/// Cycles in which the NIC says that nothing changes are not evaluated unless [`set_skip`](RtlNode::set_skip) turns that off; the
-/// result is the same.
+/// Cycles in which the NIC reports that nothing changes are not evaluated, unless [`set_skip`](RtlNode::set_skip)
+/// turns that off. The result is the same either way.
 #[derive(Debug)]
 pub struct RtlHost<D: Driver = XoffNic> {
     config: RtlHostConfig,
-    // Saving needs the model to itself, and a checkpoint has only a shared borrow of the node.
+    // Saving needs exclusive access to the model, but a checkpoint only has a shared borrow of the node.
     model: RefCell<Instance<TopOf<D>>>,
     pins_in: Box<Inputs<D::Device>>,
     pins_out: Box<Outputs<D::Device>>,
-    /// The cycle at which the model's own time stands.
+    /// The cycle to which the model's own time is set.
     model_at: Cycles,
     waves: Option<WaveWindow>,
-    /// Every cycle's inputs, if they are kept.
+    /// The inputs of every cycle, if they are recorded.
     record: Option<Vec<Inputs<D::Device>>>,
     state: State<D>,
 }
 
-/// All of a node but the model and its pins: with the model's saved state, what a checkpoint keeps.
+/// All state of a node other than the model and its pins. A checkpoint holds this and the model's saved state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct State<D: Driver> {
@@ -84,16 +84,16 @@ struct State<D: Driver> {
     host: Host,
     driver: D,
     seen: Seen,
-    /// Frames from the NIC that the driver answers: they leave the MAC, but not the host.
+    /// Ends of frames from the NIC that the driver has answered. These frames leave the MAC, but not the host.
     answered: VecDeque<Time>,
-    /// The cycle to be evaluated next.
+    /// The next cycle to be evaluated.
     next: Cycles,
     skip: Skip,
     evaluated: u64,
     failure: Option<String>,
 }
 
-/// What a checkpoint keeps of a node.
+/// The content of a checkpoint of a node.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Saved<D: Driver> {
@@ -103,16 +103,18 @@ struct Saved<D: Driver> {
 }
 
 impl<D: Driver> RtlHost<D> {
-    /// A NIC, reset, at the first edge of its clock, with its driver and the host behind it.
+    /// Creates a NIC that has been reset and stands at the first edge of its clock, with its driver and the host
+    /// behind it.
     ///
     /// # Errors
     ///
-    /// The model cannot be made, an assertion of it failed, or a register refused; the clock's period is not the device's.
+    /// The model cannot be created, one of its assertions failed, a register refused an access, or the clock's period
+    /// is not the device's.
     pub fn new(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
         Self::make(config, driver, host, None)
     }
 
-    /// The same, and the inputs of every cycle from reset on are kept, to repeat them.
+    /// Like [`new`](Self::new), but records the inputs of every cycle from reset on, so that they can be replayed.
     ///
     /// # Errors
     ///
@@ -121,7 +123,7 @@ impl<D: Driver> RtlHost<D> {
         Self::make(config, driver, host, Some(Vec::new()))
     }
 
-    /// The inputs that were kept.
+    /// Takes the recorded inputs.
     pub fn take_record(&mut self) -> Vec<Inputs<D::Device>> {
         self.record.take().unwrap_or_default()
     }
@@ -175,7 +177,7 @@ impl<D: Driver> RtlHost<D> {
             },
             config,
         };
-        // Time stands still until the simulation starts.
+        // Simulated time does not advance during reset.
         D::Device::reset(&mut this.pins_in, true);
         D::Device::receive(&mut this.pins_in, None);
         for _ in 0..D::Device::RESET_CYCLES {
@@ -203,7 +205,7 @@ impl<D: Driver> RtlHost<D> {
         }
     }
 
-    /// What the driver does in no time.
+    /// Lets the driver do the work that takes no simulated time.
     fn settle(&mut self) -> Result<(), UnitError> {
         let mut still = Still {
             model: self.model.get_mut(),
@@ -220,17 +222,19 @@ impl<D: Driver> RtlHost<D> {
         &self.state.driver
     }
 
-    /// The driver, to be told something between two runs. Before time starts [`settled`](Self::settled) has to follow.
+    /// The driver, for changes between two runs. Before simulated time starts, a call of [`settled`](Self::settled)
+    /// must follow.
     pub const fn driver_mut(&mut self) -> &mut D {
         self.state.skip.disturb();
         &mut self.state.driver
     }
 
-    /// Before time starts: lets the driver do what it was told, in no time. Later it takes its time and this does nothing.
+    /// Lets the driver complete its pending work without taking simulated time, if simulated time has not started
+    /// yet. Afterwards this does nothing, and the work takes simulated time.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL failed, or a register refused.
+    /// An assertion of the RTL failed, or a register refused an access.
     pub fn settled(&mut self) -> Result<(), UnitError> {
         match self.state.next {
             Cycles(0) => self.settle(),
@@ -243,22 +247,23 @@ impl<D: Driver> RtlHost<D> {
         &self.pins_out
     }
 
-    /// Whether the NIC said that it rests.
+    /// Whether the NIC has reported that it is idle.
     pub const fn rests(&self) -> bool {
         self.state.skip.rest().is_some()
     }
 
-    /// A frame whose last bit comes in at its end, as if a cable had brought it; for tests.
+    /// Receives a frame whose last bit arrives at the frame's `end`, as if over a cable; for tests.
     pub fn receive(&mut self, frame: Frame) {
         self.state.rx.arrive(frame);
     }
 
-    /// Whether all frames that came have gone into the NIC.
+    /// Whether all received frames have been passed into the NIC.
     pub fn received(&self) -> bool {
         self.state.rx.next_beat().is_none()
     }
 
-    /// The first cycle from `next` on that has to be evaluated. `None`: only a frame can make one.
+    /// The first cycle, from `next` on, that has to be evaluated. `None` if only the arrival of a frame can cause
+    /// one.
     fn due(&self) -> Option<Cycles> {
         let State {
             rx,
@@ -321,7 +326,8 @@ impl<D: Driver> RtlHost<D> {
         Ok(())
     }
 
-    /// Keeps the model's time, which its waves and messages have, at the edge; opens and closes its file.
+    /// Keeps the model's time, which its waves and messages use, at the clock edge; opens and closes the file of
+    /// waves.
     fn follow_waves(&mut self, now: Cycles, edge: Time) -> Result<(), UnitError> {
         let model = self.model.get_mut();
         if self.model_at != now {
@@ -344,7 +350,7 @@ impl<D: Driver> RtlHost<D> {
         done.map_err(|error| broken(&self.config.name, now, &error.to_string()))
     }
 
-    /// The streams of the MAC at the end of a cycle.
+    /// Samples the streams from and to the MAC at the end of a cycle.
     fn sample(
         &mut self,
         now: Cycles,
@@ -396,19 +402,19 @@ impl<D: Driver> RtlHost<D> {
     }
 }
 
-/// An RTL NIC with its host, of whatever kind, as a node of a simulation.
+/// An RTL NIC of any kind with its host, as a node of a simulation.
 pub trait RtlNode: Node + Debug {
     /// The host.
     fn host(&self) -> &Host;
-    /// The host, for flows.
+    /// The host, for adding flows.
     fn host_mut(&mut self) -> &mut Host;
     /// Asks for a QP with memory; see [`Driver::create`].
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL failed, or a register refused.
+    /// An assertion of the RTL failed, or a register refused an access.
     fn create(&mut self, index: u16, psn: Psn, region: &Region) -> Result<(), UnitError>;
-    /// What that came to.
+    /// The result of `create`, once it is done.
     fn created(&self, index: u16) -> Option<Created>;
     /// Connects a QP; see [`Driver::connect`].
     ///
@@ -416,31 +422,32 @@ pub trait RtlNode: Node + Debug {
     ///
     /// As [`create`](Self::create).
     fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError>;
-    /// Whether it is connected.
+    /// Whether the QP is connected.
     fn connected(&self, index: u16) -> bool;
-    /// What the NIC has counted.
+    /// The NIC's counters.
     fn counters(&self) -> &NicCounters;
-    /// What the receive MAC has seen.
+    /// The counters of the receive MAC.
     fn mac_counters(&self) -> ReceiveCounters;
-    /// When which class could not be sent.
+    /// When each class could not be sent.
     fn pauses(&self) -> &PauseLog;
-    /// What DCQCN made of a QP last: its rate, α, whether it is held to the rate. `None` while it is closed or DCQCN off.
+    /// DCQCN's latest values for a QP: its rate, α, and whether it is limited to the rate. `None` while the QP is
+    /// closed or DCQCN is off.
     fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)>;
     /// Cycles since the simulation started.
     fn cycles(&self) -> u64;
     /// Cycles that were evaluated since the simulation started.
     fn cycles_evaluated(&self) -> u64;
-    /// Whether idle cycles are left out.
+    /// Sets whether idle cycles are skipped.
     fn set_skip(&mut self, skip: bool);
-    /// Writes waves of a window of time, in place of those asked for before.
+    /// Writes waves for a window of time. Replaces any window set before.
     fn set_waves(&mut self, window: WaveWindow);
-    /// Ends a file of waves whose window has not passed.
+    /// Closes the file of waves if its window has not passed yet.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
     fn close_waves(&mut self) -> Result<(), verilated::TraceError>;
-    /// Why the NIC no longer works: an assertion that failed, a rule of its pins that it broke.
+    /// Why the NIC has stopped working: an assertion that failed, or a rule of its pins that it broke.
     fn failure(&self) -> Option<&str>;
 }
 
@@ -519,7 +526,7 @@ impl<D: Driver> Node for RtlHost<D> {
     }
 
     fn cost(&self) -> u32 {
-        // A window of 100 ns is 20 cycles of a few microseconds each.
+        // A window of 100 ns has about 20 cycles, each of which takes a few microseconds to evaluate.
         40
     }
 

@@ -1,4 +1,4 @@
-//! A scenario in time.
+//! A simulation: a scenario that runs.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,32 +24,32 @@ use crate::scenario::check::{Misfit, RING};
 use crate::scenario::{FlowSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings};
 use crate::units::UnitError;
 
-/// Rights byte of all keys.
+/// Tag (low byte) of all keys.
 const KEY_TAG: u8 = 0x5A;
-/// A beat of the NIC.
+/// Bytes a beat of the NIC.
 const BEAT_BYTES: usize = xoff_rtl::nic::DATA_BYTES as usize;
-/// The largest frame a NIC takes, FCS included.
+/// The largest frame that a NIC takes, FCS included.
 const MAX_FRAME: ByteCount = ByteCount::new(9_216);
-/// From one question to drivers whether their QPs are connected to the next.
+/// Interval at which drivers are asked whether their QPs are connected.
 pub const POLL: Duration = Duration::from_us(1);
-/// IBTA table 45, code 1: 10 µs.
+/// RNR timer code 1: 10 µs (IBTA table 45).
 const RNR_TIMER: u8 = 1;
 
-/// Why a scenario does not run, or no longer.
+/// Why a scenario cannot run, or cannot go on.
 #[derive(Debug, Error)]
 pub enum SimulationError {
-    /// It contradicts itself.
+    /// The scenario contradicts itself.
     #[error(transparent)]
     Misfit(#[from] Misfit),
-    /// A switch's settings.
+    /// The settings of a switch do not fit.
     #[error("switch {name}")]
     Switch {
-        /// Which.
+        /// The switch's name.
         name: String,
         /// What does not fit.
         source: ConfigError,
     },
-    /// A link.
+    /// A link does not fit.
     #[error("link from {a} to {b}")]
     Link {
         /// One end.
@@ -59,55 +59,55 @@ pub enum SimulationError {
         /// What does not fit.
         source: BuildError,
     },
-    /// An RTL NIC could not be made or set.
+    /// An RTL NIC could not be created or configured.
     #[error(transparent)]
     Unit(#[from] UnitError),
-    /// An RTL NIC failed.
+    /// An RTL NIC failed during the run.
     #[error("at {at}: {what}")]
     Failed {
-        /// When it was noticed.
+        /// When the failure was noticed.
         at: Time,
-        /// The assertion, or the rule.
+        /// The assertion that failed, or the rule that was broken.
         what: String,
     },
 }
 
-/// A flow and where it is.
+/// A flow, with its two ends.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowEnds {
-    /// Its name.
+    /// The flow's name.
     pub name: String,
-    /// The sender.
+    /// The node that sends.
     pub from: NodeId,
-    /// Its place among the flows that start there.
+    /// Index among the flows that start at that node.
     pub sender: usize,
-    /// The receiver.
+    /// The node that receives.
     pub to: NodeId,
-    /// Its place among the flows that end there.
+    /// Index among the flows that end at that node.
     pub receiver: usize,
     /// Payload bytes of a full packet.
     pub mtu: u32,
 }
 
-/// A scenario in time. Serialized, it is a checkpoint.
+/// A scenario that runs. In serialized form it is a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Simulation {
     network: Network<Station>,
     names: Vec<String>,
     ports: Vec<u16>,
     flows: Vec<FlowEnds>,
-    /// Flows whose QPs are not connected.
+    /// Flows whose QPs are not connected yet.
     openings: Vec<Opening>,
     warnings: Vec<String>,
 }
 
-/// A flow on its way to two connected QPs.
+/// A flow whose two QPs are being connected.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Opening {
     number: u32,
     ends: [NodeId; 2],
     qps: [u16; 2],
-    /// All but what the other end says.
+    /// The QPs' settings, without what the other end will report.
     settings: [QpSettings; 2],
     created: [Option<Created>; 2],
     connecting: bool,
@@ -136,23 +136,23 @@ fn link(entry: &LinkEntry) -> Link {
 }
 
 impl Simulation {
-    /// The network of a scenario, at time zero.
+    /// Builds the network of a scenario, at time zero.
     ///
     /// # Errors
     ///
-    /// What of it does not fit, or an RTL NIC that cannot be made.
+    /// The part of the scenario that does not fit, or an RTL NIC that cannot be created.
     pub fn new(scenario: &Scenario) -> Result<Self, SimulationError> {
         Self::with(scenario, &Nics::default())
     }
 
-    /// The same of a scenario with NICs of one's own.
+    /// Builds the network of a scenario that may use NICs of your own.
     ///
-    /// QPs whose driver needs no simulated time for it are connected at time zero. Others are asked every [`POLL`]; a flow starts when
-    /// both of its ends are connected.
+    /// QPs whose driver needs no simulated time for it are connected at time zero. The other drivers are asked every
+    /// [`POLL`], and a flow starts when both of its ends are connected.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new); a NIC that is not among them, a flow that one cannot carry.
+    /// As [`new`](Self::new); also a NIC that is not in `nics`, or a flow that such a NIC cannot carry.
     pub fn with(scenario: &Scenario, nics: &Nics) -> Result<Self, SimulationError> {
         scenario.check()?;
         let plan = Plan::new(scenario);
@@ -171,7 +171,7 @@ impl Simulation {
             for name in entry.names() {
                 let node = plan.number(&name);
                 let own = seed.derive(&[1, node.0.into()]);
-                // A phase of its own, so that ties between NICs favour none.
+                // Each clock has a random phase, so that ties between NICs favour none of them.
                 let period = own_nic.map_or(Clock::PERIOD_40G, |kind| kind.port.period);
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
@@ -252,7 +252,8 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Finds what [`with`](Self::with) would refuse, without a model of a NIC unless there are own ones.
+    /// Checks for everything that [`with`](Self::with) would refuse. Creates models of NICs only if there are NICs of
+    /// your own.
     ///
     /// # Errors
     ///
@@ -264,7 +265,7 @@ impl Simulation {
                 .of(&entry.name, &scenario.settings_of(entry))?
                 .is_some()
             {
-                // What its driver can carry is the driver's to say.
+                // Only its driver knows what a NIC of your own can carry.
                 return Self::with(scenario, nics).map(drop);
             }
         }
@@ -290,17 +291,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// What may not be meant as it is: a NIC that is slower than its line.
+    /// Warnings about settings that may not be intended, such as a NIC that is slower than its line.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Flows whose QPs are not connected yet.
+    /// Number of flows whose QPs are not connected yet.
     pub fn opening(&self) -> usize {
         self.openings.len()
     }
 
-    /// Goes on with QPs that are not connected, as far as their drivers are done.
+    /// Continues connecting QPs, as far as their drivers are done.
     fn connect(&mut self) -> Result<(), SimulationError> {
         let now = self.network.now();
         let (network, mut failed) = (&mut self.network, None);
@@ -324,18 +325,18 @@ impl Simulation {
         })
     }
 
-    /// Lives through all instants before `end`. `observe` gets the frames of tapped ports.
+    /// Runs until `end` (exclusive). `observe` receives the frames of tapped ports.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL that failed, or a rule of its pins that it broke.
+    /// An assertion of the RTL that failed, or a rule of its pins that a NIC broke.
     pub fn run_until_observed(
         &mut self,
         end: Time,
         mut observe: impl FnMut(&[Record]),
     ) -> Result<(), SimulationError> {
         while !self.openings.is_empty() && self.now() < end {
-            // At multiples of the interval, so that it makes no difference where runs end.
+            // Polls at multiples of the interval, so that it makes no difference where runs end.
             let intervals = self.now().as_ps() / POLL.as_ps() + 1;
             let poll = Time::ZERO + POLL * intervals;
             self.network.run_until(poll.min(end), &mut observe);
@@ -356,7 +357,7 @@ impl Simulation {
         }
     }
 
-    /// Lives through all instants before `end`.
+    /// Runs until `end` (exclusive).
     ///
     /// # Errors
     ///
@@ -365,12 +366,12 @@ impl Simulation {
         self.run_until_observed(end, |_| {})
     }
 
-    /// All before this instant has happened.
+    /// The current simulated time: everything before this instant has happened.
     pub fn now(&self) -> Time {
         self.network.now()
     }
 
-    /// Every frame at every port with its time, and every completion.
+    /// The digest over every frame at every port with its time, and over every completion.
     pub fn digest(&self) -> Digest {
         let mut digest = self.network.digest();
         for host in self.stations().filter_map(|(_, station)| station.host()) {
@@ -384,7 +385,7 @@ impl Simulation {
         &self.network
     }
 
-    /// The same, to be changed between two runs.
+    /// The kernel's network, for changes between two runs.
     pub const fn network_mut(&mut self) -> &mut Network<Station> {
         &mut self.network
     }
@@ -394,7 +395,7 @@ impl Simulation {
         &self.names
     }
 
-    /// How many ports a node has.
+    /// The ports of a node.
     pub fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
         (0..self.ports[node.0 as usize]).map(PortId)
     }
@@ -405,13 +406,15 @@ impl Simulation {
             .map(|number| (NodeId(number), self.network.node(NodeId(number))))
     }
 
-    /// Number of a node.
+    /// The number of the node with this name, if there is one.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let place = self.names.iter().position(|known| known == name)?;
         Some(NodeId(place as u32))
     }
 
-    /// A node by its name. Panics when there is none.
+    /// The node with this name.
+    ///
+    /// Panics when there is none.
     pub fn station(&self, name: &str) -> &Station {
         let node = self
             .node(name)
@@ -419,33 +422,35 @@ impl Simulation {
         self.network.node(node)
     }
 
-    /// Flows, in the scenario's order.
+    /// The flows, in the scenario's order.
     pub fn flows(&self) -> &[FlowEnds] {
         &self.flows
     }
 
-    /// A flow's end that sends.
+    /// The sending end of a flow.
     pub fn sender(&self, flow: &FlowEnds) -> &Sender {
         &self.host(flow.from).senders()[flow.sender]
     }
 
-    /// A flow's end that receives.
+    /// The receiving end of a flow.
     pub fn receiver(&self, flow: &FlowEnds) -> &Receiver {
         &self.host(flow.to).receivers()[flow.receiver]
     }
 
-    /// The host of a node that is one. Panics for a switch.
+    /// The host of a node.
+    ///
+    /// Panics when the node is a switch.
     pub fn host(&self, node: NodeId) -> &Host {
         let host = self.network.node(node).host();
         host.unwrap_or_else(|| panic!("{} is no host", self.names[node.0 as usize]))
     }
 
-    /// Whether all flows have come to their end: none that goes on without end is there.
+    /// Whether all flows have finished. Never true if the scenario has a flow without end.
     pub fn finished(&self) -> bool {
         self.flows.iter().all(|flow| self.sender(flow).finished())
     }
 
-    /// Writes waves of a host's NIC in a window of time.
+    /// Writes waves of a host's NIC for a window of time.
     ///
     /// # Errors
     ///
@@ -466,11 +471,11 @@ impl Simulation {
         set.ok_or_else(|| wrong("only an RTL NIC has waves".into()).into())
     }
 
-    /// Ends all files of waves.
+    /// Closes all files of waves.
     ///
     /// # Errors
     ///
-    /// One cannot be written.
+    /// A file cannot be written.
     pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
         for number in 0..self.names.len() as u32 {
             self.network
@@ -482,7 +487,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Evaluates idle cycles of RTL NICs too, or not.
+    /// Sets whether idle cycles of RTL NICs are skipped.
     pub fn set_skip(&mut self, skip: bool) {
         for number in 0..self.names.len() as u32 {
             self.network.update(NodeId(number), |station| {
@@ -495,7 +500,7 @@ impl Simulation {
 }
 
 impl Opening {
-    /// True when both QPs are connected and the flow has started.
+    /// Takes the next step towards connected QPs. Returns true when both QPs are connected and the flow has started.
     fn advance(&mut self, network: &mut Network<Station>, now: Time) -> Result<bool, UnitError> {
         if !self.connecting {
             for side in 0..2 {
@@ -529,7 +534,7 @@ impl Opening {
         Ok(true)
     }
 
-    /// The flow's first PSN, under the QPs of both ends: for rules of faults.
+    /// The flow's first PSN, listed for the QPs of both ends, for use by fault rules.
     fn first_psns(&self) -> impl Iterator<Item = FirstPsn> {
         let psn = self.settings[0].requester_psn;
         self.settings.iter().map(move |side| FirstPsn {
@@ -543,7 +548,7 @@ impl Opening {
     }
 }
 
-/// Asks for a QP with memory at both ends of each flow, and puts its applications there.
+/// Asks for a QP with memory at both ends of each flow, and installs the flow's applications there.
 fn create(
     scenario: &Scenario,
     plan: &Plan,
@@ -623,7 +628,8 @@ fn host_of(station: &mut Station) -> &mut Host {
     host.expect("flows end at hosts: the scenario was checked")
 }
 
-/// Settings of a flow's QPs, sender's and receiver's, with proposals for their first PSNs; the peer's QP number is not known yet.
+/// Settings of a flow's two QPs, the sender's and the receiver's, with proposals for their first PSNs. The peer's QP
+/// numbers are not known yet.
 fn qp_pair(
     plan: &Plan,
     flow: &FlowSettings,

@@ -19,9 +19,9 @@ use crate::units::UnitError;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Station {
-    /// A host with the RTL NIC.
+    /// A host with this repository's RTL NIC.
     Rtl(Box<RtlHost>),
-    /// A host with an RTL NIC of one's own.
+    /// A host with an RTL NIC of your own.
     Own(Own),
     /// A host with the model NIC.
     Model(Box<ModelNic>),
@@ -38,7 +38,7 @@ impl Station {
         }
     }
 
-    /// The same, to be given flows.
+    /// The host, if it is one, for adding flows.
     pub fn host_mut(&mut self) -> Option<&mut Host> {
         match self {
             Self::Model(node) => Some(node.host_mut()),
@@ -46,12 +46,14 @@ impl Station {
         }
     }
 
-    /// Asks for a QP of a NIC with a region of memory. Gives what the other end has to know, if that is known already: otherwise
-    /// [`created`](Self::created) does later. Panics for a switch, as the next three do.
+    /// Asks for a QP with a region of memory. Returns what the other end has to know if that is known at once;
+    /// otherwise [`created`](Self::created) returns it later.
+    ///
+    /// Panics for a switch, as do `created`, `connect` and `connected`.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL failed, or a register refused.
+    /// An assertion of the RTL failed, or a register refused an access.
     pub fn create(
         &mut self,
         index: u16,
@@ -68,7 +70,7 @@ impl Station {
         Ok(node.created(index))
     }
 
-    /// What a QP that was asked for has become.
+    /// The result of `create` for a QP, once it is done.
     pub fn created(&self, index: u16) -> Option<Created> {
         self.rtl().and_then(|node| node.created(index))
     }
@@ -101,7 +103,7 @@ impl Station {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the RTL NIC with its host, if it is one.
     pub fn rtl_mut(&mut self) -> Option<&mut dyn RtlNode> {
         match self {
             Self::Rtl(node) => Some(&mut **node),
@@ -118,7 +120,7 @@ impl Station {
         }
     }
 
-    /// What the NIC has counted, if it is a host.
+    /// The NIC's counters, if this is a host.
     pub fn nic_counters(&self) -> Option<&NicCounters> {
         match self {
             Self::Model(node) => Some(node.counters()),
@@ -126,7 +128,7 @@ impl Station {
         }
     }
 
-    /// What the NIC's receive MAC has seen, if it is a host.
+    /// The counters of the NIC's receive MAC, if this is a host.
     pub fn mac_counters(&self) -> Option<ReceiveCounters> {
         match self {
             Self::Model(node) => Some(node.mac_counters()),
@@ -141,7 +143,7 @@ impl Station {
         }
     }
 
-    /// For how long each class could not be sent, until `now`; of a switch the sum over its ports.
+    /// How long each class could not be sent until `now`; for a switch, the sum over its ports.
     pub fn pause_times(&self, now: Time) -> [Duration; 8] {
         std::array::from_fn(|class| match self {
             Self::Switch(switch) => (0..switch.line_rates().len() as u16)
@@ -153,13 +155,13 @@ impl Station {
         })
     }
 
-    /// When a NIC could not send a class. Empty for a switch.
+    /// The spans of time in which a NIC could not send a class. Empty for a switch.
     pub fn pause_spans(&self, class: usize, now: Time) -> Vec<(Time, Time)> {
         let spans = |log: &PauseLog| log.spans(class, now);
         self.pauses().map(spans).unwrap_or_default()
     }
 
-    /// What DCQCN lets a NIC's QP send, b/s, and its α.
+    /// The rate that DCQCN allows a NIC's QP, in b/s, and its α.
     pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
         let (rate, alpha, _) = match self {
             Self::Model(node) => node.rate(qp),
@@ -171,7 +173,7 @@ impl Station {
         ))
     }
 
-    /// Why it no longer works.
+    /// Why the NIC has stopped working, if it has.
     pub fn failure(&self) -> Option<&str> {
         self.rtl().and_then(RtlNode::failure)
     }

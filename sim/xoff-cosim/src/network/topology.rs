@@ -1,4 +1,4 @@
-//! From a scenario's words to settings of nodes: names to numbers, addresses, routes, headroom.
+//! Translates a scenario into settings of nodes: names to numbers, addresses, routes, headroom.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -20,31 +20,33 @@ use crate::scenario::check::QPS;
 use crate::scenario::host::Dcqcn;
 use crate::scenario::{HostSettings, Scenario, SwitchSettings};
 
-/// Headers of a RoCEv2 packet with immediate data and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
+/// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
+/// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
 const HEADER_BYTES: u64 = 85;
-/// From a pause's last bit at a NIC to where no frame of the class starts: 20 cycles of its contract and what it has begun (rtl/nic/README.md).
+/// Time from the last bit of a pause frame at a NIC until it starts no more frames of the class: 20 cycles by its
+/// contract, plus frames that it has already begun (rtl/nic/README.md).
 const NIC_RESPONSE: Duration = Duration::from_ps(40 * 5_120);
 
-/// Names, numbers, cables.
+/// Names, numbers and cables of a scenario's network.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Name of each node: hosts in their order, then switches.
+    /// Name of each node: the hosts in the scenario's order, then the switches.
     pub names: Vec<String>,
-    /// How many of them are hosts.
+    /// How many of the nodes are hosts.
     pub hosts: usize,
-    /// Every cable: its ends, and its entry in the scenario.
+    /// The two ends of every cable.
     pub cables: Vec<[(NodeId, PortId); 2]>,
-    /// Of each cable, the entry in the scenario's list.
+    /// For each cable, the index of its entry in the scenario's list of links.
     pub entries: Vec<usize>,
     /// Number of ports of each node.
     pub ports: Vec<u16>,
     numbers: BTreeMap<String, NodeId>,
-    /// Where the cable of each port of each node leads.
+    /// For each node, its ports and the node at the other end of each port's cable.
     peers: Vec<Vec<(PortId, NodeId)>>,
 }
 
 impl Plan {
-    /// Of a scenario that was checked.
+    /// Creates the plan of a scenario that has passed its check.
     pub fn new(scenario: &Scenario) -> Self {
         let hosts: Vec<String> = scenario
             .hosts
@@ -81,18 +83,20 @@ impl Plan {
         }
     }
 
-    /// Number of a node. Panics when there is none of that name: scenarios are checked before.
+    /// The number of the node with this name.
+    ///
+    /// Panics when there is none, which the check of the scenario rules out.
     pub fn number(&self, name: &str) -> NodeId {
         let number = self.numbers.get(name).copied();
         number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
-    /// Where all hosts are.
+    /// Addresses of all hosts.
     pub fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
         (0..self.hosts as u32).map(|host| self.address(NodeId(host)))
     }
 
-    /// Where a host is.
+    /// The address of a host.
     pub fn address(&self, host: NodeId) -> Address {
         let number = host.0 + 1;
         let [_, a, b, c] = number.to_be_bytes();
@@ -102,13 +106,13 @@ impl Plan {
         }
     }
 
-    /// Ports of a node, each with the node that its cable leads to, in their order.
+    /// The ports of a node in order, each with the node at the other end of its cable.
     fn peers(&self, node: NodeId) -> &[(PortId, NodeId)] {
         &self.peers[node.0 as usize]
     }
 
-    /// Cables from each switch to the nodes behind `edge`, the one that a host hangs on, `edge` itself being 1.
-    /// Hosts forward nothing. `None` where no path leads.
+    /// For each switch, the number of cables on the shortest path to the hosts behind `edge`, the switch that they
+    /// are attached to; for `edge` itself it is 1. `None` where there is no path. Hosts do not forward.
     fn distances(&self, edge: NodeId) -> Vec<Option<u32>> {
         let mut far = vec![None; self.names.len()];
         far[edge.0 as usize] = Some(1);
@@ -126,8 +130,8 @@ impl Plan {
         far
     }
 
-    /// Routes of every switch to every host, in the order of switches: shortest paths, all of them. Found once for all
-    /// hosts behind one switch, as their paths differ in the last cable only.
+    /// Routes of every switch to every host, in the order of switches: all shortest paths. Distances are computed
+    /// once for all hosts behind the same switch, since their paths differ in the last cable only.
     pub fn routes(&self) -> Vec<ForwardingConfig> {
         let mut all = vec![ForwardingConfig::default(); self.names.len() - self.hosts];
         let mut distances = BTreeMap::new();
@@ -169,7 +173,7 @@ impl Plan {
         all
     }
 
-    /// A switch's settings, with its [`routes`](Self::routes).
+    /// The settings of a switch, given its [`routes`](Self::routes).
     pub fn switch(
         &self,
         scenario: &Scenario,
@@ -211,7 +215,7 @@ impl Plan {
         config.group_priority = (0..8)
             .find(|class| !settings.lossless.contains(class))
             .unwrap_or(0);
-        // CNPs and network control go first (SIGCOMM 2015, section 4: CNPs have high priority).
+        // CNPs and network control are served first (SIGCOMM 2015, section 4: CNPs have high priority).
         config.services[6] = Service::Strict;
         config.services[7] = Service::Strict;
         config.forwarding = ForwardingConfig {
@@ -224,7 +228,7 @@ impl Plan {
         config
     }
 
-    /// What the longest cable of a switch needs.
+    /// The headroom that the longest cable of a switch needs.
     fn headroom(&self, scenario: &Scenario, switch: NodeId) -> ByteCount {
         let frame = scenario
             .flows
@@ -249,7 +253,7 @@ impl Plan {
         needs.max().unwrap_or(ByteCount::ZERO)
     }
 
-    /// A NIC's settings.
+    /// The settings of a NIC.
     pub fn nic(&self, host: NodeId, settings: &HostSettings, clock: &Clock) -> NicSettings {
         let cycles =
             |duration: Option<Duration>| duration.map_or(0, |duration| clock.cycles_in(duration).0);
@@ -280,7 +284,7 @@ fn kbps(rate: Rate) -> DcqcnRate {
     DcqcnRate((rate.as_bits_per_second() / 1_000).min(u32::MAX.into()) as u32)
 }
 
-/// A line's rate in bits a second.
+/// The rate of a line in bits a second.
 pub fn bits_per_second(rate: LineRate) -> f64 {
     8e12 / rate.byte_time().as_ps() as f64
 }
@@ -304,9 +308,10 @@ fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
         },
         cnp_interval: cycles(dcqcn.cnp_interval),
         cnp_dscp: dcqcn.cnp_dscp,
-        // As class selectors have it (RFC 2474 §4.2.2).
+        // The class selector of the DSCP (RFC 2474 §4.2.2).
         cnp_pcp: dcqcn.cnp_dscp >> 3,
-        // The limiter's own lateness (rtl/dcqcn/README.md), no more: what a QP could not send during a pause must not follow as a burst, or pauses breed pauses.
+        // Covers the limiter's own lateness (rtl/dcqcn/README.md) and no more: if a QP could send as a burst what a
+        // pause held back, one pause would cause the next.
         burst: 2 * QPS as u16 + 16,
     }
 }

@@ -1,4 +1,4 @@
-//! `nic`, the NIC of `rtl/nic`: its pins and its driver. `rtl/nic/README.md` is the contract of both.
+//! `nic`, the NIC of `rtl/nic`: its pins and its driver. `rtl/nic/README.md` is the contract for both.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use crate::units::{Rest, beat};
 
 /// Bytes of a beat.
 const BEAT_BYTES: usize = xoff_rtl::nic::DATA_BYTES as usize;
-/// Cycles after reset in which the NIC clears its memories: 256 regions take the longest.
+/// Cycles after reset in which the NIC clears its memories; the 256 regions take longest.
 pub const CLEARING: u64 = 300;
 
 /// The pins of `nic`.
@@ -97,12 +97,12 @@ fn bytes(words: &[u32], count: u8) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The driver of `nic`. Registers that are written before time starts take none.
+/// The driver of `nic`. Register writes before simulated time starts take no simulated time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct XoffNic {
     qpn_base: u32,
     axi: AxiLite,
-    /// Cycles of clearing that are left.
+    /// Cycles left until the NIC has cleared its memories.
     clearing: u64,
     created: BTreeMap<u16, Created>,
 }
@@ -114,37 +114,38 @@ impl XoffNic {
         }
     }
 
-    /// Opens a QP: queues the register writes, and waits for the command's end.
+    /// Opens a QP: queues the register writes, and a wait for the end of the command.
     pub fn open(&mut self, index: u16, settings: &QpSettings) {
         self.writes(settings.writes(index));
         self.axi.wait_for(reg::BUSY.into(), 0);
     }
 
-    /// Closes a QP in the same way.
+    /// Closes a QP: queues the register writes, and a wait for the end of the command.
     pub fn close(&mut self, index: u16) {
         self.axi.write(reg::QP_COMMAND.into(), index.into());
         self.axi.wait_for(reg::BUSY.into(), 0);
     }
 
-    /// Registers a region at a place of the table. Gives its key.
+    /// Registers a region at an index of the table and returns its key.
     pub fn register(&mut self, index: u16, region: &Region) -> u32 {
         self.writes(region.writes(index));
         region.key(index)
     }
 
-    /// Register accesses: what is queued here is done in simulated time, or before it starts.
+    /// The register interface. Accesses queued here are performed in simulated time, or before it starts.
     pub const fn registers(&mut self) -> &mut AxiLite {
         &mut self.axi
     }
 
-    /// The driver of a NIC with these settings.
+    /// Creates the driver of a NIC with these settings.
     pub fn of(settings: &NicSettings) -> Self {
         let mut this = Self::with_reset_values(settings.qpn_base, settings.mac);
         this.writes(settings.writes());
         this
     }
 
-    /// The driver of a NIC whose settings are the reset values of its registers, except for its first QP number and its MAC address.
+    /// Creates the driver of a NIC whose settings are the registers' reset values, other than its first QP number and
+    /// its MAC address.
     pub fn with_reset_values(qpn_base: u32, mac: MacAddr) -> Self {
         let [a, b, c, d, e, f] = mac.0;
         let mut axi = AxiLite::default();

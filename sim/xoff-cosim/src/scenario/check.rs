@@ -1,4 +1,4 @@
-//! What can be said against a scenario before it runs.
+//! Checks of a scenario before it runs.
 
 use std::collections::BTreeSet;
 
@@ -8,23 +8,24 @@ use xoff_sim::time::{Duration, LineRate};
 use super::expectation::Op;
 use super::{FlowSettings, InjectEntry, NicKind, Scenario};
 
-/// QPs of a NIC, and entries of its table of regions.
+/// Number of QPs of a NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
-/// Work requests of a QP that a NIC holds.
+/// Number of work requests that a NIC holds for each QP.
 pub const RING: u32 = xoff_rtl::nic::WQES;
 
-/// Hosts of a scenario at most: a number of a host has 24 bits, and this many model NICs fill the memory of a computer.
+/// Largest number of hosts in a scenario. A host's number has 24 bits in its addresses, and this many model NICs fill
+/// the memory of a computer.
 pub const MOST_HOSTS: u64 = 1 << 16;
-/// Values that charts have in all at most: 32 MB of numbers.
+/// Largest number of values that all charts may have together: 32 MB of numbers.
 pub const MOST_SAMPLES: u64 = 4_000_000;
 
-/// What does not fit.
+/// Something in a scenario that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
 pub struct Misfit {
-    /// The key, such as `flows.a.message`.
+    /// The key of the scenario, such as `flows.a.message`.
     pub place: String,
-    /// What was read, and what would be right.
+    /// The value that was read, and what would be right.
     pub problem: String,
 }
 
@@ -41,7 +42,7 @@ fn list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
 }
 
 impl Scenario {
-    /// Looks for what does not fit together.
+    /// Checks the scenario for anything that does not fit together.
     ///
     /// # Errors
     ///
@@ -99,7 +100,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// A flow's instances: name and sender.
+    /// The flows that an entry stands for, each with its name and its sender.
     pub fn flow_ends(&self, flow: &FlowSettings) -> Vec<(String, String)> {
         let entry = self.hosts.iter().find(|host| host.name == flow.from);
         match entry.filter(|host| host.count.is_some()) {
@@ -111,7 +112,7 @@ impl Scenario {
         }
     }
 
-    /// Names of the hosts into whose wire an entry injects.
+    /// Names of the hosts whose wires an entry injects into.
     pub fn injected_hosts(&self, entry: &InjectEntry) -> Vec<String> {
         match self.hosts.iter().find(|host| host.name == entry.host) {
             Some(host) => host.names(),
@@ -172,7 +173,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Refuses what has no end before anything is made of it.
+    /// Refuses unbounded sizes before anything is allocated for them.
     fn check_sizes(&self) -> Result<(), Misfit> {
         let mut hosts = 0;
         for entry in &self.hosts {
@@ -192,7 +193,7 @@ impl Scenario {
             .links
             .iter()
             .map(|link| count(&link.ends[0]) * count(&link.ends[1]));
-        // Each host has one; what is beyond joins switches.
+        // One cable for each host; the rest connect switches.
         let most = hosts + 64 * MOST_HOSTS;
         if cables.fold(0, u64::saturating_add) > most {
             return Err(misfit(
@@ -334,7 +335,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Every cable: both ends, and its entry's place in the list.
+    /// Every cable: its two ends, and the index of its entry in the list.
     pub fn cables(&self) -> Vec<(String, String, usize)> {
         let mut cables = Vec::new();
         let expand = |end: &String| match self.hosts.iter().find(|host| host.name == *end) {

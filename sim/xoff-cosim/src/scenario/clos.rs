@@ -6,19 +6,20 @@ use super::host::Dcqcn;
 use super::switch::Ecn;
 use super::{FlowSettings, NicKind, Scenario};
 
-/// Podsets of racks under leaf switches, joined by spines. Spines are dealt out evenly: leaf `i` of each podset has the
-/// spines from `i · spines / leaves` on.
+/// A Clos network: podsets of racks under leaf switches, joined by spines.
+///
+/// The spines are divided evenly: leaf `i` of each podset is connected to the spines from `i · spines / leaves` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clos {
-    /// Podsets.
+    /// Number of podsets.
     pub podsets: u32,
-    /// Racks of a podset, each with one switch.
+    /// Racks in each podset, each with one switch.
     pub tors: u32,
-    /// Hosts of a rack.
+    /// Hosts in each rack.
     pub servers: u32,
-    /// Leaf switches of a podset.
+    /// Leaf switches in each podset.
     pub leaves: u32,
-    /// Spine switches in all, a multiple of `leaves`.
+    /// Spine switches in total, a multiple of `leaves`.
     pub spines: u32,
 }
 
@@ -32,9 +33,11 @@ impl Clos {
         spines: 64,
     };
 
-    /// A scenario with this network, model NICs and DCQCN: `flows` flows from each host of the first podset to the host
-    /// at the same place of the second one, and as many back. Hosts are named `h<podset>x<rack>x<place>`, switches
-    /// `t<podset>x<rack>`, `l<podset>x<leaf>` and `s<spine>`.
+    /// Creates a scenario with this network, model NICs and DCQCN.
+    ///
+    /// There are `flows` flows from each host of the first podset to the host at the same place of the second podset,
+    /// and as many in the other direction. Hosts are named `h<podset>x<rack>x<place>`, switches `t<podset>x<rack>`,
+    /// `l<podset>x<leaf>` and `s<spine>`.
     pub fn scenario(self, flows: u32, duration: Duration) -> Scenario {
         let mut scenario = Scenario::new("Clos network", duration);
         scenario.name = "clos".into();

@@ -1,4 +1,4 @@
-//! What a scenario expects.
+//! What a scenario expects of its metrics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Flows, as scenarios say them.
+//! Flows, as a scenario describes them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,13 +119,13 @@ const fn window() -> u32 {
 const fn ack_every() -> u8 {
     16
 }
-/// 67 ms: losses are found by NAKs, and a pause is no loss.
+/// The default timeout code, 67 ms: losses are found by NAKs, and a pause must not be taken for a loss.
 const fn timeout() -> u8 {
     14
 }
 
 impl FlowSettings {
-    /// WRITEs of 1 MiB without end, an MTU of 1,024.
+    /// A flow of 1 MiB WRITEs without end, with an MTU of 1,024.
     pub fn new(name: &str, from: &str, to: &str) -> Self {
         Self {
             name: name.into(),
@@ -149,7 +149,7 @@ impl FlowSettings {
         }
     }
 
-    /// Messages of this size, so many.
+    /// Sets the number of messages and their size.
     #[must_use]
     pub const fn messages(mut self, count: u64, size: ByteCount) -> Self {
         self.count = Some(count);
@@ -157,7 +157,7 @@ impl FlowSettings {
         self
     }
 
-    /// The code of the MTU: 256 « code bytes.
+    /// The code of the MTU, where the MTU is 256 « code bytes; `None` if there is no such code.
     pub fn mtu_code(&self) -> Option<u8> {
         (0..5).find(|code| 256 << code == self.mtu)
     }

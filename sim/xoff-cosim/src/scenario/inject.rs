@@ -1,4 +1,4 @@
-//! Captured frames that a scenario puts on the wire of a host.
+//! Captured frames that a scenario injects into the wire of a host.
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::Frame;
 use xoff_sim::time::{Duration, LineRate, Time};
 
-/// Parts of `scale`: a millionth.
+/// Resolution of `scale`: a millionth.
 const SCALE_PARTS: f64 = 1e6;
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u128 = 1_000;
@@ -68,20 +68,20 @@ const fn unscaled() -> f64 {
     1.0
 }
 
-/// A frame of a capture.
+/// A captured frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedFrame {
-    /// When its last bit passed, in nanoseconds since any instant that all frames have in common.
+    /// When its last bit passed, in nanoseconds since an arbitrary instant that is the same for all frames.
     pub time_ns: u64,
-    /// From the destination address to the end of data, without FCS.
+    /// The frame from the destination address to the end of data, without FCS.
     pub bytes: Bytes,
-    /// Whether its FCS was right.
+    /// Whether its FCS was correct.
     pub fcs_ok: bool,
 }
 
 impl InjectEntry {
-    /// The frames with the times at which they pass a free wire, in the order of time. Frames that were captured closer
-    /// together than the line of `rate` carries follow back to back.
+    /// Returns the frames, in the order of time, with the times at which they would pass a free wire. Frames that
+    /// were captured closer together than a line of `rate` can carry follow back to back.
     pub fn on_wire(&self, rate: LineRate) -> Vec<Frame> {
         let mut captured: Vec<&CapturedFrame> = self.frames.iter().flatten().collect();
         if self.interval.is_none() {
@@ -89,7 +89,7 @@ impl InjectEntry {
         }
         let parts = (self.scale * SCALE_PARTS).round() as u128;
         let mut frames: Vec<Frame> = Vec::with_capacity(captured.len());
-        // Of the capture, and of the injection: the end of the first frame.
+        // End of the first frame: in the capture, and when injected.
         let mut origin = None;
         for (place, captured) in (0u64..).zip(&captured) {
             let frame = Frame::sent(captured.bytes.clone(), Time::ZERO + self.start, rate);
@@ -109,7 +109,7 @@ impl InjectEntry {
                 .last()
                 .map_or(Time::ZERO, |last| last.line_free(rate));
             let start = start.max(free);
-            // Past the end of time nothing is ever injected.
+            // A frame that starts beyond the range of time is never injected.
             if start.as_ps() > u64::MAX / 2 {
                 break;
             }
@@ -138,7 +138,7 @@ mod tests {
         entry
     }
 
-    /// When frames of 60 bytes begin, in nanoseconds.
+    /// When the frames, of 60 bytes each, begin, in nanoseconds.
     fn starts(keys: &str, times_ns: &[u64]) -> Vec<f64> {
         let frames = entry(keys, times_ns).on_wire(LineRate::G40);
         let ns = |frame: &Frame| frame.start.as_ps() as f64 / 1e3;
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn frames_come_in_the_order_of_time_and_one_behind_the_other() {
-        // 84 bytes of 200 ps on the wire each, gap included.
+        // Each frame takes 84 bytes of 200 ps on the wire, gap included.
         assert_eq!(starts("", &[9, 9, 2]), [0.0, 16.8, 33.6]);
         assert_eq!(starts("interval = '0 ns'", &[9, 5, 2]), [0.0, 16.8, 33.6]);
     }

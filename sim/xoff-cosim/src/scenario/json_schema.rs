@@ -6,14 +6,15 @@ use schemars::transform::{Transform, transform_subschemas};
 
 use super::Scenario;
 
-/// The JSON schema (draft 2020-12) of a scenario file, for editors and other tools. TOML has no null: a key that may be
-/// left out is one that is not required.
+/// The JSON schema (draft 2020-12) of a scenario file, for editors and other tools.
+///
+/// TOML has no null: an optional key is one that is not required.
 pub fn json_schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().with_transform(WithoutNull);
     settings.into_generator().into_root_schema_for::<Scenario>()
 }
 
-/// Takes out the keys of a value that are null.
+/// Removes the keys of a value that are null, recursively.
 fn without_null(value: &mut serde_json::Value) {
     if let serde_json::Value::Object(table) = value {
         table.retain(|_, value| !value.is_null());
@@ -21,7 +22,7 @@ fn without_null(value: &mut serde_json::Value) {
     }
 }
 
-/// Takes null out of types and defaults.
+/// Removes null from types and defaults.
 #[derive(Debug, Clone)]
 struct WithoutNull;
 
@@ -51,7 +52,7 @@ impl Transform for WithoutNull {
         if let Some(serde_json::Value::Object(single)) = single {
             schema.remove("anyOf");
             for (key, value) in single {
-                // What is said of the key goes before what is said of its type.
+                // What the schema of the key itself says takes precedence over the schema of its type.
                 if schema.get(&key).is_none() {
                     schema.insert(key, value);
                 }

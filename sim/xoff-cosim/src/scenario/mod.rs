@@ -1,7 +1,7 @@
-//! Scenarios: a network, the flows in it, and what is expected of them. Read from TOML, or built in Rust.
+//! Scenarios: a network, the flows in it, and what is expected of them. They are read from TOML or built in Rust.
 //!
-//! `docs/scenarios.md` has every key. [`json_schema`] gives them to editors; its descriptions are the docs of the
-//! fields.
+//! `docs/scenarios.md` describes every key. [`json_schema`] provides the keys to editors; its descriptions are the
+//! doc comments of the fields.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -9,10 +9,10 @@
 //! | [`host`] | [`HostSettings`]: NIC, classes, pauses, DCQCN |
 //! | [`switch`] | [`SwitchSettings`]: buffer, thresholds, marking |
 //! | [`flow`] | [`FlowSettings`]: messages and the QP that carries them |
-//! | [`inject`] | [`InjectEntry`]: captured frames that are put on wires |
-//! | [`expectation`] | [`Expectation`]: a metric held against a number |
+//! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
+//! | [`expectation`] | [`Expectation`]: a metric compared with a number |
 //! | [`clos`] | [`Clos`]: a scenario of any size |
-//! | [`check`] | what can be wrong with a scenario before it runs |
+//! | [`check`] | checks of a scenario before it runs |
 
 pub mod check;
 pub mod clos;

@@ -7,7 +7,7 @@ use xoff_sim::time::{Duration, Length, Rate};
 
 use super::{Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, SwitchSettings};
 
-/// The version of the format of scenarios: the value of their key `version`.
+/// The version of the scenario format: the value of the key `version`.
 pub const VERSION: u32 = 1;
 
 /// A network, the flows in it, and what is expected of them.
@@ -108,13 +108,13 @@ const fn two_metres() -> Length {
     Length::from_m(2)
 }
 
-/// 7,500 bit times at 40 Gb/s, as some vendors plan with.
+/// Default delay of MAC and PHY: 7,500 bit times at 40 Gb/s, as some vendors assume in their plans.
 const fn interface() -> Duration {
     Duration::from_ps(187_500)
 }
 
 impl Scenario {
-    /// A scenario without nodes that runs for `duration`, to be built in Rust.
+    /// Creates a scenario that has no nodes yet and runs for `duration`; the other methods add to it.
     pub fn new(title: impl Into<String>, duration: Duration) -> Self {
         Self {
             version: VERSION,
@@ -135,7 +135,7 @@ impl Scenario {
         }
     }
 
-    /// One more host, with what all have.
+    /// Adds a host with the common settings.
     #[must_use]
     pub fn host(mut self, name: &str) -> Self {
         self.hosts.push(HostEntry {
@@ -148,7 +148,7 @@ impl Scenario {
         self
     }
 
-    /// One more switch, with the defaults.
+    /// Adds a switch with the default settings.
     #[must_use]
     pub fn switch(mut self, name: &str) -> Self {
         self.switches.push(SwitchSettings {
@@ -158,7 +158,7 @@ impl Scenario {
         self
     }
 
-    /// One more link.
+    /// Adds a link.
     #[must_use]
     pub fn link(mut self, a: &str, b: &str, cable: Length) -> Self {
         self.links.push(LinkEntry {
@@ -171,7 +171,7 @@ impl Scenario {
         self
     }
 
-    /// One more flow.
+    /// Adds a flow.
     #[must_use]
     pub fn flow(mut self, flow: FlowSettings) -> Self {
         self.flows.push(flow);
@@ -186,7 +186,7 @@ impl Scenario {
 }
 
 impl HostEntry {
-    /// Names of the hosts that it stands for.
+    /// Names of the hosts that the entry stands for.
     pub fn names(&self) -> Vec<String> {
         match self.count {
             None => vec![self.name.clone()],
@@ -196,7 +196,7 @@ impl HostEntry {
 }
 
 impl Scenario {
-    /// Settings of the hosts of an entry.
+    /// The settings of an entry's hosts: the common ones with the entry's own.
     pub fn settings_of(&self, entry: &HostEntry) -> HostSettings {
         let all = &self.host;
         HostSettings {

@@ -1,4 +1,4 @@
-//! Settings of switches, as scenarios say them.
+//! Settings of switches, as a scenario describes them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,15 @@
-//! An AXI4-Lite master: register accesses one after the other, a cycle at a time.
+//! An AXI4-Lite master that performs register accesses one after the other, driven one cycle at a time.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Cycles after which a register that does not answer never will.
+/// Cycles after which an access without a response is an error.
 const PATIENCE: u32 = 10_000;
-/// Reads of a register after which it will never have the value that was waited for.
+/// Reads of a register after which waiting for its value is an error.
 const POLLS: u32 = 10_000;
 
-/// What the master drives in a cycle: each `Some` is a channel's `valid` with its payload.
+/// What the master drives in a cycle. Each `Some` is a channel's `valid` with its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Request {
     /// Write address.
@@ -24,7 +24,7 @@ pub struct Request {
     pub r_ready: bool,
 }
 
-/// What the registers drive in the same cycle.
+/// What the slave drives in the same cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Response {
     /// `awready`.
@@ -56,12 +56,15 @@ impl Access {
     }
 }
 
-/// The master. Calls of [`drive`](Self::drive) and [`sample`](Self::sample) alternate, one pair a cycle; while it is
-/// [`idle`](Self::idle) they may be left out.
+/// An AXI4-Lite master with a queue of accesses.
+///
+/// Calls of [`drive`](Self::drive) and [`sample`](Self::sample) alternate, one pair a cycle. While the master is
+/// [`idle`](Self::idle) they may be omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AxiLite {
     accesses: VecDeque<Access>,
-    /// Of the first access: address and data were taken, and for how long it has lasted.
+    /// State of the first access: whether its address was taken, whether its data was taken (`data_taken`), and how
+    /// many cycles it has lasted (`cycles`).
     address_taken: bool,
     data_taken: bool,
     cycles: u32,
@@ -74,12 +77,12 @@ impl AxiLite {
         self.accesses.push_back(Access::Write { address, word });
     }
 
-    /// Queues a read; [`take_word`](Self::take_word) gives what it finds.
+    /// Queues a read. [`take_word`](Self::take_word) returns its result.
     pub fn read(&mut self, address: u32) {
         self.accesses.push_back(Access::Read { address });
     }
 
-    /// Queues reads of a register until it has this value.
+    /// Queues reads of a register that are repeated until it has this value.
     pub fn wait_for(&mut self, address: u32, word: u32) {
         let polls = 0;
         self.accesses.push_back(Access::Until {
@@ -89,7 +92,7 @@ impl AxiLite {
         });
     }
 
-    /// What a read found, in the order of the reads.
+    /// The result of the oldest read that has completed and was not taken yet.
     pub fn take_word(&mut self) -> Option<u32> {
         self.words.pop_front()
     }
@@ -99,7 +102,7 @@ impl AxiLite {
         self.accesses.is_empty()
     }
 
-    /// What to put on the pins in this cycle.
+    /// What to drive on the pins in this cycle.
     pub fn drive(&self) -> Request {
         let open = |taken: bool, word: u32| (!taken).then_some(word);
         match self.accesses.front() {
@@ -118,11 +121,12 @@ impl AxiLite {
         }
     }
 
-    /// What the pins had in this cycle.
+    /// Takes the slave's outputs of this cycle.
     ///
     /// # Errors
     ///
-    /// A register that refuses, does not answer, or never gets the value that is waited for; an answer to nothing.
+    /// A register refuses an access, does not respond, or never gets the value that is waited for; or a response
+    /// comes without an access.
     pub fn sample(&mut self, response: &Response) -> Result<(), String> {
         let Some(access) = self.accesses.front().copied() else {
             return match (response.b, response.r) {
@@ -168,7 +172,7 @@ impl AxiLite {
         Ok(())
     }
 
-    /// A read's word. A register without the value that is waited for is read again.
+    /// Handles the word of a read. While a register does not have the value that is waited for, it is read again.
     fn found(&mut self, access: Access, found: u32) -> Result<(), String> {
         match access {
             Access::Read { .. } => self.words.push_back(found),
@@ -183,7 +187,7 @@ impl AxiLite {
                     ));
                 }
                 let polls = polls + 1;
-                // In place of the one that `sample` takes off.
+                // Index 1, because `sample` removes the access at index 0.
                 self.accesses.insert(
                     1,
                     Access::Until {
@@ -203,7 +207,7 @@ impl AxiLite {
 mod tests {
     use super::*;
 
-    /// A register file that takes address and data in cycles of their own.
+    /// A register file that takes address and data in separate cycles.
     #[derive(Default)]
     struct Slave {
         cycle: u32,
@@ -258,7 +262,7 @@ mod tests {
         let (mut axi, mut slave) = (AxiLite::default(), Slave::default());
         axi.write(0x10, 8);
         axi.read(0x10);
-        // Counts down with every read.
+        // The register at 0x14 counts down with every read.
         axi.wait_for(0x14, 0);
         axi.read(0x10);
         run(&mut axi, &mut slave).unwrap();

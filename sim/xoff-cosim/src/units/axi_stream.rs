@@ -1,8 +1,8 @@
-//! AXI4-Stream beats: `tdata` with the first byte in lane 0 (bits 7 to 0), `tkeep` a bit a lane.
+//! AXI4-Stream beats: `tdata` with the first byte in lane 0 (bits 7 to 0), `tkeep` with one bit per lane.
 
 use super::beat::LEFT_OVER;
 
-/// A data port of whole bytes, lane 0 in its least significant bits.
+/// A data port made of whole bytes, with lane 0 in the least significant bits.
 pub trait Lanes {
     /// Bytes of the port, 1 to 128.
     const LANES: usize;
@@ -39,7 +39,7 @@ impl<const WORDS: usize> Lanes for [u32; WORDS] {
     }
 }
 
-/// Puts a beat on `tdata` and gives its `tkeep`. Lanes without a byte are [`LEFT_OVER`].
+/// Puts a beat on `tdata` and returns its `tkeep`. Lanes without a byte are set to [`LEFT_OVER`].
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ pub fn put<L: Lanes>(tdata: &mut L, bytes: &[u8]) -> u128 {
 ///
 /// # Errors
 ///
-/// A `tkeep` with a hole, with no lane, or with fewer than all in a beat that is not the last.
+/// `tkeep` has a hole, has no lane set, or has fewer than all lanes set in a beat that is not the last.
 pub fn take<L: Lanes>(tdata: &L, tkeep: u128, tlast: bool) -> Result<Vec<u8>, String> {
     let count = tkeep.trailing_ones() as usize;
     if tkeep == 0 || count > L::LANES || tkeep != keep(count) {

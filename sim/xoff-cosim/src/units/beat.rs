@@ -1,9 +1,9 @@
-//! Beats: the words of a stream's data port, first byte of the wire in the most significant bits.
+//! Beats: the words of a stream's data port, with the first byte of the wire in the most significant bits.
 
-/// What a driver leaves in the unused bytes of a beat. A unit must not care.
+/// The value that a driver puts into the unused bytes of a beat, which a unit must ignore.
 pub const LEFT_OVER: u8 = 0xA5;
 
-/// Puts up to `4 * words.len()` bytes on a data port. Unused bytes are [`LEFT_OVER`].
+/// Puts up to `4 * words.len()` bytes on a data port. Unused bytes are set to [`LEFT_OVER`].
 ///
 /// # Panics
 ///
@@ -24,11 +24,11 @@ pub fn put(words: &mut [u32], bytes: &[u8]) {
     free.for_each(|word| *word = u32::from_be_bytes([LEFT_OVER; 4]));
 }
 
-/// Appends the first `bytes` bytes of a data port.
+/// Appends the first `bytes` bytes of a data port to `into`.
 ///
 /// # Panics
 ///
-/// If the port has fewer.
+/// If the port has fewer bytes.
 pub fn take(words: &[u32], bytes: usize, into: &mut Vec<u8>) {
     assert!(bytes <= 4 * words.len());
     let end = into.len() + bytes;
@@ -38,7 +38,7 @@ pub fn take(words: &[u32], bytes: usize, into: &mut Vec<u8>) {
     into.truncate(end);
 }
 
-/// Whether all bytes of a data port behind the first `bytes` are zero.
+/// Whether all bytes of a data port after the first `bytes` are zero.
 pub fn zero_behind(words: &[u32], bytes: usize) -> bool {
     words.iter().rev().enumerate().all(|(i, word)| {
         let used = bytes.saturating_sub(4 * i).min(4);

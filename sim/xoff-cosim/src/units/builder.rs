@@ -1,4 +1,4 @@
-//! Drives `packet_builder`.
+//! A driver for `packet_builder`.
 
 use verilated::{Model, Packed, Settings};
 use xoff_rtl::eth_pkg::{self, Control, EthHead, IpHead};
@@ -10,31 +10,31 @@ use xoff_sim::wire::{Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, ExtHeaders};
 
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
-/// Cycles without any beat moving, with all sides willing, after which a builder hangs.
+/// Cycles in which no beat moves although all sides are willing, after which the builder is considered hung.
 const MAX_IDLE: u32 = 8;
 
-/// More bytes than headers and a payload, whose length has 16 bits, can have.
+/// A bound on the length of a frame: more than headers and a payload with a 16-bit length can have.
 const MAX_FRAME_BYTES: usize = 1 << 17;
 
-/// The ports of `packet_builder` at one width.
+/// The ports of `packet_builder` at one data width.
 pub trait BuilderTop: Model {
-    /// Bytes a beat.
+    /// Bytes of a beat.
     const BEAT: usize;
     /// Clock period in picoseconds.
     const PERIOD_PS: u64;
     /// Drives the reset.
     fn reset(pins: &mut Self::In, reset: bool);
-    /// Drives a descriptor, or none.
+    /// Drives a descriptor, or `valid` low if there is none.
     fn describe(pins: &mut Self::In, descriptor: Option<&DescriptorPorts>);
-    /// Drives a payload beat, or none.
+    /// Drives a payload beat, or `valid` low if there is none.
     fn offer(pins: &mut Self::In, beat: Option<(&[u8], bool)>);
-    /// Drives the receiver's readiness.
+    /// Drives the `ready` of the receiver.
     fn ready(pins: &mut Self::In, ready: bool);
-    /// The outputs, whatever their width.
+    /// Reads the outputs, whatever their width.
     fn read(pins: &Self::Out) -> BuilderOut<'_>;
 }
 
-/// A descriptor as the ports have it.
+/// A descriptor in the form that the ports have.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DescriptorPorts {
     eth: [u32; 5],
@@ -110,19 +110,19 @@ macro_rules! builder_top {
 builder_top!(PacketBuilder256, packet_builder256, PERIOD_256_PS);
 builder_top!(PacketBuilder512, packet_builder512, PERIOD_512_PS);
 
-/// Who is willing in a cycle.
+/// Which sides are willing to transfer in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Willing {
-    /// The descriptor's owner offers it. Once offered it stays.
+    /// The descriptor's owner offers it. Once offered, it stays valid until taken.
     pub descriptor: bool,
-    /// The payload's owner offers a beat. Once offered it stays.
+    /// The payload's owner offers a beat. Once offered, it stays valid until taken.
     pub payload: bool,
     /// The receiver takes a beat.
     pub receiver: bool,
 }
 
 impl Willing {
-    /// All are.
+    /// All sides are willing.
     pub const ALL: Self = Self {
         descriptor: true,
         payload: true,
@@ -139,22 +139,22 @@ pub struct RtlBuilder<M: Model = PacketBuilder256> {
 }
 
 impl RtlBuilder<PacketBuilder256> {
-    /// The 256-bit builder, reset. `seed` fixes its registers' random start.
+    /// Creates the 256-bit builder and resets it. `seed` determines the random initial state of its registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Self::of_width(seed)
     }
 }
 
 impl<M: BuilderTop> RtlBuilder<M> {
-    /// The builder of the width that `M` has, reset.
+    /// Creates the builder of the width that `M` has and resets it.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn of_width(seed: u64) -> Result<Self, UnitError> {
         let settings = Settings::new("packet_builder")
             .seed(seed)
@@ -169,11 +169,11 @@ impl<M: BuilderTop> RtlBuilder<M> {
         Ok(this)
     }
 
-    /// Resets the unit and forgets what was in it.
+    /// Resets the unit, discarding its state.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self) -> Result<(), UnitError> {
         M::describe(&mut self.pins_in, None);
         M::offer(&mut self.pins_in, None);
@@ -183,7 +183,7 @@ impl<M: BuilderTop> RtlBuilder<M> {
         Ok(())
     }
 
-    /// The model, to trace, save or look into.
+    /// The model, for tracing, saving or inspecting it.
     pub fn model(&mut self) -> &mut M {
         &mut self.model
     }
@@ -197,14 +197,15 @@ impl<M: BuilderTop> RtlBuilder<M> {
         Ok(self.build_with_stalls(packets, || Willing::ALL)?.0)
     }
 
-    /// Builds frames; `willing` says in every cycle which sides are. Returns the frames and the cycles from the first beat out to the last one.
+    /// Builds frames; `willing` returns for each cycle which sides are willing.
     ///
-    /// The packets must pass [`Descriptor::check`].
+    /// Returns the frames, and the number of cycles from the first beat out to the last one. The packets must pass
+    /// [`Descriptor::check`].
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL, or a broken rule of the ports: a frame too many or too few, `valid` that falls or data that changes before they were taken,
-    /// a stall for which nobody asked.
+    /// An assertion of the RTL failed, or a rule of the ports was broken: a frame too many or too few, `valid` that
+    /// falls or data that changes before the beat was taken, a stall that no side asked for.
     pub fn build_with_stalls(
         &mut self,
         packets: &[Descriptor],
@@ -352,7 +353,7 @@ fn control_ports(opcode: u16, class_enable: u16, timer: [u16; 8]) -> [u32; 5] {
     control.pack()
 }
 
-/// The EtherType follows from the rest.
+/// Ports of the Ethernet header. The EtherType is derived by the unit.
 fn eth_ports(packet: &Descriptor) -> EthHead {
     let address = |bytes: [u8; 6]| bytes.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
     let tci = |i: usize| {
@@ -373,7 +374,7 @@ fn eth_ports(packet: &Descriptor) -> EthHead {
     }
 }
 
-/// Length, next header and fragment offset follow from the rest.
+/// Ports of the network header. Length, next header and fragment offset are derived by the unit.
 fn ip_ports(roce: &RocePacket) -> IpHead {
     let ip = &roce.ip;
     IpHead {
@@ -393,7 +394,7 @@ fn ip_ports(roce: &RocePacket) -> IpHead {
     }
 }
 
-/// `bth_t` is the header as it stands on the wire.
+/// The ports of the BTH: `bth_t` is the header as it is on the wire.
 fn write_bth(bth: &BthRepr) -> [u32; 3] {
     let mut port = [0; 3];
     let mut wire = [0; BthRepr::LEN];
@@ -402,13 +403,13 @@ fn write_bth(bth: &BthRepr) -> [u32; 3] {
     port
 }
 
-/// Fields of all extension headers; the builder takes those of the opcode.
+/// The fields of all extension headers. The builder uses those that the opcode has.
 fn ext_ports(ext: &ExtHeaders) -> ExtHead {
     let reth = ext.reth.unwrap_or_default();
     let atomic = ext.atomic.unwrap_or_default();
     let aeth = ext.aeth.unwrap_or_default();
     let deth = ext.deth.unwrap_or_default();
-    // Only one of the headers that share a field is there; the other one's is zero.
+    // At most one of the headers that share a field is present; the other one's value is zero.
     ExtHead {
         va: reth.va | atomic.va,
         rkey: reth.rkey | atomic.rkey,

@@ -1,4 +1,4 @@
-//! Drives the DCQCN units: a cycle a call, their ports as the reference's values.
+//! Drivers for the DCQCN units. Each call is one cycle; ports have the types of the reference models.
 
 use verilated::{Model, Settings};
 use xoff_rtl::dcqcn_pkg::{self, RP_STEP_LATENCY, RpKind, RpParams};
@@ -10,9 +10,9 @@ use xoff_sim::protocol::dcqcn::{Alpha, ByteGap, Cycle, Rate, RpContext, RpEvent,
 
 use super::{PERIOD_256_PS, Rest, UnitError};
 
-/// Cycles from an event at `dcqcn_rp_step` to the context after it.
+/// Cycles from an event at `dcqcn_rp_step` until the resulting context is output.
 pub const STEP_LATENCY: usize = RP_STEP_LATENCY as usize;
-/// Cycles from a mark taken by `dcqcn_np` to its CNP.
+/// Cycles from a mark that `dcqcn_np` takes until its CNP request.
 pub const CNP_LATENCY: u64 = 2;
 
 fn parameter_ports(parameters: &RpParameters) -> RpParams {
@@ -63,7 +63,7 @@ fn read_context(context: &dcqcn_pkg::RpContext) -> RpContext {
     }
 }
 
-/// An event's kind and its bytes.
+/// The kind of an event and its byte count, as the ports have them.
 fn event_ports(event: RpEvent) -> (RpKind, u16) {
     match event {
         RpEvent::Open => (RpKind::RpOpen, 0),
@@ -93,7 +93,7 @@ fn broken(unit: &'static str, now: Cycle, what: impl Into<String>) -> UnitError 
     }
 }
 
-/// `dcqcn_rp_step`, the function alone.
+/// `dcqcn_rp_step`: the step function without the state of QPs.
 pub struct RtlRpStep {
     model: DcqcnRpStep,
     pins_in: dcqcn_rp_step::In,
@@ -101,11 +101,11 @@ pub struct RtlRpStep {
 }
 
 impl RtlRpStep {
-    /// The unit, reset. `seed` fixes its registers' random start.
+    /// Creates the unit and resets it. `seed` determines the random initial state of its registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         let settings = Settings::new("dcqcn_rp_step").seed(seed);
         let mut this = Self {
@@ -117,11 +117,11 @@ impl RtlRpStep {
         Ok(this)
     }
 
-    /// Resets the unit and forgets what was in it.
+    /// Resets the unit, discarding its state.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self) -> Result<(), UnitError> {
         self.pins_in.rst_i = 1;
         self.pins_in.valid_i = 0;
@@ -130,11 +130,12 @@ impl RtlRpStep {
         Ok(())
     }
 
-    /// One cycle with an event, or without; returns the context that comes out, and whether the rate limiter is told.
+    /// Runs one cycle, with an event or without. Returns the context that is output, and whether the rate limiter is
+    /// to be updated.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn cycle(
         &mut self,
         event: Option<(&RpParameters, &RpContext, RpEvent, Cycle)>,
@@ -155,41 +156,41 @@ impl RtlRpStep {
     }
 }
 
-/// `dcqcn_rp` at some number of QPs.
+/// `dcqcn_rp` built for some number of QPs.
 pub trait RpTop: Model {
-    /// How many QPs.
+    /// Number of QPs.
     const QPS: u16;
-    /// Drives everything but the parameters.
+    /// Drives all inputs other than the parameters.
     fn drive(pins: &mut Self::In, reset: bool, now: Cycle, event: Option<(RpEvent, u16)>);
     /// Drives the parameters.
     fn set(pins: &mut Self::In, parameters: &RpParameters);
-    /// The outputs.
+    /// Reads the outputs.
     fn read(pins: &Self::Out) -> Result<RpOut, String>;
 }
 
 /// Outputs of `dcqcn_rp` in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RpOut {
-    /// The event is taken.
+    /// The event is taken in this cycle.
     pub ready: bool,
-    /// A step shows.
+    /// The step that the unit reports in this cycle, if any.
     pub step: Option<RpStep>,
-    /// Whether the unit may be left alone.
+    /// Whether the next cycles may be skipped.
     pub rest: Rest,
 }
 
-/// A step of `dcqcn_rp`, as it shows at its pins.
+/// A step of `dcqcn_rp`, as its pins report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RpStep {
-    /// What happened.
+    /// The event of the step.
     pub event: RpEvent,
-    /// To which QP.
+    /// The QP that the event belongs to.
     pub qp: u16,
-    /// The time that counted.
+    /// The time used in the step.
     pub now: Cycle,
-    /// The context after it.
+    /// The context after the step.
     pub context: RpContext,
-    /// The rate limiter is told.
+    /// Whether the rate limiter is to be updated.
     pub rate_valid: bool,
 }
 
@@ -260,11 +261,12 @@ pub struct RtlRp<M: Model = DcqcnRp> {
 }
 
 impl<M: RpTop> RtlRp<M> {
-    /// The unit; [`RtlRp::reset`] comes first. `seed` fixes its registers' random start.
+    /// Creates the unit; [`RtlRp::reset`] must be called first. `seed` determines the random initial state of its
+    /// registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
             model: M::new(&Settings::new("dcqcn_rp").seed(seed))?,
@@ -273,11 +275,11 @@ impl<M: RpTop> RtlRp<M> {
         })
     }
 
-    /// One cycle of reset at `now`.
+    /// Runs one cycle of reset at `now`.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         M::drive(&mut self.pins_in, true, now, None);
         Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
@@ -288,22 +290,23 @@ impl<M: RpTop> RtlRp<M> {
         M::set(&mut self.pins_in, parameters);
     }
 
-    /// One cycle, with an event offered or without.
+    /// Runs one cycle, with an event offered or without.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL, or a step of a kind that there is not.
+    /// An assertion of the RTL failed, or the unit reported a step of an unknown kind.
     pub fn cycle(&mut self, now: Cycle, event: Option<(RpEvent, u16)>) -> Result<RpOut, UnitError> {
         M::drive(&mut self.pins_in, false, now, event);
         self.model.cycle(&self.pins_in, &mut self.pins_out)?;
         M::read(&self.pins_out).map_err(|what| broken(M::NAME, now, what))
     }
 
-    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for
+    /// comparison.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle) -> Result<Vec<u8>, UnitError> {
         M::drive(&mut self.pins_in, false, now, None);
         self.model.eval(&self.pins_in, &mut self.pins_out)?;
@@ -314,11 +317,11 @@ impl<M: RpTop> RtlRp<M> {
 /// Outputs of `dcqcn_np` in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NpOut {
-    /// The event is taken.
+    /// The event is taken in this cycle.
     pub ready: bool,
-    /// A CNP is to go to this QP.
+    /// The QP to which a CNP is to be sent, if any.
     pub cnp: Option<u16>,
-    /// Whether the unit may be left alone.
+    /// Whether the next cycles may be skipped.
     pub rest: Rest,
 }
 
@@ -327,7 +330,7 @@ pub struct NpOut {
 pub enum NpEvent {
     /// The QP is opened.
     Open,
-    /// A marked packet came on it.
+    /// A packet marked CE was received on the QP.
     Marked,
 }
 
@@ -339,14 +342,15 @@ pub struct RtlNp {
 }
 
 impl RtlNp {
-    /// How many QPs.
+    /// Number of QPs.
     pub const QPS: u16 = dcqcn_np::QPS as u16;
 
-    /// The unit; [`RtlNp::reset`] comes first. `seed` fixes its registers' random start.
+    /// Creates the unit; [`RtlNp::reset`] must be called first. `seed` determines the random initial state of its
+    /// registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
             model: DcqcnNp::new(&Settings::new("dcqcn_np").seed(seed))?,
@@ -355,11 +359,11 @@ impl RtlNp {
         })
     }
 
-    /// One cycle of reset.
+    /// Runs one cycle of reset.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         self.pins_in.rst_i = 1;
         self.pins_in.now_i = now.0;
@@ -369,11 +373,11 @@ impl RtlNp {
         Ok(())
     }
 
-    /// One cycle, with an event offered or without.
+    /// Runs one cycle, with an event offered or without.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn cycle(
         &mut self,
         now: Cycle,
@@ -400,11 +404,12 @@ impl RtlNp {
         })
     }
 
-    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for
+    /// comparison.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle, interval: u32) -> Result<Vec<u8>, UnitError> {
         self.pins_in.now_i = now.0;
         self.pins_in.interval_i = interval;
@@ -414,48 +419,48 @@ impl RtlNp {
     }
 }
 
-/// A rate for the limiter.
+/// A rate update for the limiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update {
-    /// Of this QP.
+    /// The QP.
     pub qp: u16,
-    /// What it is asked to keep to.
+    /// The rate to which the QP is limited.
     pub rate: Rate,
-    /// Whether it is asked.
+    /// Whether the QP is limited at all.
     pub limited: bool,
 }
 
-/// A packet that starts.
+/// A packet that a QP starts to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
-    /// Of this QP.
+    /// The QP.
     pub qp: u16,
-    /// As it counts on the wire.
+    /// The length of the packet as it counts on the wire.
     pub bytes: u16,
 }
 
 /// Outputs of `rate_limiter` in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimiterOut {
-    /// The update is taken.
+    /// The update is taken in this cycle.
     pub update_ready: bool,
-    /// The packet is counted.
+    /// The packet is counted in this cycle.
     pub sent_ready: bool,
     /// Bit q: QP q may start a packet.
     pub eligible: u64,
-    /// A rate has come into force: of which QP, its gap, whether it is limited.
+    /// A rate that has taken effect: the QP, its gap, and whether it is limited.
     pub in_force: Option<(u16, ByteGap, bool)>,
-    /// Whether the unit may be left alone.
+    /// Whether the next cycles may be skipped.
     pub rest: Rest,
 }
 
-/// `rate_limiter` at some number of QPs, up to 64.
+/// `rate_limiter` built for some number of QPs, up to 64.
 pub trait LimiterTop: Model {
-    /// How many QPs.
+    /// Number of QPs.
     const QPS: u16;
-    /// Clock period.
+    /// Clock period in picoseconds.
     const PERIOD_PS: u64;
-    /// Drives everything.
+    /// Drives all inputs.
     fn drive(
         pins: &mut Self::In,
         reset: bool,
@@ -464,7 +469,7 @@ pub trait LimiterTop: Model {
         update: Option<Update>,
         sent: Option<Sent>,
     );
-    /// The outputs.
+    /// Reads the outputs.
     fn read(pins: &Self::Out) -> LimiterOut;
 }
 
@@ -530,11 +535,12 @@ pub struct RtlLimiter<M: Model = RateLimiter> {
 }
 
 impl<M: LimiterTop> RtlLimiter<M> {
-    /// The unit; [`RtlLimiter::reset`] comes first. `seed` fixes its registers' random start.
+    /// Creates the unit; [`RtlLimiter::reset`] must be called first. `seed` determines the random initial state of
+    /// its registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
             model: M::new(&Settings::new("rate_limiter").seed(seed))?,
@@ -543,21 +549,21 @@ impl<M: LimiterTop> RtlLimiter<M> {
         })
     }
 
-    /// One cycle of reset.
+    /// Runs one cycle of reset.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         M::drive(&mut self.pins_in, true, now, 0, None, None);
         Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
     }
 
-    /// One cycle, with an update and a packet offered or without.
+    /// Runs one cycle, with an update and a packet each offered or not.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn cycle(
         &mut self,
         now: Cycle,
@@ -570,11 +576,12 @@ impl<M: LimiterTop> RtlLimiter<M> {
         Ok(M::read(&self.pins_out))
     }
 
-    /// Registers, memories and wires in cycle `now`, before its clock edge and without an event: to compare.
+    /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for
+    /// comparison.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle, burst: u16) -> Result<Vec<u8>, UnitError> {
         M::drive(&mut self.pins_in, false, now, burst, None, None);
         self.model.eval(&self.pins_in, &mut self.pins_out)?;

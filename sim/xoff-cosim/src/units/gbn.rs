@@ -1,6 +1,7 @@
-//! Drives the go-back-N units: a cycle a call, their ports as the reference's values.
+//! Drivers for the go-back-N units. Each call is one cycle; ports have the types of the reference models.
 //!
-//! [`Unit`] is what a bench needs of either, and what the reference models can be too ([`End`] says which of the two ends it is).
+//! [`Unit`] is the interface that a bench needs of either unit; reference models can implement it too. [`End`] says
+//! which of the two ends of a connection it is.
 
 use std::fmt::Debug;
 
@@ -20,47 +21,47 @@ use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
 use super::verbs::{put_recv, put_work, status, take_completion};
 use super::{PERIOD_256_PS, Rest, UnitError};
 
-/// The times at the tops' clock.
+/// Timeouts and RNR waits at the clock of the tops.
 pub const TIMES: Times = Times {
     period_ps: PERIOD_256_PS,
 };
 
-/// The unit's own steps. `responder_kind_e` has the same code for a walk.
+/// Codes of the steps that a unit takes by itself. `responder_kind_e` has the same code for a walk.
 const KIND_TIMER: u8 = RequesterKind::RequesterTimer as u8;
 const KIND_WALK: u8 = RequesterKind::RequesterWalk as u8;
 
-/// One end of a connection: its events, and its reference.
+/// One end of a connection: the types of its events, and its reference model.
 pub trait End: Copy + Debug + PartialEq + 'static {
-    /// What happens to a QP.
+    /// An event of a QP.
     type Event: Copy + Debug + PartialEq + Send;
-    /// What the unit knows of a QP.
+    /// The state that the unit keeps for a QP.
     type Context: Copy + Debug + PartialEq + Default + Send;
-    /// What a step gives.
+    /// The result of a step.
     type Step: Copy + Debug + PartialEq + Send;
-    /// The reference of a QP.
+    /// The reference model of a QP.
     type Qp: Clone + Debug + Send;
-    /// The event of a walk.
+    /// The event for a walk.
     const WALK: Self::Event;
-    /// The event of a deadline, if there is one.
+    /// The event for an expired deadline, if this end has one.
     const TIMER: Option<Self::Event>;
 
-    /// A closed QP.
+    /// Creates a closed QP.
     fn qp(slots: usize) -> Self::Qp;
-    /// Its context.
+    /// The QP's context.
     fn context(qp: &Self::Qp) -> &Self::Context;
-    /// The kind of an event as the port has it.
+    /// The code of an event's kind at the port.
     fn kind(event: &Self::Event) -> u8;
-    /// A step of the reference, and whether a walk comes next.
+    /// Takes a step of the reference model. Returns its result, and whether a walk comes next.
     fn step(qp: &mut Self::Qp, event: Self::Event, now: Cycle) -> (Self::Step, bool);
-    /// The step was of an event without a meaning.
+    /// Whether the step was of an event that has no meaning.
     fn ignored(step: &Self::Step) -> bool;
     /// The QP's bit of `sendable_o` or `owed_o`.
     fn bit(context: &Self::Context) -> bool;
-    /// When its timer is due.
+    /// When the QP's timer is due.
     fn due(context: &Self::Context) -> Option<Cycle>;
 }
 
-/// The sender's end.
+/// The requester: the end that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requesting {}
 
@@ -116,7 +117,7 @@ impl End for Requesting {
     }
 }
 
-/// The receiver's end.
+/// The responder: the end that receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Responding {}
 
@@ -171,95 +172,96 @@ impl End for Responding {
     }
 }
 
-/// A step as it shows at the pins.
+/// A step as the pins report it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shown<E: End> {
-    /// Of an event, or the unit's own.
+    /// Kind of the step: that of an event, or of a step that the unit takes by itself.
     pub kind: u8,
-    /// Of this QP.
+    /// The QP.
     pub qp: u16,
-    /// The time that counted; the responder has none.
+    /// The time used in the step; the responder has none.
     pub now: Option<Cycle>,
-    /// The context after it.
+    /// The context after the step.
     pub context: E::Context,
-    /// What it gives.
+    /// The result of the step.
     pub step: E::Step,
 }
 
 impl<E: End> Shown<E> {
-    /// It is a WALK of the unit's own.
+    /// Whether it is a WALK step, which the unit takes by itself.
     pub fn walks(&self) -> bool {
         self.kind == KIND_WALK && !E::ignored(&self.step)
     }
 
-    /// It is a TIMER of the unit's own.
+    /// Whether it is a TIMER step, which the unit takes by itself.
     pub fn times(&self) -> bool {
         E::TIMER.is_some() && self.kind == KIND_TIMER && !E::ignored(&self.step)
     }
 }
 
-/// Outputs in a cycle.
+/// The outputs in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Out<E: End> {
-    /// The event is taken.
+    /// The event is taken in this cycle.
     pub ready: bool,
-    /// A step shows.
+    /// The step that the unit reports in this cycle, if any.
     pub step: Option<Shown<E>>,
-    /// `sendable_o`, `owed_o`.
+    /// `sendable_o` or `owed_o`, one bit per QP.
     pub bits: u64,
-    /// Whether the unit may be left alone.
+    /// Whether the next cycles may be skipped.
     pub rest: Rest,
 }
 
-/// A unit of go-back-N: verilated, or a model in its place.
+/// A go-back-N unit: verilated, or a model in its place.
 pub trait Unit {
-    /// Which end.
+    /// Which end of a connection it is.
     type End: End;
-    /// Its name.
+    /// The unit's name.
     const NAME: &'static str;
-    /// How many QPs.
+    /// Number of QPs.
     const QPS: u16;
-    /// Slots of a QP's ring.
+    /// Number of slots of a QP's ring.
     const SLOTS: usize;
 
-    /// One cycle of reset at `now`.
+    /// Runs one cycle of reset at `now`.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     fn reset(&mut self, now: Cycle) -> Result<(), UnitError>;
 
-    /// One cycle, with an event of a QP offered or without.
+    /// Runs one cycle, with an event of a QP offered or without.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL, or outputs that mean nothing.
+    /// An assertion of the RTL failed, or outputs have no meaning.
     fn cycle(
         &mut self,
         now: Cycle,
         event: Option<(u16, &<Self::End as End>::Event)>,
     ) -> Result<Out<Self::End>, UnitError>;
 
-    /// Whether TIMER steps may be made, from the next cycle on; they may after a reset. A unit without timers does not listen.
+    /// Sets whether TIMER steps may be taken, from the next cycle on; a reset allows them. A unit without timers
+    /// ignores this.
     fn let_timers(&mut self, allowed: bool);
 
-    /// Registers and memories, with the same inputs whenever it is called: to compare.
+    /// The values of registers and memories, always with the same inputs applied, for comparison.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError>;
 }
 
-/// A top of either kind, at some number of QPs.
+/// A top of either end, built for some number of QPs.
 pub trait GbnTop: Model {
-    /// Which end.
+    /// Which end of a connection it is.
     type End: End;
-    /// How many QPs.
+    /// Number of QPs.
     const QPS: u16;
-    /// Slots of a QP's ring.
+    /// Number of slots of a QP's ring.
     const SLOTS: usize;
-    /// Drives everything.
+    /// Drives all inputs other than `timers_i`.
     fn drive(
         pins: &mut Self::In,
         reset: bool,
@@ -268,11 +270,11 @@ pub trait GbnTop: Model {
     );
     /// Drives `timers_i`, if there is one.
     fn let_timers(pins: &mut Self::In, allowed: bool);
-    /// The outputs.
+    /// Reads the outputs.
     ///
     /// # Errors
     ///
-    /// What means nothing.
+    /// The outputs that have no meaning.
     fn read(pins: &Self::Out) -> Result<Out<Self::End>, String>;
 }
 
@@ -284,11 +286,11 @@ pub struct Rtl<M: Model> {
 }
 
 impl<M: GbnTop> Rtl<M> {
-    /// The unit; a reset comes first. `seed` fixes its registers' random start.
+    /// Creates the unit; a reset must follow. `seed` determines the random initial state of its registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
             model: M::new(&Settings::new(M::NAME).seed(seed))?,
@@ -487,17 +489,17 @@ fn read_response(response: &gbn_pkg::Response) -> Response {
     }
 }
 
-/// A port has as many bits as an MSN.
+/// Converts the bits of a port, which has the width of an MSN.
 fn msn(bits: u32) -> Msn {
     Msn::new(bits).expect("24 bits")
 }
 
-/// A code that its enum has no name for, as a broken rule of the ports.
+/// Reports a code without a name in its enum as a broken rule of the ports.
 fn unnamed(error: BadEnum) -> String {
     error.to_string()
 }
 
-/// A port that counts while its valid is 1.
+/// The value of a port that is meaningful only while its `valid` is 1.
 fn valid<T>(valid: u8, value: impl FnOnce() -> T) -> Option<T> {
     (valid != 0).then(value)
 }

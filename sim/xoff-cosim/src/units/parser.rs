@@ -1,4 +1,4 @@
-//! Drives `packet_parser`.
+//! A driver for `packet_parser`.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -16,18 +16,18 @@ use xoff_sim::wire::{
 use super::pfc::read_control;
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
-/// Cycles from a frame's last beat in to its `done_valid_o`, at most: the parser's header says ten.
+/// Most cycles from a frame's last beat in to its `done_valid_o`: ten, according to the parser's header comment.
 const MAX_LATENCY: u64 = 10;
 
-/// The ports of `packet_parser` at one width.
+/// The ports of `packet_parser` at one data width.
 pub trait ParserTop: Model {
-    /// Bytes a beat.
+    /// Bytes of a beat.
     const BEAT: usize;
     /// Clock period in picoseconds.
     const PERIOD_PS: u64;
-    /// Drives a beat, or none, and the reset.
+    /// Drives a beat, or `valid` low if there is none, and the reset.
     fn drive(pins: &mut Self::In, beat: Option<(&[u8], bool)>, reset: bool);
-    /// The outputs, whatever their width.
+    /// Reads the outputs, whatever their width.
     fn read(pins: &Self::Out) -> ParserOut<'_>;
 }
 
@@ -44,7 +44,7 @@ pub struct ParserOut<'a> {
     payload: &'a [u32],
 }
 
-/// The ports that hold from `head_valid_o` to `done_valid_o`.
+/// The ports that must not change from `head_valid_o` to `done_valid_o`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FieldPorts<'a> {
     eth: &'a [u32; 5],
@@ -99,15 +99,15 @@ macro_rules! parser_top {
 parser_top!(PacketParser256, packet_parser256, PERIOD_256_PS);
 parser_top!(PacketParser512, packet_parser512, PERIOD_512_PS);
 
-/// The verilated parser and what it has not yet answered.
+/// The verilated parser, and the frames for which it has not answered yet.
 pub struct RtlParser<M: Model = PacketParser256> {
     model: M,
     pins_in: M::In,
     pins_out: M::Out,
     cycle: u64,
-    /// Lengths of the frames that are in the pipeline, and the cycle of their last beat once that is in.
+    /// Length of each frame in the pipeline, and the cycle of its last beat once that has been sent.
     waiting: VecDeque<(usize, Option<u64>)>,
-    /// Between `head_valid_o` and `done_valid_o`: the outputs as the fields stood at `head_valid_o`.
+    /// Between `head_valid_o` and `done_valid_o`: the outputs at `head_valid_o`.
     head: Option<M::Out>,
     payload: Vec<u8>,
     payload_ended: bool,
@@ -115,22 +115,22 @@ pub struct RtlParser<M: Model = PacketParser256> {
 }
 
 impl RtlParser<PacketParser256> {
-    /// The 256-bit parser, reset. `seed` fixes its registers' random start.
+    /// Creates the 256-bit parser and resets it. `seed` determines the random initial state of its registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Self::of_width(seed)
     }
 }
 
 impl<M: ParserTop> RtlParser<M> {
-    /// The parser of the width that `M` has, reset.
+    /// Creates the parser of the width that `M` has and resets it.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn of_width(seed: u64) -> Result<Self, UnitError> {
         let settings = Settings::new("packet_parser")
             .seed(seed)
@@ -150,11 +150,11 @@ impl<M: ParserTop> RtlParser<M> {
         Ok(this)
     }
 
-    /// Resets the unit and forgets what was in it.
+    /// Resets the unit, discarding its state.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self) -> Result<(), UnitError> {
         M::drive(&mut self.pins_in, None, true);
         self.model.cycle(&self.pins_in, &mut self.pins_out)?;
@@ -166,7 +166,7 @@ impl<M: ParserTop> RtlParser<M> {
         Ok(())
     }
 
-    /// The model, to trace, save or look into.
+    /// The model, for tracing, saving or inspecting it.
     pub fn model(&mut self) -> &mut M {
         &mut self.model
     }
@@ -184,11 +184,12 @@ impl<M: ParserTop> RtlParser<M> {
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL, or a broken rule of the ports: an answer too many, too late or too early, fields that do not hold.
+    /// An assertion of the RTL failed, or a rule of the ports was broken: an answer too many, too late or too early,
+    /// or fields that change while they must be stable.
     ///
     /// # Panics
     ///
-    /// If a frame is empty: no line carries that.
+    /// If a frame is empty, which no line can carry.
     pub fn parse_with_gaps(
         &mut self,
         frames: &[&[u8]],
@@ -210,7 +211,7 @@ impl<M: ParserTop> RtlParser<M> {
         while !self.waiting.is_empty() {
             self.step(None)?;
         }
-        // An answer too many would come now.
+        // An answer too many would appear within these cycles.
         for _ in 0..MAX_LATENCY {
             self.step(None)?;
         }
@@ -302,7 +303,7 @@ impl<M: ParserTop> RtlParser<M> {
     }
 }
 
-/// The frame that the outputs describe with `done_valid_o`.
+/// Reads the frame that the outputs describe at `done_valid_o`.
 fn read_frame(out: &ParserOut<'_>, payload: Vec<u8>) -> Result<ParsedFrame, String> {
     let result = ParseResult::unpack(&out.result).map_err(|error| error.to_string())?;
     let fields = &out.fields;
@@ -332,7 +333,7 @@ fn read_frame(out: &ParserOut<'_>, payload: Vec<u8>) -> Result<ParsedFrame, Stri
     })
 }
 
-/// The value of a struct without enums, which any bits are.
+/// The value of a struct that contains no enum, for which all bit patterns are valid.
 fn sure<T>(Ok(value): Result<T, Infallible>) -> T {
     value
 }
@@ -353,7 +354,7 @@ fn read_eth(eth: &EthHeadPorts) -> EthHead {
     }
 }
 
-/// `None` for `IpNone`.
+/// Returns `None` for `IpNone`.
 fn read_ip(ip: &IpHeadPorts) -> Option<IpHead> {
     let kind = match ip.kind {
         eth_pkg::IpKind::IpNone => return None,
@@ -376,14 +377,14 @@ fn read_ip(ip: &IpHeadPorts) -> Option<IpHead> {
     })
 }
 
-/// `bth_t` is the header as it stands on the wire.
+/// Reads the port of the BTH: `bth_t` is the header as it is on the wire.
 fn read_bth(port: &[u32; 3]) -> BthRepr {
     let mut wire = Vec::with_capacity(BthRepr::LEN);
     beat::take(port, BthRepr::LEN, &mut wire);
     BthRepr::parse(&Bth::new_unchecked(&wire[..]))
 }
 
-/// Of the fields of all extension headers those of the opcode count.
+/// Reads the extension headers. Of the fields of all headers, those of the opcode are meaningful.
 fn read_ext(ext: &ExtHead, bth: &BthRepr) -> ExtHeaders {
     let layout = bth.opcode.layout().unwrap_or_default();
     ExtHeaders {

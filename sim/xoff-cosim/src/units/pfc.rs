@@ -1,4 +1,4 @@
-//! Drives `pfc_rx`, `pfc_tx` and `pause_watchdog`, a cycle at a time.
+//! Drivers for `pfc_rx`, `pfc_tx` and `pause_watchdog`, one cycle per call.
 
 use std::fmt::Debug;
 
@@ -20,23 +20,23 @@ use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError};
 
 /// The ports of one of the units.
 pub trait PauseTop: Model {
-    /// The inputs as the unit's reference has them.
+    /// The inputs, in the type of the unit's reference model.
     type Inputs: Copy + Default + PartialEq + Debug;
-    /// The outputs as the unit's reference has them.
+    /// The outputs, in the type of the unit's reference model.
     type Outputs: Copy + PartialEq + Debug;
     /// Clock period in picoseconds.
     const PERIOD_PS: u64;
-    /// Drives all inputs but time and reset. What does not count keeps its last value.
+    /// Drives all inputs other than time and reset. Inputs that have no effect keep their last value.
     fn drive(pins: &mut Self::In, inputs: &Self::Inputs);
     /// Drives the time.
     fn set_time(pins: &mut Self::In, now: u64);
     /// Drives the reset.
     fn reset(pins: &mut Self::In, reset: bool);
-    /// The outputs.
+    /// Reads the outputs.
     ///
     /// # Errors
     ///
-    /// Bits that mean nothing.
+    /// Bits that have no meaning.
     fn read(pins: &Self::Out) -> Result<Self::Outputs, String>;
 }
 
@@ -168,16 +168,16 @@ pub struct RtlPause<M: PauseTop> {
     model: M,
     pins_in: M::In,
     pins_out: M::Out,
-    /// What the pins show: packing eight thresholds costs more than to see that they are the same.
+    /// The inputs that the pins have now. Comparing them is cheaper than packing eight thresholds again.
     driven: Option<M::Inputs>,
 }
 
 impl<M: PauseTop> RtlPause<M> {
-    /// The unit before its reset. `seed` fixes its registers' random start.
+    /// Creates the unit without resetting it. `seed` determines the random initial state of its registers.
     ///
     /// # Errors
     ///
-    /// The model cannot be made.
+    /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         let settings = Settings::new(M::NAME).seed(seed).period_ps(M::PERIOD_PS);
         Ok(Self {
@@ -188,11 +188,11 @@ impl<M: PauseTop> RtlPause<M> {
         })
     }
 
-    /// A cycle with reset. Outputs do not count in it.
+    /// Runs a cycle with reset. Its outputs have no meaning.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: u64, inputs: &M::Inputs) -> Result<(), UnitError> {
         self.drive(now, inputs);
         M::reset(&mut self.pins_in, true);
@@ -201,11 +201,11 @@ impl<M: PauseTop> RtlPause<M> {
         Ok(())
     }
 
-    /// The outputs in cycle `now`, then the clock edge that ends it.
+    /// Returns the outputs in cycle `now`, then applies the clock edge that ends it.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL, or outputs that mean nothing.
+    /// An assertion of the RTL failed, or outputs have no meaning.
     #[inline]
     pub fn cycle(&mut self, now: u64, inputs: &M::Inputs) -> Result<M::Outputs, UnitError> {
         self.drive(now, inputs);
@@ -217,18 +217,18 @@ impl<M: PauseTop> RtlPause<M> {
         })
     }
 
-    /// The saved state with the inputs of cycle `now` applied and before its clock edge.
+    /// The saved state with the inputs of cycle `now` applied, before its clock edge.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// An assertion of the RTL failed.
     pub fn state(&mut self, now: u64, inputs: &M::Inputs) -> Result<Vec<u8>, UnitError> {
         self.drive(now, inputs);
         self.model.eval(&self.pins_in, &mut self.pins_out)?;
         Ok(self.model.state()?)
     }
 
-    /// The model, to trace, save or look into.
+    /// The model, for tracing, saving or inspecting it.
     pub fn model(&mut self) -> &mut M {
         &mut self.model
     }
@@ -243,7 +243,7 @@ impl<M: PauseTop> RtlPause<M> {
     }
 }
 
-/// `wake_o` counts while `idle_o` is 1.
+/// Combines `idle_o` and `wake_o`; `wake_o` is meaningful only while `idle_o` is 1.
 #[inline]
 fn idle(idle_o: u8, wake_o: u64) -> Idle {
     match (idle_o, wake_o) {
@@ -283,7 +283,7 @@ mod tests {
         let mut pins = pfc_rx40::In::default();
         pins.set_control_i(&control_ports(&frame));
         assert_eq!(read_control(&pins.control_i()), frame);
-        // The opcode is the most significant, class 0's timer the least.
+        // The opcode is in the most significant bits, the timer of class 0 in the least significant ones.
         let port = pins.control_i;
         assert_eq!((port[4], port[0]), (0x0101_A55A, 0x0002_0001));
     }

@@ -1,15 +1,15 @@
-//! Cycles of a unit that need no evaluation.
+//! Skipping of cycles in which a unit need not be evaluated.
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Idle;
 use xoff_sim::protocol::dcqcn::Cycle;
 
-/// Whether a unit's next cycles may be left out, and up to which one.
+/// Whether the next cycles of a unit may be skipped, and until which cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rest {
     /// `idle_o`.
     pub idle: bool,
-    /// `wake_o`; it counts while `idle` is true.
+    /// `wake_o`, which is meaningful only while `idle` is true.
     pub wake: Cycle,
 }
 
@@ -26,9 +26,9 @@ impl From<Idle> for Rest {
 
 /// Decides which cycles are evaluated: all, or only those in which something can happen.
 ///
-/// A unit that says that it is idle changes neither state nor outputs before its wake, as long as its inputs stay as
-/// they are. Tell this what the unit said after each cycle, and of each change of an input; it says which cycle comes
-/// next.
+/// A unit that reports to be idle changes neither state nor outputs before its wake-up cycle, as long as its inputs
+/// do not change. Call [`said`](Self::said) with the unit's report after each evaluated cycle and
+/// [`disturb`](Self::disturb) for each change of an input; [`next`](Self::next) returns the cycle to evaluate next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     enabled: bool,
@@ -36,7 +36,7 @@ pub struct Skip {
 }
 
 impl Skip {
-    /// Before the first cycle. With `enabled` false no cycle is left out.
+    /// Creates the state before the first cycle. If `enabled` is false, no cycle is skipped.
     pub const fn new(enabled: bool) -> Self {
         Self {
             enabled,
@@ -44,29 +44,30 @@ impl Skip {
         }
     }
 
-    /// Whether cycles are left out at all.
+    /// Whether cycles may be skipped at all.
     pub const fn enabled(&self) -> bool {
         self.enabled
     }
 
-    /// What the unit said in the cycle just evaluated.
+    /// Takes what the unit reported in the cycle just evaluated.
     #[inline]
     pub fn said(&mut self, rest: impl Into<Rest>) {
         self.rest = Some(rest.into()).filter(|rest| rest.idle);
     }
 
-    /// An input changes: what the unit said holds no longer.
+    /// Notes that an input changes, which invalidates what the unit reported.
     #[inline]
     pub const fn disturb(&mut self) {
         self.rest = None;
     }
 
-    /// What an idle unit said, while it holds.
+    /// What an idle unit reported, while that is valid.
     pub const fn rest(&self) -> Option<Rest> {
         self.rest
     }
 
-    /// The cycle to evaluate next, of those from `now` on, if no input changes before `until`; at the latest `until`.
+    /// The next cycle to evaluate, counted from `now`, if no input changes before `until`. At the latest this is
+    /// `until`, or `now` if that is later.
     #[inline]
     pub fn next(&self, now: Cycle, until: Cycle) -> Cycle {
         match self.rest {
@@ -88,7 +89,7 @@ mod tests {
         skip.said(Idle::Until(50));
         assert_eq!(skip.next(now, far), Cycle(50));
         assert_eq!(skip.next(now, Cycle(20)), Cycle(20));
-        // A wake or a limit that has passed.
+        // A wake-up cycle or a limit that has already passed.
         assert_eq!(skip.next(Cycle(60), far), Cycle(60));
         assert_eq!(skip.next(now, Cycle(5)), now);
         skip.said(Idle::Forever);

@@ -1,10 +1,11 @@
-//! What software and NIC hand each other, at ports: the simulation's values as `work_t`, `recv_t` and `completion_t` of `gbn_pkg`.
+//! What software and NIC exchange, at ports: the simulation's values as `work_t`, `recv_t` and `completion_t` of
+//! `gbn_pkg`.
 
 use verilated::{Packed, PortBits};
 use xoff_rtl::gbn_pkg;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work};
 
-/// Puts a work request on a port of a `work_t`. Its kind may be one that there is not.
+/// Puts a work request on a port of type `work_t`. The kind may be one that is not defined.
 pub fn put_work<P: PortBits>(port: &mut P, work: &Work) {
     let fields = gbn_pkg::Work {
         kind: gbn_pkg::WorkE::default(),
@@ -24,7 +25,7 @@ pub fn put_work<P: PortBits>(port: &mut P, work: &Work) {
     gbn_pkg::Work::KIND.put(port, work.kind.0.into());
 }
 
-/// Puts a receive buffer on a port of a `recv_t`.
+/// Puts a receive buffer on a port of type `recv_t`.
 pub fn put_recv<P: PortBits>(port: &mut P, recv: &Recv) {
     let fields = gbn_pkg::Recv {
         length: recv.length,
@@ -35,11 +36,11 @@ pub fn put_recv<P: PortBits>(port: &mut P, recv: &Recv) {
     fields.set(port, 0);
 }
 
-/// Reads a completion from a port of a `completion_t`.
+/// Reads a completion from a port of type `completion_t`.
 ///
 /// # Errors
 ///
-/// A status that there is not; reserved bits that are not 0.
+/// The status is not defined, or reserved bits are not 0.
 pub fn take_completion<P: PortBits>(port: &P) -> Result<Completion, String> {
     let fields = gbn_pkg::Completion::unpack(port).map_err(|error| error.to_string())?;
     if fields.reserved != 0 {
@@ -57,7 +58,7 @@ pub fn take_completion<P: PortBits>(port: &P) -> Result<Completion, String> {
     })
 }
 
-/// A `status_e`.
+/// Converts a `status_e`.
 pub fn status(status: gbn_pkg::Status) -> Status {
     Status::ALL[status as usize]
 }

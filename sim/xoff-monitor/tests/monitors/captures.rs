@@ -1,5 +1,5 @@
-//! Linux's traffic: no violation in what was not damaged. With `XOFF_CAPTURES` set to a folder, also all of its
-//! captures.
+//! Linux's traffic: frames that were not damaged break no rule. If `XOFF_CAPTURES` names a folder, all of its
+//! captures are judged, too.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

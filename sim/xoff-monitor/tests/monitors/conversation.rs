@@ -1,5 +1,5 @@
-//! A conversation of two hosts with everything in it that rules are about, step by step, so that a test can change a
-//! step and see which rule it breaks.
+//! A conversation of two hosts that contains everything that the rules are about. It consists of named steps, so that
+//! a test can change a step and see which rule that breaks.
 
 use xoff_monitor::{Monitor, Report, Sighting, Tap};
 use xoff_sim::kernel::Direction;
@@ -11,22 +11,22 @@ use xoff_sim::wire::{
     PfcRepr, Psn, Qpn, RethRepr, Syndrome,
 };
 
-/// The IP header behind an Ethernet header without tags.
+/// Offset of the IP header, which follows an Ethernet header without tags.
 pub const IP: usize = 14;
-/// The UDP header.
+/// Offset of the UDP header.
 pub const UDP: usize = IP + 20;
-/// The BTH.
+/// Offset of the BTH.
 pub const BTH: usize = UDP + 8;
 
-/// Frame bytes, changed after they were built.
+/// A change to the bytes of a frame after it was built.
 pub type Edit = fn(&mut Vec<u8>);
 
-/// A frame to come.
+/// A frame of the conversation.
 #[derive(Clone)]
 pub struct Step {
     pub name: &'static str,
     pub time: Time,
-    /// As host a's port has it.
+    /// The direction at host a's port.
     pub direction: Direction,
     pub frame: Descriptor,
     pub edit: Option<Edit>,
@@ -68,7 +68,7 @@ impl Step {
 #[derive(Clone)]
 pub struct Conversation(pub Vec<Step>);
 
-/// Puts the right IPv4 checksum and ICRC in.
+/// Corrects the IPv4 checksum and the ICRC.
 pub fn mend(frame: &mut [u8]) {
     let mut ip = Ipv4::new_unchecked(&mut frame[IP..]);
     ip.fill_checksum();
@@ -85,7 +85,7 @@ fn mac(host: u8) -> MacAddr {
     MacAddr([2, 0, 0, 0, 0, host])
 }
 
-/// A packet: from host a (QP 0x11) to host b (QP 0x22), or back.
+/// A packet from host a (QP 0x11) to host b (QP 0x22), or in the other direction.
 fn packet(sent: bool, opcode: Opcode, psn: u32, bytes: usize) -> Descriptor {
     let (src, dst, qpn) = if sent { (1, 2, 0x22) } else { (2, 1, 0x11) };
     let layout = opcode.layout().unwrap();
@@ -198,11 +198,12 @@ impl Conversation {
         step.packet().ext.atomic_ack = Some(AtomicAckEthRepr { original: 77 });
     }
 
-    /// Everything that rules are about, and nothing wrong. MTU 256; host a's port at 40 Gb/s.
+    /// A conversation with everything that rules are about, and without a fault. MTU 256; host a's port runs at 40
+    /// Gb/s.
     pub fn good() -> Self {
         use Opcode as Op;
         let mut it = Self(Vec::new());
-        // A WRITE over the wrap of the PSN.
+        // A WRITE across the wrap of the PSN.
         it.writes("w1", 1, Op::RC_WRITE_FIRST, 0xFF_FFFE, 256, 600);
         it.writes("w2", 2, Op::RC_WRITE_MIDDLE, 0xFF_FFFF, 256, 0);
         it.0.last_mut().unwrap().packet().ext.reth = None;
@@ -217,7 +218,7 @@ impl Conversation {
         it.asks("s2 again", 17, Op::RC_SEND_LAST, 2, 100);
         it.asks("s3 again", 18, Op::RC_SEND_ONLY, 3, 4);
         it.answers("ack s", 20, 3, Syndrome::ACK, 3);
-        // No receive buffer: 10 us to wait.
+        // No receive buffer: the sender has to wait for 10 us.
         it.asks("n", 30, Op::RC_SEND_ONLY, 4, 20);
         it.answers("rnr nak", 32, 4, Syndrome(0x21), 3);
         it.asks("n again", 44, Op::RC_SEND_ONLY, 4, 20);
@@ -245,10 +246,10 @@ impl Conversation {
                 };
             }
         }
-        // An atomic, asked for twice.
+        // An atomic that is sent twice.
         it.atomic(["add", "added"], 60, 8, 6);
         it.atomic(["add again", "added again"], 64, 8, 6);
-        // Marked packets of the other direction, CNPs for them.
+        // Marked packets in the other direction, and CNPs for them.
         for (names, at, psn) in [
             (["m1", "ack m1", "cnp 1"], 70, 100),
             (["m2", "ack m2", "cnp 2"], 130, 101),
@@ -267,7 +268,7 @@ impl Conversation {
             };
             it.add(names[2], at + 2, true, packet(true, Op::CNP, 0, 0));
         }
-        // A pause of 12.8 us for class 3, that of all packets.
+        // A pause of 12.8 us for class 3, which is the class of all packets.
         let mut timers = [0; 8];
         timers[3] = 1000;
         let pfc = Content::Pfc(PfcRepr {
@@ -288,7 +289,7 @@ impl Conversation {
             let step = it.asks(name, at, Op::UC_SEND_ONLY, psn, 10);
             step.packet().bth.dest_qp = Qpn::new(0x33).unwrap();
         }
-        // A WRITE to where it may not.
+        // A WRITE to memory that it may not access.
         it.writes("bad key", 170, Op::RC_WRITE_ONLY, 10, 8, 8);
         it.answers("fatal", 172, 10, Syndrome(0x62), 7);
         it
@@ -304,7 +305,7 @@ impl Conversation {
         &mut self.0[at]
     }
 
-    /// A copy of `name` right behind `after`, a little later.
+    /// Inserts a copy of the step `name` right after the step `after`, a little later in time.
     pub fn copy(&mut self, name: &str, after: &str) -> &mut Step {
         let mut step = self.0[self.at(name)].clone();
         let at = self.at(after);
@@ -318,7 +319,7 @@ impl Conversation {
         self.0.remove(self.at(name));
     }
 
-    /// What the monitors say, at host a's own port or at a tap on the way. Frames are numbered as steps, from 0.
+    /// The monitors' report, at host a's own port or at a tap on the way. Frames are numbered like the steps, from 0.
     pub fn watch(&self, host: bool) -> Report {
         self.watch_at(Tap {
             host,
@@ -326,7 +327,7 @@ impl Conversation {
         })
     }
 
-    /// What the monitors say at a tap.
+    /// The monitors' report at a tap.
     pub fn watch_at(&self, tap: Tap) -> Report {
         let mut monitor = Monitor::new().with_cnp_interval(Duration::from_us(50));
         let tap = monitor.add_tap(Tap {

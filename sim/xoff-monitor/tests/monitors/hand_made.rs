@@ -1,4 +1,4 @@
-//! Good traffic with one thing wrong in it: a row a fault, with the rule that it breaks and the frame.
+//! Good traffic with a single fault: each row has a fault, the rule that it breaks, and the frame.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use xoff_sim::wire::{MacAddr, Opcode, Syndrome};
 
 use crate::conversation::{BTH, Conversation, IP, UDP, mend};
 
-/// What is changed, the rule, the step at which it is broken, the change.
+/// What is changed, the rule that this breaks, the step at which it is broken, and the change.
 type Row = (&'static str, Rule, &'static str, fn(&mut Conversation));
 
 fn raw(conversation: &mut Conversation, name: &str, edit: fn(&mut Vec<u8>)) {
     conversation.step(name).edit = Some(edit);
 }
 
-/// Seen at host a's own port.
+/// Faults that are judged at host a's own port.
 const AT_HOST: &[Row] = &[
     ("payload damaged", Rule::Icrc, "s3 again", |it| {
         raw(it, "s3 again", |frame| frame[BTH + 13] ^= 1)
@@ -316,7 +316,7 @@ const AT_HOST: &[Row] = &[
     ),
 ];
 
-/// Seen somewhere on the way, where frames may be lost on both sides.
+/// Faults that are judged somewhere on the way, where frames may be lost on both sides.
 const ON_THE_WAY: &[Row] = &[
     (
         "resend of what is acknowledged",
@@ -346,10 +346,10 @@ const ON_THE_WAY: &[Row] = &[
     }),
 ];
 
-/// What else a fault may break: what follows from it.
+/// Other rules that a fault may break as a consequence.
 fn follows(rule: Rule) -> &'static [Rule] {
     match rule {
-        // A packet that is not read is missing in its connection.
+        // A packet that is not parsed is missing from its connection.
         Rule::Icrc | Rule::IpLength | Rule::IpChecksum | Rule::IpFragment | Rule::UdpLength => {
             &[Rule::PsnOrder, Rule::ResendSame]
         }
@@ -435,7 +435,7 @@ fn each_fault_breaks_its_rule() {
     judge(ON_THE_WAY, false);
 }
 
-/// Wherever the capture starts and ends.
+/// A capture may start and end anywhere.
 #[test]
 fn what_one_tap_cannot_see_is_no_violation() {
     let good = Conversation::good();
@@ -450,11 +450,12 @@ fn what_one_tap_cannot_see_is_no_violation() {
     }
 }
 
-/// A NIC may ask for what was lost on the way to it.
+/// A NIC may ask again for what was lost on the way to it, before the tap.
 #[test]
 fn a_frame_missing_before_the_tap_is_no_violation_on_the_way() {
     let good = Conversation::good();
-    // Not the first packet of what is resent: with it the answers would be about requests that cannot have arrived.
+    // The first packet of a resend is not in this list: without it the answers would be about requests that cannot
+    // have arrived.
     for name in [
         "s1", "s2", "s3", "nak s", "rnr nak", "r1", "r2", "r3", "added", "ack w", "ack m1",
         "cnp 1", "pfc",
@@ -465,7 +466,7 @@ fn a_frame_missing_before_the_tap_is_no_violation_on_the_way() {
     }
 }
 
-/// A network that changes the order of frames, or brings some twice, makes no end break a rule.
+/// If the network reorders or duplicates frames, neither end breaks a rule.
 #[test]
 fn order_is_judged_only_where_it_is_kept() {
     let good = Conversation::good();
@@ -476,7 +477,7 @@ fn order_is_judged_only_where_it_is_kept() {
         let mut twice = good.clone();
         let again = twice.0[at].clone();
         twice.0.insert(at + 1, again);
-        // Answers cannot overtake what they answer.
+        // An answer cannot overtake the request that it answers.
         let answered = good.0[at].direction != good.0[at + 1].direction;
         for changed in [Some(twice), Some(swapped).filter(|_| !answered)]
             .into_iter()

@@ -1,4 +1,4 @@
-//! The monitors against real captures, good traffic, broken traffic and bytes of all kinds.
+//! Tests of the monitors with real captures, good traffic, broken traffic and arbitrary bytes.
 
 mod captures;
 mod conversation;

@@ -1,4 +1,4 @@
-//! `docs/monitors.md`.
+//! Checks that `docs/monitors.md` matches the rules.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Bytes of all kinds: the monitors take them and go on.
+//! Arbitrary bytes: the monitors must accept them without failing.
 
 use proptest::prelude::*;
 use xoff_monitor::{Monitor, Sighting, Tap};
@@ -12,7 +12,7 @@ fn directions() -> impl Strategy<Value = Option<Direction>> {
     prop::sample::select(&[None, Some(Direction::Sent), Some(Direction::Received)][..])
 }
 
-/// Good frames, damaged ones, garbage.
+/// Good frames, damaged frames and garbage.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         strategies::frame().prop_map(|frame| frame.bytes),
@@ -21,7 +21,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Bytes, time in picoseconds, direction.
+/// Bytes, time in picoseconds, and direction.
 type Seen = (Vec<u8>, u64, Option<Direction>);
 
 fn watch(seen: &[Seen], host: bool) -> u64 {
@@ -57,7 +57,7 @@ proptest! {
         watch(&seen, host);
     }
 
-    /// Frames of a conversation in any order, some again, with bytes changed and ICRCs made right again.
+    /// Frames of a conversation in any order, some repeated, with bytes changed and ICRCs corrected afterwards.
     #[test]
     fn any_conversation(
         picks in prop::collection::vec((any::<prop::sample::Index>(), 14usize..90, any::<u8>(), any::<bool>()), 0..80),

@@ -1,4 +1,5 @@
-//! Traffic of the model NIC: no violation at any port, lossy or not, and counters that say what the frames say.
+//! Traffic of the model NIC: no violation at any port, with or without losses, and counters that agree with the
+//! frames.
 
 use xoff_monitor::counters::Counter;
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tap};
@@ -12,7 +13,7 @@ use xoff_sim::seeded::Seed;
 use xoff_sim::time::{Clock, Duration, Length, LineRate, Time};
 use xoff_sim::wire::{MacAddr, Psn};
 
-/// Frames as they are seen at a port.
+/// Frames as seen at a port.
 pub type Frames = Vec<Record>;
 
 fn address(host: u8) -> Address {
@@ -60,7 +61,8 @@ fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
     }
 }
 
-/// Flows of all kinds both ways between two NICs, until they end; faults on the cable, per direction.
+/// Runs flows of all kinds in both directions between two NICs until they end, with faults on the cable for each
+/// direction.
 fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
     let mut nics = [1, 2].map(nic);
     let kinds = [
@@ -173,7 +175,7 @@ fn model_nics_break_no_rule() {
         for host in [true, false] {
             let monitor = watch(&frames, host);
             nothing(monitor.report());
-            // All that was sent was judged.
+            // All traffic sent was judged.
             let checked = |rule| monitor.report().rules[&rule].checked;
             assert!(checked(Rule::Msn) > 200, "{}", checked(Rule::Msn));
             assert_eq!(checked(Rule::PsnOrder) > 1_000, host);
@@ -181,7 +183,7 @@ fn model_nics_break_no_rule() {
             assert_eq!(checked(Rule::ResendStart) > 0, lossy);
             assert_eq!(checked(Rule::NakOnce) > 0, lossy);
         }
-        // As a capture that starts in the middle.
+        // Like a capture that starts in the middle.
         for from in [17, 300, 501, 900] {
             let monitor = watch(&frames[from..], false);
             assert_eq!(monitor.report().violations, [], "from {from}");
@@ -210,7 +212,7 @@ fn counters_of_the_nic_are_those_of_the_frames() {
             .map(|(counter, register)| (counter, nic.get(register)));
             let counts = monitor.counts(node.0 as usize);
             assert_eq!(counts.differences(&says), [], "node {}, {faults:?}", node.0);
-            // A counter that is off is found.
+            // A counter that is off by one is found.
             let off = [(Counter::FramesIn, nic.get(reg::FRAMES_IN) + 1)];
             assert_eq!(counts.differences(&off).len(), 1);
         }

@@ -1,4 +1,4 @@
-//! Flows: messages of one kind and length from one host's memory to another's, on a QP of its own.
+//! Flows: messages of one kind and length from one host's memory to another's, each flow on a QP of its own.
 
 use std::collections::VecDeque;
 
@@ -8,42 +8,43 @@ use super::memory;
 use crate::protocol::gbn::{Recv, Status, Work, WorkKind};
 use crate::time::{Clock, Cycles, Duration, Time};
 
-/// A flow's memory: 2^36 bytes from here on, times its number and one. Both hosts have it at the same address.
+/// A flow's memory region has 2^36 bytes. The region of flow n starts at (n + 1) · 2^36, at the same address in both
+/// hosts.
 const WINDOW_BITS: u32 = 36;
-/// Messages go round in this much of it.
+/// Messages are placed in this many bytes of the region, and then from its start again.
 const ROUND_BYTES: u64 = 1 << 33;
 
-/// What a flow does.
+/// Settings of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowConfig {
-    /// Number in the whole network: fixes its memory. Below 2^20.
+    /// The flow's number in the whole network, below 2^20. Determines the addresses of its memory.
     pub number: u32,
     /// SEND or WRITE, with or without immediate data.
     pub kind: WorkKind,
     /// Bytes of a message, 1 to 2^31.
     pub message: u32,
-    /// Messages in all; `None`: without end.
+    /// Number of messages; `None` for a flow without end.
     pub count: Option<u64>,
-    /// Messages posted and not completed at most, 1 to the ring's size.
+    /// Most messages that are posted and not completed, 1 to the ring's size.
     pub outstanding: u32,
-    /// Nothing is posted before.
+    /// Time before which nothing is posted.
     pub start: Time,
-    /// Message i is posted no earlier than so long after message i − 1 should have been; `None`: as soon as there is room.
+    /// Message i is posted no earlier than this time after message i − 1 was due. `None`: as soon as there is room.
     pub interval: Option<Duration>,
 }
 
 impl FlowConfig {
-    /// Where its memory starts.
+    /// First address of the flow's memory.
     pub const fn base(&self) -> u64 {
         (self.number as u64 + 1) << WINDOW_BITS
     }
 
-    /// How long its memory is.
+    /// Size of the flow's memory in bytes.
     pub const fn region_bytes(&self) -> u64 {
         1 << WINDOW_BITS
     }
 
-    /// From message to message; never a multiple of the page sizes, so that all alignments come.
+    /// Distance of consecutive messages. It is odd and thus no multiple of a page size, so that all alignments occur.
     const fn stride(&self) -> u64 {
         (self.message as u64 + 64) | 1
     }
@@ -53,12 +54,12 @@ impl FlowConfig {
         if slots < 2 { 2 } else { slots }
     }
 
-    /// Where message `index` lies, at both ends.
+    /// Address of message `index`, at both ends.
     pub const fn address(&self, index: u64) -> u64 {
         self.base() + index % self.slots() * self.stride()
     }
 
-    /// The number of the flow in whose memory an address is.
+    /// Number of the flow whose memory contains an address.
     pub const fn number_at(va: u64) -> Option<u32> {
         match va >> WINDOW_BITS {
             0 => None,
@@ -73,27 +74,27 @@ impl FlowConfig {
 pub struct Delivered {
     /// When the application saw the completion.
     pub at: Time,
-    /// From when it should have been posted to then.
+    /// Time from when the message was due to be posted until `at`.
     pub latency: Duration,
 }
 
-/// The end that sends.
+/// The sending end of a flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sender {
-    /// What it does.
+    /// The flow's settings.
     pub config: FlowConfig,
-    /// QP index at its NIC.
+    /// QP index in the host's NIC.
     pub qp: u16,
-    /// Key of its memory here.
+    /// Key of the flow's memory in this host.
     pub local_key: u32,
-    /// Key of its memory there.
+    /// Key of the flow's memory in the receiving host.
     pub remote_key: u32,
-    /// Its QP is connected: it may post.
+    /// Whether the QP is connected, so that work may be posted.
     connected: bool,
     posted: u64,
-    /// When each posted message that is not complete should have been posted.
+    /// For each message that is posted and not complete, when it was due to be posted.
     open: VecDeque<Time>,
-    /// No post before: the completion that made room.
+    /// Cycle before which nothing is posted: that of the completion that made room.
     unblocked: Cycles,
     delivered: Vec<Delivered>,
     failed: Option<Status>,
@@ -101,7 +102,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of nothing yet.
+    /// Creates a sender that has not sent anything yet.
     pub fn new(config: FlowConfig, qp: u16, local_key: u32, remote_key: u32) -> Self {
         Self {
             config,
@@ -118,7 +119,7 @@ impl Sender {
         }
     }
 
-    /// A sender whose QP is not connected: it posts nothing until [`Host::connect`](super::Host::connect).
+    /// Creates a sender whose QP is not connected. It posts nothing until [`Host::connect`](super::Host::connect).
     pub fn unconnected(config: FlowConfig, qp: u16) -> Self {
         Self {
             connected: false,
@@ -126,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// The QP is connected at `at`: the flow starts now, if it was to start before.
+    /// Notes that the QP is connected at `at`. A flow whose start has passed starts at `at`.
     pub(super) fn connect(&mut self, at: Time, local_key: u32, remote_key: u32) {
         (self.local_key, self.remote_key) = (local_key, remote_key);
         self.config.start = self.config.start.max(at);
@@ -138,7 +139,7 @@ impl Sender {
         self.config.start.saturating_add(interval * self.posted)
     }
 
-    /// When it posts next, as the application sees it. `None`: not before a completion.
+    /// When the application posts next. `None`: not before a completion.
     pub(super) fn next_post(&self, clock: &Clock) -> Option<Cycles> {
         let room = self.open.len() < self.config.outstanding as usize;
         let more = self.config.count.is_none_or(|count| self.posted < count);
@@ -146,7 +147,7 @@ impl Sender {
             .then(|| clock.edge_from(self.due()).max(self.unblocked))
     }
 
-    /// The next work request; [`posted`](Self::posted) when the NIC has taken it.
+    /// The next work request. [`posted`](Self::posted) is called once the NIC has taken it.
     pub(super) fn work(&self) -> Work {
         let config = &self.config;
         let va = config.address(self.posted);
@@ -183,7 +184,7 @@ impl Sender {
         self.posted += 1;
     }
 
-    /// A completion, seen at `at`. False when it is not the one that has to come.
+    /// Takes a completion, seen at `at`. Returns false when it is not the one expected.
     pub(super) fn completed(&mut self, id: u64, status: Status, at: (Cycles, Time)) -> bool {
         let Some(due) = self.open.pop_front() else {
             return false;
@@ -200,22 +201,22 @@ impl Sender {
         id == expected
     }
 
-    /// Messages that are complete, in order.
+    /// The messages that are complete, in order.
     pub fn delivered(&self) -> &[Delivered] {
         &self.delivered
     }
 
-    /// How the first message that failed ended.
+    /// The status of the first message that failed.
     pub const fn failed(&self) -> Option<Status> {
         self.failed
     }
 
-    /// Messages posted that have not come back.
+    /// Number of messages that are posted and not complete.
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether all messages there are have been completed, or the QP is gone.
+    /// Whether all messages of the flow are complete, or its QP has failed and no posted message is left.
     pub fn finished(&self) -> bool {
         let all = self
             .config
@@ -225,27 +226,27 @@ impl Sender {
     }
 }
 
-/// The end that receives.
+/// The receiving end of a flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Receiver {
-    /// What the other end does.
+    /// The flow's settings.
     pub config: FlowConfig,
-    /// QP index at its NIC.
+    /// QP index in the host's NIC.
     pub qp: u16,
-    /// Key of its memory here.
+    /// Key of the flow's memory in this host.
     pub local_key: u32,
-    /// Receive buffers that are kept posted.
+    /// Number of receive buffers that are kept posted.
     pub buffers: u32,
-    /// Its QP is connected: it may post.
+    /// Whether the QP is connected, so that buffers may be posted.
     connected: bool,
     posted: u64,
-    /// Buffers that came back.
+    /// Number of buffers that were completed.
     completed: u64,
-    /// No post before.
+    /// Cycle before which nothing is posted.
     unblocked: Cycles,
-    /// Messages of which all bytes were written.
+    /// Number of messages that have been written completely.
     whole: u64,
-    /// Bytes of the next one, from its start.
+    /// Bytes of the next message that have been written, from its start.
     covered: u64,
     failed: Option<Status>,
     /// Bytes written for the first time.
@@ -253,7 +254,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of nothing yet that keeps so many buffers posted, when the flow needs some.
+    /// Creates a receiver that has received nothing yet. It keeps `buffers` receive buffers posted if the flow needs
+    /// any.
     pub fn new(config: FlowConfig, qp: u16, local_key: u32, buffers: u32) -> Self {
         Self {
             config,
@@ -271,7 +273,7 @@ impl Receiver {
         }
     }
 
-    /// A receiver whose QP is not connected: it posts nothing until [`Host::connect`](super::Host::connect).
+    /// Creates a receiver whose QP is not connected. It posts nothing until [`Host::connect`](super::Host::connect).
     pub fn unconnected(config: FlowConfig, qp: u16, buffers: u32) -> Self {
         Self {
             connected: false,
@@ -279,7 +281,7 @@ impl Receiver {
         }
     }
 
-    /// The QP is connected, with memory of this key, as seen in cycle `seen`.
+    /// Notes that the QP is connected, with memory of this key, as seen in cycle `seen`.
     pub(super) const fn connect(&mut self, seen: Cycles, local_key: u32) {
         self.local_key = local_key;
         self.unblocked = seen;
@@ -298,7 +300,7 @@ impl Receiver {
     }
 
     pub(super) fn recv(&self) -> Recv {
-        // A WRITE with immediate data takes a buffer and puts nothing in it.
+        // A WRITE with immediate data takes a buffer but puts nothing into it.
         let length = if self.config.kind.writes() {
             0
         } else {
@@ -316,7 +318,8 @@ impl Receiver {
         self.posted += 1;
     }
 
-    /// A buffer came back. False when it is not the one that has to come, or its message is not there.
+    /// Takes the completion of a buffer. Returns false when it is not the one expected, or its message has not been
+    /// written.
     pub(super) fn completed(&mut self, id: u64, status: Status, length: u32, seen: Cycles) -> bool {
         let expected = self.completed;
         self.completed += 1;
@@ -328,14 +331,14 @@ impl Receiver {
         id == expected && length == self.config.message && self.whole == expected + 1
     }
 
-    /// The NIC wrote here. Gives how many bytes are wrong, or do not belong here now.
+    /// Takes a write of the NIC. Returns how many bytes are wrong or not expected there at this point.
     pub(super) fn written(&mut self, va: u64, bytes: &[u8]) -> u64 {
         let length = u64::from(self.config.message);
         let Some(offset) = va.checked_sub(self.config.address(self.whole)) else {
             return bytes.len() as u64;
         };
         let end = offset + bytes.len() as u64;
-        // A message comes in order; go-back-0 may bring its beginning again.
+        // A message arrives in order; go-back-0 may repeat its beginning.
         if offset > self.covered || end > length {
             return bytes.len() as u64;
         }
@@ -348,17 +351,17 @@ impl Receiver {
         memory::differing(va, bytes)
     }
 
-    /// Bytes that were written for the first time.
+    /// Number of bytes written for the first time.
     pub const fn fresh_bytes(&self) -> u64 {
         self.fresh
     }
 
-    /// Messages of which all bytes were written.
+    /// Number of messages that have been written completely.
     pub const fn whole(&self) -> u64 {
         self.whole
     }
 
-    /// How the first buffer that failed ended.
+    /// The status of the first buffer that failed.
     pub const fn failed(&self) -> Option<Status> {
         self.failed
     }

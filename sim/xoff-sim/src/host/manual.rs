@@ -1,4 +1,4 @@
-//! Work requests and receive buffers that a test posts itself, and what came of them.
+//! Work requests and receive buffers that a test posts itself, and their results.
 
 use std::collections::VecDeque;
 
@@ -15,24 +15,24 @@ pub struct Written {
     pub va: u64,
     /// Key.
     pub key: u32,
-    /// The key was the peer's: a WRITE's, not a receive buffer's.
+    /// Whether the key is the peer's, as for a WRITE, as opposed to a receive buffer's.
     pub remote: bool,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a host without flows keeps: see [`Host::manual`](super::Host::manual).
+/// State of a host without flows: see [`Host::manual`](super::Host::manual).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Manual {
     pub work: VecDeque<(Cycles, u16, Work)>,
     pub recv: VecDeque<(Cycles, u16, Recv)>,
-    /// Memory that may be read, as posted: first address, bytes, key.
+    /// Memory that may be read, as given by posted work requests: first address, bytes, key.
     pub readable: Vec<(u64, u32, u32)>,
     pub completions: Vec<(u16, Completion)>,
     pub written: Vec<Written>,
-    /// The packet whose beats are coming.
+    /// Payload of the packet that is being written, beat by beat.
     pub packet: Vec<u8>,
-    /// Which of the reads that are due is answered next.
+    /// Draws which of the due reads is answered next.
     pub order: Draws,
 }
 
@@ -49,7 +49,7 @@ impl Manual {
         }
     }
 
-    /// Whether a posted work request covers a read, under its key.
+    /// Whether a posted work request covers a read with this key.
     pub fn covers(&self, va: u64, bytes: usize, key: u32) -> bool {
         self.readable.iter().any(|&(base, length, own)| {
             let offset = va.wrapping_sub(base);
@@ -57,7 +57,7 @@ impl Manual {
         })
     }
 
-    /// When the next post stands at the NIC's pins.
+    /// When the next post is at the NIC's pins.
     pub fn next_event(&self) -> Option<Cycles> {
         let work = self.work.front().map(|(at, ..)| *at);
         let recv = self.recv.front().map(|(at, ..)| *at);
@@ -65,7 +65,7 @@ impl Manual {
     }
 }
 
-/// Puts a post where its cycle says, behind those of the same cycle.
+/// Inserts a post in the order of cycles, after those of the same cycle.
 pub(super) fn sort_in<T>(queue: &mut VecDeque<(Cycles, u16, T)>, post: (Cycles, u16, T)) {
     let place = queue.partition_point(|(at, ..)| *at <= post.0);
     queue.insert(place, post);

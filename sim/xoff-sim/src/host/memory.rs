@@ -1,34 +1,35 @@
-//! Memory whose content is a function of the address: a receiver can check every byte and nobody stores any.
+//! Memory whose content is a function of the address, so that a receiver can check every byte without storing any.
 //!
-//! All hosts have the same content, so a message that is sent from an address and put at the same address of another
-//! host has to bring what is there already.
+//! All hosts have the same content. A message that is sent from an address and written to the same address of another
+//! host must therefore match what is already there.
 
 use crate::seeded::split_mix;
 
-/// The eight bytes at 8 · `index`, the first one lowest: a hash, so that every wrong address shows.
+/// The eight bytes at address 8 · `index`, the first one in the lowest bits. It is a hash, so that every wrong
+/// address is noticed.
 const fn word(index: u64) -> u64 {
     split_mix(index)
 }
 
-/// What lies at an address.
+/// The byte at an address.
 pub const fn content(va: u64) -> u8 {
     word(va >> 3).to_le_bytes()[(va & 7) as usize]
 }
 
-/// How many of `bytes` bytes from `va` on come before a whole word, and the index of that word. Words are what takes
-/// time: no byte of them is looked at by itself.
+/// For `bytes` bytes from `va` on: how many come before the first whole word, and the index of that word. Whole words
+/// are handled at once for speed, not byte by byte.
 const fn first_word(va: u64, bytes: usize) -> (usize, u64) {
     let before = (va.wrapping_neg() & 7) as usize;
     let head = if before < bytes { before } else { bytes };
     (head, va.wrapping_add(head as u64) >> 3)
 }
 
-/// Addresses go round, so their words do.
+/// The index of the following word. Addresses wrap around, and so do word indices.
 const fn next_word(index: u64) -> u64 {
     (index + 1) & (u64::MAX >> 3)
 }
 
-/// Reads from `va` on.
+/// Reads the memory from `va` on into `bytes`.
 pub fn fill(va: u64, bytes: &mut [u8]) {
     let (head, mut index) = first_word(va, bytes.len());
     let (head, rest) = bytes.split_at_mut(head);
@@ -44,7 +45,7 @@ pub fn fill(va: u64, bytes: &mut [u8]) {
     tail.copy_from_slice(&word(index).to_le_bytes()[..tail.len()]);
 }
 
-/// How many of `bytes`, written at `va`, are not what belongs there.
+/// How many of `bytes`, written at `va`, differ from the memory's content.
 pub fn differing(va: u64, bytes: &[u8]) -> u64 {
     let (head, mut index) = first_word(va, bytes.len());
     let (head, rest) = bytes.split_at(head);

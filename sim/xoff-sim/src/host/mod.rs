@@ -1,15 +1,15 @@
-//! Hosts: memory, the bus to the NIC, and applications that send messages and check what comes.
+//! Hosts: memory, the bus to the NIC, and applications that send messages and check what they receive.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`memory`] | content as a function of the address |
+//! | [`memory`] | memory content as a function of the address |
 //! | [`pcie`] | [`Pcie`]: latency and bandwidth between NIC and host |
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
 //! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
 //!
-//! [`Host`] is all of it behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat ([`Host::data`],
-//! [`Host::write_beat`]), which checks what the NIC asks for. A model NIC calls it packet by packet ([`Host::read_whole`],
-//! [`Host::write`]).
+//! [`Host`] combines them behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat
+//! ([`Host::data`], [`Host::write_beat`]), which also checks what the NIC asks for. A model NIC calls it packet by
+//! packet ([`Host::read_whole`], [`Host::write`]).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,57 +35,58 @@ pub use stalls::{Stalled, Stalls};
 
 use manual::Manual;
 
-/// What an application may find wrong.
+/// Errors that the applications of a host have found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostErrors {
-    /// Bytes written that are not what belongs there, or that belong nowhere.
+    /// Bytes written that differ from what belongs there, or that were written where nothing belongs.
     pub payload_bytes: u64,
-    /// Completions that were not to come, came in the wrong order, or came before their message.
+    /// Completions that were not expected, were out of order, or came before their message.
     pub completions: u64,
     /// QPs that ended in error.
     pub failed_qps: u64,
 }
 
-/// A piece of what a DMA read asked for.
+/// A beat of the data of a DMA read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataBeat {
-    /// The read's tag.
+    /// Tag of the read.
     pub tag: u8,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The read's last piece.
+    /// Whether it is the read's last beat.
     pub last: bool,
 }
 
-/// A DMA read request. Its data comes back under its tag.
+/// A DMA read request. Its data is returned with its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadRequest {
-    /// Which of the reads under way.
+    /// Tag that distinguishes the reads in progress.
     pub tag: u8,
     /// Address of the first byte.
     pub va: u64,
-    /// Key of the memory; `None`: the NIC's pins have none.
+    /// Key of the memory; `None` if the NIC's pins carry no key.
     pub key: Option<u32>,
-    /// 1 to [`READ_BYTES_MAX`].
+    /// Number of bytes, 1 to [`READ_BYTES_MAX`].
     pub bytes: usize,
 }
 
-/// A beat of a DMA write: the payload of one packet, in order.
+/// A beat of a DMA write. A write has the payload of one packet, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteBeat<'a> {
     /// Address of the beat's first byte.
     pub va: u64,
-    /// Key of the memory, and whether it is the peer's (a WRITE) or a receive buffer's; `None`: the NIC's pins have none.
+    /// Key of the memory, and whether it is the peer's (a WRITE) rather than a receive buffer's; `None` if the NIC's
+    /// pins carry no key.
     pub key: Option<(u32, bool)>,
-    /// The packet's first beat.
+    /// Whether it is the packet's first beat.
     pub first: bool,
-    /// The packet's last beat.
+    /// Whether it is the packet's last beat.
     pub last: bool,
-    /// The bytes: a whole beat, except in the last one.
+    /// The bytes: a full beat, except in the packet's last beat.
     pub bytes: &'a [u8],
 }
 
-/// Bytes of a DMA read at most: the payload of one packet, and 4,096 is the largest path MTU (IBTA §9.2.4).
+/// Most bytes of a DMA read: the payload of one packet. The largest path MTU is 4,096 (IBTA §9.2.4).
 pub const READ_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -96,14 +97,15 @@ struct Fetch {
     left: usize,
 }
 
-/// Places of flows in the lists of a host: every piece of a DMA write looks its flow up.
+/// Indices of flows in the lists of a host. They are kept in maps because every beat of a DMA write looks up its
+/// flow.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Places {
     sender_of_qp: BTreeMap<u16, usize>,
-    /// By [`FlowConfig::number`].
+    /// Indexed by [`FlowConfig::number`].
     sender_of_flow: BTreeMap<u32, usize>,
     receiver_of_qp: BTreeMap<u16, usize>,
-    /// By [`FlowConfig::number`].
+    /// Indexed by [`FlowConfig::number`].
     receiver_of_flow: BTreeMap<u32, usize>,
 }
 
@@ -115,7 +117,7 @@ struct OpenWrite {
     key: Option<(u32, bool)>,
 }
 
-/// A host.
+/// A host: its memory, its bus and its applications.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Host {
     clock: Clock,
@@ -126,20 +128,20 @@ pub struct Host {
     receivers: Vec<Receiver>,
     places: Places,
     fetches: VecDeque<Fetch>,
-    /// The first fetch has begun.
+    /// Whether data of the first fetch has been returned in part.
     answering: bool,
     writing: Option<OpenWrite>,
     stalls: Stalls,
     manual: Option<Box<Manual>>,
     errors: HostErrors,
     digest: Digest,
-    /// The earliest post of each kind, at the NIC, and whose.
+    /// The earliest post of each kind: the cycle in which it is at the NIC, and the index of its sender or receiver.
     next_work: Option<(Cycles, usize)>,
     next_recv: Option<(Cycles, usize)>,
 }
 
 impl Host {
-    /// A host behind a NIC with this clock and `width` bytes a beat, without flows.
+    /// Creates a host without flows, behind a NIC with this clock and `width` bytes a beat.
     pub fn new(clock: Clock, width: usize, pcie: &PcieConfig) -> Self {
         Self {
             clock,
@@ -160,10 +162,11 @@ impl Host {
         }
     }
 
-    /// A host whose work requests and receive buffers a test posts itself. It keeps completions and DMA writes for the test.
+    /// Creates a host whose work requests and receive buffers are posted by a test. It keeps completions and DMA
+    /// writes for the test.
     ///
-    /// Reads do not wait for each other. Each is due after twice the latency of the bus, and of those that are due any may be
-    /// answered next, as `order` draws.
+    /// Reads do not wait for each other. Each is due after twice the latency of the bus, and any of the due reads may
+    /// be answered next, as drawn from `order`.
     pub fn manual(clock: Clock, width: usize, pcie: &PcieConfig, order: Seed) -> Self {
         Self {
             manual: Some(Box::new(Manual::new(order.draws()))),
@@ -171,11 +174,13 @@ impl Host {
         }
     }
 
-    /// Posts a work request that stands at the NIC's pins from cycle `at` on, behind those posted for the same cycle.
+    /// Posts a work request that is at the NIC's pins from cycle `at` on, after those posted earlier for the same
+    /// cycle.
     ///
     /// # Panics
     ///
-    /// If the host is not [`manual`](Self::manual); as do `post_recv`, `take_completions` and `take_written`.
+    /// If the host is not [`manual`](Self::manual). The same holds for `post_recv`, `take_completions` and
+    /// `take_written`.
     pub fn post(&mut self, at: Cycles, qp: u16, work: Work) {
         let manual = self.by_hand();
         manual
@@ -184,7 +189,7 @@ impl Host {
         manual::sort_in(&mut manual.work, (at, qp, work));
     }
 
-    /// Posts a receive buffer in the same way.
+    /// Posts a receive buffer, in the same way as [`post`](Self::post).
     pub fn post_recv(&mut self, at: Cycles, qp: u16, recv: Recv) {
         manual::sort_in(&mut self.by_hand().recv, (at, qp, recv));
     }
@@ -204,7 +209,7 @@ impl Host {
         manual.expect("a host made by Host::manual")
     }
 
-    /// Stalls, to be set.
+    /// Mutable access to the stalls.
     pub const fn stalls_mut(&mut self) -> &mut Stalls {
         &mut self.stalls
     }
@@ -219,7 +224,7 @@ impl Host {
         !self.stalls.holds(Stalled::Completions, now)
     }
 
-    /// A flow starts here. Panics when its QP has one already.
+    /// Adds the sending end of a flow. Panics when its QP already sends for a flow.
     pub fn send(&mut self, sender: Sender) {
         let taken = (self.places.sender_of_qp).insert(sender.qp, self.senders.len());
         assert_eq!(taken, None, "QP {} sends for two flows", sender.qp);
@@ -229,7 +234,7 @@ impl Host {
         self.plan();
     }
 
-    /// A flow ends here. Panics when its QP or its number has one already.
+    /// Adds the receiving end of a flow. Panics when its QP or its number already receives for a flow.
     pub fn receive(&mut self, receiver: Receiver) {
         let (qp, number) = (receiver.qp, receiver.config.number);
         let place = self.receivers.len();
@@ -245,8 +250,8 @@ impl Host {
         self.plan();
     }
 
-    /// Flow `number`'s QPs are connected at `at`, not before the host's next cycle: its sender or receiver here may post. Keys are
-    /// those of its memory here and at the other end.
+    /// Notes that flow `number`'s QPs are connected at `at`, but not before the host's next cycle: its sender or
+    /// receiver in this host may post. The keys are those of the flow's memory in this host and at the other end.
     pub fn connect(&mut self, number: u32, at: Time, local_key: u32, remote_key: u32) {
         if let Some(place) = self.places.sender_of_flow.get(&number) {
             self.senders[*place].connect(at, local_key, remote_key);
@@ -277,7 +282,7 @@ impl Host {
             .map(doorbell);
     }
 
-    /// The first cycle in which the host has something for the NIC unless the NIC asks for more.
+    /// The first cycle in which the host has something for the NIC, unless the NIC asks for more before.
     pub fn next_event(&self) -> Option<Cycles> {
         let data = match &self.manual {
             None => self.fetches.front().map(|fetch| fetch.next),
@@ -288,17 +293,17 @@ impl Host {
         posts.map(|(at, _)| at).chain(data).chain(manual).min()
     }
 
-    /// When the next work request is at the NIC's pins.
+    /// The cycle from which on the next work request is at the NIC's pins.
     pub fn next_work(&self) -> Option<Cycles> {
         self.next_work.map(|(at, _)| at)
     }
 
-    /// When the next receive buffer is at the NIC's pins.
+    /// The cycle from which on the next receive buffer is at the NIC's pins.
     pub fn next_recv(&self) -> Option<Cycles> {
         self.next_recv.map(|(at, _)| at)
     }
 
-    /// The work request that stands at the NIC's pins, with its QP index.
+    /// The work request that is at the NIC's pins, with its QP index.
     pub fn work(&self, now: Cycles) -> Option<(u16, Work)> {
         if let Some(manual) = &self.manual {
             let front = manual.work.front().filter(|(at, ..)| *at <= now);
@@ -309,7 +314,7 @@ impl Host {
         Some((sender.qp, sender.work()))
     }
 
-    /// The NIC took it.
+    /// Notes that the NIC took the work request.
     pub fn work_taken(&mut self, now: Cycles) {
         if let Some(manual) = &mut self.manual {
             manual.work.pop_front();
@@ -321,7 +326,7 @@ impl Host {
         }
     }
 
-    /// The receive buffer that stands at the NIC's pins, with its QP index.
+    /// The receive buffer that is at the NIC's pins, with its QP index.
     pub fn recv(&self, now: Cycles) -> Option<(u16, Recv)> {
         if let Some(manual) = &self.manual {
             let front = manual.recv.front().filter(|(at, ..)| *at <= now);
@@ -332,7 +337,7 @@ impl Host {
         Some((receiver.qp, receiver.recv()))
     }
 
-    /// The NIC took it.
+    /// Notes that the NIC took the receive buffer.
     pub fn recv_taken(&mut self) {
         if let Some(manual) = &mut self.manual {
             manual.recv.pop_front();
@@ -342,11 +347,12 @@ impl Host {
         }
     }
 
-    /// The NIC reads memory, a packet's payload at most.
+    /// Takes a DMA read request of the NIC, for at most the payload of a packet.
     ///
     /// # Errors
     ///
-    /// Which rule the request breaks: its length, a tag that is under way, a key that is not that of the memory.
+    /// The rule that the request breaks: its length is wrong, its tag is in use, or its key is not that of the
+    /// memory.
     pub fn read(&mut self, now: Cycles, request: &ReadRequest) -> Result<(), String> {
         let ReadRequest {
             tag,
@@ -386,7 +392,7 @@ impl Host {
     fn check_read(&self, va: u64, bytes: usize, key: u32) -> Result<(), String> {
         let right = match &self.manual {
             Some(manual) => manual.covers(va, bytes, key),
-            // Memory of no flow is found by the payload's check.
+            // Reads outside the memory of all flows are found later, when the payload is checked.
             None => FlowConfig::number_at(va).is_none_or(|number| {
                 let place = self.places.sender_of_flow.get(&number);
                 place.is_none_or(|place| self.senders[*place].local_key == key)
@@ -400,7 +406,7 @@ impl Host {
         }
     }
 
-    /// The data that comes to the NIC in this cycle. To be called once a cycle.
+    /// The data returned to the NIC in this cycle, if any. Call it exactly once a cycle.
     pub fn data(&mut self, now: Cycles) -> Option<DataBeat> {
         if self.fetches.is_empty() || self.stalls.holds(Stalled::Data, now) {
             return None;
@@ -433,29 +439,29 @@ impl Host {
         Some(DataBeat { tag, bytes, last })
     }
 
-    /// A whole read at once, for models: its bytes, and the cycle of its last beat.
+    /// Performs a whole read at once, for model NICs: fills `bytes` and returns the cycle of its last beat.
     pub fn read_whole(&mut self, now: Cycles, va: u64, bytes: &mut [u8]) -> Cycles {
         let beats = bytes.len().div_ceil(self.width).max(1) as u64;
         memory::fill(va, bytes);
         Cycles(self.pcie.read(now, bytes.len(), beats).0 + beats - 1)
     }
 
-    /// Whether the bus takes a piece of a DMA write.
+    /// Whether a beat of a DMA write is accepted in this cycle.
     pub fn takes_write(&self, now: Cycles) -> bool {
         self.pcie.takes_write(now) && !self.stalls.holds(Stalled::Writes, now)
     }
 
-    /// When it takes the next one at the earliest.
+    /// The earliest cycle in which the bus accepts the next beat of a DMA write.
     pub fn write_free(&self) -> Cycles {
         self.pcie.write_free()
     }
 
-    /// The NIC writes a beat.
+    /// Takes a beat of a DMA write.
     ///
     /// # Errors
     ///
-    /// Which rule the beat breaks: `first` and `last` do not frame a packet, an address or key is not that of the beat before,
-    /// a beat is not full, a key is not that of the memory.
+    /// The rule that the beat breaks: `first` and `last` do not frame a packet, its address or key does not continue
+    /// the previous beat, it is not full, or its key is not that of the memory.
     pub fn write_beat(&mut self, now: Cycles, beat: &WriteBeat<'_>) -> Result<(), String> {
         let &WriteBeat {
             va,
@@ -531,7 +537,7 @@ impl Host {
         self.receivers.get_mut(place)
     }
 
-    /// The NIC writes memory: a beat, or a whole packet.
+    /// Takes a DMA write: a beat, or a whole packet.
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
@@ -541,7 +547,7 @@ impl Host {
         };
     }
 
-    /// The NIC hands over a completion of a QP.
+    /// Takes a completion of a QP from the NIC.
     pub fn complete(&mut self, now: Cycles, qp: u16, completion: &Completion) {
         let seen = Cycles(now.0 + self.pcie.latency().0);
         let at = self.clock.edge(seen);
@@ -584,32 +590,32 @@ impl Host {
         self.plan();
     }
 
-    /// Flows that start here.
+    /// The sending ends of the flows that start at this host.
     pub fn senders(&self) -> &[Sender] {
         &self.senders
     }
 
-    /// Flows that end here.
+    /// The receiving ends of the flows that end at this host.
     pub fn receivers(&self) -> &[Receiver] {
         &self.receivers
     }
 
-    /// What was wrong so far.
+    /// The errors found so far.
     pub const fn errors(&self) -> HostErrors {
         self.errors
     }
 
-    /// Every completion so far, with its time.
+    /// The digest over every completion so far, with its time.
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Whether all flows that start here have come to their end.
+    /// Whether all flows that start at this host have finished.
     pub fn finished(&self) -> bool {
         self.senders.iter().all(Sender::finished)
     }
 
-    /// The status that ended a flow of this host, if one was.
+    /// The status with which a flow of this host failed, if one did.
     pub fn failure(&self) -> Option<Status> {
         let senders = self.senders.iter().filter_map(Sender::failed);
         let receivers = self.receivers.iter().filter_map(Receiver::failed);

@@ -7,14 +7,14 @@ use crate::time::{Clock, Cycles, Duration, Rate};
 /// Settings of the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PcieConfig {
-    /// One way: a doorbell, a completion, half of a read.
+    /// Latency of one direction: a doorbell, a completion, or half of a read.
     pub latency: Duration,
-    /// Payload a direction; `None`: what the NIC's streams carry.
+    /// Payload rate of each direction; `None`: as fast as the NIC's streams.
     pub rate: Option<Rate>,
 }
 
 impl Default for PcieConfig {
-    /// 250 ns one way, Gen3 ×8: 64 Gb/s (SIGCOMM 2016, section 4.4).
+    /// 250 ns for each direction, and Gen3 ×8: 64 Gb/s (SIGCOMM 2016, section 4.4).
     fn default() -> Self {
         Self {
             latency: Duration::from_ns(250),
@@ -23,21 +23,21 @@ impl Default for PcieConfig {
     }
 }
 
-/// The bus at work, in cycles of the NIC. Reads are answered in order; each direction has its own bandwidth.
+/// The bus, in cycles of the NIC. Reads are answered in order, and each direction has its own bandwidth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcie {
     latency: Cycles,
-    /// ps a KiB of payload, 0: no limit.
+    /// Picoseconds for a KiB of payload; 0: no limit.
     ps_per_kib: u64,
     period_ps: u64,
-    /// No data of a read before this cycle.
+    /// Earliest cycle of the next read's data.
     read_free: Cycles,
-    /// No beat of a write before this cycle.
+    /// Earliest cycle of the next beat of a write.
     write_free: Cycles,
 }
 
 impl Pcie {
-    /// A bus of nothing under way.
+    /// Creates a bus with nothing in progress.
     pub fn new(config: &PcieConfig, clock: &Clock) -> Self {
         let kib_ps = |rate: Rate| {
             (1024 * 8 * 1_000_000_000_000u128)
@@ -54,18 +54,19 @@ impl Pcie {
         }
     }
 
-    /// One way, rounded up to cycles.
+    /// Latency of one direction, rounded up to cycles.
     pub const fn latency(&self) -> Cycles {
         self.latency
     }
 
-    /// Cycles that `bytes` fill a direction, at least `beats`.
+    /// Cycles for which `bytes` occupy a direction, at least `beats`.
     fn occupied(&self, bytes: usize, beats: u64) -> u64 {
         let ps = bytes as u64 * self.ps_per_kib / 1024;
         ps.div_ceil(self.period_ps).max(beats)
     }
 
-    /// A read that the NIC asks for at `now`: the cycle of its first beat; others follow one a cycle.
+    /// Takes a read that the NIC requests at `now`. Returns the cycle of its first beat; the others follow, one a
+    /// cycle.
     pub fn read(&mut self, now: Cycles, bytes: usize, beats: u64) -> Cycles {
         let first = Cycles(
             (now.0 + 2 * self.latency.0)
@@ -76,19 +77,20 @@ impl Pcie {
         first
     }
 
-    /// Whether a beat of a write is taken at `now`.
+    /// Whether a beat of a write is accepted at `now`.
     pub fn takes_write(&self, now: Cycles) -> bool {
         self.write_free <= now
     }
 
-    /// When the next beat is taken at the earliest.
+    /// The earliest cycle in which the next beat is accepted.
     pub const fn write_free(&self) -> Cycles {
         self.write_free
     }
 
-    /// A beat, or a piece of any size, was taken at `now`.
+    /// Notes that a beat, or a piece of `beats` beats, was accepted at `now`.
     pub fn written(&mut self, now: Cycles, bytes: usize, beats: u64) {
-        // Rounded down, so that no beat waits for a part of a cycle: 64 Gb/s are more than a beat's rate at 40 Gb/s.
+        // Rounded down, so that no beat waits for a fraction of a cycle: 64 Gb/s is more than the rate of beats at 40
+        // Gb/s.
         let ps = bytes as u64 * self.ps_per_kib / 1024;
         let cycles = (ps / self.period_ps).max(beats);
         self.write_free = Cycles(self.write_free.0.max(now.0) + cycles);

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Cycles;
 
-/// What a host may refuse for a while.
+/// What a host may refuse to do for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stalled {
-    /// To accept DMA read requests.
+    /// Accepting DMA read requests.
     Reads,
-    /// To return the data of DMA reads.
+    /// Returning the data of DMA reads.
     Data,
-    /// To accept DMA writes.
+    /// Accepting DMA writes.
     Writes,
-    /// To accept completions.
+    /// Accepting completions.
     Completions,
 }
 
@@ -24,14 +24,15 @@ struct Stall {
     until: Cycles,
 }
 
-/// The stalls of a host, one of each kind at a time.
+/// The stalls of a host, at most one of each kind at a time.
 ///
-/// Whether a cycle is stalled is a function of its number, so that leaving out cycles of an idle NIC changes nothing.
+/// Whether a cycle is stalled is a function of its number, so that skipping cycles of an idle NIC changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stalls([Stall; 4]);
 
 impl Stalls {
-    /// From now until `until` (exclusive), `of_16` of 16 cycles are stalled, at pseudorandom places; 16: all.
+    /// Sets a stall from now until `until` (exclusive): `of_16` of every 16 cycles are stalled, at pseudorandom
+    /// positions; 16 stalls all of them.
     pub const fn set(&mut self, what: Stalled, of_16: u8, until: Cycles) {
         self.0[what as usize] = Stall { of_16, until };
     }

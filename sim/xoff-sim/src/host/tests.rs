@@ -1,4 +1,4 @@
-//! The host alone, with a stand-in for a NIC that carries messages at once.
+//! Tests of the host alone, with a stand-in for a NIC that carries messages at once.
 
 use super::*;
 use crate::protocol::gbn::WorkKind;
@@ -36,7 +36,8 @@ fn completion(receive: bool, id: u64, length: u32) -> Completion {
     }
 }
 
-/// Runs the sender until it has nothing to post, carries each message after `delay` cycles in MTUs; `change` may spoil bytes.
+/// Runs the sender until it has nothing to post, and carries each message after `delay` cycles, in packets of the
+/// MTU. `change` may damage the bytes.
 fn carry(hosts: &mut [Host; 2], mut change: impl FnMut(u64, &mut Vec<u8>)) {
     let [a, b] = hosts;
     let mut now = Cycles(0);
@@ -121,7 +122,7 @@ fn wrong_bytes_and_lost_pieces_show() {
         }
     });
     assert!(cut[1].errors().payload_bytes > 0);
-    // The messages behind the cut one are not what belongs there either.
+    // The messages after the truncated one do not match what belongs there, either.
     assert!(cut[1].errors().completions > 0);
 }
 
@@ -165,12 +166,13 @@ fn errors_end_a_flow() {
             ..Default::default()
         }
     );
-    // Nothing was posted any more.
+    // Nothing more was posted.
     a.complete(Cycles(now.0 + 20), 7, &completion(false, 2, 0));
     assert_eq!(a.errors().completions, 1);
 }
 
-/// What a read request or the beats of a write break, in a host that sends flow 3 with key 0x100 and receives it with key 0x200.
+/// The rule that a read request or the beats of a write break, in a host that sends flow 3 with key 0x100 and
+/// receives it with key 0x200.
 fn refused(request: Option<ReadRequest>, beats: &[WriteBeat<'_>]) -> Option<String> {
     let config = config(WorkKind::WRITE);
     let mut host = Host::new(clock(), 32, &PcieConfig::default());

@@ -1,4 +1,4 @@
-//! Networks, put together and checked.
+//! Networks: put together from nodes and links, and checked.
 
 use thiserror::Error;
 
@@ -11,23 +11,23 @@ use crate::time::LineRate;
 /// Why two ports cannot be connected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// No such node.
+    /// There is no such node.
     #[error("node {0} does not exist: the network has {1} nodes")]
     NoNode(u32, usize),
-    /// No such port.
+    /// There is no such port.
     #[error("node {node} has no port {port}: it has {ports}")]
     NoPort {
         /// The node.
         node: u32,
         /// The port asked for.
         port: u16,
-        /// How many it has.
+        /// Number of ports that the node has.
         ports: usize,
     },
-    /// Two links at one port, or both ends of a link.
+    /// The port already has a link, or both ends of the link are the same port.
     #[error("node {0}, port {1} is connected already")]
     Connected(u32, u16),
-    /// The ends differ.
+    /// The rates of the two ends differ.
     #[error(
         "rates differ: node {a}, port {a_port} has {a_rate}, node {b}, port {b_port} has {b_rate}"
     )]
@@ -59,7 +59,7 @@ pub struct NetworkBuilder<N> {
 }
 
 impl<N: Node> NetworkBuilder<N> {
-    /// An empty network. The seed is for the links' faults; nodes have their own.
+    /// Creates an empty network. The seed is for the faults of links; nodes have their own.
     pub fn new(seed: Seed) -> Self {
         Self {
             nodes: Vec::new(),
@@ -68,7 +68,7 @@ impl<N: Node> NetworkBuilder<N> {
         }
     }
 
-    /// One more node; its number is how many were there before.
+    /// Adds a node and returns its number, counted from 0.
     pub fn node(&mut self, node: N) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(NodeContext::new(id, node));
@@ -94,11 +94,11 @@ impl<N: Node> NetworkBuilder<N> {
         }
     }
 
-    /// Joins two ports with a link, both ways.
+    /// Connects two ports with a link in both directions.
     ///
     /// # Errors
     ///
-    /// Says which node, port or rate does not fit, or that the link's latency is below [`MIN_LATENCY`].
+    /// The node, port or rate that does not fit, or a link whose latency is below [`MIN_LATENCY`].
     pub fn connect(
         &mut self,
         a: (NodeId, PortId),
@@ -134,9 +134,9 @@ impl<N: Node> NetworkBuilder<N> {
         Ok(())
     }
 
-    /// The network, at time zero. Ports left open send into nothing.
+    /// Builds the network, at time zero. Frames sent from ports without a link are lost.
     pub fn build(self) -> Network<N> {
-        // Without links, windows of any length would do; a bounded one keeps observers fed.
+        // Without links, windows could have any length; they are bounded so that observers are called regularly.
         let lookahead = self.lookahead.min(MIN_LATENCY * 10_000).max(MIN_LATENCY);
         Network::new(self.nodes, lookahead)
     }

@@ -1,4 +1,4 @@
-//! A node's place in the network: its ports, what is on its way to it, what was seen there.
+//! A node in the network: its ports, the frames on their way to it, and what was seen there.
 
 use std::collections::VecDeque;
 
@@ -16,37 +16,37 @@ use crate::time::{Duration, LineRate, Time};
 /// Frames and bytes (FCS included) through a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PortCounters {
-    /// Frames in, whole or broken.
+    /// Frames received, whether intact or broken.
     pub frames_received: u64,
-    /// Bytes in.
+    /// Bytes received.
     pub bytes_received: u64,
-    /// Frames out.
+    /// Frames sent.
     pub frames_sent: u64,
-    /// Bytes out.
+    /// Bytes sent.
     pub bytes_sent: u64,
 }
 
 impl PortCounters {
-    /// Byte times for which frames out held the line: their bytes, preambles and gaps.
+    /// Byte times for which sent frames held the line: their bytes, preambles and gaps.
     pub const fn wire_bytes_sent(&self) -> u64 {
         self.bytes_sent + self.frames_sent * (PREAMBLE_BYTES + GAP_BYTES)
     }
 }
 
-/// One direction of a link, owned by the end that sends.
+/// One direction of a link, owned by the sending end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Outgoing {
     pub(super) to: NodeId,
     pub(super) to_port: PortId,
     pub(super) latency: Duration,
     pub(super) faults: FaultInjector,
-    /// Frames that do not come from the node.
+    /// Frames injected from outside, which the node did not send.
     #[serde(default)]
     pub(super) injection: Injection,
 }
 
 impl Outgoing {
-    /// Sends a frame through the faults and on its way.
+    /// Sends a frame through the link's fault rules and on its way.
     fn send(&mut self, frame: Frame, outbox: &mut Vec<(NodeId, Arrival)>) {
         let (to, port, latency) = (self.to, self.to_port, self.latency);
         self.faults.pass(frame, |frame| {
@@ -91,8 +91,7 @@ impl NodePort {
         }
     }
 
-    /// For how long until `now` the frames that have been sent held the line, without what is left of the last one's
-    /// gap.
+    /// How long sent frames have held the line until `now`, excluding the rest of the gap after the last one.
     pub(super) fn wire_time(&self, now: Time) -> Duration {
         if self.counters.frames_sent == 0 {
             return Duration::ZERO;
@@ -108,13 +107,13 @@ pub(super) struct NodeContext<N> {
     pub(super) id: NodeId,
     pub(super) node: N,
     pub(super) ports: Vec<NodePort>,
-    /// On its way to the node, sorted by time and port.
+    /// Frames on their way to the node, sorted by time and port.
     inbox: VecDeque<Arrival>,
-    /// The node's own next event, asked after each change.
+    /// The time of the node's own next event, queried after each change.
     next: Option<Time>,
-    /// The next frame injected into a wire that starts here.
+    /// The time of the next frame injected into a wire that starts here.
     next_injected: Option<Time>,
-    /// Of the window just run: what goes to others. Empty between windows.
+    /// The frames of the current window for other nodes. Empty between windows.
     #[serde(skip)]
     pub(super) outbox: Vec<(NodeId, Arrival)>,
     #[serde(skip)]
@@ -135,7 +134,7 @@ impl<N: Node> NodeContext<N> {
         }
     }
 
-    /// When something happens here next.
+    /// The time of the next event at this node.
     pub(super) fn next_event(&self) -> Option<Time> {
         let arrival = self.inbox.front().map(|arrival| arrival.frame.end);
         [self.next, arrival, self.next_injected]
@@ -152,7 +151,7 @@ impl<N: Node> NodeContext<N> {
         self.inbox.len()
     }
 
-    /// The node was changed from outside.
+    /// Queries the node's next event again, after it was changed from outside.
     pub(super) fn ask_again(&mut self) {
         self.next = self.node.next_event();
     }
@@ -209,7 +208,7 @@ impl<N: Node> NodeContext<N> {
         }
     }
 
-    /// Looks up when the next injected frame is ready.
+    /// Updates the time of the next injected frame.
     pub(super) fn injection_changed(&mut self) {
         let outgoing = self.ports.iter().filter_map(|port| port.out.as_ref());
         self.next_injected = outgoing.filter_map(|out| out.injection.next()).min();

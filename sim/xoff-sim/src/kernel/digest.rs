@@ -1,4 +1,4 @@
-//! Digests: what happened, in 64 bits.
+//! Digests: everything that happened, hashed to 64 bits.
 
 use std::fmt;
 
@@ -7,15 +7,17 @@ use twox_hash::XxHash3_64;
 
 use super::Frame;
 
-/// A hash (XXH3) over a sequence of frames with their times, and over sequences of digests. Two runs with the same digest did the same.
+/// A hash (XXH3) over a sequence of frames with their times, or over a sequence of digests. Two runs with the same
+/// digest did the same.
 ///
-/// Each port has its own for each direction, and a network's digest goes over them in the order of node and port: so it does not matter which thread saw which frame when.
+/// Each direction of each port has its own digest, and a network's digest combines them in the order of node and
+/// port. The result therefore does not depend on which thread handled which frame when.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// One more frame.
+    /// Adds a frame.
     pub fn frame(&mut self, frame: &Frame) {
         self.bytes(&frame.bytes);
         let mut rest = [0; 17];
@@ -25,12 +27,12 @@ impl Digest {
         self.bytes(&rest);
     }
 
-    /// One more part.
+    /// Adds the digest of a part.
     pub fn part(&mut self, part: Self) {
         self.bytes(&part.0.to_le_bytes());
     }
 
-    /// So many bytes more; as one piece, for where pieces end matters.
+    /// Adds bytes. Their division into calls matters: the same bytes in other pieces give another digest.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0 = XxHash3_64::oneshot_with_seed(self.0, bytes);
     }

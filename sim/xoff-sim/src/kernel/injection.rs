@@ -1,4 +1,4 @@
-//! Frames put on a wire from outside.
+//! Frames injected into a wire from outside.
 
 use std::collections::VecDeque;
 
@@ -8,38 +8,38 @@ use super::Frame;
 use super::frame::GAP_BYTES;
 use crate::time::{LineRate, Time};
 
-/// What an injection has done.
+/// What an injection has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InjectionCounters {
-    /// Frames put on the wire.
+    /// Number of frames put on the wire.
     pub injected: u64,
-    /// Of these, frames that waited until the wire was free.
+    /// How many of these had to wait until the wire was free.
     pub waited: u64,
-    /// Frames of the port that came later because an injected frame was on the wire.
+    /// Number of frames of the port that were delayed because an injected frame was on the wire.
     pub delayed: u64,
 }
 
-/// A store-and-forward injector at the start of a wire, between the port that sends and the link's faults.
+/// A store-and-forward injector at the start of a wire, between the sending port and the link's faults.
 ///
-/// A frame is ready when its last bit would have passed, the port's frames and the injected ones alike, and frames go
-/// out in the order in which they are ready; of two at the same instant the port's goes first. A frame that finds the
-/// wire free goes out when it is ready, so without injected frames nothing changes. A frame that finds it taken goes
-/// out behind the frame before it and the gap. The injector neither sees nor obeys pauses: what arrives faster than the
-/// line carries waits in it, without a limit.
+/// A frame, whether injected or from the port, is ready at the instant at which its last bit would have passed.
+/// Frames are sent in the order in which they are ready; of two that are ready at the same instant, the port's goes
+/// first. A frame that finds the wire free passes at its own time, so without injected frames nothing changes. A
+/// frame that finds the wire taken follows the previous frame and its gap. The injector neither sees nor obeys
+/// pauses: frames that arrive faster than the line carries them wait in it, without a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Injection {
     /// Sorted by `end`.
     frames: VecDeque<Frame>,
-    /// When the wire is free again.
+    /// When the wire becomes free.
     free: Time,
     counters: InjectionCounters,
 }
 
 impl Injection {
-    /// Adds frames; their `start` and `end` are those on a free wire.
+    /// Adds frames. Their `start` and `end` are those on a free wire.
     pub(super) fn add(&mut self, frames: impl IntoIterator<Item = Frame>) {
         self.frames.extend(frames);
-        // Stable: of equals the one that was added first goes first.
+        // The sort is stable: of frames with equal times, the one added first goes first.
         self.frames.make_contiguous().sort_by_key(|frame| frame.end);
     }
 
@@ -48,7 +48,7 @@ impl Injection {
         self.frames.front().map(|frame| frame.end)
     }
 
-    /// The next injected frame that is ready before `until`, with the times at which it passes.
+    /// Takes the next injected frame that is ready before `until`, with the times at which it actually passes.
     pub(super) fn take_before(&mut self, until: Time, rate: LineRate) -> Option<Frame> {
         self.next().filter(|ready| *ready < until)?;
         let frame = self.frames.pop_front()?;
@@ -59,7 +59,7 @@ impl Injection {
         Some(frame)
     }
 
-    /// A frame of the port, with the times at which it passes.
+    /// Takes a frame of the port and returns it with the times at which it actually passes.
     pub(super) fn pass(&mut self, frame: Frame, rate: LineRate) -> Frame {
         if self.counters.injected == 0 {
             self.free = frame.line_free(rate);
@@ -79,12 +79,12 @@ impl Injection {
         frame
     }
 
-    /// What it has done so far.
+    /// What the injection has done so far.
     pub const fn counters(&self) -> InjectionCounters {
         self.counters
     }
 
-    /// Frames that wait for their time.
+    /// Number of frames that have not been put on the wire yet.
     pub fn waiting(&self) -> usize {
         self.frames.len()
     }

@@ -1,14 +1,15 @@
-//! The kernel: nodes that run alone for a window of time, and frames that change hands between windows.
+//! The kernel: nodes that run independently for a window of time, and frames that are exchanged between windows.
 //!
-//! A frame that leaves a node at some instant reaches no other before the least link latency has passed. So within a window of that length (the
-//! look-ahead) no node can hear of what another does, and all may run at once, on as many threads as there are: the result is the same.
-//! After each window frames change hands; where nothing happens, the next window starts at the next event.
+//! A frame that leaves a node reaches no other node before the least link latency has passed. Within a window of that
+//! length (the look-ahead), no node can therefore be affected by what another one does, and all nodes may run at the
+//! same time, on any number of threads, with the same result. Frames are exchanged after each window. Where nothing
+//! happens, the next window starts at the next event.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`node`] | [`Node`]: what a NIC, a switch or another machine's part of the network has to offer |
+//! | [`node`] | [`Node`]: the interface of a NIC, a switch or another machine's part of the network |
 //! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
-//! | [`network`] | [`Network`]: windows, hand-over, digest, checkpoint |
+//! | [`network`] | [`Network`]: windows, exchange of frames, digest, checkpoint |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
 //! | [`injection`] | [`Injection`]: frames put on a wire from outside |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |

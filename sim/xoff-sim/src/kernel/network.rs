@@ -1,4 +1,4 @@
-//! A network in time.
+//! A network of nodes, and its run in simulated time.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -8,20 +8,20 @@ use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
 
-/// Nodes, links, and frames on their way. Plain data: serialized, it is a checkpoint.
+/// Nodes, links, and frames on their way. A network is plain data; in serialized form it is a checkpoint.
 ///
-/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` on that pool's. With one
-/// thread, or little to do in a window, no thread is asked.
+/// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` they run on that pool.
+/// With a single thread, or with little to do in a window, they run on the calling thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Network<N> {
     nodes: Vec<NodeContext<N>>,
     now: Time,
     lookahead: Duration,
-    /// Windows that cost so much or more run on many threads.
+    /// The cost of a window from which on it runs on several threads.
     parallel_from: u32,
 }
 
-/// Asking threads costs some microseconds a window: below this they make it slower.
+/// Default of `parallel_from`. Using threads costs some microseconds a window, so below this cost it would be slower.
 const PARALLEL_FROM: u32 = 32;
 
 impl<N: Node> Network<N> {
@@ -34,35 +34,35 @@ impl<N: Node> Network<N> {
         }
     }
 
-    /// All before this instant has happened.
+    /// The current simulated time: everything before this instant has happened.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The longest window: the least link latency.
+    /// The length of the longest window: the least link latency.
     pub fn lookahead(&self) -> Duration {
         self.lookahead
     }
 
-    /// Shorter windows than the links allow. The result is the same; tests say so.
+    /// Limits windows to be shorter than the links allow. The result is the same, which tests verify.
     pub fn limit_lookahead(&mut self, at_most: Duration) {
         self.lookahead = self.lookahead.min(at_most).max(Duration::from_ps(1));
     }
 
-    /// From which [`cost`](Node::cost) of a window's nodes on it runs on many threads; 0: always. Changes speed and
-    /// nothing else.
+    /// Sets the total [`cost`](Node::cost) of a window's nodes from which on it runs on several threads; 0: always.
+    /// Affects nothing but speed.
     pub fn set_parallel_from(&mut self, cost: u32) {
         self.parallel_from = cost;
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub fn next_event(&self) -> Option<Time> {
         let next = self.nodes.iter().filter_map(NodeContext::next_event).min();
         next.map(|next| next.max(self.now))
     }
 
-    /// Runs until `end` (exclusive). `observe` gets the records of tapped ports, window by window, in the
-    /// order of time.
+    /// Runs until `end` (exclusive). `observe` receives the records of tapped ports, window by window, in the order
+    /// of time.
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
         let threads = rayon::current_num_threads();
         let mut records = Vec::new();
@@ -98,7 +98,7 @@ impl<N: Node> Network<N> {
         self.now = self.now.max(end);
     }
 
-    /// Puts each sent frame where it is going; collects records.
+    /// Delivers each sent frame to its destination, and collects records.
     fn hand_over(&mut self, records: &mut Vec<Record>) {
         for sender in 0..self.nodes.len() {
             records.append(&mut self.nodes[sender].records);
@@ -106,17 +106,18 @@ impl<N: Node> Network<N> {
             for (to, arrival) in outbox.drain(..) {
                 self.nodes[to.0 as usize].deliver(arrival);
             }
-            // Keeps the room it has got.
+            // Put back so that its allocation is reused.
             self.nodes[sender].outbox = outbox;
         }
     }
 
-    /// Lets the ports of a capture be seen by `run_until`'s observer, or no more. Panics when there is no such port.
+    /// Sets whether the frames of a port are passed to the observer of `run_until`, for captures. Panics when there
+    /// is no such port.
     pub fn tap(&mut self, node: NodeId, port: PortId, on: bool) {
         self.nodes[node.0 as usize].ports[usize::from(port.0)].tapped = on;
     }
 
-    /// What happened so far: every frame at every port.
+    /// The digest over every frame at every port so far.
     pub fn digest(&self) -> Digest {
         let mut all = Digest::default();
         for port in self.nodes.iter().flat_map(|node| &node.ports) {
@@ -126,17 +127,18 @@ impl<N: Node> Network<N> {
         all
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// A node. Panics when there is none of that number, as all of these do.
+    /// The node with this number. Like the following methods, panics when there is none.
     pub fn node(&self, node: NodeId) -> &N {
         &self.nodes[node.0 as usize].node
     }
 
-    /// Changes a node from outside, between two runs. What it is told to do must not lie before [`now`](Self::now).
+    /// Changes a node from outside, between two runs. Nothing that it is told to do may lie before
+    /// [`now`](Self::now).
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
         let node = &mut self.nodes[node.0 as usize];
         let result = change(&mut node.node);
@@ -144,13 +146,13 @@ impl<N: Node> Network<N> {
         result
     }
 
-    /// What went through a port.
+    /// The counters of a port.
     pub fn counters(&self, node: NodeId, port: PortId) -> PortCounters {
         self.nodes[node.0 as usize].ports[usize::from(port.0)].counters
     }
 
-    /// For how long before [`now`](Self::now) frames held the line that leaves a port, with their preambles and gaps.
-    /// Of a frame, or a gap, that is not over, the part until now.
+    /// How long frames have held the line that leaves a port until [`now`](Self::now), with their preambles and gaps.
+    /// Of a frame or a gap that has not ended, the part until now counts.
     pub fn wire_time(&self, node: NodeId, port: PortId) -> Duration {
         let context = &self.nodes[node.0 as usize];
         let since = context.node.sending_since(port);
@@ -164,14 +166,16 @@ impl<N: Node> Network<N> {
         port.out.as_ref().map(|out| &out.faults)
     }
 
-    /// The same, to state first PSNs.
+    /// Mutable access to the faults of the link that starts at a port, for stating first PSNs.
     pub fn faults_mut(&mut self, node: NodeId, port: PortId) -> Option<&mut FaultInjector> {
         let port = &mut self.nodes[node.0 as usize].ports[usize::from(port.0)];
         port.out.as_mut().map(|out| &mut out.faults)
     }
 
-    /// Puts frames on the wire that starts at a port, as [`Injection`] says: they arrive at the other end, and the port
-    /// does not know of them. Their times are those at which they pass a free wire at this end; none is before
+    /// Injects frames into the wire that starts at a port, as [`Injection`] describes. They arrive at the other end,
+    /// and the port itself does not count them.
+    ///
+    /// The frames' times are those at which they would pass a free wire at this end; none may be before
     /// [`now`](Self::now). Panics when the port is not connected or a frame is too early.
     pub fn inject(&mut self, node: NodeId, port: PortId, frames: impl IntoIterator<Item = Frame>) {
         let now = self.now;
@@ -194,13 +198,13 @@ impl<N: Node> Network<N> {
         port.out.as_ref().map(|out| &out.injection)
     }
 
-    /// Where the wire that starts at a port leads. `None` when the port is not connected.
+    /// The port to which the wire that starts at a port leads. `None` when the port is not connected.
     pub fn peer(&self, node: NodeId, port: PortId) -> Option<(NodeId, PortId)> {
         let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
         port.out.as_ref().map(|out| (out.to, out.to_port))
     }
 
-    /// Frames on their way to a node.
+    /// Number of frames on their way to a node.
     pub fn in_flight(&self, to: NodeId) -> usize {
         self.nodes[to.0 as usize].frames_on_their_way()
     }

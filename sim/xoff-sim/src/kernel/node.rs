@@ -1,4 +1,4 @@
-//! What the kernel asks of a node.
+//! The interface between the kernel and a node.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Frame;
 use crate::time::{LineRate, Time};
 
-/// A node's number: its place in the network's list.
+/// A node's number: its index in the network's list.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -21,46 +21,55 @@ pub struct NodeId(pub u32);
 #[serde(transparent)]
 pub struct PortId(pub u16);
 
-/// A NIC with its host, a switch, a stand-in for another machine's part of the network.
+/// A node: a NIC with its host, a switch, or a stand-in for another machine's part of the network.
 ///
-/// All state is inside, nothing is shared. What a node does depends on its state and on the frames that arrive, and not on where windows end:
-/// `advance` to 3 and then to 5 is the same as `advance` to 5.
+/// All of a node's state is inside it; nothing is shared. What a node does depends only on its state and on the
+/// frames that arrive, not on where windows end: `advance` to 3 and then to 5 is the same as `advance` to 5.
 pub trait Node: Send {
-    /// The rate of each port, in port order. Asked once, when the network is built.
+    /// The rate of each port, in port order. Called once, when the network is built.
     fn line_rates(&self) -> Vec<LineRate>;
 
-    /// Roughly what a window costs in which the node has something to do, a source or a small switch being 1 (about a microsecond). Only says when threads are worth their while;
-    /// an RTL NIC says some tens.
+    /// A rough estimate of what a window in which the node has something to do costs, in units of a source or a small
+    /// switch (about a microsecond). It only decides whether threads are used. An RTL NIC returns some tens.
     fn cost(&self) -> u32 {
         1
     }
 
-    /// The earliest instant at which the node does something unless a frame arrives before. `None`: only a frame can wake it. Early is safe and costs time; late is a bug.
-    /// After `advance(until)` it is not before `until`.
+    /// The earliest instant at which the node does something unless a frame arrives before. `None`: only a frame can
+    /// wake it.
+    ///
+    /// An instant that is too early is allowed but costs time; one that is too late is a bug. After `advance(until)`
+    /// the result is not before `until`.
     fn next_event(&self) -> Option<Time>;
 
-    /// When the preamble of the frame began that `port` is sending and has not handed over; `None` when there is none.
-    /// Only measured by, never acted upon: nodes that do not say it are measured frame by frame.
+    /// The start of the preamble of the frame that `port` is sending and has not handed over; `None` when there is
+    /// none.
+    ///
+    /// Used only for measurements. For nodes that do not implement it, a frame counts only once it has been handed
+    /// over.
     fn sending_since(&self, port: PortId) -> Option<Time> {
         let _ = port;
         None
     }
 
-    /// Runs until `until` (exclusive): takes every arrival (all are before `until`), and hands over every frame whose last bit leaves before `until`, each port's in the order
-    /// of time. A frame whose last bit leaves at `until` or later stays in the node until then.
+    /// Runs until `until` (exclusive).
+    ///
+    /// Takes every arrival (all are before `until`), and hands over every frame whose last bit leaves before `until`,
+    /// each port's in the order of time. A frame whose last bit leaves at `until` or later stays in the node until
+    /// then.
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures);
 }
 
-/// A frame whose last bit has come in at a port.
+/// A frame whose last bit has arrived at a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// Where.
+    /// The port.
     pub port: PortId,
-    /// The frame; its times are those at this port.
+    /// The frame, with its times at this port.
     pub frame: Frame,
 }
 
-/// A window's arrivals, sorted by time, then port.
+/// The arrivals of a window, sorted by time, then port.
 #[derive(Debug)]
 pub struct Arrivals<'a> {
     inbox: &'a mut VecDeque<Arrival>,
@@ -68,12 +77,12 @@ pub struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    /// Those of `inbox`, sorted by time and port, that are before `until`.
+    /// The arrivals in `inbox`, which is sorted by time and port, that are before `until`.
     pub fn new(inbox: &'a mut VecDeque<Arrival>, until: Time) -> Self {
         Self { inbox, until }
     }
 
-    /// When the next one arrives.
+    /// When the next frame arrives.
     pub fn next_time(&self) -> Option<Time> {
         self.inbox
             .front()
@@ -91,19 +100,19 @@ impl Iterator for Arrivals<'_> {
     }
 }
 
-/// A window's departures, each port's in the order of time.
+/// The departures of a window, those of each port in the order of time.
 #[derive(Debug, Default)]
 pub struct Departures {
     pub(super) list: Vec<Arrival>,
 }
 
 impl Departures {
-    /// The frame's last bit left `port` at its `end`.
+    /// Hands over a frame whose last bit left `port` at the frame's `end`.
     pub fn push(&mut self, port: PortId, frame: Frame) {
         self.list.push(Arrival { port, frame });
     }
 
-    /// Takes what is there: for tests of a node alone.
+    /// Takes all departures; for tests of a single node.
     pub fn take(&mut self) -> Vec<(PortId, Frame)> {
         self.list
             .drain(..)
@@ -112,7 +121,7 @@ impl Departures {
     }
 }
 
-/// Puts `arrival` where time and port say, behind its equals.
+/// Inserts `arrival` in the order of time and port, after equal ones.
 pub(crate) fn sort_in(inbox: &mut VecDeque<Arrival>, arrival: Arrival) {
     let key = |arrival: &Arrival| (arrival.frame.end, arrival.port);
     let place = match inbox.back() {

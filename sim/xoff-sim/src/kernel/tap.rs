@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{Frame, NodeId, PortId};
 
-/// Which way a frame went through a port.
+/// The direction of a frame at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Into the node.
     Received,
-    /// Out of it.
+    /// Out of the node.
     Sent,
 }
 
-/// A frame seen at a tapped port. Records come in the order of the frames' ends, then node, port, direction.
+/// A frame seen at a tapped port. Records are ordered by the frames' ends, then node, port, direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which node.
+    /// The node.
     pub node: NodeId,
-    /// Which of its ports.
+    /// The port of the node.
     pub port: PortId,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// The frame with its times at this port.
+    /// The frame, with its times at this port.
     pub frame: Frame,
 }

@@ -96,7 +96,7 @@ fn one_digest_whatever_threads_and_windows() {
 #[test]
 fn one_digest_with_a_checkpoint_between() {
     let resumed = digest(2, |network| {
-        // On to an instant at which a frame is on its way.
+        // Run on to an instant at which a frame is on its way.
         let in_flight = |network: &Network<Source>| {
             (0..network.nodes()).any(|node| network.in_flight(NodeId(node as u32)) > 0)
         };
@@ -169,7 +169,7 @@ fn what_does_not_fit_is_said() {
     );
 }
 
-/// Sends from `a` to `b` over 100 ns: a frame of 1,086 bytes each microsecond.
+/// A network in which `a` sends to `b` over 100 ns: a frame of 1,086 bytes each microsecond.
 fn paced() -> (Network<Source>, NodeId, NodeId) {
     let mut builder = NetworkBuilder::new(Seed(0));
     let mut source = Source::new(LineRate::G40, Duration::ZERO);
@@ -191,7 +191,7 @@ fn hostile(psn: u32, start: u64) -> Frame {
     Frame::sent(bytes, Time::from_ps(start), LineRate::G40)
 }
 
-/// Starts of the frames of `src` that arrived, at the sending end.
+/// When the frames of `src` that arrived had started at the sending end.
 fn starts(network: &Network<Source>, node: NodeId, src: u8) -> Vec<u64> {
     let from = |frame: &&Frame| frame.bytes[29] == src;
     let start = |frame: &Frame| (frame.start - Time::ZERO - MIN_LATENCY).as_ps();
@@ -202,21 +202,22 @@ fn starts(network: &Network<Source>, node: NodeId, src: u8) -> Vec<u64> {
 #[test]
 fn injected_frames_wait_for_the_wire_and_others_only_for_them() {
     let (mut network, a, b) = paced();
-    // Each frame of the source holds the wire for 1,094 bytes of 200 ps and a gap of 12: until 221,200 ps after its start.
+    // Each frame of the source holds the wire for 1,094 bytes of 200 ps and a gap of 12: until 221,200 ps after its
+    // start.
     let injected = [
-        // On the free wire.
+        // Finds the wire free.
         hostile(0, 500_000),
-        // Ready while the source's frame of 1 us is on the wire, and before that is through: goes first, and delays it.
+        // Ready while the source's frame of 1 us is on the wire but not finished: goes first, and delays that frame.
         hostile(1, 1_100_000),
-        // Ready when the frame of 2 us is through, but within its gap.
+        // Ready after the end of the source's frame of 2 us, but within its gap.
         hostile(2, 2_000_000 + 218_800 - 21_600 + 1),
-        // Two at once.
+        // Two at the same time.
         hostile(3, 3_500_000),
         hostile(4, 3_500_000),
     ];
     network.inject(a, PortId(0), injected);
     network.run_until(END, |_| ());
-    // 108 bytes of 200 ps with the preamble, and the gap: 24,000 ps.
+    // 108 bytes of 200 ps including the preamble, and the gap: 24,000 ps.
     assert_eq!(
         starts(&network, b, 9),
         [500_000, 1_100_000, 2_221_200, 3_500_000, 3_524_000]
@@ -234,7 +235,7 @@ fn injected_frames_wait_for_the_wire_and_others_only_for_them() {
         (injected, waited, delayed, injection.waiting()),
         (5, 2, 1, 0)
     );
-    // The port knows nothing of them.
+    // The port does not count injected frames.
     assert_eq!(network.counters(a, PortId(0)).frames_sent, 10);
     assert_eq!(network.counters(b, PortId(0)).frames_received, 15);
 }

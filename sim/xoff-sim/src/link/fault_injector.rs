@@ -1,4 +1,4 @@
-//! Rules at work on a stream of frames.
+//! Fault rules applied to a stream of frames.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,12 @@ use crate::headers::{Headers, rewrite};
 use crate::seeded::{Draws, Seed};
 use crate::wire::{Opcode, Psn, Qpn};
 
-/// What a rule has done.
+/// What a rule has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RuleCounters {
-    /// Frames that matched.
+    /// Number of frames that matched.
     pub matched: u64,
-    /// Frames that were hit.
+    /// Number of frames that were hit.
     pub hit: u64,
 }
 
@@ -25,7 +25,7 @@ struct ActiveRule {
 }
 
 impl ActiveRule {
-    /// Whether this frame, which matches, is hit.
+    /// Whether the current frame, which matches, is hit.
     fn hits(&mut self) -> bool {
         self.counters.matched += 1;
         let hit = self.counters.matched > self.rule.skip
@@ -46,7 +46,7 @@ pub struct FirstPsn {
     pub dst: u128,
     /// The queue pair.
     pub qpn: Qpn,
-    /// The PSN of the flow's first request; acknowledgements count from the same.
+    /// The PSN of the flow's first request; its acknowledgements count from the same PSN.
     pub psn: Psn,
 }
 
@@ -56,14 +56,16 @@ impl FirstPsn {
     }
 }
 
-/// Rules over one direction of a link, or in a switch. Rules apply one after the other; what one has dropped no later
-/// one sees. Each rule draws from a stream of its own, by frame, so that the same frames in the same order get the same
-/// faults.
+/// Fault rules applied to one direction of a link, or in a switch.
+///
+/// Rules apply one after the other; a frame dropped by one rule is not seen by later ones. Each rule has its own
+/// stream of random numbers, drawn per frame, so that the same frames in the same order get the same faults.
 ///
 /// Relative PSNs count from the flow's first PSN. An injector in the middle of a path cannot always learn it: an
-/// acknowledgement may cover many packets, and a link before this one may have lost the first. So the flows that are
-/// known beforehand are stated with [`know`](Self::know), for both directions. Of other queue pairs, such as those of
-/// injected frames, the PSN of the first packet seen here counts. CNPs have no PSN and no place in a relative range.
+/// acknowledgement may cover many packets, and an earlier link may have lost the first one. Flows that are known
+/// beforehand are therefore stated with [`know`](Self::know), for both directions. For other queue pairs, such as
+/// those of injected frames, the PSN of the first packet seen here is used. CNPs have no PSN and are never in a
+/// relative range.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FaultInjector {
     rules: Vec<ActiveRule>,
@@ -72,7 +74,7 @@ pub struct FaultInjector {
 }
 
 impl FaultInjector {
-    /// Rules, none of them used yet.
+    /// Creates an injector with these rules, none of which has been used yet.
     pub fn new(rules: Vec<FaultRule>, seed: Seed) -> Self {
         let active = |(i, rule)| ActiveRule {
             rule,
@@ -85,7 +87,7 @@ impl FaultInjector {
         }
     }
 
-    /// States the first PSNs of flows, for relative PSNs in rules. Ignored where no rule has one.
+    /// States the first PSNs of flows, for relative PSNs in rules. Ignored if no rule has a relative PSN.
     pub fn know(&mut self, flows: &[FirstPsn]) {
         if self.is_relative() {
             self.first_psns.extend(flows);
@@ -101,7 +103,7 @@ impl FaultInjector {
             .any(|range| range.relative)
     }
 
-    /// The first PSN of a packet's flow; learnt from this packet if it is the first.
+    /// The first PSN of a packet's flow. If it is not known yet, it is this packet's PSN.
     fn first_psn(&mut self, headers: &Headers) -> Option<Psn> {
         let (ip, bth) = (headers.ip?, headers.bth?);
         if bth.opcode == Opcode::CNP || !self.is_relative() {
@@ -122,14 +124,14 @@ impl FaultInjector {
         Some(self.first_psns[place].psn)
     }
 
-    /// Each rule and what it has done.
+    /// The rules with their counters.
     pub fn counters(&self) -> impl Iterator<Item = (&FaultRule, RuleCounters)> {
         self.rules
             .iter()
             .map(|active| (&active.rule, active.counters))
     }
 
-    /// Sends a frame through; what comes out goes to `out`, none to several.
+    /// Passes a frame through the rules. The resulting frames, none to several, go to `out`.
     pub fn pass(&mut self, frame: Frame, mut out: impl FnMut(Frame)) {
         if self.rules.is_empty() {
             return out(frame);
@@ -174,10 +176,10 @@ impl FaultInjector {
     }
 }
 
-/// The byte and bit that [`FaultAction::Flip`] inverts; `None` in a frame that has no byte to choose from.
+/// The byte and bit that [`FaultAction::Flip`] inverts; `None` for a frame without a byte to choose from.
 fn flipped(bytes: &[u8], headers: &Headers, draws: &mut Draws) -> Option<(usize, u8)> {
     let range = headers.protected(bytes);
-    // The BTH's fifth byte, with FECN and BECN, is the one that the ICRC leaves out (annex A17.3.3).
+    // The ICRC does not protect the BTH's fifth byte, which has FECN and BECN (annex A17.3.3).
     let left_out = headers.bth.map(|_| range.start + 4);
     let choices = range.len() - usize::from(left_out.is_some());
     if choices == 0 {
@@ -266,7 +268,7 @@ mod tests {
         let mut faults = injector(&rules);
         faults.know(&[known(1), known(0)]);
         assert_eq!(lost(&mut faults), [55, 56]);
-        // Known is another QP only.
+        // Only another QP is known.
         let mut faults = injector(&rules);
         faults.know(&[known(2)]);
         assert_eq!(lost(&mut faults), [45, 46]);
@@ -293,7 +295,7 @@ mod tests {
             );
             places.insert(changed[0].0);
         }
-        // From the BTH on, byte 42, without its fifth byte.
+        // From the BTH, which starts at byte 42, on, without its fifth byte.
         let all = (42..96).filter(|at| *at != 46).collect();
         assert_eq!(places, all);
     }
@@ -335,7 +337,7 @@ mod tests {
                 .collect::<Vec<u32>>()
         };
         let lost = run(false);
-        // A hundred expected; the standard deviation is under 9.
+        // A hundred are expected; the standard deviation is below 9.
         assert!((65..=135).contains(&lost.len()), "{}", lost.len());
         assert_eq!(lost, run(true));
     }

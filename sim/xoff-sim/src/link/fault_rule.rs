@@ -1,4 +1,4 @@
-//! Rules of fault injection, as data and as text.
+//! Fault rules, as data and as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::seeded::Chance;
 use crate::time::Duration;
 use crate::wire::{Psn, Qpn};
 
-/// Which frames: all that is given has to hold. Nothing given: every frame.
+/// The frames that a rule applies to: all conditions that are given must hold. If none is given, every frame matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FaultMatch {
@@ -30,19 +30,19 @@ pub struct FaultMatch {
     pub ip_id_low: Option<u8>,
 }
 
-/// PSNs from `first` to `last`, both included, around the wrap when `last` is smaller.
+/// A range of PSNs from `first` to `last`, both included. If `last` is smaller, the range wraps around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PsnRange {
-    /// The first PSN, or with `relative` its distance from the flow's first PSN.
+    /// The first PSN, or with `relative`, its distance from the flow's first PSN.
     pub first: Psn,
-    /// The last one.
+    /// The last PSN, or with `relative`, its distance from the flow's first PSN.
     pub last: Psn,
-    /// Whether both are distances from the flow's first PSN.
+    /// Whether both values are distances from the flow's first PSN.
     pub relative: bool,
 }
 
 impl PsnRange {
-    /// Whether `psn` is in the range. `flow` is the flow's first PSN; nothing is in a relative range without it.
+    /// Whether `psn` is in the range. `flow` is the flow's first PSN; without it nothing is in a relative range.
     pub fn contains(&self, psn: Psn, flow: Option<Psn>) -> bool {
         let origin = match (self.relative, flow) {
             (false, _) => 0,
@@ -85,7 +85,8 @@ impl FromStr for PsnRange {
                 "both ends are relative to the flow's first PSN, or none: psn +N-+M".into(),
             );
         }
-        // Absolute ranges go around the wrap, as PSNs do: 0xfffff0-15 has 32 PSNs, 150-50 none that could be meant.
+        // Absolute ranges may wrap around, as PSNs do: 0xfffff0-15 has 32 PSNs. 150-50 would be almost all PSNs,
+        // which cannot be intended.
         if last.get() < first.get() && (relative || last.ahead_of(first) < 0) {
             return Err(format!(
                 "the range is reversed: {} comes before {}",
@@ -102,7 +103,7 @@ impl FromStr for PsnRange {
 }
 
 impl FaultMatch {
-    /// Whether a frame with these headers is meant. `flow` is the first PSN of its flow, if that is known.
+    /// Whether the rule applies to a frame with these headers. `flow` is the first PSN of its flow, if known.
     pub fn matches(&self, headers: &Headers, flow: Option<Psn>) -> bool {
         let v4 = headers.ip.filter(|ip| ip.version == 4);
         let ip = |wanted: Option<u128>, read: fn(&crate::headers::IpFields) -> u128| {
@@ -127,26 +128,27 @@ impl FaultMatch {
     }
 }
 
-/// What is done to a frame.
+/// What a rule does to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultAction {
-    /// It is lost.
+    /// The frame is lost.
     Drop,
-    /// Its FCS is wrong at the other end, as after a bit error on the cable: the receiving MAC drops it.
+    /// The frame arrives with a wrong FCS, as after a bit error on the cable, so that the receiving MAC drops it.
     Corrupt,
-    /// One bit, drawn from the seed, is inverted under a right FCS, as by bad memory in a switch: of a RoCEv2 packet a
-    /// bit that the ICRC protects, from the BTH to the ICRC; of another frame any bit behind the Ethernet header.
+    /// One bit, drawn from the seed, is inverted and the FCS is correct, as with bad memory in a switch. In a RoCEv2
+    /// packet it is a bit that the ICRC protects, from the BTH to the ICRC; in any other frame a bit after the
+    /// Ethernet header.
     Flip,
-    /// IP's ECN field is set to "congestion experienced", also where the sender is not ECN capable.
+    /// IP's ECN field is set to "congestion experienced", even if the sender is not ECN capable.
     Ecn,
-    /// It arrives later. On a link later frames overtake it, in a switch they wait behind it.
+    /// The frame arrives later. On a link later frames overtake it; in a switch they wait behind it.
     Delay(Duration),
-    /// It arrives twice, the second time as much later as it takes on the wire.
+    /// The frame arrives twice, the second time later by the time that it takes on the wire.
     Duplicate,
 }
 
-/// A fault rule as text: which frames, how often, and what is done to them.
+/// A fault rule: which frames it applies to, how often, and what is done to them. It is read from text such as:
 ///
 /// ```text
 /// qpn 3, psn 50-150: ecn, delay 1 us
@@ -156,23 +158,24 @@ pub enum FaultAction {
 /// any: duplicate
 /// ```
 ///
-/// A PSN behind `+` counts from the flow's first PSN; [`FaultInjector`](super::FaultInjector) says how that is known.
+/// A PSN after `+` counts from the flow's first PSN; [`FaultInjector`](super::FaultInjector) describes how that is
+/// known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FaultRule {
-    /// Which frames.
+    /// The frames that match.
     pub matches: FaultMatch,
-    /// How many of them pass before the rule takes effect.
+    /// How many matching frames pass before the rule takes effect.
     pub skip: u64,
-    /// After how many hits the rule is used up; `None`: never.
+    /// Number of hits after which the rule has no more effect; `None`: unlimited.
     pub shots: Option<u64>,
-    /// The part of those left that is hit, drawn from the seed.
+    /// The fraction of the remaining frames that is hit, drawn from the seed.
     pub chance: Chance,
-    /// What is done to them, in this order; at least one.
+    /// What is done to a frame, in this order; at least one action.
     pub actions: Vec<FaultAction>,
 }
 
-/// Text that is not a fault rule.
+/// The error for a text that is not a fault rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("fault rule '{rule}': {problem}")]
 pub struct FaultRuleError {
@@ -181,7 +184,7 @@ pub struct FaultRuleError {
 }
 
 impl FaultRule {
-    /// A rule that does `action` to every frame that matches.
+    /// Creates a rule that does `action` to every frame that matches.
     pub fn always(matches: FaultMatch, action: FaultAction) -> Self {
         Self {
             matches,
@@ -193,7 +196,7 @@ impl FaultRule {
     }
 }
 
-/// Decimal or 0x-hexadecimal.
+/// Reads a decimal or 0x-hexadecimal number.
 fn number<T: TryFrom<u64>>(text: &str) -> Option<T> {
     let value = match text.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16).ok()?,
@@ -250,7 +253,7 @@ impl FromStr for FaultRule {
 }
 
 impl FaultRule {
-    /// Takes in a condition; otherwise says what is expected in its place.
+    /// Adds a condition. On failure, returns what is expected in its place.
     fn condition(&mut self, condition: &str) -> Result<(), String> {
         let (name, value) = condition.split_once(' ').unwrap_or((condition, ""));
         let (value, matches) = (value.trim(), &mut self.matches);
@@ -324,7 +327,7 @@ impl TryFrom<String> for FaultRule {
     }
 }
 
-/// A string with the language's shape; what stands in it is checked when the rule is read.
+/// The schema is a string in the form of the language; its values are checked when the rule is read.
 impl schemars::JsonSchema for FaultRule {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "FaultRule".into()

@@ -1,9 +1,9 @@
-//! Links: cable, MAC and PHY at both ends, faults on the way.
+//! Links: the cable, the MAC and PHY at both ends, and faults on the way.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`fault_rule`] | [`FaultRule`]: which frames, and what is done to them; as text |
-//! | [`fault_injector`] | [`FaultInjector`]: rules at work on one direction of a link, or in a switch, with counters |
+//! | [`fault_injector`] | [`FaultInjector`]: rules applied to one direction of a link, or in a switch, with counters |
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -16,41 +16,41 @@ pub mod fault_rule;
 pub use fault_injector::{FaultInjector, FirstPsn, RuleCounters};
 pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError, PsnRange};
 
-/// The least latency of a link, 100 ns: the kernel's windows are as long as the least of the network, and shorter ones
-/// would leave nodes nothing to do in them.
+/// The least latency of a link, 100 ns. The kernel's windows are as long as the least latency in the network, and in
+/// shorter windows nodes would have nothing to do.
 pub const MIN_LATENCY: Duration = Duration::from_ns(100);
 
-/// A link: what lies between the last bit at one port and at the other. Ports know their rate themselves.
+/// A link: what lies between the last bit at one port and the last bit at the other. The ports have their own rates.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Link {
     /// The cable, 5 ns a metre.
     pub cable: Length,
-    /// MAC and PHY at the two ends together, for either direction: what annex O of IEEE 802.1Q calls interface delay,
-    /// once for sending and once for receiving.
+    /// Delay of MAC and PHY, summed over the two ends, for either direction. Annex O of IEEE 802.1Q calls this the
+    /// interface delay, once for sending and once for receiving.
     pub interface: Duration,
-    /// Faults of frames from the first end to the second, and back.
+    /// Faults of frames from the first end to the second, and of frames from the second end to the first.
     #[serde(default)]
     pub faults: [Vec<FaultRule>; 2],
 }
 
-/// A link that is too short.
+/// The error for a link that is too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "link latency {latency} (cable {cable}, interface {interface}) is below {MIN_LATENCY}: take an interface delay of {needed} or more, or a longer cable"
 )]
 pub struct LatencyTooSmall {
-    /// What it comes to.
+    /// The link's latency.
     pub latency: Duration,
-    /// The cable.
+    /// The link's cable.
     pub cable: Length,
-    /// Its interface delay.
+    /// The link's interface delay.
     pub interface: Duration,
-    /// The least interface delay for this cable.
+    /// The least interface delay that would do for this cable.
     pub needed: Duration,
 }
 
 impl Link {
-    /// A link without faults.
+    /// Creates a link without faults.
     pub const fn new(cable: Length, interface: Duration) -> Self {
         Self {
             cable,
@@ -59,7 +59,7 @@ impl Link {
         }
     }
 
-    /// From the last bit at one port to the last bit at the other.
+    /// The time from the last bit at one port to the last bit at the other.
     ///
     /// # Errors
     ///

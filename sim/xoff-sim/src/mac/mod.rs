@@ -2,10 +2,11 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`transmit`] | [`TransmitMac`]: beats to frames, paced to the byte |
-//! | [`receive`] | [`ReceiveMac`]: frames to beats, store-and-forward; runts, giants and bad FCS end there |
+//! | [`transmit`] | [`TransmitMac`]: beats to frames, with the timing of every byte |
+//! | [`receive`] | [`ReceiveMac`]: frames to beats, store-and-forward; drops runts, giants and frames with a bad FCS |
 //!
-//! Both say when something happens next, so that an idle NIC need not be evaluated. The delay of MAC and PHY is the link's: [`Link::interface`](crate::link::Link::interface).
+//! Both report when something happens next, so that an idle NIC need not be evaluated. The delay of MAC and PHY
+//! belongs to the link: [`Link::interface`](crate::link::Link::interface).
 
 mod fcs;
 pub mod receive;
@@ -17,12 +18,13 @@ pub use transmit::{TransmitError, TransmitMac};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What a stream carries in one cycle: a piece of a frame, in network order. Every piece but the last is as wide as the stream.
+/// What a stream carries in one cycle: a piece of a frame, in network order. Every piece but the last is as wide as
+/// the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
-    /// 1 to 128 bytes.
+    /// The bytes, 1 to 128.
     pub data: Bytes,
-    /// The frame ends with it.
+    /// Whether it ends the frame.
     pub last: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From frames to beats.
+//! The receive MAC: frames to beats.
 
 use std::collections::VecDeque;
 
@@ -9,26 +9,30 @@ use crate::kernel::Frame;
 use crate::time::{ByteCount, Clock, Cycles};
 use crate::wire::MIN_FRAME_BYTES;
 
-/// What a receive MAC has seen.
+/// Counters of a receive MAC.
+///
+/// Each frame counts in exactly one of `frames`, `bad_fcs`, `runts` and `giants`. A frame that does not fit in the
+/// FIFO counts in `overflows` as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReceiveCounters {
-    /// Whole frames, handed on.
+    /// Intact frames of a valid length.
     pub frames: u64,
-    /// Their bytes, FCS included.
+    /// Bytes of these frames, FCS included.
     pub bytes: u64,
-    /// Ended here: FCS wrong. Judged before length.
+    /// Frames with a wrong FCS, whatever their length. Dropped, unless the NIC checks the FCS itself.
     pub bad_fcs: u64,
-    /// Ended here: shorter than 64 bytes.
+    /// Frames shorter than 64 bytes. Dropped, unless the NIC checks the FCS itself.
     pub runts: u64,
-    /// Ended here: longer than the MAC takes.
+    /// Frames longer than the MAC accepts. Dropped, unless the NIC checks the FCS itself.
     pub giants: u64,
-    /// Ended here: no room in the MAC's FIFO, because the NIC did not take what came before.
+    /// Frames dropped because they did not fit in the MAC's FIFO, since the NIC had not taken earlier ones.
     #[serde(default)]
     pub overflows: u64,
 }
 
 impl ReceiveCounters {
-    /// Counts a frame, and says whether it is handed on: `max_frame`, FCS included, is the longest that is.
+    /// Counts a frame. Returns whether it is intact and of a valid length; `max_frame`, FCS included, is the longest
+    /// allowed.
     pub fn admit(&mut self, frame: &Frame, max_frame: ByteCount) -> bool {
         if !frame.fcs_ok {
             self.bad_fcs += 1;
@@ -45,35 +49,38 @@ impl ReceiveCounters {
     }
 }
 
-/// The receive MAC, store-and-forward. A frame's first beat is at the first clock edge that is not before its last bit, or right behind
-/// the frame before; then one beat a cycle, without holes.
+/// The receive MAC, store-and-forward.
 ///
-/// A NIC that takes every beat uses [`cycle`](Self::cycle). For a stream with `ready`, [`offer`](Self::offer) shows the beat and
-/// [`take`](Self::take) moves on; a frame that does not fit the FIFO then is dropped and counted.
+/// A frame's first beat is at the first clock edge that is not before its last bit, or right after the previous
+/// frame. From then on there is one beat a cycle, without gaps.
+///
+/// A NIC that takes every beat uses [`cycle`](Self::cycle). For a stream with `ready`, [`offer`](Self::offer) returns
+/// the beat and [`take`](Self::take) advances to the next one; a frame that does not fit in the FIFO is then dropped
+/// and counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiveMac {
     clock: Clock,
     /// Bytes of a beat.
     width: usize,
     max_frame: ByteCount,
-    /// Bytes of frames that wait at most, with that which is going out.
+    /// Most bytes of waiting frames, including the frame that is going out.
     fifo: ByteCount,
-    /// Frames go out with their FCS.
+    /// Whether frames go out with their FCS.
     fcs: bool,
-    /// Those whose last bit is not in at the edge of last time.
+    /// Frames whose last bit had not arrived at the last edge.
     coming: VecDeque<Frame>,
     frames: VecDeque<Frame>,
-    /// Bytes of the frames that wait.
+    /// Bytes of the waiting frames.
     waiting: u64,
-    /// Bytes of the first frame that are out.
+    /// Bytes of the first frame that have gone out.
     sent: usize,
-    /// No beat before this edge.
+    /// The earliest edge for the next beat.
     next: Cycles,
     counters: ReceiveCounters,
 }
 
 impl ReceiveMac {
-    /// A MAC for a stream of `width` bytes a beat that takes frames up to `max_frame`, FCS included.
+    /// Creates a MAC for a stream of `width` bytes a beat that accepts frames up to `max_frame`, FCS included.
     pub const fn new(clock: Clock, width: usize, max_frame: ByteCount) -> Self {
         Self {
             clock,
@@ -97,21 +104,22 @@ impl ReceiveMac {
         }
     }
 
-    /// With a FIFO of so many bytes, for a stream that may wait.
+    /// Sets the size of the FIFO, for a stream with `ready`.
     #[must_use]
     pub const fn with_fifo(mut self, fifo: ByteCount) -> Self {
         self.fifo = fifo;
         self
     }
 
-    /// For a NIC that checks the FCS itself: frames come with it, broken ones too.
+    /// Keeps the FCS, for a NIC that checks it itself: frames are handed on with it, even broken ones.
     #[must_use]
     pub const fn with_fcs(mut self) -> Self {
         self.fcs = true;
         self
     }
 
-    /// A frame whose last bit comes in at its end. To be told before the edge that follows; in any order.
+    /// Takes a frame whose last bit arrives at its `end`. Must be called before the edge that follows; the order of
+    /// calls does not matter.
     pub fn arrive(&mut self, mut frame: Frame) {
         let handed_on = self.counters.admit(&frame, self.max_frame);
         if self.fcs {
@@ -123,7 +131,7 @@ impl ReceiveMac {
         self.coming.insert(place, frame);
     }
 
-    /// Puts frames into the FIFO whose last bit is in at this edge.
+    /// Puts the frames whose last bit has arrived at this edge into the FIFO.
     fn fill(&mut self, edge: Cycles) {
         while let Some(frame) = self.coming.front() {
             if self.clock.edge_from(frame.end) > edge {
@@ -142,15 +150,15 @@ impl ReceiveMac {
         }
     }
 
-    /// The edge of the next beat, if one is to come.
+    /// The edge of the next beat, if there is one to come.
     pub fn next_beat(&self) -> Option<Cycles> {
         let first = self.frames.front().or(self.coming.front())?;
         let arrived = self.clock.edge_from(first.end);
         Some(arrived.max(self.next))
     }
 
-    /// What the stream shows at a clock edge: a beat, or nothing valid. Edges go up; those before [`next_beat`](Self::next_beat) may be
-    /// left out.
+    /// What the stream shows at a clock edge: a beat, or `None` if `valid` is low. Edges must not decrease; those
+    /// before [`next_beat`](Self::next_beat) may be skipped.
     pub fn offer(&mut self, edge: Cycles) -> Option<Beat> {
         self.fill(edge);
         if edge < self.next {
@@ -164,7 +172,7 @@ impl ReceiveMac {
         })
     }
 
-    /// The beat that was offered at this edge is taken.
+    /// Notes that the beat offered at this edge is taken.
     pub fn take(&mut self, edge: Cycles, beat: &Beat) {
         self.next = Cycles(edge.0 + 1);
         self.sent += beat.data.len();
@@ -175,14 +183,14 @@ impl ReceiveMac {
         }
     }
 
-    /// The stream at a clock edge of a NIC that takes every beat.
+    /// The beat at a clock edge, for a NIC that takes every beat.
     pub fn cycle(&mut self, edge: Cycles) -> Option<Beat> {
         let beat = self.offer(edge)?;
         self.take(edge, &beat);
         Some(beat)
     }
 
-    /// What it has seen.
+    /// The counters.
     pub const fn counters(&self) -> ReceiveCounters {
         self.counters
     }
@@ -258,7 +266,7 @@ mod tests {
             mac.arrive(frame(100, end));
         }
         assert_eq!((mac.counters().overflows, mac.counters().frames), (0, 3));
-        // The same beat until it is taken; the frame's room is free after its last.
+        // The same beat is offered until it is taken; a frame's room is free after its last beat.
         let beat = mac.offer(Cycles(10)).unwrap();
         assert_eq!(mac.counters().overflows, 1);
         assert_eq!(mac.offer(Cycles(11)), Some(beat));
@@ -307,7 +315,7 @@ mod tests {
                 start = frame.line_free(LineRate::G40);
                 let arrives = clock.edge_from(frame.end);
                 mac.arrive(frame);
-                // Right behind the one before, which was longer perhaps: a frame waits for that one's beats, and no queue grows.
+                // A frame may have to wait for the beats of a longer previous frame, but no queue builds up.
                 let first = arrives.max(free);
                 prop_assert!(first.0 - arrives.0 <= 48);
                 prop_assert_eq!(mac.next_beat(), Some(first));

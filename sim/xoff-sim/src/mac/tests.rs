@@ -1,4 +1,4 @@
-//! A node at the level of beats, as an RTL NIC will be one: leaving idle edges out changes nothing.
+//! A node at the level of beats, as an RTL NIC is: skipping idle edges changes nothing.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::seeded::Seed;
 use crate::testing::{Source, roce_frame};
 use crate::time::{ByteCount, Clock, Cycles, Duration, Length, LineRate, Time};
 
-/// Sends back what it gets, beat by beat.
+/// Sends back what it receives, beat by beat.
 #[derive(Clone, Serialize, Deserialize)]
 struct Echo {
     clock: Clock,
     receive: ReceiveMac,
     transmit: TransmitMac,
     waiting: VecDeque<Beat>,
-    /// The first edge not evaluated or left out.
+    /// The first edge that was neither evaluated nor skipped.
     cycle: Cycles,
     skips: bool,
     evaluated: u64,
@@ -121,7 +121,7 @@ impl Node for Either {
     }
 }
 
-/// Digest, frames that came back, edges evaluated.
+/// Returns the digest, the number of frames that came back, and the number of edges evaluated.
 fn run(skips: bool, checkpoint: bool) -> (Digest, usize, u64) {
     let mut draws = Seed(11).draws();
     let mut at = Time::ZERO;

@@ -1,4 +1,4 @@
-//! From beats to frames.
+//! The transmit MAC: beats to frames.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::kernel::frame::PREAMBLE_BYTES;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::MIN_FRAME_BYTES;
 
-/// What the NIC did that a MAC cannot make good.
+/// Errors of the NIC for which a MAC cannot compensate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TransmitError {
     /// `valid` fell inside a frame.
@@ -20,10 +20,10 @@ pub enum TransmitError {
     ValidFell {
         /// The clock edge.
         at: Time,
-        /// How much of the frame had come.
+        /// Bytes of the frame that had come until then.
         bytes: usize,
     },
-    /// A frame below the shortest, from a NIC that pads itself.
+    /// A frame below the least length, from a NIC that is responsible for padding.
     #[error(
         "a frame of {bytes} bytes at {at}: {MIN_FRAME_BYTES} are the least, and padding is the NIC's"
     )]
@@ -33,7 +33,7 @@ pub enum TransmitError {
         /// Its length, without FCS.
         bytes: usize,
     },
-    /// The wire needed a byte that was not there.
+    /// The wire needed a byte that had not come yet.
     #[error(
         "underrun at {needed}: the next beat came at {at}, {bytes} bytes into a frame; the clock is too slow for the line"
     )]
@@ -42,38 +42,42 @@ pub enum TransmitError {
         at: Time,
         /// When the byte was due.
         needed: Time,
-        /// How much of the frame had come.
+        /// Bytes of the frame that had come until then.
         bytes: usize,
     },
 }
 
-/// The transmit MAC: takes beats, adds preamble, padding, FCS and gap, and lets go of each frame when its last bit has left.
+/// The transmit MAC: takes beats, adds preamble, padding, FCS and gap, and releases each frame when its last bit has
+/// left.
 ///
-/// It holds `ahead` bytes for the wire at most: when more than their time lies between a clock edge and the instant at which the wire is done with all that was taken, `ready` is low. Two beats
-/// are enough for a line without needless gaps, as long as a cycle is shorter than a beat on the wire.
+/// It holds at most `ahead` bytes for the wire: `ready` is low while the wire needs longer than the time of `ahead`
+/// bytes, counted from the clock edge, for everything that was taken. Two beats are enough for a line without
+/// avoidable gaps, as long as a cycle is shorter than a beat on the wire.
 ///
-/// It adds padding and FCS unless [`without_padding`](Self::without_padding) and [`with_fcs`](Self::with_fcs) say that the NIC does. It
-/// starts a frame with its first beat unless [`store_and_forward`](Self::store_and_forward).
+/// It adds padding and FCS unless [`without_padding`](Self::without_padding) and [`with_fcs`](Self::with_fcs) state
+/// that the NIC does. It starts a frame with its first beat unless [`store_and_forward`](Self::store_and_forward) is
+/// set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransmitMac {
     rate: LineRate,
     ahead: Duration,
-    /// A frame starts when its last beat is here: `valid` may fall inside it, and beats may be slower than the line.
+    /// Whether a frame starts only when its last beat has come. Then `valid` may fall inside it, and beats may be
+    /// slower than the line.
     stores: bool,
-    /// Short frames are padded here.
+    /// Whether short frames are padded here.
     pads: bool,
-    /// Frames end with their FCS.
+    /// Whether frames come with their FCS.
     fcs: bool,
-    /// The frame of which beats have come but not the last, and when its preamble starts.
+    /// The frame of which some beats have come but not the last, and the start of its preamble.
     open: Option<(Vec<u8>, Time)>,
-    /// When the wire is done with all that was taken; after a frame, with the gap behind it.
+    /// When the wire is done with everything that was taken, including the gap after a frame.
     done: Time,
-    /// Whole, last bit not let go of.
+    /// Complete frames that have not been released yet.
     leaving: VecDeque<Frame>,
 }
 
 impl TransmitMac {
-    /// A MAC for a line, with room for so many bytes; two beats are right.
+    /// Creates a MAC for a line that holds at most `ahead_bytes` for the wire; two beats are the right amount.
     pub const fn new(rate: LineRate, ahead_bytes: u64) -> Self {
         Self {
             rate,
@@ -87,7 +91,7 @@ impl TransmitMac {
         }
     }
 
-    /// Starts a frame when it is whole: for NICs whose `valid` falls inside a frame.
+    /// Starts a frame only when all of it has come, for NICs whose `valid` may fall inside a frame.
     #[must_use]
     pub const fn store_and_forward(mut self) -> Self {
         self.stores = true;
@@ -101,40 +105,42 @@ impl TransmitMac {
         self
     }
 
-    /// Takes frames with their FCS, and checks it as the next receiver does.
+    /// Takes frames with their FCS. A wrong FCS is found by the next receiver.
     #[must_use]
     pub const fn with_fcs(mut self) -> Self {
         self.fcs = true;
         self
     }
 
-    /// The stream's `ready` at a clock edge. It depends on nothing that comes in at this edge.
+    /// The stream's `ready` at a clock edge. It does not depend on inputs at this edge.
     pub fn ready(&self, edge: Time) -> bool {
         self.ready_from() <= edge
     }
 
-    /// From when on `ready` is high if nothing more is taken.
+    /// The time from which on `ready` is high if nothing more is taken.
     pub fn ready_from(&self) -> Time {
         let latest = self.done.saturating_since(Time::ZERO + self.ahead);
         Time::ZERO + latest
     }
 
-    /// Whether a frame has begun and not ended: then the NIC has to be evaluated at each edge.
+    /// Whether a frame has begun and not ended. If so, the NIC has to be evaluated at each edge.
     pub const fn in_frame(&self) -> bool {
         self.open.is_some()
     }
 
-    /// When the preamble of the first frame starts that has not been let go of.
+    /// The start of the preamble of the first frame that has not been released.
     pub fn sending_since(&self) -> Option<Time> {
         let open = self.open.as_ref().map(|(_, start)| *start);
         self.leaving.front().map(|frame| frame.start).or(open)
     }
 
-    /// A clock edge. `offered` is what the stream holds valid; it is taken if `ready` is high, and the answer says so.
+    /// Performs a clock edge. `offered` is the beat that the stream shows, if `valid` is high. Returns whether it is
+    /// taken, which is the case if `ready` is high.
     ///
     /// # Errors
     ///
-    /// When `valid` falls inside a frame, and when the wire has run dry. The frame is lost then.
+    /// `valid` falls inside a frame, a frame is too short and padding is left to the NIC, or the wire has run dry.
+    /// The frame is then lost.
     pub fn cycle(&mut self, edge: Time, offered: Option<&Beat>) -> Result<bool, TransmitError> {
         let Some(beat) = offered else {
             return match self.open.take() {
@@ -181,7 +187,7 @@ impl TransmitMac {
                 let bytes = bytes.len();
                 return Err(TransmitError::Runt { at: edge, bytes });
             }
-            // Padding is the MAC's (IEEE 802.3 §4.2.3.3).
+            // The MAC pads (IEEE 802.3 §4.2.3.3).
             bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
             let bytes = BytesMut::from(&bytes[..]).freeze();
             let frame = Frame {
@@ -196,17 +202,17 @@ impl TransmitMac {
         Ok(true)
     }
 
-    /// The frame whose last beat was taken last, while its last bit has not left.
+    /// The last frame that was taken completely, as long as its last bit has not left.
     pub fn last_frame(&self) -> Option<&Frame> {
         self.leaving.back()
     }
 
-    /// When the next frame's last bit leaves.
+    /// When the last bit of the next frame leaves.
     pub fn next_departure(&self) -> Option<Time> {
         self.leaving.front().map(|frame| frame.end)
     }
 
-    /// The next frame whose last bit leaves before `until`.
+    /// Releases the next frame whose last bit leaves before `until`.
     pub fn depart(&mut self, until: Time) -> Option<Frame> {
         self.next_departure().filter(|end| *end < until)?;
         self.leaving.pop_front()
@@ -231,7 +237,7 @@ mod tests {
             .collect()
     }
 
-    /// Sends frames as fast as the MAC takes them; what left, and when the first beat was taken.
+    /// Sends frames as fast as the MAC takes them. Returns the frames that left, and when the first beat was taken.
     fn send(rate: LineRate, clock: Clock, width: usize, sizes: &[usize]) -> (Vec<Frame>, Time) {
         let mut mac = TransmitMac::new(rate, 2 * width as u64);
         let mut offered = sizes
@@ -285,7 +291,7 @@ mod tests {
                 bytes.resize(bytes.len().max(60), 0);
                 prop_assert_eq!(&frame.bytes[..], &bytes[..]);
             }
-            // Padded frames come in fewer cycles than they take on the wire, so these hold for all.
+            // Holds for all frames: even padded frames come in fewer cycles than they take on the wire.
             for pair in left.windows(2) {
                 prop_assert_eq!(pair[1].start, pair[0].line_free(rate));
             }
@@ -300,12 +306,12 @@ mod tests {
             last: false,
         };
         let at = |ps| Time::from_ps(ps);
-        // Preamble and 32 bytes: done at 8,000 ps; 64 bytes are 12,800 ps.
+        // Preamble and 32 bytes: the wire is done at 8,000 ps; 64 bytes take 12,800 ps.
         assert_eq!(mac.cycle(at(0), Some(&beat)), Ok(true));
         assert_eq!((mac.in_frame(), mac.ready_from()), (true, at(0)));
         assert_eq!(mac.cycle(at(5_120), Some(&beat)), Ok(true));
         assert_eq!(mac.cycle(at(5_120), Some(&beat)), Ok(true));
-        // Done at 20,800.
+        // The wire is done at 20,800 ps.
         assert_eq!(mac.ready_from(), at(8_000));
         assert_eq!(mac.cycle(at(7_999), Some(&beat)), Ok(false));
         assert_eq!(mac.cycle(at(8_000), Some(&beat)), Ok(true));
@@ -346,7 +352,7 @@ mod tests {
         assert_eq!(mac.cycle(at(90_000), Some(&beat(&[2; 32], true))), Ok(true));
         let frame = mac.depart(Time::MAX).unwrap();
         assert_eq!((frame.bytes.len(), frame.start), (64, at(90_000)));
-        // The next waits for the gap behind it.
+        // The next frame waits for the gap after this one.
         mac.cycle(at(95_000), Some(&beat(&[3; 32], false))).unwrap();
         mac.cycle(at(100_000), Some(&beat(&[3; 32], true))).unwrap();
         let next = mac.depart(Time::MAX).unwrap();
@@ -391,7 +397,7 @@ mod tests {
             last: true,
         };
         mac.cycle(Time::from_ps(1_000), Some(&beat)).unwrap();
-        // Padded to 60: 72 bytes with preamble and FCS.
+        // Padded to 60 bytes: 72 bytes with preamble and FCS.
         let end = Time::from_ps(1_000 + 72 * 200);
         assert_eq!(mac.next_departure(), Some(end));
         assert_eq!(mac.depart(end), None);

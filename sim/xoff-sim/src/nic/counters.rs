@@ -1,10 +1,11 @@
-//! What a NIC has counted.
+//! Counters of a NIC.
 
 use serde::{Deserialize, Serialize};
 
 use crate::nic_registers as reg;
 
-/// Counters by the offsets of their registers ([`FRAMES_IN`](reg::FRAMES_IN) to [`WITHDRAWN`](reg::WITHDRAWN)); wider than these, they never saturate.
+/// Counters, addressed by the offsets of their registers, [`FRAMES_IN`](reg::FRAMES_IN) to
+/// [`WITHDRAWN`](reg::WITHDRAWN). They are wider than the registers and never saturate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicCounters(Vec<u64>);
 
@@ -19,12 +20,13 @@ impl Default for NicCounters {
 }
 
 impl NicCounters {
-    /// Counts `more` at a register. Panics when the offset is no counter's, as [`get`](Self::get) does.
+    /// Adds `more` to the counter of a register. Panics when the offset is not that of a counter, as does
+    /// [`get`](Self::get).
     pub fn add(&mut self, register: u16, more: u64) {
         self.0[place(register)] += more;
     }
 
-    /// Counts one for each bit of `events`, as `event_o` of the RTL has them: bit n is counter n.
+    /// Adds one for each bit set in `events`, in the form of `event_o` of the RTL: bit n belongs to counter n.
     pub fn events(&mut self, mut events: u64) {
         while events != 0 {
             self.0[events.trailing_zeros() as usize] += 1;
@@ -32,7 +34,7 @@ impl NicCounters {
         }
     }
 
-    /// What a register's counter has.
+    /// The value of a register's counter.
     pub fn get(&self, register: u16) -> u64 {
         self.0[place(register)]
     }

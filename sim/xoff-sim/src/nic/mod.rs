@@ -4,11 +4,11 @@
 //! |---|---|
 //! | [`settings`] | [`NicSettings`]: port, classes, pauses, watchdog, DCQCN |
 //! | [`qp`] | [`QpSettings`]: path and configuration of a QP |
-//! | [`region`] | [`Region`]: memory that packets may go to, and its key |
-//! | [`registers`] | all of these as writes to the registers of `rtl/nic/registers.toml` |
+//! | [`region`] | [`Region`]: memory that packets may be written to, and its key |
+//! | [`registers`] | the above as writes to the registers of `rtl/nic/registers.toml` |
 //! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
-//! | [`pause_log`] | [`PauseLog`]: when which class could not be sent |
-//! | [`model`] | [`ModelNic`]: a NIC by behaviour, made of the reference models |
+//! | [`pause_log`] | [`PauseLog`]: when each class could not be sent |
+//! | [`model`] | [`ModelNic`]: a NIC as a behavioural model, made of the reference models |
 
 pub mod counters;
 pub mod model;

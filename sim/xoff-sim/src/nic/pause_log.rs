@@ -1,10 +1,10 @@
-//! When which class could not be sent.
+//! A log of when each class could not be sent.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::{Duration, Time};
 
-/// Pauses of a port, each with its start and end.
+/// Pauses of a port, by class, each with its start and end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PauseLog {
     paused: u8,
@@ -13,7 +13,7 @@ pub struct PauseLog {
 }
 
 impl PauseLog {
-    /// From `now` on exactly these classes are paused, a bit each.
+    /// Sets the paused classes, one bit each, from `now` on.
     pub fn set(&mut self, paused: u8, now: Time) {
         let mut changed = paused ^ self.paused;
         self.paused = paused;
@@ -28,7 +28,7 @@ impl PauseLog {
         }
     }
 
-    /// Classes that are paused now.
+    /// The classes that are paused now, one bit each.
     pub const fn paused(&self) -> u8 {
         self.paused
     }

@@ -1,4 +1,4 @@
-//! QPs.
+//! Settings of QPs.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::gbn::{RequesterConfig, ResponderConfig};
 use crate::wire::{MacAddr, Psn};
 
-/// A port in the network.
+/// The addresses of a port in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
     /// MAC address.
@@ -16,20 +16,20 @@ pub struct Address {
     pub ip: IpAddr,
 }
 
-/// A connected QP: RC.
+/// Settings of a connected QP (RC).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QpSettings {
-    /// Own port.
+    /// Addresses of the own port.
     pub own: Address,
-    /// The peer's; its MAC address is where frames go, a router's where there is one.
+    /// Addresses of the peer. The MAC address is where frames are sent, which is a router's if there is one.
     pub peer: Address,
-    /// VLAN tags, the outer one first: PCP, DEI, VLAN. Two at most.
+    /// VLAN tags, the outer one first, each with PCP, DEI and VLAN identifier. At most two.
     pub tags: Vec<u16>,
     /// DSCP of packets.
     pub dscp: u8,
     /// Hop limit, TTL.
     pub hop_limit: u8,
-    /// UDP source port, 0xC000 and more: where ECMP takes the flow.
+    /// UDP source port, 0xC000 or above, by which ECMP distinguishes flows.
     pub udp_port: u16,
     /// P_Key.
     pub pkey: u16,
@@ -37,10 +37,10 @@ pub struct QpSettings {
     pub peer_qpn: u32,
     /// The requester's configuration.
     pub requester: RequesterConfig,
-    /// Its first PSN.
+    /// The requester's first PSN.
     pub requester_psn: Psn,
     /// The responder's configuration.
     pub responder: ResponderConfig,
-    /// The first PSN that it expects.
+    /// The first PSN that the responder expects.
     pub responder_psn: Psn,
 }

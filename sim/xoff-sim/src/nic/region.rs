@@ -1,4 +1,4 @@
-//! Memory that packets may go to.
+//! Memory that packets may be written to.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 pub struct Region {
     /// First address.
     pub base: u64,
-    /// Bytes, 48 bits.
+    /// Length in bytes, 48 bits.
     pub length: u64,
     /// Low byte of its keys.
     pub tag: u8,
-    /// Receive buffers may lie in it.
+    /// Whether receive buffers may lie in it.
     pub local_write: bool,
-    /// WRITEs may go to it.
+    /// Whether the peer's WRITEs may go to it.
     pub remote_write: bool,
 }
 
 impl Region {
-    /// The key of the region at a place of the table.
+    /// The key of the region when registered at an index of the table.
     pub const fn key(&self, index: u16) -> u32 {
         (index as u32) << 8 | self.tag as u32
     }
 
-    /// Whether `bytes` from `va` on are inside. None are always inside.
+    /// Whether the `bytes` from `va` on are inside the region. Zero bytes always are.
     pub const fn holds(&self, va: u64, bytes: u64) -> bool {
         let Some(offset) = va.checked_sub(self.base) else {
             return bytes == 0;

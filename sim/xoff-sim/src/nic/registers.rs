@@ -1,4 +1,4 @@
-//! Settings as register writes.
+//! Settings as writes to registers.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::{NicSettings, QpSettings, Region};
 use crate::nic_registers as reg;
 use crate::wire::MacAddr;
 
-/// A write: offset, word.
+/// A register write: offset and word.
 pub type Write = (u16, u32);
 
 const fn mac_words(mac: MacAddr) -> (u32, u32) {
@@ -25,14 +25,14 @@ fn ip_words(ip: IpAddr) -> [u32; 4] {
     std::array::from_fn(|word| (bits >> (32 * word)) as u32)
 }
 
-/// Four bits a class, as the class maps have them.
+/// Packs classes into four bits each, as the class-map registers have them.
 fn nibbles(classes: &[u8]) -> u32 {
     let each = |(i, class): (usize, &u8)| u32::from(class & 7) << (4 * i);
     classes.iter().enumerate().map(each).sum()
 }
 
 impl NicSettings {
-    /// The writes that put all of it in force, before QPs are opened.
+    /// The writes that apply all settings, to be made before QPs are opened.
     pub fn writes(&self) -> Vec<Write> {
         let (mac_low, mac_high) = mac_words(self.mac);
         let control = u32::from(self.class_by_pcp) << reg::CLASS_BY_PCP_LOW
@@ -76,14 +76,14 @@ impl NicSettings {
                 (reg::LIMITER_BURST, dcqcn.burst.into()),
             ]);
         }
-        // Last: what it turns on finds everything set.
+        // Written last, so that what it turns on finds everything set.
         writes.push((reg::CONTROL, control));
         writes
     }
 }
 
 impl QpSettings {
-    /// The writes that open it as a QP index. After them `busy` has to be waited for.
+    /// The writes that open the QP with this index. After them, wait until `busy` is 0.
     pub fn writes(&self, index: u16) -> Vec<Write> {
         let (dst_low, dst_high) = mac_words(self.peer.mac);
         let (src_low, src_high) = mac_words(self.own.mac);
@@ -136,7 +136,7 @@ impl QpSettings {
 }
 
 impl Region {
-    /// The writes that put it at a place of the table.
+    /// The writes that register the region at an index of the table.
     pub fn writes(&self, index: u16) -> Vec<Write> {
         let rights = u32::from(self.tag) << reg::REGION_TAG_LOW
             | u32::from(self.local_write) << reg::REGION_LOCAL_WRITE_LOW

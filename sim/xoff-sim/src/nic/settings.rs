@@ -1,4 +1,4 @@
-//! Settings of a NIC, as its global registers have them.
+//! Settings of a NIC, as in its global registers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,23 +6,24 @@ use crate::protocol::dcqcn::RpParameters;
 use crate::wire::MacAddr;
 use crate::wire::PRIORITIES;
 
-/// Pauses that the NIC sends.
+/// Settings of the pauses that the NIC sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcSettings {
-    /// Lossless classes, a bit each: they obey PFC and ask for it.
+    /// Lossless classes, one bit each: they obey PFC and send it.
     pub classes: u8,
-    /// Bytes of a class in the receive buffer from which on the peer is paused, 24 bits.
+    /// By class, bytes in the receive buffer from which on the peer is paused, 24 bits.
     pub xoff: [u32; PRIORITIES],
-    /// Bytes down to which it stays paused, 24 bits.
+    /// By class, bytes in the receive buffer at or below which the peer may send again, 24 bits.
     pub xon: [u32; PRIORITIES],
-    /// What an XOFF asks for, in quanta of 512 bit times.
+    /// The pause time of an XOFF, in quanta of 512 bit times.
     pub quanta: u16,
     /// Cycles after which an XOFF is repeated.
     pub refresh: u32,
 }
 
 impl Default for PfcSettings {
-    /// No lossless class. Else: XOFF at 32 KiB of a class, XON at 30 KiB; the longest quanta, told again after half of them at 40 Gb/s.
+    /// No lossless classes. Otherwise: XOFF at 32 KiB of a class, XON at 30 KiB; the longest pause time, repeated
+    /// after half of it at 40 Gb/s.
     fn default() -> Self {
         Self {
             classes: 0,
@@ -34,57 +35,58 @@ impl Default for PfcSettings {
     }
 }
 
-/// The watchdog that ends this port's pauses when receive has stopped.
+/// Settings of the watchdog, which stops this port's pauses when reception does not progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WatchdogSettings {
-    /// Cycles of stall before it reports, 40 bits; 0: never.
+    /// Cycles of stall after which it reports, 40 bits; 0: never.
     pub bark: u64,
-    /// Cycles of stall before it silences pauses, 40 bits; 0: never.
+    /// Cycles of stall after which it silences pauses, 40 bits; 0: never.
     pub bite: u64,
-    /// Progress lifts the silence.
+    /// Whether progress lifts the silence.
     pub auto_rearm: bool,
 }
 
-/// DCQCN.
+/// Settings of DCQCN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DcqcnSettings {
-    /// The reaction point's.
+    /// Parameters of the reaction point.
     pub rp: RpParameters,
-    /// Cycles between two CNPs of a QP.
+    /// Least number of cycles between two CNPs of a QP.
     pub cnp_interval: u32,
     /// DSCP of CNPs.
     pub cnp_dscp: u8,
-    /// PCP of CNPs, in the outer tag of paths with tags.
+    /// PCP of CNPs, in the outer tag on paths with tags.
     pub cnp_pcp: u8,
-    /// Cycles that a QP may catch up at the limiter.
+    /// Cycles that a QP may catch up at the rate limiter.
     pub burst: u16,
 }
 
-/// All of a NIC's settings.
+/// All settings of a NIC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicSettings {
     /// QP number of QP index 0, 24 bits.
     pub qpn_base: u32,
-    /// Source address of its PFC frames.
+    /// Source address of the NIC's PFC frames.
     pub mac: MacAddr,
-    /// A frame's class comes from its outer tag's PCP; else from its DSCP.
+    /// Whether a frame's class comes from the PCP of its outer tag; otherwise it comes from its DSCP.
     pub class_by_pcp: bool,
     /// Class of each PCP.
     pub pcp_classes: [u8; PRIORITIES],
     /// Class of each of the 64 DSCPs.
     pub dscp_classes: Vec<u8>,
-    /// 802.3x PAUSE stops all classes.
+    /// Whether 802.3x PAUSE stops all classes; otherwise it is ignored.
     pub pause_obeyed: bool,
-    /// Pauses that it sends.
+    /// Settings of the pauses that the NIC sends.
     pub pfc: PfcSettings,
     /// The watchdog.
     pub watchdog: WatchdogSettings,
-    /// DCQCN; `None`: off.
+    /// DCQCN; `None` if it is off.
     pub dcqcn: Option<DcqcnSettings>,
 }
 
 impl NicSettings {
-    /// QP numbers from 0x100 on, class = DSCP / 8 (class selectors, RFC 2474 §4.2.2), nothing else on.
+    /// Default settings: QP numbers from 0x100 on, class = DSCP / 8 (class selectors, RFC 2474 §4.2.2), everything
+    /// else off.
     pub fn new(mac: MacAddr) -> Self {
         Self {
             qpn_base: 0x100,

@@ -1,4 +1,4 @@
-//! The reference builder: the frame for a described packet.
+//! The reference builder: turns the description of a packet into a frame.
 
 use std::fmt;
 
@@ -14,21 +14,23 @@ use crate::wire::{
     UDP_PORT_ROCE, Udp, UdpRepr, VlanTag, VlanTagRepr, room,
 };
 
-/// A frame, described: what a sender chooses. Lengths, pad count, checksum, ICRC and Ethernet padding follow from it.
+/// The description of a frame: everything that a sender chooses. Lengths, pad count, checksum, ICRC and Ethernet
+/// padding follow from it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Descriptor {
     /// Destination address.
     pub dst: MacAddr,
     /// Source address.
     pub src: MacAddr,
-    /// Tags, the outer one first; at most two. One tag is a customer tag (0x8100); of two the outer is a service tag (0x88A8).
+    /// Tags, the outer one first; at most two. A single tag is a customer tag (0x8100); of two, the outer one is a
+    /// service tag (0x88A8).
     #[serde(default)]
     pub tags: Vec<Tci>,
     /// What the frame carries.
     pub content: Content,
 }
 
-/// What a frame carries.
+/// The content of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(
@@ -38,24 +40,24 @@ pub struct Descriptor {
 pub enum Content {
     /// A RoCE packet: RoCEv2 over IPv4 or IPv6, a CNP, or RoCEv1, as [`IpFields::kind`] and the opcode say.
     Roce(RocePacket),
-    /// Priority pause.
+    /// Priority pause (PFC).
     Pfc(PfcRepr),
     /// PAUSE.
     Pause(PauseRepr),
 }
 
-/// A RoCE packet, described.
+/// The description of a RoCE packet.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RocePacket {
     /// Network header.
     pub ip: IpFields,
-    /// UDP source port; there over IPv4 and IPv6, absent under a GRH.
+    /// UDP source port: `Some` over IPv4 and IPv6, `None` under a GRH.
     pub udp_src_port: Option<u16>,
-    /// Base transport header. The pad count is worked out from the payload; what stands here does not matter.
+    /// Base transport header. The pad count follows from the payload; the value here is ignored.
     pub bth: BthRepr,
-    /// Extension headers: those of the opcode.
+    /// Extension headers, which must be those of the opcode.
     pub ext: ExtHeaders,
-    /// Payload, without pad.
+    /// Payload, without padding.
     pub payload: Vec<u8>,
 }
 
@@ -71,10 +73,10 @@ impl fmt::Debug for RocePacket {
     }
 }
 
-/// What a sender chooses of a network header. Fields that the kind does not have are 0.
+/// The fields of a network header that a sender chooses. Fields that the kind of header does not have are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IpFields {
-    /// Which it is.
+    /// The kind of network header.
     pub kind: IpKind,
     /// IPv4: DSCP and ECN.
     pub traffic_class: u8,
@@ -94,16 +96,16 @@ pub struct IpFields {
     pub dst: u128,
 }
 
-/// Why a described frame cannot be built.
+/// Why a frame cannot be built from its description.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DescriptorError {
-    /// More than two tags.
+    /// There are more than two tags.
     #[error("{count} VLAN tags: a frame has at most 2")]
     TooManyTags {
-        /// How many.
+        /// Number of tags.
         count: usize,
     },
-    /// A value that its field cannot hold.
+    /// A value does not fit in its field.
     #[error("{field} is {value:#x}, which does not fit in its {bits} bits")]
     TooWide {
         /// The field.
@@ -113,7 +115,7 @@ pub enum DescriptorError {
         /// Its width on the wire.
         bits: u32,
     },
-    /// A value in a field that this network header does not have.
+    /// A field that this network header does not have is not 0.
     #[error("{field} is {value:#x}, but {kind:?} has no such field: leave it 0")]
     NotInHeader {
         /// The field.
@@ -123,10 +125,10 @@ pub enum DescriptorError {
         /// The network header.
         kind: IpKind,
     },
-    /// PFC or PAUSE with a tag.
+    /// PFC or PAUSE has a tag.
     #[error("a MAC control frame with a VLAN tag: it has none (IEEE 802.3 clause 31)")]
     TaggedControl,
-    /// PFC or PAUSE to an address where none goes.
+    /// PFC or PAUSE has a destination to which it must not be sent.
     #[error(
         "MAC control frame to {dst}: PFC goes to 01:80:c2:00:00:01, PAUSE there or to an individual address"
     )]
@@ -134,46 +136,46 @@ pub enum DescriptorError {
         /// The destination address.
         dst: MacAddr,
     },
-    /// The MF flag.
+    /// The MF flag is set.
     #[error("the IPv4 flag MF is set: a RoCE packet is never a fragment")]
     Fragment,
-    /// No source port over IP, or one under a GRH.
+    /// There is no UDP source port over IP, or there is one under a GRH.
     #[error("UDP source port {src_port:?} with {kind:?}: IPv4 and IPv6 need one, a GRH has none")]
     SourcePort {
-        /// What was given.
+        /// The port given.
         src_port: Option<u16>,
         /// The network header.
         kind: IpKind,
     },
-    /// Not an opcode of RC, UC, UD, nor the CNP's.
+    /// The opcode is neither one of RC, UC or UD, nor the CNP's.
     #[error("opcode {opcode}: expected one of RC, UC, UD, or CNP")]
     UnknownOpcode {
         /// The opcode.
         opcode: Opcode,
     },
-    /// A transport header version other than 0.
+    /// The transport header version is not 0.
     #[error("TVer is {tver}: it must be 0")]
     TransportVersion {
         /// The version.
         tver: u8,
     },
-    /// A CNP under a GRH.
+    /// The packet is a CNP under a GRH.
     #[error("a CNP under a GRH: congestion notification is RoCEv2's")]
     CnpUnderGrh,
-    /// A CNP without BECN.
+    /// The packet is a CNP without BECN.
     #[error("a CNP with BECN 0: it is 1 in every CNP (annex A17.9.3)")]
     CnpWithoutBecn,
-    /// Extension headers that are not the opcode's.
+    /// The extension headers are not those of the opcode.
     #[error("extension headers of {opcode}: there are {}, but the opcode has {}", names(*.given), names(*.expected))]
     ExtHeaders {
         /// The opcode.
         opcode: Opcode,
         /// The headers given.
         given: ExtLayout,
-        /// The headers that the opcode has.
+        /// The headers that the opcode requires.
         expected: ExtLayout,
     },
-    /// Payload after an opcode that has none.
+    /// There is payload with an opcode that carries none.
     #[error("{bytes} bytes of payload with {opcode}, which carries none")]
     UnexpectedPayload {
         /// The opcode.
@@ -181,14 +183,14 @@ pub enum DescriptorError {
         /// Payload length.
         bytes: usize,
     },
-    /// Payload that the 16-bit lengths cannot count.
+    /// The payload is too long for the 16-bit lengths.
     #[error(
         "{bytes} bytes of payload: the 16-bit length of {kind:?} leaves room for {max} with {opcode}"
     )]
     PayloadTooLong {
         /// Payload length.
         bytes: usize,
-        /// The longest that fits.
+        /// The longest payload that fits.
         max: usize,
         /// The network header.
         kind: IpKind,
@@ -197,7 +199,7 @@ pub enum DescriptorError {
     },
 }
 
-/// The headers of a layout by name, for messages.
+/// The names of the headers of a layout, for messages.
 fn names(layout: ExtLayout) -> String {
     let all = [
         (layout.deth, "DETH"),
@@ -220,7 +222,7 @@ fn names(layout: ExtLayout) -> String {
 }
 
 impl Descriptor {
-    /// Whether the frame can be built.
+    /// Checks whether the frame can be built.
     ///
     /// # Errors
     ///
@@ -250,7 +252,7 @@ impl Descriptor {
         }
     }
 
-    /// The frame, from the destination address, without preamble and FCS, at least 60 bytes.
+    /// Builds the frame, from the destination address on, without preamble and FCS, at least 60 bytes long.
     ///
     /// # Errors
     ///
@@ -278,8 +280,10 @@ impl Descriptor {
         Ok(out)
     }
 
-    /// The description of a frame that was parsed as RoCE, PFC or PAUSE; `None` for the others. IPv4 options, TPIDs, a UDP checksum and bytes after
-    /// the packet are not in a [`ParsedFrame`]; where there were none, [`build`](Self::build) gives the frame again.
+    /// The description of a frame that was parsed as RoCE, PFC or PAUSE; `None` for other frames.
+    ///
+    /// A [`ParsedFrame`] does not contain IPv4 options, TPIDs, a UDP checksum, or bytes after the packet. For a frame
+    /// without these, [`build`](Self::build) produces the same frame again.
     pub fn from_parsed(parsed: &ParsedFrame) -> Option<Self> {
         let eth = parsed.eth.as_ref()?;
         let content = match parsed.verdict {
@@ -390,7 +394,7 @@ impl RocePacket {
         if bytes > 0 && !opcode.has_payload() {
             return Err(DescriptorError::UnexpectedPayload { opcode, bytes });
         }
-        // Headers and ICRC are whole words, so that padding decides only by rounding down here.
+        // Headers and ICRC are whole words, so padding matters only by rounding down here.
         let headers = self.network_bytes_counted()
             + self.udp_bytes()
             + BthRepr::LEN
@@ -408,7 +412,7 @@ impl RocePacket {
         Ok(())
     }
 
-    /// Bytes of the network header that its own length field counts.
+    /// Bytes of the network header that its own length field includes.
     fn network_bytes_counted(&self) -> usize {
         match self.ip.kind {
             IpKind::V4 => Ipv4Repr::LEN,
@@ -424,7 +428,7 @@ impl RocePacket {
         }
     }
 
-    /// Appends the packet, network header to ICRC. [`check`](Self::check) has passed.
+    /// Appends the packet from network header to ICRC. [`check`](Self::check) must have passed.
     fn emit(&self, out: &mut Vec<u8>) {
         let network = out.len();
         let layout = self.bth.opcode.layout().unwrap_or_default();
@@ -490,7 +494,7 @@ impl IpFields {
         Ok(())
     }
 
-    /// Appends the network header; `length` is what its length field is to say.
+    /// Appends the network header; `length` is the value for its length field.
     fn emit(&self, length: u16, out: &mut Vec<u8>) {
         match self.kind {
             IpKind::V4 => {

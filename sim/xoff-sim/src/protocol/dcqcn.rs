@@ -1,15 +1,16 @@
-//! DCQCN (Zhu et al., 'Congestion Control for Large-Scale RDMA Deployments', SIGCOMM 2015), integer for integer as `rtl/dcqcn/README.md` states it.
+//! DCQCN (Zhu et al., 'Congestion Control for Large-Scale RDMA Deployments', SIGCOMM 2015), with exactly the integer
+//! arithmetic that `rtl/dcqcn/README.md` specifies.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`numbers`] | rate, α, cycle: widths, units, and how their sums saturate |
-//! | [`parameters`] | what a reaction point is set to, and the paper's defaults |
+//! | [`parameters`] | the parameters of a reaction point, and the paper's defaults |
 //! | [`reaction_point`] | the sender: context and event in, context and rate out |
-//! | [`notification_point`] | the receiver: when a marked packet asks for a CNP |
+//! | [`notification_point`] | the receiver: when a marked packet causes a CNP |
 //! | [`rate_limiter`] | the schedule of a QP's packets at its rate |
-//! | [`real`] | the paper's equations in floating point: a second judge of the integers |
+//! | [`real`] | the paper's equations in floating point, as a second reference for the integers |
 //!
-//! Everything is a value: a unit keeps one context a QP, and a step makes the next one of it.
+//! All types are plain values: a unit keeps one context for each QP, and a step computes the next context from it.
 
 pub mod notification_point;
 pub mod numbers;

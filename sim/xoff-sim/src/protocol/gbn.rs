@@ -1,14 +1,15 @@
-//! Go-back-N (IBTA volume 1, chapter 9: the reliable connection), event for event as `rtl/gbn/README.md` states it.
+//! Go-back-N (IBTA volume 1, chapter 9: the reliable connection), with exactly the events that `rtl/gbn/README.md`
+//! specifies.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`types`] | work requests, packets, answers, completions: what both ends share |
 //! | [`times`] | ACK timeouts and RNR waits in cycles |
-//! | [`requester`] | the sender: a QP's context and ring, stepped |
-//! | [`responder`] | the receiver: the same |
-//! | [`ends`] | many QPs of either, with the walks behind each event: what a NIC is made of |
+//! | [`requester`] | the sender: a QP's context and ring, and its steps |
+//! | [`responder`] | the receiver: a QP's context and ring, and its steps |
+//! | [`ends`] | many QPs of either end, with the walks after each event, for models of a NIC |
 //!
-//! Everything is a value: a step takes a QP and an event, changes the QP and gives what came of it.
+//! All types are plain values: a step takes a QP and an event, changes the QP and returns the results.
 
 pub mod ends;
 pub mod requester;

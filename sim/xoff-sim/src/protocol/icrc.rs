@@ -5,13 +5,14 @@ use crc32fast::Hasher;
 use crate::wire::frame::IpKind;
 use crate::wire::{BthRepr, GrhRepr, ICRC_BYTES, Ipv4, Ipv6Repr, Truncated, UdpRepr};
 
-/// Stands for the local route header that Ethernet does not have.
+/// Stands for the local route header, which Ethernet does not have.
 const NO_LRH: [u8; 8] = [0xFF; 8];
 
-/// The ICRC as it stands on the wire, of `packet`: network header to the last byte before the ICRC, IPv4 options included.
+/// The ICRC of `packet`, in the form that it has on the wire. `packet` extends from the network header to the last
+/// byte before the ICRC, IPv4 options included.
 ///
-/// CRC-32 (0x04C11DB7, reflected, from ones, complemented, low byte first) over eight bytes of ones and the packet, in which these fields count as ones,
-/// because routers may change them:
+/// It is a CRC-32 (0x04C11DB7, reflected, initialized to ones, complemented, low byte first) over eight bytes of ones
+/// and the packet. In the packet, the following fields count as ones because routers may change them:
 ///
 /// | header | fields |
 /// |---|---|
@@ -22,7 +23,7 @@ const NO_LRH: [u8; 8] = [0xFF; 8];
 ///
 /// # Errors
 ///
-/// [`Truncated`] when the headers up to the BTH are not all in `packet`, or IHL is under 5.
+/// [`Truncated`] when the headers up to the BTH are not all in `packet`, or IHL is below 5.
 pub fn icrc(kind: IpKind, packet: &[u8]) -> Result<[u8; ICRC_BYTES], Truncated> {
     let ip_bytes = match kind {
         IpKind::V4 => Ipv4::new_checked(packet)?
@@ -71,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// The CRC-32 bit by bit: shift in from the top, as IEEE 802.3 §3.2.9 words it, on reflected bits.
+    /// The CRC-32 bit by bit: shifted in from the top, in the words of IEEE 802.3 §3.2.9, on reflected bits.
     fn bitwise(bytes: impl IntoIterator<Item = u8>) -> u32 {
         !bytes.into_iter().fold(u32::MAX, |crc, byte| {
             (0..8).fold(crc ^ u32::from(byte), |crc, _| {
@@ -102,7 +103,8 @@ mod tests {
         assert!(icrc(IpKind::Grh, &[0x60; 52]).is_ok());
     }
 
-    /// Which bits of the packet's headers do not matter: found by flipping each, written down from the standard.
+    /// The bits of the packet's headers that do not affect the ICRC, found by flipping each, must be those that the
+    /// standard names.
     #[test]
     fn exactly_the_variant_fields_are_masked() {
         let variant = |kind, ihl: usize| -> Vec<usize> {
@@ -134,7 +136,7 @@ mod tests {
                 0x65
             };
             let right = icrc(kind, &packet).unwrap();
-            // The IHL says where the headers are: leave it alone.
+            // The IHL determines where the headers are, so it is not flipped.
             let flips =
                 (0..packet.len() * 8).filter(|bit| kind != IpKind::V4 || !(4..8).contains(bit));
             let unseen: Vec<usize> = flips

@@ -1,13 +1,13 @@
-//! What a unit says of the cycles to come.
+//! What a unit reports about the cycles to come.
 
 use serde::{Deserialize, Serialize};
 
-/// `idle_o` and `wake_o` in one: until when neither state nor outputs change if the inputs do not.
+/// `idle_o` and `wake_o` combined: until when neither state nor outputs change if the inputs do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Idle {
     /// `idle_o` is 0: the next cycle has to be evaluated.
     No,
-    /// The cycle `wake_o` has to be evaluated, those before it need not be.
+    /// The cycle `wake_o` has to be evaluated; the cycles before it need not be.
     Until(u64),
     /// `wake_o` is all ones: nothing changes until an input does.
     Forever,

@@ -1,11 +1,12 @@
-//! Models of the RTL's units, written from the standards and the units' contracts, never from the RTL. They judge it in property tests.
+//! Reference models of the RTL's units, written from the standards and the units' contracts, never from the RTL.
+//! Property tests compare the RTL with them.
 //!
 //! | module | unit |
 //! |---|---|
-//! | [`parser`] | `rtl/parser/packet_parser`: a frame, and what it is |
-//! | [`builder`] | `rtl/parser/packet_builder`: the frame for a described packet |
-//! | [`mod@icrc`] | the invariant CRC that both need |
-//! | [`pfc_rx`] | `rtl/pfc/pfc_rx`: what the peer's pauses forbid |
+//! | [`parser`] | `rtl/parser/packet_parser`: classifies a frame and reads its fields |
+//! | [`builder`] | `rtl/parser/packet_builder`: builds the frame for a described packet |
+//! | [`mod@icrc`] | the invariant CRC, which both need |
+//! | [`pfc_rx`] | `rtl/pfc/pfc_rx`: which classes the peer's pauses stop |
 //! | [`pfc_tx`] | `rtl/pfc/pfc_tx`: when to ask the peer to pause |
 //! | [`pause_watchdog`] | `rtl/pfc/pause_watchdog`: when to stop asking |
 //! | [`dcqcn`] | `rtl/dcqcn/`: reaction point, notification point, rate limiter |
@@ -13,7 +14,8 @@
 //! | [`pause_time`] | quanta of pause in clock cycles |
 //! | [`idle`] | how long a unit may be left unevaluated |
 //!
-//! Units with a timer are modelled by cycle: `cycle(now, inputs)` gives the outputs in cycle `now` and then is the clock edge that ends it.
+//! Units with a timer are modelled cycle by cycle: `cycle(now, inputs)` returns the outputs in cycle `now` and then
+//! applies the clock edge that ends it.
 
 pub mod builder;
 pub mod dcqcn;

@@ -1,4 +1,4 @@
-//! The reference parser: the table of `rtl/parser/README.md`, a function a layer, from the outside in.
+//! The reference parser: the table of `rtl/parser/README.md`, with one function for each layer, from the outside in.
 
 use crate::protocol::icrc;
 use crate::wire::frame::{ControlHead, EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
@@ -9,17 +9,18 @@ use crate::wire::{
     UdpRepr, VlanTag, VlanTagRepr,
 };
 
-/// How a layer and all further in ended: a verdict, or the first check that failed.
+/// The result of a layer and all layers inside it: a verdict, or the first check that failed.
 type Walk = Result<Verdict, Reason>;
 
-/// Most tags that are read; a third is an EtherType like any other.
+/// Most tags that are read; a third TPID counts as an ordinary EtherType.
 const MAX_TAGS: usize = 2;
 
-/// Says what `frame` is: a frame as the MAC hands it over, from the destination address, without preamble and FCS. Any bytes will do.
+/// Parses a frame as the MAC hands it over: from the destination address on, without preamble and FCS. Accepts any
+/// bytes.
 pub fn parse(frame: &[u8]) -> ParsedFrame {
     let mut out = ParsedFrame::empty(frame.len());
     let walk = ethernet(frame, &mut out);
-    // A wrong IPv4 checksum was noted on the way and came first.
+    // A wrong IPv4 checksum was noted during the walk and takes precedence, since it came first.
     out.reason = out.reason.or(walk.err());
     out.verdict = match (out.reason, walk) {
         (None, Ok(verdict)) => verdict,
@@ -44,7 +45,8 @@ fn ethernet(frame: &[u8], out: &mut ParsedFrame) -> Walk {
 
     let mut rest = &frame[EthernetRepr::LEN..];
     while eth.tags.len() < MAX_TAGS && eth.ether_type.is_tag() {
-        // The TPID has been read as the EtherType. What is left of the tag is two bytes, and the next EtherType has two.
+        // The TPID has already been read as the EtherType, so two bytes of the tag are left, followed by the two
+        // bytes of the next EtherType.
         check(rest.len() >= VlanTagRepr::LEN, Reason::VlanTruncated)?;
         let at = frame.len() - rest.len() - 2;
         eth.tags
@@ -225,25 +227,26 @@ fn grh(network: &[u8], out: &mut ParsedFrame) -> Walk {
     )
 }
 
-/// A packet from its network header on, and how far it has been read.
+/// A packet from its network header on, and the position up to which it has been read.
 #[derive(Clone, Copy)]
 struct Packet<'a> {
     kind: IpKind,
-    /// The bytes that are there; at most `announced` once [`whole_packet`] has seen to it.
+    /// The bytes that are present; at most `announced` bytes after [`whole_packet`].
     network: &'a [u8],
-    /// Bytes that the network header says there are, itself included.
+    /// Length of the packet according to the network header, including that header.
     announced: usize,
     /// Where the next layer begins.
     at: usize,
 }
 
 impl<'a> Packet<'a> {
-    /// Announced bytes from the next layer on. Checks are made against this.
+    /// Announced bytes from the next layer on. Checks compare with this.
     fn left(&self) -> usize {
         self.announced - self.at
     }
 
-    /// The bytes that are there from the next layer on. Fewer than [`left`](Self::left) only in a packet cut short.
+    /// The bytes that are present from the next layer on. There are fewer than [`left`](Self::left) only in a packet
+    /// that was cut short.
     fn rest(&self) -> &'a [u8] {
         self.network.get(self.at..).unwrap_or(&[])
     }
@@ -256,15 +259,17 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Reads on when all announced bytes are there. When not, the packet is malformed, but what its headers say of it as if nothing had been cut decides
-/// which payload bytes were handed on before the end came.
+/// Continues with the next layer if all announced bytes are present.
+///
+/// If not, the packet is malformed. Its headers, read as if nothing had been cut, then determine which payload bytes
+/// had been handed on before the end of the frame.
 fn whole_packet<'a>(
     packet: Packet<'a>,
     out: &mut ParsedFrame,
     further: impl Fn(Packet<'a>, &mut ParsedFrame) -> Walk,
 ) -> Walk {
     if let Some(network) = packet.network.get(..packet.announced) {
-        // What follows is Ethernet padding.
+        // Bytes after the packet are Ethernet padding.
         return further(Packet { network, ..packet }, out);
     }
     if out.reason.is_none() {
@@ -344,7 +349,7 @@ fn payload(packet: Packet<'_>, bth: BthRepr, out: &mut ParsedFrame) -> Result<()
     Ok(())
 }
 
-/// `None` when the end of the packet is not there.
+/// Whether the ICRC is correct; `None` when the end of the packet is missing.
 fn icrc_ok(packet: Packet<'_>) -> Option<bool> {
     let (covered, icrc_bytes) = packet
         .network

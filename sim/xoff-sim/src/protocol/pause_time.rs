@@ -1,17 +1,17 @@
-//! The time that pause frames speak of: quanta of 512 bit times (IEEE 802.3 annex 31B.2), in clock cycles.
+//! The time unit of pause frames: quanta of 512 bit times (IEEE 802.3 annex 31B.2), in clock cycles.
 
 use serde::{Deserialize, Serialize};
 
-/// Last cycle that can be told: `now_i` and the deadlines have 48 bits, and all ones is no deadline.
+/// The last cycle that can be represented: `now_i` and the deadlines have 48 bits, and all ones means no deadline.
 pub const LAST_CYCLE: u64 = (1 << 48) - 2;
 
-/// A pause as a frame has it, in quanta of 512 bit times. 0 is XON.
+/// A pause time as in a frame, in quanta of 512 bit times. 0 is XON.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Quanta(pub u16);
 
-/// Cycles a quantum, as the ratio that the RTL has as its parameters `QuantumNum` and `QuantumDen`.
+/// Cycles per quantum, as the ratio of the RTL's parameters `QuantumNum` and `QuantumDen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CyclesPerQuantum {
     num: u8,
@@ -24,7 +24,7 @@ impl CyclesPerQuantum {
     /// 100 Gb/s at 312.5 MHz: 5.12 ns of 3.2 ns each.
     pub const AT_100G: Self = Self { num: 8, den: 5 };
 
-    /// `num / den` cycles. `None` beyond what the RTL can be built for: `num` 1 to 255, `den` 1 to 15.
+    /// The ratio `num / den`. `None` beyond what the RTL can be built for: `num` 1 to 255, `den` 1 to 15.
     pub const fn new(num: u8, den: u8) -> Option<Self> {
         match (num, den) {
             (1.., 1..=15) => Some(Self { num, den }),
@@ -32,7 +32,7 @@ impl CyclesPerQuantum {
         }
     }
 
-    /// How many cycles a pause lasts: ⌈t · num / den⌉, since what is no whole number of cycles rounds up.
+    /// How many cycles a pause lasts: ⌈t · num / den⌉, that is, rounded up to whole cycles.
     pub const fn duration(self, t: Quanta) -> u64 {
         (t.0 as u64 * self.num as u64).div_ceil(self.den as u64)
     }

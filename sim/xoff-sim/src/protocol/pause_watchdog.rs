@@ -1,4 +1,5 @@
-//! The reference of `pause_watchdog`: bark, then bite, at a NIC that pauses without moving (SIGCOMM 2016 §4.3; `rtl/pfc/README.md` for the cycles).
+//! The reference model of `pause_watchdog`: reports (bark), and later silences (bite), a NIC that pauses its peer
+//! without making progress (SIGCOMM 2016 §4.3; `rtl/pfc/README.md` for the cycles).
 
 use serde::{Deserialize, Serialize};
 
@@ -15,34 +16,34 @@ pub struct WatchdogIn {
     pub bark: u64,
     /// Cycles of stall until the bite; 0: never. 40 bits.
     pub bite: u64,
-    /// Software lifts the silence.
+    /// Whether software lifts the silence.
     pub rearm: bool,
-    /// Progress lifts it too.
+    /// Whether progress lifts the silence, too.
     pub auto_rearm: bool,
 }
 
 /// Outputs in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogOut {
-    /// One pulse a stall.
+    /// A pulse, once in each stall.
     pub bark: bool,
-    /// Generate no pause.
+    /// Whether pauses must not be generated.
     pub silence: bool,
-    /// Whether and how long nothing will change.
+    /// Whether nothing will change, and for how long.
     pub idle: Idle,
 }
 
-/// A stall under way.
+/// A stall in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stall {
-    /// The cycle in which the bark is due, past or to come.
+    /// The cycle in which the bark is due; it may have passed.
     bark_at: Option<u64>,
-    /// The cycle in which the bite is due, past or to come.
+    /// The cycle in which the bite is due; it may have passed.
     bite_at: Option<u64>,
 }
 
 impl Stall {
-    /// The stall that begins in cycle `now`, by the thresholds of that cycle.
+    /// A stall that begins in cycle `now`, with the thresholds of that cycle.
     fn beginning(now: u64, inputs: &WatchdogIn) -> Self {
         let due = |threshold: u64| threshold.checked_sub(1).map(|later| now + later);
         Self {
@@ -55,7 +56,7 @@ impl Stall {
 /// State of `pause_watchdog`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseWatchdog {
-    /// The stall that the last cycle was in, if nothing ended it there.
+    /// The stall of the last cycle, if nothing ended it there.
     stall: Option<Stall>,
     bark: bool,
     silence: bool,
@@ -67,15 +68,16 @@ impl PauseWatchdog {
         Self::default()
     }
 
-    /// What a cycle of reset does: takes back stall and silence.
+    /// A cycle of reset: clears stall and silence.
     pub fn reset(&mut self) {
         *self = Self::new();
     }
 
-    /// The outputs in cycle `now`, then the clock edge that ends it. Cycles between two calls are such that [`Idle`] lets them be left out.
+    /// Returns the outputs in cycle `now`, then applies the clock edge that ends it. Cycles between two calls must be
+    /// such that [`Idle`] allows skipping them.
     pub fn cycle(&mut self, now: u64, inputs: &WatchdogIn) -> WatchdogOut {
         let stuck = inputs.pausing && !inputs.progress;
-        // Silence takes `pausing` away by itself, so it keeps the stall up.
+        // Silence itself makes `pausing` fall, so a silenced NIC stays in its stall.
         let stall = match self.stall {
             None if stuck => Some(Stall::beginning(now, inputs)),
             Some(stall) if stuck || self.silence => Some(stall),
@@ -132,7 +134,7 @@ mod tests {
         ..STUCK
     };
 
-    /// `bark_o` and `silence_o` by cycle, as text: `.` neither, `b` bark, `s` silence, `B` both.
+    /// `bark_o` and `silence_o` of each cycle as text: `.` neither, `b` bark, `s` silence, `B` both.
     fn seen(unit: &mut PauseWatchdog, from: u64, inputs: &[WatchdogIn]) -> String {
         let letter = |out: WatchdogOut| match (out.bark, out.silence) {
             (false, false) => '.',

@@ -1,4 +1,5 @@
-//! The reference of `pfc_rx`: what the peer's PFC and PAUSE frames forbid, by cycle (IEEE 802.1Q clause 36.1, 802.3 annex 31B.3).
+//! The reference model of `pfc_rx`: which classes the peer's PFC and PAUSE frames stop, by cycle (IEEE 802.1Q clause
+//! 36.1, 802.3 annex 31B.3).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +8,9 @@ use super::pause_time::{CyclesPerQuantum, Quanta};
 use crate::wire::CONTROL_PFC;
 use crate::wire::frame::ControlHead;
 
-/// Timers: one a class for PFC, one for PAUSE.
+/// Number of timers: one for each class for PFC, and one for PAUSE.
 const TIMERS: usize = 9;
-/// The timer that PAUSE loads.
+/// Index of the timer that PAUSE loads.
 const PAUSE: usize = 8;
 
 /// Inputs in a cycle.
@@ -19,18 +20,18 @@ pub struct PfcRxIn {
     pub frame: Option<ControlHead>,
     /// Bit p: class p obeys PFC.
     pub pfc_classes: u8,
-    /// PAUSE is obeyed, by all classes.
+    /// Whether PAUSE is obeyed, by all classes.
     pub pause_enable: bool,
 }
 
-/// What became of the frame of the cycle before.
+/// The effect of the frame of the previous cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PfcRxEvent {
     /// PFC, obeyed in at least one class.
     Pfc,
     /// PAUSE, obeyed.
     Pause,
-    /// Nothing of it was obeyed.
+    /// Nothing in it was obeyed.
     Ignored,
 }
 
@@ -39,9 +40,9 @@ pub enum PfcRxEvent {
 pub struct PfcRxOut {
     /// Bit p: class p must not start a frame.
     pub paused: u8,
-    /// The pulses, for counters.
+    /// The event pulse, for counters.
     pub event: Option<PfcRxEvent>,
-    /// Whether and how long nothing will change.
+    /// Whether nothing will change, and for how long.
     pub idle: Idle,
 }
 
@@ -49,7 +50,7 @@ pub struct PfcRxOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcRx {
     quantum: CyclesPerQuantum,
-    /// The last cycle in which the timer runs. A time that has passed is as good as none.
+    /// For each timer, the last cycle in which it runs. A time that has passed has the same effect as `None`.
     ends: [Option<u64>; TIMERS],
     event: Option<PfcRxEvent>,
 }
@@ -64,12 +65,13 @@ impl PfcRx {
         }
     }
 
-    /// What a cycle of reset does: stops the timers.
+    /// A cycle of reset: stops the timers.
     pub fn reset(&mut self) {
         *self = Self::new(self.quantum);
     }
 
-    /// The outputs in cycle `now`, then the clock edge that ends it. Cycles between two calls are such that [`Idle`] lets them be left out.
+    /// Returns the outputs in cycle `now`, then applies the clock edge that ends it. Cycles between two calls must be
+    /// such that [`Idle`] allows skipping them.
     pub fn cycle(&mut self, now: u64, inputs: &PfcRxIn) -> PfcRxOut {
         let runs = |end: Option<u64>| end.is_some_and(|end| now <= end);
         let by_pfc = (0..PAUSE).fold(0, |set, p| set | u8::from(runs(self.ends[p])) << p);
@@ -82,7 +84,7 @@ impl PfcRx {
                 by_pfc & inputs.pfc_classes
             },
             event: self.event,
-            // A timer that is masked stops all the same, and that is a change of state.
+            // A masked timer stops nevertheless, and that is a change of state.
             idle: match busy {
                 true => Idle::No,
                 false => Idle::until(self.ends.into_iter().filter(|&end| runs(end)).flatten()),
@@ -94,7 +96,7 @@ impl PfcRx {
 
     fn obey(&mut self, now: u64, frame: &ControlHead, inputs: &PfcRxIn) -> PfcRxEvent {
         let quantum = self.quantum;
-        // A load replaces what was left, be it longer or shorter.
+        // A load replaces the remaining time, whether it is longer or shorter.
         let load = |t: u16| match quantum.duration(Quanta(t)) {
             0 => None,
             cycles => Some(now + cycles),

@@ -1,4 +1,5 @@
-//! The reference of `pfc_tx`: when to ask the peer to pause which classes, by cycle (IEEE 802.1Q clause 36, annex O; `rtl/pfc/README.md` for the hysteresis).
+//! The reference model of `pfc_tx`: when to ask the peer to pause which classes, by cycle (IEEE 802.1Q clause 36,
+//! annex O; `rtl/pfc/README.md` for the hysteresis).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use super::pause_time::Quanta;
 use crate::wire::CONTROL_PFC;
 use crate::wire::frame::ControlHead;
 
-/// Classes of IEEE 802.1Q.
+/// Number of classes of IEEE 802.1Q.
 const CLASSES: usize = 8;
 
 /// Inputs in a cycle.
@@ -21,24 +22,24 @@ pub struct PfcTxIn {
     pub xon: [u32; 8],
     /// Bit p: class p is lossless. Only those pause.
     pub classes: u8,
-    /// Time that an XOFF asks for.
+    /// Pause time of an XOFF.
     pub quanta: Quanta,
     /// Cycles after which an XOFF is repeated.
     pub refresh: u32,
-    /// From the watchdog: say nothing.
+    /// From the watchdog: send no pauses.
     pub silence: bool,
-    /// The frame is taken.
+    /// Whether the frame is taken.
     pub frame_ready: bool,
 }
 
 /// Outputs in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcTxOut {
-    /// A frame to send.
+    /// The frame to send, if any.
     pub frame: Option<ControlHead>,
     /// Bit p: class p was last told to stop.
     pub xoff: u8,
-    /// Whether and how long nothing will change.
+    /// Whether nothing will change, and for how long.
     pub idle: Idle,
 }
 
@@ -46,7 +47,7 @@ pub struct PfcTxOut {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcTx {
     waiting: Option<ControlHead>,
-    /// By class, of those that were last told XOFF: the cycle in which it has to be repeated.
+    /// For each class that was last told XOFF, the cycle in which that has to be repeated.
     refresh_at: [Option<u64>; CLASSES],
 }
 
@@ -56,12 +57,13 @@ impl PfcTx {
         Self::default()
     }
 
-    /// What a cycle of reset does: takes back frame and XOFF.
+    /// A cycle of reset: clears frame and XOFF.
     pub fn reset(&mut self) {
         *self = Self::new();
     }
 
-    /// The outputs in cycle `now`, then the clock edge that ends it. Cycles between two calls are such that [`Idle`] lets them be left out.
+    /// Returns the outputs in cycle `now`, then applies the clock edge that ends it. Cycles between two calls must be
+    /// such that [`Idle`] allows skipping them.
     pub fn cycle(&mut self, now: u64, inputs: &PfcTxIn) -> PfcTxOut {
         let stopped = set_of(|p| self.refresh_at[p].is_some());
         let wanted = set_of(|p| self.wants_xoff(p, inputs));
@@ -100,7 +102,8 @@ impl PfcTx {
         out
     }
 
-    /// XOFF takes precedence where the thresholds overlap; between them stands what was told last.
+    /// Whether a class wants XOFF. XOFF takes precedence where the thresholds overlap; between them, what was told
+    /// last stays.
     fn wants_xoff(&self, p: usize, inputs: &PfcTxIn) -> bool {
         if !has(inputs.classes, p) {
             false
@@ -134,7 +137,8 @@ mod tests {
         })
     }
 
-    /// All classes lossless and empty, XOFF at 100 bytes, XON at 50, 20 quanta, repeated after 10 cycles, the wire free.
+    /// All classes lossless and empty, XOFF at 100 bytes, XON at 50, 20 quanta, repeated after 10 cycles, the wire
+    /// free.
     fn inputs() -> PfcTxIn {
         PfcTxIn {
             depth: [0; 8],
@@ -205,7 +209,7 @@ mod tests {
             (out.frame, out.xoff),
             (frame(0b111, [20, 0, 20, 0, 0, 0, 0, 0]), 0b101)
         );
-        // And class 0 is due 10 cycles after this frame, not after the first.
+        // Class 0 is due 10 cycles after this frame, not after the first one.
         assert_eq!(unit.cycle(4, &inputs).idle, Idle::Until(12));
     }
 
@@ -244,7 +248,7 @@ mod tests {
         unit.cycle(0, &stalled);
         let first = frame(1, [20, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(unit.cycle(1, &stalled).frame, first);
-        // The class is empty again and the wire free; the frame in the way goes first.
+        // The class is empty again and the wire is free; the frame that was waiting goes first.
         assert_eq!(unit.cycle(2, &inputs()).frame, first);
         assert_eq!(unit.cycle(3, &inputs()).frame, None);
         assert_eq!(unit.cycle(4, &inputs()).frame, frame(1, [0; 8]));
@@ -310,7 +314,7 @@ mod tests {
                 idle: Idle::Forever
             }
         );
-        // Over: the class is still full.
+        // The silence is over, and the class is still full.
         unit.cycle(5, &full);
         assert_eq!(unit.cycle(6, &full).xoff, 1);
     }

@@ -1,7 +1,7 @@
-//! Random numbers from a seed: the same on every platform.
+//! Random numbers from a seed, the same on every platform.
 //!
-//! [`Draws`] is for what a simulation draws, and goes on after a checkpoint where it was. [`SplitMix`] is for histories
-//! of property tests and for payloads.
+//! [`Draws`] is for the random choices of a simulation; restored from a checkpoint, it continues where it was.
+//! [`SplitMix`] is for the histories of property tests and for payloads.
 
 mod split_mix;
 
@@ -13,36 +13,38 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use twox_hash::XxHash3_64;
 
-/// A seed. One seed for a whole run; every place that draws derives its own, so that no draw shifts those of others.
+/// A seed. A whole run has one seed, from which every place that draws random numbers derives its own, so that the
+/// places do not affect each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of a place that is told from others by `path`, such as `[node, port]`.
+    /// The seed of a place, identified by `path`, such as `[node, port]`.
     #[must_use]
     pub fn derive(self, path: &[u64]) -> Self {
         let bytes: Vec<u8> = path.iter().flat_map(|step| step.to_le_bytes()).collect();
         Self(XxHash3_64::oneshot_with_seed(self.0, &bytes))
     }
 
-    /// Random numbers from this seed on.
+    /// The stream of random numbers from this seed.
     pub fn draws(self) -> Draws {
         Draws(ChaCha8Rng::seed_from_u64(self.0))
     }
 }
 
-/// A stream of random numbers (ChaCha with 8 rounds). Plain data: it goes on after a checkpoint where it was.
+/// A stream of random numbers (ChaCha with 8 rounds). It is plain data: restored from a checkpoint, it continues
+/// where it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draws(ChaCha8Rng);
 
 impl Draws {
-    /// A number in 0 … `n` − 1, evenly up to one part in 2⁶⁴ / `n`. Zero when `n` is 0.
+    /// A number in 0 … `n` − 1, uniform up to one part in 2⁶⁴ / `n`. Zero when `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// True once in `chance`. Certain and impossible chances draw nothing.
+    /// True with probability `chance`. Draws nothing if the result is certain.
     pub fn happens(&mut self, chance: Chance) -> bool {
         match chance {
             Chance { num: 0, .. } => false,
@@ -66,7 +68,7 @@ impl Chance {
     /// 0.
     pub const NEVER: Self = Self { num: 0, den: 1 };
 
-    /// `num / den`. `None` above 1 and for a `den` of 0.
+    /// The ratio `num / den`. `None` if it is above 1, or if `den` is 0.
     pub const fn new(num: u32, den: u32) -> Option<Self> {
         if den == 0 || num > den {
             return None;
@@ -74,18 +76,18 @@ impl Chance {
         Some(Self { num, den })
     }
 
-    /// Above the line.
+    /// The numerator.
     pub const fn num(self) -> u32 {
         self.num
     }
 
-    /// Below the line.
+    /// The denominator.
     pub const fn den(self) -> u32 {
         self.den
     }
 }
 
-/// Text that is no [`Chance`].
+/// The error for a text that is not a [`Chance`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("probability '{0}': expected a ratio of at most 1, such as 1/256")]
 pub struct ChanceError(String);
@@ -143,7 +145,8 @@ mod tests {
 
     #[test]
     fn the_numbers_are_these() {
-        // Written down once: a new release of a crate that draws otherwise would change every digest.
+        // Expected values are recorded here because every digest would change if a new release of a crate drew other
+        // numbers.
         let mut draws = Seed(1).draws();
         let drawn: Vec<u64> = (0..4).map(|_| draws.below(1000)).collect();
         assert_eq!(drawn, NUMBERS_OF_SEED_1);
@@ -157,7 +160,7 @@ mod tests {
         let quarter: Chance = "1/4".parse().unwrap();
         let mut draws = Seed(3).draws();
         let hits = (0..10_000).filter(|_| draws.happens(quarter)).count();
-        // Standard deviation 43.
+        // The standard deviation is 43.
         assert!((2_330..=2_670).contains(&hits), "{hits}");
         assert!(!draws.happens(Chance::NEVER) && draws.happens(Chance::ALWAYS));
         assert!("5/4".parse::<Chance>().is_err() && "1/0".parse::<Chance>().is_err());

@@ -1,6 +1,6 @@
-//! SplitMix64 (Steele et al., OOPSLA 2014): where a number has to be cheap, or a function of an index.
+//! SplitMix64 (Steele et al., OOPSLA 2014), for numbers that must be cheap, or a function of an index.
 
-/// Number `index` of the generator that starts at 0, counted from 0: a hash of 64 bits.
+/// Number `index`, counted from 0, of the generator with seed 0: a 64-bit hash of the index.
 #[must_use]
 pub const fn split_mix(index: u64) -> u64 {
     finalize(index.wrapping_add(GAMMA))
@@ -19,7 +19,7 @@ const fn finalize(state: u64) -> u64 {
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// From a seed; equal seeds give equal numbers.
+    /// Creates a generator from a seed; equal seeds give equal numbers.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -30,23 +30,23 @@ impl SplitMix {
         finalize(self.0)
     }
 
-    /// From `low` to `high`, both included.
+    /// A number from `low` to `high`, both included.
     pub fn within(&mut self, low: u64, high: u64) -> u64 {
         low + self.bits() % (high - low).saturating_add(1)
     }
 
-    /// True once in `times`.
+    /// True with probability 1 / `times`.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.bits().is_multiple_of(times)
     }
 
-    /// From 1 to 2^`bits` − 1, every length as often as the others.
+    /// A number from 1 to 2^`bits` − 1, with all bit lengths equally likely.
     pub fn any_length(&mut self, bits: u32) -> u64 {
         let length = self.within(1, u64::from(bits));
         1 << (length - 1) | self.bits() & ((1 << (length - 1)) - 1)
     }
 
-    /// A value of 32 bits: the ends, the powers of two and their neighbours, anything.
+    /// A 32-bit value: one of the extremes, a power of two or a neighbour of one, or any value.
     pub fn edge(&mut self) -> u32 {
         match self.within(0, 7) {
             0 => 0,
@@ -60,18 +60,18 @@ impl SplitMix {
         }
     }
 
-    /// From 0 to `end` − 1.
+    /// A number from 0 to `end` − 1.
     pub fn below(&mut self, end: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(end)) >> 32) as u32
     }
 
-    /// Of 0 to `bits` bits, every length as often as the others.
+    /// A number of 0 to `bits` bits, with all bit lengths equally likely.
     pub fn up_to_bits(&mut self, bits: u32) -> u64 {
         let length = self.below(bits + 1);
         self.bits() & ((1 << length) - 1)
     }
 
-    /// One of these.
+    /// One of `values`.
     pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
         values[(self.bits() % values.len() as u64) as usize]
     }
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_the_papers() {
-        // The first three of seed 1234567, as the generator's authors and others publish them.
+        // The first three numbers of seed 1234567, as published by the generator's authors and others.
         let mut draw = SplitMix::new(1_234_567);
         let drawn = [draw.bits(), draw.bits(), draw.bits()];
         assert_eq!(

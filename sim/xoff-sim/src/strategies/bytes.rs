@@ -7,10 +7,11 @@ use proptest::test_runner::TestRunner;
 
 use crate::seeded::SplitMix;
 
-/// Longest frame that the units take, in bytes (`rtl/parser/README.md`, Beats).
+/// Longest frame that the units accept, in bytes (`rtl/parser/README.md`, Beats).
 pub(super) const MAX_FRAME_BYTES: usize = 16_383;
 
-/// `len` bytes that follow from `seed` alone: 0 gives zeros, 1 ones, others pseudo-random bytes ([`SplitMix`]).
+/// `len` bytes that depend only on `seed`: 0 gives zeros, 1 gives ones, others give pseudo-random bytes
+/// ([`SplitMix`]).
 pub fn pattern(seed: u16, len: usize) -> Vec<u8> {
     match seed {
         0 => return vec![0; len],
@@ -22,13 +23,13 @@ pub fn pattern(seed: u16, len: usize) -> Vec<u8> {
     words.flat_map(u64::to_be_bytes).take(len).collect()
 }
 
-/// A seed for [`pattern`]; zeros and ones come up more often than one time in 65,536.
+/// A seed for [`pattern`]. Zeros and ones are more frequent than one time in 65,536.
 pub(super) fn seed() -> impl Strategy<Value = u16> {
     prop_oneof![1 => 0..=1u16, 8 => any::<u16>()]
 }
 
-/// Draws as the inner strategy does and shrinks as a plain number, so that a length drawn as "four beats and one" need
-/// not stay near a beat.
+/// Draws like the inner strategy but shrinks like a plain number, so that a length drawn as "four beats and one" does
+/// not have to stay near a beat.
 #[derive(Debug)]
 struct ShrinksAsNumber<S>(S);
 
@@ -43,8 +44,8 @@ impl<S: Strategy<Value = usize>> Strategy for ShrinksAsNumber<S> {
     }
 }
 
-/// Payload lengths in bytes: mostly 0 to 8, around whole beats of 32, PMTU values; some up to 4,096, a few around
-/// 9,000.
+/// Payload lengths in bytes: mostly 0 to 8, around multiples of a 32-byte beat, and PMTU values; some up to 4,096, a
+/// few around 9,000.
 fn payload_length() -> impl Strategy<Value = usize> {
     ShrinksAsNumber(prop_oneof![
         8 => 0..=8usize,
@@ -60,15 +61,15 @@ pub fn payload() -> impl Strategy<Value = Vec<u8>> {
     (payload_length(), seed()).prop_map(|(len, seed)| pattern(seed, len))
 }
 
-/// Garbage of 0 to 16,383 bytes, mostly short. Half of it begins like a frame that a parser would read on: an EtherType
-/// that is looked into, perhaps the first byte of its header too.
+/// Garbage of 0 to 16,383 bytes, mostly short. Half of it begins like a frame that a parser would continue to read:
+/// with an EtherType that it knows, and perhaps the first bytes of that header.
 pub fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let bytes = prop_oneof![
         6 => prop::collection::vec(any::<u8>(), 0..=128),
         2 => (0..=2048usize, any::<u16>()).prop_map(|(len, seed)| pattern(seed, len)),
         1 => (0..=MAX_FRAME_BYTES, any::<u16>()).prop_map(|(len, seed)| pattern(seed, len)),
     ];
-    // What to write at byte 12 and on.
+    // The bytes to write from byte 12 on.
     let lure = prop_oneof![
         5 => Just(&[][..]),
         1 => Just(&[0x08, 0x00][..]),

@@ -1,4 +1,4 @@
-//! Frames, whole and damaged.
+//! Frames, intact and damaged.
 
 use std::fmt;
 
@@ -14,20 +14,21 @@ use crate::wire::{
     NEXT_HEADER_FRAGMENT, UdpRepr, VlanTagRepr,
 };
 
-/// A frame, and how it came about: what a failing case shows.
+/// A frame and its origin, to be shown when a case fails.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestFrame {
     /// The frame.
     pub bytes: Vec<u8>,
-    /// What was built.
+    /// The description that was built.
     pub descriptor: Descriptor,
-    /// IPv4 options put in after the fixed header, in words of 4 bytes; lengths, checksum and ICRC were made right after.
+    /// IPv4 options inserted after the fixed header, in words of 4 bytes; lengths, checksum and ICRC were corrected
+    /// afterwards.
     pub ip_options: Vec<u32>,
-    /// Bytes put behind the packet.
+    /// Number of bytes appended after the packet.
     pub trailer: usize,
-    /// What was done to the frame then, in this order.
+    /// The damage then done to the frame, in this order.
     pub damage: Vec<Damage>,
-    /// What was made right at the end.
+    /// What was corrected at the end.
     pub repair: Repair,
 }
 
@@ -44,44 +45,45 @@ impl fmt::Debug for TestFrame {
     }
 }
 
-/// One thing done to a frame. What lies behind the frame's end, or the frame does not have, is left alone.
+/// One kind of damage to a frame. A place that is beyond the frame's end, or that the frame does not have, is not
+/// changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
     /// A bit flips.
     FlipBit {
-        /// Byte in the frame.
+        /// Index of the byte in the frame.
         byte: usize,
-        /// Bit in it, 0 is the most significant.
+        /// Index of the bit in the byte; 0 is the most significant.
         bit: u8,
     },
     /// The frame ends early.
     Truncate {
-        /// Bytes left.
+        /// Number of bytes left.
         to: usize,
     },
-    /// All lengths that count the payload, IP's and UDP's, are so much too large (or small), and agree.
+    /// All lengths that count the payload, IP's and UDP's, are wrong by the same amount, so that they agree.
     Lengths {
-        /// Added, modulo 2¹⁶.
+        /// The amount added, modulo 2¹⁶.
         by: i16,
     },
     /// A header field gets another value.
     Field {
-        /// Which.
+        /// The field.
         field: HeaderField,
-        /// Its low bits are stored.
+        /// The new value, of which the low bits are stored.
         value: u16,
     },
-    /// A length field, alone, is so much too large (or small).
+    /// A single length field is wrong.
     Length {
         /// [`HeaderField::IpLength`] or [`HeaderField::UdpLength`].
         field: HeaderField,
-        /// Added, modulo 2¹⁶.
+        /// The amount added, modulo 2¹⁶.
         by: i16,
     },
 }
 
-/// A field that decides how a parser reads on.
+/// A field that determines how a parser continues to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeaderField {
@@ -117,7 +119,7 @@ pub enum HeaderField {
     Tver,
 }
 
-/// What is made right after the damage, so that it is looked at by more than a checksum.
+/// What is corrected after the damage, so that more than a checksum test is exercised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
@@ -129,7 +131,7 @@ pub enum Repair {
     Nothing,
 }
 
-/// Where the headers of a built frame are.
+/// Offsets of the headers of a built frame.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     /// The EtherType after the tags.
@@ -165,7 +167,8 @@ impl Places {
         }
     }
 
-    /// First byte of the field, its bytes, and which bits of them it has; `None` when the frame has no such field.
+    /// First byte of the field, number of bytes, and a mask of the field's bits in them; `None` when the frame has no
+    /// such field.
     fn field(&self, field: HeaderField) -> Option<(usize, usize, u16)> {
         let network = |at: usize| self.network + at;
         let ip = |at| self.kind.map(|_| network(at));
@@ -202,7 +205,7 @@ impl Places {
         })
     }
 
-    /// Lets `change` have the field's value, right-aligned.
+    /// Passes the field's value, right-aligned, to `change`, and stores the result.
     fn edit(&self, frame: &mut [u8], field: HeaderField, change: impl FnOnce(u16) -> u16) {
         let Some((at, len, mask)) = self.field(field) else {
             return;
@@ -240,7 +243,7 @@ impl Damage {
         }
     }
 
-    /// A place in the frame, where one was drawn without knowing how long the frame is.
+    /// Maps a place that was drawn without knowledge of the frame's length into the frame.
     fn within(self, frame_bytes: usize) -> Self {
         match self {
             Self::FlipBit { byte, bit } => Self::FlipBit {
@@ -255,8 +258,8 @@ impl Damage {
     }
 }
 
-/// Puts right checksums into a frame as its headers say: IPv4 header checksum, and the ICRC when it is asked for and the packet is whole. Headers that are
-/// no RoCE packet's are left alone.
+/// Corrects the checksums of a frame according to its headers: the IPv4 header checksum, and also the ICRC if `what`
+/// asks for it and the packet is complete. Frames without an IPv4, IPv6 or GRH header are not changed.
 pub fn repair(frame: &mut [u8], what: Repair) {
     if what == Repair::Nothing || frame.len() < EthernetRepr::LEN {
         return;
@@ -309,7 +312,7 @@ pub fn repair(frame: &mut [u8], what: Repair) {
     }
 }
 
-/// Builds, puts options and trailer in, damages, repairs.
+/// Builds a frame, inserts options and trailer, damages it, and repairs it.
 fn assemble(
     descriptor: Descriptor,
     ip_options: Vec<u32>,
@@ -373,22 +376,23 @@ fn ip_options() -> impl Strategy<Value = Vec<u32>> {
     prop_oneof![3 => Just(Vec::new()), 1 => some]
 }
 
-/// Bytes behind the packet, mostly none.
+/// Number of bytes after the packet, mostly none.
 fn trailer() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(0), 1 => 0..=70usize]
 }
 
-/// A valid frame, with everything that the builder does not emit but a parser must take: IPv4 options, bytes after the packet.
+/// A valid frame, including everything that the builder does not emit but a parser must accept: IPv4 options, bytes
+/// after the packet.
 pub fn frame() -> impl Strategy<Value = TestFrame> {
     (descriptor(), ip_options(), trailer()).prop_map(|(descriptor, options, trailer)| {
         assemble(descriptor, options, trailer, Vec::new(), Repair::Nothing)
     })
 }
 
-/// A frame after one to four damages.
+/// A valid frame after one to four kinds of damage.
 pub fn damaged_frame() -> impl Strategy<Value = TestFrame> {
     let repair = prop_oneof![3 => Just(Repair::ChecksumAndIcrc), 1 => Just(Repair::Checksum), 2 => Just(Repair::Nothing)];
-    // A fragment over IPv6 takes two fields that agree, which would rarely be drawn.
+    // A fragment over IPv6 needs two fields that agree, which would rarely be drawn by chance.
     let fragment = vec![
         Damage::Field {
             field: HeaderField::NextHeader,
@@ -421,7 +425,8 @@ pub fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// MAC control behind one or two VLAN tags, which makes it none: a well formed frame that no builder emits.
+/// MAC control behind one or two VLAN tags, which is not treated as MAC control: a well-formed frame that no builder
+/// emits.
 fn tagged_control() -> impl Strategy<Value = Vec<u8>> {
     (control_descriptor(), 1..=2usize, any::<bool>()).prop_map(|(control, tags, service)| {
         let mut bytes = control
@@ -441,7 +446,7 @@ fn tagged_control() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    // Most of the places are in the headers: 14 + 8 + 60 + 8 + 12 + 28 bytes at most, mostly far fewer.
+    // Most of the places are in the headers, which have 14 + 8 + 60 + 8 + 12 + 28 bytes at most and mostly far fewer.
     let place = || prop_oneof![4 => 0..90usize, 1 => 0..=MAX_FRAME_BYTES];
     prop_oneof![
         2 => (place(), 0..8u8).prop_map(|(byte, bit)| Damage::FlipBit { byte, bit }),
@@ -459,7 +464,7 @@ fn change_of_length() -> impl Strategy<Value = i16> {
 
 fn field_damage() -> impl Strategy<Value = Damage> {
     let select = |values: &[u16]| prop::sample::select(values.to_vec());
-    // A comparison that leaves out a bit shows in nothing but a value that has that bit, alone, wrong.
+    // A comparison that omits a bit is detected only by a value in which that bit alone is wrong.
     let one_bit_off =
         |values: &[u16]| (select(values), 0..16u8).prop_map(|(value, bit)| value ^ (1 << bit));
     let known = &[0x0800, 0x86DD, 0x8100, 0x88A8, 0x8808, 0x8915];
@@ -554,7 +559,7 @@ mod tests {
         );
     }
 
-    /// The least frame of `strategy` on which `fails` holds.
+    /// The smallest frame of `strategy` for which `fails` holds.
     fn least(
         strategy: impl Strategy<Value = TestFrame>,
         fails: impl Fn(&TestFrame) -> bool,

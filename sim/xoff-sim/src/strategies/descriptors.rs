@@ -1,7 +1,7 @@
 //! Described frames.
 //!
-//! The fields of a header are drawn as one seed (see [`pattern`]): there are a thousand bits of them, and shrinking each apart takes longer than proptest is
-//! patient.
+//! The fields of a header are drawn as one seed (see [`pattern`]): they have about a thousand bits, and shrinking
+//! each field separately takes more steps than proptest allows.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::wire::{
     PfcRepr, Tci,
 };
 
-/// A frame of any kind; [`Descriptor::build`] does not fail on it.
+/// A frame of any kind, for which [`Descriptor::build`] does not fail.
 pub fn descriptor() -> impl Strategy<Value = Descriptor> {
     prop_oneof![12 => roce_descriptor(), 1 => control_descriptor()]
 }
@@ -73,14 +73,15 @@ fn tci() -> impl Strategy<Value = Tci> {
 
 fn roce_packet() -> impl Strategy<Value = RocePacket> {
     let kind = prop::sample::select(vec![IpKind::V4, IpKind::V6, IpKind::Grh]);
-    // Those with payload first: select() shrinks by halves, and opcodes without payload in the middle would stop it.
+    // Opcodes with payload come first: select() shrinks by halves, and opcodes without payload in the middle would
+    // stop it.
     let mut opcodes = Opcode::ALL.to_vec();
     opcodes.sort_by_key(|opcode| !opcode.has_payload());
-    // CNPs have a thirty-eighth of the table and a contract of their own: draw them more often.
+    // CNPs are one entry in 38 of the table but have a contract of their own, so they are drawn more often.
     let opcode = prop_oneof![12 => prop::sample::select(opcodes), 1 => Just(Opcode::CNP)];
     (payload(), kind, opcode, seed(), seed(), seed()).prop_map(
         |(payload, kind, opcode, ip, bth, ext)| {
-            // A CNP is RoCEv2's.
+            // A CNP exists only in RoCEv2.
             let kind = if opcode == Opcode::CNP && kind == IpKind::Grh {
                 IpKind::V6
             } else {
@@ -119,7 +120,7 @@ fn ip_fields(kind: IpKind, seed: u16) -> IpFields {
     }
 }
 
-/// Reserved bits are drawn too. The pad count is left to the builder.
+/// Reserved bits are drawn, too. The pad count is left to the builder.
 fn bth_fields(opcode: Opcode, seed: u16) -> BthRepr {
     let all = BthRepr::parse(&Bth::new_unchecked(pattern(seed, BthRepr::LEN)));
     BthRepr {

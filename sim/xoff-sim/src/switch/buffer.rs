@@ -1,4 +1,4 @@
-//! The shared buffer: counted at ingress, per port and priority.
+//! The shared buffer, accounted at ingress for each port and priority.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -27,20 +27,20 @@ pub enum Limit {
 /// Settings of one priority, the same at each port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityBuffer {
-    /// Pauses the peer instead of dropping.
+    /// Whether the priority pauses the peer instead of dropping frames.
     pub lossless: bool,
-    /// Kept for each port, taken first.
+    /// Bytes reserved for each port, which are used first.
     pub reserved: ByteCount,
-    /// Of the shared part, taken second.
+    /// Limit on the use of the shared part, which is used second.
     pub limit: Limit,
-    /// Lossless: for what comes after XOFF, at each port. Lossy: 0.
+    /// Lossless: bytes at each port for frames that arrive after XOFF. Lossy: 0.
     pub headroom: ByteCount,
-    /// Lossless: XON comes when the queue holds so many bytes less than its limit. The DCQCN paper has 2 MTU.
+    /// Lossless: XON is sent when the queue is this many bytes below its limit. The DCQCN paper uses 2 MTU.
     pub xon_offset: ByteCount,
 }
 
 impl PriorityBuffer {
-    /// A lossy priority with α and nothing reserved.
+    /// A lossy priority with a limit of α = `num` / `den` and nothing reserved.
     pub const fn lossy(num: u32, den: u32) -> Self {
         Self {
             lossless: false,
@@ -51,7 +51,7 @@ impl PriorityBuffer {
         }
     }
 
-    /// A lossless priority with nothing reserved and XON two frames of 1,086 bytes below XOFF.
+    /// A lossless priority with nothing reserved, and XON two frames of 1,086 bytes below XOFF.
     pub const fn lossless(limit: Limit, headroom: ByteCount) -> Self {
         Self {
             lossless: true,
@@ -66,13 +66,13 @@ impl PriorityBuffer {
 /// Settings of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferConfig {
-    /// All of it. The paper's switches: 9 or 12 MB.
+    /// Size of the whole buffer. The paper's switches have 9 or 12 MB.
     pub total: ByteCount,
-    /// Each priority's part.
+    /// Settings of each priority.
     pub priorities: [PriorityBuffer; PRIORITIES],
 }
 
-/// What does not fit in the buffer.
+/// The error for a buffer that leaves nothing to share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "reserved and headroom of {ports} ports take {taken} of a buffer of {total}: nothing is left to share"
@@ -80,49 +80,49 @@ pub struct BufferConfig {
 pub struct NothingToShare {
     /// Number of ports.
     pub ports: usize,
-    /// Reserved and headroom of all ports and priorities.
+    /// Bytes of reserves and headroom, of all ports and priorities.
     pub taken: ByteCount,
-    /// The buffer.
+    /// Size of the whole buffer.
     pub total: ByteCount,
 }
 
-/// What an ingress queue holds, in bytes.
+/// The bytes that an ingress queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IngressQueue {
-    /// Of its own reserve.
+    /// Bytes in its own reserve.
     pub reserved: u64,
-    /// Of the shared part.
+    /// Bytes in the shared part.
     pub shared: u64,
-    /// Of its headroom.
+    /// Bytes in its headroom.
     pub headroom: u64,
     /// Whether the peer has to pause.
     pub xoff: bool,
 }
 
 impl IngressQueue {
-    /// All that it holds.
+    /// The sum of all parts.
     pub const fn bytes(&self) -> u64 {
         self.reserved + self.shared + self.headroom
     }
 }
 
-/// The counters of the buffer.
+/// The accounting of the buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedBuffer {
     config: BufferConfig,
     shared_size: u64,
     shared_used: u64,
     queues: Vec<[IngressQueue; PRIORITIES]>,
-    /// How many queues are in XOFF.
+    /// Number of queues in XOFF.
     in_xoff: usize,
 }
 
 impl SharedBuffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     ///
     /// # Errors
     ///
-    /// [`NothingToShare`] when reserve and headroom take all.
+    /// [`NothingToShare`] when reserves and headroom take up all of it.
     pub fn new(config: BufferConfig, ports: usize) -> Result<Self, NothingToShare> {
         let fixed = |buffer: &PriorityBuffer| buffer.reserved + buffer.headroom;
         let taken = config.priorities.iter().map(fixed).sum::<ByteCount>() * ports as u64;
@@ -147,22 +147,22 @@ impl SharedBuffer {
         self.config.priorities[usize::from(priority)].lossless
     }
 
-    /// What a port's queue holds.
+    /// The bytes that a port's queue holds.
     pub fn queue(&self, port: PortId, priority: u8) -> &IngressQueue {
         &self.queues[usize::from(port.0)][usize::from(priority)]
     }
 
-    /// Bytes of the shared part, taken or not.
+    /// Size of the shared part in bytes, used or not.
     pub fn shared_size(&self) -> u64 {
         self.shared_size
     }
 
-    /// All bytes held.
+    /// Bytes held in all queues.
     pub fn occupancy(&self) -> u64 {
         self.queues.iter().flatten().map(IngressQueue::bytes).sum()
     }
 
-    /// How much of the shared part a queue of this priority may hold now.
+    /// How many bytes of the shared part a queue of this priority may hold now.
     pub fn limit(&self, priority: u8) -> u64 {
         let free = self.shared_size - self.shared_used;
         match self.config.priorities[usize::from(priority)].limit {
@@ -174,12 +174,16 @@ impl SharedBuffer {
         }
     }
 
-    /// Takes `size` bytes in. Reserve first, then the shared part up to the limit as it stands before, then headroom: a frame that does not fit below the limit goes whole, but for
-    /// what the reserve takes, into headroom, and the queue is in XOFF.
+    /// Takes in `size` bytes: first in the reserve, then in the shared part up to the limit as it was before, then in
+    /// the headroom.
+    ///
+    /// If the rest of a frame that is not covered by the reserve does not fit below the limit, all of that rest goes
+    /// into the headroom, and the queue enters XOFF.
     ///
     /// # Errors
     ///
-    /// Why the frame has to be dropped; nothing is taken then. A queue that holds something is in XOFF even so.
+    /// The reason why the frame has to be dropped. Nothing is taken in then, but a lossless queue that holds
+    /// something still enters XOFF.
     pub fn admit(&mut self, port: PortId, priority: u8, size: u64) -> Result<(), DropReason> {
         let limit = self.limit(priority);
         let settings = &self.config.priorities[usize::from(priority)];
@@ -197,7 +201,7 @@ impl SharedBuffer {
                 queue.reserved += reserved;
                 queue.headroom += rest;
             }
-            // A queue that holds nothing will give nothing back, and nobody would end its XOFF.
+            // An empty queue will not release anything, so nothing would ever end its XOFF.
             if queue.bytes() > 0 {
                 self.in_xoff += usize::from(!queue.xoff);
                 queue.xoff = true;
@@ -212,7 +216,7 @@ impl SharedBuffer {
         Ok(())
     }
 
-    /// Gives `size` bytes back: headroom first, then the shared part, then reserve.
+    /// Releases `size` bytes: first from the headroom, then from the shared part, then from the reserve.
     pub fn release(&mut self, port: PortId, priority: u8, size: u64) {
         let queue = &mut self.queues[usize::from(port.0)][usize::from(priority)];
         let headroom = size.min(queue.headroom);
@@ -225,7 +229,8 @@ impl SharedBuffer {
         self.check();
     }
 
-    /// Takes queues out of XOFF that are far enough below their limit, and names them. To be asked after releases: they raise the limits of all.
+    /// Takes queues that are far enough below their limit out of XOFF, and calls `resumed` for each. Call it after
+    /// releases, which raise the limits of all queues.
     pub fn resume(&mut self, mut resumed: impl FnMut(PortId, u8)) {
         if self.in_xoff == 0 {
             return;
@@ -246,7 +251,7 @@ impl SharedBuffer {
         }
     }
 
-    /// The parts are what the whole is.
+    /// Checks that the parts add up.
     fn check(&self) {
         debug_assert_eq!(
             self.shared_used,
@@ -295,16 +300,16 @@ mod tests {
         );
         assert_eq!(buffer.shared_size(), 1_000_000);
         assert_eq!(buffer.limit(3), 62_500);
-        // A queue alone fills up to x = (1,000,000 − x) / 16: 58,823 bytes, and then asks for a pause.
+        // A single queue fills up to x = (1,000,000 − x) / 16, which is 58,823 bytes, and then asks for a pause.
         let mut held = 0;
         while !buffer.queue(PORT, 3).xoff {
             buffer.admit(PORT, 3, 100).unwrap();
             held += 100;
         }
-        // The last frame saw the limit of 58,800 bytes held, 58,825.
+        // The last frame was judged by the limit at 58,800 bytes held, which is 58,825.
         assert_eq!(buffer.queue(PORT, 3).shared, 58_800);
         assert_eq!((held, buffer.queue(PORT, 3).headroom), (58_900, 100));
-        // Lossy neighbours shrink the limit.
+        // Lossy queues beside it reduce the limit.
         buffer.admit(PortId(0), 0, 400_000).unwrap();
         assert_eq!(buffer.limit(3), (1_000_000 - 58_800 - 400_000) / 16);
     }
@@ -322,7 +327,7 @@ mod tests {
             }
             buffer.queue(PORT, 3).shared
         };
-        // 12 MB: 706 KB and 185 KB.
+        // With 12 MB: 706 KB and 185 KB.
         assert_eq!(xoff_at(16) / 10_000, 70);
         assert_eq!(xoff_at(64) / 10_000, 18);
     }
@@ -359,7 +364,7 @@ mod tests {
                 resumed_after = Some((released, 0));
             });
         }
-        // Headroom is empty after two; the shared part is at 100 = 300 − 200 or below after four.
+        // The headroom is empty after two releases; after four the shared part is at 100 = 300 − 200 or below.
         assert_eq!(resumed_after, Some((4, 0)));
         assert_eq!(parts(&buffer), (0, 0, 0, false));
     }

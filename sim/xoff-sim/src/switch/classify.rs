@@ -9,18 +9,18 @@ use crate::headers::Headers;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Classify {
-    /// From the DSCP of IPv4 or IPv6; everything else has priority 0.
+    /// The DSCP of IPv4 or IPv6; all other frames have priority 0.
     Dscp(DscpMap),
-    /// From the PCP of the outer VLAN tag, by this map; untagged frames have priority 0.
+    /// The PCP of the outer VLAN tag, mapped by this table; untagged frames have priority 0.
     Pcp([u8; 8]),
 }
 
-/// Priority of each of the 64 DSCPs.
+/// A map with the priority of each of the 64 DSCPs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct DscpMap(Box<[u8; 64]>);
 
-/// A list that is no map of DSCPs.
+/// The error for a list that is not a map of DSCPs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a DSCP map has 64 priorities, each 0 to 7")]
 pub struct DscpMapError;
@@ -31,7 +31,8 @@ impl DscpMap {
         Self(Box::new(std::array::from_fn(|dscp| dscp as u8 >> 3)))
     }
 
-    /// Priority = low three bits of the DSCP: the two numbers are the same below 8, as small scenarios have it.
+    /// Priority = low three bits of the DSCP. For DSCPs below 8 the two numbers are equal, which is convenient in
+    /// small scenarios.
     pub fn low_bits() -> Self {
         Self(Box::new(std::array::from_fn(|dscp| dscp as u8 & 7)))
     }
@@ -56,7 +57,7 @@ impl From<DscpMap> for Vec<u8> {
 }
 
 impl Classify {
-    /// The priority, 0 … 7.
+    /// The priority of a frame, 0 … 7.
     pub fn priority(&self, headers: &Headers) -> u8 {
         match self {
             Self::Dscp(map) => headers

@@ -12,33 +12,34 @@ use crate::time::{ByteCount, Duration, LineRate};
 use crate::wire::MacAddr;
 use crate::wire::PRIORITIES;
 
-/// How a link pauses.
+/// The kind of pauses on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseKind {
-    /// Per priority (IEEE 802.1Q clause 36).
+    /// Pauses for each priority (IEEE 802.1Q clause 36).
     Pfc,
-    /// All at once (IEEE 802.3 annex 31B).
+    /// Pauses for all priorities at once (IEEE 802.3 annex 31B).
     Link,
-    /// Never, and pauses of the peer are ignored.
+    /// No pauses are sent, and those of the peer are ignored.
     Off,
 }
 
-/// Settings of pauses, both ways.
+/// Settings of pauses in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseConfig {
-    /// Which.
+    /// The kind of pauses.
     pub kind: PauseKind,
-    /// Of an XOFF, in quanta of 512 bit times; 1 … 65,535.
+    /// Pause time of an XOFF in quanta of 512 bit times, 1 … 65,535.
     pub quanta: u16,
-    /// From an XOFF to the next one while it lasts; shorter than the quanta last. `None`: half of that.
+    /// Time after which an XOFF is repeated while it lasts; must be shorter than the pause time. `None`: half of the
+    /// pause time.
     pub refresh: Option<Duration>,
-    /// From a pause frame's last bit to where no further frame starts.
+    /// Time from a pause frame's last bit until no further frame starts.
     pub response: Duration,
 }
 
 impl Default for PauseConfig {
-    /// PFC with the longest quanta, told again after half of them, obeyed at once.
+    /// PFC with the longest pause time, repeated after half of it, and obeyed at once.
     fn default() -> Self {
         Self {
             kind: PauseKind::Pfc,
@@ -54,9 +55,9 @@ impl Default for PauseConfig {
 pub struct PortConfig {
     /// Its rate.
     pub rate: LineRate,
-    /// Its address: the source of pauses and of packets routed out here to a host.
+    /// Its MAC address: the source of pause frames, and of packets that are routed out of this port to a host.
     pub mac: MacAddr,
-    /// Whether source addresses that come in here are learned: hosts, not other switches.
+    /// Whether source addresses are learned from frames received here. Set this for hosts, not for other switches.
     pub learn: bool,
 }
 
@@ -67,64 +68,67 @@ pub struct SwitchConfig {
     pub ports: Vec<PortConfig>,
     /// Its buffer.
     pub buffer: BufferConfig,
-    /// Priorities of frames.
+    /// How the priority of a frame is determined.
     pub classify: Classify,
-    /// Priority of broadcast and multicast, whatever it would be otherwise: one that is not lossless.
+    /// Priority of broadcast and multicast, whatever it would be otherwise. It must not be lossless.
     pub group_priority: u8,
     /// Where frames go.
     pub forwarding: ForwardingConfig,
-    /// From a frame's last bit in to where it may start to go out.
+    /// Time from a frame's last bit in until it may start to be sent.
     pub latency: Duration,
-    /// How priorities share a port.
+    /// How the priorities share a port.
     pub services: [Service; PRIORITIES],
-    /// ECN marking of each priority.
+    /// ECN marking for each priority.
     pub red: [Option<RedConfig>; PRIORITIES],
-    /// Pauses.
+    /// Settings of pauses.
     pub pause: PauseConfig,
-    /// The largest frame taken, FCS included.
+    /// The largest frame accepted, FCS included.
     pub max_frame: ByteCount,
-    /// Faults that befall frames in here, before anything is decided.
+    /// Faults applied to frames in the switch, before they are processed further.
     pub faults: Vec<FaultRule>,
-    /// Of marking and faults.
+    /// Seed for marking and faults.
     pub seed: Seed,
 }
 
-/// What of the settings does not fit.
+/// Why settings do not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// The buffer is too small.
     #[error(transparent)]
     Buffer(#[from] NothingToShare),
-    /// Pauses would end before they are told again.
+    /// A pause would end before it is repeated.
     #[error(
         "pause refresh {refresh} is not shorter than the pause: {quanta} quanta are {lasts} at port {port}"
     )]
     Refresh {
-        /// From XOFF to XOFF.
+        /// Time between two XOFFs.
         refresh: Duration,
-        /// Of an XOFF.
+        /// Pause time of an XOFF in quanta.
         quanta: u16,
-        /// How long these are.
+        /// Pause time of an XOFF at the port's rate.
         lasts: Duration,
-        /// The first port where it does not do.
+        /// The first port for which it does not fit.
         port: usize,
     },
-    /// RED's limits the wrong way round, or a probability above one.
+    /// RED's limits are in the wrong order, or its probability is above one.
     #[error("ECN of priority {0}: kmin is not below kmax, or pmax is above 1,000,000 ppm")]
     Red(usize),
-    /// Group frames in a lossless class.
+    /// Group frames are in a lossless class.
     #[error(
         "group_priority {0} is lossless or above 7: broadcast and multicast never ride in a lossless class"
     )]
     GroupPriority(u8),
-    /// A port that is not there.
+    /// The port does not exist.
     #[error("a route or host names port {0}, but there are {1}")]
     NoPort(u16, usize),
 }
 
 impl SwitchConfig {
-    /// A switch with ports of one rate and the paper's buffer: 12 MB, α = 1/16 for lossless priorities 3 and 4, which have 40,000 bytes of headroom a port; all others lossy with α = 1.
-    /// Priority is DSCP / 8; deficit round robin with equal weights; no marking.
+    /// Settings with ports of one rate and the paper's buffer.
+    ///
+    /// The buffer has 12 MB. Priorities 3 and 4 are lossless with α = 1/16 and 40,000 bytes of headroom a port; all
+    /// others are lossy with α = 1. Priority is DSCP / 8. Scheduling is deficit round robin with equal weights, and
+    /// nothing is marked.
     pub fn new(ports: usize, rate: LineRate) -> Self {
         let mut priorities = [PriorityBuffer::lossy(1, 1); PRIORITIES];
         for lossless in &mut priorities[3..=4] {
@@ -155,7 +159,7 @@ impl SwitchConfig {
         }
     }
 
-    /// What can be said against the settings, the buffer apart.
+    /// Checks the settings, other than those of the buffer.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         for (port, settings) in self.ports.iter().enumerate() {
             let lasts = settings.rate.time_of_quanta(self.pause.quanta);
@@ -196,7 +200,7 @@ impl SwitchConfig {
         }
     }
 
-    /// From XOFF to XOFF at a rate.
+    /// The time between two XOFFs at a rate.
     pub(super) fn refresh(&self, rate: LineRate) -> Duration {
         let half = || rate.time_of_quanta(self.pause.quanta) / 2;
         self.pause.refresh.unwrap_or_else(half)

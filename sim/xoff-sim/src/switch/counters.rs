@@ -1,4 +1,4 @@
-//! Counters per port and priority. Nothing is lost silently.
+//! Counters for each port and priority. No frame is lost without being counted.
 
 use std::fmt;
 
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::PRIORITIES;
 
-/// Why a frame was dropped. Counted at the port where it came in.
+/// Why a frame was dropped. Drops are counted at the port where the frame arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropReason {
     /// Its FCS was wrong.
     BadFcs,
-    /// Shorter than 64 bytes.
+    /// It was shorter than 64 bytes.
     Runt,
-    /// Longer than the switch takes.
+    /// It was longer than the switch accepts.
     Giant,
-    /// A rule of fault injection said so.
+    /// A fault rule dropped it.
     Fault,
-    /// A MAC control frame that is neither PFC nor PAUSE; such are never forwarded.
+    /// It was a MAC control frame that is neither PFC nor PAUSE; such frames are never forwarded.
     Control,
-    /// No route has its destination.
+    /// No route matches its destination.
     NoRoute,
-    /// Its time to live was over.
+    /// Its time to live has ended.
     TtlExpired,
-    /// No ARP entry for a connected host.
+    /// There is no ARP entry for its destination, a connected host.
     ArpMiss,
-    /// No MAC entry, and the switch does not flood.
+    /// There is no MAC entry, and the switch does not flood.
     MacMiss,
-    /// Lossless, and the ARP entry is incomplete: it has no MAC entry.
+    /// It is lossless, and its ARP entry is incomplete: there is no MAC entry for it.
     IncompleteArp,
-    /// It would go out where it came in.
+    /// It would be sent out of the port where it arrived.
     SamePort,
-    /// Lossy, and its ingress queue is over its limit.
+    /// It is lossy, and its ingress queue is over its limit.
     OverLimit,
-    /// Lossless, and its headroom is full: the settings lose frames that they promise to keep.
+    /// It is lossless, and its headroom is full: the settings do not suffice to keep their promise of no loss.
     HeadroomFull,
-    /// The egress queue is long and the packet not capable of ECN.
+    /// The egress queue is long, and the packet is not ECN capable.
     RedIncapable,
 }
 
 impl DropReason {
-    /// All of them, in the order of their counters.
+    /// All reasons, in the order of their counters.
     pub const ALL: [Self; 14] = [
         Self::BadFcs,
         Self::Runt,
@@ -59,7 +59,7 @@ impl DropReason {
         Self::RedIncapable,
     ];
 
-    /// As serialized: `no_route`.
+    /// The name as serialized, such as `no_route`.
     pub fn name(self) -> String {
         let mut name = String::new();
         for c in format!("{self:?}").chars() {
@@ -93,7 +93,7 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// Frames and bytes, FCS included.
+/// Numbers of frames and bytes, FCS included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Frames.
@@ -109,50 +109,51 @@ impl Traffic {
     }
 }
 
-/// What a port has seen. Indices are priorities.
+/// Counters of a port. Arrays are indexed by priority.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PortCounters {
-    /// Came in, whatever then became of it; MAC control not included. Frames whose priority was not looked at (bad FCS, runts, giants) count as priority 0.
+    /// Frames received, whatever happened to them afterwards; without MAC control. Frames whose priority was not
+    /// determined (bad FCS, runts, giants) count as priority 0.
     pub received: [Traffic; PRIORITIES],
-    /// Went out; MAC control not included.
+    /// Frames sent; without MAC control.
     pub sent: [Traffic; PRIORITIES],
-    /// Made here and not received: copies of flooded or duplicated frames beyond the first.
+    /// Frames created here rather than received: copies of flooded or duplicated frames beyond the first.
     pub copies: u64,
-    /// Came in here and were dropped, by [`DropReason`] in the order of [`DropReason::ALL`].
+    /// Frames received here and dropped, by [`DropReason`] in the order of [`DropReason::ALL`].
     pub dropped: [[u64; PRIORITIES]; DropReason::ALL.len()],
-    /// Marked "congestion experienced" on their way out here.
+    /// Frames marked "congestion experienced" when sent here.
     pub marked: [u64; PRIORITIES],
-    /// Pause frames that came in.
+    /// Pause frames received.
     pub pauses_received: u64,
-    /// Pause frames that went out, XON included.
+    /// Pause frames sent, XON included.
     pub pauses_sent: u64,
-    /// How often an ingress queue here went to XOFF.
+    /// How often an ingress queue here entered XOFF.
     pub xoff: [u64; PRIORITIES],
-    /// The most bytes of an ingress queue here, headroom included.
+    /// The most bytes that an ingress queue here held, headroom included.
     pub ingress_peak: [u64; PRIORITIES],
-    /// The most bytes in an ingress queue's headroom here.
+    /// The most bytes that were in an ingress queue's headroom here.
     pub headroom_peak: [u64; PRIORITIES],
     /// The most bytes that waited in an egress queue here.
     pub egress_peak: [u64; PRIORITIES],
 }
 
 impl PortCounters {
-    /// Drops of one kind, all priorities.
+    /// Frames dropped for one reason, of all priorities.
     pub fn dropped_for(&self, reason: DropReason) -> u64 {
         self.dropped[reason as usize].iter().sum()
     }
 
-    /// All drops.
+    /// Frames dropped for any reason, of all priorities.
     pub fn dropped_in_all(&self) -> u64 {
         self.dropped.iter().flatten().sum()
     }
 
-    /// Frames received, all priorities.
+    /// Frames received, of all priorities.
     pub fn frames_received(&self) -> u64 {
         self.received.iter().map(|traffic| traffic.frames).sum()
     }
 
-    /// Frames sent, all priorities.
+    /// Frames sent, of all priorities.
     pub fn frames_sent(&self) -> u64 {
         self.sent.iter().map(|traffic| traffic.frames).sum()
     }

@@ -13,20 +13,20 @@ use crate::kernel::{Frame, PortId};
 use crate::time::{LineRate, Time};
 use crate::wire::PRIORITIES;
 
-/// Whose buffer a frame is in.
+/// The ingress queue in whose buffer space a frame is accounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Charge {
     pub(super) ingress: PortId,
     pub(super) priority: u8,
 }
 
-/// A frame that waits.
+/// A frame waiting to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Queued {
     pub(super) bytes: Bytes,
     pub(super) fcs_ok: bool,
     pub(super) charge: Charge,
-    /// Not before this instant.
+    /// Earliest instant at which it may start.
     pub(super) ready: Time,
 }
 
@@ -36,13 +36,13 @@ impl Queued {
     }
 }
 
-/// One FIFO a priority, and what is on the wire.
+/// The sending side of a port: a FIFO for each priority, and the frame on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Egress {
     pub(super) rate: LineRate,
     queues: [VecDeque<Queued>; PRIORITIES],
     waiting_bytes: [u64; PRIORITIES],
-    /// With whose buffer it is in; pause frames are in none.
+    /// The frame on the wire, and where its buffer space is accounted; `None` for pause frames, which use no buffer.
     on_wire: Option<(Frame, Option<Charge>)>,
     line_free: Time,
     scheduler: Scheduler,
@@ -64,12 +64,12 @@ impl Egress {
         }
     }
 
-    /// Bytes that wait in a queue, without the frame on the wire.
+    /// Bytes waiting in a queue, without the frame on the wire.
     pub(super) fn waiting(&self, priority: u8) -> u64 {
         self.waiting_bytes[usize::from(priority)]
     }
 
-    /// Frames in here, the one on the wire included, pause frames not.
+    /// Number of frames, including the one on the wire, but without pause frames.
     pub(super) fn frames(&self) -> u64 {
         let waiting: usize = self.queues.iter().map(VecDeque::len).sum();
         let on_wire = self
@@ -90,12 +90,12 @@ impl Egress {
         self.queues[queue].push_back(frame);
     }
 
-    /// The frame whose last bit has left by `now`.
+    /// Takes the frame on the wire if its last bit has left by `now`.
     pub(super) fn depart(&mut self, now: Time) -> Option<(Frame, Option<Charge>)> {
         self.on_wire.take_if(|(frame, _)| frame.end <= now)
     }
 
-    /// Applies what is due, and starts a frame if one may. Says whether it is a pause frame.
+    /// Applies pauses that are due, and starts a frame if one may start. Returns what kind of frame it is.
     pub(super) fn pump(&mut self, now: Time, services: &[Service; PRIORITIES]) -> Option<Sent> {
         self.pauses.tick(now, self.rate);
         self.xoff.tick(now);
@@ -131,7 +131,7 @@ impl Egress {
         self.on_wire = Some((frame, charge));
     }
 
-    /// When something happens here unless a frame comes. Right after `pump`.
+    /// When something happens next unless a frame is pushed. Call it right after `pump`.
     pub(super) fn next_event(&self) -> Option<Time> {
         let mut next = [self.pauses.next_event(), self.xoff.refresh_at()]
             .into_iter()
@@ -157,11 +157,11 @@ impl Egress {
     }
 }
 
-/// What started.
+/// The kind of a frame that started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     /// A pause frame.
     Pause,
-    /// Another one.
+    /// Any other frame.
     Data,
 }

@@ -1,4 +1,4 @@
-//! Where a frame goes.
+//! Forwarding: where a frame goes.
 
 use std::net::Ipv4Addr;
 
@@ -13,25 +13,25 @@ use crate::seeded::Seed;
 use crate::time::{Duration, Time};
 use crate::wire::MacAddr;
 
-/// What to do with a frame for a MAC address that is in no table.
+/// What to do with a frame for a MAC address that is not in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Miss {
     /// Drop it.
     #[default]
     Drop,
-    /// Send it out of every port but its own.
+    /// Send it out of all ports other than the one where it arrived.
     Flood,
 }
 
-/// A host that the tables know at time zero.
+/// A host that is in the tables at time zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostEntry {
-    /// Its address.
+    /// The host's IP address.
     pub ip: Ipv4Addr,
-    /// Its MAC address.
+    /// The host's MAC address.
     pub mac: MacAddr,
-    /// Where it is.
+    /// The port that leads to the host.
     pub port: PortId,
 }
 
@@ -41,50 +41,52 @@ pub struct HostEntry {
 pub struct ForwardingConfig {
     /// Routes by IPv4 destination.
     pub routes: Vec<Route>,
-    /// Known at time zero; as if learned then.
+    /// Hosts that are known at time zero, as if learned then.
     pub hosts: Vec<HostEntry>,
-    /// After which an ARP entry ends; `None`: never. The paper's switches: 4 h.
+    /// Time after which an ARP entry expires; `None`: never. The paper's switches: 4 h.
     pub arp_timeout: Option<Duration>,
-    /// After which a MAC entry ends unless a frame from there refreshes it; `None`: never. The paper's switches: 5 min.
+    /// Time after which a MAC entry expires unless a frame from that address refreshes it; `None`: never. The paper's
+    /// switches: 5 min.
     pub mac_timeout: Option<Duration>,
-    /// MAC unknown: the ARP entry is incomplete, or the frame is not IPv4.
+    /// What to do when the MAC address is unknown: the ARP entry is incomplete, or the frame is not IPv4.
     pub on_mac_miss: Miss,
-    /// The deadlock's fix (SIGCOMM 2016): lossless packets with an incomplete ARP entry are dropped and never flooded.
+    /// The fix for the deadlock (SIGCOMM 2016): lossless packets with an incomplete ARP entry are dropped, never
+    /// flooded.
     pub lossless_never_floods: bool,
-    /// Of the hash over the five-tuple.
+    /// Seed of the hash over the five-tuple.
     pub ecmp_seed: Seed,
 }
 
 /// Where a frame goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Out of this port; `routed` packets lose one of their TTL, and `dst` is their new destination address.
+    /// Out of one port. For packets that are `routed` the TTL is decremented; `dst` is their new destination address.
     Port {
-        /// Which port.
+        /// The port.
         port: PortId,
-        /// By its IPv4 destination.
+        /// Whether the packet is routed by its IPv4 destination.
         routed: bool,
         /// New destination address.
         dst: Option<MacAddr>,
     },
-    /// Out of every port but the one it came in at.
+    /// Out of every port but the one where it arrived.
     Flood {
-        /// By its IPv4 destination.
+        /// Whether the packet is routed by its IPv4 destination.
         routed: bool,
         /// New destination address.
         dst: Option<MacAddr>,
     },
-    /// Nowhere.
+    /// Nowhere: it is dropped.
     Drop(DropReason),
 }
 
-/// Routes and tables.
+/// The routing table, and the ARP and MAC tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forwarding {
     routes: RouteTable,
-    /// MAC address of an IPv4 address.
+    /// The ARP table: MAC addresses by IPv4 address.
     pub arp: AgingTable<u32, MacAddr>,
-    /// Port of a MAC address.
+    /// The MAC table: ports by MAC address.
     pub macs: AgingTable<MacAddr, PortId>,
     on_mac_miss: Miss,
     lossless_never_floods: bool,
@@ -92,7 +94,7 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// Tables as at time zero.
+    /// Creates the tables as they are at time zero.
     pub fn new(config: &ForwardingConfig) -> Self {
         let mut forwarding = Self {
             routes: RouteTable::new(&config.routes),
@@ -109,7 +111,7 @@ impl Forwarding {
         forwarding
     }
 
-    /// Where a frame goes. `lossless` says what its priority is.
+    /// Decides where a frame goes. `lossless` says whether its priority is lossless.
     pub fn decide(&self, now: Time, headers: &Headers, lossless: bool) -> Verdict {
         let v4 = headers.ip.and_then(|ip| Some((ip, ip.dst_v4()?)));
         let Some((ip, address)) = v4.filter(|_| !headers.dst.is_group()) else {
@@ -197,7 +199,7 @@ mod tests {
             dst,
         };
         let flood = Verdict::Flood { routed: true, dst };
-        // The MAC entry ends after 5 minutes, the ARP entry after 4 hours.
+        // The MAC entry expires after 5 minutes, the ARP entry after 4 hours.
         assert_eq!(decide(&config, 299, 64, 2, true), to_host);
         assert_eq!(decide(&config, 300, 64, 2, true), flood);
         let after_arp = decide(&config, 4 * 3600, 64, 2, true);

@@ -1,34 +1,39 @@
-//! How much headroom a link needs.
+//! The headroom that a link needs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::frame::wire_bytes;
 use crate::time::{ByteCount, Duration, Length, LineRate};
 
-/// Size of a pause frame with FCS: the least there is.
+/// Size of a pause frame with FCS, which is the smallest frame size.
 const PAUSE_FRAME_BYTES: u64 = 64;
 
-/// What decides how many bytes come in after a queue has asked for a pause (the terms of IEEE 802.1Q annex O).
+/// The quantities that determine how many bytes arrive after a queue has asked for a pause, in the terms of IEEE
+/// 802.1Q annex O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headroom {
-    /// Both ways.
+    /// Line rate, in both directions.
     pub rate: LineRate,
-    /// The largest frame, both ways, FCS included.
+    /// The largest frame in either direction, FCS included.
     pub frame: ByteCount,
-    /// The cable.
+    /// Length of the cable.
     pub cable: Length,
-    /// MAC and PHY at both ends together, one way: [`Link::interface`](crate::link::Link::interface).
+    /// Delay of MAC and PHY at both ends together, for one direction:
+    /// [`Link::interface`](crate::link::Link::interface).
     pub interface: Duration,
-    /// From the pause frame's last bit at the peer to where no further frame starts.
+    /// Time from the pause frame's last bit at the peer until no further frame starts.
     pub response: Duration,
 }
 
 impl Headroom {
-    /// The exact maximum where frames count when their last bit arrives: B · (1 + ⌈(W + 84 + 2 · (cable + interface) + response) / W⌉), B being the frame's bytes, W its bytes on the
-    /// wire, and the rest in bytes of time.
+    /// The exact maximum, if frames count when their last bit arrives: B · (1 + ⌈(W + 84 + 2 · (cable + interface) +
+    /// response) / W⌉). B is the frame's bytes and W its bytes on the wire; the other terms are in bytes of line
+    /// time.
     ///
-    /// Just before the limit is passed the port has started a frame of the largest size (W); the pause frame follows (84 bytes on the wire), and travels; the peer answers and has just
-    /// started a frame; all that is under way arrives. The frame that passed the limit is the one more.
+    /// In the worst case, the port has started to send a frame of the largest size (W) just before the limit is
+    /// exceeded. The pause frame follows (84 bytes on the wire) and travels to the peer. The peer responds, but has
+    /// just started another frame. Everything that is on its way then arrives. The additional frame is the one that
+    /// exceeded the limit.
     pub fn exact(&self) -> ByteCount {
         let on_wire = wire_bytes(self.frame.get());
         let ps_on_wire = self.rate.time_of(on_wire).as_ps();
@@ -39,8 +44,11 @@ impl Headroom {
         self.frame * (1 + round.as_ps().div_ceil(ps_on_wire))
     }
 
-    /// The sum of annex O's terms as planners take it: two frames, a pause frame (84 bytes), twice cable and interface, response. Frames do not come in parts, so where they count
-    /// whole, at their last bit, it can fall short of [`exact`](Self::exact).
+    /// The sum of annex O's terms as planners use it: two frames, a pause frame (84 bytes), twice cable and
+    /// interface, response.
+    ///
+    /// Frames arrive as a whole. Where they count with their last bit, this sum can therefore fall short of
+    /// [`exact`](Self::exact).
     pub fn annex_o(&self) -> ByteCount {
         let one_way = self.cable.delay() + self.interface;
         let under_way = self.rate.bytes_in(one_way * 2 + self.response);
@@ -54,7 +62,7 @@ mod tests {
 
     #[test]
     fn forty_gigabits_300_metres() {
-        // (1,106 + 84 + 2 · 7,500) / 1,106 = 14.6: 16 frames in all.
+        // (1,106 + 84 + 2 · 7,500) / 1,106 = 14.6: 16 frames in total.
         let headroom = Headroom {
             rate: LineRate::G40,
             frame: ByteCount::new(1086),
@@ -67,7 +75,8 @@ mod tests {
 
     #[test]
     fn annex_o_with_a_vendors_interfaces() {
-        // 24,576 bit times of interface and 118 quanta of response at 40 Gb/s: 30,952 bytes. With 7,500 bit times: 26.7 KB.
+        // 24,576 bit times of interface delay and 118 quanta of response at 40 Gb/s: 30,952 bytes. With 7,500 bit
+        // times: 26.7 KB.
         let mut headroom = Headroom {
             rate: LineRate::G40,
             frame: ByteCount::new(1086),

@@ -1,22 +1,25 @@
-//! A shared-buffer switch: store-and-forward, counted at ingress, queued at egress.
+//! A shared-buffer switch: store-and-forward, accounted at ingress, queued at egress.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`config`] | [`SwitchConfig`]: all settings, checked |
 //! | [`classify`] | the priority of a frame, from DSCP or from the VLAN tag |
-//! | [`routes`], [`tables`], [`forwarding`] | where a frame goes: longest prefix, ECMP, ARP and MAC tables with time-outs, flood or drop |
-//! | [`buffer`] | what is kept and what is dropped: reserved, shared with a static or an alpha limit, headroom; when to pause the peer |
+//! | [`routes`] | routes: longest prefix, ECMP |
+//! | [`tables`] | ARP and MAC tables with time-outs |
+//! | [`forwarding`] | where a frame goes, by routes and tables: out of a port, flooded, or dropped |
+//! | [`buffer`] | admission: reserves, shared part with a static or alpha limit, headroom; when to pause the peer |
 //! | [`pause_sender`] | XOFF, XON and refresh, as frames to the peer |
-//! | [`pause_receiver`] | what the peer's pauses forbid |
+//! | [`pause_receiver`] | which priorities the peer's pauses stop |
 //! | [`red`] | ECN marking by the length of the egress queue |
 //! | [`scheduler`] | strict priority and deficit round robin |
-//! | [`egress`] | a port's queues and what it has on the wire |
-//! | [`counters`] | frames and bytes per port and priority; drops by reason |
+//! | [`egress`] | a port's queues, and the frame that it has on the wire |
+//! | [`counters`] | frames and bytes for each port and priority; drops by reason |
 //! | [`headroom`] | how much headroom a link needs |
-//! | [`thresholds`] | where PFC and ECN thresholds may lie |
-//! | [`node`] | [`Switch`], all of it as a node of the kernel |
+//! | [`thresholds`] | the possible range of PFC and ECN thresholds |
+//! | [`node`] | [`Switch`], which combines all of it as a node of the kernel |
 //!
-//! At one instant, first frames that have left give their buffer back, then arrivals are taken in the order of ports, then ports that are free start to send.
+//! At any instant, first the frames that have left release their buffer, then arrivals are taken in the order of
+//! ports, then free ports start to send.
 
 pub mod buffer;
 pub mod classify;

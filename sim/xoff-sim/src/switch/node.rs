@@ -16,9 +16,9 @@ use crate::seeded::Draws;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::{EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
 
-/// A shared-buffer switch. The module's table says where each rule of it stands.
+/// A shared-buffer switch. The table of the [module](super) says where each of its rules is implemented.
 ///
-/// A flooded or duplicated frame counts in the buffer once for each port it goes to.
+/// A flooded or duplicated frame counts in the buffer once for each port that it is sent out of.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Switch {
     config: SwitchConfig,
@@ -26,7 +26,7 @@ pub struct Switch {
     forwarding: Forwarding,
     faults: FaultInjector,
     ports: Vec<Port>,
-    /// Ports to look after at this instant; empty between instants.
+    /// Ports to be processed at the current instant; empty between instants.
     #[serde(skip)]
     touched: Vec<PortId>,
 }
@@ -36,7 +36,7 @@ struct Port {
     egress: Egress,
     marking: Draws,
     counters: PortCounters,
-    /// The egress' next event.
+    /// Time of the egress side's next event.
     wake: Option<Time>,
 }
 
@@ -49,11 +49,11 @@ struct Exit {
 }
 
 impl Switch {
-    /// A switch, empty.
+    /// Creates an empty switch.
     ///
     /// # Errors
     ///
-    /// What of the settings does not fit, and with what.
+    /// The setting that does not fit, and what it conflicts with.
     pub fn new(config: SwitchConfig) -> Result<Self, ConfigError> {
         config.check()?;
         let pause = config.pause;
@@ -80,69 +80,69 @@ impl Switch {
         })
     }
 
-    /// What a port has seen.
+    /// The counters of a port.
     pub fn counters(&self, port: PortId) -> &PortCounters {
         &self.ports[usize::from(port.0)].counters
     }
 
-    /// What a port's ingress queue holds.
+    /// The bytes that a port's ingress queue holds.
     pub fn ingress(&self, port: PortId, priority: u8) -> &IngressQueue {
         self.buffer.queue(port, priority)
     }
 
-    /// Bytes that wait in an egress queue, without the frame on the wire.
+    /// Bytes waiting in an egress queue, without the frame on the wire.
     pub fn egress_waiting(&self, port: PortId, priority: u8) -> u64 {
         self.ports[usize::from(port.0)].egress.waiting(priority)
     }
 
-    /// Priorities that the port's peer has to pause.
+    /// The priorities that the port's peer has to pause, one bit each.
     pub fn xoff(&self, port: PortId) -> u8 {
         self.ports[usize::from(port.0)].egress.xoff.xoff()
     }
 
-    /// Until when the port's peer forbids a priority.
+    /// Until when the port's peer has paused a priority.
     pub fn paused_until(&self, port: PortId, priority: u8) -> Time {
         let pauses = &self.ports[usize::from(port.0)].egress.pauses;
         pauses.until(usize::from(priority))
     }
 
-    /// For how long until `now` a port could not start frames of a priority.
+    /// How long a port could not start frames of a priority, until `now`.
     pub fn paused_for(&self, port: PortId, priority: u8, now: Time) -> Duration {
         let pauses = &self.ports[usize::from(port.0)].egress.pauses;
         pauses.paused_for(usize::from(priority), now)
     }
 
-    /// Bytes in the buffer.
+    /// Number of bytes in the buffer.
     pub fn occupancy(&self) -> u64 {
         self.buffer.occupancy()
     }
 
-    /// Frames in the buffer, those on the wire included.
+    /// Number of frames in the buffer, including those on the wire.
     pub fn frames(&self) -> u64 {
         self.ports.iter().map(|port| port.egress.frames()).sum()
     }
 
-    /// The buffer's counters.
+    /// The buffer's accounting.
     pub fn buffer(&self) -> &SharedBuffer {
         &self.buffer
     }
 
-    /// Routes and tables.
+    /// Routes, and ARP and MAC tables.
     pub fn forwarding(&self) -> &Forwarding {
         &self.forwarding
     }
 
-    /// Routes and tables, to be changed.
+    /// Mutable access to routes, and ARP and MAC tables.
     pub fn forwarding_mut(&mut self) -> &mut Forwarding {
         &mut self.forwarding
     }
 
-    /// Rules of fault injection with their counters.
+    /// Fault rules, with their counters.
     pub fn faults(&self) -> &FaultInjector {
         &self.faults
     }
 
-    /// Rules of fault injection, to state first PSNs.
+    /// Mutable access to the fault rules, for stating first PSNs.
     pub fn faults_mut(&mut self) -> &mut FaultInjector {
         &mut self.faults
     }
@@ -190,7 +190,7 @@ impl Switch {
         }
     }
 
-    /// Tells the peers of queues that are no longer in XOFF.
+    /// Tells the peers about queues that have left XOFF.
     fn resume(&mut self) {
         let (ports, touched) = (&mut self.ports, &mut self.touched);
         self.buffer.resume(|port, priority| {
@@ -258,7 +258,7 @@ impl Switch {
     }
 
     fn forward(&mut self, now: Time, port: PortId, priority: u8, frame: Frame) {
-        // A rule of faults may have changed it.
+        // A fault rule may have changed the frame.
         let Some(headers) = Headers::at(&frame.bytes) else {
             return self.drop(port, priority, DropReason::Runt);
         };
@@ -268,7 +268,7 @@ impl Switch {
         let exit = |routed, dst| Exit {
             routed,
             dst,
-            // Frames that a rule delays have a later end.
+            // Frames that a rule delays have a later `end`.
             ready: frame.end.max(now) + self.config.latency,
         };
         let lossless = self.buffer.lossless(priority);
@@ -367,7 +367,7 @@ impl Switch {
         }
     }
 
-    /// The frame as it goes out: one hop fewer to live, new addresses towards a host, congestion experienced.
+    /// The frame as it is sent: if needed, with TTL decremented, new addresses towards a host, and marked CE.
     fn rewrite(
         &self,
         bytes: Bytes,
@@ -398,7 +398,7 @@ impl Switch {
     }
 }
 
-/// What RED does with a packet.
+/// The decision of RED for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marking {
     Pass,

@@ -1,4 +1,4 @@
-//! Pauses from the peer.
+//! Pauses received from the peer.
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,22 @@ use crate::time::{Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
 use crate::wire::{CONTROL_PAUSE, CONTROL_PFC, Pause, Pfc, PfcRepr};
 
-/// What the peer's pauses forbid at a port.
+/// The pauses of the peer that apply to a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseReceiver {
     kind: PauseKind,
-    /// From a pause frame's last bit to when it counts.
+    /// Time from a pause frame's last bit until it takes effect.
     response: Duration,
-    /// Read, and not in force yet.
+    /// Pauses that were received but have not taken effect yet.
     coming: VecDeque<(Time, PfcRepr)>,
     until: [Time; PRIORITIES],
-    /// When the last pause of a class came into force.
+    /// For each class, when its last pause took effect.
     since: [Time; PRIORITIES],
-    /// For how long the pauses before it held.
+    /// For each class, the total time of the earlier pauses.
     before: [Duration; PRIORITIES],
 }
 
-/// What a MAC control frame was.
+/// The kind of a MAC control frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
     /// A pause.
@@ -45,7 +45,7 @@ impl PauseReceiver {
         }
     }
 
-    /// Takes what follows a MAC control EtherType. Pauses of a kind that is not obeyed are known, and ignored.
+    /// Takes the bytes after a MAC control EtherType. Pauses of a kind that is not obeyed are recognized but ignored.
     pub(super) fn receive(&mut self, now: Time, control: &[u8]) -> Control {
         let opcode = control
             .first_chunk::<2>()
@@ -56,7 +56,7 @@ impl PauseReceiver {
                 Err(_) => return Control::Unknown,
             },
             Some(CONTROL_PAUSE) => match Pause::new_checked(control) {
-                // For all priorities.
+                // Applies to all priorities.
                 Ok(pause) => (
                     PauseKind::Link,
                     PfcRepr {
@@ -74,12 +74,13 @@ impl PauseReceiver {
         Control::Pause
     }
 
-    /// When a pause that was read counts.
+    /// When the next received pause takes effect.
     pub(super) fn next_event(&self) -> Option<Time> {
         self.coming.front().map(|coming| coming.0)
     }
 
-    /// Time goes on: pauses that count now are in force. One overrides what is left of the one before; 0 lets go.
+    /// Advances time to `now` and applies the pauses that take effect. Each replaces the rest of the previous one; a
+    /// time of 0 ends it.
     pub(super) fn tick(&mut self, now: Time, rate: LineRate) {
         while self.coming.front().is_some_and(|coming| coming.0 <= now) {
             let Some((at, pause)) = self.coming.pop_front() else {
@@ -95,12 +96,13 @@ impl PauseReceiver {
         }
     }
 
-    /// Until when a priority may not start a frame.
+    /// Until when a priority must not start a frame.
     pub fn until(&self, priority: usize) -> Time {
         self.until[priority]
     }
 
-    /// For how long until `now` a priority could not start a frame. Not for times before the last pause that is in force.
+    /// How long a priority could not start a frame, until `now`. Not valid for times before the last pause took
+    /// effect.
     pub fn paused_for(&self, priority: usize, now: Time) -> Duration {
         let end = self.until[priority].min(now);
         self.before[priority] + end.saturating_since(self.since[priority])
@@ -139,7 +141,7 @@ mod tests {
         receiver.receive(at(160), &pfc(3, 0));
         receiver.tick(at(260), LineRate::G40);
         assert_eq!(receiver.until(3), at(260));
-        // From 150 to 260, and again from 500 until 628 of which 100 are over.
+        // Paused from 150 to 260, and again from 500 to 628, of which 100 have passed.
         assert_eq!(receiver.paused_for(3, at(300)), Duration::from_ns(110));
         receiver.receive(at(400), &pfc(3, 10));
         receiver.tick(at(500), LineRate::G40);

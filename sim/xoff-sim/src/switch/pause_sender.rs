@@ -1,4 +1,4 @@
-//! Pauses to the peer: XOFF, XON, refresh.
+//! Pauses sent to the peer: XOFF, XON, refresh.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,19 @@ use crate::wire::{
 
 use super::config::PauseKind;
 
-/// What a port has to tell its peer.
+/// The pauses that a port tells its peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseSender {
     kind: PauseKind,
-    /// Our address, the source of pause frames.
+    /// The port's address, the source of pause frames.
     mac: MacAddr,
-    /// Quanta of an XOFF.
+    /// Pause time of an XOFF in quanta.
     quanta: u16,
-    /// From one XOFF to the next, while it lasts.
+    /// Time between two XOFFs, while the pause lasts.
     refresh: Duration,
-    /// Priorities that have to pause.
+    /// Priorities that have to pause, one bit each.
     xoff: u8,
-    /// Priorities of which the peer does not know yet, or has to hear again.
+    /// Priorities whose state the peer has to be told, for the first time or again, one bit each.
     untold: u8,
     refresh_at: Option<Time>,
 }
@@ -40,7 +40,7 @@ impl PauseSender {
         }
     }
 
-    /// A priority has to pause, or no more. True when that is news.
+    /// Sets whether a priority has to pause. Returns true if that is a change.
     pub(super) fn set(&mut self, priority: u8, xoff: bool) -> bool {
         let bit = 1 << priority;
         if self.kind == PauseKind::Off || (self.xoff & bit != 0) == xoff {
@@ -51,7 +51,7 @@ impl PauseSender {
         true
     }
 
-    /// Priorities that have to pause.
+    /// Priorities that have to pause, one bit each.
     pub const fn xoff(&self) -> u8 {
         self.xoff
     }
@@ -65,7 +65,7 @@ impl PauseSender {
         self.refresh_at
     }
 
-    /// Time goes on: what has to be heard again is untold.
+    /// Advances time to `now`: marks pauses that have to be repeated as untold.
     pub(super) fn tick(&mut self, now: Time) {
         if self.refresh_at.is_some_and(|at| at <= now) {
             self.refresh_at = None;
@@ -73,7 +73,7 @@ impl PauseSender {
         }
     }
 
-    /// The pause frame to send at `now`: what holds now, for all that is untold or lasts.
+    /// The pause frame to send at `now`. It has the current state of all priorities that are untold or have to pause.
     pub(super) fn frame(&mut self, now: Time) -> Bytes {
         let mut bytes = vec![0; MIN_FRAME_BYTES];
         let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
@@ -124,7 +124,7 @@ mod tests {
         assert!(!sender.pending());
         sender.tick(at(410));
         assert!(sender.pending());
-        // A second class comes along; the first one is told again at the same time.
+        // A second class is added; the first one is repeated in the same frame.
         sender.set(5, true);
         let frame = pfc(&sender.frame(at(411)));
         assert_eq!(frame.class_enable, 0b10_1000);

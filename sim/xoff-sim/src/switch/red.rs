@@ -5,22 +5,23 @@ use serde::{Deserialize, Serialize};
 use crate::seeded::Draws;
 use crate::time::ByteCount;
 
-/// RED on the instantaneous egress queue (DCQCN, SIGCOMM 2015): never up to Kmin, a probability that rises evenly to Pmax at Kmax, always above.
+/// RED on the instantaneous egress queue (DCQCN, SIGCOMM 2015): no marks up to Kmin, then with a probability that
+/// rises linearly to Pmax at Kmax, and every packet above that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedConfig {
-    /// No mark up to here. The paper: 5 KB.
+    /// Queue length up to which nothing is marked. The paper: 5 KB.
     pub kmin: ByteCount,
-    /// Always above. The paper: 200 KB.
+    /// Queue length above which every packet is marked. The paper: 200 KB.
     pub kmax: ByteCount,
     /// Probability at Kmax in parts per million. The paper: 1 %, 10,000.
     pub pmax_ppm: u32,
-    /// What would be marked and is not capable of ECN is dropped; otherwise it passes.
+    /// Whether packets that would be marked but are not ECN capable are dropped; otherwise they pass.
     #[serde(default)]
     pub drop_incapable: bool,
 }
 
 impl RedConfig {
-    /// The paper's numbers.
+    /// The paper's parameters.
     pub const DCQCN: Self = Self {
         kmin: ByteCount::new(5_000),
         kmax: ByteCount::new(200_000),
@@ -28,7 +29,7 @@ impl RedConfig {
         drop_incapable: false,
     };
 
-    /// Whether to mark a packet that finds `queue` bytes waiting. Draws only between the limits.
+    /// Whether to mark a packet that finds `queue` bytes waiting. Draws a random number only between the limits.
     pub fn marks(&self, queue: u64, draws: &mut Draws) -> bool {
         let (kmin, kmax) = (self.kmin.get(), self.kmax.get());
         if queue <= kmin {

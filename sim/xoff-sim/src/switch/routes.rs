@@ -1,4 +1,4 @@
-//! Routes: longest prefix, and equal-cost paths by a hash.
+//! Routes: longest prefix, and equal-cost paths chosen by a hash.
 
 use std::net::Ipv4Addr;
 
@@ -9,13 +9,13 @@ use crate::headers::Headers;
 use crate::kernel::PortId;
 use crate::seeded::Seed;
 
-/// Where a prefix goes.
+/// The next hop of a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NextHop {
-    /// To other switches: one of these ports, by the five-tuple's hash.
+    /// Other switches: one of these ports, chosen by the hash of the five-tuple.
     Ports(Vec<PortId>),
-    /// To a host of this subnet: ARP and MAC tables say where.
+    /// A host of this subnet, whose port is found in the ARP and MAC tables.
     Connected,
 }
 
@@ -26,19 +26,19 @@ pub struct Route {
     pub prefix: Ipv4Addr,
     /// Its length, 0 … 32.
     pub length: u8,
-    /// Where it goes.
+    /// Where packets for the prefix go.
     pub hop: NextHop,
 }
 
-/// Routes, the longest prefixes first.
+/// A routing table, ordered from the longest prefixes to the shortest.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RouteTable {
-    /// Mask, and the prefixes under it, sorted.
+    /// For each mask, the prefixes with that mask, sorted.
     levels: Vec<(u32, Vec<(u32, NextHop)>)>,
 }
 
 impl RouteTable {
-    /// A table of these routes. Of two with the same prefix the later one counts.
+    /// Creates a table of these routes. Of two with the same prefix, the later one applies.
     pub fn new(routes: &[Route]) -> Self {
         let mut table = Self::default();
         for route in routes {
@@ -64,7 +64,7 @@ impl RouteTable {
         table
     }
 
-    /// The longest prefix that has the address.
+    /// The next hop of the longest prefix that contains the address.
     pub fn lookup(&self, address: u32) -> Option<&NextHop> {
         self.levels.iter().find_map(|(mask, prefixes)| {
             let place = prefixes.binary_search_by_key(&(address & mask), |entry| entry.0);
@@ -73,7 +73,7 @@ impl RouteTable {
     }
 }
 
-/// A hash of addresses, protocol and ports: one flow always takes one path.
+/// A hash of addresses, protocol and ports, so that a flow always takes the same path.
 pub fn flow_hash(headers: &Headers, seed: Seed) -> u64 {
     let mut tuple = [0; 37];
     if let Some(ip) = &headers.ip {
@@ -88,7 +88,7 @@ pub fn flow_hash(headers: &Headers, seed: Seed) -> u64 {
     XxHash3_64::oneshot_with_seed(seed.0, &tuple)
 }
 
-/// One of `ports` by a hash, evenly. `None` when there are none.
+/// Chooses one of `ports` by a hash, uniformly. `None` when there are none.
 pub fn choose(ports: &[PortId], hash: u64) -> Option<PortId> {
     let place = (u128::from(hash) * ports.len() as u128) >> 64;
     ports.get(place as usize).copied()
@@ -141,7 +141,7 @@ mod tests {
             shares[usize::from(path(src_port, 1).0)] += 1;
             assert_eq!(path(src_port, 1), path(src_port, 1));
         }
-        // 1,000 each; the standard deviation is 27.
+        // 1,000 each are expected; the standard deviation is 27.
         assert!(
             shares.iter().all(|share| (870..1130).contains(share)),
             "{shares:?}"

@@ -4,27 +4,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::PRIORITIES;
 
-/// How a priority is served.
+/// How a priority is scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Service {
-    /// Before all weighted ones; among strict ones the higher number first.
+    /// Strict priority: before all weighted ones. Among strict ones, the higher number goes first.
     Strict,
-    /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): so many bytes a round, at least 1; more than a frame makes rounds short.
+    /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) with this many bytes a round, at least 1. With more
+    /// bytes than a frame has, no turn passes without sending.
     Weighted(u32),
 }
 
-/// Deficits and whose turn it is.
+/// The scheduler's state: deficits, and whose turn it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Scheduler {
     deficit: [u64; PRIORITIES],
     turn: usize,
-    /// The queue whose turn it is has got this turn's bytes.
+    /// Whether the queue whose turn it is has already got its bytes for this turn.
     credited: bool,
 }
 
 impl Scheduler {
-    /// The next queue. `head` has, for each queue that may send, the size of its first frame. A queue that is empty (`waiting` is false) keeps no deficit; one that is paused does.
+    /// Picks the next queue. `head` has the size of the first frame of each queue that may send. A queue that is
+    /// empty (`waiting` is false) loses its deficit; one that is paused keeps it.
     pub fn pick(
         &mut self,
         services: &[Service; PRIORITIES],
@@ -64,7 +66,7 @@ mod tests {
 
     const SIZES: [u64; PRIORITIES] = [1086, 64, 1518, 300, 700, 999, 128, 64];
 
-    /// Bytes that each queue gets of `n` frames when those of `mask` always wait.
+    /// Bytes that each queue sends among `n` frames, when the queues of `mask` always have frames waiting.
     fn shares(services: [Service; PRIORITIES], mask: u8, n: usize) -> [u64; PRIORITIES] {
         let waiting = std::array::from_fn(|i| mask & 1 << i != 0);
         let head = std::array::from_fn(|i| waiting[i].then_some(SIZES[i]));

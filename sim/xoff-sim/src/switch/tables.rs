@@ -1,4 +1,4 @@
-//! ARP and MAC tables: entries that end.
+//! ARP and MAC tables: entries that expire.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::{Duration, Time};
 
-/// Entries by key, each until its time is over. Time-outs differ between tables: of the paper's switches, ARP 4 h and MAC 5 min.
+/// A table whose entries expire. Time-outs differ between tables: the paper's switches have 4 h for ARP and 5 min for
+/// MAC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgingTable<K: Ord, V> {
-    /// `None`: entries stay.
+    /// Time after which an entry expires; `None`: never.
     timeout: Option<Duration>,
     entries: BTreeMap<K, (V, Time)>,
 }
 
 impl<K: Ord, V: Copy> AgingTable<K, V> {
-    /// An empty table.
+    /// Creates an empty table.
     pub const fn new(timeout: Option<Duration>) -> Self {
         Self {
             timeout,
@@ -23,7 +24,7 @@ impl<K: Ord, V: Copy> AgingTable<K, V> {
         }
     }
 
-    /// Learns at `now`; an entry that is there starts anew.
+    /// Learns an entry at `now`; the time of an existing entry starts again.
     pub fn learn(&mut self, now: Time, key: K, value: V) {
         let ends = self
             .timeout
@@ -31,7 +32,7 @@ impl<K: Ord, V: Copy> AgingTable<K, V> {
         self.entries.insert(key, (value, ends));
     }
 
-    /// The entry, if it has not ended. It ends at the instant of its time-out.
+    /// The entry of a key, if it has not expired. It expires at the instant of its time-out.
     pub fn lookup(&self, now: Time, key: &K) -> Option<V> {
         self.entries
             .get(key)
@@ -39,7 +40,7 @@ impl<K: Ord, V: Copy> AgingTable<K, V> {
             .map(|(value, _)| *value)
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn forget(&mut self, key: &K) {
         self.entries.remove(key);
     }

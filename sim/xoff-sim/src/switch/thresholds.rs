@@ -1,14 +1,15 @@
-//! The DCQCN paper's buffer arithmetic (SIGCOMM 2015, section 4): where PFC and ECN thresholds may lie so that ECN works before PFC does.
+//! The buffer arithmetic of the DCQCN paper (SIGCOMM 2015, section 4): which PFC and ECN thresholds let ECN act
+//! before PFC does.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::ByteCount;
 use crate::wire::PRIORITIES;
 
-/// A switch as that arithmetic sees it: every port and priority lossless.
+/// A switch as seen by that arithmetic: every port and priority is lossless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thresholds {
-    /// The whole buffer, B.
+    /// Size of the whole buffer, B.
     pub buffer: ByteCount,
     /// Number of ports, n; at least 1.
     pub ports: u64,
@@ -17,7 +18,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// What headroom leaves to share.
+    /// Bytes that headroom leaves to share.
     fn shared(&self) -> u64 {
         let headroom = self.headroom * (PRIORITIES as u64 * self.ports);
         self.buffer.saturating_sub(headroom).get()
@@ -28,12 +29,14 @@ impl Thresholds {
         ByteCount::new(self.shared() / (PRIORITIES as u64 * self.ports))
     }
 
-    /// The bound on a static ECN threshold: below t_PFC / n, lest PFC comes first when all ports send to one. Below one frame it cannot be met.
+    /// The bound on a static ECN threshold: below t_PFC / n, so that PFC does not come first when all ports send to
+    /// one. A bound below one frame cannot be met.
     pub fn static_ecn(&self) -> ByteCount {
         ByteCount::new(self.static_pfc().get() / self.ports)
     }
 
-    /// The bound on the ECN threshold when PFC's is β of what is free: β (B − 8 n t_flight) / (8 n (β + 1)), rounded down.
+    /// The bound on the ECN threshold when the PFC threshold is β times the free buffer: β (B − 8 n t_flight) / (8 n
+    /// (β + 1)), rounded down.
     pub fn dynamic_ecn(&self, beta: u64) -> ByteCount {
         let divisor = PRIORITIES as u64 * self.ports * (beta + 1);
         ByteCount::new(self.shared() * beta / divisor)
@@ -51,7 +54,7 @@ mod tests {
             ports: 32,
             headroom: ByteCount::new(22_400),
         };
-        // The paper: 24.47 KB; below one frame; 21.75 KB at β = 8.
+        // As in the paper: 24.47 KB; below one frame; 21.75 KB at β = 8.
         assert_eq!(trident.static_pfc(), ByteCount::new(24_475));
         assert_eq!(trident.static_ecn(), ByteCount::new(764));
         assert_eq!(trident.dynamic_ecn(8), ByteCount::new(21_755));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Duration, Time};
 
-/// A number of clock cycles; also the number of an edge, the first being 0.
+/// A number of clock cycles; also the number of a clock edge, counted from 0.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -14,19 +14,19 @@ pub struct Cycles(pub u64);
 /// A clock whose edges are at phase, phase + period, phase + 2 periods …
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Clock {
-    /// From edge to edge; at least 1 ps.
+    /// Time between two edges; at least 1 ps.
     pub period: Duration,
-    /// Edge 0. Drawn from the seed for each NIC, below one period, so that ties favour none.
+    /// Time of edge 0, less than one period. It is drawn from the seed for each NIC, so that ties favour none.
     pub phase: Duration,
 }
 
 impl Clock {
-    /// 195.3125 MHz, 256 bits of which are 40 Gb/s and a quarter more.
+    /// 195.3125 MHz, at which 256 bits a cycle carry 40 Gb/s and a quarter more.
     pub const PERIOD_40G: Duration = Duration::from_ps(5_120);
-    /// 312.5 MHz, 512 bits of which are 100 Gb/s and more than half again.
+    /// 312.5 MHz, at which 512 bits a cycle carry 100 Gb/s and more than half as much again.
     pub const PERIOD_100G: Duration = Duration::from_ps(3_200);
 
-    /// A clock. The phase is taken modulo the period. Panics when the period is zero.
+    /// Creates a clock. The phase is taken modulo the period. Panics when the period is zero.
     pub const fn new(period: Duration, phase: Duration) -> Self {
         Self {
             period,
@@ -34,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// When edge `cycle` is.
+    /// The time of edge `cycle`.
     pub fn edge(&self, cycle: Cycles) -> Time {
         Time::ZERO + self.phase + self.period * cycle.0
     }
@@ -45,12 +45,12 @@ impl Clock {
         self.cycles_in(since_phase)
     }
 
-    /// How many edges are before `time`: those that a window ending at `time` evaluates.
+    /// Number of edges before `time`, which are the edges that a window ending at `time` evaluates.
     pub fn edges_before(&self, time: Time) -> u64 {
         self.edge_from(time).0
     }
 
-    /// Cycles that last `duration` or longer: what is no whole number rounds up.
+    /// The least number of cycles that lasts at least `duration`.
     pub const fn cycles_in(&self, duration: Duration) -> Cycles {
         Cycles(duration.as_ps().div_ceil(self.period.as_ps()))
     }

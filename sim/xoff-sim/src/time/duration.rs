@@ -21,39 +21,39 @@ pub(crate) const KIND: Kind = Kind {
     example: "1.5 us",
 };
 
-/// A duration in picoseconds. Text form `1.5 us`; units ps, ns, us, ms, s, min, h.
+/// A duration in picoseconds. Its text form is `1.5 us`; units are ps, ns, us, ms, s, min, h.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(pub(super) u64);
 
 quantity_text!(Duration, KIND);
 
 impl Duration {
-    /// None at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest, 213 days.
+    /// The longest duration, 213 days.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many picoseconds.
+    /// A duration of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// So many nanoseconds, at most 1.8 × 10¹⁶.
+    /// A duration of `ns` nanoseconds, at most 1.8 × 10¹⁶.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
-    /// So many microseconds, at most 1.8 × 10¹³.
+    /// A duration of `us` microseconds, at most 1.8 × 10¹³.
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
 
-    /// So many seconds, at most 18,446,744.
+    /// A duration of `s` seconds, at most 18,446,744.
     pub const fn from_s(s: u64) -> Self {
         Self(s * 1_000_000_000_000)
     }
 
-    /// Picoseconds.
+    /// The duration in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }

@@ -1,10 +1,10 @@
-//! Instants.
+//! Instants of simulated time.
 
 use std::ops::{Add, AddAssign, Sub};
 
 use super::{Duration, duration::KIND};
 
-/// An instant: picoseconds since the simulation's start. Text form as [`Duration`]'s.
+/// An instant, in picoseconds since the simulation's start. Its text form is that of [`Duration`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -13,30 +13,30 @@ quantity_text!(Time, KIND);
 impl Time {
     /// The simulation's start.
     pub const ZERO: Self = Self(0);
-    /// The last instant that can be told, 213 days on.
+    /// The last instant that can be represented, after 213 days.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The instant so many picoseconds after the start.
+    /// The instant `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// Picoseconds since the start.
+    /// The time since the start in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
-    /// Since the start.
+    /// The duration since the start.
     pub const fn since_start(self) -> Duration {
         Duration::from_ps(self.0)
     }
 
-    /// `duration` later, or [`MAX`](Self::MAX).
+    /// The instant `duration` later, or [`MAX`](Self::MAX).
     pub const fn saturating_add(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration.as_ps()))
     }
 
-    /// From `earlier` to here; zero when `earlier` is later.
+    /// The duration from `earlier` to this instant; zero when `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_ps(self.0.saturating_sub(earlier.0))
     }
@@ -57,7 +57,7 @@ impl AddAssign<Duration> for Time {
 
 impl Sub for Time {
     type Output = Duration;
-    /// Panics (or wraps, without overflow checks) when `earlier` is later.
+    /// Panics (or wraps, if overflow checks are off) when `earlier` is later.
     fn sub(self, earlier: Self) -> Duration {
         Duration::from_ps(self.0 - earlier.0)
     }

@@ -9,32 +9,33 @@ const KIND: Kind = Kind {
     example: "300 m",
 };
 
-/// Light in glass and signals in copper: 5 ns a metre (IEEE 802.1Q annex O takes the same), that is 5 ps a millimetre.
+/// Propagation delay of light in glass and of signals in copper: 5 ns a metre (also used by IEEE 802.1Q annex O),
+/// which is 5 ps a millimetre.
 const PS_PER_MM: u64 = 5;
 
-/// A cable's length in millimetres. Text form `300 m`; units mm, cm, m, km.
+/// A cable's length in millimetres. Its text form is `300 m`; units are mm, cm, m, km.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Length(u64);
 
 quantity_text!(Length, KIND);
 
 impl Length {
-    /// So many millimetres.
+    /// A length of `mm` millimetres.
     pub const fn from_mm(mm: u64) -> Self {
         Self(mm)
     }
 
-    /// So many metres.
+    /// A length of `m` metres.
     pub const fn from_m(m: u64) -> Self {
         Self(m * 1_000)
     }
 
-    /// Millimetres.
+    /// The length in millimetres.
     pub const fn as_mm(self) -> u64 {
         self.0
     }
 
-    /// How long a signal takes from end to end: 5 ns a metre.
+    /// The time that a signal takes from end to end: 5 ns a metre.
     pub const fn delay(self) -> Duration {
         Duration::from_ps(self.0 * PS_PER_MM)
     }

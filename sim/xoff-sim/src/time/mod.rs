@@ -1,6 +1,7 @@
-//! Time and the quantities that make time: instants, durations, rates, byte counts, cable lengths, clocks.
+//! Time and related quantities: instants, durations, rates, byte counts, cable lengths, clocks.
 //!
-//! The unit of time is the picosecond, in a `u64`: 213 days. Every Ethernet rate has a whole number of picoseconds a byte, so nothing is rounded on a wire.
+//! The unit of time is the picosecond, in a `u64`, which lasts for 213 days. At every Ethernet rate a byte takes a
+//! whole number of picoseconds, so nothing is rounded on a wire.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | [`clock`] | [`Clock`]: period and phase; edges and [`Cycles`] |
 //! | [`text`] | how quantities are read from and shown as text, such as `1.5 us` |
 //!
-//! Every quantity reads its text form (`"300 m"`, `"1.5 us"`, `"40 Gb/s"`, `"24.47 KB"`) exactly or refuses it, and shows itself so that it reads back as the same.
-//! Serde uses the text form where people read (TOML, JSON) and the plain number elsewhere.
+//! Every quantity parses its text form (`"300 m"`, `"1.5 us"`, `"40 Gb/s"`, `"24.47 KB"`) exactly or refuses it, and
+//! is displayed in a form that parses to the same value. Serde uses the text form in human-readable formats (TOML,
+//! JSON) and the plain number in others.
 //!
 //! ```
 //! use xoff_sim::time::{Duration, Length, LineRate};

@@ -18,40 +18,40 @@ const KIND: Kind = Kind {
     example: "40 Gb/s",
 };
 
-/// Picoseconds in the time of 8 bits at one bit a second.
+/// Picoseconds that 8 bits take at one bit a second.
 const PS_BITS: u64 = 8_000_000_000_000;
 
-/// A rate in bits a second. Text form `40 Gb/s`.
+/// A rate in bits a second. Its text form is `40 Gb/s`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(u64);
 
 quantity_text!(Rate, KIND);
 
 impl Rate {
-    /// So many bits a second.
+    /// A rate of `bits` bits a second.
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// So many gigabits a second.
+    /// A rate of `gigabits` gigabits a second.
     pub const fn from_gbps(gigabits: u64) -> Self {
         Self(gigabits * 1_000_000_000)
     }
 
-    /// Bits a second.
+    /// The rate in bits a second.
     pub const fn as_bits_per_second(self) -> u64 {
         self.0
     }
 }
 
-/// A rate without a whole number of picoseconds a byte.
+/// The error for a rate at which a byte does not take a whole number of picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "{0} is no whole number of picoseconds a byte, so it cannot be a line rate; 10, 25, 40, 50, 100, 200 and 400 Gb/s are"
 )]
 pub struct NoLineRate(pub Rate);
 
-/// The rate of a line: one with a whole number of picoseconds a byte, so that nothing is ever rounded on it.
+/// The rate of a line, at which a byte takes a whole number of picoseconds, so that nothing is ever rounded on it.
 #[derive(
     Debug,
     Clone,
@@ -83,22 +83,22 @@ impl LineRate {
     /// 400 Gb/s, 20 ps a byte.
     pub const G400: Self = Self { ps_per_byte: 20 };
 
-    /// Time of one byte.
+    /// The time of one byte.
     pub const fn byte_time(self) -> Duration {
         Duration::from_ps(self.ps_per_byte)
     }
 
-    /// Time of so many bytes.
+    /// The time of `bytes` bytes.
     pub const fn time_of(self, bytes: u64) -> Duration {
         Duration::from_ps(bytes * self.ps_per_byte)
     }
 
-    /// Bytes that go over the line in `duration`, the last one perhaps only in part.
+    /// The number of bytes that a line carries in `duration`; the last one may have been carried only in part.
     pub const fn bytes_in(self, duration: Duration) -> u64 {
         duration.as_ps().div_ceil(self.ps_per_byte)
     }
 
-    /// Time of so many pause quanta, 512 bit times each (IEEE 802.3 annex 31B.2).
+    /// The time of `quanta` pause quanta, of 512 bit times each (IEEE 802.3 annex 31B.2).
     pub const fn time_of_quanta(self, quanta: u16) -> Duration {
         self.time_of(quanta as u64 * (crate::wire::QUANTUM_BITS as u64 / 8))
     }

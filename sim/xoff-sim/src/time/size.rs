@@ -17,22 +17,22 @@ const KIND: Kind = Kind {
     example: "24.47 KB",
 };
 
-/// A number of bytes. Text form `24.47 KB`; KB is 1000 bytes as in the papers, KiB 1024.
+/// A number of bytes. Its text form is `24.47 KB`; KB is 1000 bytes, as in the papers, and KiB is 1024.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(u64);
 
 quantity_text!(ByteCount, KIND);
 
 impl ByteCount {
-    /// None.
+    /// No bytes.
     pub const ZERO: Self = Self(0);
 
-    /// So many bytes.
+    /// A count of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Bytes.
+    /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -1,15 +1,15 @@
-//! Quantities as text: a decimal number, a space or none, a unit. Read exactly, shown exactly.
+//! Quantities as text: a decimal number, an optional space, a unit. They are parsed and displayed exactly.
 
 use std::fmt;
 
 use serde::de::{self, Visitor};
 use thiserror::Error;
 
-/// Text that is no quantity of the kind expected.
+/// The error for a text that is not a quantity of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what} '{text}': {problem}; {expected}")]
 pub struct QuantityError {
-    /// What was to be read.
+    /// The kind of quantity expected.
     pub what: &'static str,
     /// The text.
     pub text: String,
@@ -19,15 +19,15 @@ pub struct QuantityError {
     pub expected: String,
 }
 
-/// A unit: its name and how many base units it has. Lists of them stand from small to large.
+/// A unit: its name, and its size in base units. Lists of units are ordered from small to large.
 pub(crate) type Unit = (&'static str, u64);
 
-/// A kind of quantity: its name, units and an example.
+/// A kind of quantity: its name, units, and an example.
 pub(crate) struct Kind {
     pub(crate) what: &'static str,
-    /// From small to large; the first one's size is 1, the base unit.
+    /// The units from small to large. The first one is the base unit, with size 1.
     pub(crate) units: &'static [Unit],
-    /// Read, but never shown.
+    /// Units that are accepted when parsing but never displayed.
     pub(crate) also: &'static [Unit],
     pub(crate) example: &'static str,
 }
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The schema of a text of this kind. A bare 0 needs no unit.
+    /// The JSON schema of texts of this kind. A bare 0 needs no unit.
     pub(crate) fn schema(&self) -> schemars::Schema {
         let units = self.units.iter().chain(self.also).map(|unit| unit.0);
         let units: Vec<&str> = units.collect();
@@ -64,7 +64,7 @@ impl Kind {
         })
     }
 
-    /// The number of base units that `text` says. Never rounds.
+    /// Parses `text` to a number of base units. Never rounds.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let trimmed = text.trim();
         let number_end = trimmed
@@ -109,7 +109,7 @@ impl Kind {
         u64::try_from(product / divisor).map_err(|_| too_large())
     }
 
-    /// `value` base units in the largest unit that is no larger than it, with all decimals that it has.
+    /// Displays `value` base units in the largest unit that does not exceed the value, with all its decimals.
     pub(crate) fn show(&self, value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, scale) = self
             .units
@@ -132,7 +132,7 @@ impl Kind {
     }
 }
 
-/// Out of a text; out of a bare number only to say that its unit is missing.
+/// Deserializes from a text. A bare number is accepted only in order to report that its unit is missing.
 impl Visitor<'_> for &Kind {
     type Value = u64;
 
@@ -157,8 +157,8 @@ impl Visitor<'_> for &Kind {
     }
 }
 
-/// Text and serde of a newtype over `u64`: `FromStr`, `Display`, `Debug`, its JSON schema, and serde as text for
-/// people, as a number for machines.
+/// Text and serde for a newtype over `u64`: `FromStr`, `Display`, `Debug`, the JSON schema, and serde as text in
+/// human-readable formats and as a number in others.
 macro_rules! quantity_text {
     ($Type:ident, $kind:expr) => {
         impl std::str::FromStr for $Type {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an editor accepts by the schema is read, unless it is too large or no whole number of base units.
+        /// Every text that the schema accepts is parsed, unless it is too large or not a whole number of base units.
         #[test]
         fn what_the_schema_accepts_is_read(text in texts_of_the_schema()) {
             let wrong = text.parse::<Duration>().err().map(|error| error.problem);

@@ -16,9 +16,9 @@ header! {
     ///      | syndrome 8 | MSN 24 |
     /// ```
     Aeth, AethRepr, "AETH", 4 bytes;
-    /// ACK, RNR NAK or NAK.
+    /// The syndrome: ACK, RNR NAK or NAK.
     syndrome, set_syndrome: Syndrome = 0..8;
-    /// Message sequence number: messages that the responder has completed.
+    /// Message sequence number: the number of messages that the responder has completed.
     msn, set_msn: Msn = 8..32;
 }
 
@@ -27,7 +27,7 @@ number24! {
     Msn, "MSN"
 }
 
-/// What the responder says of the packet (IBTA volume 1 table 44):
+/// The syndrome of an AETH: the responder's verdict on the packet (IBTA volume 1 table 44):
 ///
 /// ```text
 ///  bit 0   1    3
@@ -39,7 +39,7 @@ number24! {
 #[serde(transparent)]
 pub struct Syndrome(pub u8);
 
-/// [`Syndrome`], taken apart.
+/// The meaning of a [`Syndrome`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyndromeMeaning {
     /// Positive acknowledgement, with end-to-end flow control credits.
@@ -58,22 +58,22 @@ impl Syndrome {
     /// PSN sequence error, 0x60.
     pub const PSN_SEQUENCE_ERROR: Self = Self::nak(NakCode::PsnSequenceError);
 
-    /// An ACK with credits.
+    /// Creates an ACK with credits.
     pub const fn ack(credits: Credits) -> Self {
         Self(credits.0)
     }
 
-    /// An RNR NAK.
+    /// Creates an RNR NAK.
     pub const fn rnr_nak(timer: RnrTimer) -> Self {
         Self(0x20 | timer.0)
     }
 
-    /// A NAK.
+    /// Creates a NAK.
     pub const fn nak(code: NakCode) -> Self {
         Self(0x60 | code as u8)
     }
 
-    /// The syndrome, taken apart.
+    /// The meaning of the syndrome.
     pub const fn meaning(self) -> SyndromeMeaning {
         let low = self.0 & 0x1F;
         match self.0 >> 5 {
@@ -122,10 +122,10 @@ impl Field for Syndrome {
 pub struct Credits(u8);
 
 impl Credits {
-    /// The code of "no limit", 31.
+    /// The code for "no limit", 31.
     pub const UNLIMITED: Self = Self(31);
 
-    /// `None` for a code over 31.
+    /// The credits with this code; `None` for a code over 31.
     pub const fn from_code(code: u8) -> Option<Self> {
         if code < 32 { Some(Self(code)) } else { None }
     }
@@ -135,9 +135,10 @@ impl Credits {
         self.0
     }
 
-    /// How many further messages the responder can take: 0 … 32,768; `None` is "no limit".
+    /// How many further messages the responder can take: 0 … 32,768. `None` is "no limit".
     ///
-    /// The table goes 0, 1, 2, 3 and from there 4, 6, 8, 12, 16, 24, …: powers of two with their halfway points.
+    /// The table is 0, 1, 2, 3, and from there 4, 6, 8, 12, 16, 24, …: the powers of two and the midpoints between
+    /// them.
     pub const fn count(self) -> Option<u32> {
         match self.0 {
             31 => None,
@@ -146,12 +147,12 @@ impl Credits {
     }
 }
 
-/// The wait that an RNR NAK asks for, the five-bit code of IBTA volume 1 table 45.
+/// The waiting time of an RNR NAK: the five-bit code of IBTA volume 1 table 45.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RnrTimer(u8);
 
 impl RnrTimer {
-    /// `None` for a code over 31.
+    /// The timer with this code; `None` for a code over 31.
     pub const fn from_code(code: u8) -> Option<Self> {
         if code < 32 { Some(Self(code)) } else { None }
     }
@@ -161,9 +162,9 @@ impl RnrTimer {
         self.0
     }
 
-    /// At least so long the requester waits: 10 µs (code 1) … 491.52 ms (code 31), and 655.36 ms (code 0).
+    /// The least time that the requester has to wait: 10 µs (code 1) … 491.52 ms (code 31), and 655.36 ms (code 0).
     ///
-    /// The table goes 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, … ms: powers of two with their halfway points.
+    /// The table is 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, … ms: the powers of two and the midpoints between them.
     pub const fn duration(self) -> Duration {
         let tens_of_micros = match self.0 {
             0 => 65_536,
@@ -173,7 +174,7 @@ impl RnrTimer {
     }
 }
 
-/// 0, 1, 2, 3, 4, 6, 8, 12, 16, … for 0, 1, 2, …: both of IBTA's five-bit tables.
+/// 0, 1, 2, 3, 4, 6, 8, 12, 16, … for 0, 1, 2, …, as in both of IBTA's five-bit tables.
 const fn half_octaves(code: u8) -> u32 {
     match code {
         0 | 1 => code as u32,
@@ -187,18 +188,18 @@ const fn half_octaves(code: u8) -> u32 {
 pub enum NakCode {
     /// The PSN is ahead of the expected one: something was lost.
     PsnSequenceError = 0,
-    /// The request cannot be: unsupported, malformed or out of order.
+    /// The request is invalid: unsupported, malformed or out of order.
     InvalidRequest = 1,
-    /// The key or the range does not permit it.
+    /// The key or the address range does not permit the request.
     RemoteAccessError = 2,
-    /// The responder failed on its own side.
+    /// The responder failed for reasons of its own.
     RemoteOperationalError = 3,
-    /// Reliable datagrams only.
+    /// Invalid request of a reliable datagram; used only with that service.
     InvalidRdRequest = 4,
 }
 
 impl NakCode {
-    /// `None` for the reserved codes, 5 and more.
+    /// The NAK code with this value; `None` for the reserved values, 5 and above.
     pub const fn from_code(code: u8) -> Option<Self> {
         Some(match code {
             0 => Self::PsnSequenceError,

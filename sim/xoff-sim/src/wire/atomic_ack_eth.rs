@@ -8,7 +8,7 @@ header! {
     ///      | original remote data 64 |
     /// ```
     AtomicAckEth, AtomicAckEthRepr, "AtomicAckETH", 8 bytes;
-    /// What the memory held before the operation.
+    /// The content of the memory before the operation.
     original, set_original: u64 = 0..64;
 }
 

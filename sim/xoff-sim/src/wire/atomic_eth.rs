@@ -12,9 +12,9 @@ header! {
     va, set_va: u64 = 0..64;
     /// Remote key of the memory region.
     rkey, set_rkey: u32 = 64..96;
-    /// What to store (compare and swap) or to add (fetch and add).
+    /// The value to store (compare and swap) or to add (fetch and add).
     swap_add, set_swap_add: u64 = 96..160;
-    /// What must be there for a swap; fetch and add ignores it.
+    /// The value that the memory must have for a swap to happen; fetch and add ignores it.
     compare, set_compare: u64 = 160..224;
 }
 

@@ -84,7 +84,7 @@ mod tests {
     }
 
     proptest! {
-        // No bit of a BTH gets lost, reserved ones included.
+        // A round trip keeps all bits of a BTH, including reserved ones.
         #[test]
         fn every_bit_is_in_the_repr(bytes: [u8; 12]) {
             let mut out = [0; 12];

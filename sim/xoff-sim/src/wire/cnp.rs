@@ -1,8 +1,9 @@
 //! Congestion notification packets.
 
 header! {
-    /// What follows the BTH of a congestion notification packet: 16 reserved bytes, sent as zero, ignored on receipt (IBTA annex A17.9.3). The
-    /// notification itself is the BTH's: [`Opcode::CNP`](crate::wire::Opcode::CNP), BECN 1, the destination QP.
+    /// The bytes that follow the BTH in a congestion notification packet: 16 reserved bytes, sent as zero and ignored
+    /// on receipt (IBTA annex A17.9.3). The notification itself is in the BTH:
+    /// [`Opcode::CNP`](crate::wire::Opcode::CNP), BECN 1, the destination QP.
     ///
     /// ```text
     ///  byte 0

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::header::Field;
 
-/// An EtherType, or a length when below 0x600 (IEEE 802.3 §3.2.6). Numbers are the IEEE registration authority's.
+/// An EtherType, or a length if it is below 0x600 (IEEE 802.3 §3.2.6). Numbers are those assigned by the IEEE
+/// registration authority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EtherType(pub u16);
@@ -25,7 +26,7 @@ impl EtherType {
     /// RoCE version 1 (IBTA annex A16).
     pub const ROCE_V1: Self = Self(0x8915);
 
-    /// Whether a tag follows: the number is a TPID.
+    /// Whether the number is a TPID, so that a tag follows.
     pub const fn is_tag(self) -> bool {
         matches!(self, Self::C_TAG | Self::S_TAG)
     }

@@ -1,4 +1,4 @@
-//! The extension headers of a packet, together.
+//! All extension headers of a packet.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{
     ExtLayout, Ieth, IethRepr, ImmDt, ImmDtRepr, Reth, RethRepr,
 };
 
-/// Extension headers, each when it is there. A CNP's reserved bytes are not kept.
+/// The extension headers of a packet, each `Some` if it is present. The reserved bytes of a CNP are not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExtHeaders {
@@ -18,7 +18,7 @@ pub struct ExtHeaders {
     pub reth: Option<RethRepr>,
     /// Atomic header: compare and swap, fetch and add.
     pub atomic: Option<AtomicEthRepr>,
-    /// Acknowledgement header: ACK, atomic ACK, READ response but middle.
+    /// Acknowledgement header: ACK, atomic ACK, READ response other than middle.
     pub aeth: Option<AethRepr>,
     /// Atomic acknowledgement header: atomic ACK.
     pub atomic_ack: Option<AtomicAckEthRepr>,
@@ -29,7 +29,7 @@ pub struct ExtHeaders {
 }
 
 impl ExtHeaders {
-    /// Whether the headers that are there are those of `layout`. The 16 reserved bytes of a CNP are no matter here.
+    /// Whether the headers present are exactly those of `layout`. The 16 reserved bytes of a CNP are not considered.
     pub fn fits(&self, layout: ExtLayout) -> bool {
         self.layout()
             == ExtLayout {
@@ -38,7 +38,7 @@ impl ExtHeaders {
             }
     }
 
-    /// Which headers are there.
+    /// Which headers are present.
     pub fn layout(&self) -> ExtLayout {
         ExtLayout {
             deth: self.deth.is_some(),
@@ -52,7 +52,7 @@ impl ExtHeaders {
         }
     }
 
-    /// All headers zero that `layout` has.
+    /// The headers of `layout`, all with zero fields.
     pub fn zeroed(layout: ExtLayout) -> Self {
         Self {
             deth: layout.deth.then(Default::default),
@@ -69,7 +69,7 @@ impl ExtHeaders {
     ///
     /// # Errors
     ///
-    /// [`Truncated`] when there are fewer bytes than `layout` has.
+    /// [`Truncated`] when there are fewer bytes than the headers of `layout` have.
     pub fn parse(layout: ExtLayout, bytes: &[u8]) -> Result<Self, Truncated> {
         let (have, need) = (bytes.len(), layout.bytes());
         let mut rest = bytes.get(..need).ok_or(Truncated {
@@ -107,7 +107,7 @@ impl ExtHeaders {
         })
     }
 
-    /// Appends the headers that are there, in their order.
+    /// Appends the headers that are present, in their order.
     pub fn emit(&self, out: &mut Vec<u8>) {
         if let Some(deth) = &self.deth {
             deth.emit(&mut Deth::new_unchecked(room(out, DethRepr::LEN)));
@@ -136,7 +136,7 @@ impl ExtHeaders {
     }
 }
 
-/// `bytes` more bytes at the end of `out`.
+/// Appends `bytes` bytes to `out` and returns them.
 pub(crate) fn room(out: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     let start = out.len();
     out.resize(start + bytes, 0);

@@ -1,6 +1,7 @@
-//! What a parser says of a frame: the type that the RTL's driver and the reference parser both fill in, so that `==` compares them.
+//! The result of parsing a frame. The RTL's driver and the reference parser both produce this type, so that `==`
+//! compares them.
 //!
-//! What each verdict and reason means, and the order of the checks, stands in `rtl/parser/README.md`.
+//! The meaning of each verdict and reason, and the order of the checks, are described in `rtl/parser/README.md`.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BthRepr, EtherType, ExtHeaders, MacAddr, Tci};
 
-/// An enum whose variants have a snake-case name (`Display`, serde) and the code that `roce_pkg.sv` gives them.
+/// An enum whose variants have a snake-case name (for `Display` and serde) and the code of `roce_pkg.sv`.
 macro_rules! named_codes {
     ($(#[$doc:meta])* $Type:ident { $($(#[$variant_doc:meta])* $Variant:ident = $code:literal $name:literal,)* }) => {
         $(#[$doc])*
@@ -18,7 +19,7 @@ macro_rules! named_codes {
         }
 
         impl $Type {
-            /// All of them, in the order of their codes.
+            /// All variants, in the order of their codes.
             pub const ALL: &[Self] = &[$(Self::$Variant),*];
 
             /// The name in snake case, as `rtl/parser/README.md` has it.
@@ -26,12 +27,12 @@ macro_rules! named_codes {
                 match self { $(Self::$Variant => $name,)* }
             }
 
-            /// The number in `roce_pkg.sv`.
+            /// The code in `roce_pkg.sv`.
             pub const fn code(self) -> u8 {
                 self as u8
             }
 
-            /// The one with that number in `roce_pkg.sv`.
+            /// The variant with that code in `roce_pkg.sv`.
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code { $($code => Some(Self::$Variant),)* _ => None }
             }
@@ -46,13 +47,13 @@ macro_rules! named_codes {
 }
 
 named_codes! {
-    /// What the frame is.
+    /// The kind of a frame, as the parser classifies it.
     Verdict {
-        /// Whole as far as it was read, and none of ours.
+        /// Complete as far as it was read, and neither RoCE nor a pause.
         Other = 0 "other",
-        /// A whole RoCEv2 packet over IPv4 or IPv6.
+        /// A complete RoCEv2 packet over IPv4 or IPv6.
         RoceV2 = 1 "roce_v2",
-        /// A whole RoCEv1 packet: EtherType 0x8915, GRH.
+        /// A complete RoCEv1 packet: EtherType 0x8915, GRH.
         RoceV1 = 2 "roce_v1",
         /// A congestion notification packet: RoCEv2, opcode 0x81.
         Cnp = 3 "cnp",
@@ -66,7 +67,7 @@ named_codes! {
 }
 
 impl Verdict {
-    /// Whether the verdict hands on a payload: `roce_v2`, `roce_v1`, `cnp`.
+    /// Whether a frame with this verdict has a payload that is handed on: `roce_v2`, `roce_v1`, `cnp`.
     pub const fn is_roce(self) -> bool {
         matches!(self, Self::RoceV2 | Self::RoceV1 | Self::Cnp)
     }
@@ -81,15 +82,15 @@ named_codes! {
         VlanTruncated = 2 "vlan_truncated",
         /// Ends inside a MAC control header.
         ControlTruncated = 3 "control_truncated",
-        /// PFC or PAUSE to an address where none goes.
+        /// PFC or PAUSE to a destination to which it must not be sent.
         ControlAddress = 4 "control_address",
-        /// Ends before the IP packet does.
+        /// Ends before the end of the IP packet.
         IpTruncated = 5 "ip_truncated",
-        /// The version is not what the EtherType says.
+        /// The version does not match the EtherType.
         IpVersion = 6 "ip_version",
-        /// IHL under 5.
+        /// IHL is below 5.
         IpHeaderLength = 7 "ip_header_length",
-        /// Total length shorter than the header.
+        /// The total length is shorter than the header.
         IpLength = 8 "ip_length",
         /// The IPv4 header checksum is wrong.
         IpChecksum = 9 "ip_checksum",
@@ -99,21 +100,21 @@ named_codes! {
         GrhNextHeader = 11 "grh_next_header",
         /// The IP payload is shorter than a UDP header.
         UdpTruncated = 12 "udp_truncated",
-        /// The UDP length is not the IP payload's.
+        /// The UDP length differs from the length of the IP payload.
         UdpLength = 13 "udp_length",
-        /// No room for BTH and ICRC.
+        /// There is no room for BTH and ICRC.
         BthTruncated = 14 "bth_truncated",
-        /// Transport packet of no whole number of 4-byte words.
+        /// The transport packet is not a whole number of 4-byte words.
         IbAlignment = 15 "ib_alignment",
         /// The BTH's TVer is not 0.
         BthVersion = 16 "bth_version",
-        /// No opcode of RC, UC, UD, nor a CNP.
+        /// The opcode is neither one of RC, UC or UD, nor the CNP's.
         UnknownOpcode = 17 "unknown_opcode",
-        /// No room for the opcode's extension headers.
+        /// There is no room for the opcode's extension headers.
         HeaderTruncated = 18 "header_truncated",
-        /// More padding than there are bytes.
+        /// The pad count exceeds the number of bytes present.
         PadCount = 19 "pad_count",
-        /// Payload after an opcode that has none.
+        /// There is payload with an opcode that has none.
         UnexpectedPayload = 20 "unexpected_payload",
     }
 }
@@ -127,7 +128,7 @@ pub struct EthHead {
     pub src: MacAddr,
     /// The tags reported, the outer one first; at most two.
     pub tags: Vec<Tci>,
-    /// What stands after the last tag reported.
+    /// The EtherType after the last tag reported.
     pub ether_type: EtherType,
 }
 
@@ -138,11 +139,11 @@ pub struct ControlHead {
     pub opcode: u16,
     /// PFC: class-enable vector as on the wire, the reserved high half included. PAUSE: 0.
     pub class_enable: u16,
-    /// Quanta of 512 bit times. PFC: one a class. PAUSE: the first, the others 0.
+    /// Pause times in quanta of 512 bit times. PFC: one for each class. PAUSE: the first one; the others are 0.
     pub timers: [u16; 8],
 }
 
-/// Which network header.
+/// The kind of a network header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IpKind {
@@ -154,10 +155,10 @@ pub enum IpKind {
     Grh,
 }
 
-/// Network header, one form for IPv4, IPv6 and GRH.
+/// A network header, in a common form for IPv4, IPv6 and GRH.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IpHead {
-    /// Which it is.
+    /// The kind of header.
     pub kind: IpKind,
     /// IPv4: DSCP and ECN.
     pub traffic_class: u8,
@@ -173,12 +174,12 @@ pub struct IpHead {
     pub hop_limit: u8,
     /// IPv4: protocol.
     pub next_header: u8,
-    /// As on the wire, bytes: IPv4 total length, IPv6 and GRH payload length.
+    /// The length in bytes, as on the wire: IPv4 total length, IPv6 and GRH payload length.
     pub length: u16,
-    /// Source; IPv4 in the low 32 bits, the others 0.
+    /// Source. An IPv4 address is in the low 32 bits, and the others are 0.
     #[serde(with = "address")]
     pub src: u128,
-    /// Destination; IPv4 in the low 32 bits, the others 0.
+    /// Destination. An IPv4 address is in the low 32 bits, and the others are 0.
     #[serde(with = "address")]
     pub dst: u128,
 }
@@ -204,7 +205,7 @@ impl fmt::Debug for IpHead {
     }
 }
 
-/// 128-bit addresses as text `0x…`: not every format has numbers so large.
+/// Serde of 128-bit addresses as text `0x…`, because not every format supports numbers of this size.
 pub(crate) mod address {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -229,13 +230,13 @@ pub(crate) mod address {
     }
 }
 
-/// What a parser says of a frame.
+/// The result of parsing a frame.
 ///
-/// A layer is `Some` exactly when the contract reports it: the `has_…` bits of `parse_result_t` in `roce_pkg.sv`. Malformed frames show the layers
-/// outside the fault.
+/// A layer is `Some` exactly when the contract reports it: see the `has_…` bits of `parse_result_t` in `roce_pkg.sv`.
+/// Malformed frames have the layers outside the fault.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ParsedFrame {
-    /// What the frame is.
+    /// The kind of frame.
     pub verdict: Verdict,
     /// Why it is malformed; `None` for every other verdict.
     pub reason: Option<Reason>,
@@ -247,23 +248,24 @@ pub struct ParsedFrame {
     pub control: Option<ControlHead>,
     /// Network header.
     pub ip: Option<IpHead>,
-    /// UDP source port; reported with the BTH, absent under a GRH.
+    /// UDP source port; reported together with the BTH, but absent under a GRH.
     pub udp_src_port: Option<u16>,
     /// Base transport header.
     pub bth: Option<BthRepr>,
     /// Extension headers: those of the opcode, which may be none.
     pub ext: Option<ExtHeaders>,
-    /// Length of the payload in bytes, without pad and ICRC, as the lengths on the wire announce it.
+    /// Length of the payload in bytes, without pad and ICRC, as announced by the lengths on the wire.
     pub payload_bytes: Option<u16>,
-    /// Whether the ICRC is right.
+    /// Whether the ICRC is correct.
     pub icrc_ok: Option<bool>,
-    /// The payload bytes handed on. For a roce verdict that is the payload. A packet cut short (`ip_truncated`) may have handed on those of its
-    /// payload that came; then [`payload_bytes`](Self::payload_bytes) is `None`. Empty otherwise.
+    /// The payload bytes that were handed on. For a RoCE verdict this is the payload. For a packet that is cut short
+    /// (`ip_truncated`) it may be the part of the payload that arrived; then [`payload_bytes`](Self::payload_bytes)
+    /// is `None`. Otherwise it is empty.
     pub payload: Vec<u8>,
 }
 
 impl ParsedFrame {
-    /// Nothing known yet but the length; verdict `other`.
+    /// A result in which nothing but the length is known, with verdict `other`.
     pub fn empty(frame_bytes: usize) -> Self {
         Self {
             verdict: Verdict::Other,
@@ -301,7 +303,8 @@ impl fmt::Debug for ParsedFrame {
     }
 }
 
-/// Bytes, shown as hexadecimal on one line: a payload of thousands as a list of numbers buries everything else.
+/// Bytes, shown as hexadecimal on one line, because a payload of thousands of bytes as a list of numbers would hide
+/// everything else.
 pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Debug for Hex<'_> {
@@ -332,7 +335,7 @@ mod tests {
         );
         for &reason in Reason::ALL {
             assert_eq!(Reason::from_code(reason.code()), Some(reason));
-            // The name is the variant in snake case.
+            // The name must be the variant's name in snake case.
             let camel: String = reason
                 .name()
                 .split('_')

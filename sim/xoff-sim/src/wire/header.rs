@@ -1,24 +1,24 @@
-//! A header is a table of fields: name, type, bits. The macros here turn the table into a view and a plain struct, so that every header file
-//! reads like the standard's bit diagram.
+//! Macros that define a header from a table of fields: name, type, bits. They generate a view and a plain struct, so
+//! that every header file reads like the standard's bit diagram.
 
 use std::ops::Range;
 
 use bitvec::prelude::*;
 use thiserror::Error;
 
-/// Fewer bytes than the header has.
+/// The error for a buffer that is shorter than the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{header}: {have} bytes, the header has {need}")]
 pub struct Truncated {
     /// The header's name, as the standard spells it.
     pub header: &'static str,
-    /// Bytes there.
+    /// Number of bytes present.
     pub have: usize,
-    /// Bytes that the header's fixed part has.
+    /// Number of bytes of the header's fixed part.
     pub need: usize,
 }
 
-/// What a bit field holds: a number of at most 128 bits, right-aligned.
+/// The value of a bit field: a number of at most 128 bits, right-aligned.
 pub(crate) trait Field: Copy {
     fn from_bits(bits: u128) -> Self;
     fn to_bits(self) -> u128;
@@ -47,7 +47,7 @@ macro_rules! number_fields {
 }
 number_fields!(u8 u16 u32 u64 u128);
 
-/// Eight 16-bit numbers in a row, the first on the wire first (the PFC timers).
+/// Eight 16-bit numbers in sequence, the first one on the wire first (the PFC timers).
 impl Field for [u16; 8] {
     fn from_bits(bits: u128) -> Self {
         std::array::from_fn(|i| (bits >> (112 - 16 * i)) as u16)
@@ -58,7 +58,7 @@ impl Field for [u16; 8] {
     }
 }
 
-/// The field at `range`, in bits from the header's first, most significant bit.
+/// Loads the field at `range`, in bits counted from the header's first, most significant bit.
 pub(crate) fn load<F: Field>(bytes: &[u8], range: Range<usize>) -> F {
     let bits = &bytes.view_bits::<Msb0>()[range];
     let low = bits.len().saturating_sub(64);
@@ -70,7 +70,7 @@ pub(crate) fn load<F: Field>(bytes: &[u8], range: Range<usize>) -> F {
     F::from_bits(high_part << 64 | u128::from(bits[low..].load_be::<u64>()))
 }
 
-/// Stores the low bits of `field` at `range`, in bits from the header's first, most significant bit.
+/// Stores the low bits of `field` at `range`, in bits counted from the header's first, most significant bit.
 pub(crate) fn store<F: Field>(bytes: &mut [u8], range: Range<usize>, field: F) {
     let number = field.to_bits();
     let bits = &mut bytes.view_bits_mut::<Msb0>()[range];
@@ -81,7 +81,7 @@ pub(crate) fn store<F: Field>(bytes: &mut [u8], range: Range<usize>, field: F) {
     bits[low..].store_be(number as u64);
 }
 
-/// A view: `new_checked`, and an accessor and a setter a field.
+/// Defines a view with `new_checked`, and with an accessor and a setter for each field.
 macro_rules! view {
     (
         $(#[$doc:meta])*
@@ -98,18 +98,19 @@ macro_rules! view {
             /// Bytes of the header's fixed part.
             pub const LEN: usize = $len;
 
-            /// Takes the bytes as they are.
+            /// Creates a view without checking the length.
             ///
-            /// The accessors and setters panic when there are fewer than [`LEN`](Self::LEN).
+            /// The accessors and setters panic when there are fewer than [`LEN`](Self::LEN) bytes.
             pub fn new_unchecked(buffer: T) -> Self {
                 Self { buffer }
             }
 
-            /// Takes bytes that begin with this header; more may follow.
+            /// Creates a view of bytes that begin with this header; more may follow.
             ///
             /// # Errors
             ///
-            /// [`Truncated`](crate::wire::Truncated) when there are fewer than [`LEN`](Self::LEN). Values are not judged.
+            /// [`Truncated`](crate::wire::Truncated) when there are fewer than [`LEN`](Self::LEN) bytes. Field values
+            /// are not checked.
             pub fn new_checked(buffer: T) -> Result<Self, crate::wire::Truncated> {
                 match buffer.as_ref().len() {
                     have if have < $len => Err(crate::wire::Truncated { header: $name, have, need: $len }),
@@ -117,7 +118,7 @@ macro_rules! view {
                 }
             }
 
-            /// The bytes, given back.
+            /// Returns the bytes.
             pub fn into_inner(self) -> T {
                 self.buffer
             }
@@ -141,7 +142,8 @@ macro_rules! view {
     };
 }
 
-/// A view and its plain struct. `@fixed` fields have one right value: the view reads them, `emit` writes that value, the struct does without them.
+/// Defines a view and its plain struct. `@fixed` fields have only one valid value: the view reads them, `emit` writes
+/// that value, and the struct does not contain them.
 macro_rules! header {
     (
         $(#[$doc:meta])*
@@ -182,7 +184,8 @@ macro_rules! header {
     };
 }
 
-/// What must hold of any header: what is parsed from any bytes is emitted and parsed again as the same; bytes past the header are left alone.
+/// A test of what must hold for any header: what is parsed from any bytes is the same after it is emitted and parsed
+/// again, and bytes after the header are not changed.
 #[cfg(test)]
 macro_rules! round_trip {
     ($test:ident, $View:ident, $Repr:ident) => {

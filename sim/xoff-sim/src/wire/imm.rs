@@ -8,7 +8,7 @@ header! {
     ///      | immediate data 32 |
     /// ```
     ImmDt, ImmDtRepr, "ImmDt", 4 bytes;
-    /// Handed to the receiver with the completion, as it is.
+    /// Passed unchanged to the receiver, with the completion.
     imm, set_imm: u32 = 0..32;
 }
 

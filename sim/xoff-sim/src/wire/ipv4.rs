@@ -1,4 +1,4 @@
-//! IPv4.
+//! The IPv4 header.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,13 +41,14 @@ view! {
 }
 
 impl<T: AsRef<[u8]>> Ipv4<T> {
-    /// The whole header with its options, when IHL is 5 or more and so many bytes are there.
+    /// The whole header with its options, if IHL is 5 or more and that many bytes are present.
     pub fn header(&self) -> Option<&[u8]> {
         let len = usize::from(self.ihl()) * 4;
         (len >= Self::LEN).then(|| self.buffer.as_ref().get(..len))?
     }
 
-    /// Whether the header with its options sums up as RFC 791 and RFC 1071 say. No, when [`header`](Self::header) is `None`.
+    /// Whether the checksum over the header with its options is correct (RFC 791, RFC 1071). False when
+    /// [`header`](Self::header) is `None`.
     pub fn checksum_ok(&self) -> bool {
         self.header()
             .is_some_and(|header| ones_complement_sum(header) == 0xFFFF)
@@ -55,7 +56,7 @@ impl<T: AsRef<[u8]>> Ipv4<T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4<T> {
-    /// Puts the right checksum in. Leaves the header alone when [`header`](Self::header) is `None`.
+    /// Writes the correct checksum. Does nothing when [`header`](Self::header) is `None`.
     pub fn fill_checksum(&mut self) {
         if self.header().is_some() {
             self.set_checksum(0);
@@ -65,7 +66,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4<T> {
     }
 }
 
-/// Sum of 16-bit words with the carries added back in (RFC 1071 §1). IPv4 headers are whole words.
+/// Sum of 16-bit words with the carries added back in (RFC 1071 §1). IPv4 headers have a whole number of words.
 fn ones_complement_sum(header: &[u8]) -> u16 {
     let sum: u32 = header
         .chunks_exact(2)
@@ -75,7 +76,8 @@ fn ones_complement_sum(header: &[u8]) -> u16 {
     ((folded & 0xFFFF) + (folded >> 16)) as u16
 }
 
-/// What an IPv4 header without options says. [`Ipv4`] draws it. Version, IHL and checksum are `emit`'s business.
+/// The fields of an IPv4 header without options. See [`Ipv4`] for the diagram. Version, IHL and checksum are added by
+/// `emit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Ipv4Repr {
     /// DSCP in the high six bits, ECN in the low two.
@@ -102,7 +104,7 @@ impl Ipv4Repr {
     /// Bytes of the header without options.
     pub const LEN: usize = 20;
 
-    /// Reads all fields; skips options.
+    /// Reads all fields. Options are skipped.
     pub fn parse<T: AsRef<[u8]>>(view: &Ipv4<T>) -> Self {
         Self {
             traffic_class: view.traffic_class(),
@@ -117,7 +119,7 @@ impl Ipv4Repr {
         }
     }
 
-    /// Writes version 4, IHL 5, all fields and the right checksum. Panics when there are fewer than 20 bytes.
+    /// Writes version 4, IHL 5, all fields and the correct checksum. Panics when there are fewer than 20 bytes.
     pub fn emit<T: AsRef<[u8]> + AsMut<[u8]>>(&self, view: &mut Ipv4<T>) {
         view.buffer.as_mut()[..Self::LEN].fill(0);
         view.set_version(4);
@@ -143,7 +145,8 @@ mod tests {
 
     round_trip!(round_trip, Ipv4, Ipv4Repr);
 
-    /// Of the words 4500 0073 0000 4000 4011 c0a8 0001 c0a8 00c7 the sum is 0x2479C, folded 0x479E, its complement 0xB861.
+    /// The sum of the words 4500 0073 0000 4000 4011 c0a8 0001 c0a8 00c7 is 0x2479C, folded 0x479E, its complement
+    /// 0xB861.
     const HEADER: [u8; 20] = [
         0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0xB8, 0x61, 0xC0, 0xA8, 0x00,
         0x01, 0xC0, 0xA8, 0x00, 0xC7,

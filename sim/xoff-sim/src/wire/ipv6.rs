@@ -1,6 +1,7 @@
-//! IPv6.
+//! The IPv6 header.
 
-/// Next header: a fragment header, 8 bytes, whose first byte is the next header of the fragmented part (RFC 8200 §4.5).
+/// Next header value of a fragment header. That header has 8 bytes, and its first byte is the next header of the
+/// fragmented part (RFC 8200 §4.5).
 pub const NEXT_HEADER_FRAGMENT: u8 = 44;
 
 header! {

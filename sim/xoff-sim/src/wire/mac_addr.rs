@@ -8,24 +8,25 @@ use thiserror::Error;
 
 use super::header::Field;
 
-/// A 48-bit MAC address, first byte on the wire first. Text form `52:54:00:00:00:01`.
+/// A 48-bit MAC address, with the first byte on the wire first. Its text form is `52:54:00:00:00:01`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MacAddr(pub [u8; 6]);
 
 impl MacAddr {
-    /// 01:80:C2:00:00:01, where PFC and PAUSE go (IEEE 802.3 annex 31B.1, 802.1Q §36.1.3.2). Bridges never forward it.
+    /// 01:80:C2:00:00:01, the destination of PFC and PAUSE (IEEE 802.3 annex 31B.1, 802.1Q §36.1.3.2). Bridges never
+    /// forward frames to it.
     pub const CONTROL: Self = Self([0x01, 0x80, 0xC2, 0x00, 0x00, 0x01]);
-    /// All ones.
+    /// The broadcast address: all ones.
     pub const BROADCAST: Self = Self([0xFF; 6]);
 
-    /// Whether the I/G bit, the lowest of the first byte, says "group" (IEEE 802.3 §3.2.3).
+    /// Whether the address is a group address: the I/G bit, the lowest of the first byte, is set (IEEE 802.3 §3.2.3).
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0
     }
 }
 
-/// Text that is no MAC address.
+/// The error for a text that is not a MAC address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "MAC address '{0}': expected six bytes in hexadecimal with colons between, such as 52:54:00:00:00:01"

@@ -7,11 +7,12 @@ pub const CONTROL_PFC: u16 = 0x0101;
 
 /// Number of priorities (IEEE 802.1Q §6.9.3).
 pub const PRIORITIES: usize = 8;
-/// Bits whose time on the wire is one quantum: IEEE 802.3 annex 31B.2, `pause_quantum`.
+/// Number of bit times in a quantum: IEEE 802.3 annex 31B.2, `pause_quantum`.
 pub const QUANTUM_BITS: u32 = 512;
 
 header! {
-    /// Priority-based flow control, what follows EtherType 0x8808, 20 bytes (IEEE 802.3 annex 31D, first in 802.1Qbb):
+    /// Priority-based flow control: the 20 bytes that follow EtherType 0x8808 (IEEE 802.3 annex 31D, first in
+    /// 802.1Qbb):
     ///
     /// ```text
     ///  byte 0           2                 4           6                 18
@@ -19,9 +20,9 @@ header! {
     ///                    rsv 8, e7 … e0
     /// ```
     Pfc, PfcRepr, "PFC", 20 bytes;
-    /// Class-enable vector: bit c says that `timers[c]` counts. The high eight bits are reserved.
+    /// Class-enable vector: bit c says that `timers[c]` applies. The high eight bits are reserved.
     class_enable, set_class_enable: u16 = 16..32;
-    /// How long class c is to pause, in quanta of 512 bit times; 0 lets it go on.
+    /// How long class c is to pause, in quanta of 512 bit times; 0 lets it send again.
     timers, set_timers: [u16; 8] = 32..160;
     @fixed
     /// 0x0101 ([`CONTROL_PFC`]).
@@ -29,14 +30,14 @@ header! {
 }
 
 header! {
-    /// PAUSE, what follows EtherType 0x8808, 4 bytes (IEEE 802.3 annex 31B, first in 802.3x):
+    /// PAUSE: the 4 bytes that follow EtherType 0x8808 (IEEE 802.3 annex 31B, first in 802.3x):
     ///
     /// ```text
     ///  byte 0           2
     ///      | opcode 16 | time 16 |
     /// ```
     Pause, PauseRepr, "PAUSE", 4 bytes;
-    /// How long to pause, in quanta of 512 bit times; 0 lets everything go on.
+    /// How long to pause, in quanta of 512 bit times; 0 lets all classes send again.
     timer, set_timer: u16 = 16..32;
     @fixed
     /// 0x0001 ([`CONTROL_PAUSE`]).

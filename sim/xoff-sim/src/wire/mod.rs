@@ -1,13 +1,15 @@
-//! Packet headers, one a file.
+//! Packet headers, one in each file.
 //!
-//! Every header comes twice, smoltcp's way:
+//! Every header has two types, as in smoltcp:
 //!
-//! - a **view** such as [`Bth<T>`] over any bytes. `new_checked` looks once whether the header's fixed part is there; after that the accessors cannot fail.
-//!   Over mutable bytes it has setters.
-//! - a plain struct such as [`BthRepr`], with `parse`, `emit` and `LEN`. It holds what the header says, not where.
+//! - a **view** such as [`Bth<T>`] over any bytes. `new_checked` checks once whether the header's fixed part is
+//!   present; after that the accessors cannot fail. Over mutable bytes it also has setters.
+//! - a plain struct such as [`BthRepr`], with `parse`, `emit` and `LEN`. It holds the values of the header
+//!   independently of where they are stored.
 //!
-//! Numbers are big-endian on the wire and native here. A field narrower than its Rust type says so; a setter stores its low bits.
-//! [`frame::ParsedFrame`] is what a parser, in RTL or in Rust, says of a whole frame.
+//! Numbers are big-endian on the wire and native in these types. Fields narrower than their Rust type are documented
+//! as such; a setter stores the low bits. [`frame::ParsedFrame`] is the result of parsing a whole frame, in RTL or in
+//! Rust.
 //!
 //! ```
 //! use xoff_sim::wire::{Bth, BthRepr, Opcode, Psn, Qpn};

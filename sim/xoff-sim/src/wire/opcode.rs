@@ -11,14 +11,16 @@ use super::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, CnpRepr, DethRepr, IethRepr, ImmDtRepr, RethRepr,
 };
 
-/// The opcode of a BTH: service in the high three bits, operation in the low five (IBTA volume 1 table 38; CNP: annex A17.9.3).
+/// The opcode of a BTH: service in the high three bits, operation in the low five (IBTA volume 1 table 38; CNP: annex
+/// A17.9.3).
 ///
-/// Any byte is an `Opcode`; [`layout`](Self::layout) knows those of RC, UC, UD and the CNP. Text form: the name, or `0x` and two digits for the others.
+/// Any byte is an `Opcode`, but [`layout`](Self::layout) knows only those of RC, UC, UD and the CNP. The text form is
+/// the name, or `0x` and two digits for other opcodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Opcode(pub u8);
 
-/// Which extension headers an opcode has. They come in the order of the fields.
+/// Which extension headers an opcode has. Their order in the packet is that of the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ExtLayout {
     /// [`Deth`](super::Deth).
@@ -40,7 +42,7 @@ pub struct ExtLayout {
 }
 
 impl ExtLayout {
-    /// Length of all of them, 0 … 28 bytes.
+    /// Length of all these headers in bytes, 0 … 28.
     pub const fn bytes(self) -> usize {
         self.deth as usize * DethRepr::LEN
             + self.reth as usize * RethRepr::LEN
@@ -67,7 +69,7 @@ macro_rules! opcodes {
         impl Opcode {
             $(pub const $name: Self = Self($code);)*
 
-            /// All that [`name`](Self::name) knows, in the order of their codes.
+            /// All opcodes that have a [`name`](Self::name), in the order of their codes.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
 
@@ -144,12 +146,13 @@ impl Opcode {
         ROWS.iter().find(|row| row.opcode == self)
     }
 
-    /// The operation's name such as `RC_SEND_FIRST`; `None` for an opcode that RC, UC, UD and the CNP do not have.
+    /// The operation's name, such as `RC_SEND_FIRST`; `None` for an opcode that is neither one of RC, UC or UD, nor
+    /// the CNP's.
     pub fn name(self) -> Option<&'static str> {
         self.row().map(|row| row.name)
     }
 
-    /// The opcode of that name.
+    /// The opcode with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         ROWS.iter()
             .find(|row| row.name == name)
@@ -161,13 +164,14 @@ impl Opcode {
         self.row().map(|row| row.layout)
     }
 
-    /// Whether payload, of 0 bytes or more, may follow the extension headers. Not for an opcode without a [`name`](Self::name).
+    /// Whether a payload, of 0 bytes or more, may follow the extension headers. False for an opcode without a
+    /// [`name`](Self::name).
     pub fn has_payload(self) -> bool {
         self.row().is_some_and(|row| row.payload)
     }
 }
 
-/// Text that is no opcode.
+/// The error for a text that is not an opcode.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("opcode '{0}': expected a name such as RC_SEND_ONLY, or 0x and two hexadecimal digits")]
 pub struct UnknownOpcode(String);

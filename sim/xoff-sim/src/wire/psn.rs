@@ -6,26 +6,29 @@ use super::header::Field;
 use super::qpn::number24;
 
 number24! {
-    /// A packet sequence number: 24 bits, counting up by one a packet and around from 0xFF_FFFF to 0 (IBTA volume 1 §9.2.1, §9.7.1).
+    /// A packet sequence number: 24 bits, counting up by one for each packet and wrapping around from 0xFF_FFFF to 0
+    /// (IBTA volume 1 §9.2.1, §9.7.1).
     ///
-    /// There is no first PSN, so `Psn` is not `Ord`: "before" is a statement about two PSNs less than half the circle apart. Compare with
-    /// [`ahead_of`](Self::ahead_of).
+    /// There is no first PSN, so `Psn` is not `Ord`: "before" is defined only for two PSNs that are less than half
+    /// the circle apart. Compare with [`ahead_of`](Self::ahead_of).
     Psn, "PSN"
 }
 
 impl Psn {
-    /// The low 24 bits of `value`.
+    /// Creates a PSN from the low 24 bits of `value`.
     pub const fn wrapping(value: u32) -> Self {
         Self(value & Self::MAX.0)
     }
 
-    /// How far `self` is ahead of `other`, −2²³ … 2²³ − 1: the difference as a 24-bit two's-complement number, that is the sign of (a − b) << 8
-    /// in 32 bits. The point exactly opposite counts as behind, from either side.
+    /// How far `self` is ahead of `other`, −2²³ … 2²³ − 1.
+    ///
+    /// This is the difference as a 24-bit two's-complement number; its sign is that of (a − b) << 8 in 32 bits. The
+    /// PSN exactly opposite counts as behind, from either side.
     pub const fn ahead_of(self, other: Self) -> i32 {
         (self.0.wrapping_sub(other.0) << 8) as i32 >> 8
     }
 
-    /// The PSN `packets` further on; around after 2²⁴.
+    /// The PSN `packets` further on, wrapping around after 2²⁴.
     #[must_use]
     pub const fn advance(self, packets: u32) -> Self {
         Self::wrapping(self.0.wrapping_add(packets))

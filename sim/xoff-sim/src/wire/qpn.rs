@@ -1,14 +1,14 @@
-//! Queue pair numbers, and what all 24-bit numbers have in common.
+//! Queue pair numbers, and the common part of all 24-bit numbers.
 
 use thiserror::Error;
 
 use super::header::Field;
 
-/// A number that a 24-bit field cannot hold.
+/// The error for a number that does not fit in a 24-bit field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{what} {value:#x} does not fit in 24 bits: the largest is 0xffffff")]
 pub struct Over24Bits {
-    /// What the number was to be.
+    /// The kind of number.
     pub what: &'static str,
     /// The number.
     pub value: u32,
@@ -23,9 +23,11 @@ macro_rules! number24 {
         pub struct $Type(u32);
 
         impl $Type {
-            /// The largest, 0xFF_FFFF.
+            /// The largest value, 0xFF_FFFF.
             pub const MAX: Self = Self(0xFF_FFFF);
 
+            /// Creates the number from its value.
+            ///
             /// # Errors
             ///
             /// [`Over24Bits`](crate::wire::Over24Bits) for a value over 0xFF_FFFF.

@@ -1,4 +1,4 @@
-//! UDP.
+//! The UDP header.
 
 /// IP protocol number of UDP (IANA).
 pub const IP_PROTOCOL_UDP: u8 = 17;
@@ -14,13 +14,15 @@ header! {
     ///     | length 16      | checksum 16   |
     /// ```
     Udp, UdpRepr, "UDP", 8 bytes;
-    /// Source port. RoCEv2 senders choose one of 0xC000 … 0xFFFF a QP, so that ECMP can spread (annex A17.3).
+    /// Source port. RoCEv2 senders choose one of 0xC000 … 0xFFFF for each QP, so that ECMP can distribute flows
+    /// (annex A17.3).
     src_port, set_src_port: u16 = 0..16;
     /// Destination port.
     dst_port, set_dst_port: u16 = 16..32;
-    /// This header and what follows, in bytes.
+    /// Length of this header and what follows, in bytes.
     length, set_length: u16 = 32..48;
-    /// Checksum; 0 is none. RoCEv2 sends 0 and ignores it (annex A17.3): the ICRC protects.
+    /// Checksum; 0 means that there is none. RoCEv2 sends 0 and ignores it (annex A17.3), since the ICRC protects the
+    /// packet.
     checksum, set_checksum: u16 = 48..64;
 }
 

@@ -34,7 +34,7 @@ pub struct Tci {
 }
 
 impl Tci {
-    /// The tag that has this control information under the given TPID.
+    /// The complete tag with this control information and the given TPID.
     pub const fn tag(self, tpid: EtherType) -> VlanTagRepr {
         VlanTagRepr {
             tpid,
@@ -46,7 +46,7 @@ impl Tci {
 }
 
 impl VlanTagRepr {
-    /// The tag without its TPID.
+    /// The tag's control information, without the TPID.
     pub const fn tci(self) -> Tci {
         Tci {
             pcp: self.pcp,

@@ -1,6 +1,6 @@
-//! Linux as a judge: frames that its `rdma_rxe` wrote, parsed by the reference and built again.
+//! Frames that Linux's `rdma_rxe` wrote, parsed by the reference parser and built again by the reference builder.
 //!
-//! Some captures lie in `data/`. With `XOFF_CAPTURES` set to a folder, all of its captures are read too.
+//! Some captures are in `data/`. If `XOFF_CAPTURES` names a folder, all of its captures are read, too.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use xoff_sim::protocol::{Descriptor, parse};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{EtherType, MIN_FRAME_BYTES, Opcode};
 
-/// Frames with a bad ICRC in `corrupt_bad_icrc_some`, counted when it was recorded.
+/// Number of frames with a bad ICRC in `corrupt_bad_icrc_some`, counted when it was recorded.
 const BAD_ICRCS: usize = 15;
 
 struct Frame {
@@ -88,7 +88,7 @@ fn linux_sends_nothing_malformed() {
         for (i, Frame { parsed, .. }) in read(&path).iter().enumerate() {
             let expected = match parsed.verdict {
                 Verdict::RoceV2 | Verdict::Other => true,
-                // Damage between the nodes shows in the ICRC as well.
+                // Damage between the nodes shows in the ICRC, too.
                 Verdict::Malformed => is_damaged_capture(&path) && parsed.icrc_ok == Some(false),
                 Verdict::RoceV1 | Verdict::Cnp | Verdict::Pfc | Verdict::Pause => false,
             };
@@ -108,7 +108,7 @@ fn what_linux_built_the_reference_builds_byte_for_byte() {
             let built = descriptor
                 .build()
                 .unwrap_or_else(|error| panic!("{}: frame {}: {error}", path.display(), i + 1));
-            // Recorded before the NIC padded it.
+            // The frame was captured before the NIC padded it.
             let mut expected = bytes.clone();
             expected.resize(expected.len().max(MIN_FRAME_BYTES), 0);
             if parsed.icrc_ok == Some(true) {
@@ -121,7 +121,7 @@ fn what_linux_built_the_reference_builds_byte_for_byte() {
                 );
                 rebuilt += 1;
             } else {
-                // Damaged: the builder gives it the ICRC that it would have, and nothing else is other.
+                // For a damaged frame, the builder generates the correct ICRC; nothing else may differ.
                 let icrc = expected.len() - 4;
                 assert_eq!(
                     built[..icrc],
@@ -156,18 +156,18 @@ fn the_tag_of_vlan100() {
     }
 }
 
-/// What a log says that the wire must show.
+/// The facts in a log that the capture must agree with.
 #[derive(Debug, Default)]
 struct Log {
     /// QP numbers.
     qpns: BTreeSet<u64>,
-    /// `up` commands: node, the peer's QP number, the node's own first PSN.
+    /// The `up` commands: node, the peer's QP number, the node's own first PSN.
     first_psns: Vec<(u8, u64, u64)>,
-    /// PSNs that a program printed, of whichever node.
+    /// PSNs that a program printed, for either node.
     psns: BTreeSet<u64>,
     /// Registered memory: node, rkey, first address, length.
     regions: Vec<(u8, u64, u64, u64)>,
-    /// Every number in hexadecimal, for what is asked for although it is wrong.
+    /// All hexadecimal numbers in the log, which include values that are requested although they are wrong.
     named: BTreeSet<u64>,
 }
 
@@ -211,7 +211,8 @@ impl Log {
         Some(log)
     }
 
-    /// Whether the node has registered the address under the key, or the log asks for either to be wrong.
+    /// Whether the node has registered the address under the key, or the log contains the request with a wrong key or
+    /// address.
     fn explains(&self, node: u8, rkey: u64, va: u64) -> bool {
         let in_region = |&(of, key, start, len): &(u8, u64, u64, u64)| {
             of == node && key == rkey && (start..start + len).contains(&va)
@@ -221,7 +222,7 @@ impl Log {
     }
 }
 
-/// Whether the opcode starts at the requester: its PSNs are the sender's own.
+/// Whether packets with this opcode are sent by the requester, so that their PSNs are the sender's own.
 fn is_request(opcode: Opcode) -> bool {
     !(Opcode::RC_READ_RESP_FIRST..=Opcode::RC_ATOMIC_ACK).contains(&opcode)
 }
@@ -241,7 +242,8 @@ fn the_wire_shows_what_the_logs_say() {
             .map(|frame| &frame.parsed)
             .filter(|parsed| parsed.icrc_ok == Some(true))
             .collect();
-        // Nodes' addresses end in 1 and 2. MAC addresses would not do: the ICRC does not cover them, and damage can make one into the other.
+        // The nodes' IP addresses end in 1 and 2. MAC addresses would not do: the ICRC does not protect them, and
+        // damage can turn one into the other.
         let node = |parsed: &ParsedFrame| parsed.ip.unwrap().src as u8;
 
         let seen_qpns: BTreeSet<u64> = good
@@ -267,7 +269,7 @@ fn the_wire_shows_what_the_logs_say() {
             .collect()
         };
         for &(node, peer, first) in &log.first_psns {
-            // A node that only answers does not use its PSNs.
+            // A node that only answers does not use its own PSNs.
             let psns = psns_of(Some(node), Some(peer));
             assert!(
                 psns.is_empty() || psns.contains(&first),
@@ -291,7 +293,7 @@ fn the_wire_shows_what_the_logs_say() {
                 .map(|reth| (reth.rkey, reth.va))
                 .or(ext.atomic.map(|atomic| (atomic.rkey, atomic.va)));
             if let Some((rkey, va)) = target {
-                // The memory is the receiver's.
+                // The memory belongs to the receiver.
                 assert!(
                     log.explains(3 - node(parsed), rkey.into(), va),
                     "{at}: rkey {rkey:#x}, address {va:#x}: {parsed:?}"

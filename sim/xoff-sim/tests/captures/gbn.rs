@@ -1,7 +1,8 @@
-//! Linux as a judge of the go-back-N responder: the requests of its captures, in their order, through the model; its NAKs must be the model's, PSN, syndrome and MSN,
-//! and its ACKs must acknowledge what the model has taken.
+//! Compares the go-back-N responder with Linux. The requests in Linux's captures are passed to the model in order.
+//! The model's NAKs must be those of Linux in PSN, syndrome and MSN, and Linux's ACKs must acknowledge what the model
+//! has accepted.
 //!
-//! READ and atomics are not the model's yet: their PSNs are passed over.
+//! The model does not support READ and atomics yet, so their PSNs are skipped.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,10 +21,11 @@ type Answer = (u32, u8, u32);
 
 const RNR: std::ops::Range<u8> = 0x20..0x40;
 const SEQUENCE: u8 = 0x60;
-/// Linux' answer to a SEND longer than its buffer (IBTA volume 1 §9.9.3 has invalid request for it), and how long a buffer was is not on the wire.
+/// Linux's answer to a SEND that is longer than its buffer. IBTA volume 1 §9.9.3 specifies invalid request for it,
+/// and the length of a buffer is not visible on the wire.
 const OPERATION: u8 = 0x63;
 
-/// The good RoCE frames of a capture.
+/// The RoCE frames of a capture that have a correct ICRC.
 fn read(path: &Path) -> Vec<ParsedFrame> {
     let mut reader = PcapReader::new(File::open(path).unwrap()).unwrap();
     let mut frames = Vec::new();
@@ -34,7 +36,7 @@ fn read(path: &Path) -> Vec<ParsedFrame> {
     frames
 }
 
-/// Captures of this name, wherever there is one.
+/// Paths of the captures with this name, in all folders that have one.
 fn captures(name: &str) -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![
@@ -46,7 +48,8 @@ fn captures(name: &str) -> Vec<PathBuf> {
     paths.filter(|path| path.is_file()).collect()
 }
 
-/// Memory that the log says was registered: key, first address, length. Without a log all is allowed.
+/// Memory that was registered according to the log: key, first address, length. Without a log everything is
+/// permitted.
 fn regions(path: &Path) -> Option<Vec<(u64, u64, u64)>> {
     let log = fs::read_to_string(path.with_extension("log")).ok()?;
     let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
@@ -59,14 +62,14 @@ fn regions(path: &Path) -> Option<Vec<(u64, u64, u64)>> {
     Some(log.lines().filter_map(region).collect())
 }
 
-/// A responder of the capture: node and QP.
+/// A responder in the capture, identified by node and QP.
 struct Flow {
     qp: ResponderQp,
     mtu: u32,
-    /// What the model answered.
+    /// The model's answers.
     model: Vec<Answer>,
     linux: Vec<Answer>,
-    /// PSNs of READs and atomics.
+    /// PSNs of READs and atomics, which were skipped.
     passed: Vec<u32>,
 }
 
@@ -80,7 +83,7 @@ impl Flow {
         step
     }
 
-    /// A request, and whether a buffer is there for it.
+    /// Passes a request to the model. `buffer` says whether there is a receive buffer for it.
     fn request(&mut self, arrival: Arrival, buffer: bool) {
         let in_order = arrival.psn == self.qp.context.expected_psn;
         if buffer && in_order && self.qp.buffer().is_none() {
@@ -114,7 +117,7 @@ fn is_answer(opcode: Opcode) -> bool {
     (Opcode::RC_READ_RESP_FIRST..=Opcode::RC_ATOMIC_ACK).contains(&opcode)
 }
 
-/// The flows of a capture, by the responder's address and QP. The nodes' QPs have equal numbers in all of them.
+/// The flows of a capture, by the responder's address and QP. In all captures, the two nodes' QPs have equal numbers.
 fn flows(path: &Path) -> BTreeMap<(u8, u32), Flow> {
     let frames = read(path);
     let regions = regions(path);
@@ -181,7 +184,8 @@ fn flows(path: &Path) -> BTreeMap<(u8, u32), Flow> {
             dma_len: reth.dma_len,
             ..Arrival::default()
         };
-        // When software posted is not on the wire; the first answer that says so tells whether it had.
+        // When software posted a buffer is not visible on the wire; the first answer that depends on it shows whether
+        // it had.
         let refused = frames[at + 1..].iter().find_map(|it| {
             let (answer, ip) = (it.bth.unwrap(), it.ip.unwrap());
             let of_flow = (ip.src as u8, answer.dest_qp.get()) == key;
@@ -203,7 +207,7 @@ fn naks(answers: &[Answer], passed: &[u32]) -> Vec<Answer> {
         .collect()
 }
 
-/// Linux's ACKs are for PSNs that the model has taken.
+/// Asserts that Linux's ACKs are for PSNs that the model has accepted.
 fn acks_hold(flow: &Flow, first: Psn) {
     let end = flow.qp.context.expected_psn;
     for (psn, syndrome, _) in &flow.linux {
@@ -239,7 +243,7 @@ fn sequence_naks_are_linuxs() {
     for path in paths {
         let (mut count, mut acks) = (0, 0);
         for ((node, qpn), flow) in flows(&path) {
-            // The path lost some of Linux's.
+            // Some of Linux's NAKs were lost on the way.
             let model = naks(&flow.model, &flow.passed);
             let mut left = model.iter();
             for nak in naks(&flow.linux, &flow.passed) {
@@ -264,7 +268,7 @@ fn rnr_naks_are_linuxs() {
     for path in captures("rnr_nak_then_success") {
         let mut count = 0;
         for ((node, qpn), flow) in flows(&path) {
-            // What comes behind an RNR NAK makes Linux send a sequence NAK too; the standard keeps silent.
+            // Packets after an RNR NAK cause Linux to send a sequence NAK, too; the standard requires silence.
             let rnr = |all: &[Answer]| -> Vec<Answer> {
                 let naks = naks(all, &flow.passed);
                 naks.into_iter().filter(|it| it.1 != SEQUENCE).collect()

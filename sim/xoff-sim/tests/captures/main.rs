@@ -1,4 +1,4 @@
-//! Traffic of Linux hosts: its frames, and its go-back-N.
+//! Tests with traffic of Linux hosts: its frames, and its go-back-N.
 
 mod frames;
 mod gbn;

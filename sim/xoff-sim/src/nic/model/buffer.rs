@@ -14,7 +14,7 @@ use crate::wire::PRIORITIES;
 /// A request that waits for the responder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Waiting {
-    /// No step before.
+    /// Earliest cycle of its step.
     pub(super) from: u64,
     pub(super) qp: u16,
     pub(super) arrival: Arrival,
@@ -22,47 +22,48 @@ pub(super) struct Waiting {
     pub(super) room: Room,
 }
 
-/// What a request takes of the buffer.
+/// The room that a request takes in the buffer.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Room {
     pub(super) class: u8,
-    /// Of the frame.
+    /// Bytes of the frame.
     pub(super) bytes: u32,
-    /// Of the ring of payload.
+    /// Beats in the ring of payload.
     pub(super) beats: u32,
 }
 
-/// What a responder's step leaves to do.
+/// The work that remains after a step of the responder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Job {
-    /// Not before.
+    /// Earliest cycle.
     pub(super) from: u64,
     pub(super) qp: u16,
-    /// Where payload goes, and what.
+    /// The address and the payload to be written, if any.
     pub(super) write: Option<(u64, Bytes)>,
     pub(super) completion: Option<Completion>,
-    /// A request leaves the buffer with it.
+    /// The room that is freed when the job is done, if it belongs to a request.
     pub(super) room: Option<Room>,
 }
 
-/// Payload in a ring of beats, headers in a queue beside it, as in `receive_buffer`; then `payload_writer`'s queue.
+/// The receive buffer: payload in a ring of beats and headers in a queue beside it, as in `receive_buffer`, followed
+/// by the queue of `payload_writer`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ReceiveBuffer {
     data_bytes: u64,
-    /// Beats of the ring.
+    /// Size of the ring in beats.
     ring: u32,
     headers: usize,
-    /// Jobs below which the responder goes on.
+    /// The responder takes requests only while there are fewer jobs than this.
     jobs_max: usize,
     used: u32,
     depth: [u32; PRIORITIES],
     waiting: VecDeque<Waiting>,
     jobs: VecDeque<Job>,
-    /// The last beat of the first job is taken in this cycle.
+    /// The cycle in which the last beat of the first job is taken.
     writing: Option<u64>,
-    /// No job before.
+    /// Earliest cycle of the next job.
     next_job: u64,
-    /// No step before.
+    /// Earliest cycle of the responder's next step.
     next_step: u64,
 }
 
@@ -83,12 +84,12 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Bytes of frames in it, by class.
+    /// Bytes of the frames in the buffer, by class.
     pub(super) const fn depth(&self) -> &[u32; PRIORITIES] {
         &self.depth
     }
 
-    /// Puts a request in. False: it does not fit.
+    /// Puts a request into the buffer. Returns false if it does not fit.
     pub(super) fn put(&mut self, mut request: Waiting) -> bool {
         let beats = (request.payload.len() as u64).div_ceil(self.data_bytes) as u32;
         request.room.beats = beats;
@@ -109,7 +110,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// The request that the responder takes at `now`.
+    /// Takes the request that the responder handles at `now`.
     pub(super) fn take(&mut self, now: u64) -> Option<Waiting> {
         if self.next_step() > now {
             return None;
@@ -118,12 +119,13 @@ impl ReceiveBuffer {
         self.waiting.pop_front()
     }
 
-    /// Something to do behind all there is.
+    /// Appends a job.
     pub(super) fn push(&mut self, job: Job) {
         self.jobs.push_back(job);
     }
 
-    /// Takes out what waits of a QP that is gone. Gives how many requests, and the classes that they were of.
+    /// Removes the waiting requests of a QP that is closed. Returns how many there were, and their classes, one bit
+    /// each.
     pub(super) fn forget(&mut self, qp: u16) -> (u64, u8) {
         let (mut count, mut classes) = (0, 0);
         let Self {
@@ -145,7 +147,7 @@ impl ReceiveBuffer {
         (count, classes)
     }
 
-    /// When something happens to the first job.
+    /// When the first job can make progress.
     pub(super) fn next_job(&self, host: &Host) -> u64 {
         if let Some(end) = self.writing {
             return end;
@@ -159,7 +161,7 @@ impl ReceiveBuffer {
         })
     }
 
-    /// Works on the first job at `now`. Gives it when it is done; its room is free then.
+    /// Works on the first job at `now`. Returns the job when it is done; its room is free from then on.
     pub(super) fn work(&mut self, now: u64, host: &mut Host) -> Option<Job> {
         if self.next_job(host) > now {
             return None;
@@ -168,7 +170,7 @@ impl ReceiveBuffer {
             if let Some((va, payload)) = &self.jobs.front()?.write {
                 host.write(Cycles(now), *va, payload);
                 let beats = (payload.len() as u64).div_ceil(self.data_bytes).max(1);
-                // The bus is busy for as long behind the last beat as behind each.
+                // The bus is busy after the last beat for as long as after each of the others.
                 let busy = host.write_free().0.saturating_sub(now);
                 self.writing = Some(now + busy - (busy / beats).max(1));
             }

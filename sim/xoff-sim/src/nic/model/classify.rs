@@ -1,4 +1,4 @@
-//! What a frame is by itself: before it is asked whose.
+//! Classification of a frame by its content, before its QP is looked up.
 
 use bytes::Bytes;
 
@@ -12,45 +12,47 @@ use crate::wire::{
     Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
 };
 
-/// Whose a packet says it is.
+/// The fields of a packet that identify its QP and its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Addressed {
     /// Destination QP number.
     pub(super) qpn: u32,
     pub(super) pkey: u16,
     pub(super) ipv6: bool,
-    /// Source; IPv4 in the low 32 bits.
+    /// Source address; IPv4 in the low 32 bits.
     pub(super) src: u128,
-    /// Of the outer tag; without tags 0.
+    /// PCP of the outer tag; 0 without tags.
     pub(super) pcp: u8,
     /// DSCP and ECN.
     pub(super) traffic_class: u8,
 }
 
-/// Bytes of payload of the largest path MTU (IBTA volume 1 §9.7.4.1): what has more is no packet of any path.
+/// Payload bytes at the largest path MTU (IBTA volume 1 §9.7.4.1): a packet with more payload is not valid on any
+/// path.
 const PAYLOAD_MAX: usize = 4096;
 
-/// A frame, seen.
+/// The result of the classification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Classified {
     /// PFC or PAUSE.
     Control(ControlHead),
-    /// It ends here, and this counter says why.
+    /// The frame is dropped; the register of the counter that counts it.
     Dropped(u16),
     /// A CNP.
     Cnp(Addressed),
     /// An ACK or NAK.
     Answer(Addressed, Psn, Syndrome),
-    /// A request; `access` is not filled in.
+    /// A request. `access` is not filled in yet.
     Request(Addressed, Arrival, Bytes),
 }
 
-/// Looks at a frame as the MAC hands it over. Usual packets are read here; all others by the reference parser.
+/// Classifies a frame as the MAC hands it over. Common packets are read here; all others go through the reference
+/// parser.
 pub(super) fn look(frame: &Bytes) -> Classified {
     usual(frame).unwrap_or_else(|| parsed(&parse(frame)))
 }
 
-/// By the reference parser's result.
+/// Classifies a frame by the reference parser's result.
 fn parsed(frame: &ParsedFrame) -> Classified {
     match frame.verdict {
         Verdict::Pfc | Verdict::Pause => match frame.control {
@@ -69,7 +71,7 @@ fn parsed(frame: &ParsedFrame) -> Classified {
     }
 }
 
-/// A whole RoCEv2 packet; its layers are there.
+/// Classifies a complete RoCEv2 packet, whose layers are all present.
 fn packet(frame: &ParsedFrame) -> Option<Classified> {
     let (eth, ip) = (frame.eth.as_ref()?, frame.ip?);
     let (bth, ext) = (frame.bth?, frame.ext?);
@@ -127,7 +129,7 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
     })
 }
 
-/// `N` bytes from `at` on.
+/// The `N` bytes from `at` on.
 fn bytes<const N: usize>(frame: &[u8], at: usize) -> Option<[u8; N]> {
     frame.get(at..)?.first_chunk().copied()
 }
@@ -136,7 +138,8 @@ fn half(frame: &[u8], at: usize) -> Option<u16> {
     bytes(frame, at).map(u16::from_be_bytes)
 }
 
-/// SENDs, WRITEs and ACKs in whole UDP datagrams without IPv4 options or fragments. `None`: something else, or something is wrong.
+/// Classifies SENDs, WRITEs and ACKs in complete UDP datagrams without IPv4 options or fragments. `None` for anything
+/// else, or if something is wrong.
 fn usual(frame: &Bytes) -> Option<Classified> {
     let mut at = EthernetRepr::LEN;
     let mut ether_type = EtherType(half(frame, at - 2)?);
@@ -166,7 +169,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
             u128::from_be_bytes(bytes(ip, 8)?),
         )
     } else {
-        // More fragments, or a later one; the reserved bit and don't-fragment are no matter.
+        // Is a fragment (MF or an offset); the reserved bit and DF do not matter.
         if ip[0] != 0x45 || half(ip, 6)? & 0x3FFF != 0 || sum(ip) != 0xFFFF {
             return None;
         }
@@ -237,7 +240,8 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     Some(Classified::Request(addressed, arrival, payload))
 }
 
-/// Whether an opcode has a RETH, four bytes of immediate data or key, an AETH. `None`: none of the usual ones.
+/// Whether an opcode has a RETH, four bytes of immediate data or key, an AETH. `None` for opcodes that are not
+/// common.
 const fn extensions(opcode: Opcode) -> Option<(bool, bool, bool)> {
     Some(match opcode {
         Opcode::RC_SEND_FIRST
@@ -258,7 +262,7 @@ const fn extensions(opcode: Opcode) -> Option<(bool, bool, bool)> {
     })
 }
 
-/// The ones' complement sum of an IPv4 header (RFC 791): 0xFFFF when the checksum in it is right.
+/// The ones' complement sum of an IPv4 header (RFC 791): 0xFFFF when its checksum is correct.
 pub(super) fn sum(header: &[u8]) -> u16 {
     let words = header
         .chunks_exact(2)

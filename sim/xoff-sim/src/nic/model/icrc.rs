@@ -1,14 +1,16 @@
-//! The ICRC of a RoCEv2 packet whose headers stand where they usually do: [`icrc`](crate::protocol::icrc::icrc) without a search for them and without a copy on the heap.
+//! The ICRC of a RoCEv2 packet whose headers are in their usual places: like [`icrc`](crate::protocol::icrc::icrc),
+//! but without searching for the headers and without a copy on the heap.
 
 use crc32fast::Hasher;
 
 use crate::wire::{BthRepr, ICRC_BYTES, Ipv4Repr, Ipv6Repr, UdpRepr};
 
-/// Stands for the local route header that Ethernet does not have.
+/// Stands for the local route header, which Ethernet does not have.
 const NO_LRH: usize = 8;
 const MAX_HEADERS: usize = Ipv6Repr::LEN + UdpRepr::LEN + BthRepr::LEN;
 
-/// Of `packet`: an IPv6 header, or an IPv4 header without options, UDP, BTH, and on to the last byte before the ICRC.
+/// The ICRC of `packet`: an IPv6 header or an IPv4 header without options, UDP, BTH, and so on to the last byte
+/// before the ICRC.
 pub(super) fn icrc_of(ipv6: bool, packet: &[u8]) -> [u8; ICRC_BYTES] {
     let ip = if ipv6 { Ipv6Repr::LEN } else { Ipv4Repr::LEN };
     let bth = ip + UdpRepr::LEN;

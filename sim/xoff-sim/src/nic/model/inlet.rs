@@ -1,4 +1,4 @@
-//! Where frames come in: the MAC's judgement, and when a frame has passed the parser.
+//! Reception of frames: the MAC's checks, and when a frame has passed the parser.
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,18 @@ use crate::mac::ReceiveCounters;
 use crate::time::{ByteCount, Clock};
 use crate::wire::EtherType;
 
-/// Store-and-forward as [`ReceiveMac`](crate::mac::ReceiveMac), without the beats: a frame's first beat is at the first edge not before its last bit or right behind the frame before, its last beat as many cycles
-/// later as it has beats.
+/// Store-and-forward reception as in [`ReceiveMac`](crate::mac::ReceiveMac), but without individual beats.
+///
+/// A frame's first beat is at the first edge that is not before its last bit, or right after the previous frame. The
+/// following beats come one a cycle.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Inlet {
     clock: Clock,
     data_bytes: u64,
     max_frame: ByteCount,
-    /// No beat before this cycle.
+    /// Earliest cycle of the next beat.
     next_beat: u64,
-    /// When it can be judged, and the frame.
+    /// Frames, each with the cycle in which it can be judged.
     frames: VecDeque<(u64, Bytes)>,
     counters: ReceiveCounters,
 }
@@ -37,14 +39,14 @@ impl Inlet {
         }
     }
 
-    /// A frame's last bit has come in. In the order of time.
+    /// Takes a frame whose last bit has arrived. Must be called in the order of time.
     pub(super) fn arrive(&mut self, frame: Frame) {
         if !self.counters.admit(&frame, self.max_frame) {
             return;
         }
         let first = self.clock.edge_from(frame.end).0.max(self.next_beat);
         self.next_beat = first + (frame.bytes.len() as u64).div_ceil(self.data_bytes);
-        // Pauses do not wait for whose frame it is.
+        // Pause frames do not wait for the lookup of a QP.
         let control = frame.bytes[12..14] == EtherType::MAC_CONTROL.0.to_be_bytes();
         let after = latency::PARSE + if control { 0 } else { latency::CLASSIFY };
         self.frames

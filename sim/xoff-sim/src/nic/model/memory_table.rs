@@ -1,4 +1,4 @@
-//! Registered memory: who may write where.
+//! Registered memory: which keys permit writes to which addresses.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::nic::Region;
 pub(super) struct MemoryTable(Vec<Option<Region>>);
 
 impl MemoryTable {
-    /// Puts a region at a place of the table. Gives its key.
+    /// Registers a region at an index of the table and returns its key.
     pub(super) fn register(&mut self, index: u16, region: Region) -> u32 {
         let place = usize::from(index);
         if self.0.len() <= place {
@@ -19,7 +19,7 @@ impl MemoryTable {
         region.key(index)
     }
 
-    /// Whether a key lets `bytes` be written from `va` on: by the peer (`remote`), or into a receive buffer.
+    /// Whether a key permits a write of `bytes` from `va` on: by the peer (`remote`), or into a receive buffer.
     pub(super) fn allows(&self, key: u32, va: u64, bytes: u64, remote: bool) -> bool {
         let region = self.0.get((key >> 8) as usize).copied().flatten();
         region.is_some_and(|region| {

@@ -1,16 +1,19 @@
-//! A NIC by behaviour: the contract of `rtl/nic/README.md` at the level of packets, made of the reference models. A scenario may put it where an RTL NIC would be: it sends the same packets in the same order, some
+//! A NIC as a behavioural model: the contract of `rtl/nic/README.md` at the level of packets, built from the
+//! reference models. A scenario may use it in place of an RTL NIC: it sends the same packets in the same order, some
 //! cycles earlier or later.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`latency`] | how long the RTL takes from stage to stage: what makes the times like the RTL's |
-//! | `inlet`, `outlet` | MACs: when a frame has come in, when one goes out |
-//! | `classify`, `icrc`, `path` | frames to what they say and back, in short ways that tests hold against the reference parser and builder |
-//! | `receive`, `buffer`, `memory_table` | whose a frame is; the receive buffer, DMA writes, registered memory |
-//! | `transmit`, `slots`, `qp_set` | grants, payload that is being fetched, who goes first |
+//! | [`latency`] | latencies of the RTL's stages, which make the model's timing resemble the RTL's |
+//! | `inlet`, `outlet` | MACs: when a frame has been received, and when one is sent |
+//! | `classify`, `icrc`, `path` | fast parsing and building of frames, tested against the reference models |
+//! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
+//! | `transmit`, `slots`, `qp_set` | grants, payload that is being fetched, arbitration |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //!
-//! Time is in cycles of the NIC's clock; only cycles in which something is due are stepped. In such a cycle the order is: pauses that end, frames, posts, the responder, DMA writes, timers, pauses to be sent, grants, the wire.
+//! Time is in cycles of the NIC's clock, and only cycles in which something is due are stepped. The order within such
+//! a cycle is: pauses that end, frames, posts, the responder, DMA writes, timers, pauses to be sent, grants, the
+//! wire.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,36 +58,36 @@ mod slots;
 mod tests;
 mod transmit;
 
-/// No cycle: later than all.
+/// A cycle that never comes.
 const NEVER: u64 = u64::MAX;
 
-/// What an RTL NIC has as parameters, and its settings.
+/// Parameters corresponding to those of an RTL NIC, and the NIC's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelNicConfig {
-    /// Its clock.
+    /// The NIC's clock.
     pub clock: Clock,
-    /// Its port's rate.
+    /// The rate of its port.
     pub rate: LineRate,
     /// Bytes of a beat: 32 or 64.
     pub data_bytes: usize,
-    /// QPs, 2 to 1,024.
+    /// Number of QPs, 2 to 1,024.
     pub qps: usize,
-    /// Work requests that a QP holds: a power of two, 2 to 128.
+    /// Number of work requests that a QP holds: a power of two, 2 to 128.
     pub wqes: usize,
-    /// Receive buffers that a QP holds: likewise.
+    /// Number of receive buffers that a QP holds: a power of two, 2 to 128.
     pub recvs: usize,
-    /// Bytes of the receive buffer, a power of two.
+    /// Size of the receive buffer in bytes, a power of two.
     pub buffer_bytes: u64,
-    /// Packets whose payload is being fetched.
+    /// Number of packets whose payload can be fetched at the same time.
     pub slots: usize,
     /// The global registers.
     pub settings: NicSettings,
-    /// The largest frame taken, FCS included.
+    /// The largest frame accepted, FCS included.
     pub max_frame: ByteCount,
 }
 
 impl ModelNicConfig {
-    /// The RTL's defaults at 40 Gb/s.
+    /// The RTL's default parameters at 40 Gb/s.
     pub fn new(clock: Clock, settings: NicSettings) -> Self {
         Self {
             clock,
@@ -100,7 +103,7 @@ impl ModelNicConfig {
         }
     }
 
-    /// Cycles a quantum of pause.
+    /// Cycles per quantum of pause.
     fn quantum(&self) -> CyclesPerQuantum {
         let quantum = self.rate.time_of(u64::from(QUANTUM_BITS / 8)).as_ps();
         let period = self.clock.period.as_ps();
@@ -118,7 +121,7 @@ const fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// An open QP, as both directions need it.
+/// An open QP: what both directions need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct OpenQp {
     path: Path,
@@ -128,26 +131,26 @@ struct OpenQp {
     #[serde(with = "frame::address")]
     peer: u128,
     pkey: u16,
-    /// A packet of the message under way could not be written into its buffer.
+    /// Whether a packet of the message in progress could not be written into its buffer.
     spoilt: bool,
-    /// No SEND before.
+    /// Earliest cycle of the next SEND.
     locked_until: u64,
-    /// Its ACK timer was started, and no packet that asked for an ACK has left since.
+    /// Whether the ACK timer was started and no packet that asks for an ACK has left since.
     armed: bool,
-    /// When one left, the first after a start of the timer.
+    /// When such a packet left, the first after a start of the timer.
     left: Option<u64>,
 }
 
 /// An answer that waits for the wire.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Answer {
-    /// Not before.
+    /// Earliest cycle.
     from: u64,
     qp: u16,
     response: Response,
 }
 
-/// Whose turn it was last.
+/// The last one served in each round robin.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Turns {
     sender: usize,
@@ -165,9 +168,9 @@ pub struct ModelNic {
     counters: NicCounters,
     memory: MemoryTable,
     qps: Vec<Option<OpenQp>>,
-    /// Classes of open QPs.
+    /// Classes of the open QPs, one bit each.
     classes: u8,
-    /// Classes that ever were one's: no packet is of another.
+    /// Classes that some QP has ever had, one bit each; all packets are of these.
     lanes: u8,
     inlet: Inlet,
     buffer: ReceiveBuffer,
@@ -185,29 +188,29 @@ pub struct ModelNic {
     owed: QpSet,
     cnps: QpSet,
     answers: [Option<Answer>; PRIORITIES],
-    /// No CNP is selected before.
+    /// Earliest cycle in which a CNP may be selected.
     cnp_from: u64,
-    /// When to look for a request to be granted.
+    /// When to look for a request that can be granted.
     send_next: u64,
-    /// When to look for an answer to be granted.
+    /// When to look for an answer that can be granted.
     grant_next: u64,
-    /// No GRANT before.
+    /// Earliest cycle of the next GRANT.
     grant_from: u64,
     /// No deadline of the requester is before this cycle.
     timer_next: u64,
-    /// The ring of the QP that the host posts to next is full.
+    /// Whether the ring of the QP that the host posts to next is full.
     work_blocked: bool,
     recv_blocked: bool,
-    /// All cycles before this one have been.
+    /// The next cycle: all cycles before it have been stepped or skipped.
     cycle: u64,
 }
 
 impl ModelNic {
-    /// A NIC without QPs.
+    /// Creates a NIC without open QPs.
     ///
     /// # Panics
     ///
-    /// When a quantum of pause is no small ratio of cycles, as the RTL's parameters would have it.
+    /// When a quantum of pause is not a ratio of cycles that fits the RTL's parameters.
     pub fn new(config: ModelNicConfig, host: Host) -> Self {
         let ModelNicConfig {
             clock,
@@ -255,11 +258,13 @@ impl ModelNic {
         }
     }
 
-    /// Opens a QP, or opens it anew: what came for it before, and what waits of it, is thrown away.
+    /// Opens a QP, or opens it again. What was received for it before and what is waiting to be sent from it is
+    /// discarded.
     ///
     /// # Panics
     ///
-    /// When there is no such index, or the settings make no frame: one IPv4 and one IPv6 address, more than two tags.
+    /// When the index does not exist, or the settings do not allow a frame: one IPv4 and one IPv6 address, more than
+    /// two tags, or a peer's QP number of more than 24 bits.
     pub fn open(&mut self, index: u16, settings: &QpSettings) {
         let qp = usize::from(index);
         let global = &self.config.settings;
@@ -318,47 +323,47 @@ impl ModelNic {
         }
     }
 
-    /// Registers memory. Gives its key.
+    /// Registers a region of memory and returns its key.
     pub fn register(&mut self, index: u16, region: Region) -> u32 {
         self.memory.register(index, region)
     }
 
-    /// The host behind it.
+    /// The host behind the NIC.
     pub const fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The host, to be changed.
+    /// Mutable access to the host behind the NIC.
     pub const fn host_mut(&mut self) -> &mut Host {
         &mut self.host
     }
 
-    /// What it was made with.
+    /// The configuration that the NIC was created with.
     pub const fn config(&self) -> &ModelNicConfig {
         &self.config
     }
 
-    /// What it has counted.
+    /// The NIC's counters.
     pub const fn counters(&self) -> &NicCounters {
         &self.counters
     }
 
-    /// What its MAC has seen.
+    /// The counters of its receive MAC.
     pub const fn mac_counters(&self) -> ReceiveCounters {
         self.inlet.counters()
     }
 
-    /// When which class could not be sent.
+    /// When each class could not be sent.
     pub const fn pauses(&self) -> &PauseLog {
         &self.pause_log
     }
 
-    /// Classes that its peer was last told to stop, a bit each.
+    /// Classes that the peer was last told to stop, one bit each.
     pub const fn xoff(&self) -> u8 {
         self.pauses.xoff()
     }
 
-    /// Rate and α of a QP, and whether the rate counts. `None`: DCQCN is off, or the QP is not open.
+    /// Rate and α of a QP, and whether the QP is limited to the rate. `None` if DCQCN is off or the QP is not open.
     pub fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
         self.pacing.as_ref()?.rate(qp.into())
     }
@@ -425,7 +430,7 @@ impl ModelNic {
         self.select(now);
     }
 
-    /// What the host posts.
+    /// Takes what the host posts.
     fn post(&mut self, now: u64) {
         if self.next_post() > now {
             return;
@@ -463,8 +468,8 @@ impl ModelNic {
         }
     }
 
-    /// Whether an ACK timer that is due counts on: a packet that asked for an ACK waits for the wire, or has not been
-    /// away for T.
+    /// Whether a due ACK timer keeps running, because a packet that asked for an ACK is still waiting for the wire or
+    /// left less than the timeout T ago.
     fn hold(&mut self, index: usize, now: u64) -> bool {
         let ring = &mut self.requester.qps[index];
         let (Some(qp), Some(timeout)) = (&self.qps[index], ring.timeout()) else {
@@ -528,7 +533,7 @@ impl Node for ModelNic {
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
-        // A frame does nothing before the first edge behind its last bit, so all may come in first.
+        // A frame has no effect before the first edge after its last bit, so all frames can be taken in first.
         for arrival in arrivals {
             self.inlet.arrive(arrival.frame);
         }

@@ -1,4 +1,4 @@
-//! The wire out: when a selected frame starts, and when the next may be selected.
+//! Transmission of frames: when a selected frame starts, and when the next one may be selected.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use super::latency;
 use crate::kernel::Frame;
 use crate::time::{Clock, Cycles, LineRate, Time};
 
-/// The line, to the picosecond, and the frames that were selected and whose last bit has not left.
+/// The line, with picosecond resolution, and the selected frames whose last bit has not left.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Outlet {
     clock: Clock,
     rate: LineRate,
     data_bytes: u64,
-    /// When the gap behind the last frame is over.
+    /// When the gap after the last frame ends.
     line_free: Time,
-    /// Nothing is selected before this cycle.
+    /// Earliest cycle of the next selection.
     select_from: u64,
     leaving: VecDeque<Frame>,
 }
@@ -39,7 +39,8 @@ impl Outlet {
         self.select_from
     }
 
-    /// A frame is selected at `now`; its first beat is at the MAC `after` cycles later. `payload` bytes have to be read for it.
+    /// Sends a frame selected at `now`. Its first beat is at the MAC `after` cycles later, and `payload` bytes have
+    /// to be read for it.
     pub(super) fn send(&mut self, now: u64, after: u64, bytes: Bytes, payload: usize) {
         let at_mac = self.clock.edge(Cycles(now + after));
         let frame = Frame::sent(bytes, at_mac.max(self.line_free), self.rate);
@@ -50,12 +51,12 @@ impl Outlet {
         self.leaving.push_back(frame);
     }
 
-    /// When the preamble of the first frame starts whose last bit has not left.
+    /// The start of the preamble of the first frame whose last bit has not left.
     pub(super) fn sending_since(&self) -> Option<Time> {
         self.leaving.front().map(|frame| frame.start)
     }
 
-    /// The cycle in which all of the last frame has left.
+    /// The first clock edge at which all of the last frame has left.
     pub(super) fn last_bit(&self) -> u64 {
         let last = self
             .leaving
@@ -64,12 +65,12 @@ impl Outlet {
         self.clock.edge_from(last).0
     }
 
-    /// When the next frame's last bit leaves.
+    /// When the last bit of the next frame leaves.
     pub(super) fn next_departure(&self) -> Option<Time> {
         self.leaving.front().map(|frame| frame.end)
     }
 
-    /// The next frame whose last bit leaves before `until`.
+    /// Takes the next frame whose last bit leaves before `until`.
     pub(super) fn depart(&mut self, until: Time) -> Option<Frame> {
         self.next_departure().filter(|end| *end < until)?;
         self.leaving.pop_front()

@@ -1,4 +1,4 @@
-//! DCQCN: a reaction point, a rate limiter and a notification point a QP.
+//! DCQCN: for each QP a reaction point, a rate limiter and a notification point.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +16,13 @@ struct Paced {
     np: NpContext,
 }
 
-/// DCQCN that is on.
+/// The state of DCQCN, if it is on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pacing {
     settings: DcqcnSettings,
     period_ps: u64,
     qps: Vec<Paced>,
-    /// Until when a class, whose pause has ended, catches up nothing.
+    /// For each class, the cycle until which its QPs may not catch up, since a pause of the class has just ended.
     fresh_until: [u64; PRIORITIES],
     /// No deadline of a reaction point is before this cycle.
     next: u64,
@@ -60,18 +60,18 @@ impl Pacing {
         }
     }
 
-    /// A QP is made.
+    /// Notes that a QP is opened.
     pub(super) fn open(&mut self, qp: usize, now: u64) {
         self.qps[qp].np = NpContext::default();
         self.step(qp, RpEvent::Open, now);
     }
 
-    /// A CNP came.
+    /// Notes that a CNP was received.
     pub(super) fn cnp(&mut self, qp: usize, now: u64) {
         self.step(qp, RpEvent::Cnp, now);
     }
 
-    /// These classes, a bit each, may send again: what the pause held back they must not catch up.
+    /// Notes that these classes, one bit each, may send again. They must not catch up on what the pause held back.
     pub(super) fn resumed(&mut self, classes: u8, now: u64) {
         for (class, until) in self.fresh_until.iter_mut().enumerate() {
             if classes >> class & 1 != 0 {
@@ -80,7 +80,7 @@ impl Pacing {
         }
     }
 
-    /// A packet of so many bytes on the wire was granted.
+    /// Notes that a packet of `bytes` bytes on the wire was granted.
     pub(super) fn sent(&mut self, qp: usize, class: u8, bytes: u16, now: u64) {
         let burst = match now < self.fresh_until[usize::from(class)] {
             true => 0,
@@ -88,13 +88,13 @@ impl Pacing {
         };
         let paced = &mut self.qps[qp];
         paced.limiter = paced.limiter.sent(bytes, Cycle(now), burst);
-        // A free QP counts no bytes.
+        // The byte counter runs only while the QP is limited.
         if paced.rp.limited {
             self.step(qp, RpEvent::Bytes(bytes), now);
         }
     }
 
-    /// A packet with CE came that counts. Gives whether a CNP goes out.
+    /// Notes that a packet marked CE was received. Returns whether a CNP is to be sent.
     pub(super) fn marked(&mut self, qp: usize, now: u64) -> bool {
         let np = &mut self.qps[qp].np;
         let (context, cnp) = np.marked(self.settings.cnp_interval, Cycle(now));
@@ -102,7 +102,7 @@ impl Pacing {
         cnp
     }
 
-    /// Fires what is due.
+    /// Steps the timers that are due.
     pub(super) fn timers(&mut self, now: u64) {
         if now < self.next {
             return;
@@ -117,12 +117,12 @@ impl Pacing {
         self.next = deadlines.map(|deadline| deadline.0).min().unwrap_or(NEVER);
     }
 
-    /// From when on a QP may send.
+    /// The cycle from which on a QP may send.
     pub(super) fn eligible_from(&self, qp: usize) -> u64 {
         self.qps[qp].limiter.eligible_from().0
     }
 
-    /// Rate, α, whether the rate counts; of an open QP.
+    /// Rate, α, and whether the QP is limited to the rate; `None` if it is not open.
     pub(super) fn rate(&self, qp: usize) -> Option<(Rate, Alpha, bool)> {
         let rp = &self.qps.get(qp)?.rp;
         rp.open.then_some((rp.rate_current, rp.alpha, rp.limited))

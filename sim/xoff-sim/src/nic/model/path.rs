@@ -1,4 +1,5 @@
-//! The frames of a QP: [`Descriptor::build`] once for all headers, then only what changes from packet to packet.
+//! Builds the frames of a QP: [`Descriptor::build`] once for all headers, then only what changes from packet to
+//! packet.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,30 +17,33 @@ use crate::wire::{
 
 /// ECT(0) in the ECN field (RFC 3168 §5).
 const ECT_0: u8 = 0b10;
-/// Don't fragment, of the three flags of IPv4.
+/// "Don't fragment", one of the three flags of IPv4.
 const DONT_FRAGMENT: u8 = 0b010;
 
-/// Where a QP's packets go.
+/// The path of a QP's packets: their headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Path {
-    /// Destination address to BTH. Traffic class: the DSCP, not ECN capable. Lengths, identification, checksum, opcode, PSN: to be filled in.
+    /// Headers from the destination address to the BTH. The traffic class has the DSCP and is not ECN capable.
+    /// Lengths, identification, checksum, opcode and PSN are filled in for each packet.
     head: Vec<u8>,
     ipv6: bool,
     network: usize,
 }
 
-/// A frame of which all is there but what is known only when it goes out: identification, checksum, ICRC. Padded already.
+/// A frame, already padded, that is complete but for what is known only when it is sent: identification, checksum,
+/// ICRC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Draft {
     bytes: Vec<u8>,
-    /// Where the ICRC stands.
+    /// Offset of the ICRC.
     end: usize,
     /// Bytes of payload.
     pub(super) payload: usize,
 }
 
 impl Path {
-    /// Of a QP. None when its settings make no frame: own and peer's address differ in their kind, there are more than two tags, the peer's QP number has more than 24 bits.
+    /// The path of a QP. `None` when its settings do not allow a frame: the two addresses are of different kinds,
+    /// there are more than two tags, or the peer's QP number has more than 24 bits.
     pub(super) fn new(qp: &QpSettings) -> Option<Self> {
         use std::net::IpAddr;
         let (ipv6, src, dst) = match (qp.own.ip, qp.peer.ip) {
@@ -91,24 +95,24 @@ impl Path {
         })
     }
 
-    /// Whether there are tags.
+    /// Whether the packets have VLAN tags.
     pub(super) const fn tagged(&self) -> bool {
         self.network > EthernetRepr::LEN
     }
 
-    /// Where the BTH is.
+    /// Offset of the BTH.
     fn bth(&self) -> usize {
         self.head.len() - BthRepr::LEN
     }
 
-    /// How long a frame of a request is, without FCS.
+    /// Length of a request's frame, without FCS.
     pub(super) fn request_bytes(&self, request: &Request) -> usize {
         let padded = usize::from(request.payload_bytes).next_multiple_of(4);
         let ext = request.opcode.layout().map_or(0, |layout| layout.bytes());
         (self.head.len() + ext + padded + ICRC_BYTES).max(MIN_FRAME_BYTES)
     }
 
-    /// A request's frame; `fill` puts the payload in.
+    /// Drafts a request's frame; `fill` writes the payload.
     pub(super) fn request(
         &self,
         request: &Request,
@@ -142,7 +146,7 @@ impl Path {
         draft
     }
 
-    /// An answer's frame.
+    /// Drafts an answer's frame.
     pub(super) fn answer(&self, response: &Response) -> Draft {
         let mut draft = self.draft(response.opcode, 4, 0);
         let bth = self.bth();
@@ -153,11 +157,11 @@ impl Path {
         draft
     }
 
-    /// A CNP.
+    /// Drafts a CNP.
     pub(super) fn cnp(&self, dscp: u8, pcp: u8) -> Draft {
         let mut draft = self.draft(Opcode::CNP, CnpRepr::LEN, 0);
         let bth = self.bth();
-        // BECN.
+        // Sets BECN.
         draft.bytes[bth + 4] = 0x40;
         self.traffic_class(&mut draft.bytes, |_| dscp << 2 | ECT_0);
         if self.tagged() {
@@ -204,7 +208,7 @@ impl Path {
         }
     }
 
-    /// The frame as it goes out. `id` counts the port's frames with an IPv4 header.
+    /// Completes a frame for transmission. `id` counts the port's frames with an IPv4 header.
     pub(super) fn finish(&self, draft: Draft, id: &mut u16) -> Bytes {
         let Draft { mut bytes, end, .. } = draft;
         if !self.ipv6 {

@@ -1,4 +1,5 @@
-//! Pauses both ways: the cycle models of the three units, evaluated only in cycles in which something changes.
+//! Pauses in both directions: the cycle models of the three units, evaluated only in cycles in which something
+//! changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::protocol::{CyclesPerQuantum, Idle, PauseWatchdog, PfcRx, PfcTx, Quant
 use crate::wire::PRIORITIES;
 use crate::wire::frame::ControlHead;
 
-/// The pause units, with the cycle in which each has to be evaluated next.
+/// The pause units, each with the cycle in which it has to be evaluated next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pauses {
     rx: PfcRx,
@@ -19,7 +20,7 @@ pub(super) struct Pauses {
     paused: u8,
     tx: PfcTx,
     tx_next: u64,
-    /// A PFC frame waits for the wire.
+    /// Whether a PFC frame waits for the wire.
     waiting: bool,
     xoff: u8,
     dog: PauseWatchdog,
@@ -60,17 +61,18 @@ impl Pauses {
         }
     }
 
-    /// Classes that may not send.
+    /// Classes that may not send, one bit each.
     pub(super) const fn paused(&self) -> u8 {
         self.paused
     }
 
-    /// Classes that the peer was last told to stop.
+    /// Classes that the peer was last told to stop, one bit each.
     pub(super) const fn xoff(&self) -> u8 {
         self.xoff
     }
 
-    /// The next cycle in which something changes by itself. A PFC frame that waits goes out in `wire_free` or later.
+    /// The next cycle in which something changes without an input. A waiting PFC frame is sent at `wire_free` or
+    /// later.
     pub(super) fn next(&self, wire_free: u64) -> u64 {
         let tx = if self.waiting {
             self.tx_next.min(wire_free)
@@ -80,7 +82,7 @@ impl Pauses {
         self.rx_next.min(tx).min(self.dog_next)
     }
 
-    /// A PFC or PAUSE frame at `now`: what became of it. `paused` follows in the next cycle.
+    /// Takes a PFC or PAUSE frame at `now`. Returns its effect; `paused` is updated in the next cycle.
     pub(super) fn receive(
         &mut self,
         now: u64,
@@ -93,14 +95,14 @@ impl Pauses {
             pause_enable: settings.pause_obeyed,
         };
         self.rx.cycle(now, &inputs);
-        // Frames are two beats long at least: none comes in the cycle in which the event stands.
+        // Frames have at least two beats, so no frame comes in the cycle that shows the event.
         inputs.frame = None;
         let out = self.rx.cycle(now + 1, &inputs);
         self.rx_next = now + 1;
         out.event.unwrap_or(PfcRxEvent::Ignored)
     }
 
-    /// Timers of received pauses. Gives the classes that may send again, a bit each.
+    /// Updates the timers of received pauses. Returns the classes that may send again, one bit each.
     pub(super) fn obey(&mut self, now: u64, settings: &NicSettings) -> u8 {
         if now < self.rx_next {
             return 0;
@@ -112,7 +114,7 @@ impl Pauses {
         };
         let out = self.rx.cycle(now, &quiet);
         let before = std::mem::replace(&mut self.paused, out.paused);
-        // The timer runs in the cycle that it names, and not in the next.
+        // The timer still runs in the cycle that `idle` names, and stops in the next one.
         self.rx_next = match out.idle {
             Idle::Until(last) => last.max(now) + 1,
             idle => next_of(idle, now),
@@ -120,7 +122,7 @@ impl Pauses {
         before & !self.paused
     }
 
-    /// The receive buffer's depth has changed in the cycle before `now`.
+    /// Notes that the receive buffer's depth changed in the cycle before `now`.
     pub(super) fn depth_changed(
         &mut self,
         now: u64,
@@ -143,7 +145,7 @@ impl Pauses {
         }
     }
 
-    /// The watchdog. `progress`: a request left the receive buffer in this cycle.
+    /// Steps the watchdog. `progress`: a request left the receive buffer in this cycle.
     pub(super) fn watch(
         &mut self,
         now: u64,
@@ -172,7 +174,7 @@ impl Pauses {
                 auto_rearm: watchdog.auto_rearm,
             },
         );
-        // Progress lasts for a cycle.
+        // `progress` lasts for one cycle.
         self.dog_next = if progress {
             now + 1
         } else {
@@ -189,7 +191,7 @@ impl Pauses {
         })
     }
 
-    /// The PFC frame that goes out at `now`, when the wire is `free`.
+    /// The PFC frame that is sent at `now`, if any. `free` says whether the wire is free.
     pub(super) fn ask(
         &mut self,
         now: u64,

@@ -1,28 +1,28 @@
-//! Sets of QPs, and whose turn it is.
+//! Sets of QPs, for round robin.
 
 use serde::{Deserialize, Serialize};
 
-/// A set of QP indices, a bit each.
+/// A set of QP indices, one bit each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QpSet(Vec<u64>);
 
 impl QpSet {
-    /// None of so many QPs.
+    /// Creates an empty set for `qps` QPs.
     pub(super) fn new(qps: usize) -> Self {
         Self(vec![0; qps.div_ceil(64)])
     }
 
-    /// Whether a QP belongs to it from now on.
+    /// Adds a QP to the set or removes it.
     pub(super) fn set(&mut self, qp: usize, member: bool) {
         let bit = 1 << (qp % 64);
         let word = &mut self.0[qp / 64];
         *word = if member { *word | bit } else { *word & !bit };
     }
 
-    /// Its members, those behind `last` first: round robin starts where it was.
+    /// The members of the set, starting after `last` and wrapping around, for round robin.
     pub(super) fn after(&self, last: usize) -> impl Iterator<Item = usize> + '_ {
         let (word, bit) = ((last / 64) % self.0.len(), last % 64);
-        // The word of `last` comes twice: the bits behind it first, the others last.
+        // The word that contains `last` comes twice: first with the bits after `last`, at the end with the others.
         let behind = !0u64 << bit << 1;
         let first = std::iter::once((word, self.0[word] & behind));
         let words = self.0.len();

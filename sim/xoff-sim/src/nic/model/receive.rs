@@ -1,4 +1,4 @@
-//! From a frame to what comes of it.
+//! Processing of received frames.
 
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ use crate::time::Cycles;
 use crate::wire::Psn;
 
 impl ModelNic {
-    /// Whose the frame is, and what becomes of it.
+    /// Looks up the QP of a frame and decides what becomes of the frame.
     pub(super) fn judge(&mut self, now: u64, frame: &Bytes) {
         self.count(reg::FRAMES_IN);
         self.counters.add(reg::BYTES_IN, frame.len() as u64);
@@ -55,7 +55,7 @@ impl ModelNic {
                     arrival.access =
                         self.memory
                             .allows(arrival.rkey, arrival.va, arrival.dma_len.into(), true);
-                    // A mark acts as its packet comes, whatever the responder makes of that.
+                    // A CE mark takes effect when its packet arrives, whatever the responder does with the packet.
                     if to.traffic_class & 0b11 == 0b11 {
                         self.marked(now, qp);
                     }
@@ -81,7 +81,7 @@ impl ModelNic {
         self.count(register);
     }
 
-    /// A packet of a QP came with CE.
+    /// Handles a packet of a QP that was marked CE.
     fn marked(&mut self, now: u64, qp: u16) {
         self.count(reg::MARKED_IN);
         let index = usize::from(qp);
@@ -92,7 +92,8 @@ impl ModelNic {
         }
     }
 
-    /// The QP that a packet is for: open, with its P_Key, and from its peer.
+    /// The QP that a packet is for: it must be open, have the packet's P_Key, and have the packet's source as its
+    /// peer.
     fn owner(&self, to: &Addressed) -> Option<u16> {
         let index = to.qpn.checked_sub(self.config.settings.qpn_base)?;
         let qp = self.qps.get(index as usize)?.as_ref()?;
@@ -115,7 +116,7 @@ impl ModelNic {
         self.pauses.depth_changed(now + 1, class, depth, settings);
     }
 
-    /// An event at the requester: counts, completes, and says what is to be sent.
+    /// Steps the requester: counts, completes, and returns the packet to be sent, if any.
     pub(super) fn requester_event(
         &mut self,
         now: u64,
@@ -149,7 +150,7 @@ impl ModelNic {
                 host.complete(Cycles(now + latency::COMPLETE), qp, &completion);
             }
         });
-        // What was acknowledged has left the ring, with a completion or without.
+        // Acknowledged work requests have left the ring, with or without a completion.
         *work_blocked &= matches!(event, RequesterEvent::Send);
         let context = &requester.qps[index].context;
         self.sendable.set(index, context.sendable());
@@ -174,7 +175,7 @@ impl ModelNic {
         request
     }
 
-    /// The responder takes the next request.
+    /// Lets the responder take the next request.
     pub(super) fn respond(&mut self, now: u64) {
         if let Some(request) = self.buffer.take(now) {
             let event = ResponderEvent::Packet(request.arrival);
@@ -182,7 +183,8 @@ impl ModelNic {
         }
     }
 
-    /// An event at the responder: counts, leaves jobs, and says what is to be answered. `request`: the packet of it.
+    /// Steps the responder: counts, queues jobs, and returns the answer to be sent, if any. `request` is the packet
+    /// of the event.
     pub(super) fn responder_event(
         &mut self,
         now: u64,
@@ -294,7 +296,7 @@ impl ModelNic {
         self.count(register);
     }
 
-    /// DMA writes and completions behind them. Gives whether a request left the buffer.
+    /// Performs DMA writes and the completions after them. Returns whether a request left the buffer.
     pub(super) fn work(&mut self, now: u64) -> bool {
         let Some(job) = self.buffer.work(now, &mut self.host) else {
             return false;

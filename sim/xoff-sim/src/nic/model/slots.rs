@@ -1,4 +1,4 @@
-//! Request packets whose payload is being fetched (`transmit_slots`).
+//! Slots for request packets whose payload is being fetched (`transmit_slots`).
 
 use std::collections::VecDeque;
 
@@ -12,24 +12,24 @@ use crate::wire::{PRIORITIES, Psn};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Slot {
     pub(super) qp: u16,
-    /// When its payload is here.
+    /// When its payload has been fetched.
     pub(super) ready: u64,
     pub(super) draft: Draft,
     pub(super) psn: Psn,
-    /// It asks for an ACK.
+    /// Whether it asks for an ACK.
     pub(super) asks: bool,
 }
 
-/// All slots, by class in the order of grants.
+/// All slots, by class and in the order of grants.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Slots {
     slots: usize,
     used: usize,
     used_by: [usize; PRIORITIES],
     queues: [VecDeque<Slot>; PRIORITIES],
-    /// A slot of which the last word is read in this cycle, and its class.
+    /// The slot whose last word is being read: the cycle in which that is done, and its class.
     leaving: Option<(u64, u8)>,
-    /// Slots of packets that were withdrawn: when their data is here, and their class.
+    /// Slots of packets that were withdrawn: when their data has been fetched, and their class.
     draining: Vec<(u64, u8)>,
 }
 
@@ -45,8 +45,8 @@ impl Slots {
         }
     }
 
-    /// Classes that have a slot left. `of_qps`: classes of open QPs; each has an equal share of the slots, one at
-    /// least.
+    /// Classes for which a slot is free, one bit each. `of_qps` are the classes of the open QPs; each has an equal
+    /// share of the slots, at least one.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
@@ -56,7 +56,7 @@ impl Slots {
         (0..8).filter(free).fold(0, |set, class| set | 1 << class)
     }
 
-    /// A packet takes a slot.
+    /// Puts a packet into a slot.
     pub(super) fn put(&mut self, class: u8, slot: Slot) {
         self.used += 1;
         self.used_by[usize::from(class)] += 1;
@@ -69,18 +69,18 @@ impl Slots {
         first.map_or(NEVER, |slot| slot.ready)
     }
 
-    /// The first packet of a class is selected.
+    /// Takes the first packet of a class, which is selected.
     pub(super) fn pop(&mut self, class: u8) -> Option<Slot> {
         self.queues[usize::from(class)].pop_front()
     }
 
-    /// It has been read at `at`: its slot is free then.
+    /// Notes that the packet taken last has been read at `at`, when its slot becomes free.
     pub(super) fn read(&mut self, class: u8, at: u64) {
         debug_assert!(self.leaving.is_none(), "two packets are read at once");
         self.leaving = Some((at, class));
     }
 
-    /// Takes packets of a QP back that are not to be sent. Gives how many.
+    /// Withdraws the packets of a QP that are not `wanted` any more. Returns their number.
     pub(super) fn withdraw(&mut self, qp: u16, wanted: impl Fn(Psn) -> bool) -> u64 {
         let before = self.draining.len();
         for (class, queue) in (0..).zip(&mut self.queues) {
@@ -96,20 +96,20 @@ impl Slots {
         (self.draining.len() - before) as u64
     }
 
-    /// Whether a packet of a QP that asks for an ACK waits.
+    /// Whether a packet of a QP that asks for an ACK is waiting.
     pub(super) fn asks(&self, qp: u16) -> bool {
         let mut waiting = self.queues.iter().flatten();
         waiting.any(|slot| slot.qp == qp && slot.asks)
     }
 
-    /// When a slot falls free.
+    /// When the next slot becomes free.
     pub(super) fn next(&self) -> u64 {
         let draining = self.draining.iter().map(|(at, _)| *at).min();
         let leaving = self.leaving.map(|(at, _)| at);
         leaving.into_iter().chain(draining).min().unwrap_or(NEVER)
     }
 
-    /// Whether a slot fell free by `now`.
+    /// Frees the slots that are due by `now`. Returns whether there were any.
     pub(super) fn release(&mut self, now: u64) -> bool {
         let Self {
             used,

@@ -1,4 +1,4 @@
-//! Model NICs joined by links and by a switch.
+//! Model NICs connected by links and by a switch.
 
 use super::*;
 use crate::host::{FlowConfig, PcieConfig, Receiver, Sender};
@@ -23,7 +23,7 @@ fn address(host: u8) -> Address {
     }
 }
 
-/// Host `i` of a network, its clock a little beside the others'.
+/// The NIC of host `host` of a network. The phase of its clock differs a little from those of the others.
 fn nic(host: u8, pcie: &PcieConfig, change: impl FnOnce(&mut ModelNicConfig)) -> ModelNic {
     let phase = Duration::from_ps(977 * u64::from(host));
     let clock = Clock::new(Clock::PERIOD_40G, phase);
@@ -75,7 +75,8 @@ fn flow(number: u32, kind: WorkKind, message: u32, count: Option<u64>) -> FlowCo
     }
 }
 
-/// Opens QP `index` at both ends and starts a flow on it from the first to the second. Regions have the QPs' indices.
+/// Opens QP `index` at both ends and starts a flow on it from the first to the second. Regions have the same indices
+/// as the QPs.
 fn connect(
     from: (&mut ModelNic, u8),
     to: (&mut ModelNic, u8),
@@ -123,7 +124,7 @@ fn pair(nics: [ModelNic; 2], faults: [&[&str]; 2]) -> Network<ModelNic> {
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
 
-/// Nothing wrong at either host.
+/// Asserts that the host found no error.
 fn good(nic: &ModelNic) {
     assert_eq!(nic.host().errors(), Default::default());
     assert_eq!(nic.host().failure(), None);
@@ -133,7 +134,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// Runs until all flows have ended and nothing is under way. Frames that pass go to `observe`.
+/// Runs until all flows have finished and nothing is in progress. Frames seen go to `observe`.
 fn finish(network: &mut Network<ModelNic>, limit: Time, mut observe: impl FnMut(&[Record])) {
     let busy = |network: &Network<ModelNic>| {
         [A, B]

@@ -1,4 +1,4 @@
-//! Who sends, and what goes on the wire.
+//! Arbitration, and what is put on the wire.
 
 use super::slots::Slot;
 use super::{Answer, ModelNic, NEVER, latency};
@@ -13,23 +13,23 @@ use crate::wire::{MacAddr, PfcRepr, Syndrome};
 /// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
 const RNR_NAK: u8 = 0b001;
 
-/// The classes in the order of their turns, those behind `last` first.
+/// The classes in round-robin order, starting after `last`.
 fn classes_after(last: u8) -> impl Iterator<Item = u8> {
     (1..=8).map(move |i| (last + i) & 7)
 }
 
 impl ModelNic {
-    /// A request may be granted at `at`.
+    /// Notes that a request may be granted at `at`.
     pub(super) fn send_soon(&mut self, at: u64) {
         self.send_next = self.send_next.min(at);
     }
 
-    /// An answer may be granted at `at`.
+    /// Notes that an answer may be granted at `at`.
     pub(super) fn grant_soon(&mut self, at: u64) {
         self.grant_next = self.grant_next.min(at.max(self.grant_from));
     }
 
-    /// The pause units: what they tell the peer.
+    /// Steps the pause units, and sends what they tell the peer.
     pub(super) fn pause(&mut self, now: u64, progress: bool) {
         let settings = &self.config.settings;
         if let Some(watched) = self.pauses.watch(now, progress, settings) {
@@ -68,7 +68,7 @@ impl ModelNic {
         self.outlet.send(now, after, bytes, payload);
     }
 
-    /// Asks the responder for what a QP owes, of a class that has no answer waiting.
+    /// Asks the responder for an answer that a QP owes, of a class that has no answer waiting.
     pub(super) fn grant_answer(&mut self, now: u64) {
         if now < self.grant_next {
             return;
@@ -100,7 +100,7 @@ impl ModelNic {
         self.grant_soon(now + 1);
     }
 
-    /// Grants a request: round robin over QPs that may, while a slot is free.
+    /// Grants a request: round robin over the QPs that may send, while a slot is free.
     pub(super) fn grant_request(&mut self, now: u64) {
         if now < self.send_next {
             return;
@@ -167,7 +167,7 @@ impl ModelNic {
         self.slots.put(qp.class, slot);
     }
 
-    /// The CNP that would go out next: its QP, and from when on.
+    /// The CNP to be sent next: its QP, and the earliest cycle.
     fn next_cnp(&self) -> Option<(usize, u64)> {
         let pacing = self.pacing.as_ref()?;
         let qp = self.cnps.after(self.turns.cnp).next()?;
@@ -196,7 +196,7 @@ impl ModelNic {
         next.max(self.outlet.select_from())
     }
 
-    /// Selects what goes out next: CNPs before answers before requests.
+    /// Selects what is sent next: CNPs before answers before requests.
     pub(super) fn select(&mut self, now: u64) {
         if self.next_select() > now {
             return;

@@ -50,7 +50,7 @@ fn cnp() -> Descriptor {
     })
 }
 
-/// [`ack`], edited.
+/// [`ack`] with an edit applied.
 fn with(edit: impl FnOnce(&mut RocePacket)) -> Descriptor {
     let mut descriptor = ack();
     let Content::Roce(packet) = &mut descriptor.content else {
@@ -82,7 +82,7 @@ fn an_ack_byte_by_byte() {
 
 #[test]
 fn a_cnp_is_74_bytes_over_ipv4() {
-    // 78 with FCS. After the BTH 16 reserved bytes and the ICRC.
+    // 78 bytes with FCS. After the BTH there are 16 reserved bytes and the ICRC.
     let frame = cnp().build().unwrap();
     assert_eq!(frame.len(), 74);
     assert_eq!(
@@ -311,7 +311,7 @@ proptest! {
         prop_assert_ne!(parsed.icrc_ok, Some(false));
         let mut again = Descriptor::from_parsed(&parsed).unwrap();
         prop_assert_eq!(&again.build().unwrap(), &frame);
-        // The pad count is the only field that the builder makes up.
+        // The pad count is the only field that the builder determines itself.
         if let Content::Roce(packet) = &mut again.content {
             packet.bth.pad = 0;
         }

@@ -1,25 +1,25 @@
-//! How far the integers may be from real arithmetic: random histories through both.
+//! How far the integer models may be from real arithmetic: random histories through both.
 
 use super::real::RealReactionPoint;
 use super::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
 use crate::seeded::SplitMix;
 
-/// Histories, of 100 ms each.
+/// Number of histories, of 100 ms each.
 const HISTORIES: u64 = 10_000;
 /// 100 ms in cycles of 5,120 ps.
 const END: u64 = 19_531_250;
-/// The rates may differ by so much.
+/// The largest relative difference of the rates.
 const RATE_TOLERANCE: f64 = 0.005;
 
-/// From `low` to `high`, every octave as often as the others.
+/// A number from `low` to `high`, with all octaves equally likely.
 fn octaves(draw: &mut SplitMix, low: u64, high: u64) -> u64 {
     let fraction = draw.bits() as f64 / u64::MAX as f64;
     let value = low as f64 * (high as f64 / low as f64).powf(fraction);
     (value as u64).clamp(low, high)
 }
 
-/// Parameters up to a factor of 4 around the paper's. Smaller gains would need a finer α: at g = 1/2048 the rates were
-/// seen 0.72 % off.
+/// Parameters up to a factor of 4 around the paper's. Smaller gains would need a finer α: at g = 1/2048, rates that
+/// were 0.72 % off have been seen.
 fn parameters(draw: &mut SplitMix) -> RpParameters {
     let paper = RpParameters::paper(Rate::mbps(40_000), 5_120);
     let mut around = |value: u32| octaves(draw, u64::from(value / 4), u64::from(value) * 4) as u32;
@@ -40,7 +40,7 @@ fn parameters(draw: &mut SplitMix) -> RpParameters {
     }
 }
 
-/// Cycles to the next CNP: congested for a while, quiet for a while, sometimes several at once.
+/// Times between CNPs in cycles: congested for a while, quiet for a while, sometimes several CNPs at once.
 struct Cnps {
     mean: u64,
     left: u64,
@@ -50,7 +50,7 @@ impl Cnps {
     fn gap(&mut self, draw: &mut SplitMix) -> u64 {
         if self.left == 0 {
             self.left = octaves(draw, 1, 400);
-            // 5 µs to 10 ms; the paper's notification point sends one every 50 µs at most.
+            // 5 µs to 10 ms; the paper's notification point sends at most one every 50 µs.
             self.mean = octaves(draw, 1_000, 2_000_000);
         }
         self.left -= 1;
@@ -61,7 +61,7 @@ impl Cnps {
     }
 }
 
-/// The greatest differences of a history: of the rates, relative; of α, in units of 1/(g · 2²⁴).
+/// The largest differences in a history: of the rates, relative; of α, in units of 1/(g · 2²⁴).
 #[derive(Debug, Clone, Copy, Default)]
 struct Worst {
     rate: f64,
@@ -86,7 +86,7 @@ fn history(seed: u64) -> Worst {
     let draw = &mut SplitMix::new(seed << 32);
     let parameters = &parameters(draw);
     let mut cnps = Cnps { mean: 0, left: 0 };
-    // 20 to 300 µs between two BYTES of up to 64 KB each.
+    // 20 to 300 µs between two BYTES events of up to 64 KB each.
     let bytes_gap = octaves(draw, 4_000, 60_000);
     let mut next_cnp = draw.within(0, 400_000);
     let mut next_bytes = bytes_gap;
@@ -121,8 +121,8 @@ fn history(seed: u64) -> Worst {
     }
 }
 
-/// Rates within 0.5 %, α within 1/(g · 2²⁴): each step rounds α by less than 2⁻²⁴, and forgets a share g of the
-/// difference.
+/// The rates agree within 0.5 %, and α within 1/(g · 2²⁴): each step rounds α by less than 2⁻²⁴ and reduces an
+/// existing difference by the share g.
 #[test]
 fn integers_stay_close_to_real_arithmetic() {
     let threads = 2;

@@ -1,20 +1,23 @@
-//! The notification point: a receiver asks for at most one CNP an interval and QP (SIGCOMM 2015, section 3.1, 'NP algorithm', and figure 6).
+//! The notification point: a receiver asks for at most one CNP per interval and QP (SIGCOMM 2015, section 3.1, 'NP
+//! algorithm', and figure 6).
 
 use serde::{Deserialize, Serialize};
 
 use super::Cycle;
 
-/// What a notification point knows of a QP. The default is that of a QP just opened.
+/// The state of a notification point for one QP. The default is that of a QP just opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NpContext {
-    /// A CNP was sent.
+    /// Whether a CNP was sent.
     pub sent: bool,
-    /// When.
+    /// When the last CNP was sent.
     pub last: Cycle,
 }
 
 impl NpContext {
-    /// A packet marked CE came at `now`: the context after it, and whether a CNP goes out. `interval` in cycles; 0: for every marked packet.
+    /// Handles a packet marked CE at `now`. Returns the next context, and whether a CNP is to be sent.
+    ///
+    /// `interval` is in cycles; with 0, every marked packet causes a CNP.
     #[must_use]
     pub fn marked(&self, interval: u32, now: Cycle) -> (NpContext, bool) {
         let due = !self.sent || now.0.saturating_sub(self.last.0) >= u64::from(interval);

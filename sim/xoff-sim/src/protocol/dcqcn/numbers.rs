@@ -1,4 +1,4 @@
-//! The numbers of the DCQCN units.
+//! The number types of the DCQCN units.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 pub struct Rate(pub u32);
 
 impl Rate {
-    /// From Mb/s.
+    /// A rate in Mb/s.
     ///
     /// # Panics
     ///
-    /// If 32 bits of kb/s do not hold it.
+    /// If the rate in kb/s does not fit in 32 bits.
     pub const fn mbps(mbps: u32) -> Self {
         match mbps.checked_mul(1_000) {
             Some(kbps) => Self(kbps),
@@ -24,17 +24,17 @@ impl Rate {
         }
     }
 
-    /// The sum, at most all ones.
+    /// The sum, saturating at all ones.
     pub const fn plus(self, more: Rate) -> Self {
         Self(self.0.saturating_add(more.0))
     }
 
-    /// At least `min`, and then at most `max`, which wins where the two cross.
+    /// The rate, but at least `min`, and then at most `max`, which wins if `min` is above `max`.
     pub fn clamped(self, min: Rate, max: Rate) -> Self {
         self.max(min).min(max)
     }
 
-    /// Halfway to `other`, rounded down.
+    /// The mean of this rate and `other`, rounded down.
     pub const fn midway(self, other: Rate) -> Self {
         Self(self.0.midpoint(other.0))
     }
@@ -54,24 +54,24 @@ impl fmt::Display for Rate {
 pub struct Alpha(pub u32);
 
 impl Alpha {
-    /// Bits behind the point.
+    /// Number of fraction bits.
     pub const FRACTION_BITS: u32 = 24;
     /// 1.0.
     pub const ONE: Self = Self(1 << Self::FRACTION_BITS);
 
-    /// (1 − g) · α with g in units of 2⁻¹⁶: what is taken off rounds up, so that α arrives at 0.
+    /// (1 − g) · α with g in units of 2⁻¹⁶. The decrement is rounded up, so that α reaches 0.
     pub fn decayed(self, g: u16) -> Self {
         let off = (u64::from(self.0) * u64::from(g)).div_ceil(1 << 16);
         Self(self.0 - off as u32)
     }
 
-    /// (1 − g) · α + g.
+    /// (1 − g) · α + g, with g in units of 2⁻¹⁶.
     pub fn raised(self, g: u16) -> Self {
         let g_in_alpha = u32::from(g) << (Self::FRACTION_BITS - 16);
         Self(self.decayed(g).0 + g_in_alpha)
     }
 
-    /// As a number from 0 to 1.
+    /// The value as a number from 0 to 1.
     pub fn as_real(self) -> f64 {
         f64::from(self.0) / f64::from(Self::ONE.0)
     }
@@ -85,10 +85,10 @@ impl Alpha {
 pub struct Cycle(pub u64);
 
 impl Cycle {
-    /// The last one that 48 bits hold, where sums saturate. As a deadline: never.
+    /// The largest value of 48 bits, at which sums saturate. As a deadline it means never.
     pub const MAX: Self = Self((1 << 48) - 1);
 
-    /// So many cycles later, at most [`Cycle::MAX`].
+    /// The time `cycles` later, at most [`Cycle::MAX`].
     pub const fn after(self, cycles: u32) -> Self {
         let later = self.0 + cycles as u64;
         match later > Self::MAX.0 {
@@ -98,11 +98,11 @@ impl Cycle {
     }
 }
 
-/// The whole cycles that last at least so long.
+/// The least number of whole cycles that lasts at least `ns` nanoseconds.
 ///
 /// # Panics
 ///
-/// If they are more than 32 bits hold.
+/// If the number does not fit in 32 bits.
 pub const fn cycles_of_ns(ns: u64, period_ps: u64) -> u32 {
     let cycles = (ns * 1_000).div_ceil(period_ps);
     assert!(cycles <= u32::MAX as u64, "a time of 32 bits in cycles");

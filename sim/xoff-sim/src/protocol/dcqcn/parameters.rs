@@ -1,11 +1,11 @@
-//! What a reaction point is set to.
+//! The parameters of a reaction point.
 
 use serde::{Deserialize, Serialize};
 
 use super::Rate;
 use super::numbers::cycles_of_ns;
 
-/// α's gain g of the paper, 1/256, in units of 2⁻¹⁶ (SIGCOMM 2015, section 5.2 and figure 14).
+/// Gain g of α in the paper, 1/256, in units of 2⁻¹⁶ (SIGCOMM 2015, section 5.2 and figure 14).
 pub const PAPER_G: u16 = 256;
 /// Time without a CNP after which α decays, in ns (SIGCOMM 2015, section 3.1: K = 55 µs).
 pub const PAPER_ALPHA_NS: u64 = 55_000;
@@ -17,17 +17,18 @@ pub const PAPER_BYTE_LIMIT: u32 = 10_000_000;
 pub const PAPER_STAGES: u8 = 5;
 /// Additive increase (section 3.1: 40 Mb/s).
 pub const PAPER_RATE_AI: Rate = Rate::mbps(40);
-/// Hyper increase. The paper has no number; the authors' ns-3 configuration has this one.
+/// Hyper increase. The paper gives no number; this is the one in the authors' ns-3 configuration.
 pub const NS3_RATE_HAI: Rate = Rate::mbps(200);
-/// The slowest rate. Ours: the paper has none, and a rate of 0 would never hear of the network again.
+/// The slowest rate. This is our choice: the paper has none, and a QP with rate 0 would never hear from the network
+/// again.
 pub const SLOWEST_RATE: Rate = Rate::mbps(10);
-/// Time in which one CNP a flow is sent at most, in ns (section 3.1: N = 50 µs).
+/// Least time between two CNPs of a flow, in ns (section 3.1: N = 50 µs).
 pub const PAPER_CNP_NS: u64 = 50_000;
 
-/// `rp_params_t`: any value is legal, and they may change between any two events.
+/// Parameters of a reaction point (`rp_params_t`). Any value is legal, and they may change between any two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RpParameters {
-    /// Line rate: where a QP starts, and the upper clamp.
+    /// Line rate: the rate at which a QP starts, and the upper clamp.
     pub rate_max: Rate,
     /// Lower clamp; above `rate_max` it has no effect.
     pub rate_min: Rate,
@@ -37,7 +38,7 @@ pub struct RpParameters {
     pub rate_hai: Rate,
     /// Gain of α in units of 2⁻¹⁶.
     pub g: u16,
-    /// Cycles without a CNP after which α decays; 0: it does not.
+    /// Cycles without a CNP after which α decays; 0: it does not decay.
     pub alpha_time: u32,
     /// Cycles between rate increases by time; 0: none.
     pub rate_time: u32,
@@ -48,7 +49,7 @@ pub struct RpParameters {
 }
 
 impl RpParameters {
-    /// The paper's at this line rate and clock period.
+    /// The paper's parameters at this line rate and clock period.
     pub const fn paper(rate_max: Rate, period_ps: u64) -> Self {
         Self {
             rate_max,

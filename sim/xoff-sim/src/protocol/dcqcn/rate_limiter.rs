@@ -1,16 +1,17 @@
 //! The rate limiter: when a QP's next packet may start.
 //!
-//! Whole cycles would be too coarse: at 40 Gb/s a byte lasts 1/25.6 of one. So a byte's time and the schedule have 24 bits behind the point, and the schedule goes
-//! on from where it was and not from when a packet started, or every lateness would cost rate.
+//! Whole cycles would be too coarse: at 40 Gb/s a byte lasts 1/25.6 of a cycle. The time of a byte and the schedule
+//! therefore have 24 fraction bits. The schedule also continues from its previous value rather than from when a
+//! packet started, because otherwise every delay would reduce the rate.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cycle, Rate};
 
-/// Bits behind the point of [`ByteGap`] and [`Moment`].
+/// Number of fraction bits of [`ByteGap`] and [`Moment`].
 pub const FRACTION_BITS: u32 = 24;
 
-/// How long a byte takes, in units of 2⁻²⁴ cycles, 32 bits: at most 256 cycles, which at 5,120 ps is 6.1 Mb/s.
+/// The time that a byte takes, in units of 2⁻²⁴ cycles, 32 bits: at most 256 cycles, which at 5,120 ps is 6.1 Mb/s.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -18,7 +19,8 @@ pub const FRACTION_BITS: u32 = 24;
 pub struct ByteGap(pub u32);
 
 impl ByteGap {
-    /// Of a rate, at a clock period in ps: rounded down, and at most all ones, which rate 0 has too.
+    /// The gap of a rate, at a clock period in ps. It is rounded down and saturates at all ones, which is also the
+    /// gap of rate 0.
     ///
     /// # Panics
     ///
@@ -36,7 +38,7 @@ impl ByteGap {
     }
 }
 
-/// A point in time in units of 2⁻²⁴ cycles, 48 + 24 bits.
+/// A point in time in units of 2⁻²⁴ cycles, with 48 integer and 24 fraction bits.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -44,7 +46,7 @@ impl ByteGap {
 pub struct Moment(pub u128);
 
 impl Moment {
-    /// Where sums saturate.
+    /// The largest value, at which sums saturate.
     pub const MAX: Self = Self((1 << (48 + FRACTION_BITS)) - 1);
 
     /// The beginning of a cycle.
@@ -53,26 +55,26 @@ impl Moment {
         Self(u128::from(cycle.0) << FRACTION_BITS)
     }
 
-    /// The first cycle that does not begin before it.
+    /// The first cycle that does not begin before this moment.
     #[must_use]
     pub fn cycle(self) -> Cycle {
         Cycle(self.0.div_ceil(1 << FRACTION_BITS) as u64)
     }
 }
 
-/// What a rate limiter knows of a QP. The default is that after reset.
+/// The state of a rate limiter for one QP. The default is the state after reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LimiterContext {
-    /// The schedule counts. If not, the QP may always send.
+    /// Whether the schedule applies. If not, the QP may always send.
     pub limited: bool,
-    /// How long a byte takes.
+    /// The time that a byte takes.
     pub gap: ByteGap,
     /// When the next packet may start.
     pub next: Moment,
 }
 
 impl LimiterContext {
-    /// The rate changes.
+    /// Changes the rate.
     #[must_use]
     pub fn update(&self, rate: Rate, limited: bool, period_ps: u64) -> Self {
         Self {
@@ -82,7 +84,9 @@ impl LimiterContext {
         }
     }
 
-    /// A packet of so many bytes, as they count on the wire, started at `now`. What the QP left unused counts as far back as `burst` cycles.
+    /// Notes that a packet with this many bytes, as they count on the wire, started at `now`.
+    ///
+    /// Time that the QP left unused may be caught up, but only the last `burst` cycles of it.
     #[must_use]
     pub fn sent(&self, bytes: u16, now: Cycle, burst: u16) -> Self {
         let earliest = Moment::of(Cycle(now.0.saturating_sub(u64::from(burst))));
@@ -94,7 +98,7 @@ impl LimiterContext {
         }
     }
 
-    /// From which cycle on the QP may start a packet.
+    /// The cycle from which on the QP may start a packet.
     #[must_use]
     pub fn eligible_from(&self) -> Cycle {
         match self.limited {

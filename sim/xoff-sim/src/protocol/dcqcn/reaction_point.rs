@@ -1,28 +1,28 @@
-//! The reaction point: a sender's rate (SIGCOMM 2015, section 3.1, 'RP algorithm', and figure 7).
+//! The reaction point: determines a sender's rate (SIGCOMM 2015, section 3.1, 'RP algorithm', and figure 7).
 
 use serde::{Deserialize, Serialize};
 
 use super::{Alpha, Cycle, Rate, RpParameters};
 
-/// Where the counts of increases saturate: 5 bits.
+/// The value at which the counts of increases saturate: 5 bits.
 const COUNT_MAX: u8 = 31;
 
-/// `rp_context_t`: what a reaction point knows of a QP.
+/// The state of a reaction point for one QP (`rp_context_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RpContext {
-    /// The QP exists.
+    /// Whether the QP is open.
     pub open: bool,
-    /// Its rate is held down: a CNP came and the rate has not come back to the line's.
+    /// Whether the rate is limited: a CNP came, and the rate has not returned to the line rate since.
     pub limited: bool,
-    /// α decays at `alpha_deadline`.
+    /// Whether α decays at `alpha_deadline`.
     pub alpha_runs: bool,
-    /// The rate rises at `rate_deadline`.
+    /// Whether the rate rises at `rate_deadline`.
     pub rate_runs: bool,
-    /// The rate now, R_C.
+    /// The current rate, R_C.
     pub rate_current: Rate,
-    /// The rate to come back to, R_T.
+    /// The target rate, R_T.
     pub rate_target: Rate,
-    /// Estimate of congestion.
+    /// The estimate of congestion, α.
     pub alpha: Alpha,
     /// Increases by time since the last CNP, T: at most 31.
     pub timer_count: u8,
@@ -32,37 +32,37 @@ pub struct RpContext {
     pub bytes: u32,
     /// When α decays next.
     pub alpha_deadline: Cycle,
-    /// When the rate rises next by time.
+    /// When the rate timer next raises the rate.
     pub rate_deadline: Cycle,
 }
 
-/// What can happen to a QP.
+/// An event of a QP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RpEvent {
-    /// It is made, at line rate.
+    /// The QP is opened, at line rate.
     Open,
-    /// It is gone.
+    /// The QP is closed.
     Close,
-    /// A CNP came for it.
+    /// A CNP for the QP was received.
     Cnp,
-    /// It sent so many bytes.
+    /// The QP sent this many bytes.
     Bytes(u16),
-    /// A deadline of it may have come.
+    /// A deadline of the QP may have passed.
     Timer,
 }
 
-/// What the rate limiter is told.
+/// An update for the rate limiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RateAction {
-    /// The rate now.
+    /// The current rate.
     pub rate: Rate,
-    /// Whether it counts.
+    /// Whether the QP is limited to the rate.
     pub limited: bool,
 }
 
 impl RpContext {
-    /// The context after an event at `now`, and what the rate limiter is told.
+    /// Handles an event at `now`. Returns the next context, and the update for the rate limiter, if any.
     #[must_use]
     pub fn step(
         &self,
@@ -86,7 +86,7 @@ impl RpContext {
         (next, tell.then(|| told(&next)))
     }
 
-    /// The earliest deadline of a timer that runs.
+    /// The earliest deadline of the timers that run.
     #[must_use]
     pub fn deadline(&self) -> Option<Cycle> {
         let alpha = self.alpha_runs.then_some(self.alpha_deadline);
@@ -105,7 +105,8 @@ impl RpContext {
     }
 
     fn cut(self, parameters: &RpParameters, now: Cycle) -> Self {
-        // α counts as it was before this CNP: raised first, a light congestion would cut twice as deep as it should.
+        // Uses α as it was before this CNP. If it were raised first, light congestion would reduce the rate by twice
+        // as much as it should.
         let product = u64::from(self.rate_current.0) * u64::from(self.alpha.0);
         let off = product >> (Alpha::FRACTION_BITS + 1);
         let current = Rate(self.rate_current.0 - off as u32);
@@ -125,7 +126,7 @@ impl RpContext {
         }
     }
 
-    /// One period of each timer at most: what is still due comes with the next event.
+    /// Handles at most one period of each timer; what is still due is handled by the next event.
     fn timed(mut self, parameters: &RpParameters, now: Cycle) -> Self {
         if self.alpha_runs && self.alpha_deadline <= now {
             self.alpha = self.alpha.decayed(parameters.g);
@@ -154,7 +155,7 @@ impl RpContext {
     fn increased(mut self, parameters: &RpParameters) -> Self {
         let (timer, byte, stages) = (self.timer_count, self.byte_count, parameters.stages);
         let clamp = |rate: Rate| rate.clamped(parameters.rate_min, parameters.rate_max);
-        // Figure 7, in the strictness in which public code quotes it.
+        // Figure 7, with strict and non-strict comparisons as in public code.
         let (recovers, hyper) = (timer.max(byte) < stages, timer.min(byte) > stages);
         self.rate_target = clamp(match (recovers, hyper) {
             (true, _) => self.rate_target,
@@ -162,13 +163,13 @@ impl RpContext {
             (false, false) => self.rate_target.plus(parameters.rate_ai),
         });
         let middle = self.rate_target.midway(self.rate_current);
-        // Halves alone would stop one short of the target, for ever.
+        // Halving the distance alone would stop one short of the target forever.
         let there = self.rate_target.0 <= middle.0.saturating_add(1);
         self.rate_current = clamp(if there { self.rate_target } else { middle });
         self
     }
 
-    /// A QP that is back at line rate is free, and a timer with nothing to do stops: so it falls idle.
+    /// Frees a QP that is back at line rate and stops timers that have nothing to do, so that the QP becomes idle.
     fn settled(mut self, parameters: &RpParameters) -> Self {
         if self.rate_current >= parameters.rate_max {
             self.limited = false;

@@ -1,10 +1,11 @@
-//! The reaction point's equations in floating point, as the paper has them: a second judge, which knows nothing of widths, rounding, or of QPs that are free.
+//! The reaction point's equations in floating point, as in the paper: a second reference, without widths, rounding,
+//! or the notion of a QP that is not limited.
 //!
-//! Times are in cycles, as the deadlines of the integers are, so that both hear of a timer at the same time.
+//! Times are in cycles, like the deadlines of the integer model, so that the timers of both expire at the same time.
 
 use super::RpParameters;
 
-/// A flow at its reaction point (SIGCOMM 2015, section 3.1).
+/// A flow's reaction point (SIGCOMM 2015, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RealReactionPoint {
     /// R_C in kb/s.
@@ -22,16 +23,16 @@ pub struct RealReactionPoint {
     alpha_time: u64,
     rate_time: u64,
     byte_limit: u64,
-    /// T and BC: increases since the last CNP.
+    /// T and BC: the increases by time and by bytes since the last CNP.
     timer_count: u64,
     byte_count: u64,
     bytes: u64,
-    /// When α and the rate change next by time; none before the first CNP.
+    /// When α and the rate next change by time; `None` before the first CNP.
     deadlines: Option<(u64, u64)>,
 }
 
 impl RealReactionPoint {
-    /// A flow that starts: at line rate, with α = 1.
+    /// Creates the state of a flow that starts: at line rate, with α = 1.
     #[must_use]
     pub fn new(parameters: &RpParameters) -> Self {
         let rate_max = f64::from(parameters.rate_max.0);
@@ -55,7 +56,7 @@ impl RealReactionPoint {
         }
     }
 
-    /// Time goes on to `now`: both timers do what came due until then. Call it before any other event at `now`.
+    /// Advances time to `now`: both timers perform what has become due. Call it before any other event at `now`.
     pub fn advance(&mut self, now: u64) {
         let Some((mut alpha, mut rate)) = self.deadlines else {
             return;
@@ -72,7 +73,7 @@ impl RealReactionPoint {
         self.deadlines = Some((alpha, rate));
     }
 
-    /// A CNP at `now`: equation 1, and everything starts anew.
+    /// Handles a CNP at `now`: applies equation 1 and restarts the timers and counters.
     pub fn cnp(&mut self, now: u64) {
         self.rate_target = self.rate_current;
         self.rate_current = self.clamp(self.rate_current * (1.0 - self.alpha / 2.0));
@@ -83,7 +84,7 @@ impl RealReactionPoint {
         self.deadlines = Some((now + self.alpha_time, now + self.rate_time));
     }
 
-    /// So many bytes were sent.
+    /// Notes that this many bytes were sent.
     pub fn sent(&mut self, bytes: u16) {
         if self.deadlines.is_none() || self.byte_limit == 0 {
             return;
@@ -96,7 +97,7 @@ impl RealReactionPoint {
         }
     }
 
-    /// Figure 7, equations 3 and 4.
+    /// Raises the rate by figure 7, equations 3 and 4.
     fn increase(&mut self) {
         let least = self.timer_count.min(self.byte_count);
         if least > self.stages {

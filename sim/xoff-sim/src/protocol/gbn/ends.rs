@@ -1,4 +1,5 @@
-//! Many QPs of one end, an event a call: the step and the walks that it leaves, as actions. A model of a NIC is made of these.
+//! Many QPs of one end. Each call handles an event: its step and the walks that follow, reported as actions. Models
+//! of a NIC are built from these.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,34 +8,34 @@ use super::{
     ResponderEvent, ResponderNote, ResponderQp, Response, Times,
 };
 
-/// What an event at the requester leads to, in its order.
+/// A result of an event at the requester. The results are reported in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequesterAction {
-    /// The event's own step made this of it.
+    /// The note of the event's own step.
     Note(RequesterNote),
     /// A packet to send.
     Send(Request),
-    /// A work request ended.
+    /// A work request that ended.
     Complete(Completion),
 }
 
 /// The QPs of a requester.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequesterEnd {
-    /// QP by number.
+    /// The QPs by index.
     pub qps: Vec<RequesterQp>,
 }
 
 impl RequesterEnd {
-    /// So many closed QPs, with rings of `slots`.
+    /// Creates `qps` closed QPs with rings of `slots`.
     pub fn new(qps: usize, slots: usize, times: Times) -> Self {
         Self {
             qps: vec![RequesterQp::new(slots, times); qps],
         }
     }
 
-    /// An event of a QP at `now`, and the walks behind it.
+    /// Handles an event of a QP at `now`, and the walks that follow.
     pub fn event(
         &mut self,
         qp: usize,
@@ -55,48 +56,49 @@ impl RequesterEnd {
         }
     }
 
-    /// When the next TIMER is due, and whose: of those that are due together, the lowest number's.
+    /// When the next TIMER is due, and for which QP; if several are due at the same time, for the one with the lowest
+    /// number.
     pub fn next_timer(&self) -> Option<(Cycle, usize)> {
         let due = |(number, qp): (usize, &RequesterQp)| Some((qp.context.due()?, number));
         self.qps.iter().enumerate().filter_map(due).min()
     }
 
-    /// Whether a SEND would give a packet.
+    /// Whether a SEND would produce a packet.
     pub fn sendable(&self, qp: usize) -> bool {
         self.qps[qp].context.sendable()
     }
 }
 
-/// What an event at the responder leads to, in its order.
+/// A result of an event at the responder. The results are reported in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponderAction {
-    /// The event's own step made this of it.
+    /// The note of the event's own step.
     Note(ResponderNote),
-    /// The packet's payload goes there.
+    /// Where the packet's payload is to be written.
     Place(Place),
     /// An answer to send.
     Answer(Response),
-    /// A buffer ended.
+    /// A receive buffer that ended.
     Complete(Completion),
 }
 
 /// The QPs of a responder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponderEnd {
-    /// QP by number.
+    /// The QPs by index.
     pub qps: Vec<ResponderQp>,
 }
 
 impl ResponderEnd {
-    /// So many closed QPs, with rings of `slots`.
+    /// Creates `qps` closed QPs with rings of `slots`.
     pub fn new(qps: usize, slots: usize) -> Self {
         Self {
             qps: vec![ResponderQp::new(slots); qps],
         }
     }
 
-    /// An event of a QP, and the walks behind it.
+    /// Handles an event of a QP, and the walks that follow.
     pub fn event(
         &mut self,
         qp: usize,
@@ -117,7 +119,7 @@ impl ResponderEnd {
         }
     }
 
-    /// Whether a GRANT would give an answer.
+    /// Whether a GRANT would produce an answer.
     pub fn owed(&self, qp: usize) -> bool {
         self.qps[qp].context.owed != Owed::None
     }

@@ -1,4 +1,4 @@
-//! The sender's half: cuts messages into packets, keeps the PSN window, goes back.
+//! The requester: divides messages into packets, keeps the PSN window, goes back after losses.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,46 +6,47 @@ use super::types::{MESSAGE_BYTES_MAX, MESSAGE_PACKETS_MAX};
 use super::{Completion, Cycle, QpState, Request, Status, Times, Work, WorkKind, mtu_bytes};
 use crate::wire::{NakCode, Psn, RnrTimer, Syndrome, SyndromeMeaning};
 
-/// The largest window, and what 0 and more than this stand for.
+/// The largest window. 0 and larger values stand for it.
 const WINDOW_MAX: u32 = 1 << 22;
-/// An RNR retry count that never ends (IBTA volume 1 §9.7.5.2.8).
+/// An RNR retry count that is never used up (IBTA volume 1 §9.7.5.2.8).
 const RNR_FOREVER: u8 = 7;
 
-/// `requester_config_t`: what software chooses.
+/// The configuration that software chooses for a QP's requester (`requester_config_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RequesterConfig {
-    /// 256 « mtu bytes; 5 to 7 count as 4.
+    /// Code of the path MTU: 256 « mtu bytes; 5 to 7 count as 4.
     pub mtu: u8,
-    /// 4.096 µs « timeout, 1 to 31; 0: off.
+    /// Code of the ACK timeout: 4.096 µs « timeout, 1 to 31; 0: off.
     pub timeout: u8,
-    /// Timeouts in a row, 0 to 7.
+    /// How many consecutive timeouts are tolerated, 0 to 7.
     pub retry: u8,
-    /// A sequence NAK uses up a retry too.
+    /// Whether a NAK for a sequence error uses up a retry, too.
     pub nak_retry: bool,
-    /// RNR NAKs in a row, 0 to 6; 7: for ever.
+    /// How many consecutive RNR NAKs are tolerated, 0 to 6; 7: unlimited.
     pub rnr_retry: u8,
-    /// Packets between two that ask for an ACK; 0: only the last of a message asks.
+    /// Every how many packets an ACK is asked for; 0: never for this reason. The last packet of a message, and a
+    /// packet that fills the window, always ask for one.
     pub ack_every: u8,
-    /// Packets that may be unacknowledged; 0 and more than 2^22 count as 2^22. 23 bits.
+    /// Most packets that may be unacknowledged; 0 and more than 2^22 count as 2^22. 23 bits.
     pub window: u32,
-    /// Go-back-0: a retransmission starts at the message's first packet.
+    /// Go-back-0: a retransmission starts at the first packet of the message.
     pub restart: bool,
 }
 
-/// `after_e`: what a walk does when it has completed all that is acknowledged.
+/// What a walk does once it has completed everything that is acknowledged (`after_e`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum After {
     /// Nothing.
     #[default]
     None,
-    /// Goes back to the oldest packet that is not acknowledged.
+    /// Go back to the oldest packet that is not acknowledged.
     Rewind,
-    /// The QP falls into error.
+    /// Put the QP into the error state.
     Fail,
 }
 
-/// `requester_context_t`: what the requester knows of a QP. Head, current and tail count modulo 256.
+/// The state of the requester for one QP (`requester_context_t`). Head, current and tail count modulo 256.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct RequesterContext {
@@ -70,7 +71,7 @@ pub struct RequesterContext {
 }
 
 impl RequesterContext {
-    /// A SEND would give a packet.
+    /// Whether a SEND would produce a packet.
     pub fn sendable(&self) -> bool {
         self.state == QpState::Ready
             && self.current != self.head
@@ -83,7 +84,7 @@ impl RequesterContext {
         self.timer_runs.then_some(self.deadline)
     }
 
-    /// Nothing fits into the window behind the packets before `psn`.
+    /// Whether the window has no room for packets after those before `psn`.
     fn window_full_at(&self, psn: Psn) -> bool {
         let window = match self.configuration.window {
             window @ 1..=WINDOW_MAX => window,
@@ -93,41 +94,41 @@ impl RequesterContext {
     }
 }
 
-/// What can happen to a QP.
+/// An event of a QP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequesterEvent {
-    /// It is made.
+    /// The QP is opened.
     Open {
-        /// As software chooses.
+        /// The configuration that software chooses.
         configuration: RequesterConfig,
-        /// Of the first packet.
+        /// PSN of the first packet.
         psn: Psn,
     },
-    /// It is gone.
+    /// The QP is closed.
     Close,
-    /// Work for it.
+    /// A work request is posted.
     Post(Work),
-    /// It may send a packet.
+    /// The QP may send a packet.
     Send,
-    /// An answer came.
+    /// An answer was received.
     Ack {
-        /// Of the answer.
+        /// PSN of the answer.
         psn: Psn,
-        /// Of the answer.
+        /// Syndrome of the answer.
         syndrome: Syndrome,
     },
-    /// Its deadline has come. The unit's own.
+    /// The QP's deadline has passed. Generated by the unit itself.
     Timer,
     /// The QP's responder has failed.
     Fail,
-    /// It has something to walk. The unit's own.
+    /// The QP has something to walk. Generated by the unit itself.
     Walk,
-    /// An event from outside whose kind, 5 to 7, means nothing there.
+    /// An event from outside with a kind, 5 to 7, that has no meaning there.
     Other(u8),
 }
 
-/// `requester_note_e`: what came of a step.
+/// The outcome of a step (`requester_note_e`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the package says what they are")]
@@ -151,7 +152,7 @@ pub enum RequesterNote {
 }
 
 impl RequesterNote {
-    /// All, in the order of their codes.
+    /// All notes, in the order of their codes.
     pub const ALL: [Self; 16] = [
         Self::None,
         Self::Progress,
@@ -172,16 +173,16 @@ impl RequesterNote {
     ];
 }
 
-/// What a step gives.
+/// The results of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequesterStep {
-    /// What came of it.
+    /// The outcome.
     pub note: RequesterNote,
     /// A packet to send.
     pub request: Option<Request>,
     /// A work request that ended.
     pub completion: Option<Completion>,
-    /// A WALK step comes next.
+    /// Whether a WALK step comes next.
     pub walk: bool,
 }
 
@@ -208,11 +209,11 @@ impl RequesterStep {
 /// A work request in the ring.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Posted {
-    /// What is asked for.
+    /// The work request.
     pub work: Work,
     /// PSN of its first packet.
     pub first: Psn,
-    /// How many it has.
+    /// Number of its packets.
     pub packets: u32,
 }
 
@@ -222,7 +223,7 @@ impl Posted {
     }
 }
 
-/// A QP at the requester: context and ring.
+/// A QP of the requester: context and ring.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequesterQp {
     /// The context.
@@ -232,7 +233,7 @@ pub struct RequesterQp {
 }
 
 impl RequesterQp {
-    /// A closed one, with a ring of `slots` (a power of two, 2 to 128).
+    /// Creates a closed QP with a ring of `slots` (a power of two, 2 to 128).
     pub fn new(slots: usize, times: Times) -> Self {
         Self {
             context: RequesterContext::default(),
@@ -246,12 +247,12 @@ impl RequesterQp {
         &self.ring[usize::from(index) % self.ring.len()]
     }
 
-    /// Slots of the ring.
+    /// Number of slots of the ring.
     pub fn slots(&self) -> usize {
         self.ring.len()
     }
 
-    /// One step at `now`.
+    /// Performs one step at `now`.
     pub fn step(&mut self, event: RequesterEvent, now: Cycle) -> RequesterStep {
         let ready = self.context.state == QpState::Ready;
         match event {
@@ -288,7 +289,7 @@ impl RequesterQp {
         RequesterNote::None.into()
     }
 
-    /// The error state is one of the QP (IBTA volume 1 §10.3.1.5): all that is outstanding is flushed.
+    /// The error state belongs to the whole QP (IBTA volume 1 §10.3.1.5): all outstanding work requests are flushed.
     fn fail_with_the_other_half(&mut self) -> RequesterStep {
         let context = &mut self.context;
         context.timer_runs = false;
@@ -302,13 +303,13 @@ impl RequesterQp {
         RequesterStep::walk(RequesterNote::None)
     }
 
-    /// The ACK timer that is due counts on: what it is for was not away for T by `now`. `left`: when it went out, if it
-    /// did.
+    /// Restarts a due ACK timer, because the packet that it waits for was not away for the timeout T by `now`. `left`
+    /// is when the packet was sent; `None` if it has not been sent yet.
     pub fn hold(&mut self, left: Option<Cycle>, now: Cycle) {
         self.start_ack_timer(left.unwrap_or(now));
     }
 
-    /// T, if the ACK timer is not off.
+    /// The timeout T in cycles; `None` if the ACK timer is off.
     pub fn timeout(&self) -> Option<u64> {
         self.times.timeout(self.context.configuration.timeout)
     }
@@ -407,7 +408,7 @@ impl RequesterQp {
         }
     }
 
-    /// Nothing happens when the timeout is off.
+    /// Starts the ACK timer, unless the timeout is off.
     fn start_ack_timer(&mut self, now: Cycle) {
         if let Some(cycles) = self.times.timeout(self.context.configuration.timeout) {
             self.context.timer_runs = true;
@@ -417,7 +418,7 @@ impl RequesterQp {
 
     fn answer(&mut self, psn: Psn, syndrome: Syndrome, now: Cycle) -> RequesterStep {
         let meaning = syndrome.meaning();
-        // The standard's 0x64, invalid RD request, is for a service that is not here.
+        // The standard's syndrome 0x64, invalid RD request, is for a service that is not supported here.
         if matches!(
             meaning,
             SyndromeMeaning::Reserved | SyndromeMeaning::Nak(NakCode::InvalidRdRequest)
@@ -475,7 +476,7 @@ impl RequesterQp {
         RequesterStep::walk(note)
     }
 
-    /// Up to and with `psn`, which is not behind `una_psn`.
+    /// Acknowledges everything up to and including `psn`, which must not be before `una_psn`.
     fn acknowledge(&mut self, psn: Psn, now: Cycle) {
         let context = &mut self.context;
         let una = psn.advance(1);
@@ -511,7 +512,7 @@ impl RequesterQp {
         RequesterNote::Rnr
     }
 
-    /// `note` if there was one left.
+    /// Uses up a retry and returns `note`, or fails the QP if there is none left.
     fn use_up_retry(&mut self, note: RequesterNote) -> RequesterNote {
         if self.context.retries == 0 {
             self.fail(Status::RetryExceeded);

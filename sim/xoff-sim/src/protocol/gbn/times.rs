@@ -1,21 +1,22 @@
-//! ACK timeouts and RNR waits, in cycles of a device's clock. What is no whole number of cycles rounds up.
+//! ACK timeouts and RNR waits, in cycles of a device's clock. Times that are not a whole number of cycles are rounded
+//! up.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wire::RnrTimer;
 
-/// IBTA volume 1 §11.2.4.2: the unit of the local ACK timeout, 4.096 µs, in picoseconds.
+/// The unit of the local ACK timeout, 4.096 µs, in picoseconds (IBTA volume 1 §11.2.4.2).
 const TIMEOUT_UNIT_PS: u64 = 4_096_000;
 
-/// Times at a clock period.
+/// Timeouts and waits at a clock period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Times {
-    /// Picoseconds of a cycle.
+    /// The clock period in picoseconds.
     pub period_ps: u64,
 }
 
 impl Times {
-    /// 4.096 µs « `code`, 1 to 31; 0 is off.
+    /// The ACK timeout in cycles, 4.096 µs « `code`, for codes 1 to 31; `None` for code 0, which turns it off.
     pub const fn timeout(self, code: u8) -> Option<u64> {
         match code & 31 {
             0 => None,
@@ -23,7 +24,7 @@ impl Times {
         }
     }
 
-    /// IBTA volume 1 table 45: how long an RNR NAK makes wait.
+    /// How long an RNR NAK makes the requester wait, in cycles (IBTA volume 1 table 45).
     pub const fn rnr(self, timer: RnrTimer) -> u64 {
         let ps = timer.duration().as_nanos() as u64 * 1_000;
         ps.div_ceil(self.period_ps)
@@ -43,7 +44,7 @@ mod tests {
         assert_eq!(AT_40G.timeout(14), Some(800 << 14));
         // 2.4 hours.
         assert_eq!(AT_40G.timeout(31), Some(800 << 31));
-        // 8,192,000 ps are 2,560 cycles of 3,200 ps and no whole number of 3,000 ps.
+        // 8,192,000 ps are 2,560 cycles of 3,200 ps, but not a whole number of 3,000 ps.
         assert_eq!(Times { period_ps: 3_200 }.timeout(1), Some(2_560));
         assert_eq!(Times { period_ps: 3_000 }.timeout(1), Some(2_731));
     }

@@ -1,33 +1,33 @@
-//! What both ends share: `rtl/pkg/gbn_pkg.sv` as Rust.
+//! Types that both ends share: `rtl/pkg/gbn_pkg.sv` in Rust.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{Msn, Opcode, Psn, Syndrome};
 
-/// Packets of a message, at most.
+/// Most packets of a message.
 pub const MESSAGE_PACKETS_MAX: u32 = 1 << 22;
-/// Bytes of a message, at most: 2^31 (IBTA volume 1 §9.4.2).
+/// Most bytes of a message: 2^31 (IBTA volume 1 §9.4.2).
 pub const MESSAGE_BYTES_MAX: u32 = 1 << 31;
 
-/// Payload bytes of a full packet for the code of a configuration: 256 « code, at most 4,096.
+/// Payload bytes of a full packet, from the code of a configuration: 256 « code, at most 4,096.
 pub const fn mtu_bytes(code: u8) -> u32 {
     256 << if code > 4 { 4 } else { code }
 }
 
-/// `qp_state_e`.
+/// The state of a QP (`qp_state_e`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QpState {
-    /// There is none.
+    /// The QP does not exist.
     #[default]
     Closed,
-    /// It works.
+    /// The QP works.
     Ready,
-    /// It has failed: all that is posted comes back flushed.
+    /// The QP has failed: everything that is posted is flushed.
     Error,
 }
 
-/// `status_e`: how a work request ended.
+/// How a work request ended (`status_e`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the package says what they are")]
@@ -41,12 +41,12 @@ pub enum Status {
     RemoteInvalid,
     RemoteAccess,
     RemoteOperate,
-    /// The receive buffer is not registered: from the NIC, not from these units.
+    /// The receive buffer is not registered. Reported by the NIC, not by these units.
     LocalAccess,
 }
 
 impl Status {
-    /// All, in the order of their codes.
+    /// All statuses, in the order of their codes.
     pub const ALL: [Self; 9] = [
         Self::Success,
         Self::LocalLength,
@@ -60,7 +60,7 @@ impl Status {
     ];
 }
 
-/// `work_e`: four bits, of which 8 to 15 mean nothing.
+/// The kind of a work request (`work_e`): four bits, of which the values 8 to 15 have no meaning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WorkKind(pub u8);
@@ -76,22 +76,22 @@ impl WorkKind {
     pub const CMP_SWAP: Self = Self(6);
     pub const FETCH_ADD: Self = Self(7);
 
-    /// Whether its packets are a WRITE's.
+    /// Whether its packets are those of a WRITE.
     pub const fn writes(self) -> bool {
         matches!(self, Self::WRITE | Self::WRITE_IMM)
     }
 
-    /// Whether its last packet brings 4 bytes: immediate data, or a key to invalidate.
+    /// Whether its last packet carries 4 more bytes: immediate data, or a key to invalidate.
     pub const fn has_imm(self) -> bool {
         matches!(self, Self::SEND_IMM | Self::SEND_INV | Self::WRITE_IMM)
     }
 
-    /// Whether a receive buffer completes with it.
+    /// Whether it completes a receive buffer.
     pub const fn takes_buffer(self) -> bool {
         !matches!(self, Self::WRITE)
     }
 
-    /// The opcode of its packet at this place of the message (IBTA volume 1 table 38).
+    /// The opcode of a packet at this place in the message (IBTA volume 1 table 38).
     pub const fn opcode(self, first: bool, last: bool) -> Opcode {
         match (self.writes(), first, last) {
             (false, true, false) => Opcode::RC_SEND_FIRST,
@@ -114,7 +114,7 @@ impl WorkKind {
     }
 }
 
-/// `work_t`: a work request for the send queue.
+/// A work request for the send queue (`work_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Work {
@@ -133,14 +133,14 @@ pub struct Work {
 }
 
 impl Work {
-    /// How many packets, at this MTU.
+    /// Number of its packets at this MTU.
     pub const fn packets(&self, mtu: u32) -> u32 {
         let packets = self.length.div_ceil(mtu);
         if packets == 0 { 1 } else { packets }
     }
 }
 
-/// `recv_t`: a buffer for the receive queue.
+/// A buffer for the receive queue (`recv_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Recv {
@@ -150,7 +150,7 @@ pub struct Recv {
     pub id: u64,
 }
 
-/// `request_t`: a request packet to be built.
+/// A request packet to be built (`request_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Request {
@@ -171,7 +171,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// What the responder gets of it; `access` is for its memory to say.
+    /// The packet as the responder receives it. `access` is the result of the responder's check of its memory.
     pub const fn arrival(&self, access: bool) -> Arrival {
         Arrival {
             operation: self.opcode.0 & 0x1F,
@@ -190,7 +190,7 @@ impl Request {
     }
 }
 
-/// `completion_t`.
+/// A completion (`completion_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Completion {
@@ -203,11 +203,11 @@ pub struct Completion {
     pub solicited: bool,
 }
 
-/// `arrival_t`: a request packet that came.
+/// A request packet that was received (`arrival_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Arrival {
-    /// 5 bits.
+    /// The opcode without the service, 5 bits.
     pub operation: u8,
     pub psn: Psn,
     pub ack_req: bool,
@@ -222,7 +222,7 @@ pub struct Arrival {
     pub compare: u64,
 }
 
-/// `place_t`: where a packet's payload goes.
+/// Where a packet's payload is to be written (`place_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Place {
@@ -232,7 +232,7 @@ pub struct Place {
     pub bytes: u16,
 }
 
-/// `response_t`: an answer to be built.
+/// An answer to be built (`response_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
 pub struct Response {

@@ -1,4 +1,4 @@
-//! One test a rule of `rtl/parser/README.md`. Frames are written out or built and then edited by hand.
+//! One test for each rule of `rtl/parser/README.md`. Frames are written out, or built and then edited by hand.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::wire::{Psn, Qpn, RethRepr, Tci};
 const ETH: usize = EthernetRepr::LEN;
 const NO_BYTES: [u8; 0] = [];
 
-/// WRITE only of ten bytes; 14 + IP + 8 + 12 + 16 + 12 + 4.
+/// A WRITE only packet with ten bytes; 14 + IP + 8 + 12 + 16 + 12 + 4.
 fn write_only(kind: IpKind) -> Descriptor {
     let (src, dst) = if kind == IpKind::V4 {
         (0xC000_0201, 0xC000_0202)
@@ -65,10 +65,10 @@ fn v1() -> Vec<u8> {
     write_only(IpKind::Grh).build().unwrap()
 }
 
-/// Where the BTH is in [`v4`].
+/// Offset of the BTH in [`v4`].
 const V4_BTH: usize = ETH + 20 + 8;
 
-/// The frame after `edit`, checksums right again.
+/// A frame after `edit`, with its checksums corrected.
 fn edited(mut frame: Vec<u8>, edit: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     edit(&mut frame);
     repair(&mut frame, Repair::ChecksumAndIcrc);
@@ -168,7 +168,7 @@ fn eth_truncated() {
     assert_eq!(reported(&parse(&v4()[..14])), TO_ETH);
 }
 
-/// Two tags, then an EtherType of nobody.
+/// Two tags, then an unassigned EtherType.
 const TAGGED: [u8; 22] = [
     0x52, 0x54, 0, 0, 0, 2, 0x52, 0x54, 0, 0, 0, 1, // addresses
     0x88, 0xA8, 0xE0, 0x01, // service tag: PCP 7, VID 1
@@ -250,14 +250,14 @@ fn tags_of_either_kind_in_any_order() {
     }
 }
 
-/// As 802.1Qbb draws it: classes 0 and 3, 65535 and 16 quanta.
+/// As 802.1Qbb shows it: classes 0 and 3, 65535 and 16 quanta.
 const PFC: [u8; 34] = [
     0x01, 0x80, 0xC2, 0x00, 0x00, 0x01, 0x52, 0x54, 0, 0, 0, 1, 0x88, 0x08, // Ethernet
     0x01, 0x01, 0x00, 0x09, // opcode, class enable
     0xFF, 0xFF, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, // timers
 ];
 
-/// As 802.3x draws it: 256 quanta.
+/// As 802.3x shows it: 256 quanta.
 const PAUSE: [u8; 18] = [
     0x01, 0x80, 0xC2, 0x00, 0x00, 0x01, 0x52, 0x54, 0, 0, 0, 1, 0x88, 0x08, 0x00, 0x01, 0x01, 0x00,
 ];
@@ -367,7 +367,7 @@ fn ip_truncated_inside_the_header() {
         reported(&malformed(&v1()[..ETH + 39], Reason::IpTruncated)),
         TO_ETH
     );
-    // Options: IHL 6, 23 bytes there.
+    // With options: IHL 6, but only 23 bytes are present.
     let frame = edited(v4(), |frame| frame[ETH] = 0x46);
     assert_eq!(
         reported(&malformed(&frame[..ETH + 23], Reason::IpTruncated)),
@@ -378,7 +378,7 @@ fn ip_truncated_inside_the_header() {
 #[test]
 fn ip_truncated_after_the_header_hands_on_what_came() {
     for frame in [v4(), v6(), v1()] {
-        // 10 bytes of payload, 2 of pad, 4 of ICRC end the frame.
+        // The frame ends with 10 bytes of payload, 2 of pad, and 4 of ICRC.
         let cut = |bytes: usize| malformed(&frame[..bytes], Reason::IpTruncated);
         let payload_at = frame.len() - 16;
         for there in 0..=15 {
@@ -412,7 +412,7 @@ fn ip_truncated_hands_on_nothing_of_what_would_not_be_roce_anyway() {
         "payload after a READ request"
     );
     assert_eq!(cut(&|frame| frame[V4_BTH + 1] |= 1), NO_BYTES, "TVer");
-    // A wrong checksum comes before the cut.
+    // A wrong checksum takes precedence over the cut.
     let mut frame = v4();
     frame[ETH + 8] ^= 1;
     assert_eq!(
@@ -453,7 +453,7 @@ fn ip_checksum_and_the_walk_goes_on() {
         (parsed.icrc_ok, parsed.payload_bytes, &parsed.payload[..]),
         (Some(true), Some(10), &[][..])
     );
-    // What fails further in ends the walk, but came second.
+    // A failure further in ends the walk, but the wrong checksum came first and remains the reason.
     frame[V4_BTH] = 0x15;
     assert_eq!(reported(&malformed(&frame, Reason::IpChecksum)), TO_ICRC);
     frame[ETH + 9] = 6;
@@ -517,7 +517,7 @@ fn udp_length() {
             frame[ETH + 25] = frame[ETH + 25].wrapping_add_signed(by)
         });
         assert_eq!(reported(&malformed(&frame, Reason::UdpLength)), TO_IP);
-        // Another port's length is not ours to judge.
+        // The length of a datagram for another port is not checked.
         let frame = edited(frame, |frame| frame[ETH + 23] ^= 1);
         assert_eq!(
             (parse(&frame).verdict, reported(&parse(&frame))),
@@ -600,7 +600,7 @@ fn pad_count() {
         frame[V4_BTH + 1] = 0x10
     });
     assert_eq!(reported(&malformed(&frame, Reason::PadCount)), TO_EXT);
-    // Padding alone is no payload.
+    // Padding alone does not count as payload.
     let frame = edited(v4_with_transport(v4(), 36), |frame| {
         frame[V4_BTH + 1] = 0x30
     });
@@ -617,7 +617,7 @@ fn unexpected_payload() {
         Opcode::RC_FETCH_ADD,
         Opcode::CNP,
     ] {
-        // One word more than the headers have, with every pad count.
+        // One word more than the headers need, with every pad count.
         let needs = 16 + opcode.layout().unwrap().bytes() as u16;
         for pad in 0..4 {
             let frame = |transport| {
@@ -714,7 +714,7 @@ fn bytes_after_the_packet_are_ignored() {
     assert_eq!(parse(&frame).icrc_ok, Some(true));
 }
 
-/// What holds of any answer.
+/// What must hold for any result.
 fn consistent(parsed: &ParsedFrame) -> Result<(), TestCaseError> {
     prop_assert_eq!(
         parsed.reason.is_some(),
@@ -758,7 +758,7 @@ proptest! {
         consistent(&parse(&bytes))?;
     }
 
-    // A frame and the frame with more behind it differ in their length alone.
+    // A frame and the same frame with more bytes after it differ only in their length.
     #[test]
     fn a_valid_frame_says_the_same_with_a_longer_tail(frame in frame(), tail in 0usize..40) {
         let mut longer = frame.bytes.clone();
@@ -768,7 +768,8 @@ proptest! {
         prop_assert_eq!(parsed, parse(&frame.bytes));
     }
 
-    // Cut anywhere, a valid frame hands on a prefix of its payload, and no layer changes that is still reported.
+    // A valid frame that is cut anywhere hands on a prefix of its payload, and no layer that is still reported
+    // changes.
     #[test]
     fn a_cut_frame_says_less_and_nothing_else(frame in frame(), to: prop::sample::Index) {
         let whole = parse(&frame.bytes);

@@ -1,4 +1,4 @@
-//! One digest, whatever threads, windows and checkpoints.
+//! The digest does not depend on threads, windows and checkpoints.
 
 use super::*;
 use crate::kernel::Digest;
@@ -6,7 +6,8 @@ use crate::seeded::Draws;
 use crate::testing::roce_frame;
 use crate::time::ByteCount;
 
-/// Two leaves, two spines, two hosts a leaf. Leaf 0 and 1 are nodes 0 and 1, spines 2 and 3, hosts 1 to 4 nodes 4 to 7. All marks, pauses, faults are on.
+/// Two leaves, two spines, and two hosts on each leaf. The leaves are nodes 0 and 1, the spines nodes 2 and 3, hosts
+/// 1 to 4 nodes 4 to 7. Marks, pauses and faults are all on.
 fn clos(draws: &mut Draws) -> Network<Either> {
     let mut builder = NetworkBuilder::new(Seed(9));
     for leaf in 0..2u8 {
@@ -52,7 +53,7 @@ fn clos(draws: &mut Draws) -> Network<Either> {
         let mut sender = Source::new(LineRate::G40, Duration::ZERO);
         let mut at = Time::ZERO;
         for psn in 0..300 {
-            // Mostly to host 4: an incast.
+            // Most frames go to host 4: an incast.
             let to = match draws.below(3) {
                 0 => 1 + draws.below(4) as u8,
                 _ => 4,
@@ -122,7 +123,7 @@ fn digest(threads: usize, change: impl FnOnce(&mut Network<Either>) + Send) -> D
                 assert_eq!(counters.dropped_for(DropReason::NoRoute), 0);
             }
         }
-        // Otherwise the digest says little.
+        // Otherwise the digest would cover little.
         assert!(marked > 50 && xoff > 5, "{marked} marked, {xoff} XOFF");
         network.digest()
     })

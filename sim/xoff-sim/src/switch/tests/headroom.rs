@@ -1,15 +1,16 @@
-//! Headroom: the exact maximum, over all phases of the traffic that runs the other way.
+//! The exact maximum of headroom, over all phases of the traffic in the other direction.
 
 use super::*;
 use crate::testing::{pfc_frame, roce_frame};
 use crate::time::ByteCount;
 
 const FRAME: u64 = 1086;
-/// The lossless class, and that of the traffic the other way.
+/// The lossless class; the traffic in the other direction is of another class.
 const LOSSLESS: u8 = 3;
 
-/// Host 1 sends lossless frames without a gap to host 2, which never takes any. Host 3 sends to host 1 without a gap from `phase` on, so that the switch's port to host 1
-/// is always busy. Gives the most bytes of headroom used, and the drops.
+/// Host 1 sends lossless frames without a gap to host 2, which never accepts any. Host 3 sends to host 1 without a
+/// gap from `phase` on, so that the switch's port to host 1 is always busy. Returns the most bytes of headroom used,
+/// and the number of drops.
 fn headroom_used(link: Headroom, headroom: u64, phase: Duration) -> (u64, u64) {
     let mut config = star_config(3, link.rate);
     config.buffer.priorities[usize::from(LOSSLESS)] = PriorityBuffer::lossless(
@@ -31,7 +32,7 @@ fn headroom_used(link: Headroom, headroom: u64, phase: Duration) -> (u64, u64) {
         Source::new(link.rate, Duration::ZERO).then(Time::ZERO, 0, pfc_frame(LOSSLESS, u16::MAX));
     let wires = Link::new(link.cable, link.interface);
     let mut network = star(config, vec![to_2, paused, to_1], &wires);
-    // Long enough for all, and not for the pause to end.
+    // Long enough for all frames, but not for the pause to end.
     network.run_until(
         us(10) + link.rate.time_of(frames * 1200) + Duration::from_us(6),
         |_| (),
@@ -53,7 +54,8 @@ fn headroom_used(link: Headroom, headroom: u64, phase: Duration) -> (u64, u64) {
 fn no_frame_is_lost_at_the_exact_headroom_and_one_is_with_a_byte_less() {
     let interfaces = [
         (Duration::from_ns(100), Duration::ZERO),
-        // 24,576 bit times at 40G (a vendor guide), and 6,144 bits at 10G for the answer.
+        // 24,576 bit times at 40 Gb/s for the interface (from a vendor guide), and 6,144 bit times at 10 Gb/s for the
+        // response.
         (Duration::from_ps(614_400), Duration::from_ps(614_400)),
     ];
     for rate in [LineRate::G10, LineRate::G40, LineRate::G100] {
@@ -68,7 +70,7 @@ fn no_frame_is_lost_at_the_exact_headroom_and_one_is_with_a_byte_less() {
                 };
                 let exact = link.exact().get();
                 let period = rate.time_of(FRAME + 20).as_ps();
-                // Evenly spread, the last one a picosecond before the first comes round.
+                // Evenly spread; the last one is a picosecond before the first one repeats.
                 let phases = (0..16)
                     .map(|i| i * period / 16)
                     .chain([period - 1])
@@ -87,10 +89,12 @@ fn no_frame_is_lost_at_the_exact_headroom_and_one_is_with_a_byte_less() {
     }
 }
 
-/// Phases at which the frame the other way starts just as the limit is passed, or a picosecond to either side.
+/// Phases at which the frame in the other direction starts just as the limit is exceeded, or a picosecond earlier or
+/// later.
 fn worst_phases(link: Headroom, period: u64) -> impl Iterator<Item = u64> {
     let one_way = (link.cable.delay() + link.interface).as_ps();
-    // Both sources start on time; the one's frames pass the switch at the end, the other's start there with their predecessor's end.
+    // Both sources start on time. A frame of the first one counts at the switch when it ends; a frame of the other
+    // one starts there when its predecessor has ended.
     let arrives = us(10).as_ps() + link.rate.time_of(FRAME + 8).as_ps() + one_way;
     let starts = us(9).as_ps() + link.rate.time_of(FRAME + 8).as_ps() + one_way;
     let phase = (arrives - starts) % period;

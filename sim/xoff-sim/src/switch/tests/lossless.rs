@@ -1,4 +1,4 @@
-//! Nothing is lost silently; with PFC nothing lossless is lost at all.
+//! No frame is lost without being counted, and with PFC no lossless frame is lost at all.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,8 @@ use crate::seeded::Draws;
 use crate::testing::{pfc_frame, roce_frame};
 use crate::time::ByteCount;
 
-/// Three hosts send to the fourth at line rate. Says what arrived, how often the switch paused a host, and what it dropped.
+/// Three hosts send to the fourth one at line rate. Returns how many frames arrived, how often the switch paused a
+/// host, and how many frames it dropped.
 fn incast(pause: PauseKind, total: u64, limit: Limit) -> (usize, u64, u64) {
     let mut config = star_config(4, LineRate::G40);
     config.pause.kind = pause;
@@ -44,7 +45,7 @@ fn pfc_keeps_an_incast_lossless() {
     let (arrived, pauses, dropped) = incast(PauseKind::Pfc, 1_000_000, limit);
     assert_eq!((arrived, dropped), (600, 0));
     assert!(pauses > 10, "{pauses}");
-    // Without pauses the same buffer loses.
+    // Without pauses, frames are lost with the same buffer.
     let (arrived, _, dropped) = incast(PauseKind::Off, 1_000_000, limit);
     assert_eq!(arrived + dropped as usize, 600);
     assert!(dropped > 100, "{dropped}");
@@ -52,7 +53,8 @@ fn pfc_keeps_an_incast_lossless() {
 
 #[test]
 fn a_smaller_alpha_pauses_what_a_larger_one_takes_in() {
-    // Two thirds of 3 · 217 KB have to wait: 145 KB a queue. At 1/16 of 4 MB, less what is held, each may hold 222 KB; at 1/64 56 KB.
+    // Two thirds of 3 · 217 KB have to wait: 145 KB in each queue. At 1/16 of 4 MB less what is held, each queue may
+    // hold 222 KB; at 1/64, 56 KB.
     let pauses = |den| incast(PauseKind::Pfc, 4_000_000, Limit::Alpha { num: 1, den });
     assert_eq!(pauses(16), (600, 0, 0));
     let (arrived, paused, dropped) = pauses(64);
@@ -63,7 +65,7 @@ fn a_smaller_alpha_pauses_what_a_larger_one_takes_in() {
 #[test]
 fn a_pause_is_told_again_before_it_ends() {
     let mut config = star_config(2, LineRate::G40);
-    // A pause lasts 12.8 us, and is told again after 6.4.
+    // A pause lasts 12.8 us and is repeated after 6.4 us.
     config.pause.quanta = 1000;
     config.buffer.priorities[3] =
         PriorityBuffer::lossless(Limit::Static(ByteCount::new(3000)), ByteCount::new(10_000));
@@ -76,7 +78,7 @@ fn a_pause_is_told_again_before_it_ends() {
     let mut network = star(config, vec![sender, receiver], &short_link());
     network.run_until(us(119), |_| ());
     assert_eq!(source(&network, 2).received.len(), 0);
-    // 119 us in pieces of 6.4, each told once.
+    // 119 us in intervals of 6.4 us, with one pause frame each.
     let told = source(&network, 1).pauses;
     assert!((18..=19).contains(&told), "{told}");
     assert_eq!(switch(&network).xoff(PortId(0)), 1 << 3);
@@ -99,21 +101,21 @@ fn link_pause_stops_all_priorities() {
         crate::testing::pause_frame(1000),
     );
     let mut network = star(config, vec![sender, receiver], &short_link());
-    // The pause frame comes 14.4 + 110 ns on, and lasts 12.8 us.
+    // The pause frame arrives after 14.4 + 110 ns, and lasts 12.8 us.
     network.run_until(us(12), |_| ());
     assert_eq!(source(&network, 2).received.len(), 0);
     network.run_until(us(20), |_| ());
     assert_eq!(source(&network, 2).received.len(), 8);
 }
 
-/// A frame of any kind: whole, broken, unroutable, pauses, of any priority and size.
+/// A frame of any kind: intact, broken, unroutable or a pause, with any priority and size.
 fn any_frame(draws: &mut Draws, ports: u64) -> (bytes::Bytes, bool) {
     let fcs_ok = draws.below(50) > 0;
     let class = draws.below(8) as u8;
     if draws.below(10) == 0 {
         return (pfc_frame(class, draws.below(40) as u16), fcs_ok);
     }
-    // One host more than there are ports.
+    // There is one host more than there are ports.
     let to = draws.below(ports + 1) as u8 + 1;
     let size = 64 + draws.below(1500) as usize;
     let mut bytes = roce_frame(200, to)
@@ -175,7 +177,8 @@ fn any_switch(draws: &mut Draws, ports: usize) -> Switch {
     Switch::new(config).unwrap()
 }
 
-/// Random frames at random times; `windows` says where windows end, which must not matter. Gives what left.
+/// Random frames at random times. `windows` determines where windows end, which must not matter. Returns the frames
+/// that left.
 fn storm(seed: u64, windows: u64) -> Result<(Vec<(PortId, Frame)>, Switch), String> {
     let mut draws = Seed(seed).draws();
     let ports = 2 + draws.below(4);
@@ -223,7 +226,7 @@ proptest! {
     fn frames_are_conserved_and_windows_do_not_matter(seed: u64) {
         let (left, switch) = storm(seed, 1_700_000).map_err(TestCaseError::fail)?;
         let (again, _) = storm(seed, 90_001).map_err(TestCaseError::fail)?;
-        // The traffic is over, so all has left, and nobody is asked to pause.
+        // The traffic is over, so everything has left and no peer is paused.
         prop_assert_eq!(switch.frames(), 0);
         prop_assert_eq!(switch.occupancy(), 0);
         let by_port = |frames: &[(PortId, Frame)], port: u16| -> Vec<Frame> {

@@ -1,4 +1,4 @@
-//! The switch among simple sources.
+//! Tests of the switch with simple sources.
 
 mod digest;
 mod headroom;
@@ -46,7 +46,7 @@ impl Node for Either {
     }
 }
 
-/// Settings of a switch whose port i leads to host i + 1.
+/// Settings of a switch whose port i is connected to host i + 1.
 fn star_config(ports: usize, rate: LineRate) -> SwitchConfig {
     let host = |port: usize| HostEntry {
         ip: host_ip(port as u8 + 1).into(),
@@ -98,7 +98,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// All ports: what came in is what went out, was dropped, or is still there.
+/// Checks for all ports: the frames received are those that were sent or dropped, or are still in the switch.
 fn conserved(switch: &Switch) -> Result<(), String> {
     let ports = switch.line_rates().len() as u16;
     let all = || (0..ports).map(|port| switch.counters(PortId(port)));

@@ -1,4 +1,4 @@
-//! One rule of the switch a test.
+//! One test for each rule of the switch.
 
 use super::*;
 use crate::headers::Headers;
@@ -29,7 +29,7 @@ fn a_routed_frame_has_a_hop_less_new_addresses_and_a_right_checksum() {
             .unwrap()
             .checksum_ok()
     );
-    // Twice 1,094 bytes of 200 ps, two links of 110 ns, 500 ns in the switch: store-and-forward.
+    // Twice 1,094 bytes of 200 ps, two links of 110 ns, and 500 ns in the switch: store-and-forward.
     assert_eq!(
         received[0].end,
         Time::from_ps(2 * 1094 * 200 + 2 * 110_000 + 500_000)
@@ -41,7 +41,7 @@ fn a_pause_frame_goes_ahead_of_all_but_behind_the_frame_on_the_wire() {
     let mut config = star_config(3, LineRate::G40);
     config.buffer.priorities[3] =
         PriorityBuffer::lossless(Limit::Static(ByteCount::ZERO), ByteCount::new(10_000));
-    // Host 3 keeps the port to host 1 busy, with a strict priority; host 2 takes nothing.
+    // Host 3 keeps the port to host 1 busy with a strict priority; host 2 accepts nothing.
     config.services[7] = Service::Strict;
     let busy = (0..10).fold(quiet(), |source, psn| {
         source.then(
@@ -95,7 +95,7 @@ fn a_paused_priority_waits_and_others_go_on() {
             .get()
     };
     assert_eq!((psn(0), psn(1)), (2, 1));
-    // The pause came in 72 bytes and 110 ns on; 1,000 quanta are 12.8 us; then 208 bytes and 110 ns.
+    // The pause arrives after 72 bytes and 110 ns; 1,000 quanta are 12.8 us; then 208 bytes and 110 ns follow.
     let expected = 72 * 200 + 110_000 + 12_800_000 + 208 * 200 + 110_000;
     assert_eq!(received[1].end, Time::from_ps(expected));
 }
@@ -105,7 +105,7 @@ fn weights_are_shares_of_the_line() {
     let mut config = star_config(3, LineRate::G40);
     config.services[1] = Service::Weighted(1000);
     config.services[2] = Service::Weighted(3000);
-    // Both hosts send more than half of what fits, for as long as we look; both lossy classes have buffer.
+    // Both hosts send more than half of the line rate for the whole time; both lossy classes have enough buffer.
     let sender = |host: u8, priority: u8, size: usize| {
         (0..900).fold(quiet(), |source, psn| {
             let frame = roce_frame(host, 3).dscp(8 * priority).psn(psn);
@@ -160,7 +160,8 @@ fn marks_those_that_can_be_marked_when_the_queue_is_long() {
         }
     }
     assert_eq!(switch(&network).counters(PortId(2)).marked[0], marked);
-    // The queue grows by a frame a frame: above 20,000 bytes, from about the 19th on, all are marked.
+    // The queue grows by a frame for each frame sent. From about the 19th frame on it is above 20,000 bytes, and all
+    // frames are marked.
     assert!((80..=99).contains(&marked), "{marked}");
     assert!((2..=21).contains(&last_unmarked), "{last_unmarked}");
 }
@@ -171,7 +172,7 @@ fn flooding_goes_everywhere_but_back() {
     config.forwarding.hosts.pop();
     config.forwarding.on_mac_miss = Miss::Flood;
     let mut arp = Switch::new(config).unwrap();
-    // Host 4's ARP entry is there, its MAC entry is not.
+    // Host 4 has an ARP entry but no MAC entry.
     arp.forwarding_mut()
         .arp
         .learn(Time::ZERO, host_ip(4), host_mac(4));
@@ -182,7 +183,7 @@ fn flooding_goes_everywhere_but_back() {
             0 => quiet()
                 .then(Time::ZERO, 0, roce_frame(1, 4).bytes(100))
                 .then(us(10), 0, roce_frame(1, 4).bytes(100)),
-            // An answer: its address is learned.
+            // Host 4 sends a frame, from which its address is learned.
             3 => quiet().then(us(5), 0, roce_frame(4, 1).bytes(100)),
             _ => quiet(),
         };

@@ -1,4 +1,4 @@
-//! How fast it is. Printed, not judged: `cargo test -p xoff-sim --lib throughput -- --nocapture`.
+//! A measurement of speed, printed but not judged: `cargo test -p xoff-sim --lib throughput -- --nocapture`.
 
 use std::time::Instant;
 

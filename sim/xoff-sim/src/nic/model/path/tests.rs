@@ -1,4 +1,4 @@
-//! Every frame is the one that the reference builder makes of its description.
+//! Every frame equals the one that the reference builder makes from its description.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +34,7 @@ prop_compose! {
     }
 }
 
-/// Built again from what the parser reads of it, and checked as a whole packet.
+/// Builds a frame again from what the parser reads of it, and checks that it is a valid packet.
 fn rebuilt(frame: &[u8], verdict: Verdict) -> Result<Descriptor, TestCaseError> {
     let parsed = parse(frame);
     prop_assert_eq!((parsed.verdict, parsed.icrc_ok), (verdict, Some(true)));
@@ -121,7 +121,7 @@ proptest! {
         prop_assert_eq!((answer.bth.psn, aeth.syndrome, aeth.msn), (response.psn, response.syndrome, response.msn));
         prop_assert_eq!(answer.ip.traffic_class, qp.dscp << 2);
         let frame = path.finish(path.cnp(dscp, pcp), &mut id.clone());
-        // The outer tag's PCP is the CNPs' own.
+        // In a CNP, the PCP of the outer tag is that set for CNPs.
         let mut marked = qp.clone();
         if let Some(outer) = marked.tags.first_mut() {
             *outer = u16::from(pcp) << 13 | *outer & 0x1FFF;

@@ -1,4 +1,4 @@
-//! Frames that no QP takes, memory that nobody may write.
+//! Frames that no QP accepts, and memory that may not be written.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::protocol::gbn::Status;
 use crate::strategies::{self, Repair};
 use crate::testing::{pause_frame, pfc_frame};
 
-/// One NIC, fed by hand.
+/// A single NIC, fed by hand.
 struct Alone {
     nic: ModelNic,
     now: Time,
 }
 
 impl Alone {
-    /// With QP 0 open; its peer is host 1.
+    /// A NIC with QP 0 open; the peer of QP 0 is host 1.
     fn new() -> Self {
         let mut other = nic(1, &PcieConfig::default(), |_| ());
         let mut nic = nic(2, &PcieConfig::default(), |config| {
@@ -33,7 +33,7 @@ impl Alone {
         }
     }
 
-    /// A frame now, and what goes out in the time after it.
+    /// Feeds a frame now. Returns what is sent in the time after it.
     fn feed(&mut self, bytes: Bytes) -> Vec<Frame> {
         let frame = Frame::sent(bytes, self.now, LineRate::G40);
         let end = frame.line_free(LineRate::G40);
@@ -59,7 +59,7 @@ impl Alone {
         self.nic.counters().get(register)
     }
 
-    /// Frames by what became of them.
+    /// The number of received frames, as the sum of the counters of what became of them.
     fn fates(&self) -> u64 {
         const FATES: [u16; 19] = [
             reg::PFC_IN,
@@ -83,12 +83,12 @@ impl Alone {
             reg::NOT_READY_IN,
         ];
         let all: u64 = FATES.into_iter().map(|register| self.count(register)).sum();
-        // Nothing was ever sent, so no answer is of use.
+        // Since nothing was ever sent, no answer can be used.
         all + self.count(reg::CNPS_IN) + self.count(reg::ANSWERS_UNUSED)
     }
 }
 
-/// A frame that QP 0 takes, spoilt at one place and made right again.
+/// A frame that QP 0 would accept, damaged at one place and then repaired.
 fn spoilt(at: usize, bits: u8, repair: Option<Repair>) -> Bytes {
     let path = path::Path::new(&qp(1, 2, 0, 0)).unwrap();
     let request = crate::protocol::gbn::Request {
@@ -110,7 +110,7 @@ fn spoilt(at: usize, bits: u8, repair: Option<Repair>) -> Bytes {
 #[test]
 fn each_reason_has_its_counter() {
     let whole = Some(Repair::ChecksumAndIcrc);
-    // IPv4 at 14, source at 26; BTH at 42: opcode, P_Key at 44, QPN at 47.
+    // Offsets: IPv4 14, source address 26, BTH with opcode 42, P_Key 44, QPN 47.
     for (frame, register) in [
         (spoilt(0, 0, None), reg::REQUESTS_IN),
         (spoilt(80, 1, None), reg::DROP_ICRC),
@@ -126,14 +126,14 @@ fn each_reason_has_its_counter() {
         (pause_frame(100), reg::PAUSE_IN),
     ] {
         let mut alone = Alone::new();
-        // By then there are receive buffers.
+        // By then receive buffers are posted.
         alone.run(None, us(5));
         alone.feed(frame);
         alone.run(None, us(10));
         assert_eq!(alone.count(register), 1, "{register:#x}");
         assert_eq!((alone.count(reg::FRAMES_IN), alone.fates()), (1, 1));
     }
-    // The high bit of the P_Key only says full or limited member.
+    // The high bit of the P_Key only distinguishes full from limited members.
     let mut alone = Alone::new();
     alone.feed(spoilt(44, 0x80, whole));
     alone.run(None, us(10));

@@ -5,7 +5,8 @@ use crate::kernel::{Digest, Direction};
 use crate::protocol::parse;
 use crate::wire::frame::Verdict;
 
-/// Goodput of the flow to B between two instants, as a part of what the wire can carry: a packet of 1,024 bytes takes 1,106 bytes of time.
+/// Goodput of the flow to B between two instants, as a fraction of what the wire can carry: a packet of 1,024 bytes
+/// takes 1,106 bytes of line time.
 pub(super) fn share(network: &mut Network<ModelNic>, from: Time, to: Time) -> f64 {
     let fresh = |network: &Network<ModelNic>| network.node(B).host().receivers()[0].fresh_bytes();
     network.run_until(from, |_| ());
@@ -50,7 +51,7 @@ const KINDS: [WorkKind; 5] = [
 ];
 const LENGTHS: [u32; 6] = [1, 1023, 1024, 1025, 5 * 1024, 30 * 1024 + 2];
 
-/// All kinds and lengths at once, half of the flows this way, half that.
+/// Flows of all kinds and lengths at once, half of them in each direction.
 fn both_ways(
     change: impl Fn(&mut QpSettings),
     global: impl Fn(&mut ModelNicConfig),
@@ -165,7 +166,7 @@ fn at_100_gigabits_too() {
 
 #[test]
 fn small_messages_of_many_qps_fill_the_wire() {
-    // 64 bytes in one packet: 58 + 64 bytes and 24 of time.
+    // 64 bytes in one packet: 58 + 64 bytes, and 24 bytes of line time around it.
     let mut nics = [1, 2].map(|host| {
         nic(
             host,
@@ -194,7 +195,7 @@ fn small_messages_of_many_qps_fill_the_wire() {
     good(network.node(B));
 }
 
-/// What happened in `both_ways` with a mark, a loss and a pause now and then.
+/// The outcome of `both_ways` with occasional marks, losses and pauses.
 fn eventful(change: impl FnOnce(Network<ModelNic>) -> Network<ModelNic>) -> (Digest, [Digest; 2]) {
     let mut nics = [1, 2].map(|host| {
         nic(host, &PcieConfig::default(), |config| {
@@ -256,7 +257,7 @@ fn windows_and_checkpoints_change_nothing() {
     }
 }
 
-/// Packets a second of a core: `cargo test --release -p xoff-sim --lib speed -- --ignored --nocapture`.
+/// Measures packets a second on one core: `cargo test --release -p xoff-sim --lib speed -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn speed() {

@@ -1,4 +1,4 @@
-//! What is lost on the way, and what it costs.
+//! Losses on the way, and their cost.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,8 @@ use crate::headers::Headers;
 use crate::kernel::Direction;
 use crate::protocol::gbn::Status;
 
-/// The rule of the livelock (SIGCOMM 2016, section 4.1): one packet of 256 is lost, by the low byte of its IP identification.
+/// The rule of the livelock experiment (SIGCOMM 2016, section 4.1): one packet in 256 is lost, chosen by the low byte
+/// of its IP identification.
 const LIVELOCK: &str = "ip_id_low 0xff: drop";
 
 fn restarting(restart: bool) -> impl Fn(&mut QpSettings) {
@@ -46,7 +47,7 @@ fn go_back_n_loses_what_a_round_trip_holds() {
         to,
     );
     let mut network = one_flow(&config, restarting(false), [&[LIVELOCK], &[]]);
-    // W: packets behind a lost one that have to be sent again, as the receiver's side of the wire sees them.
+    // W: the packets after a lost one that have to be sent again, as seen on the wire at the receiver.
     network.tap(B, PortId(0), true);
     let mut expected = Psn::wrapping(0xFF_FFF0 + 1000);
     let (mut lost, mut wasted) = (HashSet::new(), 0);
@@ -94,7 +95,7 @@ fn go_back_n_loses_what_a_round_trip_holds() {
 
 #[test]
 fn what_is_lost_comes_again() {
-    // In the middle of a message, which makes a NAK; the last of one, which makes a timeout; an ACK.
+    // A packet in the middle of a message, which causes a NAK; the last one, which causes a timeout; an ACK.
     let config = flow(0, WorkKind::WRITE_IMM, 6 << 10, Some(1));
     for (faults, counter) in [
         (
@@ -140,7 +141,7 @@ fn a_receiver_without_buffers_is_waited_for() {
     let [a, b] = &mut nics;
     let config = flow(0, WorkKind::SEND, 700, Some(40));
     connect((a, 1), (b, 2), 0, &config, |_| ());
-    // One buffer at a time: posted again a round trip over the bus later.
+    // One buffer at a time, posted again after a round trip over the bus.
     let settings = nics[1].config().clone();
     let mut host = Host::new(settings.clock, 32, &PcieConfig::default());
     let mut alone = nic(2, &PcieConfig::default(), |_| ());

@@ -1,14 +1,14 @@
-//! Pauses: obeyed, asked for, silenced.
+//! Pauses: obeyed, sent, and silenced.
 
 use super::flows::share;
 use super::*;
 use crate::kernel::Direction;
 use crate::time::Rate;
 
-/// Frames begin this many cycles after the pause at most (`rtl/nic/README.md`).
+/// Most cycles after a pause in which frames may still begin (`rtl/nic/README.md`).
 const BOUND: u64 = 20;
 
-/// Two NICs with class 3 lossless; the second one's host takes so many bits a second.
+/// Two NICs with lossless class 3; the bus of the second one's host has this rate.
 fn slow(rate: Rate, change: impl Fn(&mut ModelNicConfig)) -> Network<ModelNic> {
     let global = |config: &mut ModelNicConfig| {
         config.settings.pfc.classes = 1 << 3;
@@ -70,7 +70,7 @@ fn a_paused_class_starts_no_frame_and_goes_on_when_told() {
                 continue;
             }
             let [high, low] = [bytes[18 + 6], bytes[18 + 7]];
-            // In force from when the parser has seen its two beats.
+            // The pause is in force once the parser has seen its two beats.
             let seen = clock.edge_from(record.frame.end).0 + 1 + latency::PARSE + 1;
             let on = u16::from_be_bytes([high, low]) != 0;
             pauses += u32::from(on);
@@ -89,7 +89,7 @@ fn a_paused_class_starts_no_frame_and_goes_on_when_told() {
         resumed.len()
     );
     assert_eq!(late, 0);
-    // After an XON a frame starts at once: it waits in its slot.
+    // After an XON a frame starts at once, since it is waiting in its slot.
     for (seen, _) in resumed {
         let (from, to) = (clock.edge(Cycles(seen)), clock.edge(Cycles(seen + 25)));
         let starts = records.iter().any(|record| {
@@ -106,7 +106,8 @@ fn a_paused_class_starts_no_frame_and_goes_on_when_told() {
 
 #[test]
 fn a_pause_that_nobody_refreshes_ends() {
-    // The receiver takes nothing: a pause of 100 quanta, told once in a very long while.
+    // The receiver takes almost nothing: it asks for a pause of 100 quanta, and repeats that only after a very long
+    // time.
     let mut network = slow(Rate::from_bits_per_second(1_000), |config| {
         config.settings.pfc.quanta = 100;
         config.settings.pfc.refresh = u32::MAX;
@@ -115,10 +116,10 @@ fn a_pause_that_nobody_refreshes_ends() {
     let b = network.node(B);
     assert_eq!(b.counters().get(reg::PFC_OUT), 1);
     assert_eq!(b.xoff(), 1 << 3);
-    // The sender did not hear of it again, and sent until nothing more fitted.
+    // The sender did not get another pause, and sent until nothing more fitted.
     assert!(b.counters().get(reg::DROP_FULL) > 0);
     assert!(b.buffer_bytes() >= 65_536 / 16 * 15);
-    // With refresh it waits.
+    // With refresh, the sender waits.
     let mut network = slow(Rate::from_bits_per_second(1_000), |_| ());
     network.run_until(us(300), |_| ());
     let b = network.node(B);
@@ -144,7 +145,7 @@ fn the_watchdog_barks_and_bites() {
         (b.counters().get(reg::BARKS), b.counters().get(reg::BITES)),
         (1, 1)
     );
-    // Silent, so the peer's pause has run out: 6,553 quanta are 84 us.
+    // The watchdog has silenced the pauses, so the peer's pause has run out: 6,553 quanta are 84 us.
     assert_eq!((b.xoff(), network.node(A).pauses().paused()), (0, 0));
     assert!(b.counters().get(reg::DROP_FULL) > 0);
     let network = stuck(200_000, 0);
@@ -154,7 +155,7 @@ fn the_watchdog_barks_and_bites() {
         (0, 0)
     );
     assert_eq!(b.xoff(), 1 << 3);
-    // A slow one is not a stuck one.
+    // A slow receiver is not a stuck one.
     let mut network = slow(Rate::from_gbps(1), |config| {
         config.settings.watchdog.bark = 2_000;
         config.settings.watchdog.bite = 4_000;
@@ -180,7 +181,7 @@ fn a_paused_class_does_not_hold_another() {
     network.run_until(us(200), |_| ());
     let both = fresh(&network);
     assert!((both[0] / both[1] - 1.0).abs() < 0.05, "{both:?}: in turn");
-    // Class 3 stops for good: quanta as long as they get, all the time.
+    // Class 3 is stopped for good: the longest quanta, repeated all the time.
     let control = |timer: u16| ControlHead {
         opcode: crate::wire::CONTROL_PFC,
         class_enable: 1 << 3,

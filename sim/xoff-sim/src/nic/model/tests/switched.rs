@@ -37,7 +37,7 @@ impl Node for Member {
     }
 }
 
-/// The paper's, at 40 Gb/s.
+/// The paper's DCQCN parameters, at 40 Gb/s.
 pub(super) fn dcqcn() -> DcqcnSettings {
     DcqcnSettings {
         rp: RpParameters::paper(Rate::mbps(40_000), 5_120),
@@ -74,7 +74,7 @@ fn incast(dcqcn: Option<DcqcnSettings>) -> Network<Member> {
     let [a, b, to] = &mut nics;
     for (index, (from, number)) in [(a, 1), (b, 2)].into_iter().enumerate() {
         let config = flow(index as u32, WorkKind::SEND, 1 << 20, None);
-        // No window: only pauses and rates hold a sender.
+        // Without a window, only pauses and rates limit a sender.
         connect((from, number), (to, 3), index as u16, &config, |qp| {
             qp.requester.window = 0;
         });
@@ -158,7 +158,7 @@ fn dcqcn_brings_rates_down_and_pauses_to_an_end() {
     let to = host(&network, 3);
     good(to);
     assert!(to.counters().get(reg::MARKED_IN) > 100);
-    // At most a CNP in 50 us and QP.
+    // At most one CNP in 50 us for each QP.
     let cnps = to.counters().get(reg::CNPS_OUT);
     assert!((4..=2 * (12_000 / 50 + 1)).contains(&cnps), "{cnps}");
     let taken: u64 = [1, 2]

@@ -1,4 +1,4 @@
-//! One test a rule of the contract.
+//! One test for each rule of the contract.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn open() -> RpContext {
     after(RpContext::default(), RpEvent::Open, NOW)
 }
 
-/// A QP that was cut to half the line rate.
+/// A QP that was reduced to half the line rate.
 fn cut() -> RpContext {
     after(open(), RpEvent::Cnp, NOW)
 }
@@ -26,7 +26,7 @@ fn timers(mut context: RpContext, count: u32) -> RpContext {
     context
 }
 
-/// As many BYTES as one increase takes.
+/// Sends as many bytes as one increase by bytes takes.
 fn byte_period(mut context: RpContext) -> RpContext {
     for _ in 0..PAPER.byte_limit / 50_000 {
         context = after(context, RpEvent::Bytes(50_000), NOW);
@@ -61,7 +61,7 @@ fn opens_free_at_line_rate_with_alpha_one() {
             open: true,
             rate_current: PAPER.rate_max,
             rate_target: PAPER.rate_max,
-            // Not 0.5, as some simulators have it: the first CNP is to halve the rate.
+            // Not 0.5, which some simulators have: the first CNP must halve the rate.
             alpha: Alpha::ONE,
             ..RpContext::default()
         }
@@ -201,7 +201,7 @@ fn fast_recovery_halves_the_way_to_a_target_that_stays() {
 
 #[test]
 fn additive_increase_from_stage_f_on() {
-    // Cut twice, so that the target is not at the line rate.
+    // Reduced twice, so that the target is not the line rate.
     let context = after(cut(), RpEvent::Cnp, NOW);
     let context = timers(context, 4);
     assert_eq!(context.rate_target, Rate::mbps(20_000));
@@ -221,7 +221,7 @@ fn hyper_increase_when_both_counts_passed_f_by_a_constant_step() {
     let step = |context: RpContext| timers(context, 1).rate_target.0 - 20_000_000;
     assert_eq!(step(at(4, 5)), 40_000, "min(T, B) = F: not yet");
     assert_eq!(step(at(5, 6)), 200_000, "min(T, B) = F + 1");
-    // Not scaled by the stage, as some simulators have it.
+    // Not scaled by the stage, as it is in some simulators.
     assert_eq!(step(at(20, 20)), 200_000);
     assert_eq!(step(at(31, 31)), 200_000);
 }

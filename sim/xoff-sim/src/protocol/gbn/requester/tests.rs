@@ -1,4 +1,4 @@
-//! One test a rule of the contract.
+//! One test for each rule of the contract.
 
 use super::*;
 use RequesterEvent::*;
@@ -29,7 +29,7 @@ fn open_as(configuration: RequesterConfig, first: u32) -> RequesterQp {
     qp
 }
 
-/// A message of so many packets of 256 bytes.
+/// A message of `packets` packets of 256 bytes.
 fn message(id: u64, packets: u32) -> Work {
     Work {
         kind: WorkKind::SEND,
@@ -41,7 +41,7 @@ fn message(id: u64, packets: u32) -> Work {
 }
 
 impl RequesterQp {
-    /// An event and its walks: its note, and the completions.
+    /// Performs an event and its walks. Returns its note and the completions.
     fn all(&mut self, event: RequesterEvent, now: Cycle) -> (Note, Vec<(u64, Status)>) {
         let mut step = self.step(event, now);
         let note = step.note;
@@ -71,7 +71,7 @@ impl RequesterQp {
     }
 }
 
-/// Three messages of three packets each from PSN 0xFFFFFC on, all of them sent: around the wrap.
+/// A QP with three messages of three packets each from PSN 0xFFFFFC on, all sent: they wrap around.
 fn sent(configuration: RequesterConfig) -> RequesterQp {
     let mut qp = open_as(configuration, 0xFF_FFFC);
     for id in 1..4 {
@@ -124,7 +124,7 @@ fn what_cannot_be_posted() {
     for kind in 5..16 {
         assert_eq!(post(kind, 1), Note::RefusedWork);
     }
-    // 2^22 packets of 256 bytes, and a byte more; with a larger MTU 2^31 is the end.
+    // 2^22 packets of 256 bytes, and a byte more. With a larger MTU the limit is 2^31 bytes.
     assert_eq!(post(0, (1 << 30) + 1), Note::RefusedWork);
     assert_eq!(post(0, 1 << 30), Note::None);
     assert_eq!(qp.context.post_psn, psn(1 << 22));
@@ -154,7 +154,7 @@ fn a_ring_holds_its_slots() {
         assert_eq!(qp.all(Post(message(id, 1)), NOW).0, Note::None);
     }
     assert_eq!(qp.all(Post(message(4, 1)), NOW).0, Note::RefusedFull);
-    // What cannot be comes before what has no room.
+    // An invalid work request is refused as such even if there is no room.
     let read = Work {
         kind: WorkKind::READ,
         ..Work::default()
@@ -285,7 +285,7 @@ fn the_ack_timer() {
     assert_eq!(qp.context.due(), None);
     qp.step(Send, Cycle(NOW.0 + 5));
     assert_eq!(qp.context.due(), Some(Cycle(NOW.0 + 5 + T)));
-    // It runs on for what asks later, and anew with an ACK.
+    // The timer keeps running when later packets ask, and restarts with an ACK.
     qp.step(Send, Cycle(NOW.0 + 9));
     assert_eq!(qp.context.due(), Some(Cycle(NOW.0 + 5 + T)));
     let later = Cycle(NOW.0 + 700);
@@ -297,7 +297,7 @@ fn the_ack_timer() {
     assert_eq!(qp.context.due(), Some(Cycle(later.0 + T)));
     qp.all(event(3), later);
     assert_eq!(qp.context.due(), None);
-    // Off.
+    // With the timeout off.
     let off = RequesterConfig {
         timeout: 0,
         ..configuration()
@@ -364,7 +364,7 @@ fn a_sequence_nak_goes_back() {
     let again = qp.sends(5);
     assert!(again.iter().all(|it| it.again));
     assert_eq!(qp.context.top_psn, psn(at(9)));
-    // An ACK of what was sent before it went back moves on what is to be sent.
+    // An ACK of packets sent before going back advances what is to be sent next.
     assert_eq!(qp.answer_now(at(4), 0x60).0, Note::Nak);
     assert_eq!(qp.answer_now(at(7), 0x1F).1, [(2, Status::Success)]);
     assert_eq!((qp.context.next_psn, qp.context.current), (psn(at(8)), 2));
@@ -390,7 +390,7 @@ fn sequence_naks_may_use_up_retries() {
         qp.clone().answer_now(at(1), 0x60),
         (Note::Exhausted, ends.to_vec())
     );
-    // Progress gives them back, and then one is used up.
+    // Progress restores the retries, and then one is used up.
     assert_eq!(qp.answer_now(at(2), 0x60).0, Note::Nak);
     assert_eq!(qp.context.retries, 1);
 }
@@ -402,12 +402,12 @@ fn rnr_waits_and_then_goes_on() {
         qp.answer_now(at(3), 0x21),
         (Note::Rnr, vec![(1, Status::Success)])
     );
-    // 10 µs.
+    // A wait of 10 µs.
     let over = Cycle(NOW.0 + 1_954);
     assert_eq!(qp.context.due(), Some(over));
     assert_eq!(qp.context.rnr_retries, 1);
     assert_eq!(qp.all(Send, NOW).0, Note::Blocked);
-    // More of the same does no more; ACKs count, and the wait goes on.
+    // Further NAKs of this kind have no effect. ACKs are accepted, and the wait goes on.
     assert_eq!(qp.answer_now(at(3), 0x60).0, Note::Stale);
     assert_eq!(qp.answer_now(at(3), 0x3F).0, Note::Stale);
     assert_eq!(qp.answer_now(at(3), 0x1F).0, Note::Progress);
@@ -470,7 +470,7 @@ fn naks_that_end_the_qp() {
             (Note::None, vec![(9, Status::Flushed)])
         );
     }
-    // In an RNR wait too.
+    // Also in an RNR wait.
     let mut qp = sent(configuration());
     qp.answer_now(at(1), 0x21);
     assert_eq!(qp.answer_now(at(1), 0x62).0, Note::RemoteError);
@@ -512,11 +512,11 @@ fn go_back_0_restarts_the_message() {
         (psn(at(3)), psn(at(3)))
     );
     assert_eq!(qp.context.current, 1);
-    // ACKs are judged by what is not acknowledged alone.
+    // ACKs are judged only by what is not acknowledged yet.
     let mut fresh = sent(restart);
     fresh.answer_now(at(4), 0x1F);
     assert_eq!(fresh.answer_now(at(3), 0x1F).0, Note::Stale);
-    // And a timeout starts it over as well.
+    // A timeout starts the message over, too.
     fresh.all(Timer, NOW);
     assert_eq!(fresh.context.una_psn, psn(at(3)));
 }

@@ -1,4 +1,4 @@
-//! One test a rule of the contract.
+//! One test for each rule of the contract.
 
 use super::*;
 use ResponderEvent::*;
@@ -15,7 +15,7 @@ fn open_as(configuration: ResponderConfig, first: u32) -> ResponderQp {
     qp
 }
 
-/// With two buffers of 1,000 bytes at 0x1000 and 0x2000.
+/// A QP with two buffers of 1,000 bytes at 0x1000 and 0x2000.
 fn ready(configuration: ResponderConfig) -> ResponderQp {
     let mut qp = open_as(configuration, 0xFF_FFFE);
     for id in [1, 2] {
@@ -29,7 +29,7 @@ fn ready(configuration: ResponderConfig) -> ResponderQp {
     qp
 }
 
-/// A packet of `bytes`, `n` behind the first PSN.
+/// A packet of `bytes` bytes whose PSN is `n` after the first one.
 fn packet(operation: u8, n: u32, bytes: u16) -> Arrival {
     Arrival {
         operation,
@@ -40,7 +40,7 @@ fn packet(operation: u8, n: u32, bytes: u16) -> Arrival {
     }
 }
 
-/// A WRITE's first or only packet.
+/// The first or only packet of a WRITE.
 fn write(operation: u8, n: u32, bytes: u16, dma_len: u32) -> Arrival {
     Arrival {
         va: 0x7000,
@@ -108,7 +108,7 @@ fn a_send_fills_its_buffer() {
         (context.tail, context.offset, context.first_psn),
         (1, 0, psn(0))
     );
-    // An empty one has nothing to place.
+    // An empty message has nothing to write.
     let step = qp.step(Packet(packet(0x04, 3, 0)));
     assert_eq!((step.place, step.completion.unwrap().length), (None, 0));
 }
@@ -127,7 +127,7 @@ fn a_write_goes_where_its_reth_says() {
     };
     assert_eq!((step.place, step.completion), (Some(place), None));
     assert_eq!((qp.context.tail, qp.context.msn.get()), (0, 1));
-    // With immediate data it completes a buffer, whose length is nothing to it.
+    // With immediate data it completes a buffer, whose length does not matter.
     let step = qp.step(Packet(write(0x0B, 3, 0, 0)));
     assert_eq!(step.completion.map(|it| (it.id, it.length)), Some((1, 0)));
     assert_eq!(qp.takes(write(0x06, 4, 256, 257)), Note::Accepted);
@@ -146,7 +146,7 @@ fn a_gap_is_told_once() {
     assert_eq!(qp.answer(), None);
     assert_eq!(qp.takes(packet(0x01, 1, 256)), Note::Accepted);
     assert_eq!(qp.takes(packet(0x02, 3, 1)), Note::Gap);
-    // What comes in order then takes the place of the NAK, asked or not.
+    // A packet in order then replaces the NAK, whether it asks for an ACK or not.
     assert_eq!(qp.takes(packet(0x02, 2, 1)), Note::Accepted);
     assert_eq!(qp.answer(), Some((0, 0x1F, 1)));
 }
@@ -160,7 +160,7 @@ fn duplicates_are_acknowledged_again() {
     assert_eq!(qp.takes(packet(0x04, 2, 9)), Note::Gap);
     assert_eq!(qp.takes(packet(0x0C, 0, 0)), Note::Duplicate);
     assert_eq!(qp.answer(), Some((0xFF_FFFF, 0x60, 1)));
-    // The point opposite is behind.
+    // The PSN exactly opposite counts as behind.
     assert_eq!(qp.takes(packet(0x04, 0x80_0001, 9)), Note::Duplicate);
 }
 
@@ -182,7 +182,7 @@ fn sequences_of_opcodes() {
             let n = u32::from(begun.is_some());
             match qp.takes(write(operation, n, bytes, dma_len)) {
                 Note::Accepted => allowed.push(operation),
-                // A middle packet that would make the WRITE complete.
+                // A middle packet that would complete the length of the WRITE.
                 Note::Invalid if begun == Some(6) && operation == 7 => allowed.push(operation),
                 note => {
                     assert_eq!(note, Note::Invalid);
@@ -334,12 +334,12 @@ fn go_back_0_expects_the_first_packet_again() {
     assert_eq!(qp.takes(packet(0x01, 1, 256)), Note::GapAgain);
     assert_eq!(qp.takes(packet(0x00, 0, 256)), Note::Accepted);
     assert_eq!(qp.takes(packet(0x01, 1, 256)), Note::Accepted);
-    // The requester starts over by itself: after a timeout.
+    // The requester starts over by itself, after a timeout.
     assert_eq!(qp.takes(packet(0x00, 0, 256)), Note::Accepted);
     assert_eq!(qp.context.offset, 256);
     assert_eq!(qp.takes(packet(0x02, 1, 9)), Note::Accepted);
     assert_eq!(qp.takes(packet(0x00, 0, 256)), Note::Duplicate);
-    // Outside of a message a gap moves nothing.
+    // Outside a message a gap does not move the expected PSN.
     assert_eq!(qp.takes(packet(0x04, 3, 9)), Note::Gap);
     assert_eq!(qp.context.expected_psn, psn(0));
 }
