@@ -165,9 +165,8 @@ fn w_is_what_the_delays_say() {
             // the wire rests until the payload is read again.
             let share = report.summary.metrics["goodput_gbps.go_back_n"]
                 / (40.0 * 1_024.0 / PACKET_BYTES as f64);
-            let busy = (packet * u64::from(losses.packets)).as_ps() as f64
-                / 1e3
-                / losses.time_ns as f64;
+            let busy =
+                (packet * u64::from(losses.packets)).as_ps() as f64 / 1e3 / losses.time_ns as f64;
             let expected = (255.0 - w) / 256.0 * busy;
             println!(
                 "  {share:.4} of the loss-free goodput, (255 - W)/256 of a wire busy {busy:.4}: {expected:.4}"
