@@ -283,7 +283,7 @@ impl Conversations {
         }
         let mut single: HashMap<Hosts, Option<usize>> = HashMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
-            // A UD flow with a known source QP has no partner here.
+            // The source QP of a UD flow has been used above; such a flow is not paired by elimination.
             if flow.partner.is_none() && flow.src_qp.is_none() {
                 single
                     .entry(self.hosts[index])
