@@ -1,5 +1,5 @@
-//! What the Rust side costs: cycles a second of a unit, driven from Rust and by a plain C++ loop over the same model with the same stimulus, in turn.
-//! And what the models cost.
+//! What the Rust side costs: cycles a second of a unit, driven from Rust and by a plain C++ loop over the same model
+//! with the same stimulus, in turn. And what the models cost.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! The NIC under load both ways, and at rest but evaluated all the same. What it is driven with is recorded once, and repeated by both loops.
+//! The NIC under load both ways, and at rest but evaluated all the same. What it is driven with is recorded once, and
+//! repeated by both loops.
 
 use verilated::Settings;
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, all};

@@ -146,8 +146,8 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
     Ok(Outcome::Failed)
 }
 
-/// Returns the settings of a run as a flat map: `flows.bulk.mtu` and its value. The name of the run, which sweeps and
-/// settings change, is not a setting.
+/// Returns the settings of a run as a flat map: `flows.bulk.mtu` and its value. The name of the run, which contains the
+/// values of a sweep, is not a setting.
 fn settings(summary: &Summary) -> BTreeMap<String, String> {
     fn flatten(key: &str, value: &Value, flat: &mut BTreeMap<String, String>) {
         let under = |name: &str| match key {

@@ -1,4 +1,5 @@
-//! Transport livelock (SIGCOMM 2016, 4.1): what one loss in 256 leaves of go-back-0 and of go-back-N, and the W of go-back-N out of a capture.
+//! Transport livelock (SIGCOMM 2016, 4.1): what one loss in 256 leaves of go-back-0 and of go-back-N, and the W of
+//! go-back-N out of a capture.
 
 use std::path::Path;
 
@@ -63,7 +64,8 @@ fn pair(nic: NicKind, cable: &str, duration: &str) -> Scenario {
     scenario
 }
 
-/// From the last bit of a lost packet to that of the NAK at the sender, as the settings say it: the packet behind the lost one is what the receiver sees.
+/// From the last bit of a lost packet to that of the NAK at the sender, as the settings say it: the packet behind the
+/// lost one is what the receiver sees.
 fn until_the_nak(scenario: &Scenario) -> Duration {
     let on_the_wire = |bytes| scenario.host.rate.time_of(bytes);
     let legs: Duration = (scenario.links.iter())

@@ -1,4 +1,5 @@
-//! What people read: tables, pictures, help. Change it on purpose, with `INSTA_UPDATE=always cargo test`, and look at the difference.
+//! What people read: tables, pictures, help. Change it on purpose, with `INSTA_UPDATE=always cargo test`, and look at
+//! the difference.
 
 use crate::common::{argument, run, xoff};
 

@@ -1,4 +1,5 @@
-//! `xoff run` as a process: what it refuses and how it says so, what it leaves when it is interrupted, waves with layouts.
+//! `xoff run` as a process: what it refuses and how it says so, what it leaves when it is interrupted, waves with
+//! layouts.
 
 use std::fs;
 use std::path::Path;

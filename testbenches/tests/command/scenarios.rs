@@ -1,4 +1,5 @@
-//! Scenarios as a whole: what they measure, one digest whatever the manner of running, and the model NIC beside the RTL.
+//! Scenarios as a whole: what they measure, one digest whatever the manner of running, and the model NIC beside the
+//! RTL.
 
 #[path = "../../examples/first_bench.rs"]
 mod first_bench;
@@ -28,8 +29,8 @@ fn every_built_in_scenario_is_read() {
     }
 }
 
-/// What every frame at every port was, and when, in one number. A change here is a change of behaviour: it needs a reason, kept with the
-/// new number.
+/// What every frame at every port was, and when, in one number. A change here is a change of behaviour: it needs a
+/// reason, kept with the new number.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     for (name, settings, digest) in [

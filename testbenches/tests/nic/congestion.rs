@@ -41,7 +41,8 @@ fn watch(pair: &Tested, rates: &mut Vec<RateChange>) {
     }
 }
 
-/// Cycles by which a frame of the first NIC's one QP starts before the rate lets it, at most. A rate that is left still counts for 1,000 cycles: packets of all slots are on their way to the wire.
+/// Cycles by which a frame of the first NIC's one QP starts before the rate lets it, at most. A rate that is left still
+/// counts for 1,000 cycles: packets of all slots are on their way to the wire.
 fn ahead_of_rate(frames: &[(usize, Frame, ParsedFrame)], rates: &[RateChange]) -> u64 {
     let (mut may, mut ahead) = (0, 0);
     for (_, sent, _) in frames.iter().filter(|(side, ..)| *side == 0) {
@@ -104,7 +105,8 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         assert_eq!(pair.count(1, reg::CNPS_OUT), cnps);
         assert_eq!(pair.count(0, reg::CNPS_IN), cnps);
         let finished = pair.now();
-        // What is told for charts: line rate and α = 1 from the OPEN on; half the rate with the first CNP, α stays 1; then timers.
+        // What is told for charts: line rate and α = 1 from the OPEN on; half the rate with the first CNP, α stays 1;
+        // then timers.
         let one = 1 << 24;
         for _ in 0..12_000 {
             pair.step(&mut all);

@@ -32,7 +32,8 @@ fn back_to_back(pair: &mut Tested, side: usize, frames: &[Vec<u8>], rounds: usiz
 
 #[test]
 fn shortest_frames_back_to_back_are_all_taken() {
-    // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same again and again as duplicates. Each asks for an ACK.
+    // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same again and again as duplicates. Each
+    // asks for an ACK.
     for (qps, length) in [(1, 0), (16, 0), (64, 0), (1, 1), (64, 1)] {
         let mut pair = Tested::new(|setup| setup.requester.timeout = 0, qps);
         let mut sent = vec![];
@@ -91,7 +92,8 @@ fn shortest_frames_back_to_back_are_all_taken() {
 
 #[test]
 fn answers_back_to_back_are_all_taken() {
-    // Each packet of a long message is acknowledged alone; the peer hears none of it at first, and then all at once, again and again.
+    // Each packet of a long message is acknowledged alone; the peer hears none of it at first, and then all at once,
+    // again and again.
     for qps in [1, 16] {
         let change = |setup: &mut QpSettings| {
             setup.requester.ack_every = 1;
@@ -130,7 +132,8 @@ fn answers_back_to_back_are_all_taken() {
     }
 }
 
-/// Of the wire's time between the starts of the first and the last of these frames, the share in which it carried frames.
+/// Of the wire's time between the starts of the first and the last of these frames, the share in which it carried
+/// frames.
 fn busy<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> f64 {
     let frames: Vec<_> = frames.into_iter().collect();
     let took = frames[frames.len() - 1].start.as_ps() - frames[0].start.as_ps();

@@ -137,7 +137,8 @@ fn skipping_idle_cycles_changes_no_frame() {
 
 #[test]
 fn a_lost_frame_is_resent() {
-    // In the middle: the next one makes a NAK. The last: nothing comes, a timeout, for which an idle NIC has to be woken.
+    // In the middle: the next one makes a NAK. The last: nothing comes, a timeout, for which an idle NIC has to be
+    // woken.
     for (lost, counter) in [(2, reg::NAKS_IN), (5, reg::TIMEOUTS)] {
         let [every, skipping] = [false, true].map(|skip| {
             let mut pair = Tested::new(|_| {}, 1);
@@ -164,7 +165,8 @@ fn a_lost_frame_is_resent() {
 
 #[test]
 fn qps_that_end_together_lose_no_completion() {
-    // Many more than the queue holds, while the host takes none: all QPs time out in one sweep, and some have work that comes only then.
+    // Many more than the queue holds, while the host takes none: all QPs time out in one sweep, and some have work that
+    // comes only then.
     let qps = 64;
     let mut pair = Tested::new(
         |setup| {

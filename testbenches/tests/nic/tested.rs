@@ -79,7 +79,8 @@ impl Tested {
     }
 }
 
-/// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Gives what must lie in the other's memory then, and how many completions come to both.
+/// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Gives what must lie in the other's
+/// memory then, and how many completions come to both.
 pub fn post(
     pair: &mut Tested,
     side: usize,

@@ -1,4 +1,5 @@
-//! Directed cases for what randomness rarely finds: every length, every cut, the rare carries of a checksum; and instances that run side by side.
+//! Directed cases for what randomness rarely finds: every length, every cut, the rare carries of a checksum; and
+//! instances that run side by side.
 
 use verilated::{Model, Settings};
 use xoff_cosim::units::beat;
