@@ -3,7 +3,7 @@
 //! | module | what is checked |
 //! |---|---|
 //! | [`step`] | `dcqcn_rp_step`: any context, any parameters, any event |
-//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; nothing changes while it is idle |
+//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; no change while idle |
 //! | [`notification_point`] | `dcqcn_np`: which marks are answered, and when |
 //! | [`limiter`] | `rate_limiter`: no QP becomes eligible early or late, no update is lost |
 //! | [`pace`] | `rate_limiter`: the rate of a sender that always has a packet |
