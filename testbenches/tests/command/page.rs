@@ -33,7 +33,7 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// Converts text to one line without the characters that end a table cell.
+/// Converts text to one line and escapes `|`, so that it fits into a table cell.
 fn line(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()
