@@ -383,8 +383,8 @@ fn cnps_do_not_wait_for_a_paused_data_class() {
     );
 }
 
-/// IBTA volume 1, 9.7.5.1.1 and 9.9.2.4.2 (C9-...: go back): after a NAK the requester goes on with the packet that it
-/// names. Packets after it that are not yet on the wire are useless.
+/// IBTA volume 1, 9.7.5.1.1 and 9.9.2.4.2 (C9-...: go back): after a NAK the requester continues with the packet that
+/// it names. Packets after it that are not yet on the wire are useless.
 #[test]
 fn a_nak_takes_back_what_waits_for_the_wire() {
     // A packet is lost. It has to be sent again within a frame's time and a microsecond of the NAK, not counting the

@@ -406,7 +406,8 @@ impl Event {
         };
         let payload = (i64::from(right) + i64::from(more)).clamp(0, 0xFFFF) as u32;
         let dma_len = match Opcode(code) {
-            // Sometimes exactly this many packets. A message of one packet has no First.
+            // Sometimes exactly this many full packets. With one packet that is illegal, since its only packet would be
+            // no First.
             Opcode::RC_WRITE_FIRST => {
                 let more = if draw.once_in(16) { 0 } else { some.max(1) };
                 mtu * u32::from(packets.max(1)) + more

@@ -177,7 +177,7 @@ fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     ]
 }
 
-/// Draws so many messages of one packet, sent and acknowledged, that the indexes of the ring wrap around.
+/// Draws messages of one packet, sent and acknowledged, in such number that the indexes of the ring wrap around.
 fn turns(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let mut events = vec![Event::Open {
         qp,

@@ -13,7 +13,7 @@ use xoff_cosim::units::{Rest, Skip};
 const STEP_TIME: u64 = 8;
 /// Maximum number of cycles in which a bit of `sendable_o` or `owed_o` may be ahead of a WALK or TIMER step under way.
 const BIT_TIME: u64 = 4;
-/// Maximum number of cycles in which a TIMER step may still show after timers were held.
+/// Number of cycles after timers are held in which a TIMER step may still take its `now`.
 const HOLD_TIME: u64 = 2;
 /// Number of times that the state is compared in a case.
 const STATES: u32 = 8;

@@ -51,7 +51,7 @@ pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreeme
     Ok(first.frames.len() as u64)
 }
 
-/// What is wrong with a frame on its way.
+/// The faults of the path between the NICs.
 struct Wire {
     path: Path,
     draw: SplitMix,

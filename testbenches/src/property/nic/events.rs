@@ -84,7 +84,7 @@ pub enum Event {
         /// Duration in cycles.
         cycles: u16,
     },
-    /// A NIC is told to pause the QPs' class.
+    /// A NIC receives a PFC frame that pauses the QPs' class.
     Pause {
         /// Which.
         side: u8,
