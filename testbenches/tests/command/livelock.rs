@@ -16,7 +16,7 @@ use xoff_waves::capture::{self, Direction};
 const PACKET_BYTES: u64 = 1_024 + 82;
 /// Bytes on the wire of a NAK.
 const NAK_BYTES: u64 = 62 + 24;
-/// Packets that the NIC has granted and not sent when the NAK arrives (rtl/nic/README.md: as many as it has slots).
+/// Packets that the NIC has granted and not sent when the NAK comes (rtl/nic/README.md: as many as it has slots).
 const SLOTS: f64 = 16.0;
 
 #[test]
@@ -155,8 +155,7 @@ fn w_is_what_the_delays_say() {
         assert!((until_nak - says).abs() < 2.0, "{until_nak} {says}");
         assert!((w - says - SLOTS).abs() < 2.0, "{w} {says}");
         if nic == NicKind::Model {
-            // Share of the loss-free goodput, which is 1,024 of 1,106 bytes. The message that is cut off by the end
-            // counts in neither.
+            // Of loss-free goodput, 1,024 of 1,106 bytes; the message that the end cuts counts in neither.
             let share = report.summary.metrics["goodput_gbps.go_back_n"]
                 / (40.0 * 1_024.0 / PACKET_BYTES as f64);
             let expected = (255.0 - w) / 256.0;
