@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Brings the tools of `make check` and `make formal` into .tools/: Verible (format, lint), Yosys with its SystemVerilog reader, smtbmc and Yices (proofs). Says nothing when they are there.
+# Installs the tools of `make check` and `make formal` into .tools/: Verible (format, lint), Yosys with its
+# SystemVerilog reader, smtbmc and Yices (proofs). Prints nothing when they are already installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

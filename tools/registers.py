@@ -1,6 +1,6 @@
-"""Makes RTL, documentation and Rust of the NIC's registers from rtl/nic/registers.toml.
+"""Generates RTL, documentation and Rust of the NIC's registers from rtl/nic/registers.toml.
 
-`registers.py` writes the files, `registers.py --check` fails when one of them is stale. Python 3.11, nothing else.
+`registers.py` writes the files, `registers.py --check` fails when one of them is stale. Needs only Python 3.11.
 """
 
 import sys
@@ -38,7 +38,7 @@ def read():
 
 
 def settings(registers):
-    """Fields of the struct: name, width, elements, reset, sentence."""
+    """Returns the fields of the struct: name, width, elements, reset, sentence."""
     for r in registers:
         if r["access"] == "rw":
             if "fields" in r:
@@ -160,7 +160,7 @@ def main():
         ("sim/xoff-sim/src/nic_registers.rs", rust(registers, counters)),
     ]:
         path = ROOT / path
-        # Formatters may lay the code out anew: what counts is what stands there, not where lines break.
+        # Formatters may change the layout of the code, so whitespace is ignored in the comparison.
         same = path.exists() and "".join(path.read_text().split()) == "".join(text.split())
         if same:
             continue

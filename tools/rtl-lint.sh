@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Lints rtl/: Verilator with every warning on, top by top; Verible's rules; Verible's format. `rtl-lint.sh --fix` formats in place.
+# Lints rtl/: Verilator with every warning enabled, top by top; Verible's rules; Verible's format.
+# `rtl-lint.sh --fix` formats in place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes the machine ready to build Xoff: Verilator, a C++ compiler, make and zlib's header. Says nothing and changes nothing when all is there.
+# Installs what is needed to build Xoff: Verilator, a C++ compiler, make and the header of zlib. Prints and changes
+# nothing when everything is already installed.
 set -euo pipefail
 
-verilator_floor=5.006   # Debian 12's; older ones lack what the bindings rest on
+verilator_floor=5.006   # the version of Debian 12; older ones lack features that the bindings need
 rust_floor=1.88         # rust-version in Cargo.toml
 
 # at_least A B: is version A at least B?

@@ -1,7 +1,8 @@
-"""Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints what they cost.
+"""Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints their cost.
 
-Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. The large tops of tools/lint-tops.txt, the first of each
-module, are only checked for that, and mapped with --large. `synth.py TOP …` maps only these tops. Run with the Python of .tools/.
+Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. Of the large tops in
+tools/lint-tops.txt, the first of each module is only checked for that, and mapped with --large. `synth.py TOP …` maps
+only these tops. Run it with the Python in .tools/.
 """
 
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# One process a top: Yosys keeps its state in globals.
+# One process per top, because Yosys keeps its state in globals.
 WORKER = """
 import sys
 from pyosys import libyosys as ys
@@ -45,7 +46,7 @@ def read_tops(name):
 
 
 def choose(arguments):
-    """Tops with their parameters, and whether they are mapped."""
+    """Returns tops with their parameters, and whether they are mapped."""
     large = {}
     for top, *parameters in read_tops("lint-tops.txt"):
         large.setdefault(top, parameters)
@@ -81,7 +82,7 @@ def main():
     failed = False
     print(f"{'top':34} {'LUT':>7} {'FF':>7} {'CARRY4':>7} {'BRAM':>5} {'LUTRAM':>7} {'depth':>6}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # The large ones stand at the end of the list, and begin first: else all processors but one wait for the last.
+        # The large tops are at the end of the list and are started first, so that no processor is idle at the end.
         jobs = [pool.submit(synthesize, *top) for top in reversed(tops)][::-1]
         for (top, parameters, _), (costs, log) in zip(tops, (job.result() for job in jobs)):
             name = " ".join([top, *parameters])

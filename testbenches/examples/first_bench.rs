@@ -1,11 +1,11 @@
-//! A bench of one's own: two hosts and a switch, work, time, a look into the RTL, assertions.
+//! An example bench: two hosts and a switch, work, time, a look into the RTL, assertions.
 
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{FlowSettings, Scenario};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{ByteCount, Duration, Length, Time};
 
-/// The bench.
+/// Runs the bench.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Scenario::new("my first bench", Duration::from_us(100))
         .host("a")

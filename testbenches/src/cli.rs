@@ -10,10 +10,10 @@ use xoff_sim::time::{Duration, LineRate};
 use crate::property::unit::Unit;
 use crate::scenario_file::Setting;
 
-/// Threads that a run may be asked for: more than the cores of any machine of today, and few enough to be started.
+/// Maximum of `--threads`: more than the cores of any current machine, and few enough to be started.
 pub const MAX_THREADS: i64 = 1_024;
 
-/// Threads to start: as many as asked for, otherwise one a core.
+/// Returns the number of threads to start: as many as asked for, otherwise one per core.
 pub fn threads(asked: Option<u16>) -> usize {
     (asked.map(usize::from))
         .or_else(|| std::thread::available_parallelism().map(usize::from).ok())
@@ -302,7 +302,7 @@ pub struct DiffArgs {
 pub struct SweepArg {
     /// As in a [`Setting`].
     pub key: String,
-    /// A value a run.
+    /// The values, one per run.
     pub values: Vec<String>,
 }
 
@@ -327,9 +327,9 @@ impl std::str::FromStr for SweepArg {
 pub struct WavesArg {
     /// The host.
     pub host: String,
-    /// From here.
+    /// Start of the window.
     pub from: Duration,
-    /// Until here; `None`: to the end.
+    /// End of the window; `None`: the end of the run.
     pub until: Option<Duration>,
 }
 

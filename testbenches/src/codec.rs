@@ -1,6 +1,6 @@
-//! What parses and builds frames: the RTL, the reference model, or both.
+//! Parsers and builders of frames: the RTL, the reference model, or both.
 //!
-//! Both take batches, so that frames go through the RTL pipeline back to back.
+//! They take batches, so that frames go through the RTL pipeline back to back.
 
 use thiserror::Error;
 use xoff_sim::protocol::Descriptor;
@@ -10,14 +10,14 @@ use xoff_cosim::units::UnitError;
 use xoff_cosim::units::builder::RtlBuilder;
 use xoff_cosim::units::parser::RtlParser;
 
-/// Random start of the RTL's registers. What it answers does not depend on it.
+/// Seed of the random initial values of the RTL's registers. Results do not depend on it.
 const SEED: u64 = 1;
 
-/// An implementation that gave up: a failing assertion, a pipeline that hangs.
+/// Failure of an implementation: a failing assertion or a pipeline that hangs.
 #[derive(Debug, Error)]
 #[error("the {engine} gave up: {source}")]
 pub struct EngineError {
-    /// `RTL`, `reference builder` and the like.
+    /// Name of the implementation, such as `RTL` or `reference builder`.
     pub engine: &'static str,
     /// Why.
     pub source: Box<dyn std::error::Error + Send + Sync>,
@@ -25,14 +25,14 @@ pub struct EngineError {
 
 /// Parses frames.
 pub trait FrameParser {
-    /// What it is called in messages, such as `RTL`.
+    /// Returns the name for messages, such as `RTL`.
     fn name(&self) -> &'static str;
 
     /// Parses `frames`, each of 1 to 16,383 bytes, back to back; the results are in the same order.
     ///
     /// # Errors
     ///
-    /// The implementation failed; that is no property of a frame, for which there are verdicts.
+    /// Returns an error if the implementation failed. Malformed frames are not errors; they have verdicts.
     fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError>;
 }
 
@@ -53,11 +53,11 @@ impl FrameParser for ModelParser {
     }
 }
 
-/// The RTL's parser.
+/// Creates the RTL's parser.
 ///
 /// # Errors
 ///
-/// It cannot be built.
+/// Returns an error if it cannot be created.
 pub fn rtl_parser() -> Result<Box<dyn FrameParser>, EngineError> {
     Ok(Box::new(RtlParser::new(SEED).map_err(rtl_error)?))
 }
@@ -81,14 +81,15 @@ fn rtl_error(source: UnitError) -> EngineError {
 
 /// Builds frames.
 pub trait FrameBuilder {
-    /// What it is called in messages, such as `RTL`.
+    /// Returns the name for messages, such as `RTL`.
     fn name(&self) -> &'static str;
 
-    /// Builds the frame of each of `packets`, all of which pass [`Descriptor::check`], back to back; the results are in the same order.
+    /// Builds the frame of each of `packets`, all of which must pass [`Descriptor::check`], back to back; the results
+    /// are in the same order.
     ///
     /// # Errors
     ///
-    /// The implementation failed.
+    /// Returns an error if the implementation failed.
     fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, EngineError>;
 }
 
@@ -112,11 +113,11 @@ impl FrameBuilder for ModelBuilder {
     }
 }
 
-/// The RTL's builder.
+/// Creates the RTL's builder.
 ///
 /// # Errors
 ///
-/// It cannot be built.
+/// Returns an error if it cannot be created.
 pub fn rtl_builder() -> Result<Box<dyn FrameBuilder>, EngineError> {
     Ok(Box::new(RtlBuilder::new(SEED).map_err(rtl_error)?))
 }

@@ -1,4 +1,4 @@
-//! `xoff fuzz`: a unit's properties until a time or a count. `xoff replay`: one kept case again.
+//! `xoff fuzz`: runs the properties of a unit for a time or a count. `xoff replay`: runs one kept case again.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::terminal::{Ink, Streams};
 ///
 /// # Errors
 ///
-/// The unit cannot be made, or a case file cannot be read or written.
+/// Returns an error if the unit cannot be created, or if a case file cannot be read or written.
 pub fn run(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     arguments.unit.with(Fuzz(arguments, streams))
 }
@@ -27,7 +27,7 @@ pub fn run(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcom
 ///
 /// # Errors
 ///
-/// The file is no case.
+/// Returns an error if the file is not a case.
 pub fn replay(arguments: &ReplayArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let case = CaseFile::open(&arguments.case)?;
     let unit = Unit::named(&case.unit)
@@ -35,7 +35,7 @@ pub fn replay(arguments: &ReplayArgs, streams: &mut Streams) -> anyhow::Result<O
     unit.with(Replay(&arguments.case, &case, streams))
 }
 
-/// Where failing cases are kept: with the sources if they are there, otherwise in the working folder.
+/// Returns the folder for failing cases: in the source tree if that exists, otherwise in the working folder.
 fn case_folder(arguments: &FuzzArgs) -> PathBuf {
     let in_sources = Path::new("testbenches/cases");
     match &arguments.cases {

@@ -5,14 +5,14 @@ use std::path::Path;
 use xoff_cosim::scenario::{CapturedFrame, InjectEntry, Only};
 use xoff_waves::capture::{Direction, Error, open};
 
-/// Most bytes of frames that an entry may have: they are all in memory while the scenario runs.
+/// Maximum total size of the frames of an entry. All of them are in memory while the scenario runs.
 const MOST_BYTES: usize = 1 << 30;
 
 /// Reads the frames that an entry injects; relative paths start at `folder`.
 ///
 /// # Errors
 ///
-/// The key that is wrong and the problem: a capture that cannot be read, or one without such frames.
+/// Returns the key that is wrong and the problem: a capture that cannot be read, or one without matching frames.
 pub fn captured(
     entry: &InjectEntry,
     folder: &Path,

@@ -1,19 +1,19 @@
 //! The command `xoff`, as a library so that tests can run it without a process.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | [`cli`] | arguments and their help |
 //! | [`terminal`] | where output goes: colour, width, progress |
-//! | [`codec`] | what parses and builds frames: the RTL, the reference model, or both held against each other |
-//! | [`property`] | random histories that turn the units against their references |
-//! | [`mod@run`] | `xoff run` and `xoff list`: scenarios, measured and held against what they expect |
-//! | [`show`] | `xoff show` and `xoff schema`: scenarios as text, and what a scenario may have in it |
+//! | [`codec`] | parsers and builders of frames: the RTL, the reference model, or both, compared |
+//! | [`property`] | property tests: random histories run through the units and their references |
+//! | [`mod@run`] | `xoff run` and `xoff list`: runs scenarios, measures them and judges their expectations |
+//! | [`show`] | `xoff show` and `xoff schema`: scenarios as text, and the schema of scenarios |
 //! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
-//! | [`check`] | `xoff check`: the protocol monitors over a capture |
-//! | [`fuzz`] | `xoff fuzz` and `xoff replay`: the properties until a time or a count, and a kept failure again |
+//! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
+//! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
-//! | [`text_file`] | reading files of text, within limits |
+//! | [`text_file`] | reads text files of limited size |
 
 pub mod check;
 pub mod cli;
@@ -29,14 +29,14 @@ pub mod show;
 pub mod terminal;
 pub mod text_file;
 
-/// How a command ended when nothing was wrong with its input.
+/// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything held: exit code 0.
     Held,
-    /// Something that was to hold did not: exit code 1.
+    /// A check or an expectation failed: exit code 1.
     Failed,
-    /// Stopped before its end by Ctrl-C: exit code 130.
+    /// Interrupted by Ctrl-C: exit code 130.
     Interrupted,
 }
 
@@ -44,7 +44,7 @@ pub enum Outcome {
 ///
 /// # Errors
 ///
-/// Input that cannot be used (exit code 2), and output that cannot be written. A closed pipe is an
+/// Returns an error if the input cannot be used (exit code 2) or the output cannot be written. A closed pipe is an
 /// [`std::io::ErrorKind::BrokenPipe`] in the chain.
 pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Outcome> {
     match &cli.command {

@@ -1,4 +1,4 @@
-//! The command `xoff`: reads arguments, runs, turns the outcome into an exit code.
+//! The command `xoff`: reads the arguments, runs the command and turns its outcome into an exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -8,14 +8,14 @@ use xoff::Outcome;
 use xoff::cli::{Cli, Command};
 use xoff::terminal::Streams;
 
-/// What a shell says of a process that SIGINT ended: 128 + 2.
+/// Exit code that shells use for a process ended by SIGINT: 128 + 2.
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::Run(_) = cli.command {
         ctrlc::set_handler(|| {
-            // Whoever asks twice does not want to wait.
+            // A second Ctrl-C ends the process at once.
             if xoff::run::interrupt() {
                 std::process::exit(INTERRUPTED.into());
             }
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         .expect("no other handler is set");
     }
     let mut streams = Streams::of_process();
-    // What was written before an error stays written.
+    // Output written before an error is kept.
     let result = xoff::run(&cli, &mut streams).and_then(|outcome| {
         streams.out.flush()?;
         Ok(outcome)
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The error and its causes, those left out that it ends with anyway.
+/// Formats the error and its causes. Causes whose text the message already ends with are left out.
 fn message(error: &anyhow::Error) -> String {
     error
         .chain()
@@ -57,7 +57,7 @@ fn message(error: &anyhow::Error) -> String {
         .unwrap_or_default()
 }
 
-/// `xoff … | head` is no failure: the reader has seen enough.
+/// A closed pipe, as in `xoff … | head`, is not a failure.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -1,9 +1,8 @@
-//! `make mutants UNIT=…`: are the properties of a unit worth anything?
+//! `make mutants UNIT=…`: mutation tests of the properties of a unit.
 //!
 //! tools/mutants.py breaks the unit in many small ways, one at a time. Each mutant goes through the cases that `xoff
-//! fuzz` would draw from a fixed seed, until one of them fails: then it is killed. Who survives is either no mutant,
-//! since it does the same as the original, or a case that is missing. This program is built with the netlists that it
-//! judges in it.
+//! fuzz` would draw from a fixed seed, until one of them fails: then it is killed. A survivor is either equivalent to
+//! the original, or shows that a case is missing. The netlists to be judged are compiled into this program.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -18,7 +17,7 @@ use xoff::property::Property;
 use xoff::property::run::first_failure;
 use xoff::property::unit::{Unit, WithProperty};
 
-/// What tools/mutants.py said of the netlists that are in this program.
+/// The list that tools/mutants.py wrote about the netlists in this program.
 const LIST: &str = include_str!(concat!(
     env!(
         "XOFF_MUTANTS",
@@ -52,7 +51,7 @@ struct Cli {
 /// A line of the list.
 #[derive(Debug, Clone, Copy)]
 struct Mutant {
-    /// 0: nothing is broken.
+    /// 0: the unbroken netlist.
     number: u16,
     /// The property that judges it.
     property: &'static str,
@@ -61,10 +60,10 @@ struct Mutant {
     source: &'static str,
 }
 
-/// What a property said of a mutant: the case that failed and why, or nothing.
+/// Result of a property for a mutant: the number of the case that failed and why, or `None`.
 type Verdict = Option<(u64, String)>;
 
-/// The unbroken netlist for each property, then the mutants.
+/// Reads the list: the unbroken netlist for each property, then the mutants.
 fn read_list() -> Option<Vec<Mutant>> {
     let mutants = LIST
         .lines()
@@ -93,7 +92,7 @@ fn read_list() -> Option<Vec<Mutant>> {
     Some(originals.into_values().chain(mutants).collect())
 }
 
-/// Puts a mutant through its cases. Their number is what a survivor costs: some seconds.
+/// Runs the cases of a mutant. A survivor runs all of them, which takes a few seconds.
 struct Judge<'a> {
     mutant: &'a Mutant,
     seed: u64,
@@ -139,7 +138,7 @@ fn run(cli: &Cli) -> Result<bool, String> {
                 return Ok(());
             };
             let verdict = match judge(mutant, cli.seed, cli.effort) {
-                // Its reset does not get through.
+                // Its reset fails.
                 Err(why) if mutant.number > 0 => Some((0, why)),
                 verdict => verdict?,
             };
@@ -205,7 +204,7 @@ fn run(cli: &Cli) -> Result<bool, String> {
 }
 
 fn main() -> ExitCode {
-    // Drivers may panic over what a mutant does, which kills it: no news.
+    // Drivers may panic because of a mutant's behaviour. That kills the mutant and need not be printed.
     std::panic::set_hook(Box::new(|_| ()));
     match run(&Cli::parse()) {
         Ok(true) => ExitCode::SUCCESS,

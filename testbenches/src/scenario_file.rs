@@ -11,7 +11,7 @@ use xoff_cosim::scenario::{Scenario, VERSION};
 
 use crate::injection::captured;
 
-/// Scenarios that the command knows by name, with their text.
+/// Built-in scenarios: name and text.
 pub const BUILT_IN: [(&str, &str); 3] = [
     ("pair", include_str!("../scenarios/pair.toml")),
     ("livelock", include_str!("../scenarios/livelock.toml")),
@@ -21,14 +21,14 @@ pub const BUILT_IN: [(&str, &str); 3] = [
 /// A scenario that cannot be used.
 #[derive(Debug, Error)]
 pub enum ScenarioError {
-    /// Neither a name nor a file.
+    /// There is neither a built-in scenario nor a file of this name.
     #[error("scenario '{name}': neither one of {known} nor a file{}", hint(.nearest))]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The names of the built-in scenarios.
         known: String,
-        /// One that is nearly the same.
+        /// The most similar name, if any.
         nearest: Option<String>,
     },
     /// The file cannot be read.
@@ -39,23 +39,23 @@ pub enum ScenarioError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is not what a scenario is.
+    /// The text is not a valid scenario.
     #[error("{origin}: {problem}")]
     Parse {
-        /// File or name, with the setting that was being read.
+        /// File or name, and the setting that was being read.
         origin: String,
-        /// With line and key.
+        /// The problem, with line and key.
         problem: String,
     },
-    /// A setting from the command line that cannot be made.
+    /// A setting from the command line that cannot be applied.
     #[error("--set {setting}: {problem}")]
     Set {
-        /// As it was given.
+        /// The setting as it was given.
         setting: String,
         /// What would be right.
         problem: String,
     },
-    /// It contradicts itself.
+    /// The scenario contradicts itself.
     #[error("{origin}: {misfit}")]
     Misfit {
         /// File or name.
@@ -74,9 +74,9 @@ fn hint(nearest: &Option<String>) -> String {
 /// A key of a scenario and the text of its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// `flows.a.message`: tables by key, entries of lists by name or place.
+    /// Path such as `flows.a.message`: tables by key, list entries by name or index.
     pub key: String,
-    /// A value of TOML; what is none is taken as text.
+    /// A TOML value; anything else is taken as text.
     pub value: String,
 }
 
@@ -96,25 +96,25 @@ impl std::str::FromStr for Setting {
     }
 }
 
-/// Text of a scenario, read but not understood.
+/// Text of a scenario, not yet parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// Short name.
     pub name: String,
-    /// In messages: a file, or the name.
+    /// File or name, for messages.
     pub origin: String,
-    /// TOML.
+    /// The text, TOML.
     pub text: String,
-    /// Where relative paths in it start.
+    /// Folder that relative paths in the scenario start from.
     pub folder: PathBuf,
 }
 
 impl Source {
-    /// By name, or from a file.
+    /// Finds a scenario by name, or reads it from a file.
     ///
     /// # Errors
     ///
-    /// There is neither, or the file cannot be read.
+    /// Returns an error if there is neither, or if the file cannot be read.
     pub fn find(name: &str) -> Result<Self, ScenarioError> {
         if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Ok(Self {
@@ -151,11 +151,11 @@ impl Source {
         })
     }
 
-    /// Understands it, with settings in place of what it says, and checks it.
+    /// Parses the scenario, applies the settings, and checks the result.
     ///
     /// # Errors
     ///
-    /// The first line, key or setting that is wrong, and what would be right.
+    /// Returns the first line, key or setting that is wrong, and what would be right.
     pub fn read(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
         let parse = |problem: String| ScenarioError::Parse {
             origin: self.origin.clone(),
@@ -163,7 +163,7 @@ impl Source {
         };
         let unreadable = |error: toml::de::Error| parse(error.to_string().trim_end().into());
         let mut table: Table = toml::from_str(&self.text).map_err(unreadable)?;
-        // Before the keys, which another version may have others of.
+        // Checked before the keys, because another version may have other keys.
         check_version(&table).map_err(parse)?;
         let mut scenario: Scenario = toml::from_str(&self.text).map_err(unreadable)?;
         if !settings.is_empty() {
@@ -173,7 +173,7 @@ impl Source {
                     problem,
                 };
                 put(&mut table, setting).map_err(set)?;
-                // One after the other, so that the message names the one that is wrong.
+                // Settings are applied one by one, so that the message names the one that is wrong.
                 scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
                     let path = error.path().to_string();
                     set(format!("{path}: {}", error.into_inner().message()))
@@ -199,7 +199,7 @@ impl Source {
     }
 }
 
-/// Refuses scenarios of a version that is not known here.
+/// Rejects scenarios of an unknown version.
 fn check_version(table: &Table) -> Result<(), String> {
     match table.get("version") {
         None => Ok(()),
@@ -211,7 +211,7 @@ fn check_version(table: &Table) -> Result<(), String> {
     }
 }
 
-/// A value as TOML has it; what is none is text.
+/// Parses a TOML value; anything else is text.
 fn value(text: &str) -> Value {
     let read: Result<Table, _> = toml::from_str(&format!("v = {text}"));
     let read = read.ok().and_then(|mut table| table.remove("v"));

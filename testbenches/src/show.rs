@@ -1,4 +1,4 @@
-//! `xoff show` and `xoff schema`: scenarios as text, and what a scenario may have in it.
+//! `xoff show` and `xoff schema`: scenarios as text, and the schema of scenarios.
 
 use std::io::Write as _;
 
@@ -9,11 +9,11 @@ use crate::cli::ShowArgs;
 use crate::scenario_file::Source;
 use crate::terminal::Streams;
 
-/// Prints a scenario: its text, or with settings in place of what it says all of its keys.
+/// Prints a scenario: its text, or, when settings are given, all of its keys with the settings applied.
 ///
 /// # Errors
 ///
-/// There is no such scenario, it or a setting is wrong, or the output cannot be written.
+/// Returns an error if there is no such scenario, if it or a setting is invalid, or if the output cannot be written.
 pub fn show(arguments: &ShowArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let source = Source::find(&arguments.scenario)?;
     let scenario = source.read(&arguments.set)?;
@@ -40,7 +40,7 @@ pub fn show(arguments: &ShowArgs, streams: &mut Streams) -> anyhow::Result<Outco
 ///
 /// # Errors
 ///
-/// The output cannot be written.
+/// Returns an error if the output cannot be written.
 pub fn schema(streams: &mut Streams) -> anyhow::Result<Outcome> {
     serde_json::to_writer_pretty(&mut streams.out, &xoff_cosim::scenario::json_schema())?;
     writeln!(streams.out)?;

@@ -1,4 +1,4 @@
-//! Where output goes, and what it may look like there.
+//! Output streams, colours and progress bars.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -6,10 +6,10 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Files under this size are read before a progress bar could be seen.
+/// Smallest input with a progress bar. Smaller files are read before a bar could be seen.
 const PROGRESS_FROM_BYTES: u64 = 4 << 20;
 
-/// The two outputs of a command, and what is known of them.
+/// The two output streams of a command and their properties.
 pub struct Streams {
     /// Results.
     pub out: Box<dyn Write>,
@@ -17,14 +17,14 @@ pub struct Streams {
     pub err: Box<dyn Write>,
     /// Colours for `out`.
     pub paint: Paint,
-    /// Columns of the terminal that `out` is; `None` when it is a pipe or file.
+    /// Width of the terminal behind `out` in columns; `None` when `out` is a pipe or file.
     pub width: Option<usize>,
-    /// Whether a progress bar on stderr disturbs nobody.
+    /// Whether a progress bar may be shown on stderr.
     pub progress: bool,
 }
 
 impl Streams {
-    /// Standard output and error of this process. Colour follows `NO_COLOR` and `CLICOLOR_FORCE`.
+    /// Returns standard output and error of this process. Colour follows `NO_COLOR` and `CLICOLOR_FORCE`.
     pub fn of_process() -> Self {
         let stdout = io::stdout();
         let colour = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
@@ -43,8 +43,8 @@ impl Streams {
         }
     }
 
-    /// A progress bar over `bytes` to be read; hidden unless a person watches and it takes a while. `rows` says whether rows go to the terminal
-    /// meanwhile: then they are the progress.
+    /// Returns a progress bar over `bytes` to be read. It is hidden unless the output is watched and reading takes a
+    /// while. `rows`: rows are printed to the terminal meanwhile, which makes a bar unnecessary.
     pub fn progress_bar(&self, bytes: Option<u64>, rows: bool) -> ProgressBar {
         match bytes {
             Some(bytes)
@@ -71,14 +71,14 @@ pub struct Paint {
     pub colour: bool,
 }
 
-/// What a piece of text is, so that the same is always in the same colour.
+/// Role of a piece of text. Each role always has the same colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// As the terminal has it.
+    /// Default colour of the terminal.
     Plain,
     /// Headings.
     Heading,
-    /// Of no interest most of the time.
+    /// Text that is rarely of interest.
     Dim,
     /// Something that is as it should be.
     Good,
@@ -108,7 +108,7 @@ impl Ink {
 }
 
 impl Paint {
-    /// `text` in the colour of `ink`.
+    /// Returns `text` in the colour of `ink`.
     pub fn paint(self, ink: Ink, text: impl Display) -> String {
         if self.colour && ink != Ink::Plain {
             let style = ink.style();

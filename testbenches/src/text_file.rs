@@ -1,17 +1,17 @@
-//! Files of text that people write: scenarios, cases.
+//! Reading of text files that people write: scenarios, cases.
 
 use std::fs::File;
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes of a file of text at most. Scenarios have some kilobytes, the longest cases less than one megabyte.
+/// Maximum size of a text file in bytes. Scenarios have a few kilobytes, the longest cases less than one megabyte.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Reads a file of text, of which no more than 16 MiB are held in memory.
+/// Reads a text file of at most 16 MiB.
 ///
 /// # Errors
 ///
-/// It cannot be read, is a directory or no text, or has more than 16 MiB.
+/// Returns an error if the file cannot be read, is a directory, is not text, or has more than 16 MiB.
 pub fn read(path: &Path) -> io::Result<String> {
     let wrong = |what: String| io::Error::new(ErrorKind::InvalidData, what);
     let file = File::open(path)?;
@@ -19,7 +19,7 @@ pub fn read(path: &Path) -> io::Result<String> {
         return Err(wrong("a directory; a file of text is needed".to_owned()));
     }
     let mut bytes = Vec::new();
-    // What is no text mostly shows at its begin, and need not be read whole.
+    // A file that is not text can mostly be recognized from its beginning, without reading all of it.
     for limit in [4_096, MAX_BYTES + 1] {
         (&file)
             .take(limit - bytes.len() as u64)
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     })
 }
 
-/// The lines of a text that comes bit by bit, none of them longer than 16 MiB.
+/// Returns the lines of a text stream. A line of more than 16 MiB is an error.
 pub fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<String>> {
     std::iter::from_fn(move || {
         let mut line = String::new();

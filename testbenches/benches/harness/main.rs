@@ -1,5 +1,5 @@
-//! What the Rust side costs: cycles a second of a unit, driven from Rust and by a plain C++ loop over the same model with the same stimulus, in turn.
-//! And what the models cost.
+//! Cost of the Rust side: cycles per second of a unit, driven alternately from Rust and by a plain C++ loop over the
+//! same model with the same stimulus. Also the cost of the models.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ fn timed(run: impl FnOnce() -> u64) -> (Duration, u64) {
     (start.elapsed(), digest)
 }
 
-/// Times both loops, prints cycles a second and gives their ratio.
+/// Times both loops, prints cycles per second and returns their ratio.
 fn report(
     name: &str,
     cycles: u64,
@@ -43,7 +43,7 @@ fn report(
         "  plain C++ loop   {:>12.0} cycles/s",
         median(|round| round.1)
     );
-    // A ratio within a round: both loops then had the machine to the same degree.
+    // The ratio is taken within a round, in which both loops had the same share of the machine.
     rounds.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     rounds[count / 2].0 / rounds[count / 2].1
 }

@@ -1,4 +1,5 @@
-//! The NIC under load both ways, and at rest but evaluated all the same. What it is driven with is recorded once, and repeated by both loops.
+//! The NIC under load in both directions, and idle but evaluated in every cycle. The stimulus is recorded once and
+//! replayed by both loops.
 
 use verilated::Settings;
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, all};
@@ -11,11 +12,11 @@ use crate::report;
 const QPS: u16 = 8;
 /// Cycles under load.
 const BUSY: u64 = 20_000;
-/// Cycles at rest.
+/// Idle cycles.
 const IDLE: u64 = 40_000;
 const ROUNDS: usize = 11;
 
-/// What a NIC gets from its reset on: registers, then QPs that write 64 kB messages both ways.
+/// Returns the inputs of a NIC from its reset on: registers, then QPs that write 64 kB messages in both directions.
 fn load() -> Vec<In> {
     let mut pair = Pair::of(&PairConfig {
         seed: 1,
@@ -48,7 +49,7 @@ fn load() -> Vec<In> {
     pair.update(0, |host| host.take_record())
 }
 
-/// A reset, and then nothing.
+/// Returns the inputs for a reset followed by idle cycles.
 fn rest() -> Vec<In> {
     let mut stimulus: Vec<_> = (0..IDLE)
         .map(|now_i| In {

@@ -1,4 +1,4 @@
-//! The parser under traffic.
+//! The parser under load.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -13,7 +13,7 @@ use crate::report;
 const CYCLES: u64 = 100_000;
 const ROUNDS: usize = 21;
 
-/// Frames of all kinds and lengths, back to back.
+/// Returns frames of all kinds and lengths, back to back.
 fn traffic() -> Vec<In> {
     let mut runner = TestRunner::deterministic();
     let mut stimulus = vec![

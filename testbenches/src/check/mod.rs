@@ -1,4 +1,4 @@
-//! `xoff check`: the protocol monitors over a capture, a row a rule with the frames that break it.
+//! `xoff check`: runs the protocol monitors over a capture and prints one row per rule, with the frames that break it.
 
 mod table;
 
@@ -55,7 +55,7 @@ struct Summary<'a> {
     remarks: Vec<&'a Remark>,
 }
 
-/// A rule, and how often it was applied.
+/// A rule and how often it was applied.
 #[derive(Serialize)]
 struct RuleRow {
     rule: Rule,
@@ -70,7 +70,7 @@ struct ViolationRow<'a> {
     rule: Rule,
     frame: u64,
     interface: &'a str,
-    /// Since the capture's first frame.
+    /// Time since the first frame of the capture.
     time_ns: u64,
     text: &'a str,
 }
@@ -79,8 +79,8 @@ struct ViolationRow<'a> {
 ///
 /// # Errors
 ///
-/// The capture cannot be read (what was found before the bad place is written), an option names no interface of it, or
-/// the output cannot be written.
+/// Returns an error if the capture cannot be read (violations found before the bad position are written), if an option
+/// names no interface of it, or if the output cannot be written.
 pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let (name, input, bytes) = decode::open(&arguments.file)?;
     let mut reader = Reader::new(name.clone(), input)?;
@@ -155,10 +155,10 @@ fn summary(report: &Report) -> Summary<'_> {
     }
 }
 
-/// The monitors over the records of a capture.
+/// Feeds the records of a capture to the monitors.
 struct Watch<'a> {
     monitor: Monitor,
-    /// Interfaces that have become taps.
+    /// Number of interfaces registered as taps so far.
     taps: usize,
     /// Time of the first frame, ns.
     begin: Option<u64>,
@@ -200,7 +200,7 @@ impl Watch<'_> {
         Tap {
             host: self.arguments.host_port.contains(&name),
             orderly: !self.arguments.unordered,
-            // A rate that Ethernet does not have is no line rate: rules about pauses are left out then.
+            // A rate that Ethernet does not have cannot be the line rate. Rules about pauses are not applied then.
             rate: self
                 .arguments
                 .rate

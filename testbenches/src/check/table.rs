@@ -1,4 +1,4 @@
-//! Rows for people.
+//! Human-readable table of `xoff check`.
 
 use std::io;
 
@@ -6,12 +6,12 @@ use xoff_monitor::Report;
 
 use crate::terminal::{Ink, Streams};
 
-/// Frames that a rule's row names.
+/// Maximum number of frames named in the row of a rule.
 const NAMED: usize = 8;
-/// Violations whose text is shown.
+/// Maximum number of violations whose text is shown.
 const SHOWN: usize = 20;
 
-/// Writes a row a rule, the violations and the remarks. `all` shows rules that could not be applied too.
+/// Writes one row per rule, the violations and the remarks. `all`: also show rules that could not be applied.
 pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Result<()> {
     let paint = streams.paint;
     let out = &mut streams.out;

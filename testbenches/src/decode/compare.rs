@@ -1,12 +1,13 @@
-//! Two results for one frame, held against each other: which fields differ.
+//! Comparison of two results for one frame: the fields in which they differ.
 
 use serde_json::Value;
 use xoff_sim::wire::frame::ParsedFrame;
 
-/// So many fields of one frame are named; when everything differs, the first tell enough.
+/// Maximum number of fields named per frame. When everything differs, the first fields suffice.
 const MOST_FIELDS: usize = 12;
 
-/// The fields in which `left` and `right` differ, as `path: left value, right value`; empty when the results are equal.
+/// Returns the fields in which `left` and `right` differ, as `path: left value, right value`; empty when the results
+/// are equal.
 pub fn differences(names: [&str; 2], left: &ParsedFrame, right: &ParsedFrame) -> Vec<String> {
     if left == right {
         return Vec::new();
@@ -67,7 +68,7 @@ fn walk(path: &str, left: &Value, right: &Value, found: &mut impl FnMut(&str, &V
                 walk(&format!("{path}[{index}]"), left, right, found);
             }
         }
-        // Payloads of different lengths: the numbers of bytes say more than the bytes.
+        // Payloads of different lengths: the lengths are more informative than the bytes.
         (Value::Array(left), Value::Array(right)) => {
             found(
                 &format!("{path}.len"),

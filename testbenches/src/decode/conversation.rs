@@ -1,10 +1,10 @@
-//! Who talks to whom: packets grouped by queue pairs, what was sent again, what was refused.
+//! Conversations: packets grouped by queue pairs, with retransmissions and refusals.
 //!
-//! A packet names only its destination QP. Which two QPs belong together shows when a response has the PSN of a
-//! request: then both directions are one conversation.
+//! A packet names only its destination QP. Two flows are recognized as the two directions of one conversation when a
+//! response has the PSN of a request.
 //!
-//! A capture of several ports has a frame once for each port that it passed. What is counted is counted for each place
-//! apart, and shown is the place that saw the most: so a conversation counts each frame once.
+//! A capture of several ports contains a frame once for each port that it passed. Everything is counted separately per
+//! port and direction, and the place that saw the most is shown, so a conversation counts each frame once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,10 +14,11 @@ use xoff_waves::capture::Direction;
 
 use super::details::addresses;
 
-/// Requests without a partner that are remembered. A capture of one direction only must not fill the memory.
+/// Maximum number of requests without a partner that are kept. A capture of one direction only must not fill the
+/// memory.
 const MOST_PENDING: usize = 1 << 16;
 
-/// Where frames were captured: the interface, and which way they went there.
+/// The place where frames were captured: interface and direction.
 pub type Tap = (usize, Option<Direction>);
 
 /// Packets to one QP from one host, with all places where they were captured.
@@ -29,16 +30,17 @@ pub struct Flow {
     pub dst: String,
     /// The receiver's QP.
     pub dest_qp: u32,
-    /// The sender's QP, where packets say so (UD).
+    /// The sender's QP, if the packets contain it (UD).
     src_qp: Option<u32>,
-    /// What was seen at each place, in the order of its first packet there; never empty.
+    /// Traffic per place, in the order of the first packet there; never empty.
     pub taps: Vec<(Tap, Traffic)>,
     /// The opposite direction.
     partner: Option<usize>,
 }
 
 impl Flow {
-    /// What the place has seen that saw the most packets: each packet counts once, those lost behind it too.
+    /// Returns the traffic at the place that saw the most packets. Each packet counts once, including packets that were
+    /// lost after that place.
     pub fn traffic(&self) -> &Traffic {
         let most = self
             .taps
@@ -49,7 +51,7 @@ impl Flow {
     }
 }
 
-/// What was seen of a flow at one place.
+/// Traffic of a flow at one place.
 #[derive(Debug, Clone, Default)]
 pub struct Traffic {
     /// Packets.
@@ -62,18 +64,18 @@ pub struct Traffic {
     responses: Option<Psn>,
     /// Packets whose PSN had been sent before.
     pub again: u64,
-    /// NAKs by what they say.
+    /// NAKs by their meaning.
     pub naks: BTreeMap<String, u64>,
     /// Congestion notifications.
     pub cnps: u64,
 }
 
-/// What one packet meant to its conversation.
+/// Role of one packet in its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Event {
     /// Its PSN had been sent before.
     pub again: bool,
-    /// It refuses something.
+    /// It refuses a request.
     pub nak: bool,
 }
 
@@ -100,16 +102,16 @@ pub struct Conversations {
     flows: Vec<Flow>,
     hosts: Vec<Hosts>,
     by_key: HashMap<(Hosts, u32), usize>,
-    /// Flows that sent a request with a PSN; `None` when there were several.
+    /// The flow that sent a request with a PSN; `None` when there were several.
     pending: HashMap<(Hosts, Psn), Option<usize>>,
-    /// Payload of the largest first or middle packet: the path MTU, as far as it has been seen.
+    /// Payload of the largest first or middle packet so far, which is the path MTU.
     mtu: u32,
-    /// Frames whose headers cannot be believed, by place.
+    /// Number of frames whose headers cannot be trusted, per place.
     damaged: BTreeMap<Tap, u64>,
 }
 
 impl Conversations {
-    /// Takes in a frame that was captured at `tap`; one without IP and transport header belongs to no conversation.
+    /// Adds a frame that was captured at `tap`. A frame without IP and transport header belongs to no conversation.
     pub fn add(&mut self, tap: Tap, frame: &ParsedFrame) -> Event {
         let (Some(ip), Some(bth)) = (frame.ip, frame.bth) else {
             return Event::default();
@@ -237,13 +239,14 @@ impl Conversations {
         self.flows[b].partner = Some(a);
     }
 
-    /// Frames with a bad ICRC at the place that has seen the most: they belong to no conversation.
+    /// Returns the number of frames with a bad ICRC at the place that has seen the most of them. They belong to no
+    /// conversation.
     pub fn damaged(&self) -> u64 {
         self.damaged.values().copied().max().unwrap_or(0)
     }
 
-    /// The conversations, most bytes first: a flow and the opposite one, if there is. The flow that came first stands
-    /// first.
+    /// Returns the conversations, most bytes first: a flow and the opposite one, if there is one. The flow that was
+    /// seen first comes first.
     pub fn finish(mut self) -> Vec<(Flow, Option<Flow>)> {
         self.pair_the_rest();
         let mut all: Vec<(Flow, Option<Flow>)> = Vec::new();
@@ -263,7 +266,8 @@ impl Conversations {
         all
     }
 
-    /// Pairs by what UD packets say of their sender, and where two hosts have one flow left each way.
+    /// Pairs the remaining flows: UD flows by the source QP in their packets, and flows of two hosts with one flow left
+    /// in each direction.
     fn pair_the_rest(&mut self) {
         for index in 0..self.flows.len() {
             let Some(src_qp) = self.flows[index].src_qp else {
@@ -279,7 +283,7 @@ impl Conversations {
         }
         let mut single: HashMap<Hosts, Option<usize>> = HashMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
-            // A UD flow that says whose it is has no partner here.
+            // The source QP of a UD flow has been used above; such a flow is not paired by elimination.
             if flow.partner.is_none() && flow.src_qp.is_none() {
                 single
                     .entry(self.hosts[index])
@@ -301,11 +305,11 @@ impl Conversations {
     }
 }
 
-/// The part that an opcode plays.
+/// Role of an opcode.
 enum Kind {
     Request,
     Response,
-    /// UC and UD: nobody answers, nothing is sent again.
+    /// UC and UD: no responses, no retransmissions.
     Unconnected,
     Notification,
 }

@@ -1,4 +1,4 @@
-//! What is particular about a frame, in words.
+//! Details of a frame, as text.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -7,15 +7,15 @@ use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, Opcode, SyndromeMeaning};
 
 use crate::terminal::Ink;
 
-/// The partition that everybody is in; others are worth a word.
+/// The default partition, which is not shown.
 const DEFAULT_PKEY: u16 = 0xFFFF;
-/// Quanta of zero let traffic go on.
+/// Pause time of zero quanta: traffic may continue.
 const XON: u16 = 0;
 
-/// A piece of text and what it is.
+/// A piece of text and its role.
 pub type Piece = (Ink, String);
 
-/// Everything about a frame that has no column of its own.
+/// Returns everything about a frame that has no column of its own.
 pub fn details(frame: &ParsedFrame) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut say = |ink: Ink, text: String| pieces.push((ink, text));
@@ -148,7 +148,7 @@ fn quanta(quanta: u16) -> String {
     }
 }
 
-/// What a frame is that is none of ours.
+/// Describes a frame with verdict `other`.
 fn what_other(frame: &ParsedFrame) -> Option<String> {
     if let Some(ip) = frame.ip {
         return Some(match ip.next_header {
@@ -171,7 +171,7 @@ fn what_other(frame: &ParsedFrame) -> Option<String> {
     })
 }
 
-/// Source and destination: IP addresses, or else MAC addresses, or nothing.
+/// Returns source and destination: IP addresses, or else MAC addresses, or `None`.
 pub fn addresses(frame: &ParsedFrame) -> Option<(String, String)> {
     if let Some(ip) = frame.ip {
         let text = |address: u128| match ip.kind {
@@ -186,7 +186,7 @@ pub fn addresses(frame: &ParsedFrame) -> Option<(String, String)> {
         .map(|eth| (eth.src.to_string(), eth.dst.to_string()))
 }
 
-/// One letter a flag that is set.
+/// Returns one letter for each flag that is set.
 pub fn flags(frame: &ParsedFrame) -> String {
     let Some(bth) = frame.bth else {
         return String::new();

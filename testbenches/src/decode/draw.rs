@@ -1,11 +1,11 @@
-//! Pictures out of characters: bars, sparklines, grouped numbers.
+//! Text graphics: bars, sparklines, grouped numbers.
 
 /// Eighths of a character cell, growing to the right.
 const BAR: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 /// Eighths of a character cell, growing upwards.
 const SPARK: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A bar that is `cells` long when `value` is `most`. What is not nothing shows at least a hair.
+/// Returns a bar that is `cells` long when `value` is `most`. A value other than 0 shows at least an eighth of a cell.
 pub fn bar(value: u64, most: u64, cells: usize) -> String {
     let eighths = scale(value, most, cells as u64 * 8);
     let (whole, rest) = (eighths / 8, eighths % 8);
@@ -16,7 +16,7 @@ pub fn bar(value: u64, most: u64, cells: usize) -> String {
     bar
 }
 
-/// A column a value, up to a full cell for `most`.
+/// Returns one column per value, up to a full cell for `most`.
 pub fn sparkline(values: &[u64], most: u64) -> String {
     values
         .iter()
@@ -24,7 +24,7 @@ pub fn sparkline(values: &[u64], most: u64) -> String {
         .collect()
 }
 
-/// `value` on a scale of 0 to `full`, where `most` is full and only 0 is 0.
+/// Scales `value` to 0 to `full`, where `most` maps to `full` and only 0 maps to 0.
 fn scale(value: u64, most: u64, full: u64) -> u64 {
     if value == 0 || most == 0 {
         return 0;
@@ -33,7 +33,7 @@ fn scale(value: u64, most: u64, full: u64) -> u64 {
     (scaled as u64).clamp(1, full)
 }
 
-/// A number with its thousands apart: 1,234,567.
+/// Formats a number with thousands separators: 1,234,567.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -46,7 +46,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of things: `1 frame`, `1,234 frames`.
+/// Formats a number of things: `1 frame`, `1,234 frames`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!(
         "{} {thing}{}",
@@ -55,7 +55,7 @@ pub fn counted(number: u64, thing: &str) -> String {
     )
 }
 
-/// A time span in the unit that suits it, three digits: `1.23 ms`.
+/// Formats a time span in a suitable unit with three digits: `1.23 ms`.
 pub fn span(ns: u64) -> String {
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),

@@ -1,4 +1,4 @@
-//! `xoff decode`: a capture through the parser, and what it says as rows, JSON lines or a picture.
+//! `xoff decode`: sends a capture through the parser and prints the results as rows, JSON lines or a picture.
 
 mod compare;
 mod conversation;
@@ -32,14 +32,15 @@ use crate::cli::{DecodeArgs, EngineArgs, RowFormat};
 use crate::codec::{self, FrameParser};
 use crate::terminal::Streams;
 
-/// Frames that go through the parser in one go.
+/// Frames per batch through the parser.
 const BATCH_FRAMES: usize = 256;
 
 /// Runs `xoff decode`.
 ///
 /// # Errors
 ///
-/// The capture cannot be read (rows before the bad place are written), or the output cannot be written.
+/// Returns an error if the capture cannot be read (rows before the bad position are written), or if the output cannot
+/// be written.
 pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let (name, input, bytes) = open(&arguments.file)?;
     let reader = Reader::new(name.clone(), input)?;
@@ -69,7 +70,8 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
     };
     let result = decoder.decode(reader, streams);
     decoder.progress.finish_and_clear();
-    // An error from the output is the end; one from the input still has the frames before it counted and drawn.
+    // An error of the output ends the command. After an error of the input, the frames before it are still counted and
+    // drawn.
     if let Err(error) = &result
         && error.downcast_ref::<io::Error>().is_some()
     {
@@ -84,7 +86,7 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
     })
 }
 
-/// The capture: its name for messages, its bytes, and how many there are if that is known.
+/// Opens the capture. Returns its name for messages, its bytes, and their number if known.
 pub(crate) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
     if path == Path::new("-") {
         return Ok(("standard input".into(), Box::new(io::stdin().lock()), None));
@@ -104,14 +106,14 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option
     ))
 }
 
-/// What becomes of the frames.
+/// The form of the output.
 enum View {
     Table(Table),
     Jsonl,
     Summary(Box<Summary>),
 }
 
-/// The parser whose results are shown, and perhaps one to hold it against.
+/// The parser whose results are shown, and optionally a second one to compare it with.
 struct Parsers {
     shown: Box<dyn FrameParser>,
     other: Option<Box<dyn FrameParser>>,
@@ -141,7 +143,7 @@ struct Decoder {
     parsers: Parsers,
     view: View,
     tally: Tally,
-    /// Frames about which the two parsers disagree.
+    /// Number of frames for which the two parsers differ.
     differing: u64,
     progress: ProgressBar,
     range: FrameRange,
@@ -172,7 +174,7 @@ impl Decoder {
             }
             if batch.len() >= BATCH_FRAMES || !reader.is_ahead() {
                 self.batch(&mut batch, &reader, streams)?;
-                // On a live pipe the next frame may be long in coming.
+                // On a live pipe the next frame may take long to arrive, so the rows are flushed now.
                 if !reader.is_ahead() {
                     streams.out.flush()?;
                 }
@@ -229,7 +231,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// What comes after the last row.
+    /// Writes the output after the last row.
     fn close(&mut self, title: &str, streams: &mut Streams) -> anyhow::Result<()> {
         match &mut self.view {
             View::Jsonl => {}
@@ -264,8 +266,7 @@ impl Decoder {
     }
 }
 
-/// Parses a batch. A record without a single byte is no frame for a MAC: it never gets to the parser, but it is
-/// counted.
+/// Parses a batch. A record of 0 bytes is not a frame for a MAC: it is not given to the parser, but it is counted.
 fn parse(parser: &mut dyn FrameParser, frames: &[&[u8]]) -> anyhow::Result<Vec<ParsedFrame>> {
     let real: Vec<&[u8]> = frames
         .iter()
@@ -310,7 +311,7 @@ mod tests {
     use crate::codec::{EngineError, ModelParser};
     use crate::terminal::Paint;
 
-    /// A parser that takes one frame for longer than it is.
+    /// A parser that reports a wrong length for one frame.
     struct Liar;
 
     impl FrameParser for Liar {
@@ -327,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Decodes three frames, two parsers against each other; gives the number of differing frames and what was said
+    /// Decodes three frames with two parsers and compares them. Returns the number of differing frames and the messages
     /// about them.
     fn both(other: Box<dyn FrameParser>) -> (u64, String) {
         let mut file = Vec::new();

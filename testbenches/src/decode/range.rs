@@ -1,4 +1,4 @@
-//! Which frames of a capture: `7`, `7-20`, `7-`, `-20`.
+//! A range of frames of a capture: `7`, `7-20`, `7-`, `-20`.
 
 use std::str::FromStr;
 
@@ -22,7 +22,7 @@ impl Default for FrameRange {
     }
 }
 
-/// Text that is no range of frames.
+/// Error for text that is not a range of frames.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected frame numbers from 1, such as 7, 7-20, 7- or -20")]
 pub struct FrameRangeError;

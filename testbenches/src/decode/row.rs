@@ -1,4 +1,4 @@
-//! A frame as a JSON line. The keys are a contract: programs read them, and `xoff encode` takes them back.
+//! A frame as a JSON line. The keys are a stable interface: programs read them, and `xoff encode` accepts them.
 
 use std::fmt::Write as _;
 
@@ -12,28 +12,28 @@ use super::details::addresses;
 /// The middle one of the three IPv4 flags.
 const DONT_FRAGMENT: u8 = 0b010;
 
-/// One JSON line. Keys of what the frame does not have are left out. Numbers up to 32 bits are JSON numbers; 64-bit
-/// ones are strings such as `"0x00007f0012345678"`, because many readers of JSON know only floating point.
+/// One JSON line. Keys of fields that the frame does not have are left out. Numbers up to 32 bits are JSON numbers;
+/// 64-bit ones are strings such as `"0x00007f0012345678"`, because many JSON readers support only floating point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// Number of the frame in the file, from 1.
     pub frame: u64,
-    /// When it was captured: nanoseconds since 1970-01-01, or since the start of a simulation. Text, as all 64-bit
+    /// Capture time: nanoseconds since 1970-01-01, or since the start of a simulation. A string, like all 64-bit
     /// numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<String>,
-    /// The interface that saw it, where the capture has named or several ones.
+    /// The interface that captured it, if the capture has several interfaces or named ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// `received` or `sent` there, where the capture says so.
+    /// `received` or `sent` at that interface, if the capture says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// `false` where the capture says that the FCS was wrong.
+    /// `false` if the capture says that the FCS was wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fcs_ok: Option<bool>,
     /// Its length without FCS.
     pub bytes: usize,
-    /// What it is.
+    /// The verdict of the parser.
     pub verdict: &'static str,
     /// Why it is malformed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,7 +155,7 @@ pub struct Row {
     /// Payload without pad and ICRC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_bytes: Option<u16>,
-    /// The payload, as `xoff encode` takes it: `hex:` and its bytes.
+    /// The payload in the form that `xoff encode` accepts: `hex:` and its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
     /// Whether the ICRC is right.
@@ -167,13 +167,13 @@ pub struct Row {
     /// PFC and PAUSE times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quanta: Option<Quanta>,
-    /// All bytes of a frame that the keys alone do not give back, after `hex:`: one that is none of ours, broken, or
-    /// with fields that the builder does not set.
+    /// All bytes of the frame, after `hex:`, if the keys alone do not reproduce it: verdict `other` or `malformed`, or
+    /// fields that the builder does not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
 
-/// Bytes after `hex:`.
+/// Formats bytes as `hex:` and hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("hex:".into(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -181,7 +181,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A 64-bit number as text.
+/// A 64-bit number, serialized as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hex64(pub u64);
 
@@ -195,14 +195,15 @@ impl Serialize for Hex64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Quanta {
-    /// PAUSE has one.
+    /// PAUSE has one time.
     Pause(u16),
-    /// PFC has one a class, class 0 first.
+    /// PFC has one time per class, class 0 first.
     Pfc([u16; 8]),
 }
 
 impl Row {
-    /// The row of frame number `frame`, as far as the parser knows it: nothing of the capture, and no `raw`.
+    /// Creates the row of frame number `frame` from the parser's result, without the keys that come from the capture
+    /// and without `raw`.
     pub fn new(frame: u64, parsed: &ParsedFrame) -> Self {
         let tag = parsed.eth.as_ref().and_then(|eth| eth.tags.first());
         let ip = parsed.ip.as_ref().filter(|ip| ip.kind != IpKind::Grh);
@@ -285,7 +286,7 @@ impl Row {
         }
     }
 
-    /// Adds what the capture says of the frame, and the bytes themselves where the keys do not give them back.
+    /// Adds what the capture says about the frame, and its bytes if the keys do not reproduce them.
     #[must_use]
     pub fn captured(mut self, record: &Record, interfaces: &[Interface]) -> Self {
         let name = interfaces[record.interface].name.clone();

@@ -1,4 +1,4 @@
-//! The picture of a whole capture: verdicts, operations, ICRC, time, conversations.
+//! Summary picture of a whole capture: verdicts, operations, ICRC, time, conversations.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,16 +14,16 @@ use super::tally::Tally;
 use super::timeline::{Stretch, Timeline};
 use crate::terminal::{Ink, Paint};
 
-/// Columns of the picture where nobody says how many there are.
+/// Width of the picture in columns when the width of the output is unknown.
 const DEFAULT_WIDTH: usize = 100;
-/// The picture gets no better when it is wider.
+/// Maximum width of the picture. A wider one is not more readable.
 const MOST_WIDTH: usize = 120;
 /// Room for a name and two numbers before a bar.
 const BEFORE_BAR: usize = 46;
-/// Conversations that are drawn; of the others only the number.
+/// Maximum number of conversations drawn. Of the others only the number is shown.
 const MOST_CONVERSATIONS: usize = 10;
 
-/// What the picture is drawn from.
+/// Data for the picture.
 #[derive(Default)]
 pub struct Summary {
     operations: BTreeMap<Opcode, (u64, u64)>,
@@ -34,7 +34,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Takes in a frame.
+    /// Adds a frame.
     pub fn add(&mut self, record: &Record, frame: &ParsedFrame) {
         if let Some(bth) = frame.bth.filter(|_| frame.verdict.is_roce()) {
             let (frames, bytes) = self.operations.entry(bth.opcode).or_default();
@@ -52,18 +52,18 @@ impl Summary {
         self.timeline.add(record.time_ns, stretch);
     }
 
-    /// States the interfaces of the capture that are known so far.
+    /// Sets the interfaces of the capture that are known so far.
     pub fn name_ports(&mut self, interfaces: &[Interface]) {
         if interfaces.len() != self.interfaces.len() {
             self.interfaces = interfaces.to_vec();
         }
     }
 
-    /// Draws it all. `title` names the capture, `width` is the terminal's.
+    /// Draws the picture. `title` names the capture; `width` is the width of the terminal.
     ///
     /// # Errors
     ///
-    /// What `out` says.
+    /// Returns the errors of `out`.
     pub fn draw(
         mut self,
         out: &mut dyn Write,
@@ -131,7 +131,7 @@ impl Summary {
             ("ICRC ok", Ink::Good, tally.icrc_ok),
             ("ICRC BAD", Ink::Bad, tally.icrc_bad),
         ] {
-            // That no ICRC was wrong is worth a line.
+            // A line is shown also when no ICRC was wrong.
             if judged > 0 {
                 line(
                     out,
@@ -274,7 +274,8 @@ fn draw_conversation(
     draw_flow(out, paint, '←', back, ports)
 }
 
-/// A direction of a conversation; with the ports where it was seen, in the order of its way, unless `ports` is empty.
+/// Draws a direction of a conversation, with the ports where it was seen in the order of its path, unless `ports` is
+/// empty.
 fn draw_flow(
     out: &mut dyn Write,
     paint: Paint,

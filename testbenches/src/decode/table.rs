@@ -1,5 +1,5 @@
-//! Rows for people: aligned columns, each frame on one line. Only where a terminal is too narrow do the details
-//! continue on a second.
+//! Human-readable rows: aligned columns, each frame on one line. If the terminal is too narrow, the details continue on
+//! a second line.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use xoff_waves::capture::{Direction, Interface, Record};
 use super::details::{Piece, addresses, details, flags};
 use crate::terminal::{Ink, Paint};
 
-/// Under so many columns the verdict has no column of its own: the operation says it.
+/// Terminals narrower than this have no column for the verdict, which follows from the operation.
 const WIDE: usize = 110;
 /// A clock finer than this many ticks a second is shown with nanoseconds.
 const MICROSECOND_TICKS: u64 = 1_000_000;
@@ -29,12 +29,12 @@ struct Column {
     title: &'static str,
     align: Align,
     width: usize,
-    /// How far the column may grow. Wider text is not cut: it shifts the rest of its row until an emptier column gives
-    /// the room back.
+    /// Maximum width of the column. Wider text is not cut. It shifts the rest of its row until a column with spare room
+    /// absorbs the shift.
     most: usize,
 }
 
-/// The columns in their order; what comes after the last is details.
+/// The columns in order. The details come after the last one.
 #[derive(Clone, Copy)]
 enum Field {
     Frame,
@@ -72,7 +72,7 @@ impl Field {
             Field::Port => ("port", Align::Left, 5, 12),
             Field::Bytes => ("bytes", Align::Right, 5, 5),
             Field::Verdict => ("verdict", Align::Left, 9, 9),
-            // Two IPv4 addresses of a small network; it grows up to two full IPv6 addresses of one.
+            // Minimum: two IPv4 addresses of a small network. Maximum: two full IPv6 addresses of one.
             Field::Addresses => ("src→dst", Align::Left, 19, 44),
             Field::Operation => ("operation", Align::Left, 19, 19),
             Field::Qp => ("to qp", Align::Right, 6, 8),
@@ -92,7 +92,7 @@ impl Field {
 /// The table, row by row.
 pub struct Table {
     paint: Paint,
-    /// Columns of the terminal, if it is one.
+    /// Width of the terminal in columns, if the output is a terminal.
     width: Option<usize>,
     columns: Vec<(Field, Column)>,
     started: bool,
@@ -100,7 +100,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table for an output of `width` columns; `None` when nobody sees its edge.
+    /// Creates a table for an output of `width` columns; `None` if the width is not limited.
     pub fn new(paint: Paint, width: Option<usize>) -> Self {
         let wide = width.is_none_or(|width| width >= WIDE);
         let columns = FIELDS
@@ -117,11 +117,11 @@ impl Table {
         }
     }
 
-    /// Writes a frame's row. A capture of several interfaces has a column for them.
+    /// Writes the row of a frame. A capture of several interfaces has a column for the interface.
     ///
     /// # Errors
     ///
-    /// What `out` says.
+    /// Returns the errors of `out`.
     pub fn row(
         &mut self,
         out: &mut dyn Write,
@@ -157,7 +157,7 @@ impl Table {
             })
             .collect();
         for ((field, column), (_, text)) in self.columns.iter_mut().zip(&cells) {
-            // Frames that are none of ours are rare: their long addresses do not widen the column for everybody.
+            // Frames with verdict `other` are rare. Their long addresses do not widen the column for all rows.
             if !matches!(field, Field::Addresses) || frame.bth.is_some() {
                 column.width = column.width.max(text.chars().count().min(column.most));
             }
@@ -181,7 +181,8 @@ impl Table {
         self.write(out, line, used, &titles_of_details)
     }
 
-    /// The columns of a row, and how many character cells they take. A text that is too wide eats the blanks behind it.
+    /// Returns the columns of a row and the number of character cells that they take. A text that is too wide uses up
+    /// the blanks after it.
     fn line(&self, cells: &[Piece]) -> (String, usize) {
         let (mut line, mut used, mut target) = (String::new(), 0_usize, 0_usize);
         for ((_, column), (ink, text)) in self.columns.iter().zip(cells) {
@@ -191,7 +192,7 @@ impl Table {
                 Align::Right => target + column.width.saturating_sub(length),
             };
             if length > 0 {
-                // At least one blank between two texts, whatever shifted.
+                // At least one blank between two texts, also after a shift.
                 let gap = start.saturating_sub(used).max(usize::from(used > 0));
                 line.extend(std::iter::repeat_n(' ', gap));
                 line.push_str(&self.paint.paint(*ink, text));
@@ -202,7 +203,7 @@ impl Table {
         (line, used)
     }
 
-    /// Where details start: behind the last column.
+    /// Column where details start: after the last column.
     fn details_start(&self) -> usize {
         self.columns
             .iter()
@@ -210,7 +211,7 @@ impl Table {
             .sum()
     }
 
-    /// Where details continue when they do not fit: under the operation.
+    /// Column where details that do not fit continue: under the operation.
     fn continuation_start(&self) -> usize {
         self.columns
             .iter()
@@ -219,7 +220,7 @@ impl Table {
             .sum()
     }
 
-    /// Writes a row's columns and details. Details that do not fit beside the columns go under them together.
+    /// Writes a row's columns and details. Details that do not fit beside the columns all go on the lines below.
     fn write(
         &self,
         out: &mut dyn Write,
@@ -230,7 +231,7 @@ impl Table {
         if details.is_empty() {
             return writeln!(out, "{line}");
         }
-        // Each piece with a comma and a blank behind it, except the last.
+        // Each piece is followed by a comma and a blank, except the last one.
         let length = |index: usize| {
             details[index].1.chars().count() + if index + 1 < details.len() { 2 } else { 0 }
         };
@@ -249,7 +250,7 @@ impl Table {
         }
         for (index, (ink, text)) in details.iter().enumerate() {
             let last = index + 1 == details.len();
-            // The blank behind the comma may hang over the edge: it is not written there.
+            // The blank after the comma may exceed the width, because it is not written at the end of a line.
             if at > under && at + length(index) - usize::from(!last) > room {
                 writeln!(out, "{}", line.trim_end())?;
                 line = " ".repeat(under);
@@ -263,7 +264,7 @@ impl Table {
     }
 }
 
-/// The name of an interface, with an arrow that says whether it received or sent.
+/// Returns the name of an interface, with an arrow that shows whether it received or sent.
 pub fn port_name(interface: &Interface, number: usize, direction: Option<Direction>) -> String {
     let name = interface.name.clone().unwrap_or_else(|| number.to_string());
     match direction {
@@ -273,7 +274,7 @@ pub fn port_name(interface: &Interface, number: usize, direction: Option<Directi
     }
 }
 
-/// A cell of what the parser says; nothing for what the capture says.
+/// Returns a cell with data from the parser. Cells with data from the capture are empty.
 fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
     let bth = frame.bth.as_ref();
     match field {
@@ -311,7 +312,7 @@ fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
     }
 }
 
-/// The colour of a verdict.
+/// Returns the colour of a verdict.
 pub fn verdict_ink(verdict: Verdict) -> Ink {
     match verdict {
         Verdict::RoceV2 | Verdict::RoceV1 => Ink::Plain,
@@ -321,7 +322,7 @@ pub fn verdict_ink(verdict: Verdict) -> Ink {
     }
 }
 
-/// The colour of a packet's operation: red when it refuses something.
+/// Returns the colour of a packet's operation: red when it refuses a request.
 fn operation_ink(frame: &ParsedFrame, opcode: Opcode) -> Ink {
     let refused = frame
         .ext
@@ -334,7 +335,7 @@ fn operation_ink(frame: &ParsedFrame, opcode: Opcode) -> Ink {
     }
 }
 
-/// The colour of an operation: data that goes, data that was asked for, acknowledgements.
+/// Returns the colour of an operation: data sent, data requested, acknowledgements.
 pub fn operation_ink_of(opcode: Opcode) -> Ink {
     match opcode {
         Opcode::CNP => Ink::Warning,
@@ -348,7 +349,7 @@ pub fn operation_ink_of(opcode: Opcode) -> Ink {
     }
 }
 
-/// Seconds from `first` to `time`, negative when the clock went back.
+/// Formats the seconds from `first` to `time`, negative when the clock went back.
 fn seconds(time: u64, first: u64, decimals: usize) -> String {
     let (sign, distance) = if time < first {
         ("-", first - time)
@@ -395,7 +396,7 @@ mod tests {
         let (line, used) = table.line(&cells);
         assert_eq!(line.chars().count(), used);
         assert!(line.ends_with("01  7") || line.ends_with(" 7"), "{line}");
-        // The PSN is in its column again.
+        // From the PSN on, the columns are aligned again.
         assert_eq!(used, 6 + 10 + 6 + 6 + 10 + 20 + 20 + 7 + 7);
     }
 }

@@ -1,4 +1,4 @@
-//! Everything counted: what the closing line says. Nothing is lost silently.
+//! Counters for the closing line. Nothing is lost silently.
 
 use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
 
@@ -40,7 +40,7 @@ impl Tally {
         }
     }
 
-    /// Verdicts that came, roce_v2 first, the worst last.
+    /// Returns the verdicts that occurred, roce_v2 first, the worst last.
     pub fn verdicts(&self) -> impl Iterator<Item = (Verdict, u64)> {
         const ORDER: [Verdict; Verdict::ALL.len()] = [
             Verdict::RoceV2,
@@ -57,7 +57,7 @@ impl Tally {
             .filter(|&(_, count)| count > 0)
     }
 
-    /// Reasons that came, in the order of the layers.
+    /// Returns the reasons that occurred, in the order of the layers.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL
             .iter()
@@ -66,7 +66,7 @@ impl Tally {
             .filter(|&(_, count)| count > 0)
     }
 
-    /// The closing line.
+    /// Formats the closing line.
     pub fn line(&self, paint: Paint) -> String {
         let mut line = format!(
             "{} {}",

@@ -1,16 +1,17 @@
 //! Traffic over time in a fixed number of columns, for captures of any length in one pass.
 
-/// Columns kept: many more than are drawn, so that a picture fills its width. Even, because columns are merged in pairs.
+/// Number of columns kept: many more than are drawn, so that a picture fills its width. Even, because columns are
+/// merged in pairs.
 const COLUMNS: usize = 1024;
-/// Width of a column at first.
+/// Initial width of a column.
 const FIRST_COLUMN_NS: u64 = 16;
 
-/// What happened in a stretch of time.
+/// Counters for a stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stretch {
     /// Bytes of frames.
     pub bytes: u64,
-    /// Packets sent again.
+    /// Retransmitted packets.
     pub again: u64,
     /// NAKs.
     pub naks: u64,
@@ -29,7 +30,7 @@ impl Stretch {
     }
 }
 
-/// Columns of time. When time runs past the last, the columns double their width.
+/// A timeline in columns. When a time is beyond the last column, the columns double their width.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     start_ns: Option<u64>,
@@ -50,7 +51,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Adds what happened at `time_ns`. A time before the first counts as the first.
+    /// Adds counts at `time_ns`. A time before the first one counts as the first.
     pub fn add(&mut self, time_ns: u64, stretch: Stretch) {
         let since = time_ns.saturating_sub(*self.start_ns.get_or_insert(time_ns));
         self.last_ns = self.last_ns.max(since);
@@ -67,12 +68,12 @@ impl Timeline {
         *column = column.merge(stretch);
     }
 
-    /// From the first time to the last.
+    /// Returns the span from the first time to the last.
     pub fn span_ns(&self) -> u64 {
         self.last_ns
     }
 
-    /// The whole span in at most `most` columns, and the width of a column.
+    /// Returns the width of a column and the whole span in at most `most` columns.
     pub fn columns(&self, most: usize) -> (u64, Vec<Stretch>) {
         let used = (self.last_ns / self.column_ns) as usize + 1;
         let group = used.div_ceil(most.max(1));

@@ -1,4 +1,4 @@
-//! A described packet: keys with values, turned into what the builder takes.
+//! A described packet: keys with values, converted to the input of the builder.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -32,24 +32,24 @@ const DEFAULT_PKEY: u64 = 0xFFFF;
 /// ACK without credits.
 const DEFAULT_SYNDROME: u64 = 0x1F;
 
-/// Ethernet with two tags, IPv6, UDP, BTH, the longest extension headers, pad and ICRC: what is around a payload at
-/// most.
+/// Maximum number of bytes around a payload: Ethernet with two tags, IPv6, UDP, BTH, the longest extension headers, pad
+/// and ICRC.
 const MOST_AROUND_PAYLOAD: usize = 14 + 8 + 40 + 8 + 12 + 28 + 3 + 4;
-/// The longest payload: frames that are written can be read again.
+/// Maximum length of a payload, chosen so that every frame that is written can be read again.
 const MOST_PAYLOAD: usize = MAX_FRAME_BYTES - MOST_AROUND_PAYLOAD;
 
-/// What is wrong with a description.
+/// An invalid description.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum DescriptionError {
-    /// A key or its value.
+    /// An invalid key or value.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// Nothing says which packet.
+    /// No key says which kind of packet is meant.
     #[error(
         "opcode: missing; name a packet with opcode=RC_SEND_ONLY (or its number, 0x04), verdict=cnp, verdict=pfc or verdict=pause"
     )]
     NoOpcode,
-    /// A key of another packet.
+    /// A key that belongs to another kind of packet.
     #[error("{key}: {packet} has no such field")]
     NotHere {
         /// The key.
@@ -64,10 +64,10 @@ pub enum DescriptionError {
         key: &'static str,
         /// Its value.
         text: String,
-        /// What the rest says.
+        /// What the other keys say.
         other: String,
     },
-    /// A row of a frame that is none of ours or broken.
+    /// A row with verdict `other` or `malformed`.
     #[error(
         "verdict={verdict}: only whole frames of ours can be built (roce_v2, roce_v1, cnp, pfc, pause); --skip leaves such rows out"
     )]
@@ -75,19 +75,19 @@ pub enum DescriptionError {
         /// `other` or `malformed`.
         verdict: String,
     },
-    /// What the builder says.
+    /// An error of the builder.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
 }
 
-/// A packet for the builder, and what becomes of its frame afterwards.
+/// A packet for the builder, and changes to its frame after building.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packet {
-    /// For the builder.
+    /// Input of the builder.
     pub descriptor: Descriptor,
-    /// The frame's length, with Ethernet padding, when it is to be another than the shortest.
+    /// Length of the frame with Ethernet padding, if it is not to be the shortest possible.
     bytes: Option<usize>,
-    /// Whether to spoil the ICRC.
+    /// Whether to make the ICRC wrong.
     spoil_icrc: bool,
     /// When and where, for captures.
     pub seen: Seen,
@@ -96,28 +96,28 @@ pub struct Packet {
 /// When and where a frame was seen, for captures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Seen {
-    /// Its time; without it a microsecond after the frame before.
+    /// Its time; `None`: a microsecond after the frame before.
     pub time_ns: Option<u64>,
     /// The name of the interface.
     pub interface: Option<String>,
-    /// Which way it went there.
+    /// Its direction at the interface.
     pub direction: Option<Direction>,
     /// Whether its FCS was wrong.
     pub bad_fcs: bool,
 }
 
-/// Keys with values, before they are put together.
+/// Keys with values, before they are combined into a packet.
 #[derive(Debug, Clone, Default)]
 pub struct Description {
     values: BTreeMap<&'static str, (String, Value)>,
 }
 
 impl Description {
-    /// Reads `key=value` arguments.
+    /// Parses `key=value` arguments.
     ///
     /// # Errors
     ///
-    /// The first that is wrong.
+    /// Returns an error for the first invalid argument.
     pub fn from_arguments(arguments: &[String]) -> Result<Self, DescriptionError> {
         let mut description = Self::default();
         for argument in arguments {
@@ -129,11 +129,11 @@ impl Description {
         Ok(description)
     }
 
-    /// Takes in a key.
+    /// Adds a key.
     ///
     /// # Errors
     ///
-    /// There is no such key, it has been given before, or cannot have this value.
+    /// Returns an error if there is no such key, if it has been given before, or if it cannot have this value.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), DescriptionError> {
         if let ("verdict", "other" | "malformed") = (key, text) {
             return Err(DescriptionError::NotOurs {
@@ -148,16 +148,16 @@ impl Description {
         Ok(())
     }
 
-    /// Puts the packet together.
+    /// Combines the keys into a packet.
     ///
     /// # Errors
     ///
-    /// Keys are missing, contradict each other, or belong to another packet.
+    /// Returns an error if keys are missing, contradict each other, or belong to another kind of packet.
     pub fn packet(self) -> Result<Packet, DescriptionError> {
         let mut keys = Keys {
             values: self.values,
         };
-        // The number of a row means nothing here.
+        // The number of a row is not used here.
         keys.take("frame");
         let seen = keys.seen();
         let verdict = keys.word("verdict");
@@ -179,7 +179,7 @@ impl Description {
         })
     }
 
-    /// Takes out when and where the frame was seen.
+    /// Removes and returns the keys that say when and where the frame was seen.
     pub fn seen(self) -> Seen {
         let values = self.values;
         Keys { values }.seen()
@@ -187,11 +187,11 @@ impl Description {
 }
 
 impl Packet {
-    /// Does to the built frame what the builder does not: Ethernet padding to a stated length, a spoilt ICRC.
+    /// Applies what the builder cannot do to the built frame: Ethernet padding to a stated length, a wrong ICRC.
     ///
     /// # Errors
     ///
-    /// The stated length is shorter than the packet.
+    /// Returns an error if the stated length is shorter than the packet.
     pub fn finish(&self, mut frame: Vec<u8>) -> Result<Vec<u8>, DescriptionError> {
         let end = self.packet_end(&frame);
         if self.spoil_icrc {
@@ -213,7 +213,7 @@ impl Packet {
         }
     }
 
-    /// Where the packet ends in its frame and Ethernet padding begins.
+    /// Returns the offset in the frame where the packet ends and Ethernet padding begins.
     fn packet_end(&self, frame: &[u8]) -> usize {
         let start = 14 + 4 * self.descriptor.tags.len();
         let half = |at: usize| usize::from(frame[at]) << 8 | usize::from(frame[at + 1]);
@@ -226,7 +226,7 @@ impl Packet {
     }
 }
 
-/// Values that have not been used yet. What is left in the end belongs to another packet.
+/// Values that have not been used yet. Those left at the end belong to another kind of packet.
 struct Keys {
     values: BTreeMap<&'static str, (String, Value)>,
 }
@@ -301,7 +301,7 @@ impl Keys {
                     })?
             }
         };
-        // Unless it is said otherwise, the classes with a time are the ones meant.
+        // By default the classes with a time other than 0 are enabled.
         let with_time = (0..8)
             .filter(|&class| timers[class] != 0)
             .fold(0, |enable, class| enable | 1 << class);
@@ -345,7 +345,7 @@ impl Keys {
         }
     }
 
-    /// A RoCE packet, whether to spoil its ICRC, and its name for messages.
+    /// Returns a RoCE packet, whether to make its ICRC wrong, and its name for messages.
     fn roce(
         &mut self,
         verdict: Option<&'static str>,
@@ -441,7 +441,7 @@ impl Keys {
         ))
     }
 
-    /// The opcode, by whichever of its three keys, which must not contradict each other.
+    /// Returns the opcode, from any of its three keys, which must not contradict each other.
     fn opcode(&mut self, verdict: Option<&'static str>) -> Result<Opcode, DescriptionError> {
         let implied = (verdict == Some("cnp")).then_some(Opcode::CNP);
         let mut found = implied;
@@ -501,7 +501,7 @@ impl Keys {
         if vid.is_none() && pcp.is_none() && dei.is_none() {
             return Vec::new();
         }
-        // VID 0: the tag has a priority only.
+        // VID 0: a priority tag.
         vec![Tci {
             pcp: pcp.unwrap_or(0) as u8,
             dei: dei.unwrap_or(false),
@@ -740,7 +740,8 @@ mod tests {
             let packet = describe(arguments)?;
             packet.finish(packet.descriptor.build().unwrap())
         };
-        // 58 bytes of packet: shorter than an Ethernet frame may be, as captures on the sending host have it.
+        // A packet of 58 bytes is shorter than the minimum Ethernet frame, as it occurs in captures on the sending
+        // host.
         assert_eq!(build("opcode=4").unwrap().len(), 60);
         assert_eq!(build("opcode=4 bytes=58").unwrap().len(), 58);
         assert_eq!(build("opcode=4 bytes=100").unwrap().len(), 100);

@@ -7,25 +7,25 @@ use super::description::{Description, DescriptionError, Packet, Seen};
 use super::keys::{self, Kind};
 use crate::decode::Row;
 
-/// Keys that say of a frame when and where it was seen.
+/// Keys that say when and where a frame was seen.
 const SEEN: [&str; 4] = ["time_ns", "interface", "direction", "fcs_ok"];
 
-/// What a line asks for.
+/// Content of a line.
 #[derive(Debug)]
 pub enum Item {
     /// A packet for the builder.
     Packet(Box<Packet>),
-    /// A frame as it is.
+    /// A frame to be written unchanged.
     Raw(Vec<u8>, Seen),
 }
 
-/// What is wrong with a line.
+/// An invalid line.
 #[derive(Debug, Error)]
 pub enum LineError {
     /// Not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// JSON, but no object.
+    /// JSON, but not an object.
     #[error("expected an object such as {{\"opcode\":4,\"psn\":7}}, found {0}")]
     NotAnObject(&'static str),
     /// A value that is nested or null.
@@ -55,7 +55,7 @@ pub enum LineError {
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with it; keys that contradict `raw`.
+/// Returns the first problem of the line; keys that contradict `raw` are one too.
 pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
     let value: Value = serde_json::from_str(line)?;
     let raw = value.get("raw").filter(|_| !(skip && is_not_ours(&value)));
@@ -67,7 +67,7 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
     let keys::Value::Payload(bytes) = read else {
         unreachable!("a payload is read as one")
     };
-    // What else the row says has to be so: an edited key would be lost.
+    // The other keys of the row have to match the bytes, because an edited key would otherwise be ignored silently.
     let is = match &bytes[..] {
         [] => Value::Null,
         bytes => serde_json::to_value(Row::new(0, &xoff_sim::protocol::parse(bytes)))?,
@@ -93,7 +93,7 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
     Ok(Item::Raw(bytes, seen.seen()))
 }
 
-/// Whether a row is one of a frame that is none of ours, or broken.
+/// Returns whether the verdict of a row is `other` or `malformed`.
 fn is_not_ours(value: &Value) -> bool {
     let verdict = value.get("verdict").and_then(Value::as_str);
     matches!(verdict, Some("other" | "malformed"))
@@ -103,14 +103,14 @@ fn is_not_ours(value: &Value) -> bool {
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with it.
+/// Returns the first problem of the line.
 pub fn parse(line: &str) -> Result<Description, LineError> {
     let value: Value = serde_json::from_str(line)?;
     let Value::Object(object) = value else {
         return Err(LineError::NotAnObject(kind(&value)));
     };
     let mut description = Description::default();
-    // First, so that a row of a broken frame is called what it is.
+    // Checked first, so that a row of a malformed frame is reported as such.
     if let Some(Value::String(verdict)) = object.get("verdict") {
         description.set("verdict", verdict)?;
     }
@@ -129,7 +129,7 @@ pub fn parse(line: &str) -> Result<Description, LineError> {
     Ok(description)
 }
 
-/// A value as it would stand on the command line.
+/// Formats a value as on the command line.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Bool(flag) => Some(flag.to_string()),
@@ -207,7 +207,7 @@ mod tests {
         assert!(why(",\"psn\":7").starts_with("psn=7: in raw it has no such key"));
         assert!(why(",\"time_ns\":\"x\"").starts_with("time_ns=x: a number"));
         assert!(item("{\"raw\":\"hex:0\"}", false).is_err());
-        // With --skip a row that is none of ours is the caller's to leave out.
+        // With --skip the caller leaves out rows with verdict `other`.
         let row = line(",\"verdict\":\"other\"");
         assert!(item(&row, false).is_ok());
         let left_out = item(&row, true).unwrap_err();

@@ -1,4 +1,4 @@
-//! The keys that describe a packet, and how the text after `=` is read.
+//! The keys that describe a packet, and how the text after `=` is parsed.
 
 use std::net::IpAddr;
 
@@ -7,10 +7,10 @@ use xoff_sim::wire::{MacAddr, Opcode};
 
 use super::nearest::nearest;
 
-/// What a key takes.
+/// Type of the value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A number of so many bits.
+    /// A number with this many bits.
     Number(u32),
     /// `true` or `false`.
     Flag,
@@ -32,8 +32,8 @@ pub enum Kind {
 
 const VERDICTS: Kind = Kind::Word(&["roce_v2", "roce_v1", "cnp", "pfc", "pause"]);
 
-/// Every key and what it takes, in the order in which `xoff decode --format jsonl` writes them. Rows also have `reason`
-/// and `raw`, which describe frames that the builder cannot build.
+/// All keys and the types of their values, in the order in which `xoff decode --format jsonl` writes them. Rows also
+/// have `reason` and `raw`, which describe frames that the builder cannot build.
 pub const KEYS: &[(&str, Kind)] = &[
     ("frame", Kind::Number(64)),
     ("time_ns", Kind::Number(64)),
@@ -87,7 +87,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("quanta", Kind::Quanta),
 ];
 
-/// A value that has been read.
+/// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Of [`Kind::Number`].
@@ -100,7 +100,7 @@ pub enum Value {
     Ip(IpAddr),
     /// Of [`Kind::Opcode`].
     Opcode(Opcode),
-    /// Of [`Kind::Quanta`]: one, or one a class.
+    /// Of [`Kind::Quanta`]: one, or one per class.
     Quanta(Vec<u16>),
     /// Of [`Kind::Payload`].
     Payload(Vec<u8>),
@@ -110,7 +110,7 @@ pub enum Value {
     Text(String),
 }
 
-/// Why a description is none. Each message names the key, what was read, and what would be right.
+/// An invalid key or value. Each message names the key, what was read, and what would be right.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum KeyError {
     /// No such key.
@@ -135,7 +135,7 @@ pub enum KeyError {
         /// What would be right.
         right: String,
     },
-    /// A key twice.
+    /// A key that was given twice.
     #[error("{key}: given twice")]
     Twice {
         /// The key.
@@ -143,11 +143,11 @@ pub enum KeyError {
     },
 }
 
-/// The key's row in [`KEYS`].
+/// Returns the row of a key in [`KEYS`].
 ///
 /// # Errors
 ///
-/// [`KeyError::Unknown`], with the nearest keys that there are.
+/// Returns [`KeyError::Unknown`], with the most similar keys.
 pub fn find(key: &str) -> Result<(&'static str, Kind), KeyError> {
     KEYS.iter()
         .copied()
@@ -155,7 +155,7 @@ pub fn find(key: &str) -> Result<(&'static str, Kind), KeyError> {
         .ok_or_else(|| KeyError::Unknown { key: key.into() })
 }
 
-/// The keys that may have been meant, or else all.
+/// Returns the keys that may have been meant, or else all keys.
 fn suggestion(key: &str) -> String {
     let all = || KEYS.iter().map(|&(name, _)| name);
     let near = nearest(key, all());
@@ -170,7 +170,7 @@ fn suggestion(key: &str) -> String {
 ///
 /// # Errors
 ///
-/// [`KeyError::Value`].
+/// Returns [`KeyError::Value`].
 pub fn read(key: &'static str, kind: Kind, text: &str) -> Result<Value, KeyError> {
     let wrong = |right: String| KeyError::Value {
         key,
@@ -203,7 +203,7 @@ pub fn read(key: &'static str, kind: Kind, text: &str) -> Result<Value, KeyError
     }
 }
 
-/// A number in decimal or, after 0x, in hexadecimal; underscores part digits.
+/// Parses a number in decimal or, after 0x, in hexadecimal; underscores may separate digits.
 fn number(text: &str, bits: u32) -> Result<u64, String> {
     let most = if bits == 64 {
         u64::MAX
@@ -295,7 +295,7 @@ fn payload(text: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Bytes that show where they belong: 0, 1, 2, … 255, 0, …
+/// Returns bytes that show their position: 0, 1, 2, … 255, 0, …
 pub fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| index as u8).collect()
 }

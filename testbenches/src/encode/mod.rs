@@ -1,4 +1,4 @@
-//! `xoff encode`: described packets through the builder, to hex or captures.
+//! `xoff encode`: sends described packets through the builder and writes them as hex or captures.
 
 mod description;
 mod jsonl;
@@ -25,7 +25,7 @@ use crate::decode::Row;
 use crate::terminal::Streams;
 use crate::text_file;
 
-/// Packets that go through the builder in one go.
+/// Packets per batch through the builder.
 const BATCH_PACKETS: usize = 256;
 
 /// The keys, for `xoff encode --help`.
@@ -71,9 +71,9 @@ Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input.";
 ///
 /// # Errors
 ///
-/// A description that describes no packet, a file that cannot be read or written.
+/// Returns an error for an invalid description, and if a file cannot be read or written.
 pub fn run(arguments: &EncodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    // Everything that can be wrong on the command line is looked at before a file is touched.
+    // The whole command line is checked before any file is opened.
     let first = if arguments.jsonl.is_none() {
         Some(Description::from_arguments(&arguments.description)?.packet()?)
     } else {
@@ -110,7 +110,7 @@ pub fn run(arguments: &EncodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
     })
 }
 
-/// Writes all frames, and says about how many the two builders differ.
+/// Writes all frames and reports for how many of them the two builders differ.
 fn encode(
     arguments: &EncodeArgs,
     first: Option<Packet>,
@@ -134,7 +134,7 @@ fn encode(
     }
     if let Some(path) = &arguments.jsonl {
         let result = session.lines(path, arguments.skip);
-        // Frames of the lines before a wrong one are written.
+        // Frames of the lines before an invalid one are written.
         session.build()?;
         result?;
     }
@@ -175,7 +175,7 @@ fn encode(
     Ok(differing)
 }
 
-/// The builder whose frames are written, and perhaps one to hold it against.
+/// The builder whose frames are written, and optionally a second one to compare it with.
 struct Builders {
     written: Box<dyn FrameBuilder>,
     other: Option<Box<dyn FrameBuilder>>,
@@ -206,11 +206,11 @@ struct Session<'a, 'out> {
     frames: &'a mut Frames<'out>,
     err: &'a mut dyn Write,
     items: Vec<Item>,
-    /// Packets that have been built.
+    /// Number of packets built.
     built: usize,
-    /// Frames written as they are.
+    /// Number of frames written without the builder, from `raw`.
     raw: usize,
-    /// Packets about which the two builders disagree.
+    /// Number of packets for which the two builders differ.
     differing: u64,
 }
 
@@ -320,7 +320,7 @@ fn build(
     Ok(frames)
 }
 
-/// Whether the keys of a row give back exactly `frame`.
+/// Returns whether the keys of a row reproduce exactly `frame`.
 pub(crate) fn rebuilds(row: &Row, frame: &[u8]) -> bool {
     let build = || {
         let packet = jsonl::parse(&serde_json::to_string(row).ok()?)
@@ -333,7 +333,7 @@ pub(crate) fn rebuilds(row: &Row, frame: &[u8]) -> bool {
     build().is_some_and(|built| built == frame)
 }
 
-/// The first byte in which two frames differ.
+/// Describes the first byte in which two frames differ.
 fn difference(names: [&str; 2], left: &[u8], right: &[u8]) -> Option<String> {
     if let Some(at) = left
         .iter()

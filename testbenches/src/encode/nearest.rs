@@ -1,11 +1,11 @@
-//! What may have been meant.
+//! Suggestions for misspelt words.
 
-/// At most this many are named.
+/// Maximum number of suggestions.
 const MOST: usize = 3;
-/// Similarity from which two words are near each other, from 0 to 1.
+/// Least similarity, 0 to 1, at which a word is suggested.
 const NEAR: f64 = 0.8;
 
-/// The words most like `text`, the likeliest first; none when nothing is like it. Case does not count.
+/// Returns the words most similar to `text`, the most similar first; none when no word is similar. Case is ignored.
 pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let text = text.to_lowercase();
     let mut near: Vec<(f64, &str)> = words
@@ -18,9 +18,9 @@ pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<
 }
 
 fn similarity(text: &str, word: &str) -> f64 {
-    // `qp` is a part of `dest_qp` without being like it letter by letter.
+    // `qp` is a part of `dest_qp`, although the words are not similar letter by letter.
     let part = text.len() > 1 && word.split('_').any(|part| part == text);
-    // One letter wrong, missing, too many, or two exchanged.
+    // One letter wrong, missing or too many, or two letters exchanged.
     let slip = strsim::osa_distance(text, word) <= 1;
     let likeness = strsim::jaro_winkler(text, word);
     match (part, slip) {

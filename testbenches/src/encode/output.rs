@@ -1,4 +1,4 @@
-//! Frames as hex, pcap or pcapng.
+//! Output of frames as hex, pcap or pcapng.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use xoff_waves::capture::{PcapWriter, PcapngWriter};
 use super::Seen;
 use crate::cli::FrameFormat;
 
-/// Frames without a time are this far behind the one before, so that tools show them in order.
+/// Interval between a frame without a time and the frame before it, so that tools show them in order.
 const STEP_NS: u64 = 1_000;
 
-/// Where frames go.
+/// Destination of frames.
 pub struct Frames<'a> {
     form: Form<'a>,
     next_ns: u64,
@@ -20,7 +20,7 @@ pub struct Frames<'a> {
 enum Form<'a> {
     Hex(&'a mut dyn Write),
     Pcap(PcapWriter<&'a mut dyn Write>),
-    /// With the interfaces described so far.
+    /// With the interfaces that have been written so far.
     Pcapng(PcapngWriter<&'a mut dyn Write>, Vec<Option<String>>),
 }
 
@@ -67,12 +67,12 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Whether something was stated of frames for which the format has no room.
+    /// Returns whether frames had data that the format cannot store.
     pub fn lost(&self) -> bool {
         self.lost
     }
 
-    /// Writes what is still held back.
+    /// Writes buffered output.
     pub fn finish(self) -> io::Result<()> {
         match self.form {
             Form::Hex(out) => out.flush(),

@@ -1,5 +1,6 @@
-//! `packet_builder` against the reference builder, at both widths: any descriptors, any stalls, every byte; and through
-//! the verilated parser back to the descriptor. Without stalls a frame takes as many cycles as it has beats.
+//! `packet_builder` against the reference builder, at both widths: any descriptors, any stalls, every byte compared.
+//! Each frame also goes through the verilated parser and has to give back the descriptor. Without stalls a frame takes
+//! as many cycles as it has beats.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ use xoff_cosim::units::UnitError;
 use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
 use xoff_cosim::units::parser::RtlParser;
 
-/// What to build.
+/// What the builder is asked to build.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -35,7 +36,7 @@ impl Part for Event {
     }
 }
 
-/// Bit c mod 32 of each: whether that side is willing in cycle c. All ones: always. Never all zeros.
+/// Bit c mod 32 of each: whether that side is ready in cycle c. All ones: always ready. Never all zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stalls {
     descriptor: u32,
@@ -68,7 +69,7 @@ pub struct Builder {
 }
 
 fn stalls() -> impl Strategy<Value = Stalls> {
-    // The last bit is set, so that everybody is willing at some time.
+    // The last bit is set, so that each side is ready at some time.
     let pattern =
         || prop_oneof![2 => Just(u32::MAX), 3 => any::<u32>().prop_map(|bits| bits | 1 << 31)];
     (pattern(), pattern(), pattern()).prop_map(|(descriptor, payload, receiver)| Stalls {
@@ -126,7 +127,8 @@ impl Property for Builder {
             &expected,
         )?;
 
-        // Linux and the standard judge the reference; here the parser's RTL judges the builder's.
+        // The references are tested against Linux captures and the standard; here the RTL parser checks the RTL
+        // builder.
         let frames: Vec<&[u8]> = expected.iter().map(Vec::as_slice).collect();
         self.parser.reset().map_err(text)?;
         let parsed = self.parser.parse(&frames).map_err(text)?;
@@ -146,7 +148,7 @@ impl Property for Builder {
     }
 }
 
-/// A descriptor's pad count is the builder's to fill in.
+/// The builder fills in the pad count of a descriptor.
 fn without_pad(mut packet: Descriptor) -> Descriptor {
     if let Content::Roce(roce) = &mut packet.content {
         roce.bth.pad = 0;

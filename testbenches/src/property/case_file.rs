@@ -6,9 +6,9 @@
 //! frame {"gap":0,"stutter":0,"bytes":"0180c2000001…"}
 //! ```
 //!
-//! The first line names the unit, the version of this format, and the seed of the random start of the RTL's registers;
-//! other lines with `#` are for people; the rest is the case, an event a line. Files in the folder `cases/<unit>/` run
-//! before anything else is drawn, so what failed once is tried first from then on.
+//! The first line names the unit, the version of this format, and the seed of the random initial values of the RTL's
+//! registers. Other lines with `#` are comments. The rest is the case, one event per line. Files in the folder
+//! `cases/<unit>/` run before any case is drawn, so a case that failed once is tried first from then on.
 
 use std::fs;
 use std::io;
@@ -23,13 +23,13 @@ use crate::text_file;
 
 const FIRST_LINE: &str = "# xoff case of ";
 
-/// The version of what a case says. It grows when a case of before would mean something else.
+/// Version of the format. It increases when the meaning of existing cases changes.
 pub const VERSION: u32 = 1;
 
-/// A file that is no case of this program.
+/// An error about a case file.
 #[derive(Debug, Error)]
 pub enum CaseFileError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -37,33 +37,33 @@ pub enum CaseFileError {
         /// Why.
         source: io::Error,
     },
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("{}: {what}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// Which line, and what it should have been.
+        /// The line, and what it should have been.
         what: String,
     },
 }
 
-/// A kept case, its first line understood.
+/// A case file whose first line has been parsed.
 #[derive(Debug)]
 pub struct CaseFile {
     path: PathBuf,
-    /// The unit, by the name that `xoff fuzz` has for it.
+    /// Name of the unit in `xoff fuzz`.
     pub unit: String,
-    /// Of the random start of the RTL's registers.
+    /// Seed of the random initial values of the RTL's registers.
     pub seed: u64,
     text: String,
 }
 
 impl CaseFile {
-    /// Opens a file.
+    /// Reads a case file.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or its first line is not that of a case of this version.
+    /// Returns an error if the file cannot be read, or if its first line is not that of a case of this version.
     pub fn open(path: &Path) -> Result<Self, CaseFileError> {
         let text = text_file::read(path).map_err(|source| CaseFileError::Io {
             path: path.to_owned(),
@@ -83,12 +83,12 @@ impl CaseFile {
         })
     }
 
-    /// Runs the case, on a unit whose registers start as they did when it was kept. Inside is the number of its events,
-    /// or what does not hold.
+    /// Runs the case on a unit whose registers have the same initial values as when the case was kept. The inner result
+    /// is the number of its events, or what does not hold.
     ///
     /// # Errors
     ///
-    /// It is a case of another unit, or a line is not what it should be.
+    /// Returns an error if the case is one of another unit, or if a line is invalid.
     pub fn replay<P: Property>(&self) -> Result<Result<u64, Disagreement>, CaseFileError> {
         let wrong = |what| CaseFileError::Line {
             path: self.path.clone(),
@@ -110,7 +110,7 @@ impl CaseFile {
     }
 }
 
-/// The unit and the seed.
+/// Parses the first line: the unit and the seed.
 fn first_line(line: &str) -> Result<(String, u64), String> {
     let expected = format!("'{FIRST_LINE}UNIT, version {VERSION}, seed NUMBER'");
     let Some(rest) = line.strip_prefix(FIRST_LINE) else {
@@ -141,7 +141,7 @@ fn first_line(line: &str) -> Result<(String, u64), String> {
 ///
 /// # Errors
 ///
-/// The file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn keep<P: Property>(
     folder: &Path,
     seed: u64,
@@ -161,11 +161,11 @@ pub fn keep<P: Property>(
     }
 }
 
-/// The kept cases of a unit, in the order of their names; none if the folder does not exist.
+/// Returns the paths of the kept cases of a unit, in the order of their names; none if the folder does not exist.
 ///
 /// # Errors
 ///
-/// The folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn kept<P: Property>(folder: &Path) -> Result<Vec<PathBuf>, CaseFileError> {
     let folder = folder.join(P::UNIT);
     let in_folder = |source| CaseFileError::Io {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_replay_starts_as_the_run_did() {
         let folder = tempfile::tempdir().unwrap();
-        // Fails only where the registers start odd.
+        // Fails only when the seed of the registers is odd.
         for (seed, fails) in [(7, true), (8, false)] {
             let failing = Failing::<ByStart> {
                 number: 0,
@@ -234,7 +234,7 @@ mod tests {
         let no_case = |found| format!("line 1: '{found}'; a case begins with {expected}");
         assert_eq!(said(""), no_case(""));
         assert_eq!(said("[flows]\n"), no_case("[flows]"));
-        // Before there were versions.
+        // A file from before versions were introduced.
         let unnumbered = "# xoff case of by_start";
         assert_eq!(
             said(unnumbered),

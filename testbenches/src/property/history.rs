@@ -1,8 +1,8 @@
-//! Cases: what is fixed for a whole history, and the events of it, in their order.
+//! Cases: the settings of a whole history, and its events in order.
 //!
-//! One engine for all units. It draws a history by a plain function, because a strategy for each field of each event
-//! costs more than the unit's cycles; it shrinks one by leaving out events and by making those that stay simpler; and
-//! it writes and reads one as text:
+//! One engine serves all units. It draws a history with a plain function, because one proptest strategy for each field
+//! of each event would cost more than the unit's cycles. It shrinks a history by removing events and simplifying the
+//! remaining ones. It writes and reads a history as text:
 //!
 //! ```text
 //! bench {"bench":"pair","start":1000}
@@ -19,18 +19,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xoff_sim::seeded::SplitMix;
 
-/// What a history is made of: its head, and each of its events, an enum.
+/// A component of a history: its head, or one of its events (an enum).
 pub trait Part: Clone + Debug + PartialEq + Send + Serialize + DeserializeOwned + 'static {
-    /// Simpler ones to try in the place of this one; none of them leads back.
+    /// Simpler values to try instead of this one. Simplifying never leads back to an earlier value.
     fn simpler(&self) -> Vec<Self> {
         Vec::new()
     }
 
-    /// Whether the unit can be given this: what is drawn can, what is read from a file may not.
+    /// Checks that the unit accepts this value. Drawn values are always valid; values read from a file may not be.
     ///
     /// # Errors
     ///
-    /// What is wrong and what would be right.
+    /// Returns a message that says what is wrong and what would be right.
     fn valid(&self) -> Result<(), String> {
         Ok(())
     }
@@ -41,17 +41,17 @@ impl Part for () {}
 /// A case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History<H, E> {
-    /// What holds for all of it.
+    /// The head.
     pub head: H,
-    /// What happens.
+    /// The events.
     pub events: Vec<E>,
 }
 
-/// What the line of a head begins with.
+/// First word of the line of a head.
 const HEAD: &str = "bench";
 
 impl<H: Part, E: Part> History<H, E> {
-    /// As lines of text: the head, unless it says nothing, then an event a line.
+    /// Writes the history as lines of text: the head, unless it is empty, then one event per line.
     pub fn write(&self) -> Vec<String> {
         let head = match json(&self.head) {
             serde_json::Value::Null => None,
@@ -62,11 +62,11 @@ impl<H: Part, E: Part> History<H, E> {
             .collect()
     }
 
-    /// The history that [`History::write`] wrote, and lines that are empty or begin with `#`.
+    /// Reads a history that [`History::write`] wrote. Empty lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
     ///
-    /// The first line that is not as it should be, by its number, and what it should be.
+    /// Returns the number of the first invalid line and what it should be.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut lines = (1..)
             .zip(text.lines())
@@ -106,7 +106,7 @@ fn json(part: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(part).expect("parts have no keys but names")
 }
 
-/// An enum's value as `name JSON`, or `name` alone.
+/// Writes the value of an enum as `name JSON`, or as `name` alone.
 pub fn line(event: &impl Serialize) -> String {
     match json(event) {
         serde_json::Value::Object(fields) => (fields.into_iter())
@@ -116,7 +116,7 @@ pub fn line(event: &impl Serialize) -> String {
     }
 }
 
-/// The value that [`line()`] wrote.
+/// Reads a value that [`line()`] wrote.
 fn read_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     let json = match line.trim().split_once(' ') {
         Some((name, fields)) => format!("{{{}:{fields}}}", json(&name)),
@@ -125,7 +125,7 @@ fn read_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     serde_json::from_str(&json).map_err(|error| error.to_string())
 }
 
-/// Draws histories by a function.
+/// A proptest strategy that draws histories with a function.
 #[derive(Debug, Clone, Copy)]
 pub struct Histories<H, E>(pub fn(&mut SplitMix) -> History<H, E>);
 
@@ -139,27 +139,28 @@ impl<H: Part, E: Part> Strategy for Histories<H, E> {
     }
 }
 
-/// A history on its way to a shorter one: first fewer events, ever smaller runs of them, then simpler events, and again
-/// while that helps; then a simpler head.
+/// The state of shrinking a history. It first removes events, in ever smaller runs, then simplifies events, and repeats
+/// both while that helps; then it simplifies the head.
 ///
-/// proptest's own lists would do, at the price of a tree of boxes for every event of every history that never fails.
+/// proptest's own lists would do the same, but they build a tree of boxes for every event, also in histories that never
+/// fail.
 #[derive(Debug, Clone)]
 pub struct Shrinking<H, E> {
     best: History<H, E>,
     trial: Option<History<H, E>>,
     next: Attempt,
-    /// Something became simpler since the last round began.
+    /// Something became simpler since the current round began.
     helped: bool,
 }
 
-/// What to try next.
+/// The next attempt.
 #[derive(Debug, Clone, Copy)]
 enum Attempt {
-    /// Without the `run` events from `at` on.
+    /// Remove `run` events, starting at `at`.
     Without { run: usize, at: usize },
-    /// With simpler form `form` of event `at`.
+    /// Replace event `at` by its simpler form number `form`.
     Simpler { at: usize, form: usize },
-    /// With simpler form `form` of the head.
+    /// Replace the head by its simpler form number `form`.
     Head { form: usize },
 }
 
@@ -235,7 +236,7 @@ impl<H: Part, E: Part> ValueTree for Shrinking<H, E> {
     fn simplify(&mut self) -> bool {
         if let Some(trial) = self.trial.take() {
             self.helped = true;
-            // What was taken out leaves the next in its place.
+            // After a removal, the events behind it begin where the removed ones began: go back there.
             self.next = match self.next {
                 Attempt::Without { run, at } => Attempt::Without {
                     run,
@@ -255,7 +256,7 @@ impl<H: Part, E: Part> ValueTree for Shrinking<H, E> {
     }
 }
 
-/// Less than `n`: 0, then ever nearer to it, so that shrinking finds a least number in few attempts.
+/// Numbers less than `n`: 0, then ever closer to `n`, so that shrinking finds the least failing number in few attempts.
 pub fn less_than(n: u64) -> impl Iterator<Item = u64> {
     let nearer = (1..64)
         .map(move |halvings| n >> halvings)
@@ -266,11 +267,11 @@ pub fn less_than(n: u64) -> impl Iterator<Item = u64> {
         .filter(move |&less| less < n)
 }
 
-/// For heads: whether a history may begin in this cycle.
+/// Checks that a history may begin in this cycle. For heads.
 ///
 /// # Errors
 ///
-/// It is beyond what the 48 bits of `now_i` hold.
+/// Returns an error if the cycle does not fit into the 48 bits of `now_i`.
 pub fn valid_start(start: u64) -> Result<(), String> {
     match start >> 48 {
         0 => Ok(()),
@@ -278,18 +279,18 @@ pub fn valid_start(start: u64) -> Result<(), String> {
     }
 }
 
-/// None of the bits, then all but one.
+/// No bits, then all bits except one.
 pub fn fewer_bits(set: u16) -> impl Iterator<Item = u16> {
     std::iter::once(0)
         .chain((0..16).map(move |bit| set & !(1 << bit)))
         .filter(move |&fewer| fewer != set)
 }
 
-/// For tests of shrinking: the smallest history that a tree comes to while `fails`.
+/// Shrinks a history as long as `fails` holds and returns the smallest one. For tests of shrinking.
 ///
 /// # Panics
 ///
-/// What it begins with does not fail.
+/// Panics if the initial history does not fail.
 #[cfg(test)]
 pub(crate) fn smallest<T: ValueTree>(mut tree: T, fails: impl Fn(&T::Value) -> bool) -> T::Value {
     let mut smallest = tree.current();
@@ -308,11 +309,11 @@ pub(crate) fn smallest<T: ValueTree>(mut tree: T, fails: impl Fn(&T::Value) -> b
     smallest
 }
 
-/// For tests of a property's text: 200 of its cases, written and read.
+/// Writes and reads 200 cases of a property. For tests of its text form.
 ///
 /// # Panics
 ///
-/// One of them is another than it was.
+/// Panics if a case is not equal to the original after reading.
 #[cfg(test)]
 pub(crate) fn cases_are_what_their_text_says<P: super::Property>() {
     let mut runner = TestRunner::deterministic();
@@ -353,7 +354,7 @@ mod tests {
 
     #[test]
     fn shrinks_to_the_events_that_matter() {
-        // Fails with a 7 or more somewhere before a 3 or more.
+        // Fails with a 7 or more anywhere before a 3 or more.
         let fails = |case: &History<(), Number>| {
             let of = |least: u32| move |n: &Number| matches!(n, Number::Is(n) if *n >= least);
             (case.events.iter().position(of(7)))

@@ -1,15 +1,15 @@
-//! Property tests of the units: random histories, run through the verilated unit and its reference, compared, shrunk,
-//! kept as text.
+//! Property tests of the units: random histories run through the verilated unit and its reference. The results are
+//! compared; failing histories are shrunk and kept as text.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`run`] | draws cases on all cores until a count or a time, shrinks the first that fails |
-//! | [`history`] | cases: a head and events, drawn fast, shrunk, written and read |
+//! | [`run`] | draws cases on all cores until a count or a time is reached, and shrinks the first that fails |
+//! | [`history`] | cases (a head and events): drawing, shrinking, writing and reading |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
 //! | [`unit`] | the units by name |
 //! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`] | the properties |
 //!
-//! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for as long as wanted, and as `xoff
+//! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for any length of time, and as `xoff
 //! replay` on one kept case.
 
 pub mod builder;
@@ -30,34 +30,34 @@ use xoff_cosim::units::UnitError;
 
 use history::{History, Part};
 
-/// What does not hold, in words that name the place.
+/// A message that says what does not hold and where.
 pub type Disagreement = String;
 
-/// A history to put a property's unit through.
+/// The type of history that a property checks.
 pub type Case<P> = History<<P as Property>::Head, <P as Property>::Event>;
 
-/// A statement about a unit that every case must bear out.
+/// A statement about a unit that must hold for every case.
 ///
-/// The value of the type holds the verilated unit and its reference; a case starts with their reset, so cases do not
+/// An implementing value owns the verilated unit and its reference. Each case starts by resetting both, so cases do not
 /// depend on each other.
 pub trait Property: Sized {
-    /// What holds for all of a case.
+    /// The head: settings that apply to a whole case.
     type Head: Part;
-    /// What happens in it.
+    /// The events of a case.
     type Event: Part;
 
-    /// The unit, as `xoff fuzz` calls it.
+    /// Name of the unit in `xoff fuzz`.
     const UNIT: &'static str;
-    /// What [`Property::check`] counts, in the plural.
+    /// Name, in the plural, of what [`Property::check`] counts.
     const EVENTS: &'static str;
-    /// Cases of a test run, and those that judge a mutant: some seconds' worth.
+    /// Number of cases in a test run and in the run that judges a mutant: a few seconds' worth.
     const CASES: u64;
 
-    /// Makes the unit and its reference. `seed` fixes the random start of the RTL's registers.
+    /// Creates the unit and its reference. `seed` determines the random initial values of the RTL's registers.
     ///
     /// # Errors
     ///
-    /// They cannot be made.
+    /// Returns an error if either cannot be created.
     fn new(seed: u64) -> Result<Self, UnitError>;
 
     /// Draws cases.
@@ -67,16 +67,16 @@ pub trait Property: Sized {
     ///
     /// # Errors
     ///
-    /// The first thing that does not hold.
+    /// Returns the first violation.
     fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement>;
 }
 
-/// As an error of a property.
+/// Converts an error into a violation of a property.
 fn text(error: UnitError) -> Disagreement {
     error.to_string()
 }
 
-/// Compares two runs of the same case, one with idle cycles left out, one without.
+/// Compares two runs of the same case, one that skips idle cycles and one that does not.
 fn same_runs<T: PartialEq + Debug>(skipped: &[T], whole: &[T]) -> Result<(), Disagreement> {
     let first = skipped.iter().zip(whole).position(|(a, b)| a != b);
     let end = (skipped.len() != whole.len()).then_some(skipped.len().min(whole.len()));

@@ -1,5 +1,5 @@
-//! `packet_parser` against the reference parser, at both widths: any frames, any gaps, every field and every payload
-//! byte.
+//! `packet_parser` against the reference parser, at both widths: any frames, any gaps; every field and every payload
+//! byte are compared.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,18 +14,18 @@ use super::{Case, Disagreement, Property, text};
 use xoff_cosim::units::UnitError;
 use xoff_cosim::units::parser::RtlParser;
 
-/// Bytes of a frame at most (`rtl/parser/README.md`, Beats).
+/// Maximum length of a frame in bytes (`rtl/parser/README.md`, Beats).
 const MAX_FRAME_BYTES: usize = 16_383;
 
-/// What comes in.
+/// An input of the parser.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// A frame and when its beats come.
+    /// A frame and the cycles of its beats.
     Frame {
         /// Idle cycles before it.
         gap: u8,
-        /// Bit b mod 16: an idle cycle before beat b; bit 0 does not count.
+        /// Bit b mod 16: an idle cycle before beat b; bit 0 is ignored.
         stutter: u16,
         /// The frame, 1 to 16,383 bytes.
         #[serde(with = "hex")]
@@ -51,7 +51,7 @@ impl Part for Event {
     }
 }
 
-/// Bytes as text of hexadecimal digits.
+/// Serialization of bytes as hexadecimal text.
 mod hex {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};

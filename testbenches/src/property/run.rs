@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::{Case, Disagreement, Property, text};
 
-/// How much to run.
+/// Amount of work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// This many cases.
@@ -18,51 +18,53 @@ pub enum Limit {
     Time(Duration),
 }
 
-/// What to run.
+/// Settings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Case i is drawn from this and i alone: the same on any number of threads.
+    /// Seed. Case i depends only on the seed and on i, so it is the same with any number of threads.
     pub seed: u64,
-    /// How much.
+    /// Amount of work to do.
     pub limit: Limit,
-    /// On how many threads; at least 1.
+    /// Number of threads, at least 1.
     pub threads: usize,
 }
 
-/// What came out.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Report<P: Property> {
     /// Cases checked.
     pub cases: u64,
-    /// Events in them.
+    /// Events in these cases.
     pub events: u64,
-    /// How long it took.
+    /// Duration of the run.
     pub elapsed: Duration,
     /// The failing case with the least number, shrunk.
     pub failure: Option<Failing<P>>,
 }
 
-/// A case that does not hold.
+/// A failing case.
 #[derive(Debug, Clone)]
 pub struct Failing<P: Property> {
     /// Its number in the run.
     pub number: u64,
-    /// The smallest case found that fails too.
+    /// The smallest failing case that shrinking found.
     pub case: Case<P>,
-    /// What does not hold in it.
+    /// What does not hold in the shrunk case.
     pub disagreement: Disagreement,
-    /// How many simpler cases were tried.
+    /// Number of simpler cases tried.
     pub shrink_steps: u32,
 }
 
-/// Simpler cases to try, at most. A count and no time: the same seed shrinks to the same case on a slow machine.
+/// Maximum number of simpler cases to try. It is a count and not a time, so that the same seed shrinks to the same case
+/// on a slow machine too.
 const MAX_SHRINK_STEPS: u32 = 5_000;
 
-/// Runs a property. `progress` is called now and then, from one thread, with the cases and events so far.
+/// Runs a property. `progress` is called from time to time, from one thread, with the numbers of cases and events so
+/// far.
 ///
 /// # Errors
 ///
-/// The property's unit cannot be made.
+/// Returns an error if the property's unit cannot be created.
 pub fn run<P: Property>(
     plan: Plan,
     progress: &(dyn Fn(u64, u64) + Sync),
@@ -70,7 +72,7 @@ pub fn run<P: Property>(
     let start = Instant::now();
     let next = AtomicU64::new(0);
     let (cases, events) = (AtomicU64::new(0), AtomicU64::new(0));
-    // Cases with a greater number than a failing one need no check.
+    // Only the failing case with the least number is reported, so cases with greater numbers need no check.
     let first_failure = AtomicU64::new(u64::MAX);
 
     let worker = |thread: usize| -> Result<Option<u64>, Disagreement> {
@@ -124,12 +126,12 @@ pub fn run<P: Property>(
     })
 }
 
-/// Checks cases 0 to `cases` of a seed on this thread, in their order, until one fails; that is not shrunk. Returns its
-/// number.
+/// Checks cases 0 to `cases` (exclusive) of a seed on this thread, in order, until one fails. Returns the number of
+/// that case, which is not shrunk.
 ///
 /// # Errors
 ///
-/// The property's unit cannot be made.
+/// Returns an error if the property's unit cannot be created.
 pub fn first_failure<P: Property>(
     seed: u64,
     cases: u64,
@@ -143,7 +145,7 @@ pub fn first_failure<P: Property>(
     }))
 }
 
-/// Case `number` of a seed.
+/// Draws case `number` of a seed.
 fn draw<S: Strategy>(strategy: &S, seed: u64, number: u64) -> S::Tree {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -158,11 +160,11 @@ fn draw<S: Strategy>(strategy: &S, seed: u64, number: u64) -> S::Tree {
         .expect("strategies of properties reject nothing")
 }
 
-/// Checks a case; a panic in the unit, the reference or the driver is a disagreement too.
+/// Checks a case. A panic in the unit, the reference or the driver counts as a failure too.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// Returns what does not hold.
 pub(super) fn checked<P: Property>(property: &mut P, case: &Case<P>) -> Result<u64, Disagreement> {
     catch_unwind(AssertUnwindSafe(|| property.check(case))).unwrap_or_else(|panic| {
         let text = (panic.downcast_ref::<String>().cloned())
@@ -171,7 +173,7 @@ pub(super) fn checked<P: Property>(property: &mut P, case: &Case<P>) -> Result<u
     })
 }
 
-/// Makes the failing case smaller, each attempt on a fresh unit.
+/// Shrinks the failing case. Each attempt uses a new unit.
 fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreement> {
     let strategy = P::cases();
     let mut tree = draw(&strategy, seed, number);
@@ -209,7 +211,7 @@ fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreemen
     })
 }
 
-/// Properties for tests of what runs and keeps them.
+/// Artificial properties, for tests of the code that runs properties and keeps failing cases.
 #[cfg(test)]
 pub(super) mod planted {
     use proptest::collection::vec;
@@ -233,7 +235,7 @@ pub(super) mod planted {
         (events.prop_map(|events| History { head: (), events })).boxed()
     }
 
-    /// Fails on a list with a number over 700 behind an even one.
+    /// Fails on a list with a number over 700 after an even one.
     #[derive(Debug, Clone)]
     pub struct Planted;
 
@@ -259,7 +261,7 @@ pub(super) mod planted {
         }
     }
 
-    /// Fails on everything where the seed is odd.
+    /// Fails on every case when the seed is odd.
     #[derive(Debug, Clone)]
     pub struct ByStart(u64);
 
@@ -277,7 +279,7 @@ pub(super) mod planted {
             numbers()
         }
         fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
-            // A panic is a disagreement, in a replay too.
+            // A panic is a failure in a replay too.
             assert!(self.0.is_multiple_of(2), "the registers start odd");
             Ok(case.events.len() as u64)
         }
@@ -308,7 +310,7 @@ mod tests {
     #[test]
     fn finds_and_shrinks_the_same_on_any_number_of_threads() {
         let one = run_on(1).failure.unwrap();
-        // The smallest odd one out behind some even number: proptest does not try every even number.
+        // The smallest failing number after some even number: proptest does not try every even number.
         let events = &one.case.events[..];
         assert!(
             matches!(events, [Number::Is(even), Number::Is(701)] if even % 2 == 0),

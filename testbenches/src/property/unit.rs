@@ -1,4 +1,4 @@
-//! The units that have properties: the one list of them.
+//! The list of units that have properties.
 
 use clap::ValueEnum;
 
@@ -25,11 +25,11 @@ macro_rules! for_each_unit {
     };
 }
 
-/// Something to do with the property of a unit.
+/// A generic action on the property of a unit.
 pub trait WithProperty {
-    /// What comes of it.
+    /// Result of the action.
     type Output;
-    /// Does it.
+    /// Runs the action.
     fn with<P: Property>(self) -> Self::Output;
 }
 
@@ -42,7 +42,7 @@ macro_rules! units {
         }
 
         impl Unit {
-            /// Does something with the property of this unit.
+            /// Runs an action with the property of this unit.
             pub fn with<W: WithProperty>(self, what: W) -> W::Output {
                 match self {
                     $(Self::$Unit => what.with::<super::$module::$Property>(),)*
@@ -55,11 +55,11 @@ macro_rules! units {
 for_each_unit!(units);
 
 impl Unit {
-    /// The unit of this name.
+    /// Returns the unit of this name.
     ///
     /// # Errors
     ///
-    /// The names there are.
+    /// Returns the existing names.
     pub fn named(name: &str) -> Result<Self, String> {
         Self::from_str(name, false).map_err(|_| {
             let known: Vec<_> = (Self::value_variants().iter())

@@ -7,7 +7,7 @@ use xoff_cosim::metrics::Samples;
 use xoff_cosim::network::{Simulation, Station};
 use xoff_cosim::scenario::Scenario;
 
-/// A line for each series that has a value at all.
+/// Returns a line for each series that has at least one value.
 fn lines<'a>(
     samples: &Samples,
     names: impl Iterator<Item = &'a String>,
@@ -29,7 +29,7 @@ fn lines<'a>(
         .collect()
 }
 
-/// Charts of a run, the most telling first. What has nothing to show is left out.
+/// Returns the charts of a run, the most important first. Charts without data are left out.
 pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -> Vec<Chart> {
     let flows = || simulation.flows().iter().map(|flow| &flow.name);
     let nodes = || simulation.names().iter();
@@ -121,7 +121,7 @@ fn pauses(simulation: &Simulation) -> Vec<Band> {
     bands
 }
 
-/// Who is connected to whom.
+/// Returns the topology of the network.
 pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
     let nodes = simulation.stations().map(|(node, station)| Node {
         name: simulation.names()[node.0 as usize].clone(),

@@ -25,7 +25,7 @@ use xoff_cosim::scenario::{NicKind, Scenario};
 ///
 /// # Errors
 ///
-/// The output cannot be written.
+/// Returns an error if the output cannot be written.
 pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
     for (name, _) in BUILT_IN {
         let scenario = Source::find(name)?.read(&[])?;
@@ -35,7 +35,7 @@ pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
     Ok(Outcome::Held)
 }
 
-/// Every combination of the sweeps' values; one empty combination without any.
+/// Returns every combination of the sweeps' values, or one empty combination if there are no sweeps.
 fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
     let mut all = vec![vec![]];
     for sweep in sweeps {
@@ -55,11 +55,12 @@ fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
     all
 }
 
-/// Runs a scenario, or one a combination of a sweep.
+/// Runs a scenario, or one run per combination of a sweep.
 ///
 /// # Errors
 ///
-/// Bad input, before anything is run; files that cannot be written; an RTL assertion.
+/// Returns an error for invalid input (before anything is run), for files that cannot be written, and for a failing RTL
+/// assertion.
 pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let source = Source::find(&arguments.scenario)?;
     let mut runs = Vec::new();
@@ -102,7 +103,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
                     files,
                     ..Summary::default()
                 };
-                // Why the run failed says more than why this cannot be written.
+                // The reason why the run failed is more important than an error of writing this.
                 let _ = folder.write_summary(&failed);
                 return Err(error);
             }
@@ -172,7 +173,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
     })
 }
 
-/// Names of the files that a run may write into its folder.
+/// Returns the names of the files that a run may write into its folder.
 fn files(options: &RunOptions) -> Vec<String> {
     let mut files = [SUMMARY, SERIES, REPORT, PICTURE]
         .map(String::from)
@@ -184,7 +185,7 @@ fn files(options: &RunOptions) -> Vec<String> {
     files
 }
 
-/// Writes the sweep's table, picture and page, and prints its table.
+/// Writes the table, picture and page of the sweep, and prints the table.
 fn write_sweep(
     arguments: &RunArgs,
     name: &str,
@@ -210,7 +211,8 @@ fn write_sweep(
     Ok(())
 }
 
-/// Writes what viewers show beside each file of waves: the three files of each host. None of a host whose window an interrupted run has not come to.
+/// Writes the viewer layouts beside each wave file: three files per host. A host whose window an interrupted run did
+/// not reach gets none.
 fn layouts(options: &RunOptions) -> anyhow::Result<Vec<[PathBuf; 3]>> {
     let written = options
         .waves
@@ -224,7 +226,7 @@ fn layouts(options: &RunOptions) -> anyhow::Result<Vec<[PathBuf; 3]>> {
         .collect()
 }
 
-/// The command line that repeats a run.
+/// Returns the command line that repeats a run.
 fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
     let mut words = format!("xoff run {}", arguments.scenario);
     for Setting { key, value } in settings {
@@ -234,7 +236,7 @@ fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
     words
 }
 
-/// The command line that repeats a sweep.
+/// Returns the command line that repeats a sweep.
 fn sweep_command(arguments: &RunArgs) -> String {
     let mut words = format!("xoff run {}", arguments.scenario);
     for Setting { key, value } in &arguments.set {
@@ -297,7 +299,7 @@ fn options(
     })
 }
 
-/// `all`, or names of nodes and ports: `a`, `s.2`.
+/// Parses `all`, or names of nodes and ports: `a`, `s.2`.
 fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
     let all =
         |node: usize| (0..plan.ports[node]).map(move |port| (NodeId(node as u32), PortId(port)));

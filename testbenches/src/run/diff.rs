@@ -1,4 +1,4 @@
-//! `xoff diff`: what is different about two runs.
+//! `xoff diff`: differences between two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,9 +16,9 @@ use crate::Outcome;
 use crate::cli::DiffArgs;
 use crate::terminal::{Ink, Streams};
 
-/// Metrics that are shown, unless all are asked for.
+/// Maximum number of metrics shown, unless all are asked for.
 const MOST_SHOWN: usize = 30;
-/// A summary that is larger is none: one of 3,000 flows has 4 MB.
+/// Maximum size of a summary. A larger file is not one: a summary of 3,000 flows has 4 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// A run's results.
@@ -28,7 +28,7 @@ struct Run {
 }
 
 impl Run {
-    /// From its folder, or its `summary.json`.
+    /// Reads a run from its folder or its `summary.json`.
     fn read(path: &Path) -> anyhow::Result<Self> {
         let file = if path.is_dir() {
             path.join(SUMMARY)
@@ -43,7 +43,7 @@ impl Run {
             bail!("{name}: no {SUMMARY} of a run");
         }
         let text = std::fs::read(&file).with_context(|| name.to_string())?;
-        // The version first: whatever else there is may have another form.
+        // The version is checked first, because another version may have another structure.
         let value: Value = serde_json::from_slice(&text)
             .with_context(|| format!("{name}: no {SUMMARY} of a run"))?;
         let version = value.get("version").and_then(Value::as_u64).unwrap_or(1);
@@ -60,11 +60,11 @@ impl Run {
     }
 }
 
-/// Says what is different about two runs: settings, metrics, and the first frame of their captures.
+/// Prints the differences between two runs: settings, metrics, and the first different frame of their captures.
 ///
 /// # Errors
 ///
-/// A run that cannot be read; output that cannot be written.
+/// Returns an error if a run cannot be read or the output cannot be written.
 pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let [a, b] = [Run::read(&arguments.a)?, Run::read(&arguments.b)?];
     for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
@@ -146,7 +146,8 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
     Ok(Outcome::Failed)
 }
 
-/// A run's settings, flat: `flows.bulk.mtu` and its value. The swept or set name of the run itself is none.
+/// Returns the settings of a run as a flat map: `flows.bulk.mtu` and its value. The name of the run, which contains the
+/// values of a sweep, is not a setting.
 fn settings(summary: &Summary) -> BTreeMap<String, String> {
     fn flatten(key: &str, value: &Value, flat: &mut BTreeMap<String, String>) {
         let under = |name: &str| match key {
@@ -178,7 +179,7 @@ fn settings(summary: &Summary) -> BTreeMap<String, String> {
     flat
 }
 
-/// What is not the same in two maps; a dash stands for what is not there.
+/// Returns the differences between two maps; a dash stands for a missing value.
 fn changes(
     a: &BTreeMap<String, String>,
     b: &BTreeMap<String, String>,
@@ -193,7 +194,7 @@ fn changes(
 
 type MetricChange = (String, [Option<f64>; 2]);
 
-/// Metrics that are not the same, those first that changed most; those that only one run has come last.
+/// Returns the metrics that differ, the largest change first. Metrics that only one run has come last.
 fn metric_changes(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<MetricChange> {
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let both = keys
@@ -204,7 +205,7 @@ fn metric_changes(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<M
     changed
 }
 
-/// How much a value changed: the part of the larger of both, 0 to 2; −1 when one is not there.
+/// Returns the change of a value relative to the larger of both, 0 to 2; −1 when one is missing.
 fn change(values: [Option<f64>; 2]) -> f64 {
     match values {
         [Some(a), Some(b)] => (b - a).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE),
@@ -212,7 +213,7 @@ fn change(values: [Option<f64>; 2]) -> f64 {
     }
 }
 
-/// The relative change as text, when there is one.
+/// Formats the relative change, if there is one.
 fn relative(values: [Option<f64>; 2]) -> String {
     match values {
         [Some(a), Some(b)] if a != 0.0 => format!(" ({:+.2} %)", (b - a) / a.abs() * 100.0),
@@ -220,7 +221,8 @@ fn relative(values: [Option<f64>; 2]) -> String {
     }
 }
 
-/// The first frame that the captures of two runs do not share; `None` when they are the same, or one run has none.
+/// Describes the first frame in which the captures of two runs differ; `None` when they are equal or one run has no
+/// capture.
 fn first_frame(a: &Run, b: &Run) -> anyhow::Result<Option<String>> {
     let paths = [a, b].map(|run| run.folder.join(CAPTURE));
     if !paths.iter().all(|path| path.is_file()) {
@@ -243,7 +245,7 @@ fn first_frame(a: &Run, b: &Run) -> anyhow::Result<Option<String>> {
     Ok(None)
 }
 
-/// A frame of a capture: all that is compared.
+/// The compared data of a captured frame.
 #[derive(PartialEq)]
 struct Seen {
     time_ns: u64,
@@ -268,7 +270,7 @@ fn next(reader: &mut Reader<File>, path: &Path) -> anyhow::Result<Option<Seen>> 
 }
 
 impl Seen {
-    /// What is different about another frame in its place.
+    /// Describes the differences to the frame in the same place of the other capture.
     fn against(&self, other: &Self) -> String {
         let [a, b] = [self, other].map(Self::text);
         let unequal = |(_, (a, b)): &(usize, (&u8, &u8))| a != b;
@@ -279,7 +281,7 @@ impl Seen {
         }
     }
 
-    /// What it was, and when and where it was seen.
+    /// Describes the frame, and when and where it was seen.
     fn text(&self) -> String {
         let parsed = xoff_sim::protocol::parse(&self.bytes);
         let what = match parsed.bth {

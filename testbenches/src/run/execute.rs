@@ -19,43 +19,44 @@ use xoff_cosim::scenario::{Scenario, Towards};
 /// Progress is shown for runs that take longer than this, in real time.
 const PROGRESS_TICK: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// How a scenario is run; nothing of it changes what happens.
+/// Options of a run. None of them changes its results.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// The command that repeats it.
+    /// The command that repeats the run.
     pub command: String,
-    /// Threads; `None`: one a core.
+    /// Number of threads; `None`: one per core.
     pub threads: Option<usize>,
     /// Evaluate idle cycles too.
     pub no_skip: bool,
-    /// Ports to capture, and where to.
+    /// Ports to capture, and the path of the capture.
     pub capture: Option<(Vec<(NodeId, PortId)>, std::path::PathBuf)>,
     /// Waves of hosts.
     pub waves: Vec<(String, WaveWindow)>,
-    /// Whether a person watches.
+    /// Whether progress is shown.
     pub progress: bool,
-    /// NICs of one's own, by the names that scenarios call them.
+    /// Custom NICs, by their names in scenarios.
     pub nics: Nics,
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Ends the runs of this process: each at its next sample, with all files whole. Says whether this was asked before. For handlers of Ctrl-C.
+/// Ends the runs of this process, each at its next sample and with complete files. Returns whether this was requested
+/// before. For handlers of Ctrl-C.
 pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::Relaxed)
 }
 
-/// Whether runs were asked to end.
+/// Returns whether runs were asked to end.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Runs a scenario and measures. An [interrupted](interrupt) run is measured until then, and not judged.
+/// Runs a scenario and measures it. An [interrupted](interrupt) run is measured up to that point and not judged.
 ///
 /// # Errors
 ///
-/// What of it does not fit, an RTL assertion, a file that cannot be written, an expectation of a metric that there is
-/// not.
+/// Returns an error for an inconsistent scenario, a failing RTL assertion, a file that cannot be written, and an
+/// expectation of a metric that does not exist.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
@@ -63,11 +64,11 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> 
     pool.install(|| run_here(scenario, options))
 }
 
-/// Whether a scenario can be run and judged: what [`run`] refuses, found without running.
+/// Checks that a scenario can be run and judged: finds what [`run`] would refuse, without running it.
 ///
 /// # Errors
 ///
-/// What of it does not fit, an expectation of a metric that there is not.
+/// Returns an error for an inconsistent scenario and for an expectation of a metric that does not exist.
 pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
     Simulation::check(scenario, &options.nics)?;
     if scenario.expect.is_empty() {
@@ -77,7 +78,7 @@ pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
     judge_all(scenario, &unmeasured.collect()).map(drop)
 }
 
-/// Holds what is expected against what was measured.
+/// Compares the expectations with the measured values.
 fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for expectation in &scenario.expect {
@@ -220,7 +221,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
     };
     let mut charts = charts::charts(&simulation, scenario, recorder.samples());
     for chart in charts.iter_mut().filter(|_| interrupted) {
-        // So that pictures and columns of numbers say it too.
+        // So that charts and tables show it too.
         chart.title += " (interrupted)";
     }
     Ok(Report {
@@ -233,7 +234,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
     })
 }
 
-/// The scenario's rules of faults and what they have done.
+/// Returns the fault rules of the scenario and what they have done.
 fn faults(simulation: &Simulation, scenario: &Scenario) -> Vec<Fault> {
     let fault = |RuleUse {
                      place,
@@ -252,7 +253,7 @@ fn faults(simulation: &Simulation, scenario: &Scenario) -> Vec<Fault> {
         .collect()
 }
 
-/// The frames that the scenario injects, a wire each.
+/// Returns the frames that the scenario injects, one entry per wire.
 fn injections(simulation: &Simulation, scenario: &Scenario) -> Vec<Injection> {
     let injection = |wire: InjectionUse| Injection {
         host: wire.host,

@@ -1,14 +1,14 @@
-//! Expectations held against what was measured.
+//! Comparison of expectations with measured values.
 
 use xoff_cosim::metrics::{Metric, Metrics};
 use xoff_cosim::scenario::{Expectation, Factors, Op};
 use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
 
-/// Holds it against what was measured: a line, or two for `within`.
+/// Compares an expectation with the measured values. Returns one line, or two for `within`.
 ///
 /// # Errors
 ///
-/// The metric that does not exist.
+/// Returns the name of the metric if it does not exist.
 pub fn judge<'a>(expectation: &'a Expectation, metrics: &Metrics) -> Result<Vec<Judged>, &'a str> {
     let find = |name: &'a str| {
         let metric: Option<Metric> = name.parse().ok();
@@ -33,7 +33,7 @@ pub fn judge<'a>(expectation: &'a Expectation, metrics: &Metrics) -> Result<Vec<
         Op::Within => &[(SignedOp::Ge, value - off), (SignedOp::Le, value + off)],
     };
     let text = (!expectation.why.is_empty()).then(|| expectation.why.clone());
-    // Such as the latency of messages of which none came to its end.
+    // For example the latency of messages when none was completed.
     let measured = measured.is_finite().then_some(measured);
     let judge = |(op, value): &(SignedOp, f64)| {
         Judged::judge(&expectation.metric, *op, *value, measured, text.clone())

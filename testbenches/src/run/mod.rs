@@ -1,12 +1,12 @@
-//! `xoff run`, `xoff list` and `xoff diff`: scenarios, measured and held against what they expect.
+//! `xoff run`, `xoff list` and `xoff diff`: runs scenarios, measures them and judges their expectations.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`command`] | the commands: sweeps, outputs |
-//! | [`print`] | what the terminal says of a run, and of a sweep |
-//! | [`diff`] | `xoff diff`: what is different about two runs |
-//! | [`execute`] | one run: time, captures, waves, progress |
-//! | [`judge`] | expectations held against what was measured |
+//! | [`print`] | terminal output of a run and of a sweep |
+//! | [`diff`] | `xoff diff`: the differences between two runs |
+//! | [`execute`] | executes one run: time, captures, waves, progress |
+//! | [`judge`] | compares measured values with expectations |
 //! | [`charts`] | charts and network for the report |
 
 pub mod charts;

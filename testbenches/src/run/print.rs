@@ -1,4 +1,4 @@
-//! What the terminal says of a run, and of a sweep.
+//! Terminal output of a run and of a sweep.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use xoff_waves::report::{State, Summary, Sweep, metric_text};
 
 use crate::terminal::{Ink, Streams};
 
-/// Flows that are shown each in a row; of more the distribution is.
+/// Maximum number of flows with a row each. For more flows the distribution is shown.
 const MOST_FLOWS: usize = 8;
 
-/// The outcome of a run: expectations, or without any the main figures; drops, and what it cost.
+/// Prints the outcome of a run: expectations, or the main figures if there are none; drops; and the cost of the run.
 ///
 /// # Errors
 ///
-/// The output cannot be written.
+/// Returns an error if the output cannot be written.
 pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io::Result<()> {
     let paint = streams.paint;
     let out = &mut streams.out;
@@ -81,7 +81,7 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
     )
 }
 
-/// Goodput and latency of flows, and what went wrong, in a few lines.
+/// Prints goodput and latency of flows, and what went wrong, in a few lines.
 fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let value = |metric: Metric| summary.metrics.get(&metric.to_string()).copied();
     let shown =
@@ -159,17 +159,17 @@ fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     Ok(())
 }
 
-/// The table of a sweep.
+/// Prints the table of a sweep.
 ///
 /// # Errors
 ///
-/// The output cannot be written.
+/// Returns an error if the output cannot be written.
 pub fn sweep(streams: &mut Streams, sweep: &Sweep) -> io::Result<()> {
     let rows: Vec<Vec<String>> = [sweep.head()].into_iter().chain(sweep.rows()).collect();
     table(&mut *streams.out, &rows)
 }
 
-/// Columns under each other: the first at the left, the others at the right.
+/// Prints aligned columns: the first left-aligned, the others right-aligned.
 fn table<R: AsRef<[String]>>(out: &mut dyn Write, rows: &[R]) -> io::Result<()> {
     let columns = rows.first().map_or(0, |row| row.as_ref().len());
     let width = |column: usize| {
@@ -190,7 +190,7 @@ fn table<R: AsRef<[String]>>(out: &mut dyn Write, rows: &[R]) -> io::Result<()> 
     Ok(())
 }
 
-/// Five digits, no zeros behind.
+/// Formats a number with at most four decimals and without trailing zeros; from 10⁵ on without decimals.
 pub fn number(value: f64) -> String {
     if value.abs() >= 1e5 || value == value.trunc() {
         return format!("{value:.0}");

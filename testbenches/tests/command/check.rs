@@ -1,4 +1,4 @@
-//! `xoff check` as a process: what it finds in captures of real NICs and of scenarios, what it refuses.
+//! Tests of `xoff check` as a process: findings in captures of real NICs and of scenarios, and rejected input.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::command_line::{CAPTURES, LOSS, said};
 use crate::common::{file, xoff};
 
-/// `xoff check --json`, with the exit code that its violations call for.
+/// Runs `xoff check --json` and expects the exit code that its violations imply.
 fn checked(arguments: &[&str], code: i32) -> Value {
     let (out, err) = said(&[&["check", "--json"], arguments].concat(), [], code);
     assert_eq!(err, "");
@@ -121,7 +121,7 @@ fn check_takes_every_port_of_a_run_as_a_tap() {
         };
         assert!(count(rule) > 3, "{rule}");
     }
-    // The same frames with a CNP interval that nobody keeps.
+    // The same frames, judged by a CNP interval that no receiver keeps.
     let capture = format!("{out}/incast/capture.pcapng");
     let report = checked(&[&capture, "--cnp-interval", "1ms"], 1);
     assert_eq!(report["violations"][0]["rule"], "cnp-interval");

@@ -1,4 +1,4 @@
-//! The command as a process: exit codes, what is kept when the input is broken, what goes where.
+//! Tests of the command as a process: exit codes, output kept when the input is broken, output streams.
 
 use std::fs;
 use std::io::Read;
@@ -18,7 +18,7 @@ pub const CAPTURES: [&str; 5] = [
     "captures/corrupt_excerpt.pcap",
 ];
 
-/// Runs, expects this exit code, and gives what was said.
+/// Runs the command, expects this exit code, and returns its output.
 pub fn said(arguments: &[&str], input: impl Into<Vec<u8>>, code: i32) -> (String, String) {
     let output = xoff()
         .args(arguments)
@@ -42,7 +42,7 @@ fn rows(jsonl: &str) -> Vec<Value> {
 
 #[test]
 fn every_frame_of_real_captures_is_a_row() {
-    // The numbers are those that the recording hosts' own account gives: shared by no code of ours.
+    // The numbers come from the records of the capturing hosts, not from code of this project.
     let facts = [
         (438, 438, 0),
         (114, 113, 0),
@@ -113,7 +113,7 @@ fn decode_encode_decode_gives_the_same_rows() {
             let second = rows(&second);
             assert_eq!(second.len(), whole.len(), "{capture}");
             for (mut expected, (number, row)) in whole.iter().cloned().zip((1..).zip(second)) {
-                // What was left out is not counted.
+                // Frames left out are not counted.
                 expected["frame"] = Value::from(number);
                 assert_eq!(row, expected, "{capture}");
             }
@@ -121,10 +121,10 @@ fn decode_encode_decode_gives_the_same_rows() {
     }
 }
 
-/// Time, interface's name, direction, whether the FCS is right, bytes.
+/// Time, name of the interface, direction, whether the FCS is right, bytes.
 type Captured = (u64, Option<String>, Option<Direction>, bool, Vec<u8>);
 
-/// What a file has of its frames: time, interface, direction, FCS, bytes.
+/// Reads the frames of a file: time, interface, direction, FCS, bytes.
 fn frames(path: &Path) -> Vec<Captured> {
     let mut reader = capture::open(path).unwrap();
     let mut frames = Vec::new();
@@ -142,7 +142,7 @@ fn frames(path: &Path) -> Vec<Captured> {
     frames
 }
 
-/// Decodes a capture to rows and encodes these; gives the path of the new file and what was said.
+/// Decodes a capture to rows and encodes these. Returns the path of the new file and the messages.
 fn round_trip(folder: &Path, capture: &str, format: &str) -> (PathBuf, String) {
     let (lines, _) = said(&["decode", "--model", "--format", "jsonl", capture], [], 0);
     let path = folder.join(format!("again.{format}"));
@@ -162,7 +162,7 @@ fn decode_and_encode_give_the_file_back() {
         for format in ["pcap", "pcapng"] {
             let (path, err) = round_trip(folder.path(), capture, format);
             assert_eq!(frames(&path), before, "{capture}");
-            // Frames that are none of ours or damaged do not come from the builder, and that is said.
+            // Frames with verdict `other` or `malformed` are not built by the builder, and a message says so.
             let (lines, _) = said(&["decode", "--model", "--format", "jsonl", capture], [], 0);
             let raw = rows(&lines)
                 .iter()
@@ -189,7 +189,7 @@ fn decode_and_encode_give_the_file_back() {
     }
 }
 
-/// A run of `incast` with model NICs: its folder, and the capture of all ports.
+/// Runs `incast` with model NICs. Returns its folder and the capture of all ports.
 fn all_ports() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
@@ -236,7 +236,7 @@ fn a_capture_of_many_ports_comes_back_with_interfaces_and_directions() {
 fn a_conversation_over_many_ports_counts_a_frame_once() {
     let (_folder, capture) = all_ports();
     let (lines, _) = said(&["decode", "--model", "--format", "jsonl", &capture], [], 0);
-    // What the senders' own ports have sent to the receiver.
+    // Requests to the receiver, as seen at the senders' own ports.
     let is_request = |row: &&Value| {
         let port = row["interface"].as_str().unwrap();
         port.starts_with('s') && row["direction"] == "sent" && row["dst_ip"] == "10.0.0.3"
@@ -271,8 +271,8 @@ fn a_conversation_over_many_ports_counts_a_frame_once() {
     );
 }
 
-/// Without `--model` it is the RTL that parses and builds; the other tests here use the model, because what they look
-/// at is the same with either.
+/// Without `--model` the RTL parses and builds. The other tests here use the model, because what they check is the same
+/// with either.
 #[test]
 fn the_rtl_is_the_default_and_agrees_with_the_model() {
     for capture in CAPTURES {
@@ -317,7 +317,7 @@ fn a_cut_file_keeps_its_rows() {
         out.contains("1 frame, 86 bytes") && err.lines().count() == 1,
         "{out}"
     );
-    // Between two records a file may end.
+    // A file may end between two records.
     said(&["decode", "--model", "-"], &whole[..24 + 102], 0);
 }
 
@@ -432,7 +432,7 @@ fn rows_come_while_the_capture_goes_on() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     input.write_all(&whole[..24 + 102]).unwrap();
     input.flush().unwrap();
-    // This would wait for ever if the row were held back.
+    // This would wait for ever if the row were buffered.
     assert!(lines.next().unwrap().unwrap().starts_with("{\"frame\":1,"));
     drop(input);
     assert!(lines.next().is_none());
@@ -546,7 +546,7 @@ fn encode_writes_captures_that_decode_reads() {
     }
 }
 
-/// Another program's opinion of the captures that we write, where it is installed.
+/// Checks the captures that `encode` writes with tshark, if it is installed.
 #[test]
 fn tshark_reads_what_encode_writes() {
     if Command::new("tshark").arg("--version").output().is_err() {
@@ -616,7 +616,7 @@ fn tshark_reads_what_encode_writes() {
                 "{line}"
             );
             assert_eq!(fields.next().unwrap(), row["bytes"].to_string());
-            // It takes a CNP's opcode for unknown and shows no field of it.
+            // tshark treats the opcode of a CNP as unknown and shows none of its fields.
             if let Some(psn) = row["psn"].as_u64().filter(|_| row["verdict"] == "roce_v2") {
                 assert_eq!(fields.next().unwrap(), psn.to_string(), "{line}");
             }
@@ -624,7 +624,7 @@ fn tshark_reads_what_encode_writes() {
     }
 }
 
-/// What is wrong, on one line and with exit code 2.
+/// Expects an error on one line with exit code 2, and returns it.
 fn refused(arguments: &[&str]) -> String {
     let (out, err) = said(arguments, [], 2);
     assert_eq!(out, "");

@@ -1,4 +1,4 @@
-//! Captured frames put on wires, and rules of faults, in scenarios with the RTL.
+//! Tests of injected frames and fault rules in scenarios with the RTL.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,7 +14,7 @@ use xoff_sim::time::Time;
 use xoff_waves::capture::{PcapngWriter, open};
 use xoff_waves::report::Summary;
 
-/// Frames that a network may carry, and some that it should not.
+/// Writes a capture of legal frames and some illegal ones.
 fn hostile(path: &Path) {
     let mut writer = PcapngWriter::new(File::create(path).unwrap(), ["eth0", "eth1"]).unwrap();
     let sound = open(common::file("captures/vlan100.pcap"))
@@ -46,7 +46,7 @@ fn entry(keys: &str, folder: &Path) -> InjectEntry {
     entry
 }
 
-/// Scenario `pair`, with little traffic that comes to its end.
+/// Scenario `pair` with little traffic that is completed.
 fn pair(nic: &str) -> Scenario {
     let settings = [
         ("duration", "60 us"),
@@ -98,7 +98,7 @@ fn hostile_frames_reach_the_nic_and_harm_no_flow() {
             .map(|wire| (wire.frames, wire.injected))
             .collect();
         assert_eq!(injected, [(6, 6), (6, 6)]);
-        // The wire from a is full of requests: injected frames wait, and requests behind them come later.
+        // The wire from a is full of requests: injected frames wait, and later requests are delayed.
         assert!(summary.injections[1].waited > 0 && summary.injections[1].delayed > 0);
     }
 }
@@ -127,7 +127,7 @@ fn one_digest_with_injection_whatever_the_manner_of_running() {
     }
 }
 
-/// Frames that arrive at b, with their ends.
+/// Returns the frames that arrive at b, with the times of their ends.
 fn arrivals(scenario: &Scenario) -> Vec<(Vec<u8>, Time)> {
     let mut simulation = Simulation::new(scenario).unwrap();
     let b = simulation.node("b").unwrap();
@@ -169,7 +169,7 @@ fn a_run_is_replayed_from_its_capture() {
         let since =
             |frame: &(Vec<u8>, Time), origin: &(Vec<u8>, Time)| (frame.1 - origin.1).as_ps() as i64;
         let off = since(first_frame, &first[0]) - since(second_frame, &second[0]);
-        // A capture has nanoseconds.
+        // A capture has a resolution of nanoseconds.
         assert!(off.abs() <= 1_000, "{off} ps");
     }
 }
@@ -206,7 +206,7 @@ fn relative_rules_hit_requests_and_their_acknowledgements_whatever_the_seed() {
         for seed in [1, 77] {
             let mut scenario = Scenario { seed, ..pair(nic) };
             let rule = |text: &str| text.parse().unwrap();
-            // The link from a to the switch, and back; the switch's own.
+            // Rules of the link from a to the switch, of the way back, and of the switch itself.
             scenario.links[0].faults.push(rule("psn +3, shots 1: flip"));
             scenario.links[0]
                 .faults
@@ -237,11 +237,11 @@ fn relative_rules_hit_requests_and_their_acknowledgements_whatever_the_seed() {
                 "{nic} {seed}: {:?}",
                 summary.faults
             );
-            // Five messages of 20 packets, with an ACK for each message at least.
+            // Five messages of 20 packets, with at least one ACK per message.
             assert!(hit[2] >= 5, "{nic} {seed}: {:?}", summary.faults);
             assert_eq!(summary.metrics["messages.bulk"], 5.0, "{nic} {seed}");
             assert!(summary.metrics["retransmitted_packets.a"] >= 2.0);
-            // The MAC finds nothing wrong with the flipped bit; the ICRC does.
+            // The MAC does not detect the flipped bit (its FCS is right); the ICRC does.
             assert_eq!(dropped(&summary, "b", "bad_fcs"), 0);
             let icrc: u64 = (summary.drops.iter())
                 .filter(|drop| drop.node == "b" && drop.reason.contains("icrc"))

@@ -1,4 +1,5 @@
-//! Transport livelock (SIGCOMM 2016, 4.1): what one loss in 256 leaves of go-back-0 and of go-back-N, and the W of go-back-N out of a capture.
+//! Transport livelock (SIGCOMM 2016, 4.1): the goodput of go-back-0 and go-back-N under one loss in 256, and the W of
+//! go-back-N measured in a capture.
 
 use std::path::Path;
 
@@ -11,9 +12,9 @@ use xoff_sim::time::Duration;
 use xoff_sim::wire::Syndrome;
 use xoff_waves::capture::{self, Direction};
 
-/// A packet of 1,024 bytes of payload on the wire: preamble, headers, ICRC, FCS and gap.
+/// Bytes on the wire of a packet with 1,024 bytes of payload: preamble, headers, ICRC, FCS and gap.
 const PACKET_BYTES: u64 = 1_024 + 82;
-/// A NAK on the wire.
+/// Bytes on the wire of a NAK.
 const NAK_BYTES: u64 = 62 + 24;
 /// Packets that the NIC sends after the NAK has come: those that were selected for the wire before (rtl/nic/README.md).
 const SELECTED: f64 = 2.0;
@@ -36,24 +37,24 @@ fn livelock_on_the_rtl() {
 fn livelock_as_the_paper_has_it() {
     let model = ("host.nic", "model");
     holds(&summary("livelock", &[model]));
-    // Long cables: more is sent until the NAK comes.
+    // With long cables more packets are sent until the NAK arrives.
     let far: Vec<String> = (0..6).map(|link| format!("links.{link}.cable")).collect();
     let mut settings: Vec<(&str, &str)> = far.iter().map(|key| (key.as_str(), "300 m")).collect();
     settings.push(model);
     holds(&summary("livelock", &settings));
-    // 128 packets live under go-back-0.
+    // Messages of 128 packets are completed under go-back-0.
     let small = summary("livelock", &[model, ("flows.go_back_0.message", "128 KiB")]);
     assert!(small.metrics["messages.go_back_0"] > 20.0);
 }
 
-/// Of `livelock` the pair with go-back-N alone.
+/// Scenario `livelock`, reduced to the pair with go-back-N.
 fn pair(nic: NicKind, cable: &str, duration: &str) -> Scenario {
     let mut scenario = scenario("livelock", &[("duration", duration)]);
     scenario.host.nic = nic;
     scenario.expect.clear();
     scenario.hosts.retain(|host| host.name.ends_with('n'));
     scenario.switches.retain(|switch| switch.name == "sn");
-    // Hosts have their addresses by number.
+    // The addresses of hosts follow from their numbers.
     scenario.switches[0].faults = vec!["src 10.0.0.1, ip_id_low 0xff: drop".parse().unwrap()];
     scenario.links.retain(|link| link.ends[1] == "sn");
     scenario.flows.retain(|flow| flow.name == "go_back_n");
@@ -63,7 +64,8 @@ fn pair(nic: NicKind, cable: &str, duration: &str) -> Scenario {
     scenario
 }
 
-/// From the last bit of a lost packet to that of the NAK at the sender, as the settings say it: the packet behind the lost one is what the receiver sees.
+/// Returns the time from the last bit of a lost packet to the last bit of the NAK at the sender, computed from the
+/// settings. The receiver detects the loss by the packet after the lost one.
 fn until_the_nak(scenario: &Scenario) -> Duration {
     let on_the_wire = |bytes| scenario.host.rate.time_of(bytes);
     let legs: Duration = (scenario.links.iter())
@@ -74,14 +76,14 @@ fn until_the_nak(scenario: &Scenario) -> Duration {
         + (legs + scenario.switches[0].latency) * 2
 }
 
-/// What the capture of the sender's port says of losses.
+/// Losses, as seen in the capture of the sender's port.
 #[derive(Debug, Default)]
 struct Losses {
-    /// Of which the NAK came and the packet was sent again.
+    /// Number of losses whose NAK arrived and whose packet was sent again.
     count: u32,
-    /// Packets behind the lost one that were sent until the NAK had come.
+    /// Packets after the lost one that were sent until the NAK had arrived.
     until_nak: u32,
-    /// And until the lost one was sent again.
+    /// Packets sent until the lost one was sent again.
     until_resent: u32,
     /// From the first to the last packet that was sent, and how many came after the first.
     time_ns: u64,

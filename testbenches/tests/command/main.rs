@@ -1,15 +1,15 @@
-//! The command as its users run it, and the scenarios it brings.
+//! Tests of the command as users run it, and of the built-in scenarios.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | [`command_line`] | arguments, exit codes, pipes |
-//! | [`pictures`] | what is printed, as pictures of it |
+//! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
-//! | [`check`] | `xoff check`: captures held against the standards |
+//! | [`check`] | `xoff check`: captures checked against the standards |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
-//! | [`page`] | the page of scenario keys is true |
-//! | [`livelock`], [`scenarios`] | what has to come of the built-in scenarios |
+//! | [`page`] | the page of scenario keys is up to date |
+//! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
 mod check;
 mod command_line;

@@ -1,4 +1,4 @@
-//! Scenarios under the eyes of the protocol monitors: every port is a tap.
+//! Tests of scenarios with the protocol monitors: every port is a tap.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use xoff_sim::time::Time;
 
 use crate::common::scenarios::scenario;
 
-/// Runs a scenario and says what the monitors found, at the switches' ports and the hosts' own: at those of nodes that
-/// are not `known` to break rules, and at those that are.
+/// Runs a scenario and returns what the monitors found at the ports of switches and hosts: first at nodes that are not
+/// `known` to break rules, then at those that are.
 fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
     let mut simulation = Simulation::new(scenario).unwrap();
     let dcqcn = scenario.host.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
@@ -57,7 +57,7 @@ fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
     monitors.map(Monitor::into_report)
 }
 
-/// A scenario of which the monitors find nothing wrong, but at the nodes that are `known` for it; what they find.
+/// Runs a scenario in which the monitors find violations only at `known` nodes, and returns the findings.
 fn found(name: &str, settings: &[(&str, &str)], loss: Option<&str>, known: &[&str]) -> [Report; 2] {
     let mut scenario = scenario(name, settings);
     scenario.expect.clear();
@@ -112,8 +112,8 @@ fn monitors_find_nothing_at_any_port_of_an_incast() {
     }
 }
 
-/// Go-back-0 is no RoCE: after a loss the responder asks for the message's first packet, acknowledged or not, and the
-/// requester begins there. Its pair breaks that rule and no other, the other pairs none.
+/// Go-back-0 does not conform to RoCE: after a loss the responder asks for the first packet of the message,
+/// acknowledged or not, and the requester restarts there. Its pair breaks that rule and no other, the other pairs none.
 #[test]
 fn monitors_find_go_back_0_and_nothing_else_in_livelock() {
     for (nic, duration) in [("rtl", "500 us"), ("model", "2 ms")] {

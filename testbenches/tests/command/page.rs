@@ -1,4 +1,5 @@
-//! docs/scenarios.md says what is so: every key from the schema, every example read, the whole language of fault rules.
+//! Checks docs/scenarios.md: every key comes from the schema, every example can be read, the language of fault rules is
+//! complete.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +25,7 @@ fn schema() -> Value {
     serde_json::to_value(json_schema()).unwrap()
 }
 
-/// The definition that a schema refers to, or the schema itself.
+/// Returns the definition that a schema refers to, or the schema itself.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str() {
         Some(name) => &root["$defs"][name.trim_start_matches("#/$defs/")],
@@ -32,7 +33,7 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// One line, and no end of a cell.
+/// Converts text to one line and escapes `|`, so that it fits into a table cell.
 fn line(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()
@@ -40,7 +41,7 @@ fn line(text: &str) -> String {
         .replace('|', "\\|")
 }
 
-/// What a key takes.
+/// Describes the values that a key takes.
 fn takes(root: &Value, schema: &Value) -> String {
     let definition = resolved(root, schema);
     let name = schema["$ref"]
@@ -117,7 +118,7 @@ fn default(required: &[Value], key: &str, schema: &Value) -> String {
     }
 }
 
-/// A value as TOML writes it on a line.
+/// Formats a value as one line of TOML.
 fn inline(value: &Value) -> String {
     match value {
         Value::Object(table) => {
@@ -131,7 +132,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// The table of a definition's keys, and those of the tables in it.
+/// Writes the table of a definition's keys, and those of nested tables.
 fn table(root: &Value, heading: &str, path: &str, definition: &Value, text: &mut String) {
     *text += &format!("\n### {heading}\n\n");
     if !path.is_empty() {
@@ -204,7 +205,7 @@ fn the_page_has_every_key_of_the_schema() {
     );
 }
 
-/// Code blocks of a kind: what stands behind the three backticks.
+/// Returns the code blocks of a kind, the word after the three backticks.
 fn blocks(page: &str, kind: &str) -> Vec<String> {
     let blocks = page.split("```").skip(1).step_by(2);
     let of = |block: &str| {
@@ -238,14 +239,14 @@ fn every_example_of_the_page_is_a_scenario() {
     let parts = blocks(&page, "toml part");
     assert_eq!(parts.len(), 3);
     for part in parts {
-        // A part stands in place of the same keys of `pair`.
+        // An example that is a part of a scenario replaces the same keys of `pair`.
         let mut table: toml::Table = Source::find("pair").unwrap().text.parse().unwrap();
         table.extend(part.parse::<toml::Table>().unwrap());
         read(toml::to_string(&table).unwrap());
     }
 }
 
-/// The first cells of the rows of a table: everything between backticks there.
+/// Returns everything between backticks in the first cells of the rows of a table.
 fn cells<'a>(page: &'a str, title: &str) -> Vec<&'a str> {
     let start = page.find(&format!("| {title} |")).unwrap();
     let rows = page[start..]
@@ -262,7 +263,7 @@ fn cells<'a>(page: &'a str, title: &str) -> Vec<&'a str> {
 fn the_page_has_the_whole_language_of_fault_rules() {
     let page = page();
     let word = |text: &&str| text.split(' ').next().unwrap().to_owned();
-    // What the language's own messages offer.
+    // The words that the parser's messages suggest.
     let offered = |rule: &str| {
         let error = rule.parse::<FaultRule>().unwrap_err().to_string();
         let (_, list) = error.rsplit_once("expected ").unwrap();
@@ -289,7 +290,7 @@ fn the_page_has_the_whole_language_of_fault_rules() {
     }
 }
 
-/// Whether the schema knows each key of a value, and each word of an enumeration.
+/// Checks that the schema has each key of a value and each word of an enumeration.
 fn knows(root: &Value, schema: &Value, value: &Value, path: &str) {
     let definition = resolved(root, schema);
     match value {

@@ -1,8 +1,9 @@
-//! What people read: tables, pictures, help. Change it on purpose, with `INSTA_UPDATE=always cargo test`, and look at the difference.
+//! Snapshots of output for people: tables, pictures, help. To change them on purpose, run `INSTA_UPDATE=always cargo
+//! test` and review the difference.
 
 use crate::common::{argument, run, xoff};
 
-/// Decodes with the reference model: what is drawn does not depend on who parsed.
+/// Decodes with the reference model. The output does not depend on which parser is used.
 fn decode(capture: &str, more: &[&str], width: Option<usize>) -> String {
     let path = argument(capture);
     let said = run(

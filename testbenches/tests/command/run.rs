@@ -1,4 +1,5 @@
-//! `xoff run` as a process: what it refuses and how it says so, what it leaves when it is interrupted, waves with layouts.
+//! Tests of `xoff run` as a process: rejected input and its messages, the files of an interrupted run, waves with
+//! layouts.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use xoff_waves::capture::{PcapWriter, PcapngWriter};
 
-/// Scenario `pair`, but for what is replaced.
+/// Writes scenario `pair` with one text replaced.
 fn scenario(folder: &Path, replace: (&str, &str)) -> String {
     let text = fs::read_to_string(crate::common::file("scenarios/pair.toml")).unwrap();
     assert!(text.contains(replace.0), "{}", replace.0);
@@ -20,7 +21,7 @@ fn scenario(folder: &Path, replace: (&str, &str)) -> String {
     path.to_str().unwrap().into()
 }
 
-/// Runs what has to be refused: one line, exit 2, and no folder of results.
+/// Runs input that has to be refused: one line, exit code 2, and no folder of results.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let out = folder.join("out");
     let output = xoff()
@@ -36,12 +37,13 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     said.replace(folder.to_str().unwrap(), "…")
 }
 
-/// An entry that injects a capture, in front of the flows.
+/// Inserts an entry that injects a capture before the flows.
 fn inject(file: &str, keys: &str) -> String {
     format!("[[inject]]\nfile = \"{file}\"\n{keys}\n\n[[flows]]")
 }
 
-/// Captures to inject: two good ones, one of them without a frame, and one that ends in the middle of its second frame.
+/// Writes captures to inject: two valid ones, one of them without a frame, and one that ends in the middle of its
+/// second frame.
 fn captures(folder: &Path) {
     let file = |name: &str| fs::File::create(folder.join(name)).unwrap();
     let mut hostile = PcapngWriter::new(file("hostile.pcapng"), ["eth0"]).unwrap();
@@ -226,7 +228,7 @@ fn waves_come_with_layouts_and_a_capture() {
     );
 }
 
-/// Names of the files in a folder.
+/// Returns the names of the files in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -235,7 +237,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// `xoff run pair` for some microseconds, with a model, into a folder.
+/// `xoff run pair` for a few microseconds, with model NICs, into a folder.
 fn short_run(out: &Path, more: &[&str]) -> assert_cmd::assert::Assert {
     let out = out.to_str().unwrap();
     let fixed = [
@@ -343,7 +345,7 @@ fn diff_says_what_is_different() {
         different.contains(": byte 15 is 0x68 → 0x60\n"),
         "{different}"
     );
-    // A version that nobody knows yet, a file that is none, and nothing.
+    // A future version, a file that is not a summary, and a missing file.
     let newer = folder.path().join("newer.json");
     let text = fs::read_to_string(format!("{a}/summary.json")).unwrap();
     let other = text.replace("\"version\": 2", "\"version\": 3");
@@ -355,7 +357,7 @@ fn diff_says_what_is_different() {
     insta::assert_snapshot!(refused);
 }
 
-/// Runs a script for `sh` in a mount namespace of its own, on a disk of so many MB.
+/// Runs a script for `sh` in a mount namespace of its own, on a disk of this many MB.
 fn on_a_small_disk(megabytes: u32, script: &str) -> std::process::Output {
     let folder = tempfile::tempdir().unwrap();
     let script = format!(
@@ -386,7 +388,7 @@ fn a_full_disk_under_waves_is_an_error_that_names_the_file() {
         said.contains("cannot write waves of `a` to `out/pair/a.fst`: 8 MB are left"),
         "{said}"
     );
-    // Somebody else fills the disk while waves are written.
+    // Another process fills the disk while waves are written.
     let filled = format!(
         "{run} & while ! [ -s out/pair/a.fst ]; do sleep 0.05; done; sleep 1; head -c 60M /dev/zero > other; \
          wait $! || code=$?; head -c 4 out/pair/a.fst | od -c; ls out/pair; exit $code"

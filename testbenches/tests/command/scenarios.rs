@@ -1,4 +1,5 @@
-//! Scenarios as a whole: what they measure, one digest whatever the manner of running, and the model NIC beside the RTL.
+//! Tests of whole scenarios: their measurements, equal digests however they are run, and the model NIC compared with
+//! the RTL.
 
 #[path = "../../examples/first_bench.rs"]
 mod first_bench;
@@ -28,8 +29,8 @@ fn every_built_in_scenario_is_read() {
     }
 }
 
-/// What every frame at every port was, and when, in one number. A change here is a change of behaviour: it needs a reason, kept with the
-/// new number.
+/// A digest covers every frame at every port and its time. A change here is a change of behaviour: it needs a reason,
+/// kept with the new number.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     for (name, settings, digest) in [
@@ -74,7 +75,7 @@ fn a_pair_fills_the_wire() {
     assert!((goodput(&rtl) / goodput(&model) - 1.0).abs() < 0.01);
 }
 
-/// The same requests from a sender of either kind, when nothing is lost.
+/// Without losses, RTL and model send the same requests.
 #[test]
 fn rtl_and_model_send_the_same_requests() {
     let requests = |nic: &str| {
@@ -132,7 +133,8 @@ fn incast_with_pfc_and_with_dcqcn() {
             summary.metrics["pause_frames_tx.t"]
         });
         assert!(pauses_alone > 1_000.0, "{senders} senders: {pauses_alone}");
-        // Senders that make up for a pause with a burst pause again at once: then it is a fifth.
+        // If senders answered the end of a pause with a burst, the next pause would follow at once, and this would be a
+        // fifth.
         assert!(
             limited < 0.1 * pauses_alone,
             "{senders} senders: {limited} pauses, {pauses_alone} without DCQCN"
@@ -172,7 +174,7 @@ fn light_load_leaves_most_cycles_out() {
     assert!(summary.metrics["messages.bulk"] > 30.0);
 }
 
-/// Short runs of each scenario, RTL in all of them.
+/// Returns a short version of each scenario, all with the RTL.
 fn short() -> BTreeMap<&'static str, Scenario> {
     let lossy = "src 10.0.0.1, chance 1/50: drop";
     let mut pair = scenario(

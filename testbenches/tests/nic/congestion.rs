@@ -1,4 +1,4 @@
-//! Marks, CNPs, rates.
+//! Tests of CE marks, CNPs and rates.
 
 use crate::tested::{MTU, Tested, done, good, post};
 use xoff::property::nic::pair::{QPN_BASE, all};
@@ -9,10 +9,10 @@ use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
-/// What DCQCN made of the first NIC's QP 0.
+/// A DCQCN state of the first NIC's QP 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RateChange {
-    /// The cycle after which it was seen.
+    /// The cycle after which it was observed.
     cycle: u64,
     /// kb/s.
     rate: u32,
@@ -21,7 +21,7 @@ struct RateChange {
     alpha: u32,
 }
 
-/// Keeps it if it is new.
+/// Records the state if it is new.
 fn watch(pair: &Tested, rates: &mut Vec<RateChange>) {
     if let Some((rate, alpha, limited)) = pair.host(0).rate(0) {
         let change = RateChange {
@@ -41,7 +41,8 @@ fn watch(pair: &Tested, rates: &mut Vec<RateChange>) {
     }
 }
 
-/// Cycles by which a frame of the first NIC's one QP starts before the rate lets it, at most. A rate that is left still counts for 1,000 cycles: packets of all slots are on their way to the wire.
+/// Returns the maximum number of cycles by which a frame of the first NIC's only QP starts before the rate allows it. A
+/// previous rate still counts for 1,000 cycles, because packets in all slots are on their way to the wire.
 fn ahead_of_rate(frames: &[(usize, Frame, ParsedFrame)], rates: &[RateChange]) -> u64 {
     let (mut may, mut ahead) = (0, 0);
     for (_, sent, _) in frames.iter().filter(|(side, ..)| *side == 0) {
@@ -104,7 +105,8 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         assert_eq!(pair.count(1, reg::CNPS_OUT), cnps);
         assert_eq!(pair.count(0, reg::CNPS_IN), cnps);
         let finished = pair.now();
-        // What is told for charts: line rate and α = 1 from the OPEN on; half the rate with the first CNP, α stays 1; then timers.
+        // The values for charts: line rate and α = 1 from the OPEN on; half the rate with the first CNP, while α stays
+        // 1; then timers.
         let one = 1 << 24;
         for _ in 0..12_000 {
             pair.step(&mut all);
@@ -134,7 +136,7 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         finished - from
     };
     let (free, slowed) = (finish(false), finish(true));
-    // α is 1 at first: half the rate from the first CNP on.
+    // α is 1 initially, so the first CNP halves the rate.
     assert!(
         slowed > free * 3 / 2,
         "{slowed} cycles, {free} without marks"

@@ -1,4 +1,4 @@
-//! Line rate, with the smallest frames and with losses.
+//! Tests at line rate, with the smallest frames and with losses.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
 use xoff::property::nic::pair::{REGION, all};
@@ -10,7 +10,7 @@ use xoff_sim::time::LineRate;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 
-/// Frames to one side, back to back at line rate.
+/// Sends frames to one side, back to back at line rate.
 fn back_to_back(pair: &mut Tested, side: usize, frames: &[Vec<u8>], rounds: usize) {
     let mut start = pair.time();
     for _ in 0..rounds {
@@ -20,7 +20,7 @@ fn back_to_back(pair: &mut Tested, side: usize, frames: &[Vec<u8>], rounds: usiz
             pair.receive(side, sent.end, frame.clone());
         }
     }
-    // What it answers goes nowhere.
+    // Its answers are discarded.
     let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
     while !pair.host(side).received() {
         pair.step(&mut nothing);
@@ -32,7 +32,8 @@ fn back_to_back(pair: &mut Tested, side: usize, frames: &[Vec<u8>], rounds: usiz
 
 #[test]
 fn shortest_frames_back_to_back_are_all_taken() {
-    // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same again and again as duplicates. Each asks for an ACK.
+    // SENDs of 0 and 1 bytes into buffers, of one QP and of many; then the same SENDs repeatedly as duplicates. Each
+    // asks for an ACK.
     for (qps, length) in [(1, 0), (16, 0), (64, 0), (1, 1), (64, 1)] {
         let mut pair = Tested::new(|setup| setup.requester.timeout = 0, qps);
         let mut sent = vec![];
@@ -91,7 +92,8 @@ fn shortest_frames_back_to_back_are_all_taken() {
 
 #[test]
 fn answers_back_to_back_are_all_taken() {
-    // Each packet of a long message is acknowledged alone; the peer hears none of it at first, and then all at once, again and again.
+    // Each packet of a long message is acknowledged separately. The peer gets no ACK at first, and then all of them at
+    // once, repeatedly.
     for qps in [1, 16] {
         let change = |setup: &mut QpSettings| {
             setup.requester.ack_every = 1;
@@ -130,7 +132,8 @@ fn answers_back_to_back_are_all_taken() {
     }
 }
 
-/// Of the wire's time between the starts of the first and the last of these frames, the share in which it carried frames.
+/// Returns the share of time in which the wire carried frames, between the starts of the first and the last of these
+/// frames.
 fn busy<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> f64 {
     let frames: Vec<_> = frames.into_iter().collect();
     let took = frames[frames.len() - 1].start.as_ps() - frames[0].start.as_ps();
@@ -157,7 +160,8 @@ fn flows_fill_the_wire() {
         pair.run(60_000, &mut all, |pair| done(pair, counts));
         good(&pair);
         let from: Vec<_> = pair.frames.iter().filter(|(side, ..)| *side == 0).collect();
-        // The first slots are filled in whatever order the host answers: from then on, and before the first flow ends.
+        // The first slots are filled in the order in which the host answers, so the check begins after them. It ends
+        // before the first flow ends.
         let full = from.iter().skip(20).map(|(_, sent, _)| sent);
         let full: Vec<_> = full
             .take(380)
@@ -172,7 +176,7 @@ fn flows_fill_the_wire() {
 
 #[test]
 fn the_wire_stays_full_while_every_256th_packet_is_lost() {
-    // SIGCOMM 2016, 4.1: a switch drops what has 0xFF in the low byte of its IP ID. A message of 4 MB.
+    // SIGCOMM 2016, 4.1: a switch drops packets with 0xFF in the low byte of the IP ID. A message of 4 MB.
     const MESSAGE: u32 = 4 << 20;
     for (restart, window, cycles) in [
         (false, 64, 200_000),

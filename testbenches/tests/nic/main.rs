@@ -1,14 +1,14 @@
-//! Two NICs back to back, directed.
+//! Directed tests of two NICs back to back.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`messages`] | messages both ways: lengths, IPv6 and tags, losses, RNR, QPs that end and close |
+//! | [`messages`] | messages in both directions: lengths, IPv6 and tags, losses, RNR, QPs that end and close |
 //! | [`congestion`] | marks, CNPs, rates |
-//! | [`pauses`] | PFC and PAUSE, both ways, and the watchdog |
-//! | [`refused`] | what is dropped and counted, and where no write goes |
-//! | [`standard`] | statements of the standards, one a test |
+//! | [`pauses`] | PFC and PAUSE in both directions, and the watchdog |
+//! | [`refused`] | frames that are dropped and counted, and writes that are refused |
+//! | [`standard`] | statements of the standards, one per test |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
-//! | [`tested`] | the pair, work for it, and what has to come of it |
+//! | [`tested`] | the pair, work for it, and checks of the results |
 
 mod congestion;
 mod line_rate;

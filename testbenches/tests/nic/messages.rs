@@ -1,4 +1,4 @@
-//! Messages: of all lengths, over IPv6 and tags, resent, without a buffer, over QPs that end or close.
+//! Tests of messages: of all lengths, over IPv6 and tags, retransmitted, without a buffer, over QPs that fail or close.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -88,7 +88,7 @@ fn messages_of_all_lengths_both_ways() {
     pair.pulses_are_counted();
 }
 
-/// An IPv4 address as the low bits of an IPv6 one.
+/// Returns an IPv4 address as the low bits of an IPv6 address.
 fn low_word(ip: IpAddr) -> u128 {
     match ip {
         IpAddr::V4(ip) => u32::from(ip).into(),
@@ -117,7 +117,7 @@ fn over_ipv6_with_tags() {
 fn skipping_idle_cycles_changes_no_frame() {
     let [every, skipping] = [false, true].map(|skip| {
         let mut pair = both_ways(|_| {}, skip);
-        // Quiet, and then once more.
+        // Idle for a while, then once more.
         for _ in 0..3000 {
             pair.step(&mut all);
         }
@@ -137,7 +137,8 @@ fn skipping_idle_cycles_changes_no_frame() {
 
 #[test]
 fn a_lost_frame_is_resent() {
-    // In the middle: the next one makes a NAK. The last: nothing comes, a timeout, for which an idle NIC has to be woken.
+    // If a packet in the middle is lost, the next one causes a NAK. If the last one is lost, nothing arrives: a
+    // timeout, for which an idle NIC has to be woken.
     for (lost, counter) in [(2, reg::NAKS_IN), (5, reg::TIMEOUTS)] {
         let [every, skipping] = [false, true].map(|skip| {
             let mut pair = Tested::new(|_| {}, 1);
@@ -164,7 +165,8 @@ fn a_lost_frame_is_resent() {
 
 #[test]
 fn qps_that_end_together_lose_no_completion() {
-    // Many more than the queue holds, while the host takes none: all QPs time out in one sweep, and some have work that comes only then.
+    // Many more completions than the queue holds, while the host takes none: all QPs time out in one sweep, and some
+    // get work only then.
     let qps = 64;
     let mut pair = Tested::new(
         |setup| {

@@ -1,4 +1,4 @@
-//! PFC and PAUSE, both ways.
+//! Tests of PFC and PAUSE in both directions.
 
 use crate::tested::{MTU, Tested, done, good, post};
 use xoff::property::nic::pair::{QPN_BASE, all, qp};
@@ -10,7 +10,8 @@ use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::ParsedFrame;
 
-/// Picoseconds at which a frame's first byte is on the wire, after preamble and start delimiter: 8 bytes at 40 Gb/s.
+/// Returns the time in ps at which the first byte of a frame is on the wire, after preamble and start delimiter: 8
+/// bytes at 40 Gb/s.
 fn data_starts(frame: &Frame) -> u64 {
     frame.start.as_ps() + 8 * 200
 }
@@ -50,7 +51,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
         } else if paused_at.is_none() {
             paused_at = Some(now);
         }
-        // A frame that begins more than 20 cycles after the pause.
+        // No frame may begin more than 20 cycles after the pause.
         for (side, sent, _) in &pair.frames[before..] {
             late += usize::from(
                 *side == 0
@@ -71,7 +72,7 @@ fn a_receiver_that_stalls_pauses_its_peer_and_drops_nothing() {
     pair.pulses_are_counted();
 }
 
-/// A PFC frame that stops these classes for the longest time, or a PAUSE.
+/// Builds a PFC frame that stops these classes for the longest time, or a PAUSE.
 fn pause_frame(classes: Option<u8>) -> Vec<u8> {
     let mut frame = vec![0x01, 0x80, 0xC2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08];
     match classes {

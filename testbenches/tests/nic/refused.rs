@@ -1,4 +1,4 @@
-//! What is not taken is dropped and counted, and no write leaves a region.
+//! Tests that refused frames are dropped and counted, and that no write goes outside a region.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
 use xoff::property::nic::pair::{REGION, all};
@@ -27,7 +27,7 @@ fn what_is_dropped_is_counted() {
         bytes[at] ^= bits;
         bytes
     };
-    // A right ICRC and a right checksum all the same.
+    // The changed frame gets a right ICRC and a right checksum.
     let sealed = |at: usize, bits: u8| {
         let mut bytes = damaged(at, bits);
         Ipv4::new_unchecked(&mut bytes[14..]).fill_checksum();
@@ -62,7 +62,7 @@ fn what_is_dropped_is_counted() {
         pair.step(&mut all);
     }
     assert_eq!(pair.written[1].len(), before);
-    // What was dropped left nothing in the receive buffer.
+    // Dropped frames left nothing in the receive buffer.
     let (expected, more) = post(&mut pair, 0, 0, &[3 * MTU]);
     pair.written[1].clear();
     pair.run(10_000, &mut all, |pair| {
@@ -129,7 +129,7 @@ fn no_write_leaves_a_region() {
 
 #[test]
 fn what_finds_no_room_is_dropped_and_sent_again() {
-    // No PFC: while the host writes nothing, the receive buffer overflows.
+    // Without PFC, the receive buffer overflows while the host takes no writes.
     let mut pair = Tested::new(|setup| setup.requester.window = 0, 1);
     let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
     pair.stall(1, Stalled::Writes, 16, u64::MAX);

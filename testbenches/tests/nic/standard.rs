@@ -1,4 +1,5 @@
-//! What the standards say, where NICs are known to be wrong. Each test paraphrases the statement that it holds.
+//! Tests of statements of the standards that NICs are known to violate. Each test paraphrases the statement that it
+//! checks.
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
 use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
@@ -17,7 +18,7 @@ use xoff_sim::time::Duration;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 use xoff_sim::wire::{BthRepr, ExtHeaders, MacAddr, Opcode, Psn, Qpn, RethRepr, Tci};
 
-/// A packet from a side's QP to its peer, whatever its requester would send.
+/// Builds a packet from a side's QP to its peer, independent of the requester.
 fn packet(side: usize, index: u16, psn: Psn, change: impl FnOnce(&mut RocePacket)) -> Vec<u8> {
     let qp = qp(side, index);
     let (std::net::IpAddr::V4(src), std::net::IpAddr::V4(dst)) = (qp.own.ip, qp.peer.ip) else {
@@ -55,7 +56,7 @@ fn packet(side: usize, index: u16, psn: Psn, change: impl FnOnce(&mut RocePacket
     frame.build().unwrap()
 }
 
-/// A CNP from a side's QP to its peer.
+/// Builds a CNP from a side's QP to its peer.
 fn cnp(side: usize, index: u16) -> Vec<u8> {
     packet(side, index, Psn::wrapping(0), |roce| {
         roce.bth.opcode = Opcode::CNP;
@@ -63,7 +64,7 @@ fn cnp(side: usize, index: u16) -> Vec<u8> {
     })
 }
 
-/// A PFC frame: quanta for the classes that have some.
+/// Builds a PFC frame with quanta for some classes.
 fn pfc(quanta: [Option<u16>; 8]) -> Vec<u8> {
     let enable = (0..8).filter(|&class| quanta[class].is_some());
     let enable = enable.fold(0, |set, class| set | 1u8 << class);
@@ -76,15 +77,15 @@ fn pfc(quanta: [Option<u16>; 8]) -> Vec<u8> {
     frame
 }
 
-/// Time of a frame on the wire at 40 Gb/s, preamble, FCS and gap included.
+/// Returns the time of a frame on the wire at 40 Gb/s, including preamble, FCS and gap.
 fn wire_ps(bytes: usize) -> u64 {
     wire_bytes(bytes as u64 + FCS_BYTES) * 200
 }
 
-/// From a side's last bit to the other side's.
+/// Delay from a side's last bit to the other side's.
 const DELAY_PS: u64 = 500_000;
 
-/// Both NICs with these registers, and QPs opened after them.
+/// Creates both NICs with these registers; QPs are opened after they are written.
 fn opened(
     registers: &[(u16, u32)],
     qps: u16,
@@ -105,13 +106,12 @@ fn opened(
 }
 
 /// IBTA volume 1, 9.7.4.1.6 (length checks of a request): a packet's payload is at most the path MTU, and the largest
-/// path MTU is 4,096 bytes. Frames that carry more are no packet of any path.
+/// path MTU is 4,096 bytes. Frames that carry more cannot be packets of any path.
 #[test]
 fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
     let mut pair = Tested::new(|setup| setup.responder.mtu = 4, 2);
     let (key, mut psn) = (pair.key[1], qp(0, 0).requester_psn);
-    // Every length near what a count of beats or a path MTU could mistake, some of all others. The MAC takes 9,216
-    // bytes.
+    // Every length near the limits of a beat count or a path MTU, and some of all others. The MAC takes 9,216 bytes.
     let mut lengths: Vec<u32> = (0..9_140u32)
         .filter(|length| {
             length % 97 < 2
@@ -120,14 +120,14 @@ fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
                     .any(|edge: &u32| length.abs_diff(*edge) < 40)
         })
         .collect();
-    // In any order.
+    // In a shuffled order.
     lengths.sort_by_key(|length| length * 7_919 % 9_973);
     let (mut expected, mut dropped) = (vec![], 0);
     let mut at = pair.time();
     for length in lengths {
         let payload: Vec<u8> = (0..length).map(|i| (i * 7 + length) as u8).collect();
         let va = REGION + u64::from(length % 61);
-        // What is too long comes for another QP: it is no packet of any.
+        // Frames that are too long are addressed to another QP; they count for no QP.
         let frame = packet(0, u16::from(length > 4096), psn, |roce| {
             roce.ext.reth = Some(RethRepr {
                 va,
@@ -182,7 +182,7 @@ fn classes_that_are_paused_leave_the_others_the_wire() {
     let mut pair = opened(&registers, 3, |_, index, setup| {
         setup.dscp = dscps[usize::from(index)]
     });
-    // The third comes when the others hold what they can get.
+    // The third starts when the others hold all the slots that they can get.
     for index in 0..2 {
         post(&mut pair, 0, index, &[1_000 * MTU]);
     }
@@ -226,7 +226,7 @@ fn classes_that_are_paused_leave_the_others_the_wire() {
 }
 
 /// DCQCN (SIGCOMM 2015, 3.1): the notification point answers an arriving packet that is marked, whatever the transport
-/// thinks of the packet: one ahead of a gap, or one that meets RNR.
+/// does with the packet: also one after a gap, or one that meets RNR.
 #[test]
 fn a_mark_counts_behind_a_gap_and_without_a_buffer() {
     for gap in [true, false] {
@@ -247,7 +247,8 @@ fn a_mark_counts_behind_a_gap_and_without_a_buffer() {
                 return true;
             }
             seen += 1;
-            // Marked: with a gap, what comes behind the second packet, which is lost; without a buffer the first.
+            // Marked packets: with a gap, those after the second packet, which is lost; without a buffer, the first
+            // one.
             if if gap {
                 (3..=6).contains(&seen)
             } else {
@@ -275,7 +276,7 @@ fn a_mark_counts_behind_a_gap_and_without_a_buffer() {
     }
 }
 
-/// DCQCN (SIGCOMM 2015, 3.1): a CNP is for the flow that it names. Rate and pace of others are as without it.
+/// DCQCN (SIGCOMM 2015, 3.1): a CNP applies to the flow that it names. Rate and pace of others are as without it.
 #[test]
 fn a_flood_of_cnps_for_one_qp_costs_the_others_nothing() {
     let requests = |flood: bool| {
@@ -297,7 +298,7 @@ fn a_flood_of_cnps_for_one_qp_costs_the_others_nothing() {
             remote_key: key,
             ..Work::default()
         };
-        // QP 0 is the one that is slowed, and has nothing to send.
+        // QP 0 is slowed down and has nothing to send.
         for index in 1..qps {
             for _ in 0..12 {
                 pair.post(0, index, work);
@@ -348,7 +349,7 @@ fn cnps_do_not_wait_for_a_paused_data_class() {
         (reg::CNP_PCP, 6),
     ];
     let mut pair = opened(&registers, 1, |_, _, setup| setup.tags = vec![3 << 13 | 5]);
-    // The receiver may send nothing of the data's class.
+    // The receiver may send no frame of the data class.
     let mut quanta = [None; 8];
     quanta[3] = Some(u16::MAX);
     let at = pair.time();
@@ -382,12 +383,12 @@ fn cnps_do_not_wait_for_a_paused_data_class() {
     );
 }
 
-/// IBTA volume 1, 9.7.5.1.1 and 9.9.2.4.2 (C9-...: go back): after a NAK the requester goes on with the packet that it
-/// names. What was ahead of it and not yet on the wire is of no use to anybody.
+/// IBTA volume 1, 9.7.5.1.1 and 9.9.2.4.2 (C9-...: go back): after a NAK the requester continues with the packet that
+/// it names. Packets after it that are not yet on the wire are useless.
 #[test]
 fn a_nak_takes_back_what_waits_for_the_wire() {
-    // Lost: a packet. Late: that packet comes again within a frame's time and a microsecond of the NAK, reads of the
-    // host (1.6 us) apart.
+    // A packet is lost. It has to be sent again within a frame's time and a microsecond of the NAK, not counting the
+    // reads of the host (1.6 us).
     let mut pair = Tested::new(|setup| setup.requester.window = 200, 1);
     let (expected, counts) = post(&mut pair, 0, 0, &[150 * MTU]);
     let lost = qp(0, 0).requester_psn.advance(40);
@@ -423,7 +424,7 @@ fn a_nak_takes_back_what_waits_for_the_wire() {
         "NAK to resend: {} ns, {useless} packets between",
         took / 1_000
     );
-    // The read of its payload, 1 us, and the frame that was on the wire.
+    // The read of its payload, 1 us, and the frame on the wire.
     assert!(
         took <= 1_000_000 + 100 * PERIOD_256_PS + wire_ps(1_082),
         "{} ns",
@@ -438,7 +439,7 @@ fn a_nak_takes_back_what_waits_for_the_wire() {
     pair.pulses_are_counted();
 }
 
-/// The same while the class is paused: nothing old goes out first when the pause ends.
+/// The same while the class is paused: no old packet goes out first when the pause ends.
 #[test]
 fn a_nak_during_a_pause_takes_back_what_waits_for_its_end() {
     let registers = [(reg::DSCP_MAP + 4 * 3, 3 << 8), (reg::PFC_CLASSES, 1 << 3)];
@@ -479,7 +480,8 @@ fn a_nak_during_a_pause_takes_back_what_waits_for_its_end() {
     );
 }
 
-/// The sender knows of a WRITE before its last beats are in the receiver's memory.
+/// Waits until written data is in memory: the sender's completion of a WRITE may come before its last beats are
+/// written.
 fn settle(pair: &mut Tested) {
     for _ in 0..500 {
         pair.step(&mut all);
@@ -489,8 +491,8 @@ fn settle(pair: &mut Tested) {
 /// T of timeout code 1: 4.096 us * 2 (IBTA volume 1, 9.7.6.1.3).
 const TIMEOUT_1_PS: u64 = 8_192_000;
 
-/// IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it takes a packet as lost.
-/// T counts from when the packet has gone out, not from when it was granted.
+/// IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it treats a packet as lost.
+/// T counts from when the packet has left, not from when it was granted.
 #[test]
 fn the_ack_timer_counts_from_the_wire() {
     let change = |setup: &mut xoff_sim::nic::QpSettings| {
@@ -561,8 +563,8 @@ fn the_ack_timer_counts_from_the_wire() {
     }
 }
 
-/// IBTA volume 1, 10.3.1 (QP states): what came for a QP before it was reset has no effect on what the QP is made into
-/// afterwards.
+/// IBTA volume 1, 10.3.1 (QP states): what arrived for a QP before it was reset has no effect on the QP after it is
+/// opened again.
 #[test]
 fn close_leaves_nothing_of_a_qp_behind() {
     let mut pair = Tested::new(|setup| setup.requester.ack_every = 1, 1);
@@ -582,7 +584,7 @@ fn close_leaves_nothing_of_a_qp_behind() {
     for _ in 0..4_000 {
         pair.step(&mut all);
     }
-    // The host goes on taking writes while the QP is being closed.
+    // The host continues to take writes while the QP is being closed.
     let now = pair.now();
     pair.stall(1, Stalled::Writes, 16, now + 500);
     let mut setup = qp(1, 0);
@@ -612,14 +614,14 @@ fn close_leaves_nothing_of_a_qp_behind() {
     );
 }
 
-/// The same of a QP that is made anew under load, again and again.
+/// The same for a QP that is reopened repeatedly under load.
 #[test]
 fn a_qp_made_anew_under_load_has_its_own_packets_only() {
     let mut pair = Tested::new(|_| {}, 1);
     for round in 0..60u32 {
         let base = REGION + u64::from(round) * 0x10_0000;
         let start = |side: u32| Psn::wrapping(round * 0x1_0000 + side * 0x80_0000);
-        // Anything from nothing of a message to all of it.
+        // Anything from no part of a message to all of it.
         for side in 0..2 {
             let mut setup = qp(side, 0);
             (setup.requester_psn, setup.responder_psn) =
@@ -664,8 +666,8 @@ fn a_qp_made_anew_under_load_has_its_own_packets_only() {
     assert!(pair.written[1].len() > 100);
 }
 
-/// IBTA volume 1, 10.3.1.5 (error state): it is a state of the QP, not of a queue. What is outstanding in both queues
-/// completes as flushed, and no packet is taken any more.
+/// IBTA volume 1, 10.3.1.5 (error state): it is a state of the QP, not of a queue. Outstanding work in both queues
+/// completes as flushed, and no packet is accepted any more.
 #[test]
 fn a_qp_that_fails_fails_as_a_whole() {
     let recv = |id| Recv {
@@ -681,7 +683,7 @@ fn a_qp_that_fails_fails_as_a_whole() {
         id,
         ..Work::default()
     };
-    // The requester fails: nobody hears it.
+    // The requester fails because nothing it sends arrives.
     let mut pair = Tested::new(
         |setup| (setup.requester.timeout, setup.requester.retry) = (1, 0),
         1,
@@ -705,7 +707,7 @@ fn a_qp_that_fails_fails_as_a_whole() {
         [0, 1, 2].map(|id| (true, id, Status::Flushed)),
         "the receive queue"
     );
-    // And takes nothing of its peer any more.
+    // The QP accepts nothing from its peer any more.
     pair.post(1, 0, send(8));
     let before = pair.frames.len();
     for _ in 0..1_000 {
@@ -717,7 +719,7 @@ fn a_qp_that_fails_fails_as_a_whole() {
     );
     assert_eq!(pair.count(0, reg::REQUESTS_IN), 0);
     assert!(pair.count(0, reg::NOT_READY_IN) > 0);
-    // The responder fails: its peer asks for memory that it may not write. A message of its own is outstanding.
+    // The responder fails because its peer writes memory that it may not write. A message of its own is outstanding.
     let mut pair = Tested::new(|setup| setup.requester.timeout = 0, 1);
     pair.post(1, 0, send(9));
     for _ in 0..1_000 {
@@ -744,8 +746,7 @@ fn a_qp_that_fails_fails_as_a_whole() {
     assert_eq!(told, [(false, 9, Status::Flushed)], "the send queue");
 }
 
-/// AXI4-Lite: OKAY says that the write was carried out. A region that is registered in the first cycle after reset is
-/// there.
+/// AXI4-Lite: OKAY means that the write was carried out. A region registered in the first cycle after reset exists.
 #[test]
 fn a_region_registered_right_after_reset_is_there() {
     let region = Region {
@@ -819,7 +820,7 @@ fn a_region_registered_right_after_reset_is_there() {
     );
 }
 
-/// At 40 Gb/s 2^32 bytes pass in 0.86 s: a count of bytes has 64 bits (RFC 2863, 3.1.6, asks for that above 20 Mb/s).
+/// At 40 Gb/s 2^32 bytes pass in 0.86 s: byte counters have 64 bits (RFC 2863, 3.1.6, requires that above 20 Mb/s).
 #[test]
 fn bytes_are_counted_beyond_32_bits() {
     let mut model = xoff_rtl::NicCounters::new(&verilated::Settings::new("counters")).unwrap();

@@ -1,4 +1,4 @@
-//! The pair, work for it, and what has to come of it.
+//! The pair, work for it, and checks of the results.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 
 /// Path MTU in bytes.
 pub const MTU: u32 = 1024;
-/// Where messages lie at their sender.
+/// Address of messages at their sender.
 pub const SOURCE: u64 = 0x7F00_0000_0000;
 
-/// [`Pair`], where whatever does not hold fails the test.
+/// A [`Pair`] in which every error fails the test.
 pub struct Tested(pub Pair);
 
 impl std::ops::Deref for Tested {
@@ -39,7 +39,7 @@ impl Tested {
         self.0.step(wire).unwrap();
     }
 
-    /// Steps until `done`; fails after so many cycles.
+    /// Steps until `done` returns `true`; fails after `cycles` cycles.
     pub fn run(&mut self, cycles: u64, wire: &mut Wire, mut done: impl FnMut(&Self) -> bool) {
         for _ in 0..cycles {
             self.step(wire);
@@ -59,10 +59,10 @@ impl Tested {
         self.read(side, counter).unwrap()
     }
 
-    /// The pulses of `event_o` are what the counters counted.
+    /// Checks that the counters have counted the pulses of `event_o`.
     pub fn pulses_are_counted(&mut self) {
         for side in 0..2 {
-            // Reading takes cycles, and frames may be on their way: nothing may count meanwhile.
+            // Reading takes cycles, and frames may be under way, so wait until nothing counts any more.
             for _ in 0..2000 {
                 self.step(&mut all);
             }
@@ -79,7 +79,8 @@ impl Tested {
     }
 }
 
-/// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Gives what must lie in the other's memory then, and how many completions come to both.
+/// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Returns the expected memory of the
+/// other side and the number of completions of both.
 pub fn post(
     pair: &mut Tested,
     side: usize,
@@ -136,12 +137,12 @@ pub fn post(
     (expected, completions)
 }
 
-/// So many completions came to each side.
+/// Returns whether each side has this many completions.
 pub fn done(pair: &Tested, counts: [usize; 2]) -> bool {
     (0..2).all(|side| pair.completions[side].len() == counts[side])
 }
 
-/// All completions are good ones.
+/// Asserts that all completions are successful.
 pub fn good(pair: &Tested) {
     for side in 0..2 {
         for (_, completion) in &pair.completions[side] {

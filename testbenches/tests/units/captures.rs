@@ -1,6 +1,6 @@
-//! Real traffic: every frame of every capture through the RTL at both widths and through the reference.
+//! Tests with real traffic: every frame of every capture goes through the RTL at both widths and through the reference.
 //!
-//! The captures of `captures/`; with `XOFF_CAPTURES` set to a folder, all of its captures too.
+//! The captures are those in `captures/` and, if `XOFF_CAPTURES` names a folder, all captures in that folder.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ fn rtl_and_reference_agree_on_every_frame() {
             }
             assert_eq!(parsed.len(), frames.len(), "{}", path.display());
         }
-        // Linux damaged 15 frames of this one where the ICRC looks, and its excerpt has some of them.
+        // 15 frames of this capture were damaged in bytes that the ICRC covers; its excerpt has some of them.
         let bad = expected
             .iter()
             .filter(|frame| frame.icrc_ok == Some(false))

@@ -1,10 +1,10 @@
-//! The units of the NIC, each alone.
+//! Tests of the units of the NIC, each alone.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`properties`] | every unit against its reference, with drawn cases |
+//! | [`properties`] | every unit against its reference, with random cases |
 //! | [`parser_directed`] | the parser's and the builder's handshakes, cycle by cycle |
-//! | [`captures`] | the parser on traffic of Linux hosts |
+//! | [`captures`] | the parser with traffic of Linux hosts |
 
 mod captures;
 mod parser_directed;

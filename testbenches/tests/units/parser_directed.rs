@@ -1,4 +1,5 @@
-//! Directed cases for what randomness rarely finds: every length, every cut, the rare carries of a checksum; and instances that run side by side.
+//! Directed cases that random tests rarely find: every length, every cut, the rare carries of a checksum. Also
+//! instances that run side by side.
 
 use verilated::{Model, Settings};
 use xoff_cosim::units::beat;
@@ -11,7 +12,7 @@ use xoff_sim::strategies::pattern;
 use xoff_sim::wire::frame::{IpKind, Verdict};
 use xoff_sim::wire::{BthRepr, ExtHeaders, MacAddr, Opcode, Psn, Qpn};
 
-/// A SEND over IPv4 with so many bytes of payload.
+/// Builds a SEND over IPv4 with `payload` bytes of payload.
 fn send(payload: usize) -> Descriptor {
     Descriptor {
         dst: MacAddr([0x52, 0x54, 0, 0, 0, 2]),
@@ -93,7 +94,7 @@ fn cut_at_every_byte() {
         .map(|bytes| whole[..bytes].to_vec())
         .collect();
     on_both_widths(&cut);
-    // A cut within Ethernet's padding is none: the packet is whole from its 58 bytes on.
+    // A cut within the Ethernet padding does not matter: the packet is complete with its 58 bytes.
     assert!(
         cut.iter()
             .all(|frame| protocol::parse(frame).verdict == Verdict::Malformed)
@@ -147,7 +148,7 @@ fn builder_wastes_no_cycle() {
     smallest_frames_leave_at_line_rate::<PacketBuilder512>();
 }
 
-/// Beats of some frames, and idle cycles.
+/// Returns the beats of some frames, with idle cycles.
 fn stimulus(seed: u16) -> Vec<In> {
     let frame = send(usize::from(seed % 700)).build().unwrap();
     let last = (frame.len() - 1) / 32;

@@ -1,4 +1,5 @@
-//! The units against their references: kept cases first, then fixed seeds, then a fresh one that is printed.
+//! Property tests of the units against their references: kept cases first, then fixed seeds, then a fresh seed that is
+//! printed.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

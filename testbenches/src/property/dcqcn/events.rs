@@ -1,4 +1,4 @@
-//! What can happen to the DCQCN units, and how it is drawn.
+//! Events of the DCQCN units, and how they are drawn.
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
@@ -7,7 +7,7 @@ use crate::property::history::{History, Part, less_than, valid_start};
 use xoff_cosim::units::{PERIOD_256_PS, dcqcn::RtlNp};
 use xoff_sim::seeded::SplitMix;
 
-/// Which unit, with how many QPs, and what is asked of it.
+/// The unit, its number of QPs, and what is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names of the modules beside this one")]
@@ -22,41 +22,41 @@ pub enum Bench {
     Pace4,
 }
 
-/// What holds for a whole case.
+/// Settings of a whole case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// What is done.
+    /// The bench.
     pub bench: Bench,
     /// The cycle of reset.
     pub start: u64,
-    /// Runs it a second time without leaving out idle cycles, and compares.
+    /// Run the case a second time without skipping idle cycles, and compare.
     pub twice: bool,
 }
 
-/// An event. Those that are not of the bench's unit do nothing, and so do QPs that it does not have.
+/// An event. Events of other units than the bench's, and of QPs that the unit does not have, do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// So many cycles without another event.
+    /// This many cycles without another event.
     Wait(u32),
-    /// `dcqcn_rp_step`: a context and what happens to it.
+    /// `dcqcn_rp_step`: a context and an event.
     Step {
-        /// When.
+        /// The cycle.
         now: Cycle,
-        /// What.
+        /// The event.
         event: RpEvent,
-        /// To whom.
+        /// The context before the event.
         context: RpContext,
-        /// Under which parameters.
+        /// The parameters.
         parameters: RpParameters,
     },
     /// `dcqcn_rp`: the parameters change.
     Set(RpParameters),
     /// `dcqcn_rp`: an event, offered until it is taken.
     Rp {
-        /// Which.
+        /// The event.
         event: RpEvent,
-        /// Of this QP.
+        /// The QP.
         qp: u16,
     },
     /// `dcqcn_np`: the interval between CNPs changes.
@@ -65,25 +65,25 @@ pub enum Event {
     Opened(u16),
     /// `dcqcn_np`: a marked packet came on a QP.
     Marked(u16),
-    /// `rate_limiter`: how far back unused time counts, in cycles.
+    /// `rate_limiter`: how much lateness may be caught up, in cycles.
     Burst(u16),
     /// `rate_limiter`: a QP's rate.
     Update {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
-        /// What it is asked to keep to.
+        /// The rate.
         rate: Rate,
-        /// Whether it is asked.
+        /// Whether the QP is limited to it.
         limited: bool,
     },
     /// `rate_limiter`: a packet started, whether or not its QP was eligible.
     Sent {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
         /// Bytes on the wire.
         bytes: u16,
     },
-    /// `rate_limiter`: from now on the QP has always such a packet ready.
+    /// `rate_limiter`: from now on the QP always has such a packet ready.
     Sender {
         /// The QP.
         qp: u16,
@@ -128,7 +128,7 @@ impl Part for Event {
     }
 }
 
-/// A case.
+/// Draws a case.
 pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let (bench, events) = match draw.within(0, 199) {
         0..75 => (Bench::Step, steps(draw)),
@@ -149,7 +149,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
         .sum();
     let start = match bench {
         Bench::Step | Bench::Pace | Bench::Pace4 => draw.any_length(44),
-        // The end of time, where schedules and deadlines saturate.
+        // Near the end of the range of `now_i`, where schedules and deadlines saturate.
         _ if draw.once_in(8) => Cycle::MAX.0 - waits - 100_000 - draw.up_to_bits(24),
         _ => draw.any_length(44),
     };
@@ -200,7 +200,7 @@ fn any_event(draw: &mut SplitMix) -> RpEvent {
     }
 }
 
-/// The paper's, some of them anything. Now and then all at one end.
+/// Draws parameters: the paper's, with some replaced by any value; sometimes all at one end of their range.
 fn any_parameters(draw: &mut SplitMix) -> RpParameters {
     if draw.once_in(16) {
         let all = draw.one_of(&[0, u32::MAX]);
@@ -234,7 +234,7 @@ fn any_parameters(draw: &mut SplitMix) -> RpParameters {
     }
 }
 
-/// Any context, mostly near the places where something turns.
+/// Draws any context, mostly near the values at which the behaviour changes.
 fn any_context(draw: &mut SplitMix, parameters: &RpParameters, now: Cycle) -> RpContext {
     if draw.once_in(16) {
         return RpContext::default();
@@ -303,7 +303,7 @@ fn any_context(draw: &mut SplitMix, parameters: &RpParameters, now: Cycle) -> Rp
     }
 }
 
-/// Parameters under which timers come often enough to meet events.
+/// Draws parameters under which timers expire often enough to coincide with events.
 fn lively_parameters(draw: &mut SplitMix) -> RpParameters {
     match draw.within(0, 7) {
         0 => any_parameters(draw),
@@ -319,7 +319,7 @@ fn lively_parameters(draw: &mut SplitMix) -> RpParameters {
     }
 }
 
-/// A few QPs get most events, and often the same one again.
+/// Draws QPs: a few get most events, and often the same one again.
 fn qps(draw: &mut SplitMix, qps: u64) -> impl FnMut(&mut SplitMix) -> u16 + use<> {
     let hot = [(); 3].map(|()| draw.within(0, qps - 1) as u16);
     move |draw| match draw.within(0, 5) {
@@ -330,7 +330,7 @@ fn qps(draw: &mut SplitMix, qps: u64) -> impl FnMut(&mut SplitMix) -> u16 + use<
     }
 }
 
-/// Mostly nothing: back to back. In some cases now and then long.
+/// Draws a wait: mostly none, so events are back to back; in some cases occasionally a long one.
 fn wait(draw: &mut SplitMix, long: u32) -> Option<Event> {
     match draw.within(0, 31) {
         0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
@@ -369,7 +369,7 @@ fn reaction_point(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     events
 }
 
-/// An event in every cycle that takes one, each of another QP, while timers come due.
+/// Draws an event in every cycle that takes one, each of another QP, while timers expire.
 fn flood(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let rp = |event, qp| Event::Rp {
         event,
@@ -438,14 +438,14 @@ fn limiter(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     events
 }
 
-/// Senders of about the same pace, so that a run sees some packets of each.
+/// Draws senders of similar pace, so that a run has some packets of each.
 fn pace(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let senders = draw.within(1, count);
     // 10 Mb/s to 40 Gb/s.
     let scale = 10_000 << draw.within(0, 11);
     let mut events = vec![Event::Burst(draw.one_of(&[256, 1_024, 4_096]))];
-    // Packets a cycle of one QP and of all: at most 0.15 and a half, so that one that is behind catches up (the bench
-    // starts one of a QP in five cycles).
+    // Packets per cycle of one QP and of all QPs: at most 0.15 and 0.5, so that a QP that is behind can catch up (the
+    // bench starts at most one packet of a QP in five cycles).
     let mut all = 0.0;
     for qp in 0..senders as u16 {
         let bytes = match draw.within(0, 2) {

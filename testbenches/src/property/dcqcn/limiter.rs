@@ -10,24 +10,25 @@ use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
 
-/// Cycles from a packet taken to the bit of its QP that knows of it.
+/// Cycles from when a packet is taken until the bit of its QP reflects it.
 const SENT_SETTLES: u64 = 4;
-/// Cycles from a rate in force to the bit of its QP that knows of it.
+/// Cycles from when a rate takes effect until the bit of its QP reflects it.
 const GAP_SETTLES: u64 = 1;
-/// Cycles of a division, with up to 3 for a SENT of its QP.
+/// Cycles of a division, including up to 3 for a SENT of its QP.
 pub const DIVISION: u64 = 19 + 3;
-/// Cycles from an update to its gap when nobody is before it.
+/// Cycles from an update to its gap when no other update is ahead of it.
 const FIRST_DIVISION: u64 = 21 + 3;
-/// Cycles in which it may be awake with nothing to show: a sweep or two, a division that comes to the old gap.
+/// Maximum number of cycles in which the unit may be awake without a visible effect: one or two sweeps, a division
+/// whose result is the old gap.
 pub const fn awake_max<M: LimiterTop>() -> u64 {
     2 * M::QPS as u64 + 16 + DIVISION + FIRST_DIVISION
 }
 
-/// Runs the events; every change of eligibility is judged.
+/// Runs the events and judges every change of eligibility.
 ///
 /// # Errors
 ///
-/// The first bit that rises early or late or falls for no reason; an update that is lost or wrong.
+/// Returns the first bit that rises early or late or falls without a reason, or an update that is lost or wrong.
 pub fn check<M: LimiterTop>(
     rtl: &mut RtlLimiter<M>,
     head: &Head,
@@ -41,32 +42,32 @@ pub fn check<M: LimiterTop>(
     Ok(skipped.count)
 }
 
-/// What the reference knows of all QPs, and how it judges the unit.
+/// The reference state of all QPs, against which the unit is judged.
 pub struct Judge {
     qps: Vec<Qp>,
     period_ps: u64,
-    /// Cycles that a bit may rise late.
+    /// Maximum number of cycles by which a bit may rise late.
     bound: u64,
     /// `eligible_o`, and when it was.
     eligible: u64,
     seen: Cycle,
-    /// Bits to look at when they have settled.
+    /// Bits to check when they have settled.
     settling: VecDeque<(Cycle, u16)>,
-    /// QPs with an update that is not in force.
+    /// QPs with an update that has not taken effect.
     updating: u64,
 }
 
 #[derive(Clone, Default)]
 struct Qp {
     context: LimiterContext,
-    /// Until when its bit may be the old one.
+    /// Cycle until which its bit may still have the old value.
     settles: Cycle,
-    /// Updates not in force, and when the unit must be done with them.
+    /// Updates that have not taken effect, and when they have to at the latest.
     updates: VecDeque<(Update, Cycle)>,
 }
 
 impl Judge {
-    /// After reset.
+    /// Creates the state after reset.
     pub fn new<M: LimiterTop>() -> Self {
         Self {
             qps: vec![Qp::default(); usize::from(M::QPS)],
@@ -79,26 +80,26 @@ impl Judge {
         }
     }
 
-    /// Whether the bit of a QP counts at `now`.
+    /// Returns whether the bit of a QP has settled at `now`.
     pub fn settled(&self, qp: u16, now: Cycle) -> bool {
         now >= self.qps[usize::from(qp)].settles
     }
 
-    /// `eligible_o` of the last cycle.
+    /// Returns `eligible_o` of the last cycle.
     pub fn eligible(&self) -> u64 {
         self.eligible
     }
 
-    /// Whether all rates are in force.
+    /// Returns whether all rates have taken effect.
     pub fn in_force(&self) -> bool {
         self.updating == 0
     }
 
-    /// A cycle and what was taken in it.
+    /// Judges a cycle, given what was taken in it.
     ///
     /// # Errors
     ///
-    /// What the unit did wrong.
+    /// Returns what the unit did wrong.
     pub fn see(
         &mut self,
         now: Cycle,
@@ -107,7 +108,7 @@ impl Judge {
         sent: Option<Sent>,
         burst: u16,
     ) -> Result<(), Disagreement> {
-        // Bits that changed, and those that had time to.
+        // Bits that changed, and those that have settled.
         let mut changed = self.eligible ^ out.eligible;
         (self.eligible, self.seen) = (out.eligible, now);
         while changed != 0 {
@@ -130,7 +131,7 @@ impl Judge {
         }
         if let Some(update) = update {
             let others = self.updating & !(1 << update.qp);
-            // One division may be for an older rate of a QP that waits again, this one's own for example.
+            // One division may be for an older rate of a QP that waits again, for example of this QP itself.
             let front = u64::from(others.count_ones()) + 1;
             let by = Cycle(now.0 + front * DIVISION + FIRST_DIVISION);
             self.updating |= 1 << update.qp;
@@ -161,8 +162,8 @@ impl Judge {
         let is = |update: &Update| {
             ByteGap::of(update.rate, self.period_ps) == gap && update.limited == limited
         };
-        // A newer update may have taken the place of older ones. Of two alike the older one is taken for it, and the
-        // other one may never come: see `done`.
+        // A newer update may have replaced older ones. If two are equal, the older one is assumed to have taken effect,
+        // and the other one may never come: see `done`.
         let found = (qp.updates.iter()).position(|(update, by)| is(update) && now <= *by);
         let Some(at) = found else {
             return Err(format!(
@@ -180,7 +181,7 @@ impl Judge {
         Ok(())
     }
 
-    /// Nothing is under way in the unit: the newest updates are in force.
+    /// Nothing is under way in the unit: checks that the newest updates have taken effect.
     fn done(&mut self, now: Cycle) -> Result<(), Disagreement> {
         while self.updating != 0 {
             let number = self.updating.trailing_zeros();
@@ -208,7 +209,8 @@ impl Judge {
         let what = match (eligible, rose_or_fell) {
             (true, _) if now < from => "eligible early",
             (true, true) if late => "eligible late",
-            // In the first cycle that knows of a packet, the bit falls even if the next may start just then.
+            // In the first cycle that reflects a packet, the bit falls even if the next packet may start in that very
+            // cycle.
             (false, true) if now > qp.settles => "not eligible any more, and nothing happened",
             (false, false) if late => "still not eligible",
             _ => return Ok(()),
@@ -235,11 +237,11 @@ impl Judge {
         Ok(())
     }
 
-    /// Nothing is missing at the end.
+    /// Checks that nothing is missing at the end.
     ///
     /// # Errors
     ///
-    /// What is.
+    /// Returns what is missing.
     pub fn end(&mut self) -> Result<(), Disagreement> {
         self.done(self.seen)?;
         (0..self.qps.len() as u16).try_for_each(|qp| self.judge(qp, self.seen, false))
@@ -251,11 +253,11 @@ struct Run {
     changes: Vec<(Cycle, u64)>,
     /// Events taken.
     count: u64,
-    /// The first cycle that it left to come.
+    /// The first cycle that was not run.
     end: Cycle,
 }
 
-/// With `whole`, no idle cycle is left out, and the run ends there.
+/// With `whole`, no idle cycle is skipped, and the run ends in that cycle.
 fn run<M: LimiterTop>(
     rtl: &mut RtlLimiter<M>,
     head: &Head,
@@ -334,7 +336,7 @@ fn run<M: LimiterTop>(
             }
         }
         None => {
-            // Until the rates are in force, and the next one or two QPs are eligible.
+            // Until the rates have taken effect and the next one or two QPs are eligible.
             let mut patience = u64::from(M::QPS + 2) * DIVISION;
             let mut wakes = 2;
             while (!judge.in_force() || wakes > 0) && patience > 0 {

@@ -1,11 +1,11 @@
 //! The DCQCN units against their references, cycle by cycle at their pins.
 //!
-//! | module | what is held |
+//! | module | what is checked |
 //! |---|---|
 //! | [`step`] | `dcqcn_rp_step`: any context, any parameters, any event |
-//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; nothing changes while it is idle |
+//! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; no change while idle |
 //! | [`notification_point`] | `dcqcn_np`: which marks are answered, and when |
-//! | [`limiter`] | `rate_limiter`: nobody early, nobody late, no update lost |
+//! | [`limiter`] | `rate_limiter`: no QP becomes eligible early or late, no update is lost |
 //! | [`pace`] | `rate_limiter`: the rate of a sender that always has a packet |
 //!
 //! A case is one of these benches with a list of events, drawn in [`events`].
@@ -74,13 +74,13 @@ impl Property for Dcqcn {
     }
 }
 
-/// The device's time in a bench, and what of it may be left out.
+/// The device time of a bench, and which cycles may be skipped.
 struct Clock {
     now: Cycle,
     skip: Skip,
-    /// Cycles since it rested or something happened.
+    /// Cycles since the unit was last idle or something happened.
     awake: u64,
-    /// How many there may be.
+    /// Maximum of these cycles.
     awake_max: u64,
 }
 
@@ -94,7 +94,7 @@ impl Clock {
         }
     }
 
-    /// The cycle is over. `stirs`: something happened in it, at inputs or outputs.
+    /// Ends the cycle. `stirs`: something happened in it, at inputs or outputs.
     fn tick(&mut self, rest: Rest, stirs: bool) -> Result<(), Disagreement> {
         self.awake = match stirs || rest.idle {
             true => 0,
@@ -111,12 +111,12 @@ impl Clock {
         Ok(())
     }
 
-    /// Goes on to the first cycle before `until` that must be run, or to `until`.
+    /// Advances to the first cycle before `until` that must be run, or to `until`.
     fn skip(&mut self, until: Cycle) {
         self.now = self.skip.next(self.now, until);
     }
 
-    /// So many cycles, of which `cycle` runs those that must be run.
+    /// Advances by a number of cycles; `cycle` runs those that must be run.
     fn wait(
         &mut self,
         cycles: u32,
@@ -132,14 +132,14 @@ impl Clock {
     }
 }
 
-/// The state in which a unit fell idle. In a run that leaves out nothing, it has to be in the same one when an event or
-/// its wake comes.
+/// The state in which a unit became idle. In a run that skips nothing, the unit has to be in the same state when an
+/// event or its wake-up time comes.
 #[derive(Default)]
 struct Sleep(Option<(Cycle, Vec<u8>)>);
 
 impl Sleep {
-    /// Looks before a cycle. `over`: with an event. `state` gives the unit's state at this `now_i` and without an
-    /// event.
+    /// Checks before a cycle. `over`: the cycle has an event. `state` returns the unit's state at this `now_i` and
+    /// without an event.
     fn look(
         &mut self,
         clock: &Clock,

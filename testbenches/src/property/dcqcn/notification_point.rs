@@ -9,11 +9,11 @@ use super::{Clock, Sleep};
 use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 
-/// Runs the events; every CNP is judged.
+/// Runs the events and judges every CNP.
 ///
 /// # Errors
 ///
-/// The first CNP too many, missing, or at another time.
+/// Returns the first CNP that is superfluous, missing, or at a wrong time.
 pub fn check(rtl: &mut RtlNp, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
     let (skipped, count) = run(rtl, head, events, true)?;
     if head.twice {
@@ -22,7 +22,7 @@ pub fn check(rtl: &mut RtlNp, head: &Head, events: &[Event]) -> Result<u64, Disa
     Ok(count)
 }
 
-/// CNPs with their cycles, and the number of events.
+/// Returns the CNPs with their cycles, and the number of events.
 fn run(
     rtl: &mut RtlNp,
     head: &Head,
@@ -87,7 +87,7 @@ fn run(
             Event::Marked(qp) if *qp < RtlNp::QPS => (NpEvent::Marked, *qp),
             _ => continue,
         };
-        // Only reset's clearing of the memory may hold an event up.
+        // Only the clearing of the memory after reset may delay an event.
         let cleared = head.start + u64::from(RtlNp::QPS) + 2;
         while !cycle(&mut clock, interval, Some(offered))? {
             if clock.now.0 > cleared {

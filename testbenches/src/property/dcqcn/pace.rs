@@ -8,33 +8,33 @@ use super::limiter::{DIVISION, Judge, awake_max};
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
 
-/// How far a rate may be off.
+/// Tolerance of a rate.
 const TOLERANCE: f64 = 0.01;
-/// Packets of each sender at least.
+/// Minimum number of packets of each sender.
 const PACKETS: u64 = 8;
 
 struct Sender {
     qp: u16,
     rate: Rate,
     bytes: u16,
-    /// Cycles of its first and its last packet that count.
+    /// Cycle of the first and of the last packet that counts.
     first: Option<Cycle>,
     last: Cycle,
     packets: u64,
 }
 
 impl Sender {
-    /// What a packet takes at its rate.
+    /// Returns the cycles that a packet takes at the sender's rate.
     fn cycles(&self, period_ps: u64) -> f64 {
         f64::from(self.bytes) * 8e9 / (f64::from(self.rate.0) * period_ps as f64)
     }
 }
 
-/// Lets the senders send whenever they may; then weighs.
+/// Lets the senders send whenever they may, then checks their rates.
 ///
 /// # Errors
 ///
-/// A rate that is off, or what [`super::limiter`] finds.
+/// Returns a rate that is off, or what [`super::limiter`] finds.
 pub fn check<M: LimiterTop>(
     rtl: &mut RtlLimiter<M>,
     head: &Head,
@@ -56,7 +56,7 @@ pub fn check<M: LimiterTop>(
             _ => {}
         }
     }
-    // Less would cost rate: the sweep comes late, and a packet may wait for one of each other sender.
+    // A smaller burst would cost rate: the sweep is late, and a packet may wait for one packet of each other sender.
     burst = burst.max(2 * M::QPS + 16 + 4 + senders.len() as u16);
     let mut clock = Clock::new(head.start, true, awake_max::<M>());
     let mut judge = Judge::new::<M>();
@@ -74,7 +74,7 @@ pub fn check<M: LimiterTop>(
         clock.tick(out.rest, stirs || out.eligible != eligible)?;
         Ok::<_, Disagreement>((out, taken.0.is_some() || taken.1.is_some()))
     };
-    // Until all rates are in force.
+    // Until all rates have taken effect.
     let by = Cycle(clock.now.0 + u64::from(M::QPS + 16) + u64::from(M::QPS + 2) * DIVISION);
     let stands_still = |clock: &Clock| match clock.now > by {
         true => Err(format!("cycle {}: rates are not in force", clock.now.0)),
@@ -105,7 +105,7 @@ pub fn check<M: LimiterTop>(
         .fold(0.0, f64::max);
     let end = Cycle(long.0 + (slowest * (PACKETS + 2) as f64) as u64);
     let (mut count, mut turn) = (0, 0);
-    // The bits that say so are of a cycle in which they count.
+    // The bits are taken from a cycle in which they have settled.
     let mut may = settled(&senders, &judge, clock.now, eligible);
     while !senders.is_empty()
         && (clock.now < long || senders.iter().any(|sender| sender.packets < PACKETS))
@@ -143,7 +143,7 @@ pub fn check<M: LimiterTop>(
     }
     judge.end()?;
     for sender in &senders {
-        // The last packet's own time is not over.
+        // The time of the last packet itself has not passed.
         let bytes = (sender.packets - 1) * u64::from(sender.bytes);
         let cycles = sender.last.0 - sender.first.map_or(0, |first| first.0);
         let kbps = bytes as f64 * 8e9 / (cycles * M::PERIOD_PS) as f64;
@@ -162,14 +162,14 @@ pub fn check<M: LimiterTop>(
     Ok(count)
 }
 
-/// Who may send, of those whose bits count at `now`.
+/// Returns the senders that may send, among those whose bits have settled at `now`.
 fn settled(senders: &[Sender], judge: &Judge, now: Cycle, eligible: u64) -> u64 {
     (senders.iter())
         .filter(|sender| judge.settled(sender.qp, now))
         .fold(0, |may, sender| may | eligible & 1 << sender.qp)
 }
 
-/// Nobody's bit is about to count.
+/// Returns whether no sender's bit is about to settle.
 fn judge_quiet(clock: &Clock, senders: &[Sender], judge: &Judge) -> bool {
     (senders.iter()).all(|sender| judge.settled(sender.qp, clock.now))
 }
@@ -192,7 +192,7 @@ mod tests {
         for mbps in [10, 25, 100, 400, 1_000, 10_000, 25_000, 39_999, 40_000] {
             for bytes in [84, 300, 1_106, 9_038] {
                 let rate = Rate::mbps(mbps);
-                // Shorter packets than this come faster than one QP may start them.
+                // Shorter packets would come faster than one QP may start them.
                 if u64::from(rate.0) * RateLimiter::PERIOD_PS > u64::from(bytes) * 1_200_000_000 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! `dcqcn_rp`: the steps that it shows, replayed through the reference.
+//! `dcqcn_rp`: replays the steps that the unit reports through the reference.
 
 use std::collections::VecDeque;
 
@@ -9,18 +9,19 @@ use super::{Clock, Sleep};
 use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
-/// Cycles that an event waits at most.
+/// Maximum number of cycles that an event waits.
 const EVENT_WAITS: u64 = 26;
-/// Cycles a QP in which it may be awake with nothing to show: a sweep or two of a cycle or two a QP.
+/// Maximum number of cycles per QP in which the unit may be awake without a visible effect: one or two sweeps of one or
+/// two cycles per QP.
 const AWAKE: u64 = 4;
-/// Cycles in which an event that was taken is stepped.
+/// Maximum number of cycles from when an event is taken until its step shows.
 const STEP_TIME: u64 = 16;
 
-/// Runs the events; every step is judged.
+/// Runs the events and judges every step.
 ///
 /// # Errors
 ///
-/// The first step that should be different, is missing, early or late.
+/// Returns the first step that is wrong, missing, early or late.
 pub fn check<M: RpTop>(
     rtl: &mut RtlRp<M>,
     head: &Head,
@@ -33,12 +34,12 @@ pub fn check<M: RpTop>(
     Ok(skipped.len() as u64)
 }
 
-/// What the reference knows, and what it waits for.
+/// The reference state, and the steps that are still expected.
 struct Judge {
-    /// Cycles that a timer may be late.
+    /// Maximum number of cycles by which a timer may be late.
     bound: u64,
     qps: Vec<Qp>,
-    /// Parameters, and the cycle from which they count; the newest last.
+    /// Parameters, each with the cycle from which they apply; the newest last.
     parameters: VecDeque<(Cycle, RpParameters)>,
     /// Events taken and not stepped.
     inside: usize,
@@ -48,17 +49,17 @@ struct Judge {
 #[derive(Clone, Default)]
 struct Qp {
     context: RpContext,
-    /// Since when its earliest deadline stands.
+    /// Cycle in which its earliest deadline was written.
     since: Cycle,
     /// Events taken, and when.
     inside: VecDeque<(RpEvent, Cycle)>,
 }
 
 impl Qp {
-    /// When its earliest deadline is to be stepped at the latest.
+    /// Returns the cycle in which its earliest deadline has to be stepped at the latest.
     fn latest(&self, bound: u64) -> Option<Cycle> {
         let deadline = self.context.deadline()?;
-        // One that had come before it was written counts from there.
+        // A deadline that had already passed when it was written counts from that cycle.
         Some(Cycle(deadline.max(self.since).0 + bound))
     }
 }
@@ -71,7 +72,7 @@ impl Judge {
             .1
     }
 
-    /// A step shows in cycle `now`.
+    /// Judges a step that shows in cycle `now`.
     fn see(&mut self, now: Cycle, step: RpStep) -> Result<(), Disagreement> {
         let parameters = self.parameters(step.now);
         let qp = &mut self.qps[usize::from(step.qp)];
@@ -118,7 +119,7 @@ impl Judge {
             ));
         }
         if after.deadline() != qp.context.deadline() {
-            // It is written, and can be seen, when the step shows.
+            // The deadline is written, and visible to sweeps, when the step shows.
             qp.since = now;
         }
         qp.context = after;
@@ -126,7 +127,7 @@ impl Judge {
         Ok(())
     }
 
-    /// The unit says that it may be left alone until `wake`.
+    /// Checks that the unit may be idle until `wake`.
     fn rests(&self, now: Cycle, wake: Cycle) -> Result<(), Disagreement> {
         if self.inside > 0 {
             return Err(format!(
@@ -163,7 +164,7 @@ fn run<M: RpTop>(
     let set = |rtl: &mut RtlRp<M>, judge: &mut Judge, now, parameters: &RpParameters| {
         rtl.set(parameters);
         judge.parameters.push_back((now, *parameters));
-        // A step looks back a few cycles; parameters of before are gone.
+        // A step uses parameters of a few cycles ago; older ones are dropped.
         if judge.parameters.len() > 40 {
             judge.parameters.pop_front();
         }
@@ -172,7 +173,7 @@ fn run<M: RpTop>(
     set(rtl, &mut judge, clock.now, &nothing);
     rtl.reset(clock.now).map_err(text)?;
     clock.now.0 += 1;
-    // Reset's clearing of the memory holds events up too.
+    // The clearing of the memory after reset delays events too.
     let cleared = Cycle(clock.now.0 + qps);
 
     let mut sleep = Sleep::default();

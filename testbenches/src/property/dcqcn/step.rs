@@ -6,14 +6,14 @@ use super::events::Event;
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
-/// Steps every context, a cycle an event.
+/// Steps every context, one event per cycle.
 ///
 /// # Errors
 ///
-/// The first step that differs from the reference's.
+/// Returns the first step that differs from the reference.
 pub fn check(rtl: &mut RtlRpStep, events: &[Event]) -> Result<u64, Disagreement> {
     rtl.reset().map_err(text)?;
-    // What is in the pipeline, the oldest first.
+    // The events in the pipeline, the oldest first.
     let mut inside: VecDeque<Option<&Event>> = VecDeque::with_capacity(STEP_LATENCY + 1);
     inside.extend([None; STEP_LATENCY]);
     let mut count = 0;

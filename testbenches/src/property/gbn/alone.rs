@@ -1,5 +1,5 @@
-//! A unit alone, whatever its peer would do: answers for what was never sent, packets that no requester makes, events
-//! in the middle of everything.
+//! Runs one unit alone, with arbitrary behaviour of its peer: answers for packets that were never sent, packets that no
+//! requester makes, events at any time.
 
 use xoff_sim::protocol::gbn::Cycle;
 
@@ -8,15 +8,15 @@ use super::judge::Judged;
 use crate::property::{Disagreement, same_runs};
 use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
-/// Deadlines further away are not waited for: they would cost too many cycles when nothing is left out, as in a second
-/// run, and while timers are held.
+/// Deadlines further away than this are not waited for. They would cost too many cycles when nothing is skipped, as in
+/// a second run and while timers are held.
 const LONG: u64 = 4_000;
-/// From here on nothing is waited for: a timer would end behind the end of time.
+/// From this cycle on no deadline is waited for, because a timer would expire beyond the range of `now_i`.
 const LATEST: u64 = Cycle::MAX.0 - (1 << 42);
 
-/// An end whose events can be drawn.
+/// A requester or responder whose events can be drawn.
 pub trait Drawn: End {
-    /// The event at a QP that stands so; nothing if it is the other end's.
+    /// Returns the event for a QP in this state; `None` for events of the other end.
     fn resolve(event: &Event, stands: &Self::Qp) -> Option<Self::Event>;
 }
 
@@ -32,11 +32,11 @@ impl Drawn for Responding {
     }
 }
 
-/// Runs the events; every step is judged.
+/// Runs the events and judges every step.
 ///
 /// # Errors
 ///
-/// The first thing that does not hold.
+/// Returns the first violation.
 pub fn check<U: Unit<End: Drawn>>(
     unit: &mut U,
     head: &Head,

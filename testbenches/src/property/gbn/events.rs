@@ -1,5 +1,5 @@
-//! What can happen to the go-back-N units. PSNs and lengths are relative to where the QP stands when it happens, so
-//! that histories reach deep states and shrink to what matters.
+//! Events of the go-back-N units. PSNs and lengths are relative to the state of the QP at the time of the event, so
+//! that histories reach deep states and shrink well.
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::{
@@ -11,7 +11,7 @@ use xoff_sim::wire::{Opcode, Psn, Syndrome};
 use crate::property::history::{Part, valid_start};
 use xoff_sim::seeded::SplitMix;
 
-/// Which unit, with how many QPs, and what is asked of it.
+/// The unit, its number of QPs, and what is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names of tops, and of the module `pair`")]
@@ -24,38 +24,38 @@ pub enum Bench {
     PairOfModels,
 }
 
-/// What holds for a whole case.
+/// Settings of a whole case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// What is done.
+    /// The bench.
     pub bench: Bench,
     /// The cycle of reset.
     pub start: u64,
-    /// Runs it a second time without leaving out idle cycles, and compares.
+    /// Run the case a second time without skipping idle cycles, and compare.
     pub twice: bool,
-    /// Of a pair: the way between them.
+    /// The path between the units of a pair.
     pub path: Path,
 }
 
-/// What a path does to packets, both ways.
+/// What a path does to packets, in both directions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path {
-    /// Of what it does by chance.
+    /// Seed of its random choices.
     pub seed: u64,
     /// Packets lost, of a thousand.
     pub drops: u16,
-    /// Packets that come twice, of a thousand.
+    /// Duplicated packets, of a thousand.
     pub doubles: u16,
-    /// Packets that take longer than those behind them, of a thousand.
+    /// Packets that are overtaken by later ones, of a thousand.
     pub late: u16,
-    /// Cycles of the way.
+    /// Delay of the path in cycles.
     pub delay: u16,
-    /// Cycles between two packets, at least; and an answer may wait as long before it is granted.
+    /// Minimum number of cycles between two packets. An answer may also wait this long before it is granted.
     pub gap: u16,
 }
 
 impl Path {
-    /// Whether every packet comes, once and in its turn.
+    /// Returns whether every packet arrives once and in order.
     pub fn is_clean(&self) -> bool {
         (self.drops, self.doubles, self.late) == (0, 0, 0)
     }
@@ -74,68 +74,68 @@ pub enum Anchor {
     First,
 }
 
-/// Which operation a packet has.
+/// The operation of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// What goes on with the message under way, or begins one of several packets.
+    /// Continues the message under way, or begins a message of several packets.
     GoOn,
-    /// What ends the message under way, or is a whole one. 1: with immediate data, 2: with a key to invalidate.
+    /// Ends the message under way, or is a whole message. 1: with immediate data, 2: with a key to invalidate.
     End(u8),
-    /// This one.
+    /// This opcode.
     Code(u8),
 }
 
-/// An event. Those that are not of the bench's unit do nothing, and so do QPs that it does not have.
+/// An event. Events of other units than the bench's, and of QPs that the unit does not have, do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// So many cycles without another event.
+    /// This many cycles without another event.
     Wait(u32),
-    /// The next event comes so many times.
+    /// The next event comes this many times.
     Many(u32),
-    /// A requester alone makes no TIMER steps from now on, or again.
+    /// For a requester alone: holds its timers from now on, or releases them.
     Hold(bool),
-    /// Until so many cycles behind (or before) the QP's deadline.
+    /// Wait until this many cycles after (or before) the QP's deadline.
     Due {
         /// Whose.
         qp: u16,
         /// How many.
         offset: i8,
     },
-    /// A requester's QP is made.
+    /// A requester's QP is opened.
     Open {
         /// Which.
         qp: u16,
-        /// How.
+        /// The configuration.
         configuration: RequesterConfig,
         /// Its first PSN.
         psn: u32,
     },
-    /// A responder's QP is made.
+    /// A responder's QP is opened.
     Listen {
         /// Which.
         qp: u16,
-        /// How.
+        /// The configuration.
         configuration: ResponderConfig,
         /// Its first PSN.
         psn: u32,
     },
-    /// It is gone.
+    /// The QP is closed.
     Close {
         /// Which.
         qp: u16,
     },
-    /// An event of a kind without a meaning.
+    /// An event of an undefined kind.
     Kind {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
         /// 5 to 7.
         kind: u8,
     },
-    /// A work request of so many full packets but for `less` bytes.
+    /// A work request of this many full packets minus `less` bytes.
     Post {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
         /// `work_e`.
         kind: u8,
@@ -145,75 +145,75 @@ pub enum Event {
         less: u16,
         /// Success makes a completion too.
         signaled: bool,
-        /// All its other fields come of this.
+        /// Seed of all other fields.
         seed: u64,
     },
-    /// A work request of so many bytes.
+    /// A work request of this many bytes.
     PostBytes {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
         /// `work_e`.
         kind: u8,
         /// How many.
         length: u32,
     },
-    /// So many packets may be sent.
+    /// SEND, this many times.
     Send {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
         /// How many.
         times: u8,
     },
-    /// An answer comes.
+    /// An answer arrives.
     Answer {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
-        /// For this PSN,
+        /// The PSN that `offset` counts from.
         at: Anchor,
-        /// and so many on.
+        /// Offset of the PSN.
         offset: i32,
         /// Its syndrome.
         syndrome: u8,
     },
-    /// A buffer for so many full packets and `more` bytes.
+    /// A buffer for this many full packets plus `more` bytes.
     Buffer {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
         /// How many.
         packets: u32,
         /// How many.
         more: i32,
-        /// All its other fields come of this.
+        /// Seed of all other fields.
         seed: u64,
     },
-    /// A packet comes.
+    /// A packet arrives.
     Packet {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
-        /// Its PSN is the first one of the message under way, and not the expected one,
+        /// `offset` counts from the first PSN of the message under way instead of the expected PSN.
         first: bool,
-        /// and so many on.
+        /// Offset of the PSN.
         offset: i32,
-        /// What it is.
+        /// The operation.
         operation: Operation,
-        /// What begins is a WRITE.
+        /// A message that begins is a WRITE.
         write: bool,
-        /// Payload that it has more than it should.
+        /// Payload bytes in excess of the right number.
         more: i32,
-        /// Packets that its WRITE has.
+        /// Packets of its WRITE.
         packets: u8,
-        /// Bytes that its WRITE has more than it should.
+        /// Bytes in excess of the right length of its WRITE.
         dma_more: i64,
         /// It asks for an ACK.
         ack_req: bool,
-        /// Its memory may be written.
+        /// Its memory region may be written.
         access: bool,
-        /// All its other fields come of this.
+        /// Seed of all other fields.
         seed: u64,
     },
     /// An answer may be sent.
     Grant {
-        /// Of this QP.
+        /// The QP.
         qp: u16,
     },
 }
@@ -264,7 +264,7 @@ impl Event {
         }
     }
 
-    /// At a requester's QP that stands so.
+    /// Returns the event for a requester's QP in this state.
     pub fn at_requester(&self, stands: &RequesterQp) -> Option<RequesterEvent> {
         let context = &stands.context;
         Some(match *self {
@@ -322,7 +322,7 @@ impl Event {
         })
     }
 
-    /// At a responder's QP that stands so.
+    /// Returns the event for a responder's QP in this state.
     pub fn at_responder(&self, stands: &ResponderQp) -> Option<ResponderEvent> {
         let context = &stands.context;
         let mtu = mtu_bytes(context.configuration.mtu);
@@ -370,7 +370,7 @@ impl Event {
         };
         let context = &stands.context;
         let mut draw = SplitMix::new(seed);
-        // A packet of the past is most often the message's first, and starts it over.
+        // A packet with an old PSN is mostly the first of the message, and restarts it.
         let under_way = context.under_way && !first;
         let writing = if under_way { context.writing } else { write };
         let left = context.dma_len.saturating_sub(context.offset);
@@ -406,7 +406,8 @@ impl Event {
         };
         let payload = (i64::from(right) + i64::from(more)).clamp(0, 0xFFFF) as u32;
         let dma_len = match Opcode(code) {
-            // Once in a while exactly so many packets, of which one alone is no First.
+            // Sometimes exactly this many full packets. With one packet that is illegal, since its only packet would be
+            // no First.
             Opcode::RC_WRITE_FIRST => {
                 let more = if draw.once_in(16) { 0 } else { some.max(1) };
                 mtu * u32::from(packets.max(1)) + more
@@ -461,7 +462,7 @@ fn buffer(length: u32, seed: u64) -> Recv {
     }
 }
 
-/// When the QP's deadline is, and so many cycles on.
+/// Returns the cycle `offset` cycles after the QP's deadline.
 pub fn due(context_due: Option<Cycle>, offset: i8) -> Option<Cycle> {
     context_due.map(|due| Cycle(due.0.saturating_add_signed(offset.into())))
 }

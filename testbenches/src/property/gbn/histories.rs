@@ -1,4 +1,4 @@
-//! How histories of the go-back-N units are drawn: legal, hostile, crowded, long.
+//! Drawing of histories for the go-back-N units: legal, hostile, crowded, long.
 
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 
@@ -6,7 +6,7 @@ use super::events::{Anchor, Bench, Event, Head, Operation, Path};
 use crate::property::history::History;
 use xoff_sim::seeded::SplitMix;
 
-/// A case.
+/// Draws a case.
 pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let (bench, events) = match draw.within(0, 99) {
         0..15 => (Bench::Requester, requester(draw, 64)),
@@ -20,7 +20,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let long = (events.iter()).any(|event| matches!(event, Event::Many(times) if *times > 4_000));
     let head = Head {
         bench,
-        // Behind it there is time for any timer.
+        // Early enough that any timer expires within the range of `now_i`.
         start: draw.any_length(48).min(3 << 46),
         twice: !long && draw.once_in(if pair { 16 } else { 4 }),
         path: if pair { path(draw) } else { Path::default() },
@@ -28,7 +28,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     History { head, events }
 }
 
-/// A few QPs get most events, and often the same one again.
+/// Draws QPs: a few get most events, and often the same one again.
 fn qps(draw: &mut SplitMix, qps: u64) -> impl FnMut(&mut SplitMix) -> u16 + use<> {
     let hot = [(); 4].map(|()| draw.within(0, qps - 1) as u16);
     let count = draw.within(1, 4);
@@ -39,7 +39,7 @@ fn qps(draw: &mut SplitMix, qps: u64) -> impl FnMut(&mut SplitMix) -> u16 + use<
     }
 }
 
-/// Mostly nothing: back to back. In some cases now and then long.
+/// Draws a wait: mostly none, so events are back to back; in some cases occasionally a long one.
 fn wait(draw: &mut SplitMix, pace: u64) -> Option<Event> {
     match draw.within(0, 15 * pace) {
         0..6 => Some(Event::Wait(draw.within(1, 12) as u32)),
@@ -82,7 +82,7 @@ fn requester_config(draw: &mut SplitMix) -> RequesterConfig {
     }
 }
 
-/// Many QPs whose deadlines come together, and events in every slot meanwhile.
+/// Draws many QPs whose deadlines come together, with events in every slot meanwhile.
 fn crowd(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let first = draw.within(0, count - 1) as u16;
     let configuration = RequesterConfig {
@@ -122,7 +122,7 @@ fn crowd(draw: &mut SplitMix, count: u64) -> Vec<Event> {
         let calm = draw.within(1, 4);
         for index in 0..count + draw.within(0, 2 * count + 64) {
             let qp = match draw.within(0, calm) {
-                // In turn: no slot is free for the deadline but by right.
+                // In turn, so that no slot is free for the deadline except its guaranteed ones.
                 _ if alone => (u64::from(first) + 1 + index % (count - 1)) as u16 % count as u16,
                 0 => hot,
                 _ => draw.within(0, count - 1) as u16,
@@ -136,7 +136,7 @@ fn crowd(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     events
 }
 
-/// What comes at its deadline, and in the cycles around it.
+/// Draws an event at a QP's deadline or in the cycles around it.
 fn at_deadline(draw: &mut SplitMix, qp: u16) -> [Event; 2] {
     let offset = draw.within(0, 8) as i8 - 6;
     let event = match draw.within(0, 3) {
@@ -147,7 +147,7 @@ fn at_deadline(draw: &mut SplitMix, qp: u16) -> [Event; 2] {
     [Event::Due { qp, offset }, event]
 }
 
-/// A message that asks for no ACK before its end, and so many packets of it that no count of 8 bits holds them.
+/// Draws a message that asks for no ACK before its end, with more packets than an 8-bit counter can hold.
 fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     let configuration = RequesterConfig {
         ack_every: 0,
@@ -177,7 +177,7 @@ fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     ]
 }
 
-/// So many messages of a packet each, sent and acknowledged, that the ring's indexes go round.
+/// Draws messages of one packet, sent and acknowledged, in such number that the indexes of the ring wrap around.
 fn turns(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let mut events = vec![Event::Open {
         qp,
@@ -185,7 +185,7 @@ fn turns(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
         psn: any_psn(draw),
     }];
     for _ in 0..draw.within(1, 300) {
-        // Now and then more than one is under way.
+        // Sometimes more than one is under way.
         for _ in 0..draw.any_length(2) {
             events.push(Event::Post {
                 qp,
@@ -206,7 +206,7 @@ fn turns(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
             });
         }
     }
-    // What is left is acknowledged, or flushed.
+    // The rest is acknowledged or flushed.
     let syndrome = draw.one_of(&[0x1F, 0x60, 0x61]);
     events.push(Event::Answer {
         qp,
@@ -227,7 +227,7 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     }
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
-    // Errors end a QP: without them histories go deeper.
+    // Errors end a QP, so histories without them reach deeper states.
     let deadly = draw.one_of(&[4, 40, 1_000]);
     let holds = draw.one_of(&[8, 1_000, 1_000]);
     let mut events = Vec::new();
@@ -321,7 +321,7 @@ fn answer(draw: &mut SplitMix, qp: u16, deadly: u64) -> Event {
         8 => draw.within(0, 31) as u8,
         _ => 0x1F,
     };
-    // What has a deadly syndrome by chance counts as it is.
+    // An answer that has a fatal syndrome by chance is kept.
     Event::Answer {
         qp,
         at,
@@ -330,7 +330,7 @@ fn answer(draw: &mut SplitMix, qp: u16, deadly: u64) -> Event {
     }
 }
 
-/// A message of very many packets, or very many messages of one, that numbers grow.
+/// Draws a message of very many packets, or very many messages of one packet, so that counters grow large.
 fn flood(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let configuration = ResponderConfig {
         mtu: 4,
@@ -339,7 +339,7 @@ fn flood(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     };
     let psn = any_psn(draw);
     let grows = draw.within(0, 7);
-    // Of WRITEs without immediate data there may be any number: they need no buffer.
+    // There may be any number of WRITEs without immediate data, because they need no buffer.
     let write = grows == 0 || draw.once_in(2);
     let packet = |operation, dma_more, seed| Event::Packet {
         qp,
@@ -365,7 +365,7 @@ fn flood(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
             events.push(Event::Many(draw.within(1 << 16, 1 << 18) as u32));
             events.push(packet(Operation::End(0), 0, draw.bits()));
         }
-        // The ring's indexes go round.
+        // The indexes of the ring wrap around.
         2.. => {
             for _ in 0..draw.within(1, 300) {
                 for _ in 0..draw.any_length(2) {
@@ -382,7 +382,7 @@ fn flood(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
                 }
             }
         }
-        // The offset, and what a message has in all.
+        // The offset, and the total length of a message.
         1 => {
             events.push(Event::Buffer {
                 qp,
@@ -502,7 +502,7 @@ fn path(draw: &mut SplitMix) -> Path {
     }
 }
 
-/// Connections of 1 to 4 QPs, work and buffers for them.
+/// Draws connections of 1 to 4 QPs, with work and buffers for them.
 fn pair(draw: &mut SplitMix) -> Vec<Event> {
     let mut events = Vec::new();
     let connections = draw.within(1, 4) as u16;
@@ -527,7 +527,7 @@ fn pair(draw: &mut SplitMix) -> Vec<Event> {
             configuration: ResponderConfig {
                 mtu: configuration.mtu,
                 rnr_timer: draw.within(1, 2) as u8,
-                // A standard responder serves a requester that restarts messages too.
+                // A standard responder also works with a requester that restarts messages.
                 restart: restart && !draw.once_in(4),
             },
             psn,

@@ -1,4 +1,4 @@
-//! A unit and its reference, cycle by cycle: every step in its order, timers in their time, bits as the contexts say,
+//! Judges a unit against its reference, cycle by cycle: every step in order, timers in time, bits as the contexts say,
 //! idle when there is nothing to do.
 
 use std::collections::VecDeque;
@@ -9,25 +9,25 @@ use crate::property::{Disagreement, text};
 use xoff_cosim::units::gbn::{End, Shown, Unit};
 use xoff_cosim::units::{Rest, Skip};
 
-/// Cycles from an event's taking to its step.
+/// Maximum number of cycles from when an event is taken until its step shows.
 const STEP_TIME: u64 = 8;
-/// Cycles in which a bit of `sendable_o` or `owed_o` may be ahead of a step of the unit's own that is under way.
+/// Maximum number of cycles in which a bit of `sendable_o` or `owed_o` may be ahead of a WALK or TIMER step under way.
 const BIT_TIME: u64 = 4;
-/// Cycles in which a TIMER may still show its time after timers were held.
+/// Number of cycles after timers are held in which a TIMER step may still take its `now`.
 const HOLD_TIME: u64 = 2;
-/// The state is compared so often in a case.
+/// Number of times that the state is compared in a case.
 const STATES: u32 = 8;
 
 type EventOf<U> = <<U as Unit>::End as End>::Event;
 
-/// What the reference knows of a QP, and what it waits for.
+/// The reference state of a QP, and the steps that are still expected.
 struct Qp<E: End> {
     reference: E::Qp,
     /// Events taken and not stepped.
     inside: u32,
     /// The last step said that a WALK comes next; when that step showed.
     walks: Option<Cycle>,
-    /// Since when its bit is another than its context says.
+    /// Cycle since which its bit differs from what its context says.
     odd: Option<Cycle>,
 }
 
@@ -38,15 +38,15 @@ struct Taken<E: End> {
     at: Cycle,
 }
 
-/// A unit under judgement.
+/// A unit being judged.
 pub struct Judged<'a, U: Unit> {
     unit: &'a mut U,
-    /// The cycle to come.
+    /// The next cycle.
     pub now: Cycle,
     skip: Skip,
-    /// Cycles since it rested, or had an event or a step.
+    /// Cycles since the unit was last idle or had an event or a step.
     awake: u64,
-    /// Its state when it began to rest.
+    /// Its state when it became idle.
     state: Option<Vec<u8>>,
     states_left: u32,
     qps: Vec<Qp<U::End>>,
@@ -57,27 +57,27 @@ pub struct Judged<'a, U: Unit> {
     own: Vec<Cycle>,
     /// Cycles in which timers were held, the oldest first.
     held: Vec<Cycle>,
-    /// When that began.
+    /// The cycles in which holding began.
     holds_from: Vec<Cycle>,
     holds: bool,
-    /// Bits of QPs with a step to come.
+    /// Bits of QPs with an outstanding step.
     busy: u64,
-    /// What the bits are to be.
+    /// Expected bits.
     bits: u64,
     /// A deadline was written since reset.
     timed: bool,
-    /// Since when an event is offered.
+    /// Cycle since which an event is offered.
     offered: Option<Cycle>,
-    /// From then on events are taken: reset clears the memories before.
+    /// Cycle from which on events are taken; before, reset clears the memories.
     clear: Cycle,
     /// Steps seen.
     pub steps: Vec<Shown<U::End>>,
     keeps_steps: bool,
-    /// How many.
+    /// Number of steps seen.
     pub count: u64,
 }
 
-/// What one cycle brought.
+/// Result of one cycle.
 pub struct Seen<E: End> {
     /// The event is taken.
     pub taken: bool,
@@ -88,11 +88,11 @@ pub struct Seen<E: End> {
 }
 
 impl<'a, U: Unit> Judged<'a, U> {
-    /// The unit, reset at `start`. `keeps_steps` for a comparison of two runs.
+    /// Creates the judge and resets the unit at `start`. `keeps_steps`: keep the steps, for a comparison of two runs.
     ///
     /// # Errors
     ///
-    /// An assertion of the RTL.
+    /// Returns a failing assertion of the RTL.
     pub fn new(
         unit: &'a mut U,
         start: Cycle,
@@ -131,12 +131,12 @@ impl<'a, U: Unit> Judged<'a, U> {
         })
     }
 
-    /// Cycles that a timer may be late, without those that went to the unit's own steps.
+    /// Maximum number of cycles by which a timer may be late, not counting slots of WALK and TIMER steps.
     const LATE: u64 = 2 * U::QPS as u64 + 16;
-    /// Cycles that an event may wait, or a QP walk.
+    /// Maximum number of cycles that an event may wait or a QP may walk.
     const WAIT: u64 = 3 * U::SLOTS as u64 + if U::End::TIMER.is_some() { 16 } else { 8 };
 
-    /// The QP as it will be when all that was taken is stepped.
+    /// Returns the QP as it will be when all events taken have been stepped.
     pub fn latest(&self, qp: u16) -> <U::End as End>::Qp {
         let mut reference = self.qps[usize::from(qp)].reference.clone();
         let mut walks = self.qps[usize::from(qp)].walks.is_some();
@@ -152,31 +152,31 @@ impl<'a, U: Unit> Judged<'a, U> {
         }
     }
 
-    /// The context after the last step that showed.
+    /// Returns the context after the last step that showed.
     pub fn context(&self, qp: u16) -> &<U::End as End>::Context {
         U::End::context(&self.qps[usize::from(qp)].reference)
     }
 
-    /// The unit has something to do in the next cycle, whatever its inputs.
+    /// Returns whether the unit has something to do in the next cycle, whatever its inputs are.
     pub fn busy(&self) -> bool {
         self.skip.rest().is_none_or(|rest| rest.wake <= self.now)
     }
 
-    /// All that was taken is stepped, and nothing walks.
+    /// Returns whether all events taken have been stepped and no QP walks.
     pub fn quiet(&self) -> bool {
         self.inside.is_empty() && self.walking == 0
     }
 
-    /// The next cycle to evaluate, if no event comes before `until`; at the latest `until`.
+    /// Returns the next cycle to evaluate if no event comes before `until`; at the latest `until`.
     pub fn next(&self, until: Cycle) -> Cycle {
         self.skip.next(self.now, until)
     }
 
-    /// One cycle, with an event of a QP offered or without.
+    /// Runs one cycle, with or without an event offered.
     ///
     /// # Errors
     ///
-    /// The first thing that does not hold.
+    /// Returns the first violation.
     pub fn cycle(
         &mut self,
         event: Option<(u16, &EventOf<U>)>,
@@ -257,7 +257,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         })
     }
 
-    /// Runs without an event until cycle `until`.
+    /// Runs without an event until cycle `until` (exclusive).
     ///
     /// # Errors
     ///
@@ -281,11 +281,11 @@ impl<'a, U: Unit> Judged<'a, U> {
         Ok(())
     }
 
-    /// Nothing is under way any more, and no deadline was forgotten.
+    /// Checks that nothing is under way any more and no deadline was forgotten.
     ///
     /// # Errors
     ///
-    /// What is left.
+    /// Returns what is left.
     pub fn end(&mut self) -> Result<(), Disagreement> {
         self.hold(false);
         let begin = self.now;
@@ -306,7 +306,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         self.overdue()
     }
 
-    /// Holds timers, from the next cycle on, or lets them go on.
+    /// Holds timers or releases them, from the next cycle on.
     pub fn hold(&mut self, holds: bool) {
         if U::End::TIMER.is_some() && self.holds != holds {
             self.holds = holds;
@@ -317,20 +317,20 @@ impl<'a, U: Unit> Judged<'a, U> {
         }
     }
 
-    /// Whether timers are held.
+    /// Returns whether timers are held.
     pub fn holds(&self) -> bool {
         self.holds
     }
 
-    /// Cycles by which a deadline may be stepped late, by now.
+    /// Returns the cycles by which a deadline may be late by now.
     fn late(&self, due: Cycle) -> u64 {
-        // What was held may need a second sweep, and another one each time that timers are held again.
+        // A held deadline may need a second sweep, and another one each time timers are held again.
         let held = since(&self.held, due);
         let sweeps = 1 + u64::from(held > 0) + since(&self.holds_from, due);
         sweeps * Self::LATE + since(&self.own, due) + held
     }
 
-    /// A deadline that the unit has forgotten.
+    /// Checks that the unit has not forgotten a deadline.
     fn overdue(&self) -> Result<(), Disagreement> {
         let late = |qp: &&Qp<U::End>| {
             let due = U::End::due(U::End::context(&qp.reference));
@@ -347,7 +347,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         }
     }
 
-    /// What was taken comes out.
+    /// Checks that events taken come out in time.
     fn stuck(&self) -> Result<(), Disagreement> {
         match self.inside.front() {
             Some(oldest) if self.now.0 > oldest.at.0 + Self::WAIT => Err(format!(
@@ -358,7 +358,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         }
     }
 
-    /// A step shows.
+    /// Judges a step that shows.
     fn see(&mut self, shown: &Shown<U::End>) -> Result<(), Disagreement> {
         let now = self.now;
         let wrong = |what: String| Err(format!("cycle {}: {what}\n{shown:?}", now.0));
@@ -450,7 +450,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         Ok(())
     }
 
-    /// `sendable_o` or `owed_o`. One that is ahead of a TIMER under way is excused for a while; in a unit that rests
+    /// Judges `sendable_o` or `owed_o`. A bit may be ahead of a TIMER under way for a limited time; in an idle unit
     /// nothing is under way.
     fn judge_bits(&mut self, bits: u64, idle: bool) -> Result<(), Disagreement> {
         let mut odd = (bits ^ self.bits) & !self.busy;
@@ -477,7 +477,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         Ok(())
     }
 
-    /// The unit says that it may be left alone.
+    /// Checks that the unit may be idle.
     fn rests(&self, rest: Rest) -> Result<(), Disagreement> {
         if !self.inside.is_empty() || self.walking > 0 {
             return Err(format!(
@@ -487,7 +487,7 @@ impl<'a, U: Unit> Judged<'a, U> {
                 self.walking
             ));
         }
-        // No step since it was looked at last.
+        // No step since the last check.
         if self.skip.rest() == Some(rest) {
             return Ok(());
         }
@@ -507,7 +507,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         }
     }
 
-    /// The rest is over: nothing has changed in it.
+    /// Checks at the end of an idle period that the state has not changed.
     fn compare_state(&mut self) -> Result<(), Disagreement> {
         let Some(before) = self.state.take() else {
             return Ok(());
@@ -524,7 +524,7 @@ impl<'a, U: Unit> Judged<'a, U> {
     }
 }
 
-/// How many of these are not before a cycle.
+/// Returns how many of these cycles are not before `first`.
 fn since(cycles: &[Cycle], first: Cycle) -> u64 {
     (cycles.len() - cycles.partition_point(|at| *at < first)) as u64
 }

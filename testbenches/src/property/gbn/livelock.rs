@@ -15,7 +15,7 @@ use super::judge::{Judged, Seen};
 use crate::property::Disagreement;
 use xoff_cosim::units::gbn::{End, Requesting, Responding, Unit};
 
-/// What was sent, and what came of it.
+/// Counts of a measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Packets on the wire.
@@ -29,21 +29,21 @@ pub struct Measured {
 /// The link and the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Livelock {
-    /// Both ends go back to the message's first packet.
+    /// Both ends go back to the first packet of the message (go-back-0).
     pub restart: bool,
-    /// Packets of a message.
+    /// Packets per message.
     pub packets: u32,
-    /// W.
+    /// W, the packets sent between the drop and the arrival of the NAK.
     pub wasted: u64,
-    /// Packets to send before it is measured, and while it is.
+    /// Packets to send before and during the measurement.
     pub slots: (u64, u64),
 }
 
-/// Always a WRITE to send, a packet a slot; an answer to a slot's packet comes W slots later.
+/// Measures the goodput with always a WRITE to send, one packet per slot. The answer to a packet arrives W slots later.
 ///
 /// # Errors
 ///
-/// What [`super::judge`] finds, or a requester with nothing to send.
+/// Returns what [`super::judge`] finds, or an error if the requester has nothing to send.
 pub fn measure<A, B>(a: &mut A, b: &mut B, setting: Livelock) -> Result<Measured, Disagreement>
 where
     A: Unit<End = Requesting>,

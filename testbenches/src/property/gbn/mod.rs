@@ -1,12 +1,12 @@
 //! The go-back-N units against their references, step for step, and against each other over a path that loses packets.
 //!
-//! | module | what is held |
+//! | module | what is checked |
 //! |---|---|
 //! | [`judge`] | a unit and its reference, cycle by cycle |
-//! | [`alone`] | one unit, whatever its peer would do |
-//! | [`pair`] | requester and responder: every message once and in order, or an error |
+//! | [`alone`] | one unit alone, with arbitrary behaviour of its peer |
+//! | [`pair`] | requester and responder: every message is delivered once and in order, or there is an error |
 //! | [`livelock`] | go-back-0 and go-back-N under the losses of SIGCOMM 2016 |
-//! | [`model_unit`] | the references as units, to try the benches on |
+//! | [`model_unit`] | the references in the place of the units, to test the benches |
 //!
 //! A case is one of these benches with a list of [`events`], drawn in [`histories`].
 

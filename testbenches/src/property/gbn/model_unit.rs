@@ -1,5 +1,4 @@
-//! The reference models as units with a pipeline of their own: to try the benches on, and to run connections without
-//! RTL.
+//! The reference models as units with a pipeline of their own: to test the benches, and to run connections without RTL.
 
 use std::collections::VecDeque;
 
@@ -16,9 +15,9 @@ const LATENCY: u64 = 3;
 #[derive(Debug)]
 pub struct ModelUnit<E: End> {
     qps: Vec<E::Qp>,
-    /// Steps to come out, and when.
+    /// Steps under way, and the cycles in which they come out.
     pipeline: VecDeque<(Cycle, Shown<E>)>,
-    /// No slot before this cycle: walks have them.
+    /// First free slot; WALK steps have those before it.
     free: Cycle,
     bits: u64,
     timers: bool,
@@ -37,7 +36,7 @@ impl<E: End> Default for ModelUnit<E> {
 }
 
 impl<E: End> ModelUnit<E> {
-    /// The step in slot `now`, and its walks.
+    /// Makes the step in slot `now`, and its WALK steps.
     fn step(&mut self, qp: u16, event: E::Event, now: Cycle) {
         let (mut event, mut at) = (event, now);
         loop {
@@ -60,7 +59,7 @@ impl<E: End> ModelUnit<E> {
         self.free = Cycle(at.0 + 1);
     }
 
-    /// The earliest deadline, and whose.
+    /// Returns the earliest deadline and its QP.
     fn timer(&self) -> Option<(Cycle, u16)> {
         (self.qps.iter().zip(0..))
             .filter_map(|(qp, number)| Some((E::due(E::context(qp))?, number)))
@@ -68,9 +67,9 @@ impl<E: End> ModelUnit<E> {
     }
 }
 
-/// What tells the two ends apart here.
+/// The differences between the two ends in this module.
 pub trait Named: End {
-    /// Of the unit.
+    /// Name of the unit.
     const NAME: &'static str;
 }
 

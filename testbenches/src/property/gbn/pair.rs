@@ -1,9 +1,9 @@
-//! Requester and responder over a path that loses, doubles, delays and reorders, both ways: every message is delivered
-//! once and in order, or the QP reports an error and flushes what is left. Nothing hangs.
+//! Requester and responder over a path that loses, duplicates, delays and reorders packets in both directions: every
+//! message is delivered once and in order, or the QP reports an error and flushes what is left. Nothing hangs.
 //!
-//! The bench knows of each message where its bytes are and where they belong. A packet that the requester sends must
-//! name the bytes of its PSN, a packet that the responder accepts must go to their place, and each message's packets
-//! must come in order: so memory would be right, byte for byte.
+//! The bench knows where the bytes of each message are and where they belong. A packet that the requester sends must
+//! name the bytes of its PSN, the payload of a packet that the responder accepts must go to the right place, and the
+//! packets of each message must come in order. This implies that memory would be right, byte for byte.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,23 +19,24 @@ use crate::property::{Disagreement, same_runs};
 use xoff_cosim::units::gbn::{Requesting, Responding, Shown, Unit};
 use xoff_sim::seeded::SplitMix;
 
-/// Evaluated cycles after which a run counts as hanging, while the path loses, doubles and delays nothing.
+/// Evaluated cycles after which a run counts as hanging, while the path loses, duplicates and delays nothing.
 const CYCLES_MAX: u64 = 400_000;
-/// Packets of each direction that the path may lose, double or delay; all later ones arrive, once and in order.
+/// Packets per direction that the path may lose, duplicate or delay; all later ones arrive once and in order.
 ///
 /// Without a limit a correct pair may take any time. Under go-back-0 a message ends with the first attempt in which
-/// nothing is lost: with a window of 1, 15 packets, and 15 % of the packets and of the answers lost, one attempt in 131.
+/// nothing is lost. With a window of 1, 15 packets, and 15 % of the packets and of the answers lost, that is one
+/// attempt in 131.
 const FAULTY_PACKETS: u64 = 5_000;
-/// Cycles by which a packet that is late is late, at most.
+/// Maximum delay of a late packet in cycles.
 const LATE_MAX: u64 = 400;
-/// Cycles by which a buffer is posted late, at most.
+/// Maximum delay of a late buffer in cycles.
 const BUFFER_LATE_MAX: u64 = 6_000;
 
-/// Runs the events, judges both units, and weighs what came of the messages.
+/// Runs the events, judges both units, and checks the outcome of every message.
 ///
 /// # Errors
 ///
-/// The first thing that does not hold.
+/// Returns the first violation.
 pub fn check<A, B>(a: &mut A, b: &mut B, head: &Head, events: &[Event]) -> Result<u64, Disagreement>
 where
     A: Unit<End = Requesting>,
@@ -50,11 +51,11 @@ where
     Ok(count)
 }
 
-/// A way for packets.
+/// One direction of the path.
 struct Wire<T> {
     path: Path,
     draw: SplitMix,
-    /// By when they come; the number keeps those of one cycle apart.
+    /// Packets by the cycle of arrival; the number distinguishes those of one cycle.
     flight: BTreeMap<(Cycle, u64), (u16, T)>,
     /// Packets given to it.
     given: u64,
@@ -73,7 +74,7 @@ impl<T: Copy> Wire<T> {
         }
     }
 
-    /// Whether the next packet may be lost, doubled or delayed.
+    /// Returns whether the next packet may be lost, duplicated or delayed.
     fn faulty(&self) -> bool {
         !self.path.is_clean() && self.given < FAULTY_PACKETS
     }
@@ -114,27 +115,27 @@ struct Message {
     work: Work,
     first: Psn,
     packets: u32,
-    /// Where its bytes belong, and under which key.
+    /// The address and key of its destination.
     place: (u64, u32),
     /// The buffer that it completes.
     buffer: Option<Recv>,
 }
 
-/// A connection, as the bench knows it.
+/// State of a connection in the bench.
 #[derive(Default)]
 struct Connection {
     configuration: RequesterConfig,
     restarts: bool,
     /// Work that waits for a slot.
     to_post: VecDeque<Work>,
-    /// Buffers that wait for their time and for a slot.
+    /// Buffers that wait until they are due and a slot is free.
     buffers: VecDeque<(Cycle, Recv)>,
     post_psn: Psn,
     messages: Vec<Message>,
-    /// Messages that the requester reported, or passed by in silence.
+    /// Messages that the requester reported, or completed without a completion.
     reported: usize,
     failed: bool,
-    /// Messages that the responder took, and packets of the next one.
+    /// Messages that the responder received, and packets of the next one.
     delivered: usize,
     packets: u32,
 }
@@ -159,7 +160,7 @@ impl Connection {
         self.post_psn = self.post_psn.advance(packets);
     }
 
-    /// The message of a PSN among those not reported, and which packet of it.
+    /// Returns the message of a PSN among those not reported, and the index of the packet in it.
     fn find(&self, psn: Psn) -> Option<(&Message, u32)> {
         self.messages[self.reported.saturating_sub(8)..]
             .iter()
@@ -175,7 +176,7 @@ impl Connection {
         (message.work.length - i * self.mtu()).min(self.mtu())
     }
 
-    /// A packet was sent: it names the bytes of its PSN.
+    /// Checks that a packet sent names the bytes of its PSN.
     fn sent(&self, request: &Request) -> Result<(), String> {
         let Some((message, i)) = self.find(request.psn) else {
             return Err(format!("a packet of no message: {request:?}"));
@@ -189,7 +190,7 @@ impl Connection {
         }
     }
 
-    /// The responder accepted the packet of a PSN.
+    /// Checks that the responder was right to accept the packet of a PSN.
     fn accepted(&mut self, psn: Psn, shown: &Shown<Responding>) -> Result<(), String> {
         let Some(message) = self.messages.get(self.delivered) else {
             return Err("a packet behind the last message".to_owned());
@@ -240,7 +241,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The requester reports a work request.
+    /// Checks a completion of the requester.
     fn completed(&mut self, completion: &Completion) -> Result<(), String> {
         let success = completion.status == Status::Success;
         if self.failed && completion.status != Status::Flushed {
@@ -255,7 +256,7 @@ impl Connection {
                 return Err(format!("the path does no such thing: {completion:?}"));
             }
         }
-        // Success may be silent, an error is not.
+        // A success may be without a completion, an error never is.
         while let Some(message) = self.messages.get(self.reported) {
             let this = message.work.id == completion.id;
             let delivered = self.reported < self.delivered;
@@ -280,7 +281,7 @@ impl Connection {
         Err(format!("a completion of no message: {completion:?}"))
     }
 
-    /// All is over: every message is accounted for.
+    /// Checks at the end that every message is accounted for.
     fn ended(&self, state: QpState, path: &Path) -> Result<(), String> {
         let patient = self.configuration.timeout >= 3
             && self.configuration.retry == 7
@@ -331,12 +332,12 @@ struct Bench<'a, A: Unit<End = Requesting>, B: Unit<End = Responding>> {
     /// Events that are offered.
     at_requester: Option<(u16, RequesterEvent)>,
     at_responder: Option<(u16, ResponderEvent)>,
-    /// Cycles evaluated since the path was given a packet that it might lose, double or delay.
+    /// Cycles evaluated since the path was given a packet that it might lose, duplicate or delay.
     evaluated: u64,
 }
 
-/// Runs the events, with idle cycles left out or not, and returns the number of steps and, for a case that runs twice,
-/// the steps.
+/// Runs the events, skipping idle cycles or not, and returns the number of steps and, for a case that runs twice, the
+/// steps.
 ///
 /// # Errors
 ///
@@ -379,7 +380,7 @@ where
                     bench.step(until)?;
                 }
             }
-            // A requester and the responder that fits it.
+            // A requester and the matching responder.
             Event::Open {
                 qp,
                 configuration,
@@ -446,7 +447,7 @@ impl<A: Unit<End = Requesting>, B: Unit<End = Responding>> Bench<'_, A, B> {
         Ok(())
     }
 
-    /// Work for a QP, and the buffer that it will need: in time, or late.
+    /// Posts work for a QP and the buffer that it will need, in time or late.
     fn post(&mut self, qp: u16, event: &Event, seed: u64) {
         let now = self.requester.now;
         let connection = &mut self.connections[usize::from(qp)];
@@ -460,7 +461,7 @@ impl<A: Unit<End = Requesting>, B: Unit<End = Responding>> Bench<'_, A, B> {
         }
         let mut draw = SplitMix::new(!seed);
         let buffer = work.kind.takes_buffer().then(|| Recv {
-            // A WRITE's bytes go elsewhere: its buffer may be small.
+            // The bytes of a WRITE do not go into the buffer, so that may be small.
             length: match work.kind.writes() {
                 true => draw.edge(),
                 false => (work.length).saturating_add(draw.below(3)),
@@ -497,7 +498,7 @@ impl<A: Unit<End = Requesting>, B: Unit<End = Responding>> Bench<'_, A, B> {
             && !(0..).zip(&self.connections).any(still)
     }
 
-    /// The first from `turn` on whose bit is set.
+    /// Returns the first QP from `turn` on whose bit is set.
     fn next_of(&mut self, bits: u64) -> u16 {
         let from = self.turn % 64;
         let rotated = bits.rotate_right(from);
@@ -553,7 +554,7 @@ impl<A: Unit<End = Requesting>, B: Unit<End = Responding>> Bench<'_, A, B> {
         None
     }
 
-    /// One cycle; before it, cycles up to `until` in which nothing is to be done.
+    /// Runs one cycle, after skipping cycles before `until` in which nothing is to be done.
     fn step(&mut self, until: Cycle) -> Result<(), Disagreement> {
         let now = self.requester.now;
         if self.at_requester.is_none() {

@@ -1,4 +1,4 @@
-//! The benches on the models, which they must pass, and on broken models, which they must not.
+//! Tests of the benches: correct models must pass, broken models must fail.
 
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::SplitMix;
@@ -13,7 +13,7 @@ fn cases_are_what_their_text_says() {
     history::cases_are_what_their_text_says::<Gbn>();
 }
 
-/// A message of SENDs over a pair of models, with and without idle cycles left out: what became of it.
+/// Runs a message of SENDs over a pair of models, with and without skipping idle cycles, and returns the outcome.
 fn message(
     configuration: RequesterConfig,
     path: Path,
@@ -94,7 +94,7 @@ fn go_back_0_may_take_as_long_as_its_odds_say() {
 
 #[test]
 fn a_wait_without_end_is_found() {
-    // Everything is lost, and no timer runs.
+    // All packets are lost, and no timer runs.
     let configuration = RequesterConfig {
         timeout: 0,
         ..PATIENT
@@ -110,7 +110,7 @@ fn a_wait_without_end_is_found() {
 
 #[test]
 fn packets_without_end_are_found() {
-    // The responder is opened anew while the packet is on its way, which loses its buffer: RNR NAKs for ever.
+    // The responder is opened again while the packet is on its way, and so loses its buffer: RNR NAKs for ever.
     let again = Event::Listen {
         qp: 0,
         configuration: ResponderConfig {
@@ -154,7 +154,7 @@ fn models_pass_their_own_benches() {
     println!("{events} steps");
 }
 
-/// The same of the models and of the RTL.
+/// Measures with the models and with the RTL, which must agree.
 fn livelock(restart: bool, packets: u32, wasted: u64) -> Measured {
     let setting = Livelock {
         restart,

@@ -1,4 +1,4 @@
-//! Two NICs, the path, the hosts, in time.
+//! Runs a case: two NICs, their hosts and the path.
 
 use std::collections::BTreeMap;
 
@@ -20,22 +20,23 @@ use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 use xoff_sim::seeded::SplitMix;
 
-/// Cycles that a case may take: what takes longer hangs.
+/// Maximum number of cycles of a case; a longer case counts as hanging.
 const CYCLES_MAX: u64 = 2_000_000;
-/// Cycles in which nothing happens, at most: a pause, a stall and eight timeouts of 16 us.
+/// Maximum number of cycles in which nothing happens: a pause, a stall and eight timeouts of 16 us.
 const QUIET_MAX: u64 = 60_000;
-/// Cycles after the last message until both NICs rest, at most: the longest pause and stall, and DCQCN's timers.
+/// Maximum number of cycles after the last message until both NICs are idle: the longest pause and stall, and DCQCN's
+/// timers.
 const REST_MAX: u64 = 60_000;
-/// Cycles by which a frame that is late is late, at most.
+/// Maximum delay of a late frame in cycles.
 const LATE_MAX: u64 = 1_000;
-/// The class of DSCP 26 with the settings' own map.
+/// The class of DSCP 26 in the default map of the settings.
 const CLASS: usize = 3;
 
-/// Runs the events and weighs what came of the messages. Gives how many frames there were.
+/// Runs the events and checks the outcome of every message. Returns the number of frames.
 ///
 /// # Errors
 ///
-/// The first thing that does not hold.
+/// Returns the first violation.
 pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
     let first = run(seed, head, events, true)?;
     if head.twice {
@@ -50,7 +51,7 @@ pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreeme
     Ok(first.frames.len() as u64)
 }
 
-/// What is wrong with a frame on its way.
+/// The faults of the path between the NICs.
 struct Wire {
     path: Path,
     draw: SplitMix,
@@ -77,7 +78,7 @@ impl Wire {
             return vec![];
         }
         if frame.verdict == Verdict::Pfc {
-            // From port to port: nothing is between that could do more than lose it.
+            // The frame goes directly from port to port, so the path can only lose it.
             self.arrived[1 - from] += 1;
             return vec![(Duration::ZERO, sent.bytes.to_vec())];
         }
@@ -119,7 +120,7 @@ fn settings(head: &Head, side: usize) -> NicSettings {
         pfc,
         dcqcn: head.dcqcn.then(|| DcqcnSettings {
             rp: RpParameters {
-                // Slower, a packet takes longer than the patience of this bench.
+                // At a lower rate a packet would take longer than this bench waits.
                 rate_min: Rate(1_000_000),
                 ..RpParameters::paper(Rate(40_000_000), PERIOD_256_PS)
             },
@@ -157,7 +158,7 @@ fn connect(seed: u64, head: &Head) -> Result<Pair, UnitError> {
     })
 }
 
-/// A PFC frame that pauses the QPs' class.
+/// Builds a PFC frame that pauses the QPs' class.
 fn pause(quanta: u16) -> Vec<u8> {
     let mut frame = MacAddr::CONTROL.0.to_vec();
     frame.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0, 1 << CLASS]);
@@ -176,9 +177,9 @@ struct Bench {
     ledgers: BTreeMap<(usize, u16), Ledger>,
     /// By receiver's side and QP: the cycle of the last buffer.
     last_buffer: BTreeMap<(usize, u16), u64>,
-    /// Completions and writes that were judged, by side.
+    /// Number of completions and writes already judged, by side.
     judged: [(usize, usize); 2],
-    /// When something happened last.
+    /// Cycle in which something happened last.
     stirred: u64,
 }
 
@@ -258,7 +259,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A message over a QP that there is.
+    /// Posts a message over an existing QP.
     fn post(
         &mut self,
         direction: (usize, u16),
@@ -283,7 +284,7 @@ impl Bench {
         }
     }
 
-    /// So many cycles, and all that came of them.
+    /// Runs a number of cycles and judges their results.
     fn step(&mut self, cycles: u64) -> Result<(), Disagreement> {
         let before = self.pair.frames.len();
         let wire = &mut self.wire;
@@ -299,7 +300,7 @@ impl Bench {
             .map_err(|what| format!("cycle {now}: {what}"))
     }
 
-    /// Completions and writes that are new.
+    /// Judges new completions and writes.
     fn judge(&mut self, now: u64) -> Result<(), Disagreement> {
         for side in 0..2 {
             let (completions, writes) = self.judged[side];
@@ -340,11 +341,11 @@ impl Bench {
         Ok(())
     }
 
-    /// Until all messages are reported and both NICs rest.
+    /// Runs until all messages are reported and both NICs are idle.
     fn end(&mut self) -> Result<(), Disagreement> {
         let begin = self.now();
         self.stirred = begin;
-        // A message that nobody asked a completion for shows by one that comes after it.
+        // A message without a completion is only known to be complete by a later completion.
         let used = |(_, ledger): &(&(usize, u16), &Ledger)| ledger.used();
         let used: Vec<_> = (self.ledgers.iter().filter(used))
             .map(|(direction, _)| *direction)

@@ -1,4 +1,4 @@
-//! What can happen to two NICs.
+//! Events of two NICs.
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Stalled;
@@ -7,38 +7,38 @@ use xoff_sim::protocol::gbn::{RequesterConfig, mtu_bytes};
 use crate::property::history::{History, Part};
 use xoff_sim::seeded::SplitMix;
 
-/// QPs of each NIC at most.
+/// Maximum number of QPs per NIC.
 const QPS_MAX: u64 = 6;
 
-/// What the path does to frames, of a thousand each.
+/// What the path does to frames; each number is of a thousand frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path {
-    /// Of its draws.
+    /// Seed of its random choices.
     pub seed: u64,
-    /// Lost.
+    /// Lost frames.
     pub drops: u16,
-    /// With one bit wrong somewhere.
+    /// Frames with one wrong bit.
     pub flips: u16,
-    /// Twice there.
+    /// Duplicated frames.
     pub doubles: u16,
-    /// Later than those that were sent after it.
+    /// Frames that are overtaken by later ones.
     pub late: u16,
-    /// Marked CE, of those that may be.
+    /// Frames marked CE, of those that may be marked.
     pub marks: u16,
 }
 
-/// What holds for all of a case.
+/// Settings of a whole case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// QPs of each NIC, connected index by index.
     pub qps: u16,
-    /// All requesters.
+    /// Configuration of all requesters.
     pub requester: RequesterConfig,
-    /// The RNR timer's code.
+    /// Code of the RNR timer.
     pub rnr_timer: u8,
     /// IPv6, else IPv4.
     pub ipv6: bool,
-    /// VLAN tags.
+    /// Number of VLAN tags.
     pub tags: u8,
     /// DCQCN is on.
     pub dcqcn: bool,
@@ -46,27 +46,27 @@ pub struct Head {
     pub pfc: bool,
     /// Cycles from a DMA read to its data.
     pub read_delay: u16,
-    /// Between the two.
+    /// The path between the NICs.
     pub path: Path,
-    /// The case runs again with every cycle evaluated, and has to give the same.
+    /// Run the case again with every cycle evaluated; the results have to be equal.
     pub twice: bool,
 }
 
-/// An event. Those for which there is no room or no QP do nothing.
+/// An event. Events for which there is no room or no QP do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// So many cycles without another event.
+    /// This many cycles without another event.
     Wait(u32),
-    /// A message, and the receive buffer for it if it takes one.
+    /// A message, and its receive buffer if it needs one.
     Post {
-        /// From this side.
+        /// The sending side.
         side: u8,
-        /// Over this QP.
+        /// The QP.
         qp: u16,
         /// `work_e`: SEND or WRITE, with or without immediate data.
         kind: u8,
-        /// Bytes.
+        /// Length in bytes.
         length: u32,
         /// Success makes a completion too.
         signaled: bool,
@@ -77,18 +77,18 @@ pub enum Event {
     Stall {
         /// Which.
         side: u8,
-        /// What it does not do.
+        /// The action that stalls.
         what: Stalled,
-        /// In so many of 16 cycles.
+        /// Number of cycles in 16 in which it stalls.
         of_16: u8,
-        /// For so many cycles.
+        /// Duration in cycles.
         cycles: u16,
     },
-    /// A NIC is told to pause the QPs' class.
+    /// A NIC receives a PFC frame that pauses the QPs' class.
     Pause {
         /// Which.
         side: u8,
-        /// For so many quanta; 0 ends it.
+        /// Pause time in quanta; 0 ends the pause.
         quanta: u16,
     },
 }
@@ -113,7 +113,7 @@ impl Part for Event {
 fn requester(draw: &mut SplitMix) -> RequesterConfig {
     RequesterConfig {
         mtu: draw.within(0, 4) as u8,
-        // 8 and 16 us: what fails, fails soon.
+        // 8 and 16 us, so that failures show soon.
         timeout: draw.within(1, 2) as u8,
         retry: draw.within(0, 7) as u8,
         nak_retry: draw.once_in(4),
@@ -125,9 +125,9 @@ fn requester(draw: &mut SplitMix) -> RequesterConfig {
 }
 
 fn path(draw: &mut SplitMix, restarts: bool) -> Path {
-    // Go-back-0 needs a message to come whole in one go.
+    // Under go-back-0 a message has to arrive without any loss.
     let cap = if restarts { 20 } else { u64::MAX };
-    // Most often one thing is wrong, and seldom all.
+    // Mostly there is one kind of fault, rarely all.
     let mut often = |most: u64| match draw.once_in(3) {
         true => draw.any_length(10).min(most).min(cap) as u16,
         false => 0,
@@ -142,7 +142,7 @@ fn path(draw: &mut SplitMix, restarts: bool) -> Path {
     }
 }
 
-/// A random history.
+/// Draws a random history.
 pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let requester = requester(draw);
     let head = Head {

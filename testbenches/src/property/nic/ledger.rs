@@ -1,4 +1,4 @@
-//! What was posted in one direction of a connection, and what may come of it.
+//! What was posted in one direction of a connection, and which results are allowed.
 
 use xoff_sim::host::Written;
 use xoff_sim::host::memory::differing;
@@ -6,11 +6,11 @@ use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
 
 use crate::property::Disagreement;
 
-/// Messages of a direction in a case, at most: each has its own place in memory.
+/// Maximum number of messages per direction in a case. Each has its own place in memory.
 pub const MESSAGES_MAX: usize = 64;
-/// Bytes of a place.
+/// Size of a place in bytes.
 const PLACE: u64 = 1 << 18;
-/// Messages that are posted and not yet reported: the rings have 16 slots.
+/// Maximum number of messages posted and not yet reported. The rings have 16 slots.
 const UNDER_WAY: usize = 14;
 
 struct Message {
@@ -19,7 +19,7 @@ struct Message {
 }
 
 impl Message {
-    /// Where its bytes go, under which key, and whether that key is the peer's.
+    /// Returns where its bytes go, with which key, and whether that key is the peer's.
     fn place(&self) -> (u64, u32, bool) {
         match &self.buffer {
             Some(buffer) if !self.work.kind.writes() => (buffer.local_va, buffer.local_key, false),
@@ -31,27 +31,27 @@ impl Message {
 /// One direction of a connection.
 #[derive(Default)]
 pub struct Ledger {
-    /// Where its places begin.
+    /// Address of the first place.
     base: u64,
-    /// Messages may be sent again from their start.
+    /// Messages may be restarted (go-back-0).
     restarts: bool,
     messages: Vec<Message>,
-    /// Messages that the sender reported, or passed by in silence.
+    /// Messages that the sender reported, or completed without a completion.
     reported: usize,
     failed: Option<usize>,
     /// The receiver reported the buffers of all messages before this one.
     received: usize,
-    /// Its QP has failed: what is left of its buffers comes back flushed.
+    /// The receiver's QP has failed: its remaining buffers are flushed.
     receiver_failed: bool,
-    /// Buffers that it has not reported.
+    /// Buffers that the receiver has not reported.
     buffers: usize,
-    /// The message that is being written, and how much of it was.
+    /// The message being written, and the number of its bytes already written.
     writing: usize,
     written: u64,
 }
 
 impl Ledger {
-    /// Nothing posted yet; `base` is where memory for its messages begins.
+    /// Creates an empty ledger; `base` is the address of the memory for its messages.
     pub fn new(base: u64, restarts: bool) -> Self {
         Self {
             base,
@@ -60,14 +60,14 @@ impl Ledger {
         }
     }
 
-    /// Whether a message may be posted.
+    /// Returns whether a message may be posted.
     pub fn has_room(&self) -> bool {
         self.messages.len() < MESSAGES_MAX
             && self.messages.len() - self.reported < UNDER_WAY
             && self.buffers < UNDER_WAY
     }
 
-    /// A message is posted: what the sender gets, and the buffer that the receiver needs.
+    /// Posts a message. Returns the work request for the sender and the buffer that the receiver needs.
     pub fn post(
         &mut self,
         kind: WorkKind,
@@ -83,7 +83,7 @@ impl Ledger {
             signaled,
             solicited: index % 2 == 1,
             length,
-            // Content is a function of the address: another one than the place's.
+            // Memory content is a function of the address, so the source address differs from the place's.
             local_va: (1 << 46) + place.rotate_left(3) + id,
             local_key: 77,
             remote_va: place,
@@ -103,21 +103,21 @@ impl Ledger {
         (work, buffer)
     }
 
-    /// Whether anything was posted.
+    /// Returns whether anything was posted.
     pub fn used(&self) -> bool {
         !self.messages.is_empty()
     }
 
-    /// Whether the sender has reported all.
+    /// Returns whether the sender has reported all messages.
     pub fn settled(&self) -> bool {
         self.reported == self.messages.len()
     }
 
-    /// The sender's completion.
+    /// Judges a completion of the sender.
     ///
     /// # Errors
     ///
-    /// It may not come.
+    /// Returns an error if the completion is not allowed.
     pub fn sent(&mut self, completion: &Completion) -> Result<(), Disagreement> {
         let id = completion.id as usize;
         let wrong = |what: &str| Err(format!("{what}: {completion:?}"));
@@ -151,16 +151,16 @@ impl Ledger {
         Ok(())
     }
 
-    /// The receiver's QP has failed as a sender: one state a QP (IBTA volume 1 §10.3.1.5).
+    /// Notes that the receiver's QP has failed as a sender: a QP has one state (IBTA volume 1 §10.3.1.5).
     pub fn fail_receiver(&mut self) {
         self.receiver_failed = true;
     }
 
-    /// The receiver's completion.
+    /// Judges a completion of the receiver.
     ///
     /// # Errors
     ///
-    /// It may not come.
+    /// Returns an error if the completion is not allowed.
     pub fn received(&mut self, completion: &Completion) -> Result<(), Disagreement> {
         let taking = |message: &Message| message.buffer.is_some();
         let next = self.messages[self.received..].iter().position(taking);
@@ -183,11 +183,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// A packet's bytes in the receiver's memory.
+    /// Judges the bytes of a packet in the receiver's memory.
     ///
     /// # Errors
     ///
-    /// They belong nowhere, are wrong, or are not next.
+    /// Returns an error if they belong to no message, are wrong, or are out of order.
     pub fn wrote(&mut self, write: &Written) -> Result<(), Disagreement> {
         while (self.messages.get(self.writing))
             .is_some_and(|m| u64::from(m.work.length) == self.written)
@@ -213,7 +213,7 @@ impl Ledger {
                 write.key, write.remote
             ));
         }
-        // Go-back-0 writes a message again from its start.
+        // Under go-back-0 a message is written again from its start.
         let again = self.restarts && index == self.writing && write.va == place;
         if again {
             self.written = 0;
@@ -229,11 +229,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether the receiver has all of what the sender was told is there.
+    /// Checks that the receiver has everything that was reported to the sender as delivered.
     ///
     /// # Errors
     ///
-    /// It has not.
+    /// Returns an error if it has not.
     pub fn end(&self) -> Result<(), Disagreement> {
         let told = self.failed.unwrap_or(self.messages.len());
         let there = |(index, message): (usize, &Message)| {

@@ -1,12 +1,12 @@
-//! Two whole NICs over a path that loses, changes, doubles, delays and marks, with hosts that stall: every message is
-//! delivered once and in order, or the QP reports an error.
+//! Two whole NICs over a path that loses, corrupts, duplicates, delays and marks packets, with hosts that stall: every
+//! message is delivered once and in order, or the QP reports an error.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`events`] | what can happen, and how it is drawn |
+//! | [`events`] | the events, and how they are drawn |
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
-//! | [`bench`] | a case on a pair |
-//! | [`ledger`] | what was posted, and what may come of it |
+//! | [`bench`] | runs a case on a pair |
+//! | [`ledger`] | what was posted, and which results are allowed |
 
 pub mod bench;
 pub mod events;
@@ -20,8 +20,8 @@ use super::history::Histories;
 use super::{Case, Disagreement, Property};
 use events::{Event, Head};
 
-/// The property. Each case has NICs of its own: they are set by registers, which only a fresh one has at their reset
-/// values.
+/// The property. Each case creates new NICs, because they are configured by registers, which have their reset values
+/// only in a new instance.
 pub struct Nic {
     seed: u64,
 }

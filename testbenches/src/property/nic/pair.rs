@@ -1,4 +1,5 @@
-//! Two hosts with the RTL NIC on links of the simulator. Between the links is a path that may lose, change, repeat and delay frames.
+//! Two hosts with the RTL NIC on links of the simulator. The path between the links may lose, change, duplicate and
+//! delay frames.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -22,22 +23,22 @@ use xoff_sim::wire::{MacAddr, Psn};
 
 /// QP number of QP index 0, on both sides.
 pub const QPN_BASE: u32 = 0x1000;
-/// Where each side's region 1 begins.
+/// Base address of each side's region 1.
 pub const REGION: u64 = 0x10_0000_0000;
-/// Its bytes.
+/// Size of that region in bytes.
 pub const REGION_BYTES: u64 = 1 << 30;
 /// One clock period.
 pub const PERIOD: Duration = Duration::from_ps(PERIOD_256_PS);
-/// From a NIC to the path, and from there to the other NIC: the least that a link may have.
+/// Delay from a NIC to the path, and from the path to the other NIC: the minimum of a link.
 const LINK: Duration = Duration::from_ns(100);
-/// For so long the path keeps a frame. One step is shorter.
+/// Time for which the path keeps a frame. A step is not longer than this.
 const PATH: Duration = Duration::from_ns(300);
-/// Cycles of a step at most.
+/// Maximum number of cycles of a step.
 pub const STEP_MAX: u64 = PATH.as_ps() / PERIOD_256_PS;
-/// Cycles in which registers answer.
+/// Maximum number of cycles until a register access is done.
 const REGISTERS_MAX: u64 = 100_000;
 
-/// A port: 10.0.0.1 and 02::1, or 2.
+/// Address of a side: 10.0.0.1 and 02::1, or the same with 2.
 fn address(side: usize) -> Address {
     Address {
         mac: MacAddr([2, 0, 0, 0, 0, 1 + side as u8]),
@@ -45,7 +46,7 @@ fn address(side: usize) -> Address {
     }
 }
 
-/// A QP of a side, whose peer is the QP of the same index: IPv4, MTU 1,024, PSNs about to wrap.
+/// Settings of a QP of a side, whose peer is the QP of the same index: IPv4, MTU 1,024, PSNs about to wrap.
 pub fn qp(side: usize, index: u16) -> QpSettings {
     let mtu = 2;
     let psn = |side: usize| Psn::wrapping(0xFF_FFF0 + side as u32);
@@ -78,18 +79,19 @@ pub fn qp(side: usize, index: u16) -> QpSettings {
     }
 }
 
-/// What may happen to a frame on its way: the side that sent it, its bytes, which may change, and what they say. False: it is lost.
+/// Fault function of the path. Arguments: the sending side, the bytes of the frame, which it may change, and their
+/// parsed form. It returns `false` to lose the frame.
 pub type Wire<'a> = dyn FnMut(usize, &mut Vec<u8>, &ParsedFrame) -> bool + 'a;
 
-/// What arrives of a frame: by how much later, and with which bytes.
+/// Function that determines what arrives of a frame: a list of additional delays and bytes.
 pub type Path<'a> = dyn FnMut(usize, &Frame, &ParsedFrame) -> Vec<(Duration, Vec<u8>)> + 'a;
 
-/// Nothing happens to any.
+/// A [`Wire`] without faults.
 pub fn all(_: usize, _: &mut Vec<u8>, _: &ParsedFrame) -> bool {
     true
 }
 
-/// Keeps frames for the pair to decide about, and sends what is left of them. Port = side.
+/// Keeps frames until the pair decides about them, then forwards what is left of them. The port number is the side.
 #[derive(Debug, Default)]
 struct Between {
     arrived: Vec<(usize, Frame)>,
@@ -147,14 +149,14 @@ impl Node for Member {
     }
 }
 
-/// Two hosts and what is between them.
+/// Two hosts and the path between them.
 pub struct Pair {
     network: Network<Member>,
     nodes: [NodeId; 2],
     between: NodeId,
     /// Keys of the NICs' regions.
     pub key: [u32; 2],
-    /// Every frame with the side that sent it and its times there.
+    /// Every frame, with the side that sent it and its times there.
     pub frames: Vec<(usize, Frame, ParsedFrame)>,
     /// All completions, by side, each with its QP index.
     pub completions: [Vec<(u16, Completion)>; 2],
@@ -163,28 +165,28 @@ pub struct Pair {
     now: u64,
 }
 
-/// What a pair is made of.
+/// Configuration of a pair.
 pub struct PairConfig<'a> {
-    /// Of the registers' random start, and of the order in which hosts answer DMA reads.
+    /// Seed of the random initial values of registers, and of the order in which hosts answer DMA reads.
     pub seed: u64,
     /// Settings of a side, whose QP numbers and MAC address are the pair's own; `None`: the registers' reset values.
     pub settings: Option<&'a dyn Fn(usize) -> NicSettings>,
-    /// What is different with each QP.
+    /// Changes to the settings of each QP.
     pub change: &'a dyn Fn(&mut QpSettings),
-    /// QPs, connected index by index.
+    /// Number of QPs, connected index by index.
     pub qps: u16,
-    /// From a DMA read to its data.
+    /// Delay from a DMA read to its data.
     pub read_delay: Duration,
-    /// Inputs of the first NIC are kept.
+    /// Record the inputs of the first NIC.
     pub record: bool,
 }
 
 impl Pair {
-    /// Both NICs with a region and open QPs, and all other settings at their reset values.
+    /// Creates both NICs with a region and open QPs, and all other settings at their reset values.
     ///
     /// # Errors
     ///
-    /// The model cannot be made, or breaks a rule of its pins.
+    /// Returns an error if the model cannot be created or breaks a rule of its pins.
     pub fn new(seed: u64, change: &dyn Fn(&mut QpSettings), qps: u16) -> Result<Self, UnitError> {
         Self::of(&PairConfig {
             seed,
@@ -196,7 +198,7 @@ impl Pair {
         })
     }
 
-    /// Both NICs with a region and open QPs.
+    /// Creates both NICs with a region and open QPs, as configured.
     ///
     /// # Errors
     ///
@@ -266,12 +268,12 @@ impl Pair {
         })
     }
 
-    /// The cycle that comes next, of both NICs.
+    /// Returns the next cycle of both NICs.
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// A side's NIC and host.
+    /// Returns a side's NIC and host.
     pub fn host(&self, side: usize) -> &RtlHost {
         match self.network.node(self.nodes[side]) {
             Member::Host(host) => host,
@@ -295,14 +297,14 @@ impl Pair {
         })
     }
 
-    /// Leaves out idle cycles from now on, or not.
+    /// Sets whether idle cycles are skipped from now on.
     pub fn set_skip(&mut self, skip: bool) {
         for side in 0..2 {
             self.update(side, |host| host.set_skip(skip));
         }
     }
 
-    /// How many cycles both NICs left out.
+    /// Returns how many cycles both NICs skipped.
     pub fn skipped(&self) -> u64 {
         let of = |side| self.host(side).cycles() - self.host(side).cycles_evaluated();
         of(0) + of(1)
@@ -314,7 +316,7 @@ impl Pair {
         self.update(side, |host| host.host_mut().post(now, qp, work));
     }
 
-    /// Posts a receive buffer at a cycle, not before now.
+    /// Posts a receive buffer at a cycle, which must not be in the past.
     pub fn post_recv_at(&mut self, side: usize, at: u64, qp: u16, recv: Recv) {
         self.update(side, |host| host.host_mut().post_recv(Cycles(at), qp, recv));
     }
@@ -324,7 +326,7 @@ impl Pair {
         self.post_recv_at(side, self.now, qp, recv);
     }
 
-    /// In `of_16` of 16 cycles before `until` a host does not do this; 16: in none.
+    /// Stalls an action of a host in `of_16` of 16 cycles until `until`; 16: in every cycle.
     pub fn stall(&mut self, side: usize, what: Stalled, of_16: u8, until: u64) {
         self.update(side, |host| {
             let stalls = host.host_mut().stalls_mut();
@@ -332,7 +334,7 @@ impl Pair {
         });
     }
 
-    /// A frame comes to a side from nowhere, its last bit at `at` or now, if that is later.
+    /// Injects a frame at a side; its last bit arrives at `at`, or now if that is later.
     pub fn receive(&mut self, side: usize, at: Time, bytes: Vec<u8>) {
         let end = at.max(self.network.now());
         let frame = Frame {
@@ -344,12 +346,12 @@ impl Pair {
         self.update(side, |host| host.receive(frame));
     }
 
-    /// Now.
+    /// Returns the current time.
     pub fn time(&self) -> Time {
         self.network.now()
     }
 
-    /// Whether no frame is on its way, and both NICs rest.
+    /// Returns whether no frame is under way and both NICs are idle.
     pub fn rests(&self) -> bool {
         let quiet = |side: usize| {
             let host = self.host(side);
@@ -365,7 +367,7 @@ impl Pair {
             && between.leaving.iter().all(VecDeque::is_empty)
     }
 
-    /// Runs both NICs; what comes to the path stays there.
+    /// Runs both NICs; frames that reach the path stay there.
     fn run_cycles(&mut self, cycles: u64) -> Result<(), UnitError> {
         self.now += cycles;
         let until = Time::ZERO + PERIOD * self.now;
@@ -392,11 +394,11 @@ impl Pair {
         }
     }
 
-    /// One cycle of both.
+    /// Runs one cycle of both.
     ///
     /// # Errors
     ///
-    /// As [`Pair::new`], and a frame that is not whole.
+    /// As [`Pair::new`], and an error for an invalid frame.
     pub fn step(&mut self, wire: &mut Wire<'_>) -> Result<(), UnitError> {
         self.step_over(1, &mut |side, frame, parsed| {
             let mut bytes = frame.bytes.to_vec();
@@ -407,7 +409,7 @@ impl Pair {
         })
     }
 
-    /// So many cycles of both, [`STEP_MAX`] at most.
+    /// Runs a number of cycles of both, at most [`STEP_MAX`].
     ///
     /// # Errors
     ///
@@ -438,7 +440,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Runs until a side's driver has done what it was told. Frames wait on the path meanwhile.
+    /// Runs until a side's driver has finished its commands. Frames wait on the path meanwhile.
     fn settle(&mut self, side: usize) -> Result<(), UnitError> {
         if self.now == 0 {
             return self.update(side, RtlHost::settled);
@@ -489,7 +491,7 @@ impl Pair {
         self.settle(side)
     }
 
-    /// A register.
+    /// Reads a register.
     ///
     /// # Errors
     ///
@@ -503,7 +505,7 @@ impl Pair {
         word.ok_or_else(|| self.broken(format!("register {address:#x} gave no word")))
     }
 
-    /// Counters that are not 0, by name.
+    /// Returns the counters that are not 0, by name.
     ///
     /// # Errors
     ///
@@ -519,7 +521,7 @@ impl Pair {
         Ok(counters)
     }
 
-    /// What lies in a side's memory now.
+    /// Returns the current content of a side's memory.
     pub fn memory(&self, side: usize) -> BTreeMap<u64, u8> {
         let mut bytes = BTreeMap::new();
         for write in &self.written[side] {
@@ -529,11 +531,11 @@ impl Pair {
     }
 }
 
-/// What a frame that left a NIC says, if it is whole, by the reference parser and the reference ICRC.
+/// Parses a frame that left a NIC and checks it with the reference parser and the reference ICRC.
 ///
 /// # Errors
 ///
-/// What is wrong.
+/// Returns what is wrong.
 pub fn whole(bytes: &[u8]) -> Result<ParsedFrame, String> {
     let parsed = parse(bytes);
     match parsed.verdict {

@@ -1,4 +1,4 @@
-//! What can happen to the pause units, and when.
+//! Events of the pause units.
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Quanta;
@@ -11,15 +11,15 @@ use xoff_sim::wire::frame::ControlHead;
 use super::pair::Wire;
 use crate::property::history::{Part, fewer_bits, less_than};
 
-/// No event comes later, so that no deadline is beyond what `now_i` can tell: the farthest, of a watchdog, are 2^40
-/// cycles away.
+/// Last cycle in which an event may come, chosen so that no deadline exceeds the range of `now_i`. The farthest
+/// deadlines, those of a watchdog, are 2^40 cycles away.
 pub const LAST_EVENT: u64 = LAST_CYCLE - (1 << 41);
-/// Bits of depths and thresholds of `pfc_tx`.
+/// Width in bits of depths and thresholds of `pfc_tx`.
 pub const DEPTH_BITS: u32 = 24;
-/// Bits of the thresholds of `pause_watchdog`.
+/// Width in bits of the thresholds of `pause_watchdog`.
 pub const THRESHOLD_BITS: u32 = 40;
 
-/// Which unit.
+/// The unit under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bench {
@@ -35,15 +35,15 @@ pub enum Bench {
     Pair(Wire),
 }
 
-/// What holds for a whole case.
+/// Settings of a whole case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Which unit.
+    /// The unit under test.
     pub bench: Bench,
     /// The cycle of the first reset.
     pub start: u64,
-    /// Cycles at either end of a jump through which a second instance goes one by one, to show that the jump does no
-    /// harm. 0: no second instance.
+    /// Cycles at either end of a jump that a second instance evaluates one by one, to check that the jump changes
+    /// nothing. 0: no second instance.
     pub walk: u16,
 }
 
@@ -72,17 +72,17 @@ impl Part for Head {
     }
 }
 
-/// An event, in the cycle to which the last wait went. Those that are not of the bench's unit do nothing. Sets are of
-/// classes, a bit a class.
+/// An event, in the cycle in which the last wait ended. Events of other units than the bench's do nothing. Sets are
+/// sets of classes, one bit per class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// So many cycles; without an event behind it, a cycle to look at.
+    /// Wait this many cycles. Without an event after it, the outputs are checked in that cycle.
     Wait(u64),
-    /// To so many cycles after `wake_o`, as it stands once the unit is idle; to the next cycle if that has passed or
-    /// there is none.
+    /// Wait until this many cycles after `wake_o`, taken once the unit is idle; until the next cycle if that has passed
+    /// or there is none.
     Wake(i8),
-    /// The cycle has reset.
+    /// A reset in this cycle.
     Reset,
     /// `pfc_rx`: a frame, for one cycle.
     Frame(ControlHead),
@@ -100,7 +100,7 @@ pub enum Event {
     Quanta(u16),
     /// `pfc_tx`: cycles after which an XOFF is repeated.
     Refresh(u32),
-    /// `pfc_tx`: from the watchdog.
+    /// `pfc_tx`: silence from the watchdog.
     Silence(bool),
     /// `pfc_tx`: whether the wire takes a frame.
     Ready(bool),
@@ -119,7 +119,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// It begins another cycle.
+    /// Returns whether the event begins another cycle.
     pub fn waits(&self) -> bool {
         matches!(self, Self::Wait(_) | Self::Wake(_))
     }
@@ -180,11 +180,11 @@ fn simpler_frames(frame: &ControlHead) -> impl Iterator<Item = ControlHead> {
     classes.chain(timers)
 }
 
-/// What events do to a unit's inputs.
+/// Applies events to the inputs of a unit.
 pub trait Driven {
-    /// From this cycle on.
+    /// Applies an event, from this cycle on.
     fn apply(&mut self, event: &Event);
-    /// What lasts one cycle is over.
+    /// Ends inputs that last one cycle.
     fn quiet(&mut self) {}
 }
 

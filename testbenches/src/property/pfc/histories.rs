@@ -1,4 +1,4 @@
-//! How histories of the pause units are drawn: storms, stalls and settings of all kinds, most of them around deadlines.
+//! How histories of the pause units are drawn: storms, stalls and settings of all kinds, mostly around deadlines.
 
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::wire::frame::ControlHead;
@@ -8,7 +8,7 @@ use super::events::{Bench, DEPTH_BITS, Event, Head, THRESHOLD_BITS};
 use super::pair::{Wire, XOFF, XON};
 use crate::property::history::History;
 
-/// Cycles at which histories begin: everyday ones, and those at which a deadline needs a bit more than `now_i` has set.
+/// Cycles at which histories begin: ordinary ones, and those at which a deadline has a higher bit set than `now_i`.
 const STARTS: [u64; 6] = [
     0,
     1,
@@ -17,10 +17,10 @@ const STARTS: [u64; 6] = [
     (1 << 32) - 300,
     (1 << 47) - 1_000,
 ];
-/// Events of a history, at most, but for the last few that belong together.
+/// Maximum number of events of a history, not counting the last few that belong together.
 const MAX_EVENTS: u32 = 120;
 
-/// Events with the waits before them.
+/// Events, each with the wait before it.
 #[derive(Default)]
 struct Steps {
     events: Vec<Event>,
@@ -28,7 +28,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// An event after a wait; none: a look.
+    /// Adds a wait and an event; without an event the outputs are only checked.
     fn push(&mut self, wait: Event, event: Option<Event>) {
         self.events.extend((wait != Event::Wait(0)).then_some(wait));
         self.events.extend(event);
@@ -39,7 +39,7 @@ impl Steps {
         self.push(Event::Wait(cycles), Some(event));
     }
 
-    /// All of them after a cycle.
+    /// Adds events that all come after one cycle.
     fn opening(&mut self, events: impl IntoIterator<Item = Event>) {
         for (i, event) in events.into_iter().enumerate() {
             self.after(u64::from(i == 0), event);
@@ -47,8 +47,8 @@ impl Steps {
     }
 }
 
-/// A history of a bench: `opening` adds a configuration in which something can happen, `more` an event, or a few that
-/// belong together.
+/// Draws a history of a bench. `opening` adds a configuration in which something can happen, `more` adds an event or a
+/// few that belong together.
 fn history(
     draw: &mut SplitMix,
     bench: Bench,
@@ -77,7 +77,7 @@ fn history(
     }
 }
 
-/// When something happens. Edges are at deadlines, so half of the events are in the cycles around one.
+/// Draws the wait before an event. Edge cases are at deadlines, so half of the events are in the cycles around one.
 fn wait(draw: &mut SplitMix) -> Event {
     match draw.below(32) {
         0..=9 => Event::Wait(1),
@@ -89,7 +89,7 @@ fn wait(draw: &mut SplitMix) -> Event {
     }
 }
 
-/// A set of classes: all, one, none or any.
+/// Draws a set of classes: all, one, none or any.
 fn classes(draw: &mut SplitMix) -> u8 {
     match draw.below(8) {
         0..=2 => 0xFF,
@@ -120,14 +120,14 @@ pub fn rx(draw: &mut SplitMix) -> History<Head, Event> {
     })
 }
 
-/// A time. Short ones end while the history goes on.
+/// Draws a pause time. Short ones end during the history.
 fn quanta(draw: &mut SplitMix) -> u16 {
     match draw.below(16) {
         0..=2 => 0,
         3..=9 => draw.below(5) as u16,
         10..=12 => draw.below(60) as u16,
         13 => u16::MAX,
-        // One bit alone makes it a time.
+        // A time with a single bit set.
         14 => 1 << draw.below(16),
         _ => draw.bits() as u16,
     }
@@ -139,7 +139,7 @@ fn frame(draw: &mut SplitMix) -> ControlHead {
     if draw.once_in(4) {
         return ControlHead {
             opcode: CONTROL_PAUSE,
-            // Not a PAUSE's, and not to be looked at.
+            // A PAUSE has no class-enable vector; the unit must ignore it.
             class_enable: draw.bits() as u16,
             timers,
         };
@@ -157,7 +157,7 @@ fn frame(draw: &mut SplitMix) -> ControlHead {
     }
 }
 
-/// Stop and go in adjacent cycles, over and over.
+/// Adds repeated XOFF and XON in adjacent cycles.
 fn storm(draw: &mut SplitMix, steps: &mut Steps) {
     let mut frame = frame(draw);
     let stop = frame.timers;
@@ -186,7 +186,7 @@ fn refresh(draw: &mut SplitMix) -> u32 {
     }
 }
 
-/// `pfc_tx`: depths that cross thresholds, a wire that is not free, settings that change, silence.
+/// `pfc_tx`: depths that cross thresholds, a busy wire, changing settings, silence.
 pub fn tx(draw: &mut SplitMix) -> History<Head, Event> {
     let opening = |draw: &mut SplitMix, steps: &mut Steps| {
         steps.opening([
@@ -217,7 +217,8 @@ pub fn tx(draw: &mut SplitMix) -> History<Head, Event> {
             _ => Event::Depth(classes(draw), bytes(draw)),
         };
         steps.push(wait, Some(event));
-        // A wire that stays busy, or stays quiet, hides what comes after. Mostly it does not last.
+        // A wire that stays busy, or a unit that stays silent, hides the effect of later events. So mostly these end
+        // soon.
         let lasts = draw.once_in(4);
         let over = match event {
             Event::Ready(false) if !lasts => Event::Ready(true),
@@ -237,7 +238,7 @@ fn threshold(draw: &mut SplitMix) -> u64 {
         0 => draw.up_to_bits(THRESHOLD_BITS),
         1 => (1 << THRESHOLD_BITS) - 1,
         2 => 10_000,
-        // One bit alone makes it a threshold.
+        // A threshold with a single bit set.
         3 => 1 << draw.below(THRESHOLD_BITS),
         _ => u64::from(draw.one_of(&[0u32, 1, 1, 2, 2, 3, 4, 5, 8])),
     }
@@ -264,7 +265,7 @@ pub fn watchdog(draw: &mut SplitMix) -> History<Head, Event> {
             _ => Event::Rearm,
         };
         let wait = match event {
-            // A stall has to last if it is to come to something.
+            // A stall has to last to have an effect.
             Event::Progress(true) | Event::Pausing(false) if !draw.once_in(3) => {
                 Event::Wake(draw.one_of(&[-1, 0, 0, 1]))
             }
@@ -277,7 +278,7 @@ pub fn watchdog(draw: &mut SplitMix) -> History<Head, Event> {
             _ => None,
         };
         steps.push(wait, Some(event));
-        // Mostly for a cycle: a NIC that moves, or does not pause, has no stall.
+        // Mostly for one cycle only: a NIC that makes progress or does not pause has no stall.
         if let Some(over) = over
             && !draw.once_in(4)
         {

@@ -1,8 +1,8 @@
-//! A unit and its reference, a history through both, every output of every evaluated cycle compared.
+//! Runs a history through a unit and its reference and compares every output in every evaluated cycle.
 //!
-//! Time jumps as it will in a simulation: over cycles in which the unit said that nothing would change. Some histories
-//! take a second instance with them that leaves no cycle out: what it shows in the cycles jumped over, and its saved
-//! state after them, must be the first one's.
+//! Time jumps as in a simulation: over cycles in which, according to the unit, nothing changes. Some histories also run
+//! a second instance that skips no cycle. Its outputs in the skipped cycles, and its saved state after them, must equal
+//! those of the first instance.
 
 use xoff_sim::protocol::dcqcn::Cycle;
 use xoff_sim::protocol::pause_time::LAST_CYCLE;
@@ -17,25 +17,25 @@ use crate::property::{Disagreement, text};
 use xoff_cosim::units::pfc::{PauseTop, RtlPause};
 use xoff_cosim::units::{Skip, UnitError};
 
-/// Cycles evaluated in one wait, at most; then the next step comes early. Bounds what a unit costs that has something
-/// to do in every cycle.
+/// Maximum number of cycles evaluated in one wait; then the next step comes early. Bounds the cost of a unit that has
+/// something to do in every cycle.
 const MAX_EVALUATED: u32 = 300;
-/// Cycles until a unit that has nothing to do is idle, with room.
+/// Maximum number of cycles until a unit that has nothing to do is idle, with a margin.
 const MAX_SETTLING: u32 = 8;
-/// Cycles evaluated behind the last step: deadlines that it left.
+/// Number of cycles evaluated after the last step, for deadlines that it left.
 const TAIL: u32 = 12;
 
-/// A reference by cycle.
+/// A cycle-accurate reference.
 pub trait Reference {
     /// Inputs in a cycle.
     type Inputs;
     /// Outputs in a cycle.
     type Outputs;
-    /// A cycle with reset.
+    /// Runs a cycle with reset.
     fn reset(&mut self);
-    /// Outputs, then the clock edge.
+    /// Returns the outputs, then applies the clock edge.
     fn cycle(&mut self, now: u64, inputs: &Self::Inputs) -> Self::Outputs;
-    /// What the outputs say of the cycles to come.
+    /// Returns what the outputs say about the next cycles.
     fn idle(outputs: &Self::Outputs) -> Idle;
 }
 
@@ -65,7 +65,8 @@ reference!(PauseWatchdog, WatchdogIn, WatchdogOut);
 pub struct Lockstep<M: PauseTop, R> {
     /// For histories without a second instance.
     alone: RtlPause<M>,
-    /// For those with: both have run the same histories, so that registers without a reset are the same in them too.
+    /// For histories with a second instance. Both have run the same histories, so registers without a reset are equal
+    /// in them too.
     pair: [RtlPause<M>; 2],
     reference: R,
 }
@@ -75,11 +76,11 @@ where
     M: PauseTop,
     R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
 {
-    /// The unit, built with `seed`, and its reference.
+    /// Creates the unit with `seed`, and its reference.
     ///
     /// # Errors
     ///
-    /// The unit cannot be made.
+    /// Returns an error if the unit cannot be created.
     pub fn new(seed: u64, reference: R) -> Result<Self, UnitError> {
         Ok(Self {
             alone: RtlPause::new(seed)?,
@@ -92,7 +93,7 @@ where
     ///
     /// # Errors
     ///
-    /// The first difference.
+    /// Returns the first difference.
     pub fn run(&mut self, history: &History<Head, Event>) -> Result<u64, Disagreement>
     where
         M::Inputs: Driven,
@@ -151,22 +152,22 @@ where
     }
 }
 
-/// The instance that leaves no cycle out.
+/// The instance that skips no cycle.
 struct Walker<'a, M: PauseTop> {
     rtl: &'a mut RtlPause<M>,
     reach: u64,
 }
 
-/// A history on its way.
+/// A history being run.
 struct Run<'a, M: PauseTop, R> {
     rtl: &'a mut RtlPause<M>,
     walker: Option<Walker<'a, M>>,
     reference: &'a mut R,
     /// The last cycle that was evaluated.
     now: u64,
-    /// The inputs of the next one.
+    /// The inputs of the next cycle.
     inputs: M::Inputs,
-    /// The outputs of the last one, if the inputs are still the same.
+    /// The outputs of the last cycle, if the inputs are still the same.
     last: Option<M::Outputs>,
     skip: Skip,
 }
@@ -176,18 +177,19 @@ where
     M: PauseTop,
     R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
 {
-    /// An input changes.
+    /// Notes that an input changes.
     fn disturb(&mut self) {
         self.last = None;
         self.skip.disturb();
     }
 
-    /// The next cycle that has to be evaluated, `end` at the latest.
+    /// Returns the next cycle that has to be evaluated, at the latest `end`.
     fn next(&self, end: u64) -> u64 {
         self.skip.next(Cycle(self.now + 1), Cycle(end)).0
     }
 
-    /// `wake_o`, once the unit is idle. If it does not get there or has no deadline: the cycle just evaluated.
+    /// Returns `wake_o` once the unit is idle. If the unit does not become idle or has no deadline: the cycle just
+    /// evaluated.
     fn next_wake(&mut self) -> Result<u64, Disagreement> {
         for _ in 0..MAX_SETTLING {
             match self.skip.rest() {
@@ -199,7 +201,8 @@ where
         Ok(self.now)
     }
 
-    /// Evaluates what has to be before cycle `at` and returns `at`, or the cycle in which patience ended.
+    /// Evaluates the cycles before `at` that have to be evaluated. Returns `at`, or the cycle in which the limit was
+    /// reached.
     fn wait_until(&mut self, at: u64) -> Result<u64, Disagreement> {
         for _ in 0..MAX_EVALUATED {
             let next = self.next(at);
@@ -227,7 +230,7 @@ where
         self.evaluate(at)
     }
 
-    /// Passes to cycle `at` and its inputs: the second instance by way of the cycles that the first one leaves out.
+    /// Advances to cycle `at` and its inputs. The second instance also runs the cycles that the first one skips.
     fn change_to(&mut self, at: u64, inputs: R::Inputs) -> Result<(), Disagreement> {
         if let (Some(walker), Some(last)) = (&mut self.walker, &self.last) {
             walker.walk::<R>(self.now + 1..at, &self.inputs, last)?;
@@ -247,7 +250,7 @@ where
         Ok(())
     }
 
-    /// Cycle `at`, in all that are here.
+    /// Evaluates cycle `at` in all instances.
     #[inline]
     fn evaluate(&mut self, at: u64) -> Result<(), Disagreement> {
         let expected = self.reference.cycle(at, &self.inputs);
@@ -286,8 +289,8 @@ where
 }
 
 impl<M: PauseTop> Walker<'_, M> {
-    /// Evaluates the cycles that were left out, all or `reach` at either end, and holds them to the outputs of the idle
-    /// cycle before.
+    /// Evaluates the skipped cycles, all of them or `reach` at either end, and compares their outputs with those of the
+    /// idle cycle before.
     fn walk<R>(
         &mut self,
         left_out: std::ops::Range<u64>,

@@ -1,13 +1,13 @@
-//! `pfc_rx`, `pfc_tx` and `pause_watchdog` against their references, every output of every cycle; and two NICs against
-//! the purpose of it all.
+//! `pfc_rx`, `pfc_tx` and `pause_watchdog` against their references: every output is compared in every cycle. Also two
+//! NICs that pause each other, checked against the purpose of PFC.
 //!
 //! A case is the history of one unit, or of a pair.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`events`] | what can happen to a unit |
-//! | [`histories`] | how it is drawn |
-//! | [`lockstep`] | unit and reference, cycle by cycle; that jumps over idle cycles do no harm |
+//! | [`events`] | the events of a unit |
+//! | [`histories`] | how histories are drawn |
+//! | [`lockstep`] | unit and reference, cycle by cycle, with and without jumps over idle cycles |
 //! | [`pair`] | the pauses of one NIC as its peer obeys them |
 
 pub mod events;

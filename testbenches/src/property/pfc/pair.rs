@@ -1,9 +1,9 @@
-//! `pfc_tx` of a NIC and `pfc_rx` of its peer with a wire between: what the first one's buffer asks for is what the
-//! second one does, in time.
+//! `pfc_tx` of a NIC and `pfc_rx` of its peer with a wire between them: the second one has to do in time what the
+//! buffer of the first one asks for.
 //!
-//! No reference takes part. A class that is full, or empty, or silenced, for as long as a frame may need to tell the
-//! peer, finds the peer stopped, or running, in every cycle from then on: `refresh` and the longest wait together are
-//! no longer than the pause lasts, so it never runs in between.
+//! There is no reference. When a class has been full (or empty, or silenced) for as long as a frame may need to reach
+//! the peer, the peer has to be stopped (or running) in every cycle from then on. `refresh` and the longest wait
+//! together are no longer than the pause, so the peer never runs in between.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ use xoff_sim::seeded::SplitMix;
 pub const XOFF: u32 = 1_000;
 /// Bytes at which it asks for XON.
 pub const XON: u32 = 500;
-/// Cycles evaluated in one wait, at most; then the next step comes early.
+/// Maximum number of cycles evaluated in one wait; then the next step comes early.
 const MAX_EVALUATED: u32 = 400;
 
 /// The wire and the settings.
@@ -33,11 +33,11 @@ const MAX_EVALUATED: u32 = 400;
 pub struct Wire {
     /// Time that an XOFF asks for.
     quanta: u16,
-    /// Cycles after which it is repeated.
+    /// Cycles after which an XOFF is repeated.
     refresh: u32,
-    /// Cycles that frame k waits until it is taken, k counted around.
+    /// Cycles that frame k waits until it is taken; the index wraps around.
     waits: Vec<u16>,
-    /// Cycles from taken to arrived; 1 or more.
+    /// Cycles from when a frame is taken until it arrives; 1 or more.
     delay: u16,
 }
 
@@ -51,20 +51,20 @@ impl Wire {
         u64::from(self.waits.iter().copied().max().unwrap_or(0))
     }
 
-    /// Cycles from a wish to the peer that has it. One frame may be in the way and wait; then comes a cycle in which
-    /// the next is formed, one in which that is valid and waits in its turn; it flies; and the timer shows one cycle
-    /// after.
+    /// Maximum number of cycles from a change of the wanted state until the peer obeys it. One frame may be in the way
+    /// and wait; then there is a cycle in which the next frame is formed, and one in which it becomes valid and begins
+    /// to wait in its turn; then it travels; and the timer takes effect one cycle later.
     fn latency(&self) -> u64 {
         2 * self.longest_wait() + 2 + u64::from(self.delay) + 1
     }
 
-    /// Whether two frames arrive no further apart than the pause lasts: the second is formed `refresh` cycles after the
-    /// first or, if that was not yet taken by then, two cycles after it was. Otherwise the peer may run in between,
-    /// which proves nothing.
+    /// Checks that two frames arrive no further apart than the pause lasts. The second is formed `refresh` cycles after
+    /// the first or, if that was not yet taken by then, two cycles after it was. Otherwise the peer may run in between,
+    /// and the case would prove nothing.
     ///
     /// # Errors
     ///
-    /// They do not, or there is no wire.
+    /// Returns an error if they do not, or if there is no wire.
     pub fn valid(&self) -> Result<(), String> {
         let apart = self.longest_wait() + u64::from(self.refresh).max(2);
         if self.waits.is_empty() || self.delay == 0 {
@@ -79,7 +79,7 @@ impl Wire {
         }
     }
 
-    /// A wire and settings for it.
+    /// Draws a wire and settings for it.
     pub fn draw(draw: &mut SplitMix) -> Self {
         let bits = if draw.once_in(4) { 15 } else { 6 };
         let quanta = 2 + draw.up_to_bits(bits) as u16;
@@ -96,7 +96,7 @@ impl Wire {
                 .collect();
         }
         let most = (wire.duration() - wire.longest_wait()) as u32;
-        // The most that is safe, or less.
+        // The maximum that is safe, or less.
         wire.refresh = match draw.once_in(2) {
             true => most,
             false => draw.below(most + 1),
@@ -108,16 +108,16 @@ impl Wire {
 /// How full a class is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// At XOFF or over.
+    /// At or above XOFF.
     Full,
-    /// Between the thresholds: what was last told stands.
+    /// Between the thresholds: what the peer was last told still applies.
     Between,
-    /// At XON or under.
+    /// At or below XON.
     Empty,
 }
 
-/// What the peer has to do with a class, and from which cycle on. `None`: the wish was too short or came too late to
-/// say.
+/// What the peer has to do with a class, and from which cycle on. `None`: not determined, because the wanted state was
+/// too short or came too late.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
     stopped: Option<bool>,
@@ -131,11 +131,11 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The units, built with `seed`.
+    /// Creates the units with `seed`.
     ///
     /// # Errors
     ///
-    /// They cannot be made.
+    /// Returns an error if they cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
             tx: RtlPause::new(seed)?,
@@ -147,7 +147,7 @@ impl Pair {
     ///
     /// # Errors
     ///
-    /// The first cycle in which the peer does what it should not.
+    /// Returns the first cycle in which the peer does not do what it has to.
     pub fn run(&mut self, wire: &Wire, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
         let mut run = Run::new(self, wire, head.start)?;
         let mut count = 0;
@@ -175,7 +175,7 @@ impl Pair {
     }
 }
 
-/// A history on its way.
+/// A history being run.
 struct Run<'a> {
     units: &'a mut Pair,
     wire: &'a Wire,
@@ -187,10 +187,10 @@ struct Run<'a> {
     flying: VecDeque<(u64, ControlHead)>,
     /// Frames taken so far.
     taken: usize,
-    /// Cycles that the one in `frame_o` has waited.
+    /// Cycles that the frame in `frame_o` has waited.
     waited: u64,
     demands: [Demand; 8],
-    /// A silence leaves the peer's timers to run out, which lasts until this cycle.
+    /// After a silence the peer's timers expire by themselves, at the latest in this cycle.
     timers_out: u64,
 }
 
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Both units, and the wire with them.
+    /// Resets both units and the wire.
     fn reset(&mut self) -> Result<(), Disagreement> {
         (self.units.tx.reset(self.now, &self.tx_in)).map_err(text)?;
         (self.units.rx.reset(self.now, &self.rx_in)).map_err(text)?;
@@ -264,8 +264,8 @@ impl<'a> Run<'a> {
             self.timers_out = self.now + self.wire.latency() + self.wire.duration();
         }
         for p in 0..8 {
-            // Silence forgets what was told, if it lasts a cycle. Two steps in one cycle make none, and then nothing is
-            // certain.
+            // Silence that lasts a cycle makes the unit forget what it told the peer. Silence that is switched on and
+            // off in one cycle does not last one, and then nothing is certain.
             match on {
                 true => {
                     self.demands[p] = Demand {
@@ -278,14 +278,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What the depth of class p asks for from this cycle on.
+    /// Updates what the depth of class p asks for from this cycle on.
     fn wish(&mut self, p: usize) {
         let soon = self.now + self.wire.latency();
         let demand = &mut self.demands[p];
         let stopped = match level(self.tx_in.depth[p]) {
             Level::Full => Some(true),
             Level::Empty => Some(false),
-            // What the peer has been told stands, if it has.
+            // What the peer has been told still applies, if it has been told anything.
             Level::Between => demand.stopped.filter(|_| demand.from <= self.now),
         };
         if stopped != demand.stopped {
@@ -299,7 +299,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Goes on until cycle `end`, whose inputs may change before it is evaluated.
+    /// Runs until cycle `end` (exclusive), whose inputs may change before it is evaluated.
     fn advance(&mut self, end: u64) -> Result<(), Disagreement> {
         for _ in 0..MAX_EVALUATED {
             if self.now >= end {
@@ -320,7 +320,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Cycle `now`, and what both units say of the cycles to come.
+    /// Evaluates cycle `now`. Returns what both units say about the next cycles.
     fn evaluate(&mut self) -> Result<[Idle; 2], Disagreement> {
         let now = self.now;
         let wait = u64::from(self.wire.waits[self.taken % self.wire.waits.len()]);

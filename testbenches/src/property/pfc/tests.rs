@@ -29,7 +29,7 @@ fn a_wrong_line_is_named_with_what_it_should_be() {
         "line 3: 'depth [1,16777216]': 16777216; expected a number below 2^24"
     );
     assert!(wrong(&(of("\"watchdog\"") + "bark 1099511627776")).contains("below 2^40"));
-    // A wire on which the peer may run in between proves nothing.
+    // A case proves nothing on a wire on which the peer may run in between.
     let unsafe_wire = "{\"pair\":{\"quanta\":2,\"refresh\":6,\"waits\":[0],\"delay\":0}}";
     assert!(wrong(&of(unsafe_wire)).contains("a delay of 1 or more"));
     let unsafe_wire = "{\"pair\":{\"quanta\":2,\"refresh\":6,\"waits\":[0],\"delay\":1}}";
@@ -38,7 +38,7 @@ fn a_wrong_line_is_named_with_what_it_should_be() {
 
 #[test]
 fn shrinks_to_the_events_that_matter() {
-    // Fails where an XOFF threshold over 100 stands behind a reset.
+    // Fails when an XOFF threshold over 100 comes after a reset.
     let fails = |case: &History<Head, Event>| {
         let reset = case.events.iter().position(|event| *event == Event::Reset);
         let behind = reset.map_or(&[][..], |at| &case.events[at..]);

@@ -1,4 +1,4 @@
-//! Runs the command, inside the test or as a process, and scenarios.
+//! Helpers that run the command, inside the test or as a process, and scenarios.
 
 pub mod scenarios;
 
@@ -12,12 +12,13 @@ use xoff::Outcome;
 use xoff::cli::Cli;
 use xoff::terminal::{Paint, Streams};
 
-/// A file of this package, by a path that is the same wherever the tests are started.
+/// Returns the path of a file of this package, independent of the working folder of the tests.
 pub fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The command as a process, started in this package's folder so that messages name the files as the tests do.
+/// Returns the command as a process, started in the folder of this package so that messages name the files as the tests
+/// do.
 pub fn xoff() -> assert_cmd::Command {
     let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_xoff"));
     command
@@ -45,7 +46,7 @@ impl Shared {
     }
 }
 
-/// What a run said.
+/// Output of a run.
 pub struct Said {
     pub outcome: anyhow::Result<Outcome>,
     pub out: String,
@@ -71,7 +72,7 @@ pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
     }
 }
 
-/// The path of a file of this package as an argument.
+/// Returns the path of a file of this package as an argument.
 pub fn argument(path: &str) -> String {
     file(path).to_str().expect("text").to_string()
 }

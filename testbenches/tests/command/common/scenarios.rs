@@ -1,11 +1,11 @@
-//! Runs scenarios.
+//! Helpers that run scenarios.
 
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::{Setting, Source};
 use xoff_cosim::scenario::Scenario;
 use xoff_waves::report::Summary;
 
-/// A built-in scenario with settings.
+/// Returns a built-in scenario with settings applied.
 pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
     let setting = |(key, value): &(&str, &str)| Setting {
         key: (*key).into(),
@@ -15,7 +15,7 @@ pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
     Source::find(name).unwrap().read(&settings).unwrap()
 }
 
-/// Runs one, in which nothing may be wrong.
+/// Runs a scenario, in which nothing may go wrong.
 pub fn summary(name: &str, settings: &[(&str, &str)]) -> Summary {
     let report = execute::run(&scenario(name, settings), &RunOptions::default()).unwrap();
     let wrong = ["payload_errors", "completion_errors", "failed_qps"];
@@ -28,7 +28,7 @@ pub fn summary(name: &str, settings: &[(&str, &str)]) -> Summary {
     report.summary
 }
 
-/// What it expects is so.
+/// Asserts that the expectations hold.
 pub fn holds(summary: &Summary) {
     let failed: Vec<_> = summary
         .expectations
