@@ -79,9 +79,7 @@ pub enum Error {
         text: String,
     },
     /// A signal to be made readable exists in no module of the given name below the top.
-    #[error(
-        "top `{top}` has no signal for `.readable(\"{module}\", \"{signal}\")`: it takes the name of a module, then that of a signal or memory in it"
-    )]
+    #[error("top `{top}` has no signal for `.readable(\"{module}\", \"{signal}\")`: {reason}")]
     NotReadable {
         /// The top's module.
         top: String,
@@ -89,6 +87,8 @@ pub enum Error {
         module: String,
         /// The signal as written.
         signal: String,
+        /// What is wrong.
+        reason: &'static str,
     },
     /// A file or folder that a build names does not exist.
     #[error("{what} `{path}` does not exist; paths start at {}", root_name(root))]

@@ -84,7 +84,8 @@ impl Top {
     /// Keeps a signal or memory in all instances of a module, so that a testbench can read it by its path. Verilator
     /// optimizes other signals away.
     ///
-    /// In both names `*` stands for any characters. Keeping a signal can make the model slower.
+    /// In both names `*` stands for any characters. Verilator 5.006 cannot read arrays of several unpacked dimensions.
+    /// Keeping a signal can make the model slower.
     pub fn readable(mut self, module: &str, signal: &str) -> Top {
         self.readable.push((module.to_owned(), signal.to_owned()));
         self

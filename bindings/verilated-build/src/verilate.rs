@@ -153,12 +153,22 @@ fn check_readable(top: &Top, folder: &Path) -> Result<(), Error> {
     if top.readable.is_empty() {
         return Ok(());
     }
-    let mut kept = Vec::new();
+    let (mut kept, mut unsupported) = (Vec::new(), Vec::new());
     for name in names_in(folder)? {
         if name.contains("__Syms") && name.ends_with(".cpp") {
-            let text = read(&folder.join(name))?;
-            let calls = text.split("varInsert(").skip(1);
-            kept.extend(calls.filter_map(|call| Some(call.split('"').nth(1)?.to_owned())));
+            for line in read(&folder.join(name))?.lines() {
+                let Some((_, call)) = line.split_once("varInsert(") else {
+                    continue;
+                };
+                let signal = call.split('"').nth(1).unwrap_or_default().to_owned();
+                // Verilator 5.006 writes what it cannot do as a comment.
+                let list = if line.trim_start().starts_with("//") {
+                    &mut unsupported
+                } else {
+                    &mut kept
+                };
+                list.push(signal);
+            }
         }
     }
     for (module, signal) in &top.readable {
@@ -167,6 +177,11 @@ fn check_readable(top: &Top, folder: &Path) -> Result<(), Error> {
                 top: top.module.clone(),
                 module: module.clone(),
                 signal: signal.clone(),
+                reason: if unsupported.contains(signal) {
+                    "this Verilator cannot read an array of several unpacked dimensions"
+                } else {
+                    "it takes the name of a module, then that of a signal or memory in it"
+                },
             });
         }
     }

@@ -68,6 +68,10 @@ fn takes(root: &Value, schema: &Value) -> String {
         };
         return variants.iter().map(variant).collect::<Vec<_>>().join(", ");
     }
+    if let Some(kinds) = definition["anyOf"].as_array() {
+        let kinds: Vec<String> = kinds.iter().map(|kind| takes(root, kind)).collect();
+        return kinds.join(", or ");
+    }
     if definition["properties"].is_object() {
         return "table, below".into();
     }

@@ -105,6 +105,13 @@ fn misspelt_signal() {
 
 #[test]
 #[ignore = "run by the tests below"]
+fn array_of_arrays() {
+    let top = Top::new("grid").clock("ck").readable("grid", "cells");
+    say(Build::new().top(top));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
 fn signal_of_another_module() {
     say(Build::new().top(Top::new("register").clock("ck").readable("gated", "gate")));
 }
@@ -221,5 +228,18 @@ fn a_signal_to_be_readable_must_be_there() {
         "top `register` has no signal for `.readable(\"register\", \"q_q\")`: it takes the name of a module, then that \
          of a signal or memory in it"
     );
+    // A later Verilator may be able to.
+    if Verilator::find().unwrap().version.to_string() == "5.006" {
+        let grid = "
+module grid (input logic ck, input logic [1:0] a, input logic d, output logic q);
+  logic cells [4][4];
+  always_ff @(posedge ck) begin cells[a][a] <= d; q <= cells[a][0]; end
+endmodule
+";
+        assert!(
+            run_with("array_of_arrays", &[("grid.sv", grid)])
+                .ends_with(": this Verilator cannot read an array of several unpacked dimensions")
+        );
+    }
     assert!(run("signal_of_another_module").contains("`.readable(\"gated\", \"gate\")`"));
 }
