@@ -40,9 +40,9 @@ module gbn_requester
     input  work_t                          event_work_i,           // POST
     output logic                           event_ready_o,
 
-    input logic [   Qps-1:0] asks_i,        // a packet that asks for an ACK was granted and is not on its way to the wire
-    input logic              left_valid_i,  // a packet that asks for an ACK leaves now
-    input logic              left_end_i,    // its last bit, else its first
+    input logic [Qps-1:0] asks_i,  // a packet that asks for an ACK was granted and is not on its way to the wire
+    input logic left_valid_i,  // a packet that asks for an ACK leaves now
+    input logic left_end_i,  // its last bit, else its first
     input logic [QpBits-1:0] left_qp_i,
 
     input logic timers_i,  // there is room for what TIMER steps may bring

@@ -25,7 +25,7 @@ module gbn_requester_look
   logic [7:0] ack_every;
   logic [31:0] less;  // packets − 1
   logic ack, rnr_nak, sequence_nak, error;
-  psn_t una;
+  psn_t   una;
   cycle_t left;
 
   gbn_times #(

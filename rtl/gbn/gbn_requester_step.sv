@@ -317,8 +317,8 @@ module gbn_requester_step
     end
   end
 
-  assign context_o = n;
-  assign due_o     = n.timer_runs && facts_i.due && !fresh;
+  assign context_o   = n;
+  assign due_o       = n.timer_runs && facts_i.due && !fresh;
   assign ack_timer_o = fresh && !n.rnr_wait && kind_i != RequesterTimer;
 
 endmodule

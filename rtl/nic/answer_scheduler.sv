@@ -15,7 +15,7 @@ module answer_scheduler
     input logic   [Qps-1:0] owed_i,
     input class_t [Qps-1:0] class_i,
 
-    input logic              discard_i,     // what is held of a QP
+    input logic              discard_i,    // what is held of a QP
     input logic [QpBits-1:0] discard_qp_i,
 
     output logic              grant_valid_o,
@@ -87,10 +87,10 @@ module answer_scheduler
     end
   end
 
-  assign head_o          = full_q;
-  assign head_qp_o       = qp_q;
+  assign head_o = full_q;
+  assign head_qp_o = qp_q;
   assign head_response_o = response_q;
-  assign idle_o          = busy_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0 && !discard_i;
+  assign idle_o = busy_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0 && !discard_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

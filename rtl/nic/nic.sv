@@ -392,11 +392,7 @@ module nic
   logic [$clog2(BufferBytes / 64 + 1)-1:0] headers;
   logic [7:0][23:0] depth;
 
-  assign header_in = '{
-          class_of: judged.class_of,
-          frame_bytes: judged.frame_bytes,
-          arrival: judged.arrival
-      };
+  assign header_in = '{class_of: judged.class_of, frame_bytes: judged.frame_bytes, arrival: judged.arrival};
 
   receive_buffer #(
       .DataBytes  (DataBytes),
@@ -944,7 +940,8 @@ module nic
 
   assign idle_o = !rx_valid_i && moving_q == '0 && !work_valid_i && !recv_valid_i && !data_valid_i && event_o == '0 &&
       registers_idle && !busy &&
-      pfc_rx_idle && classify_idle && cnps_in_idle && send_failed_idle && receive_failed_idle && answers_in == '0 && buffer_idle && receive_idle && pfc_tx_idle && watchdog_idle &&
+      pfc_rx_idle && classify_idle && cnps_in_idle && send_failed_idle && receive_failed_idle && answers_in == '0 &&
+      buffer_idle && receive_idle && pfc_tx_idle && watchdog_idle &&
       silence == silence_q && rp_wish == '0 && rp_idle &&
       fresh_idle && limiter_idle && np_idle && cnps_idle && transmit_idle && completions_idle;
 

@@ -25,7 +25,7 @@ module nic_counters
       end
 
       assign counters_o[i] = count_q[31:0];
-      assign high_o[i == int'(CountBytesOut)] = count_q[63:32];
+      assign high_o[i==int'(CountBytesOut)] = count_q[63:32];
     end else begin : gen_events
       logic [31:0] count_q;
 

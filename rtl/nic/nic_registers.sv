@@ -81,11 +81,11 @@ module nic_registers
       rdata = settings_read(settings_q, araddr_i);
       case (araddr_i)
         AddressIdentity: rdata = Identity;
-        AddressVersion:  rdata = Version;
-        AddressBusy:     rdata = 32'(busy_i || commands_q.qp);
-        AddressBytesInHigh:  rdata = high_q[0];
+        AddressVersion: rdata = Version;
+        AddressBusy: rdata = 32'(busy_i || commands_q.qp);
+        AddressBytesInHigh: rdata = high_q[0];
         AddressBytesOutHigh: rdata = high_q[1];
-        default:         if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
+        default: if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
       endcase
     end
   end

@@ -30,16 +30,16 @@ module payload_writer
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
 
-    input logic              forget_i,     // a QP is gone: its next message is another's
+    input logic              forget_i,    // a QP is gone: its next message is another's
     input logic [QpBits-1:0] forget_qp_i,
 
-    input  logic                   step_valid_i,
-    input  logic      [QpBits-1:0] step_qp_i,
-    input  work_off_t              step_i,
-    output logic                   room_o,
-    output logic                   pass_o,          // what is in front of all else leaves
-    output logic [CountBits-1:0]   count_o,         // steps that are kept
-    output logic                   refused_o,
+    input  logic                      step_valid_i,
+    input  logic      [   QpBits-1:0] step_qp_i,
+    input  work_off_t                 step_i,
+    output logic                      room_o,
+    output logic                      pass_o,        // what is in front of all else leaves
+    output logic      [CountBits-1:0] count_o,       // steps that are kept
+    output logic                      refused_o,
 
     output logic                   read_o,
     output logic [AddressBits-1:0] read_address_o,
@@ -264,7 +264,7 @@ module payload_writer
   logic unused_rounded;
   assign unused_rounded = ^{rounded, release_rounded};
 
-  assign idle_o          = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i;
+  assign idle_o         = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

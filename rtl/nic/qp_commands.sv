@@ -28,10 +28,10 @@ module qp_commands
     output path_t              path_o,
     output peer_t              peer_o,
 
-    output logic               discard_o,  // nothing of the QP is kept that can be thrown away
-    input  logic               drained_i,  // all that was there when `discard_o` rose is gone
+    output logic discard_o,  // nothing of the QP is kept that can be thrown away
+    input  logic drained_i,  // all that was there when `discard_o` rose is gone
 
-    output logic               kind_open_o,
+    output logic              kind_open_o,
     output logic              requester_valid_o,
     output requester_config_t requester_o,
     input  logic              requester_ready_i,

@@ -12,7 +12,7 @@ module receive_buffer
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
-    parameter  int unsigned BufferBytes = 65536,                           // a power of two
+    parameter  int unsigned BufferBytes = 65536,                            // a power of two
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
     localparam int unsigned CountBits   = $clog2(BufferBytes / 64 + 1)
@@ -123,7 +123,7 @@ module receive_buffer
   end
 
   assign count_o = queued;
-  assign idle_o = !payload_valid_i && !done_valid_i && !release_i && queued == '0;
+  assign idle_o  = !payload_valid_i && !done_valid_i && !release_i && queued == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

@@ -15,7 +15,7 @@ module receive_engine
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
-    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9)  // payload_writer's
+    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9)       // payload_writer's
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -31,10 +31,10 @@ module receive_engine
     output logic                 pass_o,     // of the steps that are kept, the first leaves
     output logic [CountBits-1:0] count_o,
 
-    input  logic              fail_valid_i,   // the QP's send side has failed
+    input  logic              fail_valid_i,  // the QP's send side has failed
     input  logic [QpBits-1:0] fail_qp_i,
     output logic              fail_ready_o,
-    output logic              failed_o,       // a QP failed here
+    output logic              failed_o,      // a QP failed here
     output logic [QpBits-1:0] failed_qp_o,
 
     input logic                     region_write_i,

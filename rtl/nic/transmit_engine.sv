@@ -35,15 +35,15 @@ module transmit_engine
     input  psn_t              psn_i,
     output logic              command_ready_o,
 
-    input class_t [Qps-1:0] class_i,
-    input logic   [Qps-1:0] tagged_i,
-    input logic   [    7:0] classes_used_i,
-    output logic  [Qps-1:0] holds_o,         // QPs of which a packet waits for the wire, or data for one
+    input  class_t [Qps-1:0] class_i,
+    input  logic   [Qps-1:0] tagged_i,
+    input  logic   [    7:0] classes_used_i,
+    output logic   [Qps-1:0] holds_o,         // QPs of which a packet waits for the wire, or data for one
 
-    input  logic              fail_valid_i,   // the QP's receive side has failed
+    input  logic              fail_valid_i,  // the QP's receive side has failed
     input  logic [QpBits-1:0] fail_qp_i,
     output logic              fail_ready_o,
-    output logic              failed_o,       // a QP failed here
+    output logic              failed_o,      // a QP failed here
     output logic [QpBits-1:0] failed_qp_o,
 
     input  logic               work_valid_i,
@@ -344,7 +344,7 @@ module transmit_engine
   logic desc_valid, desc_ready, desc_asks, select_idle;
   logic [QpBits-1:0] desc_qp;
   eth_head_t eth;
-  ip_head_t  ip;
+  ip_head_t ip;
   logic [15:0] udp_port, payload_bytes;
   bth_t bth;
   ext_head_t ext;

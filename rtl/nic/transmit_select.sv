@@ -42,32 +42,32 @@ module transmit_select
     input  response_t [7:0]             answer_response_i,
     output logic      [7:0]             answer_pop_o,
 
-    input  logic     [         7:0]               slot_valid_i,
-    input  logic     [         7:0][SlotBits-1:0] slot_i,
-    input  logic     [         7:0][  QpBits-1:0] slot_qp_i,
-    input  payload_bytes_t [7:0]                  slot_bytes_i,
-    output logic     [         7:0]               slot_pop_o,
-    input  request_t                              request_i,        // one cycle after the pop
-    output logic                                  slot_free_o,      // it had no payload
-    output logic     [SlotBits-1:0]               slot_free_slot_o,
+    input  logic           [         7:0]               slot_valid_i,
+    input  logic           [         7:0][SlotBits-1:0] slot_i,
+    input  logic           [         7:0][  QpBits-1:0] slot_qp_i,
+    input  payload_bytes_t [         7:0]               slot_bytes_i,
+    output logic           [         7:0]               slot_pop_o,
+    input  request_t                                    request_i,        // one cycle after the pop
+    output logic                                        slot_free_o,      // it had no payload
+    output logic           [SlotBits-1:0]               slot_free_slot_o,
 
-    output logic                   job_valid_o,
-    input  logic                   job_ready_i,
-    output logic [AddressBits-1:0] job_address_o,
-    output beats_t                 job_beats_o,
-    output logic [            6:0] job_bytes_o,
-    output logic [   SlotBits-1:0] job_slot_o,
+    output logic                     job_valid_o,
+    input  logic                     job_ready_i,
+    output logic   [AddressBits-1:0] job_address_o,
+    output beats_t                   job_beats_o,
+    output logic   [            6:0] job_bytes_o,
+    output logic   [   SlotBits-1:0] job_slot_o,
 
-    output logic             desc_asks_o,   // a request that asks for an ACK, of this QP
-    output logic [QpBits-1:0] desc_qp_o,
-    output logic             desc_valid_o,
-    input  logic             desc_ready_i,
-    output eth_head_t        eth_o,
-    output ip_head_t         ip_o,
-    output logic      [15:0] udp_port_o,
-    output bth_t             bth_o,
-    output ext_head_t        ext_o,
-    output logic      [15:0] payload_bytes_o,
+    output logic                   desc_asks_o,     // a request that asks for an ACK, of this QP
+    output logic      [QpBits-1:0] desc_qp_o,
+    output logic                   desc_valid_o,
+    input  logic                   desc_ready_i,
+    output eth_head_t              eth_o,
+    output ip_head_t               ip_o,
+    output logic      [      15:0] udp_port_o,
+    output bth_t                   bth_o,
+    output ext_head_t              ext_o,
+    output logic      [      15:0] payload_bytes_o,
 
     output logic idle_o
 );
@@ -233,7 +233,7 @@ module transmit_select
         desc_d.ip.traffic_class = {cnp_dscp_i, 2'b10};
         desc_d.bth.opcode       = OpcodeCnp;
         if (path.tags != '0) desc_d.eth.outer.pcp = cnp_pcp_i;
-        desc_d.bth.becn         = 1'b1;
+        desc_d.bth.becn = 1'b1;
       end
       KindAnswer: begin
         desc_d.ip.traffic_class[1:0] = 2'b00;

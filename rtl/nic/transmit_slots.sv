@@ -52,12 +52,12 @@ module transmit_slots
     input logic                   data_last_i,
     input logic [DataBytes*8-1:0] data_data_i,
 
-    output logic [         7:0]               head_o,
-    output logic [         7:0][SlotBits-1:0] head_slot_o,
-    output logic [         7:0][  QpBits-1:0] head_qp_o,
-    output payload_bytes_t [7:0]              head_bytes_o,
-    input  logic [         7:0]               pop_i,         // one at most
-    output logic [InfoBits-1:0]               info_o,        // request_t
+    output logic           [         7:0]               head_o,
+    output logic           [         7:0][SlotBits-1:0] head_slot_o,
+    output logic           [         7:0][  QpBits-1:0] head_qp_o,
+    output payload_bytes_t [         7:0]               head_bytes_o,
+    input  logic           [         7:0]               pop_i,         // one at most
+    output logic           [InfoBits-1:0]               info_o,        // request_t
 
     input  logic                   payload_read_i,
     input  logic [AddressBits-1:0] payload_address_i,
@@ -139,7 +139,11 @@ module transmit_slots
 
   assign come_last = data_valid_i && data_last_i;
   assign dropped = drop != '0;
-  assign freed = {come_last && draining_q[data_tag_i], dropped && (whole_q[drop_slot] || (come_last && data_tag_i == drop_slot)), release_i};
+  assign freed = {
+    come_last && draining_q[data_tag_i],
+    dropped && (whole_q[drop_slot] || (come_last && data_tag_i == drop_slot)),
+    release_i
+  };
   assign freed_slot = {data_tag_i, drop_slot, release_slot_i};
   assign withdrawn_o = dropped;
   assign pop_asks_o = pop_i != '0 && asks_q[pop_slot];
@@ -152,8 +156,11 @@ module transmit_slots
     unwanted_d = unwanted_q;
     draining_d = draining_q;
     for (int unsigned s = 0; s < Slots; s++) begin
-      if (context_valid_i && queued_q[s] && qp_q[s] == context_qp_i &&
-          (!context_ready_i || psn_behind(psn_q[s], context_una_i) || !psn_behind(psn_q[s], context_next_i)))
+      if (context_valid_i && queued_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
+              psn_q[s], context_una_i
+          ) || !psn_behind(
+              psn_q[s], context_next_i
+          )))
         unwanted_d[s] = 1'b1;
     end
     if (take_i) used_d[next_free] = 1'b1;
@@ -260,7 +267,7 @@ module transmit_slots
   assign head_slot_o = slot;
 
   always_comb begin
-    pop_slot = '0;
+    pop_slot  = '0;
     drop_slot = '0;
     for (int unsigned c = 0; c < 8; c++) begin
       if (pop_i[c]) pop_slot |= slot[c];
@@ -328,7 +335,8 @@ module transmit_slots
   );
 
   // Waiting for DMA, or for its class to go on, changes nothing.
-  assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i &&
+  assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 &&
+      pop_i == '0 && !context_valid_i &&
       drop_wish == '0;
 
   always_ff @(posedge clk_i) begin

@@ -44,18 +44,18 @@ package nic_pkg;
 
   // What becomes of a frame.
   typedef enum logic [3:0] {
-    FateControl   = 4'd0,  // PFC, PAUSE: pfc_rx has it
+    FateControl   = 4'd0,   // PFC, PAUSE: pfc_rx has it
     FateRequest   = 4'd1,
     FateAnswer    = 4'd2,
     FateCnp       = 4'd3,
-    FateNotRoce   = 4'd4,  // this one and those below are dropped
+    FateNotRoce   = 4'd4,   // this one and those below are dropped
     FateMalformed = 4'd5,
     FateRoceV1    = 4'd6,
     FateService   = 4'd7,
     FateIcrc      = 4'd8,
     FateQp        = 4'd9,
     FateResponse  = 4'd10,
-    FatePayload   = 4'd11  // more than PayloadBytesMax
+    FatePayload   = 4'd11   // more than PayloadBytesMax
   } fate_e;
 
   // A frame that has been judged, but for its QP.
