@@ -1,8 +1,10 @@
-// Who answers next: asks the responder for what a QP owes, and holds one answer a class until it is sent, so that a paused class keeps nobody waiting.
+// Answer arbiter: sends GRANTs to the responder for QPs that owe an answer, and holds one answer per class until it
+// is sent. With one holding register per class, a paused class does not block the others.
 //
-// One GRANT is under way at a time: an answer every seven cycles. What is owed meanwhile is one answer the later.
+// One GRANT is under way at a time, so there is one answer every seven cycles. What becomes owed meanwhile
+// waits for the next one.
 //
-// Timing: outputs are registers.
+// Timing: all outputs are registers.
 module answer_scheduler
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
@@ -15,14 +17,14 @@ module answer_scheduler
     input logic   [Qps-1:0] owed_i,
     input class_t [Qps-1:0] class_i,
 
-    input logic              discard_i,    // what is held of a QP
+    input logic              discard_i,    // clears the held answer of a QP
     input logic [QpBits-1:0] discard_qp_i,
 
     output logic              grant_valid_o,
     output logic [QpBits-1:0] grant_qp_o,
     input  logic              grant_ready_i,
 
-    input logic                   step_valid_i,      // of a GRANT
+    input logic                   step_valid_i,      // step of a GRANT
     input logic      [QpBits-1:0] step_qp_i,
     input logic                   response_valid_i,
     input response_t              response_i,
@@ -30,7 +32,7 @@ module answer_scheduler
     output logic      [7:0]             head_o,
     output logic      [7:0][QpBits-1:0] head_qp_o,
     output response_t [7:0]             head_response_o,
-    input  logic      [7:0]             pop_i,            // one at most
+    input  logic      [7:0]             pop_i,            // at most one bit
 
     output logic idle_o
 );
@@ -38,7 +40,7 @@ module answer_scheduler
   logic [7:0] full_q, full_d;
   logic [7:0][QpBits-1:0] qp_q;
   response_t [7:0] response_q;
-  logic [1:0] busy_q;  // a GRANT is under way; or its step has come
+  logic [1:0] busy_q;  // bit 0: a GRANT is under way; bit 1: its step has come
   logic [Qps-1:0] request;
   class_t class_of;
 
@@ -68,7 +70,7 @@ module answer_scheduler
     if (step_valid_i && response_valid_i) full_d[class_of] = 1'b1;
   end
 
-  // Busy until the cycle after the step: by then `owed_i` knows.
+  // Busy until the cycle after the step, because `owed_i` reflects the step only then.
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       full_q <= '0;

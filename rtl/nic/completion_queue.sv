@@ -1,9 +1,11 @@
-// Completions, of requester and responder, in one queue to the host.
+// Completion queue: collects the completions of requester and responder in one FIFO to the host.
 //
-// The requester's come when they come: `room_o` says that all completions that four of its events may still bring (each may end its QP and flush a ring of `Wqes`) will be kept; its owner gives it
-// no event that could make one while it is 0. The responder's wait.
+// - Requester: completions cannot be back-pressured. `room_o` = 1 guarantees room for all completions that four of
+//   its events may still cause (each may end its QP and flush a ring of `Wqes`). While it is 0 the owner gives the
+//   requester no event that could make a completion.
+// - Responder: completions wait (`receive_ready_o`).
 //
-// Timing: all outputs are registers or depend on registers, `receive_ready_o` on `send_valid_i`.
+// Timing: all outputs are registers or depend on registers only; `receive_ready_o` also depends on `send_valid_i`.
 module completion_queue
   import gbn_pkg::*;
 #(

@@ -1,6 +1,7 @@
-// Whether all that stood in a FIFO when `start_i` rose has left it. Counts while `start_i` is 1; falls with it.
+// Drain monitor: says when everything that was in a FIFO when `start_i` rose has left it. It counts while `start_i`
+// is 1; `passed_o` falls with `start_i`.
 //
-// Timing: `passed_o` is a register.
+// Timing: `passed_o` depends on registers only.
 module drain #(
     parameter int unsigned CountBits = 4
 ) (
@@ -8,8 +9,8 @@ module drain #(
     input logic rst_i,
 
     input  logic                 start_i,
-    input  logic [CountBits-1:0] count_i,  // words inside
-    input  logic                 pop_i,    // one leaves
+    input  logic [CountBits-1:0] count_i,  // words in the FIFO
+    input  logic                 pop_i,    // a word leaves
     output logic                 passed_o
 );
 

@@ -1,13 +1,17 @@
-// The NIC: a RoCEv2 pipeline between a MAC and a host. rtl/nic/README.md is the contract.
+// Top level of the NIC: a RoCEv2 pipeline between a MAC and a host. rtl/nic/README.md is the contract.
 //
-//     rx ─► packet_parser ─┬─► pfc_rx                                  settings, counters ◄─► nic_registers
+//     rx ─► packet_parser ─┬─► pfc_rx                          settings, counters ◄─► nic_registers
 //                          └─► rx_classify ─┬─► CNPs ─► dcqcn_rp ─► rate_limiter
+//                                           ├─► CE marks ─► dcqcn_np ─► CNPs
 //                                           ├─► answers ─► transmit_engine (gbn_requester) ─► tx
-//                                           └─► receive_buffer ─► receive_engine (gbn_responder) ─► DMA writes, answers, marks ─► dcqcn_np
+//                                           └─► receive_buffer ─► receive_engine (gbn_responder)
+//                                                                 └─► DMA writes, answers
 //
-// This module joins units and has no more state than the two queues of what came and does not wait behind requests.
+// This module connects the units. The received frames that it queues itself are those that must not wait behind
+// requests: CNPs and answers.
 //
-// Timing: `idle_o` and the readies of registers, work and receive buffers depend on inputs of the same cycle; so does `tx`, as packet_builder says.
+// Timing: `idle_o` and the readies of registers, work requests and receive buffers depend on inputs of the same
+// cycle. So do the tx outputs, as described in packet_builder.
 module nic
   import eth_pkg::*, roce_pkg::*, gbn_pkg::*, dcqcn_pkg::*, pfc_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
@@ -28,7 +32,7 @@ module nic
     input logic   rst_i,
     input cycle_t now_i,
 
-    // MAC.
+    // MAC
     input  logic                   rx_valid_i,
     input  logic                   rx_last_i,
     input  logic [            6:0] rx_bytes_i,
@@ -39,7 +43,7 @@ module nic
     output logic [DataBytes*8-1:0] tx_data_o,
     input  logic                   tx_ready_i,
 
-    // Work and completions.
+    // Work requests, receive buffers and completions
     input  logic                     work_valid_i,
     input  logic        [QpBits-1:0] work_qp_i,
     input  work_t                    work_i,
@@ -53,7 +57,7 @@ module nic
     output completion_t              cqe_o,
     input  logic                     cqe_ready_i,
 
-    // DMA.
+    // DMA
     output logic                   read_valid_o,
     output logic [   SlotBits-1:0] read_tag_o,
     output logic [           63:0] read_va_o,
@@ -74,7 +78,7 @@ module nic
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
 
-    // Registers, AXI4-Lite.
+    // Registers, AXI4-Lite
     input  logic        awvalid_i,
     output logic        awready_o,
     input  logic [15:0] awaddr_i,
@@ -93,7 +97,7 @@ module nic
     output logic [31:0] rdata_o,
     output logic [ 1:0] rresp_o,
 
-    // For waves and charts: classes that may not send, what the counters count, and what DCQCN makes of a QP.
+    // For waves and charts: classes that may not send, one bit per counter, DCQCN state of a QP
     output logic [         7:0] paused_o,
     output logic [Counters-1:0] event_o,
     output logic                rate_valid_o,
@@ -110,7 +114,7 @@ module nic
   localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Registers, commands, counters.
+  // Registers, commands, counters
 
   nic_settings_t settings;
   class_maps_t maps;
@@ -228,7 +232,7 @@ module nic
   assign unused_command = ^command_data[31:17];
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Receive.
+  // Receive
 
   logic head_valid, done_valid, payload_valid, unused_payload_last;
   parse_result_t result;
@@ -265,7 +269,7 @@ module nic
       .payload_data_o (payload_data)
   );
 
-  // Cycles after a beat after which nothing moves inside the parser. More than its stages.
+  // Number of cycles after the last beat until nothing moves inside the parser; more than its number of stages.
   localparam logic [4:0] Settle = 5'd20;
   logic [4:0] moving_q;
 
@@ -340,7 +344,8 @@ module nic
       .idle_o         (classify_idle)
   );
 
-  // CNPs and answers have queues of their own. CNPs of a QP that wait are one.
+  // CNPs and answers have queues of their own, so that they do not wait behind requests. Several waiting CNPs of one
+  // QP become one.
   logic cnp_in, cnp_in_valid, cnp_in_ready, cnps_in_idle, answer_in, answer_room, answer_valid, answer_ready;
   logic [QpBits-1:0] cnp_in_qp, answer_qp;
   logic [6:0] answers_in;
@@ -498,7 +503,7 @@ module nic
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Pause.
+  // Pause
 
   logic pfc_valid, pfc_ready, silence, bark, pfc_tx_idle, watchdog_idle, silence_q;
   control_t pfc_frame;
@@ -546,7 +551,7 @@ module nic
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // DCQCN.
+  // DCQCN
 
   typedef enum logic [1:0] {
     FromOpen  = 2'd0,
@@ -565,8 +570,8 @@ module nic
   assign rp_wish[FromCnp]   = cnp_in_valid;
   assign rp_wish[FromBytes] = bytes_valid;
 
-  // The reaction point takes no event of a QP that is inside it. A source that was refused for two cycles lets the
-  // others pass in the third: one QP's events hold up nobody else's.
+  // The reaction point takes no event of a QP that is in its pipeline. A source that was refused for two cycles is
+  // masked in the third, so that the events of one QP do not block those of other QPs.
   logic refused_q;
   logic [2:0] pass_q, rp_request;
 
@@ -639,7 +644,7 @@ module nic
   logic unused_rp_context;
   assign unused_rp_context = ^rp_context;
 
-  // A CNP or a timer may change alpha alone.
+  // A CNP or a timer may change α without changing the rate.
   assign rate_valid_o = rp_step && (rp_rate || (rp_context.open && rp_step_kind inside {RpCnp, RpTimer}));
   assign rate_qp_o = rp_step_qp;
   assign rate_o = rp_context.rate_current;
@@ -675,7 +680,7 @@ module nic
       .update_qp_i(rp_step_qp),
       .update_rate_i(rp_context.rate_current),
       .update_limited_i(rp_context.limited),
-      .update_ready_o(unused_update_ready),  // while reset clears both, no step comes
+      .update_ready_o(unused_update_ready),  // no step comes while reset clears both
       .sent_valid_i(sent_valid),
       .sent_qp_i(sent_qp),
       .sent_bytes_i(sent_bytes),
@@ -690,10 +695,11 @@ module nic
       .wake_o(limiter_wake)
   );
 
-  // Marks act as their packets come, whatever the responder makes of these. They come before OPENs: they cannot wait.
+  // CE marks are reported when their packet is judged, whatever the responder does with it. They have priority over
+  // OPENs because they cannot wait.
   logic marked, mark, np_ready, np_cnp, np_idle, cnp_valid, cnp_ready, cnps_idle;
   logic [QpBits-1:0] np_cnp_qp, cnp_qp;
-  cycle_t unused_np_wake;  // it has no deadline
+  cycle_t unused_np_wake;  // no deadline
 
   assign marked        = judged_valid && fate == FateRequest && judged.ce;
   assign mark          = marked && settings.dcqcn_on;
@@ -732,7 +738,7 @@ module nic
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Transmit, and completions.
+  // Transmit and completions
 
   logic send_completion_valid, completion_room, completions_idle, transmit_idle;
   logic [QpBits-1:0] send_completion_qp;
@@ -826,7 +832,8 @@ module nic
   assign {read_va_o, read_key_o, read_bytes_o} = fetch;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // One state a QP: what fails at one side fails at the other. And what is closed leaves nothing behind.
+  // Failure and drain. A QP has one state: when one half fails, the other half gets FAIL. The drain monitor finds out
+  // when nothing of a closed QP is left.
 
   qp_set #(
       .Qps(Qps)
@@ -898,7 +905,7 @@ module nic
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Events, and whether anything happens at all.
+  // Events and idle
 
   always_comb begin
     event_o = receive_event | transmit_event;

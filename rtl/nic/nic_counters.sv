@@ -1,4 +1,5 @@
-// Counters: of events 32 bits, saturating; of bytes 64, of which the high 32 stand in `high_o`.
+// Event and byte counters. Event counters have 32 bits and saturate. Byte counters have 64 bits; their high halves
+// are in `high_o`.
 //
 // Timing: all outputs are registers.
 module nic_counters
@@ -8,11 +9,11 @@ module nic_counters
     input logic rst_i,
 
     input logic [Counters-1:0] event_i,
-    input logic [        15:0] bytes_in_i,  // with CountBytesIn
-    input logic [         6:0] bytes_out_i, // with CountBytesOut
+    input logic [        15:0] bytes_in_i,  // added with CountBytesIn
+    input logic [         6:0] bytes_out_i, // added with CountBytesOut
 
     output logic [Counters-1:0][31:0] counters_o,
-    output logic [         1:0][31:0] high_o       // of CountBytesIn, CountBytesOut
+    output logic [         1:0][31:0] high_o       // 0: CountBytesIn, 1: CountBytesOut
 );
 
   for (genvar i = 0; i < Counters; i++) begin : gen_counter

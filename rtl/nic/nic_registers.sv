@@ -1,10 +1,13 @@
-// AXI4-Lite, 32 bits: settings, commands, state and counters. registers.toml is the map, registers.md its table.
+// Register file behind AXI4-Lite, 32 bits: settings, commands, state and counters. registers.toml is the source of
+// the register map, registers.md its table.
 //
-// A write is taken when address and data are there and the last answer has gone; a read likewise. What exists nowhere reads 0 and ignores writes. SLVERR: a write without all four strobes,
-// and a QP command while one is being carried out; such a write does nothing. A region is
-// not taken before reset's clearing of the table has ended. Reading the low half of a count of bytes keeps its high half, as of the same cycle, for the next read.
+// - A write is taken when address and data are both valid and the previous response was taken; a read likewise.
+// - Addresses without a register read 0 and ignore writes.
+// - SLVERR, and no effect: a write without all four strobes; a QP command while another one is being carried out.
+// - A write of the region command waits until the clearing of the region table after reset has ended.
+// - Reading the low word of a byte counter latches the high word of the same cycle for the next read.
 //
-// Timing: readies depend on the valids of the same cycle; commands are pulses in the cycle after their write.
+// Timing: readies depend on the valids of the same cycle. Commands are pulses in the cycle after their write.
 module nic_registers
   import nic_registers_pkg::*;
 (
@@ -31,15 +34,15 @@ module nic_registers
 
     output nic_settings_t settings_o,
 
-    output logic [31:0] data_o,            // of the command
+    output logic [31:0] data_o,            // data of the command
     output logic        qp_command_o,
     input  logic        busy_i,
     output logic        region_command_o,
-    input  logic        regions_clear_i,   // no region may be written yet
+    input  logic        regions_clear_i,   // the region table is being cleared
     output logic        rearm_o,
 
     input logic [Counters-1:0][31:0] counters_i,
-    input logic [         1:0][31:0] high_i,      // of the bytes' counters
+    input logic [         1:0][31:0] high_i,      // high words of the byte counters
 
     output logic idle_o
 );

@@ -1,14 +1,18 @@
-// Reads packets' payload from a RAM and offers it as a stream, without a gap inside a packet once its first beat is offered and as long as it is taken.
+// Reads the payload of packets from a RAM and offers it as a stream. Once the first beat of a packet is offered, the
+// stream has no gap inside the packet as long as beats are taken.
 //
-// A job names the first word, the number of words and the bytes of the last one; words follow each other modulo the RAM's depth. Jobs are read in their order; `job_ready_o` says that
-// all of the job before has been read, or is in this cycle, so a job is at most `Ahead` words in front of what is taken. `done_o`: the last word of a job is being read.
-//
-// Words wait in a FIFO of `Ahead`; one a cycle goes through. The first beat is offered five cycles after its job at the earliest.
+// - A job names the first word, the number of words and the number of bytes in the last word. Addresses count up
+//   modulo the depth of the RAM. Jobs are read in order.
+// - `job_ready_o` = 1: all words of the previous job have been read, or the last one is read in this cycle. A job is
+//   therefore at most `Ahead` words ahead of what is taken.
+// - `done_o` = 1: the last word of a job is being read.
+// - Words wait in a FIFO of `Ahead` entries; throughput is one word per cycle.
+// - Latency: the first beat is offered at least five cycles after its job was taken.
 //
 // Timing: `job_ready_o` depends on registers only.
 module payload_reader #(
     parameter  int unsigned DataBytes   = 32,
-    parameter  int unsigned Depth       = 2048,              // of the RAM, a power of two
+    parameter  int unsigned Depth       = 2048,              // of the RAM; a power of two
     parameter  int unsigned Ahead       = 8,
     localparam int unsigned AddressBits = $clog2(Depth),
     localparam int unsigned CountBits   = $clog2(Ahead + 1)
@@ -19,13 +23,13 @@ module payload_reader #(
     input  logic                   job_valid_i,
     output logic                   job_ready_o,
     input  logic [AddressBits-1:0] job_address_i,
-    input  logic [            7:0] job_beats_i,    // 1 or more
+    input  logic [            7:0] job_beats_i,    // at least 1
     input  logic [            6:0] job_bytes_i,    // in the last beat
     output logic                   done_o,
 
     output logic                   read_o,
     output logic [AddressBits-1:0] read_address_o,
-    input  logic [DataBytes*8-1:0] read_data_i,     // in the next cycle
+    input  logic [DataBytes*8-1:0] read_data_i,     // one cycle later
 
     output logic                   valid_o,
     output logic                   first_o,
@@ -91,7 +95,7 @@ module payload_reader #(
       .clk_i,
       .rst_i,
       .valid_i(read_q),
-      .ready_o(unused_ready),  // `owed_q` sees to it
+      .ready_o(unused_ready),  // `owed_q` guarantees room
       .data_i({read_first_q, read_last_q, read_bytes_q, read_data_i}),
       .valid_o,
       .ready_i,

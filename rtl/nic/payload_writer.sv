@@ -1,13 +1,21 @@
-// Works off what the responder's steps leave to do, in their order: writes payload by DMA or throws it away, gives the receive buffer its room back, tells completions.
+// Carries out what the responder's steps leave to be done, in order: writes payload by DMA or discards it, frees room
+// in the receive buffer, issues completions.
 //
-// `step_valid_i` never waits: `room_o` says that all steps that four events may still bring (each may end its QP and flush a ring of `Recvs` buffers) will be kept, so the owner takes a packet or
-// a buffer only while it is 1.
-// A write is checked here, for the last time before it leaves: its region has to hold it, or nothing is written, `refused_o` pulses, and, when it is a receive buffer's, the completion of the
-// message has status local access. A completion is told after the last beat of its message was taken. Entries without payload take a cycle each.
+// - `step_valid_i` has no back-pressure. `room_o` = 1 guarantees room for all steps that four events may still cause
+//   (each may end its QP and flush a ring of `Recvs` buffers). The owner takes a packet or a receive buffer only
+//   while it is 1.
+// - A write is checked here for the last time before it leaves. If its region does not hold it, nothing is written
+//   and `refused_o` pulses; if it belongs to a receive buffer, the completion of the message also gets the status
+//   local access.
+// - A completion is issued after the last beat of its message was taken.
+// - An entry without payload takes one cycle.
 //
-//     0   the step; the region is asked     2   its answer: a job for the reader, a head for the queue     then heads and beats meet
+//     cycle 0   step; the region table is asked
+//     cycle 2   its answer: a job for the reader, an entry for the head queue
+//     later     heads and beats are joined at the output
 //
-// Timing: all outputs are registers or depend on registers, `release_o` on `write_ready_i` and `completion_ready_i`.
+// Timing: all outputs are registers or depend on registers only; `release_o` also depends on `write_ready_i` and
+// `completion_ready_i`.
 module payload_writer
   import gbn_pkg::*, nic_pkg::*;
 #(
@@ -30,15 +38,15 @@ module payload_writer
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
 
-    input logic              forget_i,    // a QP is gone: its next message is another's
+    input logic              forget_i,    // the QP was closed: clears its bit of spoilt_q
     input logic [QpBits-1:0] forget_qp_i,
 
     input  logic                      step_valid_i,
     input  logic      [   QpBits-1:0] step_qp_i,
     input  work_off_t                 step_i,
     output logic                      room_o,
-    output logic                      pass_o,        // what is in front of all else leaves
-    output logic      [CountBits-1:0] count_o,       // steps that are kept
+    output logic                      pass_o,        // the oldest step leaves
+    output logic      [CountBits-1:0] count_o,       // number of steps that are queued
     output logic                      refused_o,
 
     output logic                   read_o,
@@ -55,7 +63,7 @@ module payload_writer
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
 
-    output logic          release_o,        // a request left the buffer
+    output logic          release_o,        // a request leaves the receive buffer
     output class_t        release_class_o,
     output logic   [15:0] release_bytes_o,
     output beats_t        release_beats_o,
@@ -71,10 +79,10 @@ module payload_writer
   localparam int unsigned BeatBits = $clog2(DataBytes);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Ask the region, and wait for it.
+  // Region check
 
   logic allowed, regions_idle;
-  logic unused_clear;  // rx_classify has the same table
+  logic unused_clear;  // rx_classify reports the same of its own copy of the table
 
   region_table #(
       .Regions(Regions)
@@ -108,11 +116,12 @@ module payload_writer
     if (asked_q[0]) {qp_q[1], step_q[1]} <= {qp_q[0], step_q[0]};
   end
 
-  // With its answer: a job and a head. A QP whose buffer could not be written remembers it until the message's completion.
+  // The answer of the region table makes a job and a head. A QP whose receive buffer could not be written remembers
+  // this until the completion of the message.
   logic [Qps-1:0] spoilt_q;
   logic write, refused, spoilt;
   beats_t beats;
-  payload_bytes_t rounded;  // up to whole beats
+  payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
 
   assign rounded   = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
@@ -139,7 +148,7 @@ module payload_writer
     end
   end
 
-  logic [AddressBits-1:0] fetch_q;  // where in the ring the next request's payload begins
+  logic [AddressBits-1:0] fetch_q;  // ring address at which the payload of the next request begins
 
   always_ff @(posedge clk_i) begin
     if (rst_i) fetch_q <= '0;
@@ -147,7 +156,7 @@ module payload_writer
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Queues.
+  // Queues
 
   logic job_valid, job_ready, head_valid, head_ready, push_head;
   logic job_room, head_room;
@@ -222,9 +231,9 @@ module payload_writer
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // A head and its beats; then its completion.
+  // Output: beats of the head, then its completion
 
-  logic [63:0] offset_q;  // of the beat in its packet
+  logic [63:0] offset_q;  // offset of the beat in its packet
   logic written_q;  // all beats were taken, the completion was not
   logic last_beat, written;
 

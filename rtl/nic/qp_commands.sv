@@ -1,12 +1,14 @@
-// Carries out OPEN and CLOSE of a QP: writes its path, tells the four units that keep a context, and keeps what everybody asks: which QPs are open, and of which class.
+// Carries out OPEN and CLOSE of a QP: writes its path, sends the command to the four units that keep a context
+// (requester, responder, reaction point, notification point), and keeps the state that other units read: which QPs
+// are open, and their classes.
 //
-// A command is taken when `busy_o` is 0; window and index have to hold until it is 0 again. The QP is closed to packets meanwhile: `open_o` falls with the command and rises when all units
-// have taken theirs. The class is that of the path's tag or DSCP by the maps of that time.
+// - A command is taken when `busy_o` is 0. Register window and index have to hold until `busy_o` is 0 again.
+// - Meanwhile the QP is closed to packets: `open_o` falls with the command and rises when all units have taken OPEN.
+// - The class is that of the path's tag or DSCP, by the class maps at that time.
+// - A QP that is open is closed first, also by OPEN: the units with a context take CLOSE, then `discard_o` holds
+//   until nothing of the QP is left anywhere (`drained_i`). Only then is the path of OPEN written.
 //
-// A QP that is open is closed first, by OPEN too: the units with a context take CLOSE, then `discard_o` holds until
-// nothing of the QP is left anywhere (`drained_i`). Only then OPEN's path is written.
-//
-// Timing: all outputs are registers, or depend on registers and on the held window.
+// Timing: all outputs are registers, or depend on registers and on the held window only.
 module qp_commands
   import eth_pkg::*, gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
@@ -17,19 +19,19 @@ module qp_commands
     input logic rst_i,
 
     input  logic                       command_i,   // pulse
-    input  logic                       open_i,      // OPEN, else CLOSE
+    input  logic                       open_i,      // 1: OPEN, 0: CLOSE
     input  logic          [QpBits-1:0] qp_i,
     input  nic_settings_t              settings_i,
     input  class_maps_t                maps_i,
     output logic                       busy_o,
 
-    output logic               write_o,  // path and peer
+    output logic               write_o,  // writes path and peer
     output logic  [QpBits-1:0] qp_o,
     output path_t              path_o,
     output peer_t              peer_o,
 
-    output logic discard_o,  // nothing of the QP is kept that can be thrown away
-    input  logic drained_i,  // all that was there when `discard_o` rose is gone
+    output logic discard_o,  // discard whatever can be discarded of the QP
+    input  logic drained_i,  // all that was present when `discard_o` rose is gone
 
     output logic              kind_open_o,
     output logic              requester_valid_o,
@@ -45,8 +47,8 @@ module qp_commands
 
     output logic   [Qps-1:0] open_o,
     output class_t [Qps-1:0] class_o,
-    output logic   [Qps-1:0] tagged_o,       // its path has tags
-    output logic   [    7:0] classes_used_o  // by an open QP
+    output logic   [Qps-1:0] tagged_o,       // the path of the QP has tags
+    output logic   [    7:0] classes_used_o  // classes of open QPs
 );
 
   typedef struct packed {
@@ -57,7 +59,7 @@ module qp_commands
   } units_t;
 
   logic busy_q, write_q, kind_q;
-  logic discard_q, reopen_q;  // CLOSE is carried out; OPEN comes after it
+  logic discard_q, reopen_q;  // discard_q: CLOSE, waiting for `drained_i`; reopen_q: OPEN follows
   logic close, closed, drained;
   units_t left_q, left;
   logic [QpBits-1:0] qp_q;
@@ -75,7 +77,7 @@ module qp_commands
   end
 
   assign start   = command_i && !busy_q;
-  assign close   = !open_i || open_q[qp_i];  // what was never opened has nothing to be rid of, but CLOSE is always told
+  assign close   = !open_i || open_q[qp_i];  // OPEN of a QP that is not open needs no CLOSE first
   assign closed  = busy_q && !kind_q && !write_q && left == '0;
   assign drained = closed && discard_q && drained_i;
   assign finish  = kind_q ? busy_q && !write_q && left == '0 : drained && !reopen_q;
@@ -116,7 +118,7 @@ module qp_commands
     if (start) qp_q <= qp_i;
   end
 
-  // Wide, and looked at with `write_o` only.
+  // Zero unless `write_o`, to keep these wide signals quiet.
   always_comb begin
     path_o = '0;
     if (write_q) begin
@@ -169,7 +171,7 @@ module qp_commands
   assign discard_o = discard_q;
   assign class_o = class_q;
 
-  // By class, whether any of its QPs is open.
+  // Classes that have an open QP.
   logic [7:0] used_q, used;
 
   always_comb begin

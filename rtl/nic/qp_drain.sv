@@ -1,14 +1,15 @@
-// Whether anything of a QP that is closed is left: waits for the receive path's queues to move on by what stood in
-// them, and for the slots of its packets.
+// Drain monitor of a closed QP: says when nothing of the QP is left. It waits until the queues of the receive path
+// have moved on by what was in them, and until the QP holds no transmit slot.
 //
-// `discard_i` rises when the QP is closed to packets and its contexts are gone. What then stands in the queues leaves
-// it as that of a closed QP; what the responder accepted before is written.
+// `discard_i` rises when the QP is closed to packets and its contexts are cleared. What is in the queues at that time
+// leaves them as packets of a closed QP. What the responder accepted before is written.
 //
-//     settle      what was judged before is in its queue
-//     queues      headers and answers that were in front or the QP's own have left
-//     settle      their steps have come
-//     steps       what they left to be written is written
-//     slots       no packet waits for the wire, and no data for one
+//     phase     ends when
+//     settle    frames that were judged before are in their queue
+//     queues    the headers and answers in front of the QP's, and the QP's own, have left
+//     settle    their steps have come
+//     steps     what these steps left to be written is written
+//     slots     no packet of the QP waits for the wire, and none waits for data
 //
 // Timing: `drained_o` depends on `holds_i`.
 module qp_drain #(
@@ -27,12 +28,13 @@ module qp_drain #(
     input logic                  answer_pop_i,
     input logic [  StepBits-1:0] steps_i,
     input logic                  step_pop_i,
-    input logic                  holds_i,       // it has a transmit slot
+    input logic                  holds_i,       // the QP has a transmit slot
 
     output logic drained_o
 );
 
-  // Cycles from a frame's judgement to its queue, and from a queue to the writer. More than their stages.
+  // Cycles from the judgement of a frame to its queue, and from a queue to the writer; more than the number of
+  // stages.
   localparam logic [3:0] Settle = 4'd15;
 
   logic [3:0] first_q, second_q;

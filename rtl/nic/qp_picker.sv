@@ -1,6 +1,7 @@
-// Picks a QP out of those that want something, in turn.
+// Picks one of the requesting QPs, round robin.
 //
-// A pick of cycle n is offered from n + 1 on and held until taken, whatever its request does; the next one is made in the cycle after it was taken. So what the taking changes is seen.
+// A pick made in cycle n is offered from n + 1 on and held until taken, whatever its request does. The next pick is
+// made in the cycle after, so that it sees the requests as the grant has changed them.
 //
 // Timing: all outputs are registers.
 module qp_picker #(

@@ -1,7 +1,7 @@
-// A set of QPs that wait for one and the same thing: a bit a QP, so that none is ever lost for want of room, and no QP
-// takes another's. Two of a QP that wait become one.
+// Set of QPs that wait for the same thing: one bit per QP, so that no QP is lost for want of room and none takes
+// another's place. Adding a QP that already waits changes nothing.
 //
-// `clear_i` takes a QP out, offered or not: as long as it is 1 the QP is neither in the set nor offered.
+// While `clear_i` is 1, `clear_qp_i` is neither in the set nor offered, even if it was being offered.
 //
 // Timing: `valid_o` depends on `clear_i` and `clear_qp_i`; all other outputs are registers.
 module qp_set #(
@@ -20,13 +20,13 @@ module qp_set #(
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,
 
-    output logic idle_o  // nothing waits but what is offered
+    output logic idle_o  // at most the offered QP waits
 );
 
   logic [Qps-1:0] waiting_q, waiting_d;
   logic picked, gone;
 
-  // What was cleared between its pick and now is offered no more.
+  // A QP that was cleared since its pick is not offered.
   assign gone    = !waiting_q[qp_o] || (clear_i && clear_qp_i == qp_o);
   assign valid_o = picked && !gone;
 

@@ -1,10 +1,13 @@
-// The receive buffer: payload in a ring of beats, headers in a queue beside it, in the order in which they came; its depth by class.
+// Receive buffer: payload in a ring of beats, headers in a queue beside it, in order of arrival; reports the depth
+// per class.
 //
-// Payload beats go into the ring as they come. The frame's verdict comes with or after its last one: `keep_i` makes them stay and puts the header into the queue, otherwise the ring goes back to
-// where the frame began. What does not fit, payload or header, is dropped as a whole: `full_o`, in the cycle of the verdict. A frame takes at least 60 bytes of the depth and at most as many of the ring, a
-// header BufferBytes / 64; so nothing is dropped below 15/16 of BufferBytes.
-//
-// Headers leave the queue long before their payload does: `release_i` gives ring and depth back.
+// - Payload beats are written to the ring as they arrive. The frame's verdict comes with or after its last beat: with
+//   `keep_i` the beats stay and the header goes into the queue, otherwise the ring's end goes back to the start of
+//   the frame.
+// - A frame whose payload or header does not fit is dropped as a whole: `full_o` in the cycle of the verdict.
+// - A frame counts at least 60 bytes of depth and takes at most as many bytes of the ring; the queue has BufferBytes
+//   / 64 headers. No frame is therefore dropped below 15/16 of BufferBytes.
+// - A header leaves the queue long before its payload leaves the ring. `release_i` frees ring and depth.
 //
 // Timing: `full_o` and `idle_o` depend on inputs of the same cycle; all other outputs are registers.
 module receive_buffer
@@ -45,7 +48,7 @@ module receive_buffer
 
     output logic [7:0][23:0] depth_o,
 
-    output logic [CountBits-1:0] count_o,  // headers that wait
+    output logic [CountBits-1:0] count_o,  // headers in the queue
 
     output logic idle_o
 );

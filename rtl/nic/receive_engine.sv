@@ -1,7 +1,11 @@
-// The receive side behind the buffer: feeds the responder, works off what its steps leave, tells the notification point.
+// Receive side behind the buffer: feeds the responder, carries out what its steps leave to be done, and offers its
+// answers.
 //
-// The responder's events are taken in turn: commands, receive buffers, packets, grants. Packets and receive buffers wait while there is no room for what they may leave to do.
-// While packets wait, a grant has its turn once in `PacketsPerGrant` of them: a QP has an event every three cycles, and shortest packets come every 3.28.
+// - The responder's events are arbitrated round robin: commands, receive buffers, packets, grants, failures of the
+//   send side.
+// - Packets, receive buffers and failures wait while there is no room for what they may leave to be done.
+// - While packets wait, at most one grant per `PacketsPerGrant` packets is requested: a QP can have an event every
+//   three cycles, and the shortest packets come every 3.28 cycles.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module receive_engine
@@ -15,7 +19,7 @@ module receive_engine
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
-    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9)       // payload_writer's
+    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9)       // as in payload_writer
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -27,14 +31,14 @@ module receive_engine
     input  psn_t                           psn_i,
     output logic                           command_ready_o,
 
-    input  logic                 discard_i,  // what waits of a QP that is closed
-    output logic                 pass_o,     // of the steps that are kept, the first leaves
+    input  logic                 discard_i,  // discard what waits of a closed QP
+    output logic                 pass_o,     // the oldest queued step leaves
     output logic [CountBits-1:0] count_o,
 
-    input  logic              fail_valid_i,  // the QP's send side has failed
+    input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
     output logic              fail_ready_o,
-    output logic              failed_o,      // a QP failed here
+    output logic              failed_o,      // a QP failed on the receive side
     output logic [QpBits-1:0] failed_qp_o,
 
     input logic                     region_write_i,
@@ -87,7 +91,7 @@ module receive_engine
 );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Whose event it is.
+  // Event arbitration
 
   typedef enum logic [2:0] {
     FromCommand = 3'd0,
@@ -105,7 +109,7 @@ module receive_engine
   logic grant_valid, packet_wish;
 
   localparam logic [5:0] PacketsPerGrant = 6'd32;
-  logic [5:0] packets_q;  // since the last grant; saturates
+  logic [5:0] packets_q;  // packets since the last grant; saturates
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv]    = recv_valid_i && room;
@@ -156,7 +160,7 @@ module receive_engine
   logic [Qps-1:0] owed;
   logic responder_idle;
   responder_context_t unused_context;
-  cycle_t unused_wake;  // it has no deadline
+  cycle_t unused_wake;  // no deadline
 
   gbn_responder #(
       .Qps  (Qps),
@@ -189,7 +193,7 @@ module receive_engine
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // What a packet carries past the responder.
+  // Fields of a packet that bypass the responder
 
   typedef struct packed {
     class_t         class_of;

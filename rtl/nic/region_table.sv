@@ -1,7 +1,10 @@
-// Registered memory, and whether bytes lie in it: valid, tag of the key right, the right to write, va to va + bytes − 1 inside.
+// Table of registered memory regions. Checks an access: region valid, tag of the key right, write access granted, va
+// to va + bytes − 1 inside the region.
 //
-// A key is index · 256 + tag. A question in cycle n is answered in n + 2; one a cycle. Regions do not exist until written: reset clears the table in its first
-// `Regions` cycles, in which nothing may be written.
+// - A key is index · 256 + tag.
+// - Latency: a request in cycle n is answered in n + 2; one request per cycle.
+// - After reset all regions are invalid: reset clears the table in its first `Regions` cycles, in which nothing may
+//   be written.
 //
 // Timing: all outputs are registers or depend on registers only.
 module region_table
@@ -18,13 +21,13 @@ module region_table
     input region_t                 region_i,
 
     input  logic        ask_i,
-    input  logic        remote_i,  // by a peer's WRITE, else by a receive buffer
+    input  logic        remote_i,  // 1: WRITE of a peer; 0: receive buffer
     input  logic [31:0] key_i,
     input  logic [63:0] va_i,
     input  logic [31:0] bytes_i,
     output logic        allowed_o,
 
-    output logic clear_o,  // reset's clearing is under way
+    output logic clear_o,  // reset is clearing the table
     output logic idle_o
 );
 
@@ -57,7 +60,7 @@ module region_table
       .data_o         (bits)
   );
 
-  // The region is there: does it answer to the key?
+  // Stage 1: the region is read; compare it with the key.
   logic ask_q, remote_q;
   logic [31:0] key_q, bytes_q;
   logic [63:0] va_q, offset;
@@ -78,7 +81,7 @@ module region_table
     end
   end
 
-  // Does it hold the bytes?
+  // Stage 2: compare the range.
   logic named_q;
   logic [63:0] offset_q;
   logic [47:0] length_q;

@@ -1,9 +1,12 @@
-// Classes that were paused so short a time ago that a packet may be late because of the pause.
+// Classes that were paused so recently that a packet may be late because of the pause.
 //
-// A limiter lets a QP catch up what it was late by. What a pause held back it must not catch up: at line rate it would fill the peer's buffer again, and pauses would breed pauses.
-// `fresh_o[c]`: class c was paused at any time within the last `window_i` cycles, and is not now. `idle_o`: nothing changes but with `paused_i`.
+// The limiter lets a QP catch up lateness, but it must not catch up what a pause held back: sent at line rate, that
+// would fill the peer's buffer again, and pauses would cause more pauses.
 //
-// Timing: `fresh_o` depends on `now_i`; it knows the end of a pause from the second cycle after it on.
+// - `fresh_o[c]`: class c was paused at some time within the last `window_i` cycles and is not paused now.
+// - `idle_o`: the state changes only with `paused_i`.
+//
+// Timing: `fresh_o` depends on `now_i`; it reflects the end of a pause from the second cycle after it on.
 module resumed_classes
   import time_pkg::*;
 (

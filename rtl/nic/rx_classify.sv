@@ -1,11 +1,14 @@
-// What becomes of a frame: whose it is, its class, or why it is dropped. rtl/nic/README.md is the contract.
+// Frame classifier: finds the QP and the class of a received frame, or the reason for dropping it. rtl/nic/README.md
+// is the contract.
 //
-// Takes the parser's outputs as they come and says with `done_valid_o`, two cycles after the parser's `done_valid_o`, what it found; the payload goes along with the same delay, so that
-// a frame's verdict comes with or after its last beat and before the next frame's first. PFC and PAUSE are judged by the parser alone and do not wait (`nic`).
+// The parser's outputs are taken as they come; there is no back-pressure. `done_valid_o` gives the verdict two cycles
+// after the parser's `done_valid_o`. The payload has the same delay, so that the verdict of a frame comes with or
+// after its last beat and before the first beat of the next frame. PFC and PAUSE frames are judged by the parser
+// alone and are handled without this delay in `nic`.
 //
-//     0   the parser's result; RAMs are read: peer of the QP, region of the key
-//     1   a verdict but for the region
-//     2   out
+//     stage 0   result of the parser; the RAMs are read: peer of the QP, region of the key
+//     stage 1   verdict, except for the region
+//     stage 2   output
 //
 // Timing: `access` of `judged_o` depends on registers through a comparison; all other outputs are registers.
 module rx_classify
@@ -30,7 +33,7 @@ module rx_classify
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
 
-    // From packet_parser.
+    // From packet_parser
     input logic                            done_valid_i,
     input parse_result_t                   result_i,
     input eth_head_t                       eth_i,
@@ -48,7 +51,7 @@ module rx_classify
     output logic                      payload_valid_o,
     output logic    [DataBytes*8-1:0] payload_data_o,
 
-    output logic regions_clear_o,  // after reset: no region may be written
+    output logic regions_clear_o,  // the region table is being cleared
     output logic idle_o
 );
 
@@ -95,7 +98,8 @@ module rx_classify
       .idle_o       (regions_idle)
   );
 
-  // By what the frame alone says; FateRequest, FateAnswer and FateCnp hold if its QP agrees.
+  // Verdict by the frame alone; FateRequest, FateAnswer, FateCnp and FateResponse hold only if the QP matches (stage
+  // 1).
   fate_e fate, fate_q, fate_d;
 
   always_comb begin
@@ -120,7 +124,7 @@ module rx_classify
     endcase
   end
 
-  // Stage 1.
+  // Stage 1
   logic done_q, known_q, ipv6_q;
   logic [127:0] src_q;
   logic [14:0] pkey_q;
@@ -171,7 +175,7 @@ module rx_classify
   assign ours   = known_q && peer.ipv6 == ipv6_q && peer.peer_ip == src_q && peer.pkey == pkey_q;
   assign fate_d = (fate_q inside {FateRequest, FateAnswer, FateCnp, FateResponse} && !ours) ? FateQp : fate_q;
 
-  // Stage 2.
+  // Stage 2
   logic done_out_q;
   fate_e fate_out_q;
   logic [QpBits-1:0] qp_out_q;
@@ -199,7 +203,7 @@ module rx_classify
     judged_o.arrival.access = allowed;
   end
 
-  // Payload goes along.
+  // Payload delay
   logic [1:0] payload_valid_q;
   logic [1:0][DataBytes*8-1:0] payload_data_q;
 
@@ -216,7 +220,7 @@ module rx_classify
   assign payload_valid_o = payload_valid_q[1];
   assign payload_data_o  = payload_data_q[1];
 
-  logic unused_fields;  // the parser's, and not needed here
+  logic unused_fields;  // fields of the parser that are not needed here
   assign unused_fields = ^{result_i, eth_i, ip_i, bth_i, ext_i, payload_bytes_i};
 
   assign idle_o = regions_idle && !done_valid_i && !done_q && !done_out_q && !payload_valid_i && payload_valid_q == '0;

@@ -1,6 +1,7 @@
-// Who sends next: a QP that may by its window, its rate, its class and the slots that are free.
+// Send arbiter: picks the next QP to send among those whose window, rate, class and slots allow it.
 //
-// After a grant was taken its QP waits until `release_i`: its packet is known by then to window and limiter, so neither is overrun. Two releases may come in a cycle.
+// A granted QP is locked until `release_i`. By then its packet has been accounted for in window and limiter, so that
+// neither is exceeded. Up to two releases per cycle.
 //
 // Timing: outputs are registers.
 module send_scheduler
@@ -13,11 +14,11 @@ module send_scheduler
     input logic rst_i,
 
     input logic   [Qps-1:0] sendable_i,
-    input logic             paced_i,          // the limiter counts
+    input logic             paced_i,          // the limiter applies
     input logic   [Qps-1:0] eligible_i,
     input class_t [Qps-1:0] class_i,
-    input logic   [    7:0] class_allowed_i,  // not paused, and has a slot left
-    input logic             allowed_i,        // there is room for what a packet brings
+    input logic   [    7:0] class_allowed_i,  // not paused, and has a free slot
+    input logic             allowed_i,        // there is room for the results of a packet
 
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,

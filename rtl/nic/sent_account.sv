@@ -1,7 +1,12 @@
-// Tells limiter and reaction point of each packet that was granted, in bytes on the wire, and the scheduler when both window and limiter know of it.
+// Reports each granted packet, in bytes on the wire, to the limiter and the reaction point, and tells the scheduler
+// when both window and limiter have accounted for it.
 //
-// A grant's step comes with or without a packet; `paced_i` says whether a packet counts. Without: released in the next cycle. With: when the limiter has taken it and shows so, four cycles later.
-// `room_o`: packets that four grants may still bring will be kept.
+// A step of a grant makes a packet or none; `paced_i` says whether a packet counts. The QP is released
+//
+// - without a packet that counts: in the cycle after the step;
+// - with one: four cycles after the limiter has taken it, when `eligible` reflects it.
+//
+// `room_o` guarantees room for the packets that four grants may still bring.
 //
 // Timing: all outputs are registers or depend on registers only.
 module sent_account
@@ -13,21 +18,21 @@ module sent_account
     input logic clk_i,
     input logic rst_i,
 
-    input logic              write_i,       // a QP's path
+    input logic              write_i,       // writes the path of a QP
     input logic [QpBits-1:0] write_qp_i,
     input logic [       1:0] write_tags_i,
     input logic              write_ipv6_i,
 
-    input  logic              step_valid_i,     // of a SEND
+    input  logic              step_valid_i,     // step of a SEND
     input  logic [QpBits-1:0] step_qp_i,
-    input  logic              packet_i,         // it made one
+    input  logic              packet_i,         // the step made a packet
     input  logic [       7:0] opcode_i,
     input  logic [      15:0] payload_bytes_i,
     input  logic              paced_i,
     output logic              room_o,
 
-    output logic              sent_valid_o,   // rate_limiter
-    output logic              bytes_valid_o,  // dcqcn_rp
+    output logic              sent_valid_o,   // to rate_limiter
+    output logic              bytes_valid_o,  // to dcqcn_rp
     output logic [QpBits-1:0] qp_o,
     output logic [      15:0] bytes_o,
     input  logic              sent_ready_i,
@@ -42,7 +47,7 @@ module sent_account
   localparam int unsigned Depth = 16;
   localparam int unsigned WireOverhead = 24;  // FCS, preamble, gap
 
-  // The packet's length on the wire.
+  // Length of the packet on the wire
   logic [2:0] path_bits;
   logic step_q, packet_q;
   logic [QpBits-1:0] qp_q;
@@ -118,7 +123,7 @@ module sent_account
     end
   end
 
-  // The limiter shows what it has taken four cycles later.
+  // The limiter's eligibility reflects a packet four cycles after it was taken.
   logic [3:0] known_q;
   logic [3:0][QpBits-1:0] known_qp_q;
 

@@ -1,7 +1,8 @@
-// The builder's door: a frame goes in as a whole, and PFC frames go in before anything else.
+// Gate in front of the packet builder: lets frames in as a whole, PFC frames before anything else.
 //
-// A packet is let in when its first payload beat is here; the reader keeps the others coming, so `tx_valid_o` does not fall inside a frame. A PFC frame goes in front of any
-// packet whose first beat the builder has not been offered.
+// - A packet is let in when its first payload beat is available. The reader keeps the following beats coming, so
+//   `tx_valid_o` does not fall inside a frame.
+// - A PFC frame goes ahead of any packet that has not yet been offered to the builder.
 //
 // Timing: readies depend on `tx_ready_i` of the same cycle.
 module transmit_door
@@ -43,11 +44,11 @@ module transmit_door
     output logic idle_o
 );
 
-  // Cycles after which nothing moves inside the builder if nothing goes in and nothing comes out. More than its stages.
+  // Number of cycles without input and output until nothing moves inside the builder; more than its number of stages.
   localparam logic [3:0] Settle = 4'd15;
 
   logic inside_q;  // payload of the packet that was let in is still to come
-  logic held_pfc_q, held_desc_q;  // offered, and not taken
+  logic held_pfc_q, held_desc_q;  // offered and not yet taken
   logic let_pfc, let_desc, ready;
   logic [3:0] moving_q;
 

@@ -1,6 +1,8 @@
-// The send side: feeds the requester, fetches payload, builds frames.
+// Send side: feeds the requester, fetches payload, builds frames.
 //
-// The requester's events are taken in turn: commands, answers, work, grants. Answers, work and timers wait while there is no room for the completions that they may bring.
+// - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
+//   receive side.
+// - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module transmit_engine
@@ -38,12 +40,12 @@ module transmit_engine
     input  class_t [Qps-1:0] class_i,
     input  logic   [Qps-1:0] tagged_i,
     input  logic   [    7:0] classes_used_i,
-    output logic   [Qps-1:0] holds_o,         // QPs of which a packet waits for the wire, or data for one
+    output logic   [Qps-1:0] holds_o,         // QPs with a packet that waits for the wire or for data
 
-    input  logic              fail_valid_i,  // the QP's receive side has failed
+    input  logic              fail_valid_i,  // the receive side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
     output logic              fail_ready_o,
-    output logic              failed_o,      // a QP failed here
+    output logic              failed_o,      // a QP failed on the send side
     output logic [QpBits-1:0] failed_qp_o,
 
     input  logic               work_valid_i,
@@ -107,7 +109,7 @@ module transmit_engine
   localparam int unsigned AddressBits = SlotBits + $clog2(SlotBeats);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Whose event it is.
+  // Event arbitration
 
   typedef enum logic [2:0] {
     FromCommand = 3'd0,
@@ -219,7 +221,7 @@ module transmit_engine
   assign send_step       = step_valid && step_kind == RequesterSend;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Grants.
+  // Grants
 
   logic [1:0] unlock;
   logic [1:0][QpBits-1:0] unlock_qp;
@@ -275,7 +277,7 @@ module transmit_engine
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Payload and frames.
+  // Payload and frames
 
   logic [7:0] head, pop;
   logic [7:0][SlotBits-1:0] head_slot;
@@ -465,8 +467,8 @@ module transmit_engine
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Packets that ask for an ACK, on their way: as they go to the builder, and as their last beat goes to the MAC.
-  // Frames leave the builder in the order in which they went in.
+  // Packets that ask for an ACK, for the requester's ACK timer: reported when they go to the builder and when their
+  // last beat goes to the MAC. Frames leave the builder in the order in which they went in.
 
   logic enter, enter_asks, frame_end, frame_valid, frame_asks, frame_room;
   logic [QpBits-1:0] frame_qp;
@@ -491,7 +493,8 @@ module transmit_engine
       .count_o(frames)
   );
 
-  // One that was popped counts as leaving until its end does: its slot does not say any more that it waits.
+  // A popped packet counts as leaving until its end has left, because its slot, once released, no longer reports it
+  // as waiting.
   logic popped, popped_ready, popped_valid;
   logic [2:0] unused_popped_count;
   logic [QpBits-1:0] popped_qp, popping_qp;

@@ -1,10 +1,12 @@
-// Which packet is built next: CNPs before answers before requests; a class that is paused is passed by. Finds the packet's headers.
+// Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests. A paused class is
+// skipped. Counts the IPv4 identification.
 //
-//     select    the packet leaves its queue; its QP's path and its slot are read; its payload is a job for the reader
-//     path      the path is there: headers are formed
+//     select    the packet leaves its queue; path and slot are read; its payload becomes a job of the reader
+//     path      the path is read; headers are formed
 //     offered   `desc_valid_o` until taken
 //
-// Selects when the reader has nothing else to read, so that at most two packets are selected and not begun, and the last one late. Counts IPv4 identification.
+// A packet is selected only when the reader has nothing else to read. At most two packets are therefore selected and
+// not begun, and the last one is selected late.
 //
 // Timing: pops depend on `paused_i`, on the heads and, through the stages, on `desc_ready_i` of the same cycle.
 module transmit_select
@@ -22,12 +24,12 @@ module transmit_select
     input logic rst_i,
 
     input logic        [7:0] paused_i,
-    input logic              ecn_i,       // requests are ECT(0)
+    input logic              ecn_i,       // requests are sent with ECT(0)
     input logic        [5:0] cnp_dscp_i,
     input logic        [2:0] cnp_pcp_i,
     input class_maps_t       maps_i,
 
-    input logic               write_i,     // a QP's path
+    input logic               write_i,     // writes the path of a QP
     input logic  [QpBits-1:0] write_qp_i,
     input path_t              path_i,
 
@@ -48,7 +50,7 @@ module transmit_select
     input  payload_bytes_t [         7:0]               slot_bytes_i,
     output logic           [         7:0]               slot_pop_o,
     input  request_t                                    request_i,        // one cycle after the pop
-    output logic                                        slot_free_o,      // it had no payload
+    output logic                                        slot_free_o,      // the popped packet had no payload
     output logic           [SlotBits-1:0]               slot_free_slot_o,
 
     output logic                     job_valid_o,
@@ -58,7 +60,7 @@ module transmit_select
     output logic   [            6:0] job_bytes_o,
     output logic   [   SlotBits-1:0] job_slot_o,
 
-    output logic                   desc_asks_o,     // a request that asks for an ACK, of this QP
+    output logic                   desc_asks_o,     // a request of QP desc_qp_o that asks for an ACK
     output logic      [QpBits-1:0] desc_qp_o,
     output logic                   desc_valid_o,
     input  logic                   desc_ready_i,
@@ -88,7 +90,7 @@ module transmit_select
   } desc_t;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Select.
+  // Select stage
 
   logic [7:0] answer_wish, slot_wish, answer_grant, slot_grant;
   logic answer_some, slot_some, cnp_wish;
@@ -154,7 +156,7 @@ module transmit_select
   assign slot_free_slot_o = job_slot_o;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The path is there.
+  // Path stage
 
   logic [$bits(path_t)-1:0] path_bits;
   path_t path;
@@ -261,7 +263,7 @@ module transmit_select
   assign desc_valid_o = offered_q;
   assign {eth_o, ip_o, udp_port_o, bth_o, ext_o, payload_bytes_o} = desc_q;
 
-  logic unused_fields;  // of packed types that are wider than what this needs of them
+  logic unused_fields;  // fields of packed types that are not needed here
   assign unused_fields = ^{request_i, maps_i, rounded};
 
   assign idle_o = !cnp_wish && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;

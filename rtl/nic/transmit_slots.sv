@@ -1,15 +1,21 @@
-// Request packets whose payload is being fetched: a slot each, handed on in the order of grants within a class.
+// Slots for request packets whose payload is being fetched, one packet per slot, handed on in the order of grants
+// within a class.
 //
-// A grant takes a slot (`take_i`, while `free_o`); its step, three cycles later, fills or frees it (`step_valid_i`, in the order of grants). A payload is asked for by DMA, tag = slot, and comes in beats; a
-// packet is ready when its last beat is here. `head_o` shows the first slot of each class that is ready; `pop_i` takes it, and `info_o`, one cycle after it, is what is in it. The slot is free again
-// with `release_i`, of which two may come in a cycle.
-// `class_free_o`: each class of an open QP may hold an equal share of the slots, rounded down, and one at least.
-// After every step of a QP (`context_…`) its packets here that the QP no longer has to send, because they are
-// acknowledged, will be granted again, or the QP has ended, are withdrawn: `withdrawn_o`
-// when one leaves its class's queue; its slot is free when no data is to come for it any more.
-// `asks_o`: QPs of which a packet that asks for an ACK waits here.
+// - Grant: `take_i` takes a slot while `free_o` is 1. The step of the grant, three cycles later, fills or frees it
+//   (`step_valid_i`, in the order of grants).
+// - Fetch: the payload is requested by DMA with tag = slot and comes in beats. A packet is ready when its last beat
+//   has arrived.
+// - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
+//   content one cycle later.
+// - Release: `release_i` frees a slot; up to two per cycle.
+// - Share: each class of an open QP may hold an equal share of the slots, rounded down, at least one
+//   (`class_free_o`).
+// - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
+//   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
+//   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
+// - `asks_o`: QPs with a packet here that asks for an ACK.
 //
-// Timing: all outputs are registers or depend on registers, `class_free_o` on `classes_used_i`.
+// Timing: all outputs are registers or depend on registers only; `class_free_o` also depends on `classes_used_i`.
 module transmit_slots
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
@@ -31,14 +37,14 @@ module transmit_slots
     output logic         free_o,
     output logic   [7:0] class_free_o,
 
-    input logic              context_valid_i,  // a step of whatever kind, and what it left
+    input logic              context_valid_i,  // a step of any kind, with the context after it
     input logic [QpBits-1:0] context_qp_i,
-    input logic              context_ready_i,  // the QP works
-    input psn_t              context_una_i,    // its oldest PSN that is not acknowledged
-    input psn_t              context_next_i,   // its next PSN to be granted
+    input logic              context_ready_i,  // the QP is ready
+    input psn_t              context_una_i,    // oldest PSN that is not acknowledged
+    input psn_t              context_next_i,   // next PSN to be granted
 
-    input logic                  step_valid_i,  // of a SEND
-    input logic                  packet_i,      // it made one
+    input logic                  step_valid_i,  // step of a SEND
+    input logic                  packet_i,      // the step made a packet
     input logic     [QpBits-1:0] step_qp_i,
     input request_t              request_i,
 
@@ -56,7 +62,7 @@ module transmit_slots
     output logic           [         7:0][SlotBits-1:0] head_slot_o,
     output logic           [         7:0][  QpBits-1:0] head_qp_o,
     output payload_bytes_t [         7:0]               head_bytes_o,
-    input  logic           [         7:0]               pop_i,         // one at most
+    input  logic           [         7:0]               pop_i,         // at most one bit
     output logic           [InfoBits-1:0]               info_o,        // request_t
 
     input  logic                   payload_read_i,
@@ -65,7 +71,7 @@ module transmit_slots
 
     output logic           withdrawn_o,
     output logic [Qps-1:0] asks_o,
-    output logic           pop_asks_o,   // what is popped asks for an ACK
+    output logic           pop_asks_o,   // the popped packet asks for an ACK
     output logic [Qps-1:0] holds_o,      // QPs that have a slot
 
     input logic [1:0]               release_i,
@@ -77,11 +83,11 @@ module transmit_slots
   localparam int unsigned CountBits = SlotBits + 1;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Which slots are free, and whose the others are.
+  // Slot allocation
 
   logic [Slots-1:0] used_q, used_d, whole_q, whole_d;
   class_t [Slots-1:0] class_q;
-  logic [7:0][CountBits-1:0] held_q;  // slots of a class
+  logic [7:0][CountBits-1:0] held_q;  // number of slots per class
   logic [SlotBits-1:0] next_free;
   logic step_free;  // a grant that made no packet
   logic [CountBits-1:0] share;
@@ -100,7 +106,7 @@ module transmit_slots
     for (int unsigned c = 0; c < 8; c++) class_free_o[c] = held_q[c] < share;
   end
 
-  // Grants whose step has not come.
+  // Grants whose step has not come yet
   logic granted_valid, granted_ready;
   logic [SlotBits-1:0] granted_slot;
   class_t granted_class;
@@ -126,12 +132,12 @@ module transmit_slots
   assign step_free = step_valid_i && !packet_i;
   assign empty     = request_i.payload_bytes == '0;
 
-  // What a slot has: a packet, up to its release; one that waits to be popped; one that nobody wants; one that nobody
-  // wants and whose data is still to come.
+  // State of a slot: filled (has a packet, until its release), queued (waits to be popped), unwanted (withdrawn,
+  // still in its queue), draining (withdrawn, data still to come).
   logic [Slots-1:0] filled_q, filled_d, queued_q, queued_d, unwanted_q, unwanted_d, draining_q, draining_d, asks_q;
   logic [Slots-1:0][QpBits-1:0] qp_q;
   psn_t [Slots-1:0] psn_q;
-  logic [7:0] drop;  // the class whose first packet is withdrawn, one at most
+  logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
   logic [SlotBits-1:0] drop_slot, pop_slot;
   logic come_last, dropped;
   logic [3:0] freed;
@@ -238,7 +244,7 @@ module transmit_slots
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // What is in a slot, and the order of a class.
+  // Slot contents and the order within a class
 
   logic [7:0][SlotBits-1:0] slot;
   logic [7:0] valid, unused_ready, drop_wish;
@@ -252,7 +258,7 @@ module transmit_slots
         .clk_i,
         .rst_i,
         .valid_i(fill && granted_class == class_t'(c)),
-        .ready_o(unused_ready[c]),  // no more packets than slots
+        .ready_o(unused_ready[c]),  // there are never more packets than slots
         .data_i({granted_slot, step_qp_i, request_i.payload_bytes[$bits(payload_bytes_t)-1:0]}),
         .valid_o(valid[c]),
         .ready_i(pop_i[c] || drop[c]),
@@ -291,7 +297,7 @@ module transmit_slots
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // DMA.
+  // DMA
 
   fetch_t fetch;
   logic fetch_ready;
@@ -314,7 +320,7 @@ module transmit_slots
       .count_o(fetches)
   );
 
-  logic [$clog2(SlotBeats)-1:0] beat_q;  // of the packet that is coming
+  logic [$clog2(SlotBeats)-1:0] beat_q;  // of the packet whose data is arriving
 
   always_ff @(posedge clk_i) begin
     if (rst_i) beat_q <= '0;
@@ -334,7 +340,7 @@ module transmit_slots
       .data_o         (payload_data_o)
   );
 
-  // Waiting for DMA, or for its class to go on, changes nothing.
+  // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
   assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 &&
       pop_i == '0 && !context_valid_i &&
       drop_wish == '0;
