@@ -1,24 +1,34 @@
-// The go-back-N requester: a sender's work requests, its window and its retransmissions, a context a QP in a RAM. rtl/gbn/README.md is the contract.
+// Go-back-N requester: a sender's work requests, window and retransmissions, with one context per QP in a RAM.
+// rtl/gbn/README.md is the contract.
 //
-// A slot of the pipeline is an event, a visit of a sweep to a QP whose deadline may have come, or a step that follows: WALK or TIMER. Cycles of a slot:
+// Each slot of the pipeline is one of: an event; a visit of the sweep to a QP whose deadline may have come; a
+// follow-up step, which is WALK or TIMER. Cycles of a slot:
 //
-//     n          taken; the context is read
-//     n + 1      the context is there, and `now_i` counts: what they say without the ring; the ring's slot is read
-//     n + 2      step; the context is written
-//     n + 3      `step_valid_o` and the rest; the next slot of the same QP: the step that follows, if one does
+//     n        taken; the context is read
+//     n + 1    context available, `now_i` sampled; facts that do not need the ring; the ring's slot is read
+//     n + 2    step; the context is written
+//     n + 3    `step_valid_o` and the other results; the next slot of the same QP: its follow-up step, if there is one
 //
-// A WALK follows a step that says so. A TIMER follows a step, or its last WALK, that leaves the QP with a deadline that has come; so a sweep passes by a QP in the
-// pipeline, and an event of the QP that the sweep is at goes before the visit. Steps that follow come before all else. Of what they leave, events and visits have every
-// other slot while a sweep runs, and one takes what the other leaves. So a sweep takes at most 2 · Qps cycles besides those of steps that follow. A step is followed
-// by at most Wqes + 4 (no completion comes twice), so an event waits at most 3 · Wqes + 16 cycles.
+// Arbitration of the slots:
 //
-// An ACK timer that has run out counts on for a packet that asked for an ACK and has not been away for as long: it
-// waits for the wire (`asks_i`), or it left (`left_…`) after the timer was started.
-// The first one that leaves then counts; `left_end_i` is 0 for what is about to leave.
+// - A WALK follows a step that asks for it. A TIMER follows a step, or its last WALK, that leaves the QP with a
+//   deadline that has come. The sweep can therefore skip a QP that is in the pipeline, and an event of the very QP
+//   that the sweep is at goes before the visit.
+// - Follow-up steps come first. While a sweep runs, events and visits get alternate slots of those that remain, and
+//   each side may use a slot that the other leaves free. A sweep therefore takes at most 2 · Qps cycles, not counting
+//   those of follow-up steps.
+// - A step is followed by at most Wqes + 4 steps (no completion comes twice), so an event waits at most 3 · Wqes + 16
+//   cycles.
 //
-// While `timers_i` is 0 a sweep stands still and no TIMER follows; the deadline of a QP that it would have followed is seen by the next sweep.
+// ACK timer: when it has run out, it is held for a packet that asked for an ACK and has been away for less than the
+// timeout, because it still waits for the wire (`asks_i`) or left (`left_…`) after the timer was started. The first
+// packet that leaves then counts. `left_end_i` is 0 for a packet that is about to leave.
 //
-// Timing: `event_ready_o` depends on `event_qp_i` and `timers_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
+// While `timers_i` is 0 a sweep stands still and no TIMER follows. The deadline of a QP that a TIMER would have
+// followed is found by the next sweep.
+//
+// Timing: `event_ready_o` depends on `event_qp_i` and `timers_i`, `idle_o` on `event_valid_i` and `now_i` of the same
+// cycle; all other outputs are registers.
 module gbn_requester
   import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
@@ -40,12 +50,12 @@ module gbn_requester
     input  work_t                          event_work_i,           // POST
     output logic                           event_ready_o,
 
-    input logic [Qps-1:0] asks_i,  // a packet that asks for an ACK was granted and is not on its way to the wire
-    input logic left_valid_i,  // a packet that asks for an ACK leaves now
-    input logic left_end_i,  // its last bit, else its first
+    input logic [Qps-1:0] asks_i,  // per QP: a packet that asks for an ACK waits for the wire
+    input logic left_valid_i,  // a packet that asks for an ACK leaves
+    input logic left_end_i,  // 1: its last bit; 0: it is about to leave
     input logic [QpBits-1:0] left_qp_i,
 
-    input logic timers_i,  // there is room for what TIMER steps may bring
+    input logic timers_i,  // there is room for the results of TIMER steps
 
     output logic                            step_valid_o,
     output requester_kind_e                 step_kind_o,
@@ -66,10 +76,10 @@ module gbn_requester
 
   localparam int unsigned SlotBits = $clog2(Wqes);
 
-  // A slot, as it was taken.
+  // A slot as it was taken
   typedef struct packed {
-    logic              visit;          // of a sweep
-    logic              own;            // WALK, TIMER
+    logic              visit;          // visit of the sweep
+    logic              own;            // made by the unit: WALK, TIMER
     requester_kind_e   kind;
     logic [QpBits-1:0] qp;
     requester_config_t configuration;
@@ -78,7 +88,7 @@ module gbn_requester
     posted_t           work;           // without PSNs
   } taken_t;
 
-  // A slot with its context.
+  // A slot with its context
   typedef struct packed {
     taken_t             taken;
     logic               step;   // not a visit that found nothing due
@@ -100,12 +110,12 @@ module gbn_requester
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Whose slot this cycle is.
+  // Slot arbitration
 
   logic follow_q, follow_walk_q, step_q;
   logic sweep, sweep_ready, sweep_idle;
   logic [QpBits-1:0] sweep_qp;
-  logic sweep_turn_q;  // the last slot that both could have had was an event's
+  logic sweep_turn_q;  // an event had the last slot of the two
   logic event_inside, sweep_inside;  // the QP is in the pipeline
   logic take, take_event, take_sweep;
   logic taken_valid_q, looked_valid_q;
@@ -154,7 +164,7 @@ module gbn_requester
     end
   end
 
-  logic unused_work;  // only atomics have it
+  logic unused_work;  // only atomics use these
   assign unused_work = ^{event_work_i.swap_add, event_work_i.compare};
 
   always_ff @(posedge clk_i) begin
@@ -167,7 +177,7 @@ module gbn_requester
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The context is there.
+  // Stage n + 1: context
 
   requester_context_t read_context;
   requester_facts_t facts;
@@ -175,7 +185,7 @@ module gbn_requester
 
   assign read_context = read_bits;
 
-  // An ACK timer that was started, and nothing has left since.
+  // Armed: the ACK timer was started, and no packet has left since.
   logic [Qps-1:0] armed_q, armed_d;
   logic left_write, asks_q, fresh_q;
   logic [$bits(left_t)-1:0] left_bits;
@@ -247,7 +257,7 @@ module gbn_requester
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The step.
+  // Stage n + 2: step
 
   requester_context_t step_context;
   requester_note_e step_note;
@@ -312,7 +322,7 @@ module gbn_requester
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Out of the pipeline.
+  // Stage n + 3: results
 
   logic out_valid_q;  // a step or a visit
   logic [Qps-1:0] sendable_q;
@@ -356,7 +366,7 @@ module gbn_requester
 
   assign sendable_o = sendable_q;
 
-  // What follows reports in its turn.
+  // A deadline is reported only by the last of the steps that follow each other.
   deadline_sweep #(
       .Entries(Qps),
       .Sources(1)
@@ -381,7 +391,7 @@ module gbn_requester
   localparam int unsigned SweepMax = 2 * Qps;
 
   logic [$clog2(WaitMax+2)-1:0] wait_q;  // cycles that an event has waited
-  logic [$clog2(SweepMax+2)-1:0] sweep_q;  // cycles that a sweep has taken, without those of steps that follow
+  logic [$clog2(SweepMax+2)-1:0] sweep_q;  // cycles of a sweep, without those of follow-up steps
   logic [QpBits-1:0] event_qp_q;
   ring_t ring, sent;
 

@@ -1,4 +1,4 @@
-// The first half of a requester's step: what its event and context say without the ring.
+// First half of a requester's step: the facts that follow from event and context without the ring.
 //
 // Purely combinational.
 module gbn_requester_look
@@ -41,7 +41,7 @@ module gbn_requester_look
   assign ack_every = context_i.configuration.ack_every;
   assign window = window_packets(context_i.configuration.window);
 
-  // ⌈length / mtu⌉ − 1, and 0 for no bytes at all: one packet.
+  // ⌈length / mtu⌉ − 1; 0 for length 0, which is one packet
   assign less = (length_i == '0) ? '0 : (length_i - 1'b1) >> mtu_bits(context_i.configuration.mtu);
 
   assign ack = syndrome_i[7:5] == 3'b000;
@@ -49,7 +49,7 @@ module gbn_requester_look
   assign sequence_nak = syndrome_i == SyndromeSequence;
   assign error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
   assign left = left_i.at + timeout;
-  assign una = psn_i + psn_t'(ack);  // a NAK acknowledges what is before it
+  assign una = psn_i + psn_t'(ack);  // a NAK acknowledges the packets before its PSN
 
   always_comb begin
     facts_o = '0;

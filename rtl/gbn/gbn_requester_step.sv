@@ -1,7 +1,10 @@
-// The requester as a function: context, event and the message of the ring in, context and actions out. rtl/gbn/README.md is the contract.
+// Step function of the requester: context, event and a message of the ring in, context and actions out.
+// rtl/gbn/README.md is the contract.
 //
-// `facts_i` is what gbn_requester_look says of the same event and context. `posted_i` is the ring's slot `current` for a SEND, `tail` for all else; it counts when
-// the ring is not empty. A TIMER or WALK step is one only with `own_i`, else an event of a kind that is none.
+// - `facts_i` is the output of gbn_requester_look for the same event and context.
+// - `posted_i` is the ring's slot `current` for a SEND, `tail` for all other steps. It is valid when the ring is not
+//   empty.
+// - `own_i` marks TIMER and WALK steps made by the unit. An event with one of these kinds and `own_i` = 0 is ignored.
 //
 // Purely combinational.
 module gbn_requester_step
@@ -21,7 +24,7 @@ module gbn_requester_step
     output requester_note_e    note_o,
     output logic               walk_o,              // a WALK step comes next
     output logic               due_o,               // a timer runs and its deadline has come
-    output logic               ack_timer_o,         // an ACK timer was started: not one that is held
+    output logic               ack_timer_o,         // an ACK timer was started; 0 for one that is held
     output logic               request_valid_o,
     output request_t           request_o,
     output logic               completion_valid_o,
@@ -34,12 +37,12 @@ module gbn_requester_step
   assign c = context_i;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The packet that would be sent.
+  // Packet to send
 
   logic first, last, asks, write, has_imm;
   logic [3:0] shift;
   logic [31:0] offset;
-  psn_t sent;  // packets of the message before it
+  psn_t sent;  // packets of the message before this one
   logic [12:0] left;  // bytes
   operation_e operation;
 
@@ -97,7 +100,7 @@ module gbn_requester_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // A work request that would be posted, and the completion of the oldest.
+  // Work request to post, and completion of the oldest
 
   logic flush, acknowledged;
 
@@ -119,15 +122,16 @@ module gbn_requester_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The context.
+  // Context
 
   logic low_behind;
-  logic use_retry;  // a retry is used up, and at its end the QP
+  logic use_retry;  // use up a retry; the QP fails if none is left
   logic fresh;  // a timer was started
   requester_context_t n;
   status_e error_status;
 
-  // A go-back-0 responder's NAK may name what it acknowledged: the first packet of the message.
+  // The NAK of a go-back-0 responder may have the PSN of the message's first packet, which may be acknowledged
+  // already.
   assign low_behind = (!facts_i.ack && c.configuration.restart && !facts_i.empty) ? psn_behind(
       psn_i, posted_i.first_psn
   ) : facts_i.behind_una;
@@ -304,7 +308,7 @@ module gbn_requester_step
       end else n.retries = n.retries - 1'b1;
     end
 
-    // Going back stops an ACK timer, the end of the QP any; an RNR wait is the one that starts with going back.
+    // A rewind stops an ACK timer, a failure any timer. The RNR wait is the one timer that starts with a rewind.
     if (kind_i != RequesterWalk && n.after != AfterNone) begin
       n.timer_runs = 1'b0;
       if (n.after == AfterFail) n.rnr_wait = 1'b0;

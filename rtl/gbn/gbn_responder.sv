@@ -1,15 +1,18 @@
-// The go-back-N responder: what comes in order and where it goes, the answers owed, a context a QP in a RAM. rtl/gbn/README.md is the contract.
+// Go-back-N responder: accepts packets in order, places their payload, and keeps the answers owed, with one context
+// per QP in a RAM. rtl/gbn/README.md is the contract.
 //
-// A slot of the pipeline is an event or a WALK that follows a step. Cycles of a slot:
+// Each slot of the pipeline is an event or a WALK that follows a step. Cycles of a slot:
 //
-//     n          taken; the context is read
-//     n + 1      the context is there: what it and the event say without the buffer; the ring's slot `tail` is read
-//     n + 2      step; the context is written
-//     n + 3      `step_valid_o` and the rest; the next slot of the same QP: the WALK that follows, if one does
+//     n        taken; the context is read
+//     n + 1    context available; facts that do not need the buffer; the ring's slot `tail` is read
+//     n + 2    step; the context is written
+//     n + 3    `step_valid_o` and the other results; the next slot of the same QP: its WALK, if one follows
 //
-// A WALK comes before all events. A step is followed by at most Recvs of them, so an event waits at most 3 · Recvs + 8 cycles.
+// A WALK has priority over events. A step is followed by at most Recvs WALKs, so an event waits at most 3 · Recvs + 8
+// cycles.
 //
-// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` of the same cycle; all other outputs are registers. `wake_o` is a constant: there is no deadline.
+// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` of the same cycle; all other outputs
+// are registers. `wake_o` is constant, because the unit has no deadline.
 module gbn_responder
   import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
@@ -49,9 +52,9 @@ module gbn_responder
 
   localparam int unsigned SlotBits = $clog2(Recvs);
 
-  // A slot, as it was taken.
+  // A slot as it was taken
   typedef struct packed {
-    logic              own;            // WALK
+    logic              own;            // made by the unit: WALK
     responder_kind_e   kind;
     logic [QpBits-1:0] qp;
     responder_config_t configuration;
@@ -64,7 +67,7 @@ module gbn_responder
     logic [31:0]       imm;
   } taken_t;
 
-  // And what only the first half reads.
+  // Fields that only the first half of the step reads
   typedef struct packed {
     logic access;
     logic [63:0]  va;
@@ -72,7 +75,7 @@ module gbn_responder
     logic [31:0]  dma_len;
   } memory_t;
 
-  // A slot with its context.
+  // A slot with its context
   typedef struct packed {
     taken_t             taken;
     responder_facts_t   facts;
@@ -92,7 +95,7 @@ module gbn_responder
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Whose slot this cycle is.
+  // Slot arbitration
 
   logic follow_q;
   logic event_inside;  // the QP is in the pipeline
@@ -121,7 +124,7 @@ module gbn_responder
     taken_d.imm           = event_arrival_i.imm;
   end
 
-  logic unused_arrival;  // only atomics have it
+  logic unused_arrival;  // only atomics use these
   assign unused_arrival = ^{event_arrival_i.swap_add, event_arrival_i.compare};
 
   always_ff @(posedge clk_i) begin
@@ -142,7 +145,7 @@ module gbn_responder
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The context is there.
+  // Stage n + 1: context
 
   responder_context_t read_context;
   responder_facts_t facts;
@@ -175,7 +178,7 @@ module gbn_responder
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The step.
+  // Stage n + 2: step
 
   responder_context_t step_context;
   responder_note_e step_note;
@@ -240,7 +243,7 @@ module gbn_responder
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Out of the pipeline.
+  // Stage n + 3: results
 
   logic step_q;
   logic [Qps-1:0] owed_q;

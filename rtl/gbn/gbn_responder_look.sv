@@ -1,4 +1,4 @@
-// The first half of a responder's step: what its event and context say without the buffer.
+// First half of a responder's step: the facts that follow from event and context without the receive buffer.
 //
 // Purely combinational.
 module gbn_responder_look
@@ -41,7 +41,8 @@ module gbn_responder_look
   assign at_first = context_i.configuration.restart && context_i.under_way && psn_i == context_i.first_psn;
   assign start_over = behind && at_first;
 
-  // A Middle or Last goes on with what is under way, unless it starts over; a First or Only starts.
+  // A Middle or Last continues the message that is under way, unless the message starts over; a First or Only starts
+  // one.
   assign bad_order  = later || ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
 
   assign mtu = 16'd1 << mtu_bits(context_i.configuration.mtu);

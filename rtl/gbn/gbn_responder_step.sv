@@ -1,7 +1,9 @@
-// The responder as a function: context, event and the oldest buffer in, context and actions out. rtl/gbn/README.md is the contract.
+// Step function of the responder: context, event and the oldest receive buffer in, context and actions out.
+// rtl/gbn/README.md is the contract.
 //
-// `facts_i` is what gbn_responder_look says of the same event and context. `buffer_i` is the ring's slot `tail`; it counts when the ring is not empty.
-// A WALK step is one only with `own_i`, else an event of a kind that is none.
+// - `facts_i` is the output of gbn_responder_look for the same event and context.
+// - `buffer_i` is the ring's slot `tail`. It is valid when the ring is not empty.
+// - `own_i` marks WALK steps made by the unit. An event of kind WALK with `own_i` = 0 is ignored.
 //
 // Purely combinational.
 module gbn_responder_step
@@ -11,7 +13,7 @@ module gbn_responder_step
     input responder_kind_e           kind_i,
     input responder_config_t         configuration_i,  // OPEN
     input psn_t                      psn_i,            // OPEN, PACKET
-    input logic               [ 4:0] operation_i,      // PACKET, as is all up to `imm_i`
+    input logic               [ 4:0] operation_i,      // PACKET; so are all inputs up to imm_i
     input logic                      ack_req_i,
     input logic                      solicited_i,
     input logic               [15:0] payload_bytes_i,
@@ -36,7 +38,7 @@ module gbn_responder_step
   assign c = context_i;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // What would be placed, answered and completed.
+  // Payload placement, answer and completion
 
   logic flush;
   assign flush = c.state == QpError && !facts_i.empty;
@@ -71,7 +73,7 @@ module gbn_responder_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // What becomes of a packet in order; what comes first counts.
+  // Result of a packet in order; the first check that fails decides
 
   responder_note_e fate;
 
@@ -85,9 +87,9 @@ module gbn_responder_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The context.
+  // Context
 
-  logic leave;  // no message is under way any more
+  logic leave;  // afterwards no message is under way
 
   always_comb begin
     n                  = c;

@@ -1,6 +1,6 @@
-// Durations that a code of five bits stands for, in cycles of PeriodPs picoseconds; what is no whole number of cycles rounds up.
+// Timeout and RNR times: the durations of two 5-bit codes in cycles of PeriodPs picoseconds, rounded up.
 //
-// Purely combinational, two tables of 32 constants.
+// Purely combinational: two tables of 32 constants.
 module gbn_times
   import time_pkg::*;
 #(
@@ -27,7 +27,8 @@ module gbn_times
     return t;
   endfunction
 
-  // 1, 2, 3, 4, 6, 8, 12 … units from code 1 on: powers of two and, from 3 on, half as much again between them. Code 0 goes on behind 31.
+  // From code 1 on 1, 2, 3, 4, 6, 8, 12 … units: powers of two and, from 3 on, 1.5 times powers of two between them.
+  // Code 0 continues the sequence after code 31.
   function automatic table_t rnr_table();
     table_t t;
     t[0] = cycles(RnrPs << 16);
