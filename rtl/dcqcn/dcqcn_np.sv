@@ -1,10 +1,14 @@
-// The notification point: which CE-marked packets are answered with a CNP. rtl/dcqcn/README.md is the contract.
+// Notification point: decides which CE-marked packets are answered with a CNP. rtl/dcqcn/README.md is the contract.
 //
-// An event a cycle, of the same QP too: the context is written in the cycle after the event, and an event right behind takes it from the register on the way.
-// An event taken in cycle n gives its CNP in n + 2, with `now_i` and `interval_i` of n. Nothing backs up: `event_ready_o` falls only while reset clears the RAM.
-// `now` of the last CNP is compared with now − interval, formed one stage earlier, so that each stage has one comparison.
+// - Throughput: one event per cycle, also of the same QP. The context is written in the cycle after the event; an
+//   event directly behind gets it forwarded from a register.
+// - Latency: an event taken in cycle n gives its CNP in n + 2, using `now_i` and `interval_i` of n.
+// - No back-pressure: `event_ready_o` is 0 only while reset clears the RAM.
+// - The time of the last CNP is compared with now − interval, which is formed one stage earlier, so that each stage
+//   has only one comparison.
 //
-// Timing: `idle_o` depends on `event_valid_i` of the same cycle; all other outputs are registers. `wake_o` is a constant: there is no deadline.
+// Timing: `idle_o` depends on `event_valid_i` of the same cycle; all other outputs are registers. `wake_o` is
+// constant, because the unit has no deadline.
 module dcqcn_np
   import time_pkg::*;
 #(
@@ -14,10 +18,10 @@ module dcqcn_np
     input logic          clk_i,
     input logic          rst_i,
     input cycle_t        now_i,
-    input logic   [31:0] interval_i, // cycles between two CNPs of a QP, 0: one for every marked packet
+    input logic   [31:0] interval_i, // cycles between two CNPs of a QP; 0: one for every marked packet
 
     input  logic              event_valid_i,
-    input  logic              event_open_i,   // OPEN, else MARKED
+    input  logic              event_open_i,   // 1: OPEN, 0: MARKED
     input  logic [QpBits-1:0] event_qp_i,
     output logic              event_ready_o,
 
@@ -46,13 +50,13 @@ module dcqcn_np
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Taken, and the context read.
+  // Stage 1: the event is taken, the context is read
 
   logic take;
   logic valid_q, open_q, forward_q;
   logic [QpBits-1:0] qp_q;
   cycle_t now_q;
-  logic [48:0] latest;  // now − interval: a CNP sent by then is long enough ago; negative if so early
+  logic [48:0] latest;  // now − interval: a CNP sent by then is long enough ago; may be negative
   logic [48:0] latest_q;
 
   assign event_ready_o = !clear;
@@ -70,12 +74,12 @@ module dcqcn_np
       qp_q      <= event_qp_i;
       now_q     <= now_i;
       latest_q  <= latest;
-      forward_q <= valid_q && qp_q == event_qp_i;  // what the RAM gives is older than what is written now
+      forward_q <= valid_q && qp_q == event_qp_i;  // the RAM's word is older than the one written now
     end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Decided, and the context written.
+  // Stage 2: decision, the context is written
 
   np_context_t read, was, is, is_q;
   logic [$bits(np_context_t)-1:0] read_bits;

@@ -1,20 +1,32 @@
-// The reaction point: DCQCN's sender rate, a context a QP in a RAM. rtl/dcqcn/README.md is the contract.
+// Reaction point: the sender rate of DCQCN, with one context per QP in a RAM. rtl/dcqcn/README.md is the contract.
 //
-// A slot of the pipeline is an event or a visit of a sweep to a QP whose deadlines may have come. Cycles of a slot:
+// Each slot of the pipeline is an event or a visit of the sweep to a QP whose deadlines may have come. Cycles of a
+// slot:
 //
-//     n          taken: `event_ready_o`, or a visit; the context is read
-//     n + 1      `now_i` and `params_i` of this cycle count. A visit that finds something due becomes a TIMER step, another one just shows its deadlines to the sweep
-//     n + 8      `step_valid_o` and the rest; the context is written
-//     n + 9      the next slot of the same QP
+//     n        taken (`event_ready_o`, or a visit); the context is read
+//     n + 1    `now_i` and `params_i` are sampled; a visit that finds something due becomes a TIMER step,
+//              any other visit only reports its deadlines to the sweep
+//     n + 8    `step_valid_o` and the other results; the context is written
+//     n + 9    the next slot of the same QP
 //
-// No update is lost: an event of a QP that is in the pipeline is not taken, whatever it is (nor is anything taken out of order: there is one pipeline and no queue).
-// A sweep that comes to a QP with an event inside goes on and marks it, and it is visited in the cycle in which it leaves, before anything else. One with a TIMER step inside is not marked: its
-// visit is on the way, and what is still due behind it is reported for the next sweep. So behind an owed visit comes the QP's next event, however short its periods are.
-// While a sweep runs, events and visits have every other slot, and one takes what the other leaves. So a sweep takes at most 2 · Qps + 16 cycles whatever the events do.
-// An event waits longest, 26 cycles, behind an event of its QP that a sweep marked, the visit, and a sweep that takes the slot in the cycle in which that one leaves: 8, 9 and 9.
-// A deadline that comes right after a visit looked is reported 8 cycles later; 3 to the next sweep's first visit and 9 of an event inside when it arrives make it 2 · Qps + 20 at most.
+// No update is lost: no event of a QP is taken while the QP is in the pipeline. Nothing is reordered: there is one
+// pipeline and no queue.
 //
-// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all other outputs are registers.
+// - A sweep that comes to a QP with an event in the pipeline marks that event and goes on. The QP is visited in the
+//   cycle after the event leaves the pipeline, before anything else.
+// - A QP with a TIMER step in the pipeline is not marked: its visit is under way, and what is still due after it is
+//   reported for the next sweep. A marked visit is therefore followed by the QP's next event, however short its
+//   periods are.
+// - While a sweep runs, events and visits get alternate slots, and each side may use a slot that the other leaves
+//   free. A sweep therefore takes at most 2 · Qps + 16 cycles, whatever the events are.
+// - An event waits at most 26 cycles: 8 for an event of its QP that a sweep has marked, 9 for the visit, and 9 if the
+//   sweep takes the slot in the cycle in which the visit leaves.
+// - A deadline that comes right after a visit has looked is reported 8 cycles later. Together with 3 cycles to the
+//   next sweep's first visit and 9 for an event in the pipeline when the sweep arrives, a deadline is stepped at most
+//   2 · Qps + 20 cycles late.
+//
+// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all
+// other outputs are registers.
 module dcqcn_rp
   import time_pkg::*, dcqcn_pkg::*;
 #(
@@ -36,7 +48,7 @@ module dcqcn_rp
     output rp_kind_e                 step_kind_o,
     output logic        [QpBits-1:0] step_qp_o,
     output cycle_t                   step_now_o,
-    output logic        [      15:0] step_bytes_o,    // of BYTES, as it came
+    output logic        [      15:0] step_bytes_o,    // BYTES: as in the event
     output rp_context_t              step_context_o,
     output logic                     rate_valid_o,
 
@@ -46,10 +58,10 @@ module dcqcn_rp
 
   localparam int unsigned Last = RpStepLatency;
 
-  // A slot under way, beside its context.
+  // A slot in the pipeline, beside its context
   typedef struct packed {
     logic              step;   // not a visit that found nothing due
-    logic              again;  // a sweep came by this event: visit the QP when it is done
+    logic              again;  // the sweep passed this event: visit the QP when it leaves
     rp_kind_e          kind;
     logic [QpBits-1:0] qp;
     logic [15:0]       bytes;
@@ -69,13 +81,13 @@ module dcqcn_rp
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Whose slot this cycle is.
+  // Slot arbitration
 
-  logic again_q;  // a QP left the pipeline that a sweep wants to see
+  logic again_q;  // a marked event has left the pipeline: visit its QP
   logic [QpBits-1:0] again_qp_q;
   logic sweep, sweep_ready, sweep_idle;
   logic [QpBits-1:0] sweep_qp;
-  logic sweep_turn_q;  // the last slot that both could have had was an event's
+  logic sweep_turn_q;  // an event had the last slot of the two
   logic event_inside, sweep_inside;  // the QP is in the pipeline
   logic take_event, take_sweep;
 
@@ -91,7 +103,7 @@ module dcqcn_rp
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // The context is there: event, due or not due.
+  // Stage n + 1: context; is anything due?
 
   logic read_q, visit_q, due;
   logic done, rate_changed;
@@ -138,11 +150,11 @@ module dcqcn_rp
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // What is in the pipeline.
+  // Pipeline contents
 
   logic [Last:1] flight_valid_q;
   slot_t flight_q[1:Last];
-  logic [Last:0] event_match, sweep_match;  // 0: the context is just there
+  logic [Last:0] event_match, sweep_match;  // 0: the context has just been read
   slot_t done_slot;
 
   assign event_match[0] = read_q && read_qp_q == event_qp_i;
@@ -182,7 +194,7 @@ module dcqcn_rp
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Out of the pipeline.
+  // Results
 
   assign done_slot    = flight_q[Last];
   assign step_valid_o = done && done_slot.step;
@@ -234,7 +246,7 @@ module dcqcn_rp
 
   //////////////////////////////////////////////////////////////////////////////////////////////
 
-  logic [$clog2(2*Qps+16):0] age_q;  // of a sweep
+  logic [$clog2(2*Qps+16):0] age_q;  // cycles of a sweep
 
   always_ff @(posedge clk_i) begin
     if (rst_i || !sweep) age_q <= '0;
@@ -255,7 +267,7 @@ module dcqcn_rp
     end
   end
 
-  // While a QP's event is inside, no other step of it may be.
+  // A QP has at most one step in the pipeline.
   for (genvar s = 1; s < Last; s++) begin : gen_alone
     always_ff @(posedge clk_i) begin
       if (!rst_i)

@@ -1,12 +1,18 @@
-// The reaction point as a function: context and event in, context and rate out. rtl/dcqcn/README.md, section dcqcn_rp, is the contract.
+// Step function of the reaction point: context and event in, context and rate out. rtl/dcqcn/README.md, section
+// dcqcn_rp, is the contract.
 //
-// A pipeline of RpStepLatency (7) cycles that takes an event a cycle and never waits; `now_i` and `params_i` count in the cycle of `valid_i`. It holds no QP's state: an event of a QP
-// whose last event is still inside has the old context, and to prevent that is the owner's business. No register changes without an event.
-// An event on a QP that is not open, or of a kind that is none, gives its context back.
+// A pipeline of RpStepLatency (7) cycles that takes one event per cycle without back-pressure. `now_i` and `params_i`
+// are sampled in the cycle of `valid_i`. It keeps no state of a QP: the owner must not start an event of a QP whose
+// last event is still in the pipeline, because it would get the old context. Registers change only with an event. An
+// event on a QP that is not open, or of an unused kind, returns the context unchanged.
 //
-//     1 which timers are due, bytes counted; products    4 target clamped
-//     2 counters, deadlines; products summed             5 halfway to the target
-//     3 phase, target raised; α; cut                     6 current rate clamped      7 free again?
+//     stage 1   which timers are due; bytes counted; products
+//     stage 2   counters, deadlines; products summed
+//     stage 3   phase, target raised; α; rate cut
+//     stage 4   target clamped
+//     stage 5   halfway to the target
+//     stage 6   current rate clamped
+//     stage 7   is the QP free again?
 //
 // Timing: all outputs are registers.
 module dcqcn_rp_step
@@ -27,7 +33,7 @@ module dcqcn_rp_step
     output logic        rate_valid_o  // rate_current or limited changed, or OPEN
 );
 
-  // What travels with an event. A field counts from the stage that sets it to the last that reads it.
+  // Fields that travel with an event. A field is valid from the stage that sets it to the last stage that reads it.
   typedef struct packed {
     rp_context_t c;
     logic        cnp;          // on an open QP, as are the next two
@@ -37,20 +43,20 @@ module dcqcn_rp_step
     logic        rate_due;
     logic        counted;      // the byte counter runs
     logic        increase;
-    logic        changed;      // rate_valid_o for OPEN and CLOSE
+    logic        changed;      // rate_valid_o; from stage 1 only for OPEN and CLOSE
     logic        limited_was;
     rate_t       rate_was;
     cycle_t      now;
     rp_params_t  p;
-    rate_t       rate_floor;   // the least of rate_min and rate_max
-    logic [40:0] cut_low;      // rate_current · α in parts
+    rate_t       rate_floor;   // min(rate_min, rate_max)
+    logic [40:0] cut_low;      // partial products of rate_current · α
     logic [38:0] cut_high;
     rate_t       cut_top;
     logic [55:0] cut_sum;
-    logic [39:0] decay_low;    // α · g in parts
+    logic [39:0] decay_low;    // partial products of α · g
     logic [15:0] decay_top;
     alpha_t      decay;
-    rate_t       sum;          // of a target or rate before it is clamped
+    rate_t       sum;          // a target or rate before it is clamped
   } stage_t;
 
   localparam int unsigned Last = RpStepLatency;
@@ -69,7 +75,7 @@ module dcqcn_rp_step
   endfunction
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 1: OPEN and CLOSE are done here, and pass.
+  // Stage 1; OPEN and CLOSE are done here and only pass through the other stages
 
   logic [32:0] bytes_sum;
   assign bytes_sum = {1'b0, context_i.bytes} + 33'(bytes_i);
@@ -93,7 +99,7 @@ module dcqcn_rp_step
       stage_d[1].counted     = stage_d[1].bytes && context_i.limited && params_i.byte_limit != '0;
       if (stage_d[1].counted) stage_d[1].c.bytes = bytes_sum[32] ? '1 : bytes_sum[31:0];
 
-      // Parts that fit a 25 by 18 bit multiplier.
+      // Partial products that fit a multiplier of 25 by 18 bits.
       stage_d[1].cut_low   = 41'(context_i.alpha[23:0]) * 41'(context_i.rate_current[16:0]);
       stage_d[1].cut_high  = 39'(context_i.alpha[23:0]) * 39'(context_i.rate_current[31:17]);
       stage_d[1].cut_top   = context_i.alpha[24] ? context_i.rate_current : '0;
@@ -115,9 +121,9 @@ module dcqcn_rp_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 2
+  // Stage 2
 
-  logic full;  // a period of the byte counter
+  logic full;  // a period of the byte counter has ended
   assign full = stage_q[1].counted && stage_q[1].c.bytes >= stage_q[1].p.byte_limit;
 
   always_comb begin
@@ -161,7 +167,7 @@ module dcqcn_rp_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 3
+  // Stage 3
 
   logic t_below, b_below, t_above, b_above;
   logic fast, hyper;
@@ -174,7 +180,7 @@ module dcqcn_rp_step
   assign b_above = stage_q[2].c.byte_count > stage_q[2].p.stages;
   assign {fast, hyper} = {
     t_below && b_below, t_above && b_above
-  };  // figure 7's strictness: max(T, B) < F, min(T, B) > F
+  };  // strict comparisons of figure 7: max(T, B) < F, min(T, B) > F
 
   assign raise = fast ? '0 : hyper ? stage_q[2].p.rate_hai : stage_q[2].p.rate_ai;
   assign raised = {1'b0, stage_q[2].c.rate_target} + 33'(raise);
@@ -192,7 +198,7 @@ module dcqcn_rp_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 4
+  // Stage 4
 
   always_comb begin
     stage_d[4] = '0;
@@ -204,7 +210,7 @@ module dcqcn_rp_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 5: after halving, target − current ≤ 1 just when target − current ≤ 2 before it.
+  // Stage 5: target − current ≤ 1 after halving if and only if target − current ≤ 2 before
 
   rate_t halfway;
   logic signed [33:0] distance;
@@ -221,7 +227,7 @@ module dcqcn_rp_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 6
+  // Stage 6
 
   always_comb begin
     stage_d[6] = '0;
@@ -233,7 +239,7 @@ module dcqcn_rp_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // 7
+  // Stage 7
 
   always_comb begin
     stage_d[7] = '0;

@@ -1,15 +1,28 @@
-// Paces the packets of each QP to its rate: who may start one now. rtl/dcqcn/README.md is the contract.
+// Rate limiter: paces the packets of each QP to its rate and shows which QPs may start a packet. rtl/dcqcn/README.md
+// is the contract.
 //
-// UPDATE: never backs up. The newest rate of each QP waits in a RAM, and QPs with one wait in a FIFO, each at most once, for the divider. A rate that finds nobody in front of it, taken in
-// cycle n, is in force from n + 21 on (`gap_valid_o`), each division in front makes that 19 more; a SENT just under way of one of these QPs, up to 3 more.
-// The running division is finished when a newer rate of its QP comes, and the newer one follows it. Until then both gap and `limited` are the old ones.
-// SENT: taken in n, `eligible_o` knows it from n + 4 on. A packet a cycle of different QPs; a QP is not taken while its last packet is inside (three cycles), or while
-// its new gap is being put in place: no update is lost, and no packet reads a half of it.
+// UPDATE has no back-pressure:
 //
-// `next` stands in two RAMs that are written alike: one for SENT, one for the sweep over waiting QPs and for new gaps. A sweep visits a QP a cycle, less one for a new gap;
-// it passes over a QP with a SENT inside, for that one looks at `next` itself.
+// - The newest rate of each QP waits in a RAM. QPs with a waiting rate are in a FIFO in front of the divider, each at
+//   most once.
+// - Latency: an update that finds no other in front of it, taken in cycle n, takes effect in n + 21 (`gap_valid_o`).
+//   Each division in front of it adds 19 cycles; a SENT of one of these QPs that is under way adds up to 3.
+// - A division under way is finished when a newer rate of its QP comes, and the newer rate follows it. Until a rate
+//   takes effect, the old gap and the old `limited` apply.
 //
-// Timing: `sent_ready_o` depends on `sent_qp_i`, `idle_o` on `sent_valid_i`, `update_valid_i` and `now_i` of the same cycle; all other outputs are registers.
+// SENT:
+//
+// - Latency: `eligible_o` reflects a SENT taken in cycle n from n + 4 on.
+// - Throughput: one per cycle of different QPs. A SENT is not taken while the last one of its QP is in the pipeline
+//   (three cycles) or while a new gap of its QP is put in place. No update is therefore lost, and no SENT reads half
+//   of one.
+//
+// `next` is kept in two RAMs with the same contents: one is read by SENT, the other by the sweep over waiting QPs and
+// for new gaps. A sweep visits one QP per cycle, except in the cycle of a new gap. It skips a QP with a SENT in the
+// pipeline, because the SENT itself checks `next`.
+//
+// Timing: `sent_ready_o` depends on `sent_qp_i`, `idle_o` on `sent_valid_i`, `update_valid_i` and `now_i` of the same
+// cycle; all other outputs are registers.
 module rate_limiter
   import time_pkg::*, dcqcn_pkg::*;
 #(
@@ -36,7 +49,7 @@ module rate_limiter
 
     output logic [Qps-1:0] eligible_o,
 
-    // A rate has come into force: SENTs taken in this cycle are the first that it paces.
+    // A gap takes effect: SENTs taken in this cycle are the first that it paces.
     output logic              gap_valid_o,
     output logic [QpBits-1:0] gap_qp_o,
     output logic [      31:0] gap_o,
@@ -49,7 +62,8 @@ module rate_limiter
   if (PeriodPs < 477) $error("PeriodPs is %0d, has to be 477 or more", PeriodPs);
 
   localparam int unsigned FractionBits = 24;
-  // Cycles a byte at 1 kb/s. Dividing this by the rate gives the floor of the whole quotient, since PeriodPs and the rate are whole.
+  // Cycles per byte at 1 kb/s. Dividing this floor by the rate gives the floor of the whole quotient, because
+  // PeriodPs and the rate are integers.
   localparam logic [63:0] SlowestGap = (64'd8_000_000_000 << FractionBits) / 64'(PeriodPs);
 
   typedef struct packed {
@@ -59,7 +73,7 @@ module rate_limiter
 
   typedef struct packed {
     logic        limited;
-    logic [31:0] gap;      // cycles a byte, units of 2^-24
+    logic [31:0] gap;      // cycles per byte, in units of 2^-24
   } pace_t;
 
   typedef struct packed {
@@ -71,7 +85,7 @@ module rate_limiter
     return {next.cycle, next.fraction != '0} <= {now, 1'b0};
   endfunction
 
-  // The first cycle that is not before `next`.
+  // The first cycle that is not before `next`
   function automatic cycle_t first_cycle(input next_t next);
     return (next.cycle == Never) ? Never : next.cycle + 48'(next.fraction != '0);
   endfunction
@@ -89,7 +103,7 @@ module rate_limiter
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // UPDATE: from a rate to a gap.
+  // UPDATE: division of a rate into a gap
 
   logic [Qps-1:0] pending_q, pending_d;  // the QP is in the FIFO
   logic take_update, push;
@@ -107,7 +121,7 @@ module rate_limiter
   assign update_ready_o = !clear;
   assign take_update    = update_valid_i && update_ready_o;
   assign push           = take_update && !pending_q[update_qp_i];
-  // Not in the cycle in which the head's rate is replaced.
+  // No pop in the cycle in which the head's rate is replaced.
   assign pop            = head_valid && !busy_q && !(take_update && update_qp_i == head_qp);
 
   always_comb begin
@@ -184,17 +198,17 @@ module rate_limiter
   assign divided = busy_q && !load_q && division_ready;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // SENT 1: taken, and `next` and the gap read.
+  // SENT, stage 1: taken; `next` and the gap are read
 
   logic take_sent;
   logic [3:1] sent_q;
   logic [QpBits-1:0] sent_qp_q[1:3];
   logic [15:0] bytes_q;
-  cycle_t since_q;  // lateness from before this cycle is not made good
+  cycle_t since_q;  // now − burst: earlier lateness is not caught up
   pace_t pace;
   logic [$bits(pace_t)-1:0] pace_bits;
   next_t sent_next;
-  logic [1:0][$bits(next_t)-1:0] next_bits;  // for SENT, for visits
+  logic [1:0][$bits(next_t)-1:0] next_bits;  // 0: for SENT, 1: for visits
   logic [3:1] sent_inside, divided_inside;
 
   for (genvar s = 1; s <= 3; s++) begin : gen_inside
@@ -237,7 +251,7 @@ module rate_limiter
   assign pace      = pace_bits;
   assign sent_next = next_bits[0];
 
-  // 2: where the schedule goes on, and by how much. 3: their sum.
+  // Stage 2: where the schedule continues, and by how much. Stage 3: their sum.
   next_t base_q, sum_q, sum;
   logic [47:0] step_q;
   logic over;
@@ -258,7 +272,7 @@ module rate_limiter
   assign {over, sum} = 73'(base_q) + 73'(step_q);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Visits: a sweep looks at a QP, or a new gap comes into force.
+  // Visits: of the sweep, or by a new gap that takes effect
 
   logic [Qps-1:0] waits_q, waits_d;
   logic sweep, sweep_idle, visit;
@@ -317,7 +331,7 @@ module rate_limiter
   assign gap_limited_o = visit_limited_q;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Who waits, and until when.
+  // Eligibility: which QPs wait, and until when
 
   logic sent_waits, visit_reached, visit_waits, visit_counts;
   logic   [1:0] seen_q;
@@ -328,7 +342,8 @@ module rate_limiter
   assign visit_waits   = (commit_q ? visit_limited_q : waits_was_q) && !visit_reached;
   assign visit_counts  = visit_q && (commit_q || !passed_q);
 
-  // A sweep ends a wait and begins none: what it read of a QP may be older than a new gap right before it.
+  // A sweep ends a wait but starts none, because what it has read of a QP may be older than a new gap right before
+  // it.
   always_comb begin
     waits_d = waits_q;
     if (visit_counts && (commit_q || visit_reached)) waits_d[visit_qp_q] = visit_waits;
