@@ -1,4 +1,5 @@
-// MAC control: PAUSE (802.3 annex 31B) and priority flow control (802.1Q clause 36, 802.3 annex 31D).
+// Parser of MAC control frames: PAUSE (802.3 annex 31B) and priority flow control (802.1Q clause 36, 802.3 annex
+// 31D).
 //
 //      0         2                4          6               20
 //     +---------+----------------+----------+--- … --------+
@@ -6,12 +7,12 @@
 //     | 0x0101  | class enable   | time of class 0 … 7     |  PFC
 //     +---------+----------------+----------+--- … --------+
 //
-// Purely combinational. Other opcodes are none of ours and give VerdictOther.
+// Purely combinational. Other opcodes are not parsed and give VerdictOther.
 module control_parser
   import eth_pkg::*, roce_pkg::*, parser_pkg::*;
 (
     input  logic          [159:0] wire_i,   // the bytes after the EtherType
-    input  logic          [  6:0] bytes_i,  // how many of them the frame has, or more
+    input  logic          [  6:0] bytes_i,  // number of these bytes in the frame, or more
     input  logic          [ 47:0] dst_i,
     output control_head_t         head_o
 );

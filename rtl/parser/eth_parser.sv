@@ -1,7 +1,8 @@
 // First stage of the parser: Ethernet header and up to two VLAN tags.
 //
-// Takes frames as the MAC hands them over, in every cycle a beat. Takes the header off and hands on what follows from its first byte on, with the
-// header's fields and the layer that its EtherType names. A frame with nothing behind the header gives one empty beat.
+// Takes one beat per cycle as the MAC delivers it. Strips the header and passes on the rest, realigned to its first
+// byte, with the header's fields and the layer named by its EtherType. A frame that ends with the header gives one
+// empty beat.
 //
 //      0               6               12      14      16      18
 //     +---------------+---------------+-------+-------+-------+----
@@ -26,7 +27,7 @@ module eth_parser
     output beat_t beat_o,
     output logic [DataBytes*8-1:0] data_o,
     output l2_head_t head_o,
-    output logic [15:0] frame_bytes_o  // with the last beat: the whole frame, destination address included
+    output logic [15:0] frame_bytes_o  // with the last beat: the whole frame, from the destination address on
 );
 
   localparam int unsigned DataBits = DataBytes * 8;
@@ -36,7 +37,7 @@ module eth_parser
     return ether_type == EtherTypeCTag || ether_type == EtherTypeSTag;
   endfunction
 
-  // The beat within its frame.
+  // Position of the beat in its frame
   logic in_frame_q;
   logic [15:0] seen_q, frame_bytes;
   beat_t beat;
@@ -54,7 +55,7 @@ module eth_parser
     end
   end
 
-  // The header, of which every byte lies in the first beat.
+  // Header fields; all bytes of the header are in the first beat.
   logic [MaxHeaderBytes*8-1:0] wire_head;
   logic [15:0] type0, type1, type2;
   logic tag0, tag1, cut;
@@ -64,7 +65,7 @@ module eth_parser
   assign {type0, type1, type2} = {wire_head[79-:16], wire_head[47-:16], wire_head[15-:16]};
 
   always_comb begin
-    // A header that the frame's end cuts holds left-overs: each level counts only when the one before it is whole.
+    // Bytes behind the end of a cut frame are stale, so each level is valid only when the previous one is whole.
     tag0 = is_tag(type0) && beat.bytes >= 7'd18;
     tag1 = tag0 && is_tag(type1) && beat.bytes >= 7'd22;
     cut  = tag0 ? is_tag(type1) && !tag1 : is_tag(type0);
@@ -96,7 +97,7 @@ module eth_parser
     if (valid_i && beat.first) head_q <= head;
   end
 
-  // Take it off.
+  // Header strip
   beat_t rest;
   logic [DataBits-1:0] rest_data;
   logic [15:0] rest_frame_bytes;

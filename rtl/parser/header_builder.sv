@@ -1,7 +1,9 @@
-// The headers of a described packet, as they stand on the wire, lengths, pad count and IPv4 checksum filled in.
+// Forms the headers of a packet from its descriptor, in wire order, with lengths, pad count and IPv4 checksum filled
+// in.
 //
-// Purely combinational. `l2_o` and `l3_o` are left-aligned. `l3_o` runs from the network header to the last extension header; for MAC control
-// it is opcode, vector and timers. Extension headers are the opcode's; an opcode that does not exist has none.
+// Purely combinational. `l2_o` and `l3_o` are left-aligned. `l3_o` runs from the network header to the last extension
+// header; for MAC control it is opcode, vector and timers. The opcode determines the extension headers; an undefined
+// opcode has none.
 module header_builder
   import eth_pkg::*, roce_pkg::*;
 (
@@ -25,13 +27,13 @@ module header_builder
   assign grh = ip_i.kind == IpGrh;
   assign layout = ext_layout(bth_i.opcode, grh);
 
-  // The structs are the parser's: these of their fields follow from others here.
+  // The structs are shared with the parser. Here these fields follow from others.
   logic unused_fields;
   assign unused_fields = ^{
     eth_i.ether_type, ip_i.offset, ip_i.next_header, ip_i.length, bth_i.pad, bth_i.tver, layout.known, layout.cnp, layout.payload
   };
 
-  // Lengths, from the inside out.
+  // Lengths, from the innermost layer outwards
   logic [ 1:0] pad;
   logic [13:0] ib_words;
   logic [15:0] udp_bytes;
@@ -40,7 +42,7 @@ module header_builder
   assign ib_words = 14'((BthBytes + IcrcBytes) / 4) + 14'(layout.words) + payload_bytes_i[15:2] + 14'(payload_bytes_i[1:0] != 2'd0);
   assign udp_bytes = {14'(UdpHeaderBytes / 4) + ib_words, 2'b00};
 
-  // Extension headers, left-aligned in 28 bytes.
+  // Extension headers, left-aligned in 28 bytes
   logic [223:0] ext;
 
   always_comb begin
@@ -72,7 +74,7 @@ module header_builder
   };
   assign udp = {udp_src_port_i, UdpPortRoce, udp_bytes, 16'd0};
 
-  // IPv4: the sum of the header's 16-bit words, its own checksum field left out.
+  // IPv4 checksum: sum of the 16-bit words of the header without the checksum field.
   logic [15:0] ipv4_bytes, ipv4_flags, checksum;
   logic [19:0] sum;
   logic [16:0] folded;
@@ -137,7 +139,7 @@ module header_builder
         ether_type = EtherTypeMacControl;
         l3_o       = {control_i.opcode, control_i.class_enable, timers, 544'd0};
         l3_words_o = 5'd5;
-        // PAUSE has its one timer where PFC has the vector.
+        // PAUSE has its single timer in the place of PFC's vector.
         if (control_i.opcode == ControlPause) l3_o = {control_i.opcode, control_i.timer[0], 672'd0};
       end
     endcase

@@ -1,17 +1,23 @@
-// Invariant CRC of RoCE (IBTA volume 1, 7.8.1; A16, A17), in line with the stream that it covers.
+// Invariant CRC of RoCE (IBTA volume 1, 7.8.1; A16, A17), computed in line with the stream that it covers.
 //
-// The stream starts at the network header, whose kind stands beside its first beat. The CRC runs over eight bytes of ones and over the packet with ones in
-// place of what a router or switch may change:
+// The stream starts at the network header, whose kind comes with its first beat. The CRC covers eight bytes of ones,
+// followed by the packet with ones in place of the fields that a router or switch may change:
 //
-//     IPv4  TOS (byte 1), TTL (8), header checksum (10, 11)       IPv6, GRH  traffic class, flow label (0 low half to 3), hop limit (7)
-//     UDP   checksum (6, 7)                                       BTH        byte 4: FECN, BECN and six reserved bits
+//     IPv4        TOS (byte 1), TTL (8), header checksum (10, 11)
+//     IPv6, GRH   traffic class, flow label (low half of byte 0 to byte 3), hop limit (7)
+//     UDP         checksum (6, 7)
+//     BTH         byte 4: FECN, BECN and six reserved bits
 //
-// The packet's length is read from the network header. With Check set it includes the ICRC, and `ok_o` says whether that is right.
-// With Check clear the stream stops short of it, and `icrc_o` is what belongs there, first byte of the wire in the top bits. A packet whose length
-// is no multiple of 4, or that is cut short, gets a meaningless answer.
+// The length of the packet is read from the network header.
 //
-// Timing: everything leaves two enabled cycles after it came in; `head_i` is carried with the first beat, `tail_i` with the last, and
-// `ok_o` and `icrc_o` count with the last. The register's feedback is one 32 by 32 matrix; the wide one lies in a stage of its own.
+// - Check = 1: the stream includes the ICRC, and `ok_o` says whether it is right.
+// - Check = 0: the stream ends before the ICRC, and `icrc_o` is its value, with the first byte of the wire in the top
+//   bits.
+// - The result of a packet whose length is not a multiple of 4, or that is cut short, has no meaning.
+//
+// Timing: latency is two enabled cycles. `head_i` is carried with the first beat, `tail_i` with the last; `ok_o` and
+// `icrc_o` are valid with the last. The feedback of the CRC register is one 32 by 32 matrix; the wide matrix has a
+// stage of its own.
 module icrc
   import eth_pkg::*, stream_pkg::*, crc_pkg::*;
 #(
@@ -22,7 +28,7 @@ module icrc
 ) (
     input logic clk_i,
     input logic rst_i,
-    input logic enable_i, // the whole pipeline moves only then
+    input logic enable_i, // clock enable of the whole pipeline
 
     input beat_t                      beat_i,
     input logic     [DataBytes*8-1:0] data_i,
@@ -41,16 +47,17 @@ module icrc
   localparam int unsigned DataBits = DataBytes * 8;
   localparam int unsigned Lanes = DataBytes / 4;
   localparam int unsigned LaneBits = $clog2(Lanes);
-  // The bits that the ICRC takes for ones are in the first 24 words of a packet.
+  // The bits that are replaced by ones are in the first 24 words of a packet.
   localparam int unsigned HeadBeats = (24 + Lanes - 1) / Lanes;
   localparam int unsigned BeatBits = $clog2(HeadBeats + 1);
 
-  // The register after eight bytes of ones. Four of them clear it; four more on a clear register are the empty message's CRC: the residue.
+  // CRC register after eight bytes of ones: the first four clear it, and four more on a clear register give the CRC
+  // of the empty message, which is the residue.
   localparam logic [31:0] Preset = Crc32Residue;
 
   typedef logic [Lanes-1:0][31:0] residues_t;
 
-  // Residue for a message whose last beat was filled up with l zero words.
+  // Residue of a message whose last beat was filled up with l zero words.
   function automatic residues_t residues();
     residues_t r;
     for (int unsigned l = 0; l < Lanes; l++) r[l] = crc32_forward(Crc32Residue, 32 * l);
@@ -61,7 +68,7 @@ module icrc
 
   typedef crc32_map_t [LaneBits-1:0] maps_t;
 
-  // Back over 1, 2, 4 … zero words.
+  // Inverse maps over 1, 2, 4 … zero words
   function automatic maps_t maps_back();
     maps_t maps;
     for (int unsigned i = 0; i < LaneBits; i++) maps[i] = crc32_map(32 << i, 1'b1);
@@ -71,15 +78,15 @@ module icrc
   localparam maps_t Backs = maps_back();
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // What of this beat is covered, and how.
+  // Coverage: which bytes of this beat are covered, and which are replaced
 
   logic [3:0] words_q, words;  // of the network header
   logic udp_q, udp;
-  logic [16:0] left_q, left;  // bytes still to cover, this beat included
-  logic [BeatBits-1:0] beats_q, beats;  // of the packet before this one; stands still behind the headers
+  logic [16:0] left_q, left;  // bytes still to cover, including this beat
+  logic [BeatBits-1:0] beats_q, beats;  // beats of the packet before this one; stops behind the headers
   logic [5:0] lane0;  // word of the packet at which this beat starts
-  logic ends;  // the cover ends in this beat
-  logic [LaneBits-1:0] fill;  // with so many zero words behind it
+  logic ends;  // coverage ends in this beat
+  logic [LaneBits-1:0] fill;  // number of zero words behind the end
 
   always_comb begin
     words = words_q;
@@ -139,7 +146,7 @@ module icrc
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Stage 1: the beat on its own.
+  // Stage 1: CRC of the beat alone
 
   logic [31:0] fold_q;
 
@@ -175,7 +182,7 @@ module icrc
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Stage 2: the register.
+  // Stage 2: CRC register
 
   localparam crc32_map_t OverBeat = crc32_map(DataBits, 1'b0);
 
@@ -212,7 +219,7 @@ module icrc
     end
     assign icrc_o = '0;
   end else begin : gen_make
-    // The register has run over the zero words that filled the last beat: take it back, by powers of two.
+    // The register includes the zero words that filled the last beat: undo them, by powers of two.
     logic [LaneBits-1:0] back_q;
     logic [31:0] crc_end;
 
@@ -227,7 +234,7 @@ module icrc
       end
     end
 
-    // Complemented, lowest byte first.
+    // Complemented, lowest byte first
     assign icrc_o = ~{crc_end[7:0], crc_end[15:8], crc_end[23:16], crc_end[31:24]};
     assign ok_o   = 1'b0;
   end

@@ -1,8 +1,8 @@
-// Puts the ICRC behind a packet's last byte.
+// Appends the ICRC to a packet.
 //
-// A packet's length is a multiple of 4. When its last beat is full, the ICRC gets a beat of its own.
+// The length of a packet is a multiple of 4. When its last beat is full, the ICRC gets a beat of its own.
 //
-// Timing: outputs, `ready_o` included, depend on the inputs of the same cycle.
+// Timing: all outputs, including `ready_o`, depend on inputs of the same cycle.
 module icrc_append
   import stream_pkg::*;
 #(
@@ -13,7 +13,7 @@ module icrc_append
 
     input  beat_t                   beat_i,
     input  logic  [DataBytes*8-1:0] data_i,
-    input  logic                    wanted_i,  // clear: the frame passes as it is
+    input  logic                    wanted_i,  // 0: the frame passes unchanged
     input  logic  [           31:0] icrc_i,    // with the last beat
     output logic                    ready_o,
 
@@ -28,7 +28,7 @@ module icrc_append
   localparam int unsigned DataBits = DataBytes * 8;
   localparam int unsigned Lanes = DataBytes / 4;
 
-  logic alone_q;  // the last beat has left; its ICRC comes now
+  logic alone_q;  // the last beat has left; the ICRC's own beat follows
   logic full;
 
   assign full = wanted_i && beat_i.last && beat_i.bytes == 7'(DataBytes);

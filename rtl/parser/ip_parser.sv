@@ -1,10 +1,12 @@
 // Second stage of the parser: the network header (IPv4 with options, IPv6, GRH), or MAC control.
 //
-// Takes the stream behind the Ethernet header, takes the network header off and hands on the rest from its first byte on. Frames without a
-// network header pass as they are.
+// Takes the stream behind the Ethernet header, strips the network header and passes on the rest, realigned to its
+// first byte. Frames without a network header pass unchanged.
 //
-//     IPv4  0 version, IHL   1 TOS   2 total length   4 id   6 flags, offset   8 TTL   9 protocol   10 checksum   12 source   16 destination   20 options
-//     IPv6  0 version, traffic class, flow label   4 payload length   6 next header   7 hop limit   8 source   24 destination
+//     IPv4  0 version, IHL   1 TOS   2 total length   4 id   6 flags, offset   8 TTL   9 protocol   10 checksum
+//           12 source   16 destination   20 options
+//     IPv6  0 version, traffic class, flow label   4 payload length   6 next header   7 hop limit   8 source
+//           24 destination
 //     GRH   as IPv6
 //
 // Timing: registered outputs. `head_o` holds from the frame's first beat to its last.
@@ -19,8 +21,8 @@ module ip_parser
     input beat_t                      beat_i,
     input logic     [DataBytes*8-1:0] data_i,
     input l2_head_t                   head_i,         // with the first beat
-    input logic     [           15:0] frame_bytes_i,  // with the last
-    input logic                       icrc_ok_i,      // with the last
+    input logic     [           15:0] frame_bytes_i,  // with the last beat
+    input logic                       icrc_ok_i,      // with the last beat
 
     output beat_t                      beat_o,
     output logic     [DataBytes*8-1:0] data_o,
@@ -30,19 +32,19 @@ module ip_parser
 
   localparam int unsigned DataBits = DataBytes * 8;
   localparam int unsigned Lanes = DataBytes / 4;
-  localparam int unsigned MaxWords = 15;  // IPv4 with all its options
-  localparam int unsigned FieldBits = Ipv6HeaderBytes * 8;  // all fields lie in the first 40 bytes
+  localparam int unsigned MaxWords = 15;  // IPv4 with all options
+  localparam int unsigned FieldBits = Ipv6HeaderBytes * 8;  // all fields are in the first 40 bytes
   localparam int unsigned FirstBits = (DataBits < FieldBits) ? DataBits : FieldBits;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Take in: the bytes that hold fields, the IPv4 sum, how much has come and how much is owed.
+  // Header capture: bytes with fields, IPv4 sum, bytes received and announced
 
   l2_head_t l2_q;
   logic [FieldBits-1:0] wire_q;
   logic second_q;  // the next beat of the frame is its second
-  logic [6:0] seen_q;  // bytes of the frame from the network header on; stands still from 64 on
-  logic [16:0] left_q, left;  // announced bytes that this beat and those behind it owe
-  logic [3:0] words;  // of the network header; counts with the first beat
+  logic [6:0] seen_q;  // bytes from the network header on; stops at 64 or more
+  logic [16:0] left_q, left;  // announced bytes still to come, including this beat
+  logic [3:0] words;  // length of the network header; valid with the first beat
 
   always_comb begin
     left = left_q;
@@ -89,7 +91,7 @@ module ip_parser
     end
   end
 
-  // Sum of the IPv4 header's 16-bit words: all words but those behind the header, in the frame's first 60 bytes.
+  // Sum of the 16-bit words of the IPv4 header, which is within the first 60 bytes.
   logic [20:0] sum_q, sum;
   logic [3:0] header_words;
 
@@ -109,7 +111,7 @@ module ip_parser
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Take the header off.
+  // Header strip
 
   beat_t rest;
   logic [DataBits-1:0] rest_data;
@@ -132,7 +134,8 @@ module ip_parser
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Judge it, when the first beat behind it leaves: by then all that the frame has of the header is in the registers above.
+  // Checks, made when the first beat behind the header leaves: by then all that the frame has of the header has been
+  // captured.
 
   control_head_t control;
 
@@ -147,7 +150,7 @@ module ip_parser
   logic [15:0] header_bytes;
   l3_head_t head;
 
-  // One fold is enough to compare with: a sum that needs a second one cannot come out as all ones.
+  // One fold is enough for the comparison: a sum that needs a second one cannot come out as all ones.
   assign folded = 17'(sum_q[15:0]) + 17'(sum_q[20:16]);
   assign header_bytes = {10'd0, wire_q[FieldBits-5-:4], 2'b00};
 

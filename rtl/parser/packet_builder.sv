@@ -1,17 +1,34 @@
-// Packet builder: from a descriptor and a payload to the frame, ICRC inserted.
-//
-// A descriptor has the parser's own structs, so what one emits the other takes. Filled in here, whatever the descriptor says: EtherType, IP version, length, protocol,
-// header checksum, fragment offset (0), UDP destination port, length and checksum (0), BTH pad count and TVer (0), extension headers' presence (by
-// opcode), ICRC, and zeros up to 60 bytes. Tags: one has TPID 0x8100, of two the outer one 0x88A8. `ip_i.kind` IpNone makes a MAC control frame.
-//
-// A descriptor holds until `desc_ready_o`, which comes with its first payload beat, or with its last header beat when there is none. Payload starts in the first byte of a beat; with `payload_bytes_i` = 0 none is
-// taken. Illegal descriptors (a payload behind an ACK, more bytes than 16-bit lengths hold) make illegal frames, never a stall.
-//
-// Throughput: as many cycles as the frame has beats, back to back. `tx_valid_o` falls inside a frame only if the payload does.
-// Timing: the readies depend on `tx_ready_i` in the same cycle; a frame's first beat leaves two cycles after its descriptor at the earliest.
+// Packet builder: makes a frame, including the ICRC, from a descriptor and a payload.
 //
 //     descriptor ─► header_builder ─► stream_prepend ─► icrc ─► icrc_append ─► stream_prepend ─► tx
-//     payload ───────────────────────► network header          behind the end   Ethernet header
+//     payload ───────────────────────► network header          at the end     Ethernet header
+//
+// A descriptor consists of the parser's structs, so the output of the parser is a descriptor. These fields are filled
+// in here, whatever the descriptor has in them:
+//
+// - EtherType
+// - IP version, length, protocol, header checksum; fragment offset 0
+// - UDP destination port, length; checksum 0
+// - BTH pad count; TVer 0
+// - which extension headers there are (by opcode)
+// - ICRC, and zeros up to 60 bytes
+//
+// A single tag has TPID 0x8100; of two tags the outer one has 0x88A8. `ip_i.kind` IpNone makes a MAC control frame.
+//
+// Protocol:
+//
+// - A descriptor holds until `desc_ready_o`, which comes with its first payload beat, or without payload with its
+//   last header beat.
+// - Payload starts in the first byte of a beat. With `payload_bytes_i` = 0 none is taken.
+// - An illegal descriptor (payload behind an ACK, more bytes than 16-bit lengths allow) makes an illegal frame but
+//   never a stall.
+//
+// Timing:
+//
+// - Throughput: a frame takes as many cycles as it has beats, back to back. `tx_valid_o` falls inside a frame only if
+//   the payload does.
+// - Latency: the first beat of a frame leaves at least two cycles after its descriptor.
+// - The readies depend on `tx_ready_i` of the same cycle.
 module packet_builder
   import eth_pkg::*, stream_pkg::*, roce_pkg::*;
 #(
@@ -48,7 +65,7 @@ module packet_builder
   typedef struct packed {
     logic [175:0] l2;
     logic [1:0]   l2_words;
-    logic         covered;   // by an ICRC
+    logic         covered;   // has an ICRC
   } head_t;
 
   head_t head, l3_head;
@@ -70,7 +87,7 @@ module packet_builder
   );
   assign head.covered = ip_i.kind != IpNone;
 
-  // Pad: the payload's last beat is zero behind its end, and counts up to a multiple of 4.
+  // Pad: bytes behind the end of the payload are zero, and the length is rounded up to a multiple of 4.
   logic [6:0] padded_bytes;
   logic [DataBits-1:0] padded_data;
 
@@ -85,12 +102,12 @@ module packet_builder
     end
   end
 
-  // Network header to pad.
+  // Network header to pad
   beat_t l3_beat, covered_beat;
   logic [DataBits-1:0] l3_data, covered_data;
   logic enable;
   logic [31:0] icrc;
-  logic unused_tail, unused_ok;  // for packet_parser
+  logic unused_tail, unused_ok;  // used in packet_parser
 
   stream_prepend #(
       .DataBytes(DataBytes),
@@ -158,7 +175,7 @@ module packet_builder
       .ready_i (whole_ready)
   );
 
-  // Ethernet header. It lies within the first beat, so it is wanted with the packet's first beat only.
+  // Ethernet header. It is within the first beat, so it is taken from the packet's first beat only.
   beat_t frame_beat;
   logic unused_head_ready, unused_first;
   assign unused_first = frame_beat.first;
@@ -185,10 +202,11 @@ module packet_builder
       .ready_i     (tx_ready_i)
   );
 
-  // Shortest frame: 60 bytes. They end in the first beat of 64 bytes, or in the second of 32, to which every frame comes (the shortest has 34).
+  // Minimum frame: 60 bytes. They end in the first beat of 64 bytes or in the second of 32. Every frame has a second
+  // beat of 32, as the shortest one has 34 bytes.
   localparam int unsigned MinBeat = (MinFrameBytes - 1) / DataBytes;
   localparam logic [6:0] MinBytes = 7'(MinFrameBytes - MinBeat * DataBytes);
-  logic [1:0] beat_q;  // of the frame; stands at 2
+  logic [1:0] beat_q;  // beat of the frame; stops at 2
 
   always_ff @(posedge clk_i) begin
     if (rst_i) beat_q <= '0;

@@ -1,14 +1,16 @@
-// Packet parser: what a frame is, its headers field by field, its payload, and whether its ICRC is right.
+// Packet parser: says what a frame is, and delivers its header fields, its payload, and whether its ICRC is right.
 //
 // README.md in this folder is the contract: verdicts, reasons, order of checks, what is reported of which frame.
 //
-// Takes a beat in every cycle, frames of 1 to 16,383 bytes back to back; nothing ever waits and nothing is dropped here: each frame gives
-// one `head_valid_o` and one `done_valid_o`, in order, four to ten cycles after its header and its last beat. Fields hold from the first to the
-// second, both cycles included; payload comes between them.
-//
 //     rx ─► eth_parser ─► icrc ─► ip_parser ─► transport_parser ─► fields, payload, result
-//           takes off     checks  takes off     takes off UDP,
-//           Ethernet      in line IP, GRH       BTH, extensions
+//           strips        checks  strips       strips UDP,
+//           Ethernet      in line IP, GRH      BTH, extensions
+//
+// - Throughput: one beat per cycle, frames of 1 to 16,383 bytes back to back. There is no back-pressure, and nothing
+//   is dropped here.
+// - Each frame gives one `head_valid_o` and one `done_valid_o`, in order, four to ten cycles after its header and
+//   after its last beat.
+// - Fields hold from `head_valid_o` to `done_valid_o`, both cycles included. The payload comes between them.
 module packet_parser
   import eth_pkg::*, stream_pkg::*, roce_pkg::*, parser_pkg::*;
 #(
@@ -17,7 +19,7 @@ module packet_parser
     input logic clk_i,
     input logic rst_i,
 
-    // Frame, from the destination address on, without FCS.
+    // Frame from the destination address on, without FCS
     input logic                   rx_valid_i,
     input logic                   rx_last_i,
     input logic [            6:0] rx_bytes_i,  // with the last beat: 1 to DataBytes
@@ -47,7 +49,7 @@ module packet_parser
   l3_head_t l3_head;
   logic [15:0] frame_bytes, checked_frame_bytes;
   logic         icrc_ok;
-  logic  [31:0] unused_icrc;  // for packet_builder
+  logic  [31:0] unused_icrc;  // used in packet_builder
   tail_t        tail;
 
   eth_parser #(

@@ -1,13 +1,20 @@
 // Third stage of the parser: UDP, base transport header, extension headers; then the payload and the verdict.
 //
-//     UDP   0 source port   2 destination port   4 length   6 checksum                                       (not under a GRH)
-//     BTH   0 opcode   1 SE, M, pad, TVer   2 P_Key   4 FECN, BECN, reserved   5 destination QP   8 A, reserved   9 PSN
-//     DETH  0 Q_Key   5 source QP                             RETH       0 VA   8 R_Key   12 DMA length
-//     AETH  0 syndrome   1 MSN                                AtomicETH  0 VA   8 R_Key   12 swap or add   20 compare
-//     AtomicAckETH  0 original value                          ImmDt, IETH  0 value
+//     UDP           0 source port   2 destination port   4 length   6 checksum   (not under a GRH)
+//     BTH           0 opcode   1 SE, M, pad, TVer   2 P_Key   4 FECN, BECN, reserved   5 destination QP
+//                   8 A, reserved   9 PSN
+//     DETH          0 Q_Key   5 source QP
+//     RETH          0 VA   8 R_Key   12 DMA length
+//     AETH          0 syndrome   1 MSN
+//     AtomicETH     0 VA   8 R_Key   12 swap or add   20 compare
+//     AtomicAckETH  0 original value
+//     ImmDt, IETH   0 value
 //
-// Timing: registered outputs. `head_valid_o` comes with or before the frame's first payload beat and its `done_valid_o`; the fields hold from there to
-// `done_valid_o`. With `head_valid_o` the result is what the headers say; with `done_valid_o` it is final.
+// Timing: registered outputs.
+//
+// - `head_valid_o` comes with or before the frame's first payload beat and its `done_valid_o`. The fields hold from
+//   there to `done_valid_o`.
+// - The result is that of the headers alone with `head_valid_o`, and final with `done_valid_o`.
 module transport_parser
   import eth_pkg::*, stream_pkg::*, roce_pkg::*, parser_pkg::*;
 #(
@@ -19,7 +26,7 @@ module transport_parser
     input beat_t                      beat_i,
     input logic     [DataBytes*8-1:0] data_i,
     input l3_head_t                   head_i,  // with the first beat
-    input tail_t                      tail_i,  // with the last
+    input tail_t                      tail_i,  // with the last beat
 
     output logic                 head_valid_o,
     output logic                 done_valid_o,
@@ -45,7 +52,7 @@ module transport_parser
   localparam int unsigned MaxWords = WireBytes / 4;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Take in the headers.
+  // Header capture
 
   l3_head_t l3_q;
   logic [WireBits-1:0] wire_q;
@@ -79,7 +86,7 @@ module transport_parser
     end
   end
 
-  // Take them off.
+  // Header strip
   beat_t rest;
   logic [DataBits-1:0] rest_data;
   tail_t rest_tail;
@@ -101,7 +108,7 @@ module transport_parser
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Judge the headers, when the first beat behind them leaves.
+  // Header checks, made when the first beat behind the headers leaves
 
   logic [15:0] udp_src_port, udp_dst_port, udp_length;
   bth_t bth;
@@ -130,17 +137,17 @@ module transport_parser
     end
   end
 
-  // What the headers say, if the frame turns out to be long enough.
+  // Result of the headers alone, valid if the frame turns out to be long enough.
   typedef struct packed {
-    logic          outer_stop;    // the walk ended before the network header's length could be held against the frame
+    logic          outer_stop;    // a check failed before the network header's length was compared with the frame
     logic          checksum_bad;
     parse_result_t result;
   } found_t;
 
   found_t found, found_q;
-  logic hands_on;  // the payload goes out
+  logic hands_on;  // the payload is delivered
   logic [16:0] transport_bytes, ext_bytes, payload_and_pad;
-  logic ipv6_fragment;  // of a UDP datagram: a fragment header whose next header is UDP
+  logic ipv6_fragment;  // a UDP datagram's: a fragment header whose next header is UDP
 
   assign ipv6_fragment = l3_q.ip.kind == IpV6 && l3_q.ip.next_header == IpProtocolFragment &&
       l3_q.payload_bytes >= 16'd8 && wire_q[WireBits-1-:8] == IpProtocolUdp;
@@ -202,7 +209,8 @@ module transport_parser
     if (found.result.reason != ReasonNone) found.result.verdict = VerdictMalformed;
   end
 
-  // What is so, once the frame's end is known. The network header's length comes before everything that lies further in.
+  // Final result, once the end of the frame is known. The check of the network header's length comes before all
+  // checks of inner layers.
   found_t present;
   parse_result_t result;
 
@@ -250,7 +258,7 @@ module transport_parser
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Payload: what is left, without pad and ICRC.
+  // Payload without pad and ICRC
 
   logic [15:0] owed_q, owed;  // payload bytes from this beat on
   logic payload_valid, payload_last;
