@@ -1,9 +1,15 @@
-// From pause quanta to cycles: ⌈quanta · QuantumNum / QuantumDen⌉. Purely combinational, one constant multiplication.
+// Converts pause quanta into cycles: ⌈quanta · QuantumNum / QuantumDen⌉. Purely combinational: one multiplication by
+// a constant.
 //
-// Why it is exact, with the scale S = 2^20, A = ⌊QuantumNum · S / QuantumDen⌋ and t quanta: t · A / S falls short of the quotient by less than
-// t / S. A quotient that is no whole number lies at least 1 / QuantumDen above the whole number below it, so that adding (S − 1) / S
-// reaches the next one as long as t / S + 1 / S ≤ 1 / QuantumDen, that is (t + 1) · QuantumDen ≤ S; here 65,536 · 15 < 2^20. A whole quotient is never passed:
-// less than 1 is added. formal/pause_duration_proof.sv proves it once more for all t.
+// Proof that it is exact, with the scale S = 2^20, A = ⌊QuantumNum · S / QuantumDen⌋ and t quanta:
+//
+// - t · A / S is less than the exact quotient, by less than t / S.
+// - A quotient that is not an integer is at least 1 / QuantumDen above the integer below it. Adding (S − 1) / S
+//   therefore reaches the next integer if t / S + 1 / S ≤ 1 / QuantumDen, that is (t + 1) · QuantumDen ≤ S. This
+//   holds, as 65,536 · 15 < 2^20.
+// - An integer quotient is never exceeded, because less than 1 is added.
+//
+// formal/pause_duration_proof.sv also proves it, for all t.
 module pause_duration #(
     parameter int unsigned QuantumNum = 5,  // 1 to 255
     parameter int unsigned QuantumDen = 2   // 1 to 15

@@ -1,6 +1,8 @@
-// Silences a NIC that pauses without end: bark, then bite. rtl/pfc/README.md is the contract.
+// Pause watchdog: silences a NIC that pauses its peer without end, in two stages, bark and bite. rtl/pfc/README.md is
+// the contract.
 //
-// A stall's two deadlines are set in its first cycle, from the thresholds of that cycle, and stand until they come or the stall ends.
+// The two deadlines of a stall are set in its first cycle, from the thresholds of that cycle. They stand until they
+// come or the stall ends.
 //
 // Timing: `bark_o` and `silence_o` are registers; `idle_o` depends on the inputs of the same cycle.
 module pause_watchdog
@@ -24,7 +26,7 @@ module pause_watchdog
     output cycle_t wake_o
 );
 
-  logic stall_q;  // the stall goes on unless this cycle ends it
+  logic stall_q;  // the last cycle belonged to a stall that did not end
   logic bark_armed_q, bite_armed_q;
   cycle_t bark_at_q, bite_at_q;
   logic bark_q, silence_q;
@@ -32,12 +34,12 @@ module pause_watchdog
   logic stalled;  // this cycle belongs to a stall
   logic begins;
   logic bark_due, bite_due;
-  logic lifted;  // a re-arm ends the stall with this cycle
+  logic lifted;  // a re-arm or progress ends the stall with this cycle
 
   assign stalled  = silence_q || (pausing_i && !progress_i);
   assign begins   = stalled && !stall_q;
 
-  // In a stall's first cycle only a threshold of 1 can be due.
+  // In the first cycle of a stall only a threshold of 1 can be due.
   assign bark_due = stalled && (begins ? bark_i == 40'd1 : bark_armed_q && now_i >= bark_at_q);
   assign bite_due = stalled && (begins ? bite_i == 40'd1 : bite_armed_q && now_i >= bite_at_q);
 

@@ -1,12 +1,15 @@
-// Obeys the peer: priority flow control by class and PAUSE by all classes. rtl/pfc/README.md is the contract.
+// Pause receiver: obeys priority flow control per class, and PAUSE for all classes. rtl/pfc/README.md is the
+// contract.
 //
-// A timer is a flag and the last cycle in which it runs. A frame of cycle n shows in `paused_o` and `event_o` from n + 1 on; one frame in every cycle is allowed.
+// A timer consists of a flag and the last cycle in which it runs. `paused_o` and `event_o` reflect a frame of cycle n
+// from n + 1 on. One frame per cycle is allowed.
 //
-// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `frame_valid_i`; all else is registered.
+// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `frame_valid_i`;
+// all other outputs are registers.
 module pfc_rx
   import eth_pkg::*, time_pkg::*, pfc_pkg::*;
 #(
-    parameter int unsigned QuantumNum = 5,  // cycles a quantum are QuantumNum / QuantumDen
+    parameter int unsigned QuantumNum = 5,  // a quantum is QuantumNum / QuantumDen cycles
     parameter int unsigned QuantumDen = 2
 ) (
     input logic   clk_i,
@@ -27,7 +30,7 @@ module pfc_rx
     output cycle_t wake_o
 );
 
-  localparam int unsigned PauseTimer = 8;  // behind those of the eight classes
+  localparam int unsigned PauseTimer = 8;  // index of the PAUSE timer, after those of the eight classes
 
   logic [8:0] load, nonzero;
   logic   [8:0] runs_q;
@@ -49,7 +52,7 @@ module pfc_rx
     assign class_end[c] = now_i + cycle_t'(cycles);
     assign class_nonzero[c] = control_i.timer[c] != '0;
   end
-  // PAUSE has its time where PFC has that of class 0.
+  // The time of PAUSE is in the place of PFC's timer of class 0.
   assign new_end = {class_end[0], class_end};
   assign nonzero = {class_nonzero[0], class_nonzero};
 
@@ -98,7 +101,7 @@ module pfc_rx
       .at_o   (wake_o)
   );
 
-  logic unused_control;  // the opcode is told by frame_pfc_i; the vector's high byte is reserved
+  logic unused_control;  // frame_pfc_i replaces the opcode; the vector's high byte is reserved
   assign unused_control = ^{control_i.opcode, control_i.class_enable[15:8]};
 
 endmodule

@@ -1,8 +1,10 @@
-// Asks the peer to pause: XOFF, XON and refresh by class, from the receive buffer's depth. rtl/pfc/README.md is the contract.
+// Pause sender: forms PFC frames (XOFF, XON and refresh per class) from the depth of the receive buffer.
+// rtl/pfc/README.md is the contract.
 //
-// Every frame repeats the XOFF of all classes that want it and the others in `xoff_o` resume with it, so that one refresh deadline serves all classes.
+// Every frame repeats the XOFF of all classes that want it and resumes all other classes of `xoff_o`, so that one
+// refresh deadline serves all classes.
 //
-// Timing: the frame and `xoff_o` are registered; `idle_o` depends on the inputs of the same cycle.
+// Timing: frame and `xoff_o` are registers; `idle_o` depends on the inputs of the same cycle.
 module pfc_tx
   import eth_pkg::*, time_pkg::*;
 (
@@ -28,12 +30,12 @@ module pfc_tx
     output cycle_t wake_o
 );
 
-  logic [7:0] told_q;  // in XOFF, as the peer was told last
-  logic [7:0] stop;  // want XOFF
+  logic [7:0] told_q;  // classes for which the peer was last told XOFF
+  logic [7:0] stop;  // classes that want XOFF
   logic due;
   cycle_t refresh_q;
 
-  // The frame that waits: classes it names, those of them that stop, and for how long.
+  // The waiting frame: classes in its vector, those of them that get XOFF, and the pause time.
   logic valid_q;
   logic [7:0] named_q, stop_q;
   logic [15:0] quanta_q;
