@@ -1,8 +1,9 @@
-// XOR matrix of CRC-32: what a beat of `DataBytes` bytes leaves in a register that was zero.
+// XOR matrix of CRC-32: the CRC register after a beat of `DataBytes` bytes, starting from zero.
 //
-// Output bit o is the parity of the data bits that reach it; which those are is an elaboration-time constant.
-// `crc_o` is a register, taken when `enable_i` says so: simulated, the matrix costs nothing in any other cycle.
-// A register that was not zero is added by the caller: its effect is that of the same four bytes, lowest first, in front of the beat.
+// - Output bit o is the parity of the data bits that reach it. Which bits these are is an elaboration-time constant.
+// - `crc_o` is a register, loaded with `enable_i`, so that a simulator evaluates the matrix only in these cycles.
+// - The caller adds the effect of a register that was not zero: it is that of the same four bytes, lowest first, in
+//   front of the beat.
 module crc32_fold #(
     parameter int unsigned DataBytes = 32
 ) (
@@ -16,8 +17,8 @@ module crc32_fold #(
 
   typedef logic [31:0][DataBits-1:0] matrix_t;
 
-  // Row o holds a one for each data bit that reaches bit o of the register. Walks from the last byte to the first: a byte further
-  // in front is followed by one more zero byte.
+  // Row o has a one for each data bit that reaches bit o of the register. The loop goes from the last byte to the
+  // first: each byte is followed by one zero byte more than the one after it.
   function automatic matrix_t fold_matrix();
     matrix_t rows;
     logic [31:0] column;

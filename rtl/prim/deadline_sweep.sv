@@ -1,11 +1,16 @@
-// Says when to look through the deadlines of a RAM, and where: one look over all entries when the least deadline seen since the last one has come.
+// Deadline sweep: decides when the deadlines in a RAM are examined, and steps through its entries. One sweep over all
+// entries starts when the least deadline reported since the last sweep has come.
 //
-// The owner reports every deadline that it writes or reads and leaves standing (`seen_valid_i`, `seen_at_i`, up to `Sources` a cycle). When the least of them is
-// no later than `now_i`, a sweep offers the entries in turn (`visit_valid_o`, `visit_index_o`, held until `visit_ready_i`), and the owner acts on what is due and reports
-// what is not. Reports from a sweep's first cycle on count for the next sweep. A deadline that went meanwhile costs an early sweep, a deadline not reported is lost.
+// - The owner reports every deadline that it writes, or that it reads and leaves in place (`seen_valid_i`,
+//   `seen_at_i`, up to `Sources` per cycle).
+// - When the least of them is no later than `now_i`, a sweep offers the entries one after the other (`visit_valid_o`,
+//   `visit_index_o`, held until `visit_ready_i`). The owner handles what is due and reports what is not.
+// - Reports from the first cycle of a sweep on count for the next sweep.
+// - A deadline that was removed meanwhile costs an early sweep; a deadline that is not reported is lost.
+// - `idle_o`: no sweep, no report in the pipeline, and the least deadline has not come. Until a report comes or
+//   `now_i` reaches `wake_o`, nothing changes.
 //
-// From deadline to the first visit: one cycle; from report to `wake_o`: two. `idle_o`: no sweep, no report under way, and the least deadline has not come;
-// until a report comes or `now_i` reaches `wake_o`, nothing changes.
+// Latency: one cycle from deadline to first visit, two from report to `wake_o`.
 //
 // Timing: `idle_o` depends on `now_i` and `seen_valid_i` of the same cycle; all other outputs are registers.
 module deadline_sweep

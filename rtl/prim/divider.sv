@@ -1,14 +1,19 @@
-// Divides, some bits a cycle: ⌊dividend / divisor⌋, all ones when that needs more than `QuotientBits`, as division by zero does.
+// Sequential divider: ⌊dividend / divisor⌋. The result is all ones if the quotient needs more than `QuotientBits`
+// bits, which includes division by zero.
 //
-// `start_i` is taken in a cycle with `ready_o`; `done_o` comes ⌈QuotientBits / BitsPerCycle⌉ + 1 cycles later, for one cycle, and `ready_o` with it. `quotient_o` counts with `done_o` and
-// stands until the next start. Nothing moves between divisions.
-// Restoring: the remainder takes in a bit of the dividend and gives back the divisor when it can. `BitsPerCycle` subtractions follow each other in a cycle.
+// - `start_i` is taken in a cycle with `ready_o`.
+// - `done_o` comes ⌈QuotientBits / BitsPerCycle⌉ + 1 cycles later, for one cycle, and `ready_o` with it.
+// - `quotient_o` is valid with `done_o` and holds until the next start.
+// - Registers change only during a division.
+//
+// Restoring division: the remainder is shifted by one bit of the dividend, and the divisor is subtracted if it fits.
+// `BitsPerCycle` such subtractions are chained in one cycle.
 //
 // Timing: all outputs are registers.
 module divider #(
     parameter int unsigned DividendBits = 48,
     parameter int unsigned DivisorBits  = 32,
-    parameter int unsigned QuotientBits = 32,  // at most DividendBits, and DivisorBits at least the difference
+    parameter int unsigned QuotientBits = 32,  // at most DividendBits; the difference is at most DivisorBits
     parameter int unsigned BitsPerCycle = 1    // divides QuotientBits
 ) (
     input logic clk_i,
@@ -34,7 +39,7 @@ module divider #(
   logic [StepBits-1:0] left_q;  // steps to go
   logic ready_q, done_q, over_q;
   logic [DivisorBits-1:0] divisor_q, remainder_q, remainder;
-  logic [QuotientBits-1:0] low_q, low;  // dividend still to come above, quotient so far below
+  logic [QuotientBits-1:0] low_q, low;  // high: dividend still to come; low: quotient so far
   logic [DivisorBits-1:0] high;
   logic start;
 

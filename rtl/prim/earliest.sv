@@ -1,6 +1,6 @@
-// The least of `Count` deadlines, those that are valid; Never if none is.
+// Minimum of the valid ones among `Count` deadlines; Never if none is valid.
 //
-// Purely combinational, a tree ⌈log2 Count⌉ comparisons deep.
+// Purely combinational: a tree of ⌈log2 Count⌉ levels of comparison.
 module earliest
   import time_pkg::*;
 #(
@@ -11,7 +11,8 @@ module earliest
     output cycle_t             at_o
 );
 
-  // As a heap: node 0 is the root, node n has the children 2n + 1 and 2n + 2, the last `Count` nodes are the leaves.
+  // Stored as a heap: node 0 is the root, node n has the children 2n + 1 and 2n + 2, the last `Count` nodes are the
+  // leaves.
   cycle_t [2*Count-2:0] least;
 
   always_comb begin

@@ -1,15 +1,17 @@
-// First in, first out: `Depth` words, in a RAM with an output register.
+// FIFO of `Depth` words, in a RAM with an output register.
 //
-// A word goes in when `valid_i` and `ready_o` are 1, and comes out when `valid_o` and `ready_i` are 1; a `valid_o` that waits holds, and so does its word.
-// When the FIFO is full `ready_o` is 0: nothing is dropped and nothing overwritten.
-//
-// Depth 1 is one register: a word is offered in the cycle after it went in, and every second cycle takes one (register_slice takes one a cycle).
-// Depth 2 and more: a word is offered two cycles after it went in, when those in front have left; from depth 3 on, one word a cycle goes through.
+// - A word goes in when `valid_i` and `ready_o` are 1, and comes out when `valid_o` and `ready_i` are 1. While
+//   `valid_o` waits, it and its word hold.
+// - `ready_o` is 0 when the FIFO is full: no word is dropped or overwritten.
+// - Depth 1 is one register: a word is offered one cycle after it went in; throughput is one word in two cycles
+//   (register_slice has one per cycle).
+// - Depth 2 and more: a word is offered two cycles after it went in, if the words in front have left. From depth 3
+//   on, throughput is one word per cycle.
 //
 // Timing: all outputs are registers or depend on registers only; none depends on an input of the same cycle.
 module fifo #(
     parameter  int unsigned Width     = 32,
-    parameter  int unsigned Depth     = 16,                // 1 or more, of any size
+    parameter  int unsigned Depth     = 16,                // 1 or more, not only powers of two
     localparam int unsigned CountBits = $clog2(Depth + 1)
 ) (
     input logic clk_i,
@@ -23,7 +25,7 @@ module fifo #(
     input  logic             ready_i,
     output logic [Width-1:0] data_o,
 
-    output logic [CountBits-1:0] count_o  // words inside
+    output logic [CountBits-1:0] count_o  // words in the FIFO
 );
 
   logic push, pop;

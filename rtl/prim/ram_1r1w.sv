@@ -1,8 +1,10 @@
 // Memory with one write port and one read port.
 //
-// Read latency is one cycle: an address with `read_i` in cycle n gives its word in n + 1, and `data_o` then holds until the next read.
-// A read of the address that is written in the same cycle gives the old word. Words are unknown until written. Addresses have to be below Depth.
-// No reset, no read-enable tricks: maps to block RAM, or to LUT RAM and a register when shallow.
+// - Read latency is one cycle: an address with `read_i` in cycle n gives its word in n + 1. `data_o` then holds until
+//   the next read.
+// - A read of the address that is written in the same cycle gives the old word.
+// - Words are undefined until written. Addresses have to be below Depth.
+// - There is no reset, so that it maps to block RAM, or to LUT RAM and a register when shallow.
 module ram_1r1w #(
     parameter  int unsigned Width       = 32,
     parameter  int unsigned Depth       = 512,                             // 2 or more

@@ -1,4 +1,5 @@
-// Walks once over a RAM after reset, an address a cycle: `valid_o` in the first `Depth` cycles after `rst_i`.
+// Address counter that clears a RAM after reset: steps through all addresses once, one per cycle, with `valid_o` in
+// the first `Depth` cycles after `rst_i`.
 //
 // Timing: all outputs are registers.
 module ram_clear #(

@@ -1,6 +1,8 @@
-// Two registers that cut a valid/ready path in both directions.
+// Register slice: two registers that cut a valid/ready path in both directions.
 //
-// A word is offered in the cycle after it went in; one word a cycle goes through. A `valid_o` that waits holds, and so does its word.
+// A word is offered in the cycle after it went in; throughput is one word per cycle. While `valid_o` waits, it and
+// its word hold.
+//
 // Timing: all outputs are registers; none depends on an input of the same cycle.
 module register_slice #(
     parameter int unsigned Width = 32
@@ -17,9 +19,9 @@ module register_slice #(
     output logic [Width-1:0] data_o
 );
 
-  logic valid_q, ready_q;  // `ready_q` clear: the spare register holds the word behind the offered one
+  logic valid_q, ready_q;  // ready_q = 0: the spare register holds the next word
   logic [Width-1:0] data_q, spare_q;
-  logic move;  // the output register is free at the end of this cycle
+  logic move;  // the output register can be loaded in this cycle
 
   assign move = !valid_q || ready_i;
 

@@ -1,8 +1,9 @@
-// Grants one of `Count` requests, in turn.
+// Round-robin arbiter: grants one of `Count` requests.
 //
-// The grant is taken in a cycle with `ready_i`; then the turn is with the request behind it. A request that holds is granted and taken after at most
-// Count − 1 others were. A grant that waits for `ready_i` stands as long as its request does, whoever else comes; when the request is withdrawn, the
-// next one in turn is granted in the same cycle.
+// - A grant is taken in a cycle with `ready_i`; priority then moves to the request after it.
+// - A request that holds is granted and taken after at most Count − 1 others.
+// - A grant that waits for `ready_i` stands as long as its request does, whatever other requests come. When the
+//   request is withdrawn, the next one in turn is granted in the same cycle.
 //
 // Timing: the grant depends on the requests of the same cycle, not on `ready_i`.
 module round_robin_arbiter #(
@@ -14,12 +15,13 @@ module round_robin_arbiter #(
 
     input  logic [    Count-1:0] request_i,
     output logic                 valid_o,
-    output logic [    Count-1:0] grant_o,    // one-hot, zero when nothing is requested
-    output logic [IndexBits-1:0] index_o,    // of the grant, 0 when there is none
+    output logic [    Count-1:0] grant_o,    // one-hot; zero without a request
+    output logic [IndexBits-1:0] index_o,    // of the grant; 0 without one
     input  logic                 ready_i
 );
 
-  // Thermometer code of the turn: ones from the request whose turn it is to the last one. Zero is as good as all ones.
+  // Thermometer code of the priority: ones from the request with the highest priority to the last one. Zero is
+  // equivalent to all ones.
   logic [Count-1:0] turn_q;
   logic [Count-1:0] from_turn, candidates, from_grant;
 

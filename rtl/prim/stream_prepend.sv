@@ -1,10 +1,13 @@
 // Puts a prefix of Base + 4·words_i bytes in front of every frame of a stream.
 //
-// The prefix is offered beside the stream with `head_valid_i`, left-aligned in `head_i`, and has to hold until `head_ready_o`, which comes with its last byte.
-// `alone_i`: no body follows, the frame is its prefix. Bytes of the body beyond `bytes` have to be zero; they come out as zero.
+// - The prefix comes beside the stream with `head_valid_i`, left-aligned in `head_i`. It has to hold until
+//   `head_ready_o`, which comes with its last byte.
+// - `alone_i`: no body follows; the frame consists of its prefix.
+// - Bytes of the body beyond `bytes` have to be zero; they come out as zero.
 //
-// Timing: outputs, both readies included, depend on the inputs of the same cycle. A beat leaves in every cycle in which prefix, body and the
-// receiver are ready: a frame takes as many cycles as it has beats. When `beat_o.valid` waits for `ready_i`, it and the data hold.
+// Timing: all outputs, including both readies, depend on the inputs of the same cycle. A beat leaves in every cycle
+// in which prefix, body and receiver are ready, so a frame takes as many cycles as it has beats. While `beat_o.valid`
+// waits for `ready_i`, it and the data hold.
 module stream_prepend
   import stream_pkg::*;
 #(
@@ -42,7 +45,7 @@ module stream_prepend
   localparam int unsigned HeadBeats = (HeadBits + DataBits - 1) / DataBits;
   localparam int unsigned BeatBits = $clog2(HeadBeats + 1);
 
-  // Lanes at which a prefix can end: the rotator has no others.
+  // Lanes at which a prefix can end; the rotator has only these.
   function automatic logic [Lanes-1:0] reachable_lanes();
     logic [Lanes-1:0] reach = '0;
     for (int unsigned w = 0; w <= MaxWords; w++) reach[(BaseLanes+w)%Lanes] = 1'b1;
@@ -52,9 +55,9 @@ module stream_prepend
   localparam logic [Lanes-1:0] Reachable = reachable_lanes();
 
   typedef enum logic [1:0] {
-    StHead,  // next: a beat of the prefix, the last of which is shared with the body
-    StBody,  // next: what the last beat of the body left over, and one more
-    StFlush  // next: what the body's end left over
+    StHead,  // next: a beat of the prefix; the last one is shared with the body
+    StBody,  // next: what the last beat of the body left over, joined with a new one
+    StFlush  // next: what the end of the body left over
   } state_e;
 
   state_e state_q, state_d;
@@ -68,7 +71,7 @@ module stream_prepend
   assign head_lanes = 16'(BaseLanes) + 16'(words_i);
   assign lane = (state_q == StHead) ? LaneBits'(head_lanes) : lane_q;
   assign shift = {{(5 - LaneBits) {1'b0}}, lane, 2'(Odd)};
-  // A whole beat of prefix, of which there are head_lanes / Lanes.
+  // A whole beat of prefix; there are head_lanes / Lanes of these.
   assign in_prefix = state_q == StHead && 16'(sent_q) < head_lanes / 16'(Lanes);
   assign join_body = (state_q == StHead && !in_prefix && !alone_i) || state_q == StBody;
   assign total = shift + body_bytes_i;
@@ -77,7 +80,8 @@ module stream_prepend
   assign twice = {2{body_data_i}};
 
   always_comb begin
-    // The body's bytes, moved up by `shift`; the ones that do not fit come around to the front, where the next beat wants them.
+    // Body rotated by `shift` bytes. The bytes that do not fit wrap around to the front, where the next beat needs
+    // them.
     rotated = body_data_i;
     for (int unsigned l = 0; l < Lanes; l++) begin
       if (Reachable[l] && lane == LaneBits'(l)) rotated = twice[8*(4*l+Odd)+:DataBits];

@@ -1,11 +1,16 @@
-// Takes the first bytes off every frame of a stream and moves the rest up to the first byte of a beat.
+// Strips the first Base + 4·words_i bytes from every frame of a stream and realigns the rest to the first byte of a
+// beat.
 //
-// Off come Base + 4·words_i bytes. `words_i` is read with a frame's first beat. Every frame gives at least one beat: when nothing is
-// left, a beat of 0 bytes that is first and last. `tail_i` is read with a frame's last beat and comes out with its last beat.
+// - `words_i` is read with the first beat of a frame.
+// - Every frame gives at least one beat. If nothing is left, it is one beat of 0 bytes that is first and last.
+// - `tail_i` is read with the last beat of a frame and comes out with its last beat.
+// - Bytes beyond `bytes` may have any value.
 //
-// Timing: outputs depend on the inputs of the same cycle. A beat leaves when its last byte has come, at the latest one cycle after the frame's
-// last beat came in. By the time a frame's first beat leaves, all the bytes that were taken off it have come in an earlier cycle.
-// Never waits: one beat in every cycle, any lengths, back to back. Bytes beyond `bytes` are left-overs.
+// Timing: outputs depend on the inputs of the same cycle.
+//
+// - A beat leaves when its last byte has come, at the latest one cycle after the frame's last beat came in.
+// - When the first beat of a frame leaves, all bytes that were stripped from it have come in an earlier cycle.
+// - There is no back-pressure: one beat per cycle, frames of any length back to back.
 module stream_strip
   import stream_pkg::*;
 #(
@@ -31,12 +36,12 @@ module stream_strip
   localparam int unsigned DataBits = DataBytes * 8;
   localparam int unsigned Lanes = DataBytes / 4;
   localparam int unsigned LaneBits = $clog2(Lanes);
-  // A strip of Base + 4w bytes is `skip` whole beats and then Odd + 4·lane bytes.
+  // A strip of Base + 4w bytes consists of `skip` whole beats followed by Odd + 4·lane bytes.
   localparam int unsigned Odd = Base % 4;
   localparam int unsigned BaseLanes = Base / 4;
   localparam int unsigned SkipBits = $clog2((BaseLanes + MaxWords) / Lanes + 1) + 1;
 
-  // Lanes at which a strip can end: the multiplexer has no others.
+  // Lanes at which a strip can end; the multiplexer has only these.
   function automatic logic [Lanes-1:0] reachable_lanes();
     logic [Lanes-1:0] reach = '0;
     for (int unsigned w = 0; w <= MaxWords; w++) reach[(BaseLanes+w)%Lanes] = 1'b1;
@@ -45,7 +50,7 @@ module stream_strip
 
   localparam logic [Lanes-1:0] Reachable = reachable_lanes();
 
-  // Where the present frame's strip ends, taken with its first beat.
+  // End of the current frame's strip, determined with its first beat
   logic [SkipBits-1:0] skip_q, skip;
   logic [LaneBits-1:0] lane_q, lane;
   logic [15:0] strip_lanes;
@@ -54,7 +59,7 @@ module stream_strip
   assign skip = beat_i.first ? SkipBits'(strip_lanes / 16'(Lanes)) : skip_q;
   assign lane = beat_i.first ? LaneBits'(strip_lanes) : lane_q;
 
-  // The beat whose upper bytes have left and whose lower bytes wait for the next one.
+  // Held beat: its upper bytes have left, its lower bytes wait for the next beat
   logic                held_q;
   logic                held_first_q;  // nothing of this frame has left yet
   logic                held_last_q;
@@ -62,9 +67,9 @@ module stream_strip
   logic [DataBits-1:0] held_data_q;
   logic [TailBits-1:0] held_tail_q;
 
-  logic                flush;  // the held beat ends its frame: it leaves alone
-  logic                joined;  // the held beat leaves with bytes of the present one
-  logic                used_up;  // the present beat ends its frame and leaves whole
+  logic                flush;  // the held beat ends its frame and leaves alone
+  logic                joined;  // the held beat leaves with bytes of the current one
+  logic                used_up;  // the current beat ends its frame and leaves completely
   logic [         6:0] shift_q;
 
   assign shift_q = {{(5 - LaneBits) {1'b0}}, lane_q, 2'(Odd)};
@@ -90,7 +95,7 @@ module stream_strip
           held_last_q  <= beat_i.last;
           held_bytes_q <= beat_i.bytes;
         end else begin
-          // Within the strip. Only a frame that ends here leaves something: the empty beat.
+          // Within the strip. A frame that ends here leaves the empty beat, any other leaves nothing.
           held_q       <= beat_i.last;
           held_first_q <= 1'b1;
           held_last_q  <= 1'b1;
@@ -102,7 +107,7 @@ module stream_strip
     end
   end
 
-  // Data needs no reset: `held_q` says whether it counts.
+  // Data needs no reset because `held_q` qualifies it.
   always_ff @(posedge clk_i) begin
     if (beat_i.valid) begin
       held_data_q <= data_i;
