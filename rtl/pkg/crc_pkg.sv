@@ -1,31 +1,33 @@
-// CRC-32 of IEEE 802.3 and of the ICRC, bit-reflected: the register's bit 0 is the highest power.
+// CRC-32 of IEEE 802.3 and of the ICRC, bit-reflected: bit 0 of the register is the highest power.
 //
-// `state` is the register as it stands between bytes, before the final complement. All but crc32_apply run at elaboration, to make constants.
+// `state` is the register between bytes, before the final complement. All functions except crc32_apply are evaluated
+// at elaboration, to make constants.
 package crc_pkg;
 
   localparam logic [31:0] Crc32Polynomial = 32'hEDB8_8320;
 
-  // The register after a whole message whose own complemented CRC, lowest byte first, stands at its end.
+  // Register after a whole message that ends with its own complemented CRC, lowest byte first.
   localparam logic [31:0] Crc32Residue = 32'hDEBB_20E3;
 
-  // The register after `bits` further zero bits.
+  // Register after `bits` further zero bits
   function automatic logic [31:0] crc32_forward(input logic [31:0] state, input int unsigned bits);
     logic [31:0] s = state;
     for (int unsigned i = 0; i < bits; i++) s = {1'b0, s[31:1]} ^ (s[0] ? Crc32Polynomial : 32'd0);
     return s;
   endfunction
 
-  // The register before the last `bits` bits, if they were zero. The polynomial's bit 31 is set, so a register's top bit tells what was shifted out.
+  // Register before the last `bits` bits, if these were zero. Bit 31 of the polynomial is set, so the top bit of the
+  // register tells what was shifted out.
   function automatic logic [31:0] crc32_backward(input logic [31:0] state, input int unsigned bits);
     logic [31:0] s = state;
     for (int unsigned i = 0; i < bits; i++) s = s[31] ? {s[30:0] ^ Crc32Polynomial[30:0], 1'b1} : {s[30:0], 1'b0};
     return s;
   endfunction
 
-  // A linear map of the register: row o holds a one for each bit that reaches bit o.
+  // Linear map of the register: row o has a one for each bit that reaches bit o.
   typedef logic [31:0][31:0] crc32_map_t;
 
-  // Over `bits` zero bits, forward or back to where the register was before them.
+  // Map over `bits` zero bits: forward, or back to the register before them.
   function automatic crc32_map_t crc32_map(input int unsigned bits, input logic backward);
     crc32_map_t map;
     logic [31:0] column;

@@ -1,4 +1,4 @@
-// DCQCN: number formats, parameters and a QP's context at the reaction point. rtl/dcqcn/README.md is the contract.
+// DCQCN: number formats, parameters, and context of a QP at the reaction point. rtl/dcqcn/README.md is the contract.
 package dcqcn_pkg;
   import time_pkg::*;
 
@@ -6,9 +6,9 @@ package dcqcn_pkg;
   typedef logic [24:0] alpha_t;  // units of 2^-24
 
   localparam alpha_t AlphaOne = 25'h100_0000;
-  localparam logic [4:0] CountMax = '1;  // where timer and byte counter stop
+  localparam logic [4:0] CountMax = '1;  // timer and byte counts saturate here
 
-  // What software sets for all QPs. 245 bits.
+  // Parameters set by software, the same for all QPs. 245 bits.
   typedef struct packed {
     rate_t       rate_max;    // line rate; wins over rate_min
     rate_t       rate_min;
@@ -21,7 +21,7 @@ package dcqcn_pkg;
     logic [4:0]  stages;      // F
   } rp_params_t;
 
-  // A QP at the reaction point. 231 bits.
+  // Context of a QP at the reaction point. 231 bits.
   typedef struct packed {
     logic        open;
     logic        limited;
@@ -30,9 +30,9 @@ package dcqcn_pkg;
     rate_t       rate_current;
     rate_t       rate_target;
     alpha_t      alpha;
-    logic [4:0]  timer_count;     // T, rate periods since the last CNP
-    logic [4:0]  byte_count;      // B, byte counter periods since the last CNP
-    logic [31:0] bytes;           // of the byte counter's period
+    logic [4:0]  timer_count;     // T: rate periods since the last CNP
+    logic [4:0]  byte_count;      // B: byte counter periods since the last CNP
+    logic [31:0] bytes;           // bytes in the current period of the byte counter
     cycle_t      alpha_deadline;
     cycle_t      rate_deadline;
   } rp_context_t;
@@ -43,7 +43,7 @@ package dcqcn_pkg;
     RpCnp   = 3'd2,
     RpBytes = 3'd3,
     RpTimer = 3'd4,
-    RpNone  = 3'd7   // leaves the context as it is, as 5 and 6 do
+    RpNone  = 3'd7   // the context does not change; likewise with 5 and 6
   } rp_kind_e;
 
   localparam int unsigned RpStepLatency = 7;  // of dcqcn_rp_step, in cycles

@@ -1,9 +1,9 @@
-// Ethernet and IP: numbers and header layouts, as IEEE 802.3, 802.1Q, RFC 791, RFC 8200 and RFC 768 draw them.
+// Ethernet and IP: constants and header layouts as in IEEE 802.3, 802.1Q, RFC 791, RFC 8200 and RFC 768.
 //
-// A packed struct lists its fields as they come over the wire, so a header cut from a stream in network order is the struct.
+// A packed struct has its fields in wire order, so a header cut from a stream in network order is the struct.
 package eth_pkg;
 
-  // EtherTypes (IEEE registration authority).
+  // EtherTypes (IEEE registration authority)
   localparam logic [15:0] EtherTypeIpv4 = 16'h0800;
   localparam logic [15:0] EtherTypeCTag = 16'h8100;  // 802.1Q customer tag
   localparam logic [15:0] EtherTypeIpv6 = 16'h86DD;
@@ -11,7 +11,7 @@ package eth_pkg;
   localparam logic [15:0] EtherTypeSTag = 16'h88A8;  // 802.1Q service tag
   localparam logic [15:0] EtherTypeRoceV1 = 16'h8915;  // IBTA A16
 
-  // Header sizes in bytes.
+  // Header sizes in bytes
   localparam int unsigned EthHeaderBytes = 14;
   localparam int unsigned TagBytes = 4;
   localparam int unsigned Ipv4HeaderBytes = 20;  // without options
@@ -19,7 +19,7 @@ package eth_pkg;
   localparam int unsigned UdpHeaderBytes = 8;
   localparam int unsigned MinFrameBytes = 60;  // 802.3 minFrameSize without FCS
 
-  // MAC control (802.3 annex 31B and 31D).
+  // MAC control (802.3 annex 31B and 31D)
   localparam logic [47:0] ControlAddress = 48'h0180_C200_0001;
   localparam logic [15:0] ControlPause = 16'h0001;
   localparam logic [15:0] ControlPfc = 16'h0101;
@@ -43,7 +43,8 @@ package eth_pkg;
     logic [15:0] ether_type;  // after the tags
   } eth_head_t;
 
-  // Network header, one form for IPv4, IPv6 and GRH. 350 bits. IPv4 addresses stand in the low 32 bits, the rest is zero.
+  // Network header in one form for IPv4, IPv6 and GRH. 350 bits. IPv4 addresses are in the low 32 bits; the others
+  // are zero.
   typedef enum logic [1:0] {
     IpNone = 2'd0,
     IpV4   = 2'd1,
@@ -72,8 +73,8 @@ package eth_pkg;
     logic [15:0] checksum;
   } udp_t;
 
-  // MAC control: PFC's class-enable vector and eight timers, class 7 first in the struct so that timer[c] is class c.
-  // PAUSE has its one timer in timer[0]. 160 bits.
+  // MAC control: class-enable vector and eight timers of PFC, with class 7 first in the struct so that timer[c] is
+  // class c. PAUSE has its single timer in timer[0]. 160 bits.
   typedef struct packed {
     logic [15:0]      opcode;
     logic [15:0]      class_enable;

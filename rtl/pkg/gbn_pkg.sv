@@ -1,10 +1,11 @@
-// Go-back-N: work requests, packets, answers, completions, and a QP's context at both ends. rtl/gbn/README.md is the contract.
+// Go-back-N: work requests, packets, answers, completions, and a QP's context at both ends. rtl/gbn/README.md is the
+// contract.
 package gbn_pkg;
   import roce_pkg::*, time_pkg::*;
 
-  typedef logic [7:0] ring_t;  // index into a QP's ring, counted without end modulo 256; its low bits are the slot
+  typedef logic [7:0] ring_t;  // index into a QP's ring, modulo 256; its low bits are the slot
 
-  localparam int unsigned MessagePacketsMax = 1 << 22;  // so that no distance between two PSNs in use reaches 2^23
+  localparam int unsigned MessagePacketsMax = 1 << 22;  // keeps all distances between two PSNs in use below 2^23
   localparam logic [31:0] MessageBytesMax = 32'h8000_0000;  // IBTA 9.4.2: 2^31
 
   typedef enum logic [1:0] {
@@ -13,7 +14,7 @@ package gbn_pkg;
     QpError  = 2'd2
   } qp_state_e;
 
-  // How a work request ended.
+  // Completion status of a work request or receive buffer
   typedef enum logic [3:0] {
     StatusSuccess       = 4'd0,
     StatusLocalLength   = 4'd1,  // receive: the message is longer than the buffer
@@ -23,7 +24,7 @@ package gbn_pkg;
     StatusRemoteInvalid = 4'd5,
     StatusRemoteAccess  = 4'd6,
     StatusRemoteOperate = 4'd7,
-    StatusLocalAccess   = 4'd8   // receive: the buffer is not registered; from the NIC, not from these units
+    StatusLocalAccess   = 4'd8   // receive: the buffer is not registered; set by the NIC, not by these units
   } status_e;
 
   typedef enum logic [3:0] {
@@ -37,10 +38,10 @@ package gbn_pkg;
     WorkFetchAdd = 4'd7
   } work_e;
 
-  // A work request for the send queue. 454 bits.
+  // Work request for the send queue. 454 bits.
   typedef struct packed {
     work_e       kind;
-    logic        signaled;    // success makes a completion too
+    logic        signaled;    // also success makes a completion
     logic        solicited;
     logic [31:0] length;      // bytes
     logic [63:0] local_va;
@@ -53,7 +54,7 @@ package gbn_pkg;
     logic [63:0] id;
   } work_t;
 
-  // A buffer for the receive queue. 192 bits.
+  // Buffer for the receive queue. 192 bits.
   typedef struct packed {
     logic [31:0] length;     // bytes
     logic [63:0] local_va;
@@ -61,14 +62,14 @@ package gbn_pkg;
     logic [63:0] id;
   } recv_t;
 
-  // What software chooses for a QP's requester. 47 bits.
+  // Configuration of a QP's requester, set by software. 47 bits.
   typedef struct packed {
     logic [2:0]  mtu;        // 256 << mtu bytes; 5 to 7 count as 4
     logic [4:0]  timeout;    // 4.096 us << timeout; 0: off
     logic [2:0]  retry;
-    logic        nak_retry;  // a sequence NAK uses up a retry, as a timeout does
-    logic [2:0]  rnr_retry;  // 7: for ever
-    logic [7:0]  ack_every;  // packets between two that ask for an ACK; 0: only the last of a message asks
+    logic        nak_retry;  // a sequence NAK uses up a retry, like a timeout
+    logic [2:0]  rnr_retry;  // 7: unlimited
+    logic [7:0]  ack_every;  // an ACK is requested every so many packets; 0: only by the last of a message
     logic [22:0] window;     // packets that may be unacknowledged; 0 and more than 2^22 count as 2^22
     logic        restart;    // go-back-0: a retransmission starts at the message's first packet
   } requester_config_t;
@@ -79,30 +80,30 @@ package gbn_pkg;
     AfterFail   = 2'd2
   } after_e;
 
-  // When a packet that asked for an ACK left last, since its QP's ACK timer started.
+  // Time at which a packet that asked for an ACK last left since the QP's ACK timer was started
   typedef struct packed {
     logic   valid;
     cycle_t at;
   } left_t;
 
-  // A QP at the requester. 257 bits.
+  // Context of a QP at the requester. 263 bits.
   typedef struct packed {
     qp_state_e         state;
     requester_config_t configuration;
-    ring_t             head;           // where the next work request goes
-    ring_t             current;        // the message that `next_psn` belongs to
-    ring_t             tail;           // the oldest that is not complete
+    ring_t             head;           // index of the next work request
+    ring_t             current;        // index of the message that `next_psn` belongs to
+    ring_t             tail;           // index of the oldest message that is not complete
     psn_t              post_psn;       // first PSN of the next work request
-    psn_t              next_psn;       // to be sent next
-    psn_t              top_psn;        // after the highest ever sent
-    psn_t              una_psn;        // oldest not acknowledged
+    psn_t              next_psn;       // next PSN to send
+    psn_t              top_psn;        // after the highest PSN ever sent
+    psn_t              una_psn;        // oldest PSN not acknowledged
     psn_t              asked_psn;      // after the newest packet that asked for an ACK, since the last rewind
-    logic [7:0]        unasked;        // packets since then; saturates
-    logic [2:0]        retries;        // left
-    logic [2:0]        rnr_retries;    // left
-    after_e            after;          // what a walk does when it has completed all that is acknowledged
-    status_e           status;         // of the next completion of a QP that fails or has failed
-    logic              rnr_wait;       // the deadline ends an RNR wait, not an ACK timeout
+    logic [7:0]        unasked;        // packets since that one; saturates
+    logic [2:0]        retries;        // retries left
+    logic [2:0]        rnr_retries;    // RNR retries left
+    after_e            after;          // what the walk does after it has completed all that is acknowledged
+    status_e           status;         // status of the next completion of a QP that fails or has failed
+    logic              rnr_wait;       // the deadline is that of an RNR wait, not of an ACK timeout
     logic              timer_runs;
     cycle_t            deadline;
   } requester_context_t;
@@ -118,35 +119,35 @@ package gbn_pkg;
     RequesterFail  = 3'd7   // the QP's other half has failed
   } requester_kind_e;
 
-  // What came of a step, for counters.
+  // Result of a step, for counters
   typedef enum logic [3:0] {
     RequesterNone         = 4'd0,
     RequesterProgress     = 4'd1,   // an ACK acknowledged something
-    RequesterStale        = 4'd2,   // an answer for what is acknowledged already
-    RequesterUnsent       = 4'd3,   // an answer for a PSN never sent
+    RequesterStale        = 4'd2,   // an answer for a PSN that is acknowledged already
+    RequesterUnsent       = 4'd3,   // an answer for a PSN that was never sent
     RequesterReserved     = 4'd4,   // a syndrome that the standard does not define
-    RequesterNak          = 4'd5,   // a sequence NAK that made it go back
-    RequesterRnr          = 4'd6,   // an RNR NAK that made it wait
+    RequesterNak          = 4'd5,   // a sequence NAK; rewind
+    RequesterRnr          = 4'd6,   // an RNR NAK; rewind and wait
     RequesterRemoteError  = 4'd7,   // a NAK that ends the QP
-    RequesterTimeout      = 4'd8,   // and goes back
-    RequesterRnrOver      = 4'd9,   // the RNR wait is over
+    RequesterTimeout      = 4'd8,   // ACK timeout; rewind
+    RequesterRnrOver      = 4'd9,   // the RNR wait has ended
     RequesterExhausted    = 4'd10,  // no retry left: the QP ends
-    RequesterBlocked      = 4'd11,  // SEND, and nothing may be sent
-    RequesterRefusedFull  = 4'd12,  // POST, and no slot in the ring
-    RequesterRefusedState = 4'd13,  // POST, and the QP is closed
-    RequesterRefusedWork  = 4'd14,  // POST of what cannot be: kind or length
+    RequesterBlocked      = 4'd11,  // SEND, but nothing may be sent
+    RequesterRefusedFull  = 4'd12,  // POST, but the ring is full
+    RequesterRefusedState = 4'd13,  // POST, but the QP is closed
+    RequesterRefusedWork  = 4'd14,  // POST with an illegal kind or length
     RequesterIgnored      = 4'd15   // no such event, or not in this state
   } requester_note_e;
 
-  // A request packet to be built. Fields that its opcode does not have are zero. 412 bits.
+  // Request packet to build. Fields that its opcode does not have are zero. 435 bits.
   typedef struct packed {
     logic [7:0]  opcode;
     psn_t        psn;
     logic        ack_req;
     logic        solicited;
-    logic        again;          // sent before
+    logic        again;          // was sent before
     logic [15:0] payload_bytes;
-    logic [63:0] local_va;       // where the payload is
+    logic [63:0] local_va;       // address of the payload
     logic [31:0] local_key;
     logic [63:0] va;             // RETH, AtomicETH
     logic [31:0] rkey;           // RETH, AtomicETH
@@ -156,19 +157,19 @@ package gbn_pkg;
     logic [63:0] compare;        // AtomicETH
   } request_t;
 
-  // A completion. 169 bits.
+  // Completion. 169 bits.
   typedef struct packed {
     logic        receive;    // of the receive queue
     status_e     status;
     logic [63:0] id;
-    logic [7:0]  operation;  // work_e of a send; opcode of the packet that completed a receive, 0 when none did
+    logic [7:0]  operation;  // send: work_e; receive: opcode of the packet that completed it, 0 if none did
     logic [31:0] length;     // bytes; 0 unless success
     logic [31:0] imm;
     logic        solicited;
     logic [26:0] reserved;   // zero
   } completion_t;
 
-  // What software chooses for a QP's responder. 9 bits.
+  // Configuration of a QP's responder, set by software. 9 bits.
   typedef struct packed {
     logic [2:0] mtu;        // as in requester_config_t
     logic [4:0] rnr_timer;  // IBTA table 45: sent with RNR NAKs
@@ -181,25 +182,25 @@ package gbn_pkg;
     OwedNak  = 2'd2
   } owed_e;
 
-  // A QP at the responder.
+  // Context of a QP at the responder
   typedef struct packed {
     qp_state_e         state;
     responder_config_t configuration;
-    ring_t             head;           // where the next buffer goes
-    ring_t             tail;           // the buffer of the next message that takes one
+    ring_t             head;           // index of the next buffer
+    ring_t             tail;           // index of the oldest buffer
     psn_t              expected_psn;
     psn_t              first_psn;      // of the message under way
     logic [23:0]       msn;            // messages completed
     logic              under_way;      // a message is under way
-    logic              writing;        // and it is a WRITE
-    logic [31:0]       offset;         // bytes of it that came
+    logic              writing;        // the message under way is a WRITE
+    logic [31:0]       offset;         // bytes of the message received so far
     logic [63:0]       va;             // WRITE: RETH
     logic [31:0]       rkey;
     logic [31:0]       dma_len;
-    logic              silent;         // a NAK for this gap was owed already
+    logic              silent;         // a NAK for this gap has been owed already
     owed_e             owed;
     logic [7:0]        syndrome;       // of the NAK owed
-    status_e           status;         // of the next completion of a QP that has failed
+    status_e           status;         // status of the next completion of a QP that has failed
   } responder_context_t;
 
   typedef enum logic [2:0] {
@@ -217,19 +218,19 @@ package gbn_pkg;
     ResponderAccepted     = 4'd1,
     ResponderDuplicate    = 4'd2,
     ResponderGap          = 4'd3,   // ahead of the expected PSN; a NAK is owed for it
-    ResponderGapAgain     = 4'd4,   // ahead of the expected PSN, and a NAK was owed already
+    ResponderGapAgain     = 4'd4,   // ahead of the expected PSN, a NAK has been owed already
     ResponderNoBuffer     = 4'd5,   // RNR NAK
     ResponderInvalid      = 4'd6,   // NAK invalid request, the QP ends
     ResponderAccess       = 4'd7,   // NAK remote access, the QP ends
     ResponderTooLong      = 4'd8,   // longer than the buffer: NAK invalid request, the QP ends
     ResponderNotReady     = 4'd9,   // packet for a QP that is closed or in error
     ResponderNothingOwed  = 4'd10,  // GRANT, and no answer is owed
-    ResponderRefusedFull  = 4'd11,  // POST, and no slot in the ring
-    ResponderRefusedState = 4'd12,  // POST, and the QP is closed
-    ResponderIgnored      = 4'd15   // no such event, or an opcode that is no request
+    ResponderRefusedFull  = 4'd11,  // POST, but the ring is full
+    ResponderRefusedState = 4'd12,  // POST, but the QP is closed
+    ResponderIgnored      = 4'd15   // no such event, or the opcode is not a request
   } responder_note_e;
 
-  // A request packet that came, as far as the responder needs it. The payload goes its own way. 308 bits.
+  // Received request packet, as far as the responder needs it, without the payload. 336 bits.
   typedef struct packed {
     logic [4:0]   operation;      // low bits of the opcode; the service is RC
     psn_t         psn;
@@ -245,15 +246,15 @@ package gbn_pkg;
     logic [63:0]  compare;
   } arrival_t;
 
-  // Where the payload of the packet goes. 112 bits.
+  // Destination of a packet's payload. 112 bits.
   typedef struct packed {
     logic [63:0] va;
     logic [31:0] key;
-    logic        remote;  // `key` is the peer's rkey, not a buffer's own key
+    logic        remote;  // `key` is the peer's rkey, not the buffer's own key
     logic [14:0] bytes;
   } place_t;
 
-  // An answer to be built. 128 bits.
+  // Answer to build. 128 bits.
   typedef struct packed {
     logic [7:0]  opcode;
     psn_t        psn;
@@ -262,8 +263,8 @@ package gbn_pkg;
     logic [63:0] original;  // AtomicAckETH
   } response_t;
 
-  localparam logic [7:0] SyndromeAck = 8'h1F;  // no limit of credits
-  localparam logic [7:0] SyndromeRnr = 8'h20;  // and the timer in the low five bits
+  localparam logic [7:0] SyndromeAck = 8'h1F;  // unlimited credits
+  localparam logic [7:0] SyndromeRnr = 8'h20;  // the low five bits are the timer
   localparam logic [7:0] SyndromeSequence = 8'h60;
   localparam logic [7:0] SyndromeInvalid = 8'h61;
   localparam logic [7:0] SyndromeAccess = 8'h62;

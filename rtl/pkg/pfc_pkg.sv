@@ -1,11 +1,11 @@
-// What the pause units hand to their neighbours. rtl/pfc/README.md is their contract.
+// Types at the interfaces of the pause units. rtl/pfc/README.md is their contract.
 package pfc_pkg;
 
-  // Pulses of pfc_rx, for counters: what became of a frame.
+  // Pulses of pfc_rx for counters: how a frame was treated
   typedef struct packed {
     logic pfc;      // PFC, obeyed in at least one class
     logic pause;    // PAUSE, obeyed
-    logic ignored;  // nothing of it was obeyed
+    logic ignored;  // frame of which nothing was obeyed
   } pfc_rx_event_t;
 
 endpackage

@@ -1,4 +1,4 @@
-// RoCE: opcodes, transport headers, and what the parser says of a frame (IBTA volume 1 chapters 5 and 9, annexes A16, A17).
+// RoCE: opcodes, transport headers, and the parser's result (IBTA volume 1 chapters 5 and 9, annexes A16, A17).
 package roce_pkg;
 
   localparam logic [15:0] UdpPortRoce = 16'd4791;  // A17.3
@@ -56,7 +56,8 @@ package roce_pkg;
     logic [23:0] psn;
   } bth_t;
 
-  // Fields of all extension headers. Which of them count is a matter of the opcode (ext_layout_t); the others are zero. 440 bits.
+  // Fields of all extension headers. The opcode determines which are valid (ext_layout_t); the others are zero. 440
+  // bits.
   typedef struct packed {
     logic [63:0] va;        // RETH, AtomicETH
     logic [31:0] rkey;      // RETH, AtomicETH
@@ -71,7 +72,7 @@ package roce_pkg;
     logic [23:0] src_qp;    // DETH
   } ext_head_t;
 
-  // Which extension headers an opcode has, in the order in which they come over the wire.
+  // Extension headers of an opcode, in wire order
   typedef struct packed {
     logic       known;       // the opcode exists
     logic       deth;
@@ -81,8 +82,8 @@ package roce_pkg;
     logic       atomic_ack;
     logic       imm;         // ImmDt or IETH
     logic       cnp;         // 16 reserved bytes
-    logic       payload;     // payload may follow
-    logic [2:0] words;       // length of all, in 4-byte words: 0 to 7
+    logic       payload;     // payload is allowed
+    logic [2:0] words;       // total length in 4-byte words: 0 to 7
   } ext_layout_t;
 
   typedef enum logic [2:0] {
@@ -95,7 +96,7 @@ package roce_pkg;
     VerdictMalformed = 3'd6
   } verdict_e;
 
-  // Why a frame is malformed. rtl/parser/README.md says what each means.
+  // Reason why a frame is malformed, as defined in rtl/parser/README.md
   typedef enum logic [4:0] {
     ReasonNone              = 5'd0,
     ReasonEthTruncated      = 5'd1,
@@ -120,7 +121,7 @@ package roce_pkg;
     ReasonUnexpectedPayload = 5'd20
   } reason_e;
 
-  // Layout of an opcode's extension headers; `grh` because a CNP exists in RoCEv2 only.
+  // Layout of an opcode's extension headers. It depends on `grh` because a CNP exists in RoCEv2 only.
   function automatic ext_layout_t ext_layout(input logic [7:0] opcode, input logic grh);
     ext_layout_t layout = '0;
     logic [2:0] service = opcode[7:5];
@@ -185,8 +186,8 @@ package roce_pkg;
     return layout;
   endfunction
 
-  // How far PSN a is ahead of PSN b, modulo 2^24: negative when it is behind. The sign is that of (a − b) << 8 in 32 bits.
-  // At a distance of 2^23 each is behind the other.
+  // Distance by which PSN a is ahead of PSN b, modulo 2^24; negative when it is behind. The sign is that of (a − b)
+  // << 8 in 32 bits. At a distance of 2^23 each is behind the other.
   typedef logic [23:0] psn_t;
 
   function automatic logic signed [23:0] psn_distance(input psn_t a, input psn_t b);
@@ -201,7 +202,7 @@ package roce_pkg;
     return psn_distance(a, b) < 24'sd0;
   endfunction
 
-  // What is reported of a frame, and the verdict. 48 bits.
+  // Result of the parser for a frame: verdict, and what is reported. 48 bits.
   typedef struct packed {
     verdict_e    verdict;
     reason_e     reason;         // ReasonNone unless malformed
@@ -210,8 +211,8 @@ package roce_pkg;
     logic        has_ip;
     logic        has_bth;
     logic        has_ext;
-    logic        has_payload;    // payload_bytes counts
-    logic        has_icrc;       // icrc_ok counts
+    logic        has_payload;    // payload_bytes is valid
+    logic        has_icrc;       // icrc_ok is valid
     logic        icrc_ok;
     logic [15:0] payload_bytes;  // without pad and ICRC
     logic [15:0] frame_bytes;    // without FCS
