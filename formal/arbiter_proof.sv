@@ -1,6 +1,7 @@
-// round_robin_arbiter: one-hot, only to who asks, always to someone; a waiting grant stands; nobody waits for more than Count − 1 others.
+// Proof of round_robin_arbiter: the grant is one-hot and goes only to a request; if there is a request, there is a
+// grant; a waiting grant stands; no request waits for more than Count − 1 others.
 //
-// One request, any one, is followed.
+// An arbitrary request is followed.
 module arbiter_proof #(
     parameter  int unsigned Count     = 5,
     localparam int unsigned IndexBits = $clog2(Count)
@@ -33,7 +34,7 @@ module arbiter_proof #(
       .ready_i
   );
 
-  // How many others were taken since the followed request stands.
+  // Number of other grants taken while the followed request has been waiting
   logic [7:0] passed_q = '0;
   logic [Count-1:0] waiting_q = '0;  // the grant, if it was not taken
   always_ff @(posedge clk_i) begin
@@ -42,7 +43,8 @@ module arbiter_proof #(
     else if (valid && ready_i) passed_q <= passed_q + 8'd1;
   end
 
-  // Turns from now to the followed request. A turn of all zeros stands for all ones: the first request's.
+  // Requests in turn before the followed one. A turn of all zeros is equivalent to all ones: the first request has
+  // priority.
   logic [31:0] first, turns;
   always_comb begin
     first = 0;

@@ -1,6 +1,7 @@
-// fifo: a word that went in comes out after exactly those that were in front of it, unchanged; the count is right; nothing overflows; full throughput.
+// Proof of fifo: a word comes out unchanged, after exactly those that were in front of it; the count is right;
+// nothing overflows; full throughput.
 //
-// One word, any one, is followed from the moment it goes in.
+// An arbitrary word is followed from the cycle in which it goes in.
 module fifo_proof #(
     parameter  int unsigned Depth     = 4,
     localparam int unsigned Width     = 4,
@@ -38,11 +39,11 @@ module fifo_proof #(
   assign push = started_q && valid_i && ready;
   assign pop  = started_q && valid && ready_i;
 
-  // The followed word, and how many stand in front of it.
+  // The followed word, and the number of words in front of it
   logic follows_q = 1'b0;
   logic [CountBits-1:0] front_q;
   logic [Width-1:0] word_q;
-  logic [CountBits-1:0] inside_q = '0;  // words that went in less words that came out
+  logic [CountBits-1:0] inside_q = '0;  // words that went in minus words that came out
   logic leaves;
   assign leaves = pop && follows_q && front_q == '0;
 
@@ -58,17 +59,17 @@ module fifo_proof #(
     end
   end
 
-  // What held in the last cycle.
+  // State of the previous cycle
   logic waited_q = 1'b0;
   logic [Width-1:0] offered_q;
-  logic [2:0] ready_run_q = '0;  // cycles in a row in which the FIFO was not empty and nothing was offered
+  logic [2:0] ready_run_q = '0;  // consecutive cycles in which the FIFO was not empty and nothing was offered
   always_ff @(posedge clk_i) begin
     waited_q    <= started_q && valid && !ready_i;
     offered_q   <= data;
     ready_run_q <= (started_q && inside_q != '0 && !valid) ? ready_run_q + 3'd1 : '0;
   end
 
-  // Where the followed word lies: in the output register, or in the RAM at the read pointer plus those in front.
+  // Position of the followed word: in the output register, or in the RAM at the read pointer plus the words in front.
   if (Depth > 1) begin : gen_where
     logic [31:0] slot, stored;
     assign stored = 32'(count) - 32'(valid);

@@ -1,4 +1,5 @@
-// pause_duration: the least number of cycles that is not below quanta · QuantumNum / QuantumDen, for all quanta.
+// Proof of pause_duration: the result is the least number of cycles not below quanta · QuantumNum / QuantumDen, for
+// all quanta.
 module pause_duration_proof #(
     parameter int unsigned QuantumNum = 5,
     parameter int unsigned QuantumDen = 2
@@ -15,7 +16,7 @@ module pause_duration_proof #(
       .cycles_o(cycles)
   );
 
-  logic [27:0] wanted, given;  // both times QuantumDen
+  logic [27:0] wanted, given;  // both multiplied by QuantumDen
   assign wanted = 28'(quanta_i) * 28'(QuantumNum);
   assign given  = 28'(cycles) * 28'(QuantumDen);
 

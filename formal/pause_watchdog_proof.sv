@@ -1,4 +1,5 @@
-// pause_watchdog: silence after a stall of exactly the bite, a bark after one of exactly the bark and once a stall, re-arm; idle and wake are exact.
+// Proof of pause_watchdog: silence after a stall of exactly the bite threshold, bark after a stall of exactly the
+// bark threshold and once per stall, re-arm; idle and wake are exact.
 module pause_watchdog_proof
   import time_pkg::*;
 (
@@ -45,7 +46,7 @@ module pause_watchdog_proof
       .wake_o   (wake)
   );
 
-  // The stall as the contract tells it: its first cycle, its thresholds, its length with this cycle.
+  // The stall as in the contract: its first cycle, its thresholds, its length including this cycle
   logic in_q = 1'b0;
   logic stalled, begins, lifted, release_now, bark_due, bite_due;
   cycle_t first_q, first, length;
@@ -64,7 +65,7 @@ module pause_watchdog_proof
 
   logic bark_due_q, bites_q, released_q, kept_q, quiet_q, silence_q, stall_state_q, ended_q;
   logic [1:0] armed_q;
-  logic barked_q = 1'b0;  // a bark came, last in the stall that began in bark_first_q
+  logic barked_q = 1'b0;  // there was a bark; the last one in the stall that began in bark_first_q
   cycle_t bark_first_q, stall_first_q, now_q, wake_q;
   logic [83:0] inputs, inputs_q;
   assign inputs = 84'({pausing_i, progress_i, bark_i, bite_i, rearm_i, auto_rearm_i});

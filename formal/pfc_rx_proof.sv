@@ -1,10 +1,10 @@
-// pfc_rx: for a class, paused in exactly the cycles that the last frame asked for; idle and wake are exact.
+// Proof of pfc_rx: a class is paused in exactly the cycles that the last frame asked for; idle and wake are exact.
 module pfc_rx_proof
   import eth_pkg::*, time_pkg::*, pfc_pkg::*;
 #(
     parameter int unsigned QuantumNum = 5,
     parameter int unsigned QuantumDen = 2,
-    parameter int unsigned Class      = 0   // the one that is followed
+    parameter int unsigned Class      = 0   // the class that is followed
 ) (
     input logic           clk_i,
     input cycle_t         jump_i,
@@ -52,7 +52,7 @@ module pfc_rx_proof
       .wake_o  (wake)
   );
 
-  // The last frame that counted for class p, and the last PAUSE: has it stopped anything, and until when.
+  // Last frame that loaded the timer of the class, and last PAUSE: whether it stopped anything, and until when.
   logic pfc_load, pause_load;
   assign pfc_load   = frame_valid_i && frame_pfc_i && control_i.class_enable[Class] && pfc_classes_i[Class];
   assign pause_load = frame_valid_i && !frame_pfc_i && pause_enable_i;
@@ -81,7 +81,7 @@ module pfc_rx_proof
   assign pfc_runs   = pfc_stop_q && now <= pfc_last_q;
   assign pause_runs = pause_stop_q && now <= pause_last_q;
 
-  // The cycle before.
+  // Previous cycle
   logic quiet_q, at_wake_q, xon_q, other_q, pause_enable_q;
   logic [7:0] classes_q, paused_q;
   logic   [8:0] runs_q;
@@ -105,7 +105,7 @@ module pfc_rx_proof
     expect_q.ignored <= frame_valid_i && (frame_pfc_i ? (control_i.class_enable[7:0] & pfc_classes_i) == '0 : !pause_enable_i);
   end
 
-  logic [8:0] missed;  // a timer runs behind its end
+  logic [8:0] missed;  // a timer runs past its end
   for (genvar i = 0; i < 9; i++) begin : gen_missed
     assign missed[i] = u_dut.runs_q[i] && now > u_dut.end_q[i];
   end

@@ -1,4 +1,5 @@
-// pfc_tx: for any one class, XOFF and XON are told at once, XOFF is repeated in time, silence is kept; a waiting frame holds; idle and wake are exact.
+// Proof of pfc_tx: for any one class, XOFF and XON are sent at once, XOFF is repeated in time, silence is kept; a
+// waiting frame holds; idle and wake are exact.
 module pfc_tx_proof
   import eth_pkg::*, time_pkg::*;
 (
@@ -59,7 +60,8 @@ module pfc_tx_proof
   assign want_stop = classes_i[p_q] && depth_i[p_q] >= xoff_i[p_q];
   assign want_go   = !classes_i[p_q] || (depth_i[p_q] <= xon_i[p_q] && depth_i[p_q] < xoff_i[p_q]);
 
-  // The cycle before, and the deadline of class p: from the cycle in which the last frame that named it was formed.
+  // Previous cycle, and the deadline of class p: it counts from the cycle in which the last frame that named the
+  // class was formed.
   logic stop_q, go_q, may_q, silent_q, waited_q, valid_q, quiet_q, overdue_q;
   logic [15:0] quanta_q;
   logic [7:0] told_q;

@@ -1,4 +1,4 @@
-// PSN order (roce_pkg): for all a, b and k.
+// Proof of the order of PSNs (roce_pkg), for all a, b and k.
 module psn_proof
   import roce_pkg::*;
 (

@@ -1,4 +1,4 @@
-// register_slice: order, no loss, hold, one word a cycle.
+// Proof of register_slice: order, no loss, hold, one word per cycle.
 module slice_proof (
     input logic       clk_i,
     input logic       valid_i,

@@ -1,11 +1,11 @@
-// The device's time as a simulator may move it: on by one, or, from an idle cycle, by any jump that ends at the latest in the wake cycle.
+// Time as a simulator may advance it: by one, or from an idle cycle by any jump that does not pass the wake cycle.
 module time_walk
   import time_pkg::*;
 (
     input  logic   clk_i,
     input  logic   idle_i,
     input  cycle_t wake_i,
-    input  cycle_t jump_i,  // free
+    input  cycle_t jump_i,  // unconstrained
     output cycle_t now_o
 );
 
@@ -13,7 +13,7 @@ module time_walk
   always_ff @(posedge clk_i) now_q <= (idle_i && jump_i > now_q && jump_i <= wake_i) ? jump_i : now_q + 1'b1;
   assign now_o = now_q;
 
-  // It never wraps, and no deadline reaches Never.
+  // Time does not wrap, and no deadline reaches Never.
   always_comb assume (now_q[$bits(cycle_t)-1-:2] == 2'd0);
 
 endmodule
