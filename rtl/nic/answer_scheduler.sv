@@ -4,7 +4,7 @@
 // One GRANT is under way at a time, so there is one answer every seven cycles. What becomes owed meanwhile
 // waits for the next one.
 //
-// Timing: all outputs are registers.
+// Timing: `idle_o` depends on inputs of the same cycle; all other outputs are registers.
 module answer_scheduler
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(

@@ -5,7 +5,8 @@
 //   requester no event that could make a completion.
 // - Responder: completions wait (`receive_ready_o`).
 //
-// Timing: all outputs are registers or depend on registers only; `receive_ready_o` also depends on `send_valid_i`.
+// Timing: `receive_ready_o` depends on `send_valid_i`, `idle_o` on both valids of the same cycle; all other outputs
+// are registers or depend on registers only.
 module completion_queue
   import gbn_pkg::*;
 #(

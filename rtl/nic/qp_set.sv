@@ -3,7 +3,8 @@
 //
 // While `clear_i` is 1, `clear_qp_i` is neither in the set nor offered, even if it was being offered.
 //
-// Timing: `valid_o` depends on `clear_i` and `clear_qp_i`; all other outputs are registers.
+// Timing: `valid_o` depends on `clear_i` and `clear_qp_i`, `idle_o` on all inputs of the same cycle; `qp_o` is a
+// register.
 module qp_set #(
     parameter  int unsigned Qps    = 64,
     localparam int unsigned QpBits = $clog2(Qps)

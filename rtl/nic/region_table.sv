@@ -6,7 +6,7 @@
 // - After reset all regions are invalid: reset clears the table in its first `Regions` cycles, in which nothing may
 //   be written.
 //
-// Timing: all outputs are registers or depend on registers only.
+// Timing: `idle_o` depends on `ask_i` of the same cycle; all other outputs are registers or depend on registers only.
 module region_table
   import nic_pkg::*;
 #(

@@ -6,7 +6,8 @@
 // - `fresh_o[c]`: class c was paused at some time within the last `window_i` cycles and is not paused now.
 // - `idle_o`: the state changes only with `paused_i`.
 //
-// Timing: `fresh_o` depends on `now_i`; it reflects the end of a pause from the second cycle after it on.
+// Timing: `fresh_o` depends on `now_i` and `paused_i`; it reflects the end of a pause from the second cycle after it
+// on.
 module resumed_classes
   import time_pkg::*;
 (

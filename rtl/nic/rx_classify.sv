@@ -10,7 +10,8 @@
 //     stage 1   verdict, except for the region
 //     stage 2   output
 //
-// Timing: `access` of `judged_o` depends on registers through a comparison; all other outputs are registers.
+// Timing: `access` of `judged_o` depends on registers through a comparison, `idle_o` on the valids of the same cycle;
+// all other outputs are registers.
 module rx_classify
   import eth_pkg::*, roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(

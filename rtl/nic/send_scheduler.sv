@@ -3,7 +3,7 @@
 // A granted QP is locked until `release_i`. By then its packet has been accounted for in window and limiter, so that
 // neither is exceeded. Up to two releases per cycle.
 //
-// Timing: outputs are registers.
+// Timing: `idle_o` depends on inputs of the same cycle; all other outputs are registers.
 module send_scheduler
   import nic_pkg::*;
 #(

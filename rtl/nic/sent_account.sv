@@ -8,7 +8,8 @@
 //
 // `room_o` guarantees room for the packets that four grants may still bring.
 //
-// Timing: all outputs are registers or depend on registers only.
+// Timing: `idle_o` depends on `step_valid_i` of the same cycle; all other outputs are registers or depend on
+// registers only.
 module sent_account
   import roce_pkg::*, eth_pkg::*, nic_pkg::*;
 #(

@@ -8,7 +8,8 @@
 // A packet is selected only when the reader has nothing else to read. At most two packets are therefore selected and
 // not begun, and the last one is selected late.
 //
-// Timing: pops depend on `paused_i`, on the heads and, through the stages, on `desc_ready_i` of the same cycle.
+// Timing: pops depend on `paused_i`, on `job_ready_i`, on the heads and, through the stages, on `desc_ready_i` of the
+// same cycle.
 module transmit_select
   import eth_pkg::*, roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(

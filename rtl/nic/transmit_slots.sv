@@ -15,7 +15,8 @@
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
 // - `asks_o`: QPs with a packet here that asks for an ACK.
 //
-// Timing: all outputs are registers or depend on registers only; `class_free_o` also depends on `classes_used_i`.
+// Timing: `class_free_o` depends on `classes_used_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
+// cycle; all other outputs are registers or depend on registers only.
 module transmit_slots
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
