@@ -279,11 +279,9 @@ module nic
     else if (moving_q != '0) moving_q <= moving_q - 1'b1;
   end
 
-  logic pause_frame, pfc_rx_idle;
+  logic pause_frame, pfc_rx_idle;  // `pause_frame`: from rx_classify
   pfc_rx_event_t pause_event;
   cycle_t pfc_rx_wake;
-
-  assign pause_frame = done_valid && result.verdict inside {VerdictPfc, VerdictPause};
 
   pfc_rx #(
       .QuantumNum(QuantumNum),
@@ -316,6 +314,7 @@ module nic
   ) u_classify (
       .clk_i,
       .rst_i,
+      .port_mac_i     ({settings.port_mac_high, settings.port_mac_low}),
       .qpn_base_i     (settings.qpn_base),
       .maps_i         (maps),
       .open_i         (open),
@@ -334,6 +333,7 @@ module nic
       .payload_valid_i(payload_valid),
       .payload_bytes_i(payload_bytes),
       .payload_data_i (payload_data),
+      .control_valid_o(pause_frame),
       .done_valid_o   (judged_valid),
       .fate_o         (fate),
       .qp_o           (judged_qp),
@@ -920,6 +920,7 @@ module nic
       event_o[CountDropQp]        = fate == FateQp;
       event_o[CountDropResponse]  = fate == FateResponse;
       event_o[CountDropPayload]   = fate == FatePayload;
+      event_o[CountDropAddress]   = fate == FateAddress;
       event_o[CountDropFull]      = buffer_full || (answer_in && !answer_room);
       event_o[CountCnpsIn]        = fate == FateCnp;
       event_o[CountMarkedIn]      = marked;

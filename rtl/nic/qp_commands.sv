@@ -140,7 +140,7 @@ module qp_commands
     end
   end
 
-  assign peer_o = '{ipv6: path_o.ipv6, peer_ip: path_o.peer_ip, pkey: path_o.pkey[14:0]};
+  assign peer_o = '{ipv6: path_o.ipv6, own_ip: path_o.own_ip, peer_ip: path_o.peer_ip, pkey: path_o.pkey[14:0]};
 
   assign requester_o = '{
           mtu: settings_i.qp_mtu,

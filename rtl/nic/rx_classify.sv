@@ -23,6 +23,7 @@ module rx_classify
 ) (
     input logic                  clk_i,
     input logic                  rst_i,
+    input logic        [   47:0] port_mac_i,
     input logic        [   23:0] qpn_base_i,
     input class_maps_t           maps_i,
     input logic        [Qps-1:0] open_i,
@@ -45,6 +46,7 @@ module rx_classify
     input logic          [            6:0] payload_bytes_i,
     input logic          [DataBytes*8-1:0] payload_data_i,
 
+    output logic                      control_valid_o,  // PFC or PAUSE for this port, in the cycle of `done_valid_i`
     output logic                      done_valid_o,
     output fate_e                     fate_o,
     output logic    [     QpBits-1:0] qp_o,
@@ -103,6 +105,13 @@ module rx_classify
   // 1).
   fate_e fate, fate_q, fate_d;
 
+  // PFC is sent to the MAC control address, PAUSE there or to the port's own; the parser has refused PFC to others.
+  logic to_own, control, taken;
+  assign to_own = eth_i.dst == port_mac_i;
+  assign control = result_i.verdict inside {VerdictPfc, VerdictPause};
+  assign taken = to_own || (control && eth_i.dst == ControlAddress);
+  assign control_valid_o = done_valid_i && control && taken;
+
   always_comb begin
     case (result_i.verdict)
       VerdictPfc, VerdictPause: fate = FateControl;
@@ -123,11 +132,12 @@ module rx_classify
       end
       default:                  fate = FateNotRoce;
     endcase
+    if (!taken) fate = FateAddress;
   end
 
   // Stage 1
   logic done_q, known_q, ipv6_q;
-  logic [127:0] src_q;
+  logic [127:0] src_q, dst_q;
   logic [14:0] pkey_q;
   logic [QpBits-1:0] qp_q;
   judged_t judged_d, judged_q;
@@ -166,6 +176,7 @@ module rx_classify
       known_q  <= in_range && open_i[index[QpBits-1:0]];
       ipv6_q   <= ip_i.kind == IpV6;
       src_q    <= ip_i.src;
+      dst_q    <= ip_i.dst;
       pkey_q   <= bth_i.pkey[14:0];
       qp_q     <= index[QpBits-1:0];
       judged_q <= judged_d;
@@ -173,7 +184,7 @@ module rx_classify
   end
 
   logic ours;
-  assign ours   = known_q && peer.ipv6 == ipv6_q && peer.peer_ip == src_q && peer.pkey == pkey_q;
+  assign ours = known_q && peer.ipv6 == ipv6_q && peer.own_ip == dst_q && peer.peer_ip == src_q && peer.pkey == pkey_q;
   assign fate_d = (fate_q inside {FateRequest, FateAnswer, FateCnp, FateResponse} && !ours) ? FateQp : fate_q;
 
   // Stage 2

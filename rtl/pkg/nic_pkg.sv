@@ -28,6 +28,7 @@ package nic_pkg;
   // Fields that a received packet must have to belong to a QP
   typedef struct packed {
     logic         ipv6;
+    logic [127:0] own_ip;
     logic [127:0] peer_ip;
     logic [14:0]  pkey;
   } peer_t;
@@ -55,7 +56,8 @@ package nic_pkg;
     FateIcrc      = 4'd8,
     FateQp        = 4'd9,
     FateResponse  = 4'd10,
-    FatePayload   = 4'd11   // more than PayloadBytesMax
+    FatePayload   = 4'd11,  // more than PayloadBytesMax
+    FateAddress   = 4'd12   // to another MAC address
   } fate_e;
 
   // Frame after classification, without its QP

@@ -436,7 +436,7 @@ package nic_registers_pkg;
     return data;
   endfunction
 
-  localparam int unsigned Counters = 44;
+  localparam int unsigned Counters = 45;
 
   typedef enum logic [5:0] {
     CountFramesIn = 6'd0,
@@ -482,7 +482,8 @@ package nic_registers_pkg;
     CountWorkRefused = 6'd40,
     CountRecvRefused = 6'd41,
     CountDropPayload = 6'd42,
-    CountWithdrawn = 6'd43
+    CountWithdrawn = 6'd43,
+    CountDropAddress = 6'd44
   } counter_e;
 
 endpackage

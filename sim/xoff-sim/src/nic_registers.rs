@@ -252,6 +252,8 @@ pub const RECV_REFUSED: u16 = 0x4a4;
 pub const DROP_PAYLOAD: u16 = 0x4a8;
 /// Counter: request packets granted and not sent: an answer, a timeout or a CLOSE had made them useless.
 pub const WITHDRAWN: u16 = 0x4ac;
+/// Counter: frames to another MAC address than the port's that are not PFC or PAUSE to theirs.
+pub const DROP_ADDRESS: u16 = 0x4b0;
 
 /// A counter of the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -285,7 +287,7 @@ pub const fn event_bit(address: u16) -> u32 {
 }
 
 /// All counters, in the order of their registers and of the bits of `event_o`.
-pub const COUNTERS: [Counter; 44] = [
+pub const COUNTERS: [Counter; 45] = [
     Counter::new("frames_in", FRAMES_IN, false),
     Counter::new("bytes_in", BYTES_IN, true),
     Counter::new("frames_out", FRAMES_OUT, false),
@@ -330,4 +332,5 @@ pub const COUNTERS: [Counter; 44] = [
     Counter::new("recv_refused", RECV_REFUSED, false),
     Counter::new("drop_payload", DROP_PAYLOAD, false),
     Counter::new("withdrawn", WITHDRAWN, false),
+    Counter::new("drop_address", DROP_ADDRESS, false),
 ];

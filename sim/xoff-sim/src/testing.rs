@@ -25,9 +25,10 @@ pub(crate) struct Template {
     pub ip_id: u16,
     pub src_port: u16,
     pub ttl: u8,
+    pub mac: MacAddr,
 }
 
-/// A frame from 10.0.0.`src` to 10.0.0.`dst` that is ECN capable.
+/// A frame from 10.0.0.`src` to 10.0.0.`dst` that is ECN capable and goes by way of a router.
 pub(crate) fn roce_frame(src: u8, dst: u8) -> Template {
     Template {
         src,
@@ -39,11 +40,17 @@ pub(crate) fn roce_frame(src: u8, dst: u8) -> Template {
         ip_id: 0,
         src_port: 0xC000,
         ttl: 64,
+        mac: router_mac(),
     }
 }
 
 pub(crate) fn host_mac(host: u8) -> MacAddr {
     MacAddr([0x52, 0x54, 0, 0, 0, host])
+}
+
+/// The MAC address of all ports of the switch in tests: where hosts send what is to be routed.
+pub(crate) fn router_mac() -> MacAddr {
+    MacAddr([0x02, 0, 0, 0, 0, 0xFE])
 }
 
 pub(crate) fn host_ip(host: u8) -> u32 {
@@ -68,7 +75,7 @@ impl Template {
         let mut bytes = vec![0; size.max(64) - 4];
         let (eth, ip) = bytes.split_at_mut(EthernetRepr::LEN);
         EthernetRepr {
-            dst: host_mac(self.dst),
+            dst: self.mac,
             src: host_mac(self.src),
             ether_type: EtherType::IPV4,
         }

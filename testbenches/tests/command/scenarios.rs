@@ -10,7 +10,7 @@ use crate::common::scenarios::{holds, scenario, summary};
 use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::metrics::{Metric, Recorder, names};
 use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::Scenario;
+use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::Time;
 use xoff_waves::report::Summary;
@@ -32,23 +32,24 @@ fn every_built_in_scenario_is_read() {
 /// A digest covers every frame at every port and its time. A change here is a change of behaviour: it needs a reason,
 /// kept with the new number.
 ///
-/// `livelock` and `incast` changed when packets that an ACK or NAK made useless were withdrawn from the transmit slots,
+/// All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the default headroom
+/// became that of the response time that the standard allows. Before that `livelock` and `incast` changed when packets that an ACK or NAK made useless were withdrawn from the transmit slots,
 /// the ACK timer began to count from the packet's last bit, and a CE mark behind a gap began to cause a CNP.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     for (name, settings, digest) in [
-        ("pair", &[("duration", "300 us")][..], "8e8ff95923e8b878"),
+        ("pair", &[("duration", "300 us")][..], "1496df1eefab6d14"),
         (
             "pair",
             &[("duration", "300 us"), ("host.nic", "model")],
-            "6453143e833169b7",
+            "37d52891834a5163",
         ),
-        ("livelock", &[("duration", "500 us")], "ef3e4af9f05651e1"),
-        ("livelock", &[("host.nic", "model")], "6d7fadd3a75b11bc"),
+        ("livelock", &[("duration", "500 us")], "e738a79ebd607beb"),
+        ("livelock", &[("host.nic", "model")], "ecfb27cc2c7983e6"),
         (
             "incast",
             &[("duration", "300 us"), ("measure_from", "0 us")],
-            "1618a0f834fff6d5",
+            "d2e67f1f1f94ff41",
         ),
         (
             "incast",
@@ -57,7 +58,7 @@ fn digests_are_those_of_earlier_versions() {
                 ("measure_from", "0 us"),
                 ("host.nic", "model"),
             ],
-            "48076c16713948f4",
+            "371bf873930be0a5",
         ),
     ] {
         assert_eq!(
@@ -327,4 +328,65 @@ fn frames_of_a_capture_have_right_icrcs() {
         }
     }
     assert!(packets > 500 && pauses > 0, "{packets} {pauses}");
+}
+
+/// Both directions of every cable are busy and one host sends to two others, so pauses wait behind frames of the largest
+/// size, in the NIC's MAC and on the wire.
+const BUSY_BOTH_WAYS: &str = r#"
+title = "Pauses against traffic"
+duration = "200 us"
+[[hosts]]
+name = "a"
+[[hosts]]
+name = "b"
+[[hosts]]
+name = "c"
+[[hosts]]
+name = "d"
+[[switches]]
+name = "s"
+xoff = { static = "20 KB" }
+[[links]]
+ends = ["a", "s"]
+[[links]]
+ends = ["b", "s"]
+[[links]]
+ends = ["c", "s"]
+[[links]]
+ends = ["d", "s"]
+[[flows]]
+name = "bd"
+from = "b"
+to = "d"
+[[flows]]
+name = "cd"
+from = "c"
+to = "d"
+[[flows]]
+name = "db"
+from = "d"
+to = "b"
+[[flows]]
+name = "ca"
+from = "c"
+to = "a"
+"#;
+
+/// IEEE 802.1Q annex O: headroom that covers the response time of the peer makes a lossless class lossless. The default
+/// headroom of a switch is that of the standard's response time, and the NICs answer within it.
+#[test]
+fn the_default_headroom_loses_no_lossless_frame() {
+    let nics = [NicKind::Rtl, NicKind::Model];
+    for (nic, mtu) in nics.iter().flat_map(|nic| [(nic, 4096), (nic, 1024)]) {
+        let mut scenario: Scenario = toml::from_str(BUSY_BOTH_WAYS).unwrap();
+        scenario.host.nic = nic.clone();
+        for flow in &mut scenario.flows {
+            flow.mtu = mtu;
+            flow.message = xoff_sim::time::ByteCount::new(1_000_000);
+        }
+        let report = execute::run(&scenario, &RunOptions::default()).unwrap();
+        let metrics = &report.summary.metrics;
+        assert_eq!(metrics["drops.total"], 0.0, "{nic:?} {mtu}");
+        assert!(metrics["pause_frames_tx.s"] > 4.0, "{nic:?} {mtu}");
+    }
 }

@@ -169,6 +169,100 @@ fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
     assert_eq!(pair.count(1, reg::DROP_FULL), 0);
 }
 
+/// IEEE 802.3: the destination address says for whom a frame is. RFC 1122 (3.2.1.3): a host silently discards
+/// a datagram that is not destined for it. IBTA volume 1: a packet whose P_Key does not match that of its QP is
+/// silently dropped, and one of a connection comes from the QP's peer.
+#[test]
+fn frames_for_another_address_change_nothing() {
+    let mut pair = Tested::new(|_| {}, 2);
+    let (key, psn) = (pair.key[1], qp(0, 0).requester_psn);
+    let write = |byte: u8, change: &dyn Fn(&mut RocePacket)| {
+        packet(0, 0, psn, |roce| {
+            let va = REGION + u64::from(byte) * 64;
+            roce.ext.reth = Some(RethRepr {
+                va,
+                rkey: key,
+                dma_len: 5,
+            });
+            roce.payload = vec![byte; 5];
+            change(roce);
+        })
+    };
+    let to = |mac: [u8; 6], mut frame: Vec<u8>| {
+        frame[..6].copy_from_slice(&mac);
+        frame
+    };
+    let own = qp(1, 0).own.mac.0;
+    let neighbour = [own[0], own[1], own[2], own[3], own[4], own[5] ^ 1];
+    let other_macs = [
+        neighbour,
+        [0xFF; 6],
+        MacAddr::CONTROL.0,
+        [own[0] ^ 1, own[1], own[2], own[3], own[4], own[5]],
+    ];
+    let mut frames: Vec<_> = other_macs.map(|mac| to(mac, write(1, &|_| {}))).into();
+    let others: [&dyn Fn(&mut RocePacket); 5] = [
+        &|roce| roce.ip.dst ^= 1,
+        &|roce| roce.ip.dst ^= 1 << 31,
+        &|roce| roce.ip.src ^= 1,
+        &|roce| roce.bth.pkey ^= 1,
+        &|roce| roce.bth.pkey ^= 0x4000,
+    ];
+    frames.extend(others.map(|change| write(2, change)));
+    // The high bit of a P_Key says full or limited member.
+    frames.push(write(3, &|roce| roce.bth.pkey ^= 0x8000));
+    let mut at = pair.time();
+    for frame in frames {
+        at = at + Duration::from_ps(wire_ps(frame.len()));
+        pair.receive(1, at, frame);
+    }
+    while pair.time() < at + Duration::from_us(5) {
+        pair.step(&mut all);
+    }
+    let written: Vec<_> = pair.written[1]
+        .iter()
+        .map(|write| write.bytes.clone())
+        .collect();
+    assert_eq!(written, [vec![3; 5]]);
+    let dropped = [reg::DROP_ADDRESS, reg::DROP_QP].map(|register| pair.count(1, register));
+    assert_eq!(dropped, [4, 5]);
+}
+
+/// IEEE 802.1Q: PFC is sent to 01-80-C2-00-00-01. IEEE 802.3 annex 31B: PAUSE is sent to that address or to
+/// the station's own.
+#[test]
+fn pauses_to_another_address_pause_nothing() {
+    let registers = [(reg::PFC_CLASSES, 0xFF)];
+    let mut pair = opened(&registers, 1, |_, _, _| {});
+    let own = qp(1, 0).own.mac.0;
+    let neighbour = [own[0], own[1], own[2], own[3], own[4], own[5] ^ 1];
+    let mut pause = pfc([None; 8]);
+    pause[14..].fill(0);
+    pause[14..18].copy_from_slice(&[0x00, 0x01, 0x00, 0x05]);
+    let mut at = pair.time();
+    for frame in [pfc([Some(5); 8]), pause] {
+        for mac in [neighbour, [0xFF; 6], own, MacAddr::CONTROL.0] {
+            let mut frame = frame.clone();
+            frame[..6].copy_from_slice(&mac);
+            at = at + Duration::from_us(1);
+            pair.receive(1, at, frame);
+        }
+    }
+    while pair.time() < at + Duration::from_us(5) {
+        pair.step(&mut all);
+    }
+    let counts = [
+        reg::DROP_ADDRESS,
+        reg::DROP_MALFORMED,
+        reg::PFC_IN,
+        reg::PAUSE_IN,
+        reg::PAUSE_IGNORED,
+    ];
+    // PFC to an individual address is malformed. PAUSE is for the port, which does not obey it unless it is told to.
+    let found = counts.map(|register| pair.count(1, register));
+    assert_eq!(found, [4, 1, 1, 0, 2]);
+}
+
 /// 802.1Q (36.1): PFC inhibits transmission of the priorities that it names, and of no other. So two paused classes
 /// leave the third the whole wire.
 #[test]
@@ -758,7 +852,12 @@ fn a_region_registered_right_after_reset_is_there() {
     };
     let mut registers = AxiLite::default();
     let mut writes = region.writes(1);
-    writes.push((reg::QPN_BASE, QPN_BASE));
+    let [a, b, c, d, e, f] = qp(1, 0).own.mac.0;
+    writes.extend([
+        (reg::QPN_BASE, QPN_BASE),
+        (reg::PORT_MAC_LOW, u32::from_be_bytes([c, d, e, f])),
+        (reg::PORT_MAC_HIGH, u32::from(u16::from_be_bytes([a, b]))),
+    ]);
     writes.extend(qp(1, 0).writes(0));
     for (address, word) in writes {
         registers.write(address.into(), word);

@@ -212,7 +212,8 @@ pub struct HostSetup {
     pub rate: LineRate,
     /// The scenario's settings: classes, pauses, DCQCN.
     pub settings: NicSettings,
-    /// Addresses of all hosts, for answers to ARP.
+    /// Addresses of all hosts, for answers to ARP. The MAC address is that of the first hop: the switch's port, unless
+    /// the host is at the other end of the cable.
     pub neighbours: Vec<Address>,
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
-use xoff_sim::nic::{ModelNic, ModelNicConfig, QpSettings, Region};
+use xoff_sim::nic::{Address, ModelNic, ModelNicConfig, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
@@ -196,7 +196,7 @@ impl Simulation {
                             clock,
                             rate: settings.rate,
                             settings: nic,
-                            neighbours: plan.addresses().collect(),
+                            neighbours: plan.neighbours(node).collect(),
                         };
                         let kind = own_nic.expect("a NIC of this name was found");
                         kinds.insert(node, kind);
@@ -642,7 +642,10 @@ fn qp_pair(
     let psn = [(); 2].map(|()| Psn::wrapping(draws.below(1 << 24) as u32));
     [0, 1].map(|side| QpSettings {
         own: plan.address(ends[side]),
-        peer: plan.address(ends[1 - side]),
+        peer: Address {
+            mac: plan.first_hop(ends[side], ends[1 - side]),
+            ..plan.address(ends[1 - side])
+        },
         tags: Vec::new(),
         dscp: flow.dscp,
         hop_limit: 64,

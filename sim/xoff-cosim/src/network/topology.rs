@@ -23,9 +23,16 @@ use crate::scenario::{HostSettings, Scenario, SwitchSettings};
 /// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
 /// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
 const HEADER_BYTES: u64 = 85;
-/// Time from the last bit of a pause frame at a NIC until it starts no more frames of the class: 20 cycles by its
-/// contract, plus frames that it has already begun (rtl/nic/README.md).
-const NIC_RESPONSE: Duration = Duration::from_ps(40 * 5_120);
+/// Time from the last bit of a pause frame until its receiver starts no more frames of the class, in quanta: what the
+/// standards allow at a rate. 10 Gb/s: 6,144 bit times (Linux's `ixgbe_type.h`); 40 and 100 Gb/s: 118
+/// and 394 quanta (the higher layer's response in IEEE 802.1Q annex O).
+fn response_quanta(rate: LineRate) -> u16 {
+    match rate {
+        LineRate::G10 => 12,
+        LineRate::G40 => 118,
+        _ => 394,
+    }
+}
 
 /// Names, numbers and cables of a scenario's network.
 #[derive(Debug, Clone)]
@@ -41,8 +48,8 @@ pub struct Plan {
     /// Number of ports of each node.
     pub ports: Vec<u16>,
     numbers: BTreeMap<String, NodeId>,
-    /// For each node, its ports and the node at the other end of each port's cable.
-    peers: Vec<Vec<(PortId, NodeId)>>,
+    /// For each node, its ports in order, each with the end at the other side of its cable.
+    peers: Vec<Vec<(PortId, (NodeId, PortId))>>,
 }
 
 impl Plan {
@@ -69,8 +76,8 @@ impl Plan {
         let cables: Vec<[_; 2]> = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
         let mut peers = vec![Vec::new(); names.len()];
         for [a, b] in &cables {
-            peers[a.0.0 as usize].push((a.1, b.0));
-            peers[b.0.0 as usize].push((b.1, a.0));
+            peers[a.0.0 as usize].push((a.1, *b));
+            peers[b.0.0 as usize].push((b.1, *a));
         }
         Self {
             cables,
@@ -91,9 +98,16 @@ impl Plan {
         number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
-    /// Addresses of all hosts.
-    pub fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
-        (0..self.hosts as u32).map(|host| self.address(NodeId(host)))
+    /// Addresses of all hosts as `host` reaches them: its own, and the others' with the MAC address of the first hop.
+    pub fn neighbours(&self, host: NodeId) -> impl Iterator<Item = Address> + '_ {
+        (0..self.hosts as u32).map(NodeId).map(move |peer| {
+            let address = self.address(peer);
+            let mac = match peer == host {
+                true => address.mac,
+                false => self.first_hop(host, peer),
+            };
+            Address { mac, ..address }
+        })
     }
 
     /// The address of a host.
@@ -106,8 +120,24 @@ impl Plan {
         }
     }
 
-    /// The ports of a node in order, each with the node at the other end of its cable.
-    fn peers(&self, node: NodeId) -> &[(PortId, NodeId)] {
+    /// The MAC address to which a host sends what is for `peer`: the peer's own on a cable between the two, otherwise
+    /// that of the switch's port at the other end of the host's cable.
+    pub fn first_hop(&self, host: NodeId, peer: NodeId) -> MacAddr {
+        let next = self.peers(host).first().map(|(_, end)| *end);
+        next.map_or(self.address(peer).mac, |(node, port)| self.mac(node, port))
+    }
+
+    /// The MAC address of a port.
+    fn mac(&self, node: NodeId, port: PortId) -> MacAddr {
+        if (node.0 as usize) < self.hosts {
+            return self.address(node).mac;
+        }
+        let [.., high, low] = node.0.to_be_bytes();
+        MacAddr([0x02, 1, high, low, (port.0 >> 8) as u8, port.0 as u8])
+    }
+
+    /// The ports of a node in order, each with the end at the other side of its cable.
+    fn peers(&self, node: NodeId) -> &[(PortId, (NodeId, PortId))] {
         &self.peers[node.0 as usize]
     }
 
@@ -119,7 +149,7 @@ impl Plan {
         let mut queue = VecDeque::from([edge]);
         while let Some(node) = queue.pop_front() {
             let next = far[node.0 as usize].map(|far| far + 1);
-            for &(_, peer) in self.peers(node) {
+            for &(_, (peer, _)) in self.peers(node) {
                 let forwards = peer.0 as usize >= self.hosts;
                 if forwards && far[peer.0 as usize].is_none() {
                     far[peer.0 as usize] = next;
@@ -136,7 +166,7 @@ impl Plan {
         let mut all = vec![ForwardingConfig::default(); self.names.len() - self.hosts];
         let mut distances = BTreeMap::new();
         for host in (0..self.hosts as u32).map(NodeId) {
-            let (_, edge) = self.peers(host)[0];
+            let (_, (edge, _)) = self.peers(host)[0];
             let Address { mac, ip } = self.address(host);
             let std::net::IpAddr::V4(ip) = ip else {
                 continue;
@@ -151,13 +181,13 @@ impl Plan {
                     continue;
                 };
                 let hop = if switch == edge {
-                    let port = self.peers(switch).iter().find(|(_, peer)| *peer == host);
+                    let port = self.peers(switch).iter().find(|(_, peer)| peer.0 == host);
                     config
                         .hosts
                         .extend(port.map(|&(port, _)| HostEntry { ip, mac, port }));
                     NextHop::Connected
                 } else {
-                    let nearer = |&&(_, peer): &&(PortId, NodeId)| {
+                    let nearer = |&&(_, (peer, _)): &&(PortId, (NodeId, PortId))| {
                         far[peer.0 as usize].is_some_and(|peer| peer < own)
                     };
                     let ports = self.peers(switch).iter().filter(nearer);
@@ -184,14 +214,14 @@ impl Plan {
         let node = self.number(&settings.name);
         let ports = usize::from(self.ports[node.0 as usize]);
         let mut config = SwitchConfig::new(ports, scenario.host.rate);
-        let [.., node_high, node_low] = node.0.to_be_bytes();
-        config.ports = (0..ports)
-            .map(|port| PortConfig {
-                rate: scenario.host.rate,
-                mac: MacAddr([0x02, 1, node_high, node_low, (port >> 8) as u8, port as u8]),
-                learn: false,
-            })
-            .collect();
+        let port = |&(port, peer): &(PortId, (NodeId, PortId))| PortConfig {
+            rate: scenario.host.rate,
+            mac: self.mac(node, port),
+            peer: Some(self.mac(peer.0, peer.1)),
+            bridges: false,
+            learn: false,
+        };
+        config.ports = self.peers(node).iter().map(port).collect();
         let headroom = settings
             .headroom
             .unwrap_or_else(|| self.headroom(scenario, node));
@@ -244,7 +274,10 @@ impl Plan {
                     frame: ByteCount::new(frame.unwrap_or(1522)),
                     cable: link.cable,
                     interface: link.interface,
-                    response: NIC_RESPONSE,
+                    response: scenario
+                        .host
+                        .rate
+                        .time_of_quanta(response_quanta(scenario.host.rate)),
                 }
                 .exact()
             })

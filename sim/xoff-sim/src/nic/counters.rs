@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::nic_registers as reg;
 
 /// Counters, addressed by the offsets of their registers, [`FRAMES_IN`](reg::FRAMES_IN) to
-/// [`WITHDRAWN`](reg::WITHDRAWN). They are wider than the registers and never saturate.
+/// [`DROP_ADDRESS`](reg::DROP_ADDRESS). They are wider than the registers and never saturate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicCounters(Vec<u64>);
 
@@ -52,7 +52,7 @@ mod tests {
         let found = [
             reg::FRAMES_IN,
             reg::FRAMES_OUT,
-            reg::WITHDRAWN,
+            reg::DROP_ADDRESS,
             reg::TIMEOUTS,
         ]
         .map(|register| counters.get(register));

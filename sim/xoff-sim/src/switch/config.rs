@@ -6,6 +6,7 @@ use thiserror::Error;
 use super::buffer::NothingToShare;
 use super::classify::DscpMap;
 use super::{BufferConfig, Classify, ForwardingConfig, Limit, PriorityBuffer, RedConfig, Service};
+use crate::kernel::PortId;
 use crate::link::FaultRule;
 use crate::seeded::Seed;
 use crate::time::{ByteCount, Duration, LineRate};
@@ -55,8 +56,13 @@ impl Default for PauseConfig {
 pub struct PortConfig {
     /// Its rate.
     pub rate: LineRate,
-    /// Its MAC address: the source of pause frames, and of packets that are routed out of this port to a host.
+    /// Its MAC address: packets to it are routed; it is the source of pause frames and of packets routed out of this
+    /// port.
     pub mac: MacAddr,
+    /// MAC address of the router at the other end, for packets that are routed out of this port to it.
+    pub peer: Option<MacAddr>,
+    /// Whether frames to other MAC addresses are bridged. A port that only routes drops them.
+    pub bridges: bool,
     /// Whether source addresses are learned from frames received here. Set this for hosts, not for other switches.
     pub learn: bool,
 }
@@ -118,6 +124,9 @@ pub enum ConfigError {
         "group_priority {0} is lossless or above 7: broadcast and multicast never ride in a lossless class"
     )]
     GroupPriority(u8),
+    /// A route leads out of a port to an unknown router.
+    #[error("a route goes out of port {0}, and the MAC address of the router there is not set")]
+    NoPeer(u16),
     /// The port does not exist.
     #[error("a route or host names port {0}, but there are {1}")]
     NoPort(u16, usize),
@@ -138,6 +147,8 @@ impl SwitchConfig {
         let port = |i: usize| PortConfig {
             rate,
             mac: MacAddr([0x02, 0, 0, 0, (i >> 8) as u8, i as u8]),
+            peer: None,
+            bridges: true,
             learn: true,
         };
         Self {
@@ -190,12 +201,17 @@ impl SwitchConfig {
                 super::NextHop::Ports(ports) => ports.as_slice(),
                 super::NextHop::Connected => &[],
             });
+        let of_routes: Vec<_> = of_routes.collect();
         let of_hosts = self.forwarding.hosts.iter().map(|host| &host.port);
-        let wrong = of_routes
+        let wrong = (of_routes.iter().copied())
             .chain(of_hosts)
             .find(|port| usize::from(port.0) >= self.ports.len());
-        match wrong {
-            Some(port) => Err(ConfigError::NoPort(port.0, self.ports.len())),
+        if let Some(port) = wrong {
+            return Err(ConfigError::NoPort(port.0, self.ports.len()));
+        }
+        let unknown = |port: &&&PortId| self.ports[usize::from(port.0)].peer.is_none();
+        match of_routes.iter().find(unknown) {
+            Some(port) => Err(ConfigError::NoPeer(port.0)),
             None => Ok(()),
         }
     }

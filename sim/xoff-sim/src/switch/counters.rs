@@ -20,7 +20,9 @@ pub enum DropReason {
     Fault,
     /// It was a MAC control frame that is neither PFC nor PAUSE; such frames are never forwarded.
     Control,
-    /// No route matches its destination.
+    /// It was for another MAC address than the port's, and the port only routes.
+    OtherMac,
+    /// No route matches its destination, or it is for the switch itself.
     NoRoute,
     /// Its time to live has ended.
     TtlExpired,
@@ -42,12 +44,13 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::BadFcs,
         Self::Runt,
         Self::Giant,
         Self::Fault,
         Self::Control,
+        Self::OtherMac,
         Self::NoRoute,
         Self::TtlExpired,
         Self::ArpMiss,
@@ -80,6 +83,7 @@ impl fmt::Display for DropReason {
             Self::Giant => "giant",
             Self::Fault => "fault injected",
             Self::Control => "unknown MAC control",
+            Self::OtherMac => "for another MAC address",
             Self::NoRoute => "no route",
             Self::TtlExpired => "TTL expired",
             Self::ArpMiss => "no ARP entry",

@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-use super::DropReason;
 use super::routes::{NextHop, Route, RouteTable, choose, flow_hash};
 use super::tables::AgingTable;
+use super::{DropReason, PortConfig};
 use crate::headers::Headers;
 use crate::kernel::PortId;
 use crate::seeded::Seed;
@@ -111,11 +111,24 @@ impl Forwarding {
         forwarding
     }
 
-    /// Decides where a frame goes. `lossless` says whether its priority is lossless.
-    pub fn decide(&self, now: Time, headers: &Headers, lossless: bool) -> Verdict {
-        let v4 = headers.ip.and_then(|ip| Some((ip, ip.dst_v4()?)));
-        let Some((ip, address)) = v4.filter(|_| !headers.dst.is_group()) else {
-            return self.bridge(now, headers.dst, lossless, None);
+    /// Decides where a frame goes that `arrived` at this port. `lossless` says whether its priority is lossless.
+    ///
+    /// A router takes only frames to the port's own MAC address. Others are bridged, if the port does that.
+    pub fn decide(
+        &self,
+        now: Time,
+        arrived: &PortConfig,
+        headers: &Headers,
+        lossless: bool,
+    ) -> Verdict {
+        if headers.dst != arrived.mac {
+            return match arrived.bridges {
+                true => self.bridge(now, headers.dst, lossless, None),
+                false => Verdict::Drop(DropReason::OtherMac),
+            };
+        }
+        let Some((ip, address)) = headers.ip.and_then(|ip| Some((ip, ip.dst_v4()?))) else {
+            return Verdict::Drop(DropReason::NoRoute);
         };
         match self.routes.lookup(address) {
             None => Verdict::Drop(DropReason::NoRoute),
@@ -156,7 +169,18 @@ impl Forwarding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{host_ip, host_mac, roce_frame};
+    use crate::testing::{host_ip, host_mac, roce_frame, router_mac};
+    use crate::time::LineRate;
+
+    fn port(mac: MacAddr, bridges: bool) -> PortConfig {
+        PortConfig {
+            rate: LineRate::G40,
+            mac,
+            peer: None,
+            bridges,
+            learn: false,
+        }
+    }
 
     fn config() -> ForwardingConfig {
         ForwardingConfig {
@@ -186,7 +210,8 @@ mod tests {
     ) -> Verdict {
         let frame = roce_frame(1, dst).ttl(ttl).bytes(100);
         let now = Time::ZERO + Duration::from_s(seconds);
-        Forwarding::new(config).decide(now, &Headers::at(&frame).unwrap(), lossless)
+        let headers = Headers::at(&frame).unwrap();
+        Forwarding::new(config).decide(now, &port(router_mac(), false), &headers, lossless)
     }
 
     #[test]
@@ -229,5 +254,24 @@ mod tests {
             decide(&config, 0, 64, 2, false),
             Verdict::Drop(DropReason::NoRoute)
         );
+    }
+
+    #[test]
+    fn a_router_takes_only_what_is_addressed_to_it() {
+        let frame = roce_frame(1, 2).bytes(100);
+        let headers = Headers::at(&frame).unwrap();
+        let at = |port| Forwarding::new(&config()).decide(Time::ZERO, &port, &headers, false);
+        let other = MacAddr([0x52, 0x54, 0, 0, 9, 9]);
+        assert_eq!(at(port(other, false)), Verdict::Drop(DropReason::OtherMac));
+        // The frame's MAC address is in no table: a bridge floods it, and leaves its addresses and TTL.
+        let flood = Verdict::Flood {
+            routed: false,
+            dst: None,
+        };
+        assert_eq!(at(port(other, true)), flood);
+        assert!(matches!(
+            at(port(router_mac(), true)),
+            Verdict::Port { routed: true, .. }
+        ));
     }
 }

@@ -14,7 +14,7 @@ use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use crate::link::FaultInjector;
 use crate::seeded::Draws;
 use crate::time::{Duration, LineRate, Time};
-use crate::wire::{EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
+use crate::wire::{CONTROL_PAUSE, EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
 
 /// A shared-buffer switch. The table of the [module](super) says where each of its rules is implemented.
 ///
@@ -223,7 +223,7 @@ impl Switch {
             }
         };
         if headers.ether_type == EtherType::MAC_CONTROL {
-            return self.control(now, port, &frame);
+            return self.control(now, port, headers.dst, &frame);
         }
         let priority = if headers.dst.is_group() {
             self.config.group_priority
@@ -244,9 +244,16 @@ impl Switch {
         }
     }
 
-    fn control(&mut self, now: Time, port: PortId, frame: &Frame) {
+    fn control(&mut self, now: Time, port: PortId, dst: MacAddr, frame: &Frame) {
+        let own = self.config.ports[usize::from(port.0)].mac;
         let receiver = &mut self.ports[usize::from(port.0)];
         let control = &frame.bytes[EthernetRepr::LEN..];
+        // PAUSE may also be sent to the port's own address (IEEE 802.3 annex 31B).
+        let pause = control.starts_with(&CONTROL_PAUSE.to_be_bytes());
+        if dst != MacAddr::CONTROL && !(pause && dst == own) {
+            receiver.counters.received[0].count(frame.size());
+            return self.drop(port, 0, DropReason::OtherMac);
+        }
         match receiver.egress.pauses.receive(now, control) {
             Control::Pause => receiver.counters.pauses_received += 1,
             Control::Unknown => {
@@ -272,7 +279,8 @@ impl Switch {
             ready: frame.end.max(now) + self.config.latency,
         };
         let lossless = self.buffer.lossless(priority);
-        match self.forwarding.decide(now, &headers, lossless) {
+        let arrived = &self.config.ports[usize::from(port.0)];
+        match self.forwarding.decide(now, arrived, &headers, lossless) {
             Verdict::Drop(reason) => self.drop(port, priority, reason),
             Verdict::Port { port: out, .. } if out == port => {
                 self.drop(port, priority, DropReason::SamePort);
@@ -282,7 +290,8 @@ impl Switch {
                 routed,
                 dst,
             } => {
-                let exit = exit(routed, dst);
+                let peer = self.config.ports[usize::from(out.0)].peer;
+                let exit = exit(routed, dst.or(peer.filter(|_| routed)));
                 self.enqueue(port, out, priority, &headers, frame, exit);
             }
             Verdict::Flood { routed, dst } => {

@@ -8,8 +8,8 @@ use crate::protocol::gbn::Arrival;
 use crate::protocol::parse;
 use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Verdict};
 use crate::wire::{
-    BthRepr, EtherType, EthernetRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, Opcode, Psn,
-    Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
+    BthRepr, EtherType, EthernetRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, MacAddr,
+    Opcode, Psn, Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
 };
 
 /// The fields of a packet that identify its QP and its class.
@@ -21,6 +21,8 @@ pub(super) struct Addressed {
     pub(super) ipv6: bool,
     /// Source address; IPv4 in the low 32 bits.
     pub(super) src: u128,
+    /// Destination address; IPv4 in the low 32 bits.
+    pub(super) dst: u128,
     /// PCP of the outer tag; 0 without tags.
     pub(super) pcp: u8,
     /// DSCP and ECN.
@@ -46,9 +48,21 @@ pub(super) enum Classified {
     Request(Addressed, Arrival, Bytes),
 }
 
-/// Classifies a frame as the MAC hands it over. Common packets are read here; all others go through the reference
-/// parser.
-pub(super) fn look(frame: &Bytes) -> Classified {
+/// Classifies a frame as the MAC hands it over. `own` is the port's MAC address: only frames to it are taken, and PFC and
+/// PAUSE to the MAC control address (IEEE 802.1Q clause 36, IEEE 802.3 annex 31B).
+pub(super) fn look(frame: &Bytes, own: MacAddr) -> Classified {
+    let classified = read(frame);
+    let dst = bytes(frame, 0).map(MacAddr);
+    let control = matches!(classified, Classified::Control(_));
+    let taken = dst == Some(own) || (control && dst == Some(MacAddr::CONTROL));
+    match taken {
+        true => classified,
+        false => Classified::Dropped(reg::DROP_ADDRESS),
+    }
+}
+
+/// Reads a frame. Common packets are read here; all others go through the reference parser.
+fn read(frame: &Bytes) -> Classified {
     usual(frame).unwrap_or_else(|| parsed(&parse(frame)))
 }
 
@@ -80,6 +94,7 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
         pkey: bth.pkey,
         ipv6: ip.kind == IpKind::V6,
         src: ip.src,
+        dst: ip.dst,
         pcp: eth.tags.first().map_or(0, |tag| tag.pcp),
         traffic_class: ip.traffic_class,
     };
@@ -156,7 +171,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     };
     let ip_bytes = if ipv6 { Ipv6Repr::LEN } else { Ipv4Repr::LEN };
     let ip = frame.get(at..at + ip_bytes)?;
-    let (announced, protocol, traffic_class, src) = if ipv6 {
+    let (announced, protocol, traffic_class, src, dst) = if ipv6 {
         if ip[0] >> 4 != 6 {
             return None;
         }
@@ -167,14 +182,21 @@ fn usual(frame: &Bytes) -> Option<Classified> {
             ip[6],
             traffic_class,
             u128::from_be_bytes(bytes(ip, 8)?),
+            u128::from_be_bytes(bytes(ip, 24)?),
         )
     } else {
         // Is a fragment (MF or an offset); the reserved bit and DF do not matter.
         if ip[0] != 0x45 || half(ip, 6)? & 0x3FFF != 0 || sum(ip) != 0xFFFF {
             return None;
         }
-        let src = u32::from_be_bytes(bytes(ip, 12)?);
-        (usize::from(half(ip, 2)?), ip[9], ip[1], src.into())
+        let [src, dst] = [12, 16].map(|at| bytes(ip, at).map(u32::from_be_bytes));
+        (
+            usize::from(half(ip, 2)?),
+            ip[9],
+            ip[1],
+            src?.into(),
+            dst?.into(),
+        )
     };
     let packet = frame.get(at..at.checked_add(announced)?)?;
     let datagram = announced.checked_sub(ip_bytes)?;
@@ -211,6 +233,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
         pkey: half(&bth, 2)?,
         ipv6,
         src,
+        dst,
         pcp: pcp.unwrap_or(0),
         traffic_class,
     };
@@ -286,7 +309,7 @@ mod tests {
         if let Some(seen) = &by_hand {
             prop_assert_eq!(seen, &by_parser);
         }
-        prop_assert_eq!(look(&frame), by_parser);
+        prop_assert_eq!(read(&frame), by_parser);
         Ok(by_hand.is_some())
     }
 

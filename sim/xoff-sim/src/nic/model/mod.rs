@@ -15,6 +15,8 @@
 //! a cycle is: pauses that end, frames, posts, the responder, DMA writes, timers, pauses to be sent, grants, the
 //! wire.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 use self::buffer::ReceiveBuffer;
@@ -127,6 +129,9 @@ struct OpenQp {
     path: Path,
     class: u8,
     ipv6: bool,
+    /// Own address; IPv4 in the low 32 bits.
+    #[serde(with = "frame::address")]
+    own: u128,
     /// The peer's address; IPv4 in the low 32 bits.
     #[serde(with = "frame::address")]
     peer: u128,
@@ -274,9 +279,9 @@ impl ModelNic {
         } else {
             global.class_of(settings.dscp)
         };
-        let (ipv6, peer) = match settings.peer.ip {
-            std::net::IpAddr::V4(ip) => (false, u32::from(ip).into()),
-            std::net::IpAddr::V6(ip) => (true, ip.into()),
+        let bits = |ip| match ip {
+            IpAddr::V4(ip) => u128::from(u32::from(ip)),
+            IpAddr::V6(ip) => u128::from(ip),
         };
         let path = Path::new(settings)
             .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
@@ -290,8 +295,9 @@ impl ModelNic {
         self.qps[qp] = Some(OpenQp {
             path,
             class,
-            ipv6,
-            peer,
+            ipv6: settings.peer.ip.is_ipv6(),
+            own: bits(settings.own.ip),
+            peer: bits(settings.peer.ip),
             pkey: settings.pkey,
             spoilt: false,
             locked_until: 0,

@@ -21,7 +21,7 @@ impl ModelNic {
     pub(super) fn judge(&mut self, now: u64, frame: &Bytes) {
         self.count(reg::FRAMES_IN);
         self.counters.add(reg::BYTES_IN, frame.len() as u64);
-        let register = match look(frame) {
+        let register = match look(frame, self.config.settings.mac) {
             Classified::Control(control) => {
                 let event = self.pauses.receive(now, control, &self.config.settings);
                 match event {
@@ -92,13 +92,14 @@ impl ModelNic {
         }
     }
 
-    /// The QP that a packet is for: it must be open, have the packet's P_Key, and have the packet's source as its
-    /// peer.
+    /// The QP that a packet is for: it must be open, have the packet's P_Key, its
+    /// destination as own address and its source as peer.
     fn owner(&self, to: &Addressed) -> Option<u16> {
         let index = to.qpn.checked_sub(self.config.settings.qpn_base)?;
         let qp = self.qps.get(index as usize)?.as_ref()?;
         let pkey = (qp.pkey ^ to.pkey) & 0x7FFF == 0;
-        (pkey && qp.ipv6 == to.ipv6 && qp.peer == to.src).then_some(index as u16)
+        (pkey && qp.ipv6 == to.ipv6 && qp.own == to.dst && qp.peer == to.src)
+            .then_some(index as u16)
     }
 
     fn class_of(&self, to: &Addressed) -> u8 {

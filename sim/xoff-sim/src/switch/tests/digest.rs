@@ -32,6 +32,9 @@ fn clos(draws: &mut Draws) -> Network<Either> {
                 hop: NextHop::Connected,
             });
         }
+        for port in &mut config.ports {
+            (port.mac, port.peer) = (router_mac(), Some(router_mac()));
+        }
         settings(&mut config);
         builder.node(Either::Switch(Box::new(Switch::new(config).unwrap())));
     }
@@ -45,6 +48,9 @@ fn clos(draws: &mut Draws) -> Network<Either> {
                 hop: NextHop::Ports(vec![PortId(u16::from((host - 1) / 2))]),
             })
             .collect();
+        for port in &mut config.ports {
+            (port.mac, port.peer) = (router_mac(), Some(router_mac()));
+        }
         settings(&mut config);
         builder.node(Either::Switch(Box::new(Switch::new(config).unwrap())));
     }

@@ -13,7 +13,7 @@ use super::*;
 use crate::kernel::{Arrivals, Departures, Network, NetworkBuilder, Node, NodeId, PortId};
 use crate::link::Link;
 use crate::seeded::Seed;
-use crate::testing::{Source, host_ip, host_mac};
+use crate::testing::{Source, host_ip, host_mac, router_mac};
 use crate::time::{Duration, Length, LineRate, Time};
 
 /// A node of either kind.
@@ -60,6 +60,9 @@ fn star_config(ports: usize, rate: LineRate) -> SwitchConfig {
         hop: NextHop::Connected,
     }];
     config.forwarding.hosts = (0..ports).map(host).collect();
+    for port in &mut config.ports {
+        port.mac = router_mac();
+    }
     config
 }
 

@@ -21,7 +21,7 @@ fn a_routed_frame_has_a_hop_less_new_addresses_and_a_right_checksum() {
     assert_eq!(received.len(), 1);
     let headers = Headers::at(&received[0].bytes).unwrap();
     assert_eq!(headers.dst, host_mac(2));
-    assert_eq!(headers.src.to_string(), "02:00:00:00:00:01");
+    assert_eq!(headers.src.to_string(), "02:00:00:00:00:fe");
     let ip = headers.ip.unwrap();
     assert_eq!(ip.ttl, 63);
     assert!(
