@@ -22,6 +22,7 @@ test: setup
 check: setup check-tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
 	tools/rtl-lint.sh
 	.tools/bin/python tools/registers.py --check

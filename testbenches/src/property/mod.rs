@@ -6,7 +6,7 @@
 //! | [`run`] | draws cases on all cores until a count or a time is reached, and shrinks the first that fails |
 //! | [`history`] | cases (a head and events): drawing, shrinking, writing and reading |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
-//! | [`unit`] | the units by name |
+//! | [`mod@unit`] | the units by name |
 //! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for any length of time, and as `xoff

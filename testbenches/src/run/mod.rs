@@ -3,8 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | [`command`] | the commands: sweeps, outputs |
-//! | [`print`] | terminal output of a run and of a sweep |
-//! | [`diff`] | `xoff diff`: the differences between two runs |
+//! | [`mod@print`] | terminal output of a run and of a sweep |
+//! | [`mod@diff`] | `xoff diff`: the differences between two runs |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`judge`] | compares measured values with expectations |
 //! | [`charts`] | charts and network for the report |

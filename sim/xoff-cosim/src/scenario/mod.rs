@@ -1,6 +1,6 @@
 //! Scenarios: a network, the flows in it, and what is expected of them. They are read from TOML or built in Rust.
 //!
-//! `docs/scenarios.md` describes every key. [`json_schema`] provides the keys to editors; its descriptions are the
+//! `docs/scenarios.md` describes every key. [`fn@json_schema`] provides the keys to editors; its descriptions are the
 //! doc comments of the fields.
 //!
 //! | module | what is in it |

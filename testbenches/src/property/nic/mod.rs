@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`events`] | the events, and how they are drawn |
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
-//! | [`bench`] | runs a case on a pair |
+//! | [`mod@bench`] | runs a case on a pair |
 //! | [`ledger`] | what was posted, and which results are allowed |
 
 pub mod bench;
