@@ -136,7 +136,7 @@ fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
             });
             roce.payload = payload.clone();
         });
-        at = at + Duration::from_ps(wire_ps(frame.len()));
+        at += Duration::from_ps(wire_ps(frame.len()));
         pair.receive(1, at, frame);
         if length > 4096 {
             dropped += 1;
@@ -213,7 +213,7 @@ fn frames_for_another_address_change_nothing() {
     frames.push(write(3, &|roce| roce.bth.pkey ^= 0x8000));
     let mut at = pair.time();
     for frame in frames {
-        at = at + Duration::from_ps(wire_ps(frame.len()));
+        at += Duration::from_ps(wire_ps(frame.len()));
         pair.receive(1, at, frame);
     }
     while pair.time() < at + Duration::from_us(5) {
@@ -244,7 +244,7 @@ fn pauses_to_another_address_pause_nothing() {
         for mac in [neighbour, [0xFF; 6], own, MacAddr::CONTROL.0] {
             let mut frame = frame.clone();
             frame[..6].copy_from_slice(&mac);
-            at = at + Duration::from_us(1);
+            at += Duration::from_us(1);
             pair.receive(1, at, frame);
         }
     }
@@ -356,10 +356,7 @@ fn a_mark_counts_behind_a_gap_and_without_a_buffer() {
         for _ in 0..3_000 {
             pair.step(&mut wire);
         }
-        assert_eq!(
-            pair.count(1, if gap { reg::GAPS_IN } else { reg::NO_BUFFER }) > 0,
-            true
-        );
+        assert!(pair.count(1, if gap { reg::GAPS_IN } else { reg::NO_BUFFER }) > 0);
         assert!(pair.count(1, reg::MARKED_IN) > 0, "gap {gap}");
         assert_eq!(pair.count(1, reg::CNPS_OUT), 1, "gap {gap}");
         let cnps = pair
