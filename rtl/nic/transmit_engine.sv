@@ -291,6 +291,8 @@ module transmit_engine
   logic [1:0][SlotBits-1:0] slot_release_slot;
   logic slots_idle;
 
+  logic popped;  // what is popped asks for an ACK
+
   transmit_slots #(
       .DataBytes(DataBytes),
       .Qps      (Qps),
@@ -495,7 +497,7 @@ module transmit_engine
 
   // A popped packet counts as leaving until its end has left, because its slot, once released, no longer reports it
   // as waiting.
-  logic popped, popped_ready, popped_valid;
+  logic popped_ready, popped_valid;
   logic [2:0] unused_popped_count;
   logic [QpBits-1:0] popped_qp, popping_qp;
 
