@@ -281,7 +281,7 @@ module payload_writer
       else $error("payload_writer: a step that has no room");
       assert (!write || job_room)
       else $error("payload_writer: a job that has no room");
-      assert (!asked_q[1] || 32'(step_q[1].payload_bytes) <= PayloadBytesMax)
+      assert (!asked_q[1] || !step_q[1].packet || 32'(step_q[1].payload_bytes) <= PayloadBytesMax)
       else $error("payload_writer: more payload than a packet has");
     end
   end
