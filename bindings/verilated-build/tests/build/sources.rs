@@ -112,6 +112,13 @@ fn array_of_arrays() {
 
 #[test]
 #[ignore = "run by the tests below"]
+fn named_like_a_package() {
+    let top = Top::new("chooser").named("Kinds");
+    say(Build::new().packages(["kinds.sv"]).top(top));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
 fn signal_of_another_module() {
     say(Build::new().top(Top::new("register").clock("ck").readable("gated", "gate")));
 }
@@ -242,4 +249,22 @@ endmodule
         );
     }
     assert!(run("signal_of_another_module").contains("`.readable(\"gated\", \"gate\")`"));
+}
+
+#[test]
+fn a_top_and_a_package_cannot_have_one_name_in_rust() {
+    let kinds = "package kinds; typedef enum logic {No, Yes} kind_e; endpackage";
+    let chooser = "
+module chooser import kinds::*; (input kind_e a, output logic y);
+  assign y = a == Yes;
+endmodule
+";
+    let said = run_with(
+        "named_like_a_package",
+        &[("kinds.sv", kinds), ("chooser.sv", chooser)],
+    );
+    assert!(
+        said.contains("`Kinds`") && said.contains("`kinds`"),
+        "{said}"
+    );
 }
