@@ -32,9 +32,6 @@ fn clos(draws: &mut Draws) -> Network<Either> {
                 hop: NextHop::Connected,
             });
         }
-        for port in &mut config.ports {
-            (port.mac, port.peer) = (router_mac(), Some(router_mac()));
-        }
         settings(&mut config);
         builder.node(Either::Switch(Box::new(Switch::new(config).unwrap())));
     }
@@ -48,9 +45,7 @@ fn clos(draws: &mut Draws) -> Network<Either> {
                 hop: NextHop::Ports(vec![PortId(u16::from((host - 1) / 2))]),
             })
             .collect();
-        for port in &mut config.ports {
-            (port.mac, port.peer) = (router_mac(), Some(router_mac()));
-        }
+        routes_between(&mut config);
         settings(&mut config);
         builder.node(Either::Switch(Box::new(Switch::new(config).unwrap())));
     }

@@ -60,10 +60,15 @@ fn star_config(ports: usize, rate: LineRate) -> SwitchConfig {
         hop: NextHop::Connected,
     }];
     config.forwarding.hosts = (0..ports).map(host).collect();
-    for port in &mut config.ports {
-        port.mac = router_mac();
-    }
+    routes_between(&mut config);
     config
+}
+
+/// Gives all ports the MAC address of the router of tests, and the same one to the routers at the other ends.
+fn routes_between(config: &mut SwitchConfig) {
+    for port in &mut config.ports {
+        (port.mac, port.peer) = (router_mac(), Some(router_mac()));
+    }
 }
 
 /// A switch, node 0, with a source at each port: host i + 1 is node i + 1.
