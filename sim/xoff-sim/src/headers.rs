@@ -1,9 +1,11 @@
 //! The header fields that a switch, or a fault rule, reads: addresses, tag, IP, ports, BTH. Frames are not validated
 //! here; the reference parser does that.
 
+use bytes::BytesMut;
+
 use crate::wire::{
-    Bth, EtherType, Ethernet, IP_PROTOCOL_UDP, Ipv4, Ipv6, MacAddr, Opcode, Psn, Qpn, Tci,
-    UDP_PORT_ROCE, VlanTag,
+    Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv6, MIN_FRAME_BYTES, MacAddr,
+    Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr,
 };
 
 /// IP protocol number of TCP (IANA).
@@ -203,6 +205,28 @@ pub mod rewrite {
     /// Whether the packet may be marked: ECT(0), ECT(1), or already marked (RFC 3168 §5).
     pub const fn ecn_capable(traffic_class: u8) -> bool {
         traffic_class & 0b11 != 0
+    }
+
+    /// Whether the packet is marked "congestion experienced".
+    pub const fn is_ce(traffic_class: u8) -> bool {
+        traffic_class & 0b11 == ECN_CE
+    }
+
+    /// Removes all VLAN tags of a frame with an IP header, and puts `tag` in their place. The frame is padded to 60
+    /// bytes again, the shortest without FCS (IEEE 802.3 §3.2.8).
+    pub fn retag(frame: &[u8], ip: &IpFields, tag: Option<Tci>) -> BytesMut {
+        let ether_type = &frame[ip.offset - 2..ip.offset];
+        let mut bytes = BytesMut::with_capacity(frame.len() + VlanTagRepr::LEN);
+        bytes.extend_from_slice(&frame[..EthernetRepr::LEN - 2]);
+        if let Some(Tci { pcp, dei, vid }) = tag {
+            let tci = u16::from(pcp) << 13 | u16::from(dei) << 12 | vid & 0xFFF;
+            bytes.extend_from_slice(&EtherType::C_TAG.0.to_be_bytes());
+            bytes.extend_from_slice(&tci.to_be_bytes());
+        }
+        bytes.extend_from_slice(ether_type);
+        bytes.extend_from_slice(&frame[ip.offset..]);
+        bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
+        bytes
     }
 
     /// Sets the ECN field to "congestion experienced".

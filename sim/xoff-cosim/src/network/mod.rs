@@ -7,6 +7,7 @@
 //! | [`xoff_nic`] | [`XoffNic`]: the driver of `rtl/nic` |
 //! | [`own`] | [`Nics`]: NICs of your own, registered by the names that scenarios use |
 //! | [`arp`] | [`Arp`](arp::Arp): answers ARP on behalf of the network, for NICs that ask |
+//! | `events` | what happens during the run |
 //! | [`station`] | [`Station`]: a node of any kind |
 //! | [`topology`] | addresses, routes and headroom, derived from a scenario |
 //! | [`on_links`] | fault rules and injected frames, and what they have done |
@@ -14,6 +15,7 @@
 
 pub mod arp;
 pub mod device;
+mod events;
 pub mod on_links;
 pub mod own;
 pub mod rtl_host;

@@ -17,6 +17,7 @@ use xoff_sim::time::{ByteCount, Clock, Duration, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
 use super::device::{Created, HostSetup};
+use super::events::Agenda;
 use super::own::Kind;
 use super::topology::Plan;
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
@@ -98,6 +99,7 @@ pub struct Simulation {
     flows: Vec<FlowEnds>,
     /// Flows whose QPs are not connected yet.
     openings: Vec<Opening>,
+    pub(super) agenda: Agenda,
     warnings: Vec<String>,
 }
 
@@ -158,7 +160,7 @@ impl Simulation {
         let plan = Plan::new(scenario);
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
-        let mut warnings = Vec::new();
+        let mut warnings = scenario.disobeyed();
         let mut kinds = BTreeMap::new();
         for entry in &scenario.hosts {
             let settings = scenario.settings_of(entry);
@@ -217,7 +219,7 @@ impl Simulation {
                 });
             }
         }
-        for (settings, routes) in scenario.switches.iter().zip(plan.routes()) {
+        for (settings, routes) in scenario.switches.iter().zip(plan.routes(scenario)) {
             let node = plan.number(&settings.name);
             let own = seed.derive(&[2, node.0.into()]);
             let switch = switch(&plan, scenario, settings, routes, own)?;
@@ -239,12 +241,14 @@ impl Simulation {
                     source,
                 })?;
         }
+        let agenda = Agenda::new(scenario, &plan, seed.derive(&[5]));
         let mut simulation = Self {
             network: builder.build(),
             names: plan.names,
             ports: plan.ports,
             flows,
             openings,
+            agenda,
             warnings,
         };
         simulation.connect()?;
@@ -335,16 +339,18 @@ impl Simulation {
         end: Time,
         mut observe: impl FnMut(&[Record]),
     ) -> Result<(), SimulationError> {
-        while !self.openings.is_empty() && self.now() < end {
+        while self.now() < end {
+            self.happen();
+            let event = self.agenda.next().unwrap_or(Time::MAX);
             // Polls at multiples of the interval, so that it makes no difference where runs end.
             let intervals = self.now().as_ps() / POLL.as_ps() + 1;
-            let poll = Time::ZERO + POLL * intervals;
-            self.network.run_until(poll.min(end), &mut observe);
-            if poll <= end {
+            let poll = (!self.openings.is_empty()).then(|| Time::ZERO + POLL * intervals);
+            let until = poll.unwrap_or(Time::MAX).min(event).min(end);
+            self.network.run_until(until, &mut observe);
+            if poll == Some(until) {
                 self.connect()?;
             }
         }
-        self.network.run_until(end, observe);
         let failure = self
             .stations()
             .find_map(|(_, station)| station.failure().map(str::to_owned));

@@ -8,17 +8,20 @@ use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
 use xoff_sim::nic::{Address, NicSettings};
 use xoff_sim::protocol::dcqcn::{Rate as DcqcnRate, RpParameters};
 use xoff_sim::seeded::Seed;
+use xoff_sim::switch::classify::DscpMap;
 use xoff_sim::switch::config::PortConfig;
 use xoff_sim::switch::forwarding::{ForwardingConfig, HostEntry};
 use xoff_sim::switch::{
-    BufferConfig, Headroom, NextHop, PriorityBuffer, RedConfig, Route, Service, SwitchConfig,
+    self, BufferConfig, Headroom, Miss, NextHop, PauseConfig, PauseKind, PriorityBuffer, Route,
+    Service, SwitchConfig, WatchdogConfig,
 };
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
 use xoff_sim::wire::{MacAddr, PRIORITIES};
 
 use crate::scenario::check::QPS;
 use crate::scenario::host::Dcqcn;
-use crate::scenario::{HostSettings, Scenario, SwitchSettings};
+use crate::scenario::switch::{Classify, Watched};
+use crate::scenario::{HostSettings, RouteEntry, Scenario, SwitchSettings};
 
 /// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
 /// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
@@ -136,6 +139,18 @@ impl Plan {
         MacAddr([0x02, 1, high, low, (port.0 >> 8) as u8, port.0 as u8])
     }
 
+    /// The cables between two nodes, each with the end at `a` first.
+    pub fn between(&self, a: NodeId, b: NodeId) -> Vec<[(NodeId, PortId); 2]> {
+        let joins = |&&(_, peer): &&(PortId, (NodeId, PortId))| peer.0 == b;
+        let cables = self.peers(a).iter().filter(joins);
+        cables.map(|(port, peer)| [(a, *port), *peer]).collect()
+    }
+
+    /// Whether a node is a host.
+    pub const fn is_host(&self, node: NodeId) -> bool {
+        (node.0 as usize) < self.hosts
+    }
+
     /// The ports of a node in order, each with the end at the other side of its cable.
     fn peers(&self, node: NodeId) -> &[(PortId, (NodeId, PortId))] {
         &self.peers[node.0 as usize]
@@ -162,7 +177,7 @@ impl Plan {
 
     /// Routes of every switch to every host, in the order of switches: all shortest paths. Distances are computed
     /// once for all hosts behind the same switch, since their paths differ in the last cable only.
-    pub fn routes(&self) -> Vec<ForwardingConfig> {
+    pub fn routes(&self, scenario: &Scenario) -> Vec<ForwardingConfig> {
         let mut all = vec![ForwardingConfig::default(); self.names.len() - self.hosts];
         let mut distances = BTreeMap::new();
         for host in (0..self.hosts as u32).map(NodeId) {
@@ -200,7 +215,34 @@ impl Plan {
                 });
             }
         }
+        for entry in &scenario.routes {
+            self.pin(entry, &mut all);
+        }
         all
+    }
+
+    /// Replaces the routes of a switch to a host, or to all hosts at a switch.
+    fn pin(&self, entry: &RouteEntry, all: &mut [ForwardingConfig]) {
+        let (switch, to) = (self.number(&entry.switch), self.number(&entry.to));
+        let hosts: Vec<NodeId> = match self.is_host(to) {
+            true => vec![to],
+            false => {
+                let peers = self.peers(to).iter().map(|(_, peer)| peer.0);
+                peers.filter(|peer| self.is_host(*peer)).collect()
+            }
+        };
+        let via = entry.via.iter().map(|name| self.number(name));
+        let ports: Vec<PortId> = via
+            .flat_map(|next| self.between(switch, next))
+            .map(|ends| ends[0].1)
+            .collect();
+        let routes = &mut all[switch.0 as usize - self.hosts].routes;
+        for host in hosts {
+            let ip = self.address(host).ip;
+            if let Some(route) = routes.iter_mut().find(|route| ip == route.prefix) {
+                route.hop = NextHop::Ports(ports.clone());
+            }
+        }
     }
 
     /// The settings of a switch, given its [`routes`](Self::routes).
@@ -214,29 +256,48 @@ impl Plan {
         let node = self.number(&settings.name);
         let ports = usize::from(self.ports[node.0 as usize]);
         let mut config = SwitchConfig::new(ports, scenario.host.rate);
+        let watchdog = settings.watchdog.as_ref();
         let port = |&(port, peer): &(PortId, (NodeId, PortId))| PortConfig {
             rate: scenario.host.rate,
             mac: self.mac(node, port),
             peer: Some(self.mac(peer.0, peer.1)),
             bridges: false,
-            learn: false,
+            // Frames of a host renew its entry in the MAC table, which matters only where entries can end.
+            learn: self.is_host(peer.0) && settings.on_mac_miss == Miss::Flood
+                || self.is_host(peer.0) && settings.mac_timeout.is_some(),
+            trunk: settings.trunk.filter(|_| self.is_host(peer.0)),
+            watchdog: watchdog
+                .filter(|watchdog| watchdog.ports == Watched::All || self.is_host(peer.0))
+                .map(|watchdog| WatchdogConfig {
+                    detect: watchdog.detect,
+                    restore: watchdog.restore,
+                }),
         };
         config.ports = self.peers(node).iter().map(port).collect();
         let headroom = settings
             .headroom
             .unwrap_or_else(|| self.headroom(scenario, node));
-        let mut priorities = [PriorityBuffer::lossy(1, 1); PRIORITIES];
-        for &class in &settings.lossless {
+        let lossy = PriorityBuffer {
+            limit: settings.lossy_limit,
+            ..PriorityBuffer::lossy(1, 1)
+        };
+        let mut priorities = [lossy; PRIORITIES];
+        let pausing = settings
+            .lossless
+            .iter()
+            .filter(|_| settings.pauses != PauseKind::Off);
+        for &class in pausing {
             priorities[usize::from(class)] = PriorityBuffer {
                 xon_offset: settings.xon_offset,
+                reserved: settings.reserved,
                 ..PriorityBuffer::lossless(settings.xoff, headroom)
             };
-            config.red[usize::from(class)] = settings.ecn.as_ref().map(|ecn| RedConfig {
-                kmin: ecn.kmin,
-                kmax: ecn.kmax,
-                pmax_ppm: (ecn.pmax * 1e6).round() as u32,
-                drop_incapable: false,
-            });
+        }
+        if let Some(ecn) = &settings.ecn {
+            for &class in ecn.classes.as_ref().unwrap_or(&settings.lossless) {
+                config.red[usize::from(class)] = Some(ecn.red());
+            }
+            config.mark_at = ecn.mark_at;
         }
         config.buffer = BufferConfig {
             total: settings.buffer,
@@ -245,11 +306,33 @@ impl Plan {
         config.group_priority = (0..8)
             .find(|class| !settings.lossless.contains(class))
             .unwrap_or(0);
-        // CNPs and network control are served first (SIGCOMM 2015, section 4: CNPs have high priority).
-        config.services[6] = Service::Strict;
-        config.services[7] = Service::Strict;
+        config.services = settings.weights.map(|weight| match weight {
+            0 => Service::Strict,
+            weight => Service::Weighted(weight),
+        });
+        config.classify = match settings.classify {
+            Classify::Dscp => switch::Classify::Dscp(DscpMap::class_selectors()),
+            Classify::Pcp => switch::Classify::Pcp([0, 1, 2, 3, 4, 5, 6, 7]),
+        };
+        config.pause = PauseConfig {
+            kind: settings.pauses,
+            quanta: settings.pause_quanta,
+            refresh: settings.pause_refresh,
+            response: settings.pause_response,
+        };
+        let neighbours = self.peers(node).iter();
+        let detours = neighbours.filter(|(_, peer)| !self.is_host(peer.0));
         config.forwarding = ForwardingConfig {
-            ecmp_seed: seed.derive(&[2]),
+            arp_timeout: settings.arp_timeout,
+            mac_timeout: settings.mac_timeout,
+            on_mac_miss: settings.on_mac_miss,
+            lossless_never_floods: settings.lossless_never_floods,
+            ecmp_seed: settings.hash_seed.map_or(seed.derive(&[2]), Seed),
+            spray: settings.spray,
+            detours: match settings.reroute {
+                true => detours.map(|(port, _)| *port).collect(),
+                false => Vec::new(),
+            },
             ..routes
         };
         config.latency = settings.latency;

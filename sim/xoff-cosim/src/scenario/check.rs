@@ -29,14 +29,14 @@ pub struct Misfit {
     pub problem: String,
 }
 
-fn misfit(place: impl Into<String>, problem: impl Into<String>) -> Misfit {
+pub(super) fn misfit(place: impl Into<String>, problem: impl Into<String>) -> Misfit {
     Misfit {
         place: place.into(),
         problem: problem.into(),
     }
 }
 
-fn list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
     names.join(", ")
 }
@@ -73,6 +73,9 @@ impl Scenario {
         let hosts = self.check_names()?;
         self.check_hosts()?;
         self.check_links(&hosts)?;
+        self.check_switches()?;
+        self.check_routes()?;
+        self.check_events(&hosts)?;
         self.check_injections(&hosts)?;
         self.check_expectations()?;
         let mut used = std::collections::BTreeMap::<String, usize>::new();
@@ -264,15 +267,6 @@ impl Scenario {
                 &format!("switches.{}.lossless", switch.name),
                 &switch.lossless,
             )?;
-            if let Some(ecn) = &switch.ecn
-                && !(0.0..=1.0).contains(&ecn.pmax)
-            {
-                let problem = format!("{}: a probability is 0 to 1", ecn.pmax);
-                return Err(misfit(
-                    format!("switches.{}.ecn.pmax", switch.name),
-                    problem,
-                ));
-            }
         }
         if host.xon > host.xoff {
             let problem = format!("{} is above xoff, {}", host.xon, host.xoff);

@@ -10,12 +10,15 @@
 //! | [`switch`] | [`SwitchSettings`]: buffer, thresholds, marking |
 //! | [`flow`] | [`FlowSettings`]: messages and the QP that carries them |
 //! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
+//! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
 //! | [`expectation`] | [`Expectation`]: a metric compared with a number |
 //! | [`clos`] | [`Clos`]: a scenario of any size |
-//! | [`check`] | checks of a scenario before it runs |
+//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches |
 
 pub mod check;
+mod check_events;
 pub mod clos;
+pub mod event;
 pub mod expectation;
 pub mod flow;
 pub mod host;
@@ -25,6 +28,7 @@ pub mod schema;
 pub mod switch;
 
 pub use clos::Clos;
+pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};
 pub use flow::{FlowSettings, Operation, Recovery};
 pub use host::{HostSettings, NicKind};

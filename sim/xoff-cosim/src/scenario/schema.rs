@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, Rate};
 
-use super::{Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, SwitchSettings};
+use super::{
+    Event, Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, RouteEntry,
+    SwitchSettings,
+};
 
 /// The version of the scenario format: the value of the key `version`.
 pub const VERSION: u32 = 1;
@@ -48,6 +51,12 @@ pub struct Scenario {
     pub links: Vec<LinkEntry>,
     /// The flows.
     pub flows: Vec<FlowSettings>,
+    /// Routes that replace those on shortest paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<RouteEntry>,
+    /// What happens during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
     /// Captured frames that are put on wires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inject: Vec<InjectEntry>,
@@ -130,6 +139,8 @@ impl Scenario {
             switches: Vec::new(),
             links: Vec::new(),
             flows: Vec::new(),
+            routes: Vec::new(),
+            events: Vec::new(),
             inject: Vec::new(),
             expect: Vec::new(),
         }

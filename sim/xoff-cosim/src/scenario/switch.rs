@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
-use xoff_sim::switch::Limit;
+use xoff_sim::switch::{Limit, MarkAt, Miss, PauseKind, RedConfig};
 use xoff_sim::time::{ByteCount, Duration};
 
 /// Settings of a switch. It has a port for each link that ends at it.
@@ -24,7 +24,47 @@ pub struct SwitchSettings {
     pub headroom: Option<ByteCount>,
     /// How far below XOFF the fill has to fall for XON.
     pub xon_offset: ByteCount,
-    /// ECN marking of lossless priorities; without this table there is none.
+    /// Buffer reserved for each port and lossless priority, used before the shared buffer.
+    pub reserved: ByteCount,
+    /// Fill of an ingress queue at which a lossy priority drops.
+    pub lossy_limit: Limit,
+    /// Which pauses are sent and obeyed: PFC by priority, PAUSE for all at once, or none, so that every class is lossy.
+    pub pauses: PauseKind,
+    /// Pause time of an XOFF in quanta of 512 bit times, 1 to 65535.
+    pub pause_quanta: u16,
+    /// Time after which an XOFF is repeated while it lasts; without it half of the pause time.
+    pub pause_refresh: Option<Duration>,
+    /// Time from a pause frame's last bit in until no further frame of its priority starts.
+    pub pause_response: Duration,
+    /// Ends pauses that do not end by themselves; without this table they may last for ever.
+    pub watchdog: Option<Watchdog>,
+    /// Where the priority of a frame comes from.
+    pub classify: Classify,
+    /// VLAN of the ports to hosts, 0 to 4094, which are trunk ports then: frames without a tag are dropped, and packets
+    /// to the hosts get a tag with their priority. Without it ports are access ports. Links between switches carry no
+    /// tags.
+    pub trunk: Option<u16>,
+    /// Time after which the ARP entry of a host ends; without it never. The paper's switches: 4 h.
+    pub arp_timeout: Option<Duration>,
+    /// Time after which the MAC entry of a host ends when no frame of the host comes; without it never. The paper's
+    /// switches: 5 min.
+    pub mac_timeout: Option<Duration>,
+    /// What is done with a packet for a host that has an ARP entry and no MAC entry: it is dropped, or flooded to all
+    /// other ports.
+    pub on_mac_miss: Miss,
+    /// The paper's cure for deadlock: lossless packets are dropped where others are flooded.
+    pub lossless_never_floods: bool,
+    /// Seed of the hash that chooses among equal-cost paths. Without it every switch has its own, drawn from the
+    /// scenario's; the same number in all switches makes them choose alike.
+    pub hash_seed: Option<u64>,
+    /// Sprays packets over equal-cost paths in turn instead of keeping flows together.
+    pub spray: bool,
+    /// Sends packets whose shortest paths are all down to any other neighbouring switch instead of dropping them.
+    pub reroute: bool,
+    /// How the priorities share a port: bytes that each may send in its turn, or 0 for a priority that is served
+    /// before all that have turns, the higher of several first.
+    pub weights: [u32; 8],
+    /// ECN marking; without this table there is none.
     pub ecn: Option<Ecn>,
     /// Time from a frame's last bit in until it may start to go out.
     pub latency: Duration,
@@ -41,11 +81,74 @@ impl Default for SwitchSettings {
             xoff: Limit::Alpha { num: 1, den: 16 },
             headroom: None,
             xon_offset: ByteCount::new(2 * 1086),
+            reserved: ByteCount::ZERO,
+            lossy_limit: Limit::Alpha { num: 1, den: 1 },
+            pauses: PauseKind::Pfc,
+            pause_quanta: u16::MAX,
+            pause_refresh: None,
+            pause_response: Duration::ZERO,
+            watchdog: None,
+            classify: Classify::Dscp,
+            trunk: None,
+            arp_timeout: None,
+            mac_timeout: None,
+            on_mac_miss: Miss::Drop,
+            lossless_never_floods: false,
+            hash_seed: None,
+            spray: false,
+            reroute: false,
+            // CNPs and network control are served first (SIGCOMM 2015, section 4: CNPs have high priority).
+            weights: [1600, 1600, 1600, 1600, 1600, 1600, 0, 0],
             ecn: None,
             latency: Duration::from_ns(300),
             faults: Vec::new(),
         }
     }
+}
+
+/// Where the priority of a frame comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Classify {
+    /// DSCP / 8; frames that are not IP have priority 0.
+    #[default]
+    Dscp,
+    /// PCP of the VLAN tag; frames without a tag have priority 0.
+    Pcp,
+}
+
+/// Pause watchdog of a switch. It gives up a lossless priority at a port where frames wait behind a pause that does
+/// not end: the frames are dropped, and pauses ignored, until the pauses have stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Watchdog {
+    /// How long frames wait behind a pause, with none of them starting, until the watchdog acts. SONiC: 400 ms.
+    pub detect: Duration,
+    /// How long no pause may come until the priority is lossless again. The paper: 200 ms; SONiC: 2 s.
+    pub restore: Duration,
+    /// Which ports are watched: the paper's watchdog faces servers, SONiC's watches all.
+    pub ports: Watched,
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        Self {
+            detect: Duration::from_us(100_000),
+            restore: Duration::from_us(200_000),
+            ports: Watched::Hosts,
+        }
+    }
+}
+
+/// Ports that a watchdog watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Watched {
+    /// Those that lead to hosts.
+    #[default]
+    Hosts,
+    /// All.
+    All,
 }
 
 /// RED on the egress queues. Without other values it has the DCQCN paper's parameters.
@@ -58,6 +161,11 @@ pub struct Ecn {
     pub kmax: ByteCount,
     /// Probability of a mark at `kmax`, 0 to 1.
     pub pmax: f64,
+    /// Priorities that are marked, 0 to 7; without it the lossless ones.
+    pub classes: Option<Vec<u8>>,
+    /// Where a packet is judged: when it joins the queue, by what waits before it, or when it leaves, by what waits
+    /// behind it, as switch ASICs do.
+    pub mark_at: MarkAt,
 }
 
 impl Default for Ecn {
@@ -66,6 +174,20 @@ impl Default for Ecn {
             kmin: ByteCount::new(5_000),
             kmax: ByteCount::new(200_000),
             pmax: 0.01,
+            classes: None,
+            mark_at: MarkAt::Enqueue,
+        }
+    }
+}
+
+impl Ecn {
+    /// The settings of RED.
+    pub fn red(&self) -> RedConfig {
+        RedConfig {
+            kmin: self.kmin,
+            kmax: self.kmax,
+            pmax_ppm: (self.pmax * 1e6).round() as u32,
+            drop_incapable: false,
         }
     }
 }

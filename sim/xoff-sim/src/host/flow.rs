@@ -91,6 +91,8 @@ pub struct Sender {
     pub remote_key: u32,
     /// Whether the QP is connected, so that work may be posted.
     connected: bool,
+    /// Whether the application posts nothing more for now.
+    stopped: bool,
     posted: u64,
     /// For each message that is posted and not complete, when it was due to be posted.
     open: VecDeque<Time>,
@@ -110,6 +112,7 @@ impl Sender {
             local_key,
             remote_key,
             connected: true,
+            stopped: false,
             posted: 0,
             open: VecDeque::new(),
             unblocked: Cycles(0),
@@ -134,6 +137,16 @@ impl Sender {
         self.connected = true;
     }
 
+    /// Stops posting at `at`, or goes on. Messages at intervals that would have been due in between are left out.
+    pub(super) fn set_stopped(&mut self, clock: &Clock, at: Time, stopped: bool) {
+        self.stopped = stopped;
+        self.unblocked = self.unblocked.max(clock.edge_from(at));
+        let late = at.saturating_since(self.due());
+        if !stopped && self.config.interval.is_some() {
+            self.config.start += late;
+        }
+    }
+
     fn due(&self) -> Time {
         let interval = self.config.interval.unwrap_or(Duration::ZERO);
         self.config.start.saturating_add(interval * self.posted)
@@ -143,7 +156,7 @@ impl Sender {
     pub(super) fn next_post(&self, clock: &Clock) -> Option<Cycles> {
         let room = self.open.len() < self.config.outstanding as usize;
         let more = self.config.count.is_none_or(|count| self.posted < count);
-        (self.connected && room && more && self.failed.is_none())
+        (self.connected && !self.stopped && room && more && self.failed.is_none())
             .then(|| clock.edge_from(self.due()).max(self.unblocked))
     }
 

@@ -262,6 +262,19 @@ impl Host {
         self.plan();
     }
 
+    /// Stops posting messages of flow `number` at `at`, or goes on. Messages that are posted already are sent.
+    pub fn set_stopped(&mut self, number: u32, at: Time, stopped: bool) {
+        if let Some(place) = self.places.sender_of_flow.get(&number) {
+            self.senders[*place].set_stopped(&self.clock, at, stopped);
+        }
+        self.plan();
+    }
+
+    /// Takes no DMA writes until `until`: the NIC's receive side stands still.
+    pub fn hold_writes(&mut self, until: Time) {
+        self.pcie.hold_writes(self.clock.edge_from(until));
+    }
+
     fn plan(&mut self) {
         let work = |(i, sender): (usize, &Sender)| Some((sender.next_post(&self.clock)?, i));
         let recv = |(i, receiver): (usize, &Receiver)| Some((receiver.next_post()?, i));

@@ -87,6 +87,11 @@ impl Pcie {
         self.write_free
     }
 
+    /// Accepts no write before this cycle.
+    pub fn hold_writes(&mut self, until: Cycles) {
+        self.write_free = self.write_free.max(until);
+    }
+
     /// Notes that a beat, or a piece of `beats` beats, was accepted at `now`.
     pub fn written(&mut self, now: Cycles, bytes: usize, beats: u64) {
         // Rounded down, so that no beat waits for a fraction of a cycle: 64 Gb/s is more than the rate of beats at 40

@@ -71,6 +71,10 @@ pub struct FaultInjector {
     rules: Vec<ActiveRule>,
     /// Sorted by key.
     first_psns: Vec<FirstPsn>,
+    /// Whether every frame is lost.
+    cut: bool,
+    /// Frames that were lost, for whatever reason.
+    lost: u64,
 }
 
 impl FaultInjector {
@@ -84,7 +88,28 @@ impl FaultInjector {
         Self {
             rules: rules.into_iter().enumerate().map(active).collect(),
             first_psns: Vec::new(),
+            cut: false,
+            lost: 0,
         }
+    }
+
+    /// Adds a rule behind the others, for frames that come from now on.
+    pub fn add(&mut self, rule: FaultRule, seed: Seed) {
+        self.rules.push(ActiveRule {
+            rule,
+            counters: RuleCounters::default(),
+            draws: seed.draws(),
+        });
+    }
+
+    /// Sets whether every frame is lost from now on, before any rule sees it.
+    pub fn set_cut(&mut self, cut: bool) {
+        self.cut = cut;
+    }
+
+    /// Number of frames that were lost: by rules that drop, or because everything is.
+    pub const fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// States the first PSNs of flows, for relative PSNs in rules. Ignored if no rule has a relative PSN.
@@ -133,6 +158,10 @@ impl FaultInjector {
 
     /// Passes a frame through the rules. The resulting frames, none to several, go to `out`.
     pub fn pass(&mut self, frame: Frame, mut out: impl FnMut(Frame)) {
+        if self.cut {
+            self.lost += 1;
+            return;
+        }
         if self.rules.is_empty() {
             return out(frame);
         }
@@ -148,7 +177,10 @@ impl FaultInjector {
             }
             for action in &active.rule.actions {
                 match action {
-                    FaultAction::Drop => return,
+                    FaultAction::Drop => {
+                        self.lost += frames.len() as u64;
+                        return;
+                    }
                     FaultAction::Corrupt => {
                         frames.iter_mut().for_each(|frame| frame.fcs_ok = false);
                     }

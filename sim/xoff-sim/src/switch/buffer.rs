@@ -162,6 +162,11 @@ impl SharedBuffer {
         self.queues.iter().flatten().map(IngressQueue::bytes).sum()
     }
 
+    /// Changes the limit of a priority. Queues that are above a new, lower limit enter XOFF with their next frame.
+    pub fn set_limit(&mut self, priority: u8, limit: Limit) {
+        self.config.priorities[usize::from(priority)].limit = limit;
+    }
+
     /// How many bytes of the shared part a queue of this priority may hold now.
     pub fn limit(&self, priority: u8) -> u64 {
         let free = self.shared_size - self.shared_used;

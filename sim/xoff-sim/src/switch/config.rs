@@ -5,7 +5,10 @@ use thiserror::Error;
 
 use super::buffer::NothingToShare;
 use super::classify::DscpMap;
-use super::{BufferConfig, Classify, ForwardingConfig, Limit, PriorityBuffer, RedConfig, Service};
+use super::{
+    BufferConfig, Classify, ForwardingConfig, Limit, MarkAt, PriorityBuffer, RedConfig, Service,
+    WatchdogConfig,
+};
 use crate::kernel::PortId;
 use crate::link::FaultRule;
 use crate::seeded::Seed;
@@ -14,7 +17,7 @@ use crate::wire::MacAddr;
 use crate::wire::PRIORITIES;
 
 /// The kind of pauses on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseKind {
     /// Pauses for each priority (IEEE 802.1Q clause 36).
@@ -65,6 +68,11 @@ pub struct PortConfig {
     pub bridges: bool,
     /// Whether source addresses are learned from frames received here. Set this for hosts, not for other switches.
     pub learn: bool,
+    /// A port that carries VLAN tags: frames without one are dropped, and packets routed out of it get a tag. Routed
+    /// packets lose the tag they came with in any case (IEEE 802.1Q: a tag belongs to one bridged network).
+    pub trunk: Option<u16>,
+    /// The pause watchdog; without one, pauses last as long as the peer likes.
+    pub watchdog: Option<WatchdogConfig>,
 }
 
 /// Settings of a switch.
@@ -86,6 +94,8 @@ pub struct SwitchConfig {
     pub services: [Service; PRIORITIES],
     /// ECN marking for each priority.
     pub red: [Option<RedConfig>; PRIORITIES],
+    /// Where packets are marked.
+    pub mark_at: MarkAt,
     /// Settings of pauses.
     pub pause: PauseConfig,
     /// The largest frame accepted, FCS included.
@@ -150,6 +160,8 @@ impl SwitchConfig {
             peer: None,
             bridges: true,
             learn: true,
+            trunk: None,
+            watchdog: None,
         };
         Self {
             ports: (0..ports).map(port).collect(),
@@ -163,6 +175,7 @@ impl SwitchConfig {
             latency: Duration::ZERO,
             services: [Service::Weighted(1600); PRIORITIES],
             red: [None; PRIORITIES],
+            mark_at: MarkAt::Enqueue,
             pause: PauseConfig::default(),
             max_frame: ByteCount::new(9216),
             faults: Vec::new(),

@@ -40,11 +40,17 @@ pub enum DropReason {
     HeadroomFull,
     /// The egress queue is long, and the packet is not ECN capable.
     RedIncapable,
+    /// The pause watchdog of its port, of entry or of exit, has given up the lossless priority.
+    Watchdog,
+    /// The link that it was to leave by is down.
+    LinkDown,
+    /// It has no VLAN tag, and the port is a trunk.
+    Untagged,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::BadFcs,
         Self::Runt,
         Self::Giant,
@@ -60,6 +66,9 @@ impl DropReason {
         Self::OverLimit,
         Self::HeadroomFull,
         Self::RedIncapable,
+        Self::Watchdog,
+        Self::LinkDown,
+        Self::Untagged,
     ];
 
     /// The name as serialized, such as `no_route`.
@@ -93,6 +102,9 @@ impl fmt::Display for DropReason {
             Self::OverLimit => "over the limit",
             Self::HeadroomFull => "headroom full",
             Self::RedIncapable => "RED, not ECN capable",
+            Self::Watchdog => "pause watchdog",
+            Self::LinkDown => "link down",
+            Self::Untagged => "no VLAN tag",
         })
     }
 }
@@ -131,6 +143,8 @@ pub struct PortCounters {
     pub pauses_received: u64,
     /// Pause frames sent, XON included.
     pub pauses_sent: u64,
+    /// How often the pause watchdog gave up a priority here.
+    pub watchdog: [u64; PRIORITIES],
     /// How often an ingress queue here entered XOFF.
     pub xoff: [u64; PRIORITIES],
     /// The most bytes that an ingress queue here held, headroom included.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::pause_receiver::PauseReceiver;
 use super::pause_sender::PauseSender;
 use super::scheduler::{Scheduler, Service};
+use super::watchdog::{Decision, Watchdog};
 use crate::kernel::frame::FCS_BYTES;
 use crate::kernel::{Frame, PortId};
 use crate::time::{LineRate, Time};
@@ -48,10 +49,16 @@ pub(super) struct Egress {
     scheduler: Scheduler,
     pub(super) pauses: PauseReceiver,
     pub(super) xoff: PauseSender,
+    pub(super) watchdog: Option<Watchdog>,
 }
 
 impl Egress {
-    pub(super) fn new(rate: LineRate, pauses: PauseReceiver, xoff: PauseSender) -> Self {
+    pub(super) fn new(
+        rate: LineRate,
+        pauses: PauseReceiver,
+        xoff: PauseSender,
+        watchdog: Option<Watchdog>,
+    ) -> Self {
         Self {
             rate,
             queues: Default::default(),
@@ -61,6 +68,7 @@ impl Egress {
             scheduler: Scheduler::default(),
             pauses,
             xoff,
+            watchdog,
         }
     }
 
@@ -95,10 +103,55 @@ impl Egress {
         self.on_wire.take_if(|(frame, _)| frame.end <= now)
     }
 
+    /// Removes the frames that wait in a queue.
+    pub(super) fn drain(&mut self, priority: u8) -> VecDeque<Queued> {
+        self.waiting_bytes[usize::from(priority)] = 0;
+        std::mem::take(&mut self.queues[usize::from(priority)])
+    }
+
+    /// The next decision of the watchdog that is due, with its priority. Obeys it as far as pauses are concerned.
+    pub(super) fn watchdog_decides(&mut self, now: Time) -> Option<(u8, Decision)> {
+        let (priority, decision) = self.watchdog.as_mut()?.decide(now)?;
+        self.pauses.ignore(now, priority, decision == Decision::Act);
+        Some((priority, decision))
+    }
+
+    /// Whether the watchdog has given up a priority.
+    pub(super) fn given_up(&self, priority: u8) -> bool {
+        self.watchdog
+            .as_ref()
+            .is_some_and(|watchdog| watchdog.has_acted(priority))
+    }
+
     /// Applies pauses that are due, and starts a frame if one may start. Returns what kind of frame it is.
-    pub(super) fn pump(&mut self, now: Time, services: &[Service; PRIORITIES]) -> Option<Sent> {
-        self.pauses.tick(now, self.rate);
+    ///
+    /// `leave` is called for a frame that starts, with the number of bytes that wait behind it, and returns its bytes
+    /// as they are sent.
+    pub(super) fn pump(
+        &mut self,
+        now: Time,
+        services: &[Service; PRIORITIES],
+        leave: impl FnOnce(u8, u64, Bytes) -> Bytes,
+    ) -> Option<Sent> {
+        let paused = self.pauses.tick(now, self.rate);
         self.xoff.tick(now);
+        let sent = self.start(now, services, leave);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.paused(now, paused);
+            for priority in 0..PRIORITIES {
+                let waits = !self.queues[priority].is_empty() && self.pauses.until(priority) > now;
+                watchdog.waits(now, priority as u8, waits);
+            }
+        }
+        sent
+    }
+
+    fn start(
+        &mut self,
+        now: Time,
+        services: &[Service; PRIORITIES],
+        leave: impl FnOnce(u8, u64, Bytes) -> Bytes,
+    ) -> Option<Sent> {
         if self.on_wire.is_some() || now < self.line_free {
             return None;
         }
@@ -118,7 +171,8 @@ impl Egress {
         let queue = self.scheduler.pick(services, &heads, &waiting)?;
         let frame = self.queues[queue].pop_front()?;
         self.waiting_bytes[queue] -= frame.size();
-        self.send(now, frame.bytes, frame.fcs_ok, Some(frame.charge));
+        let bytes = leave(queue as u8, self.waiting_bytes[queue], frame.bytes);
+        self.send(now, bytes, frame.fcs_ok, Some(frame.charge));
         Some(Sent::Data)
     }
 
@@ -133,7 +187,8 @@ impl Egress {
 
     /// When something happens next unless a frame is pushed. Call it right after `pump`.
     pub(super) fn next_event(&self) -> Option<Time> {
-        let mut next = [self.pauses.next_event(), self.xoff.refresh_at()]
+        let watchdog = self.watchdog.as_ref().and_then(Watchdog::next_event);
+        let mut next = [self.pauses.next_event(), self.xoff.refresh_at(), watchdog]
             .into_iter()
             .flatten()
             .min();

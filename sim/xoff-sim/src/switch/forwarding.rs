@@ -1,5 +1,6 @@
 //! Forwarding: where a frame goes.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,9 @@ use crate::time::{Duration, Time};
 use crate::wire::MacAddr;
 
 /// What to do with a frame for a MAC address that is not in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Miss {
     /// Drop it.
@@ -55,6 +58,10 @@ pub struct ForwardingConfig {
     pub lossless_never_floods: bool,
     /// Seed of the hash over the five-tuple.
     pub ecmp_seed: Seed,
+    /// Whether packets take equal-cost paths in turn, whatever flow they belong to, instead of by the hash.
+    pub spray: bool,
+    /// Ports for packets whose shortest paths are all down: local rerouting. Without ports they are dropped.
+    pub detours: Vec<PortId>,
 }
 
 /// Where a frame goes.
@@ -90,7 +97,19 @@ pub struct Forwarding {
     pub macs: AgingTable<MacAddr, PortId>,
     on_mac_miss: Miss,
     lossless_never_floods: bool,
-    ecmp_seed: Seed,
+    paths: Paths,
+}
+
+/// How one of several paths is chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Paths {
+    seed: Seed,
+    /// Counts packets, to spray them.
+    spray: Option<u64>,
+    /// Ports whose link is down.
+    down: BTreeSet<PortId>,
+    /// Ports that are used when all shortest paths are down.
+    detours: Vec<PortId>,
 }
 
 impl Forwarding {
@@ -102,7 +121,12 @@ impl Forwarding {
             macs: AgingTable::new(config.mac_timeout),
             on_mac_miss: config.on_mac_miss,
             lossless_never_floods: config.lossless_never_floods,
-            ecmp_seed: config.ecmp_seed,
+            paths: Paths {
+                seed: config.ecmp_seed,
+                spray: config.spray.then_some(0),
+                down: BTreeSet::new(),
+                detours: config.detours.clone(),
+            },
         };
         for host in &config.hosts {
             forwarding.arp.learn(Time::ZERO, host.ip.into(), host.mac);
@@ -111,12 +135,25 @@ impl Forwarding {
         forwarding
     }
 
-    /// Decides where a frame goes that `arrived` at this port. `lossless` says whether its priority is lossless.
+    pub(super) fn set_lossless_never_floods(&mut self, never: bool) {
+        self.lossless_never_floods = never;
+    }
+
+    pub(super) fn set_link(&mut self, port: PortId, up: bool) {
+        if up {
+            self.paths.down.remove(&port);
+        } else {
+            self.paths.down.insert(port);
+        }
+    }
+
+    /// Decides where a frame goes that `arrived` at the port `from`, which has these settings. `lossless` says whether its priority is lossless.
     ///
     /// A router takes only frames to the port's own MAC address. Others are bridged, if the port does that.
     pub fn decide(
-        &self,
+        &mut self,
         now: Time,
+        from: PortId,
         arrived: &PortConfig,
         headers: &Headers,
         lossless: bool,
@@ -134,8 +171,33 @@ impl Forwarding {
             None => Verdict::Drop(DropReason::NoRoute),
             Some(_) if ip.ttl <= 1 => Verdict::Drop(DropReason::TtlExpired),
             Some(NextHop::Ports(ports)) => {
-                match choose(ports, flow_hash(headers, self.ecmp_seed)) {
-                    None => Verdict::Drop(DropReason::NoRoute),
+                let Paths {
+                    seed,
+                    spray,
+                    down,
+                    detours,
+                } = &mut self.paths;
+                // Scaled, so that consecutive packets take consecutive paths.
+                let hash = match spray {
+                    None => flow_hash(headers, *seed),
+                    Some(count) => {
+                        *count += 1;
+                        (u64::MAX / ports.len().max(1) as u64 + 1).wrapping_mul(*count)
+                    }
+                };
+                let chosen = if down.is_empty() {
+                    choose(ports, hash)
+                } else {
+                    let live = |port: &PortId| !down.contains(port) && *port != from;
+                    let some = |ports: &[PortId]| {
+                        let live: Vec<PortId> = ports.iter().copied().filter(live).collect();
+                        choose(&live, hash)
+                    };
+                    some(ports).or_else(|| some(detours))
+                };
+                match chosen {
+                    None if ports.is_empty() => Verdict::Drop(DropReason::NoRoute),
+                    None => Verdict::Drop(DropReason::LinkDown),
                     Some(port) => Verdict::Port {
                         port,
                         routed: true,
@@ -179,6 +241,8 @@ mod tests {
             peer: None,
             bridges,
             learn: false,
+            trunk: None,
+            watchdog: None,
         }
     }
 
@@ -211,7 +275,8 @@ mod tests {
         let frame = roce_frame(1, dst).ttl(ttl).bytes(100);
         let now = Time::ZERO + Duration::from_s(seconds);
         let headers = Headers::at(&frame).unwrap();
-        Forwarding::new(config).decide(now, &port(router_mac(), false), &headers, lossless)
+        let port = port(router_mac(), false);
+        Forwarding::new(config).decide(now, PortId(0), &port, &headers, lossless)
     }
 
     #[test]
@@ -260,7 +325,10 @@ mod tests {
     fn a_router_takes_only_what_is_addressed_to_it() {
         let frame = roce_frame(1, 2).bytes(100);
         let headers = Headers::at(&frame).unwrap();
-        let at = |port| Forwarding::new(&config()).decide(Time::ZERO, &port, &headers, false);
+        let at = |port| {
+            let mut forwarding = Forwarding::new(&config());
+            forwarding.decide(Time::ZERO, PortId(0), &port, &headers, false)
+        };
         let other = MacAddr([0x52, 0x54, 0, 0, 9, 9]);
         assert_eq!(at(port(other, false)), Verdict::Drop(DropReason::OtherMac));
         // The frame's MAC address is in no table: a bridge floods it, and leaves its addresses and TTL.

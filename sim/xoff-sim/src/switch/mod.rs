@@ -16,6 +16,7 @@
 //! | [`counters`] | frames and bytes for each port and priority; drops by reason |
 //! | [`headroom`] | how much headroom a link needs |
 //! | [`thresholds`] | the possible range of PFC and ECN thresholds |
+//! | [`watchdog`] | ends pauses that do not end by themselves |
 //! | [`node`] | [`Switch`], which combines all of it as a node of the kernel |
 //!
 //! At any instant, first the frames that have left release their buffer, then arrivals are taken in the order of
@@ -36,6 +37,7 @@ pub mod routes;
 pub mod scheduler;
 pub mod tables;
 pub mod thresholds;
+pub mod watchdog;
 
 pub use buffer::{BufferConfig, Limit, PriorityBuffer};
 pub use classify::Classify;
@@ -44,10 +46,11 @@ pub use counters::{DropReason, PortCounters};
 pub use forwarding::{ForwardingConfig, Miss};
 pub use headroom::Headroom;
 pub use node::Switch;
-pub use red::RedConfig;
+pub use red::{MarkAt, RedConfig};
 pub use routes::{NextHop, Route};
 pub use scheduler::Service;
 pub use thresholds::Thresholds;
+pub use watchdog::WatchdogConfig;
 
 #[cfg(test)]
 mod tests;

@@ -8,13 +8,16 @@ use super::egress::{Charge, Egress, Queued, Sent};
 use super::forwarding::{Forwarding, Verdict};
 use super::pause_receiver::{Control, PauseReceiver};
 use super::pause_sender::PauseSender;
-use super::{ConfigError, DropReason, PortCounters, SwitchConfig};
+use super::watchdog::{Decision, Watchdog};
+use super::{ConfigError, DropReason, Limit, MarkAt, PortCounters, RedConfig, SwitchConfig};
 use crate::headers::{Headers, rewrite};
 use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use crate::link::FaultInjector;
 use crate::seeded::Draws;
 use crate::time::{Duration, LineRate, Time};
-use crate::wire::{CONTROL_PAUSE, EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
+use crate::wire::{
+    CONTROL_PAUSE, EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, PRIORITIES, Tci,
+};
 
 /// A shared-buffer switch. The table of the [module](super) says where each of its rules is implemented.
 ///
@@ -36,6 +39,8 @@ struct Port {
     egress: Egress,
     marking: Draws,
     counters: PortCounters,
+    /// Whether its link is up.
+    up: bool,
     /// Time of the egress side's next event.
     wake: Option<Time>,
 }
@@ -64,9 +69,11 @@ impl Switch {
                     settings.rate,
                     PauseReceiver::new(pause.kind, pause.response),
                     PauseSender::new(pause.kind, settings.mac, pause.quanta, refresh),
+                    settings.watchdog.map(Watchdog::new),
                 ),
                 marking: config.seed.derive(&[0, i as u64]).draws(),
                 counters: PortCounters::default(),
+                up: true,
                 wake: None,
             }
         };
@@ -147,6 +154,76 @@ impl Switch {
         &mut self.faults
     }
 
+    /// Changes the limit of a lossless or lossy priority at `now`.
+    pub fn set_limit(&mut self, now: Time, priority: u8, limit: Limit) {
+        self.buffer.set_limit(priority, limit);
+        self.resume();
+        self.wake_touched(now);
+    }
+
+    /// Changes the ECN marking of a priority.
+    pub fn set_red(&mut self, priority: u8, red: Option<RedConfig>) {
+        self.config.red[usize::from(priority)] = red;
+    }
+
+    /// Sets whether lossless packets with an incomplete ARP entry are dropped instead of flooded.
+    pub fn set_lossless_never_floods(&mut self, never: bool) {
+        self.forwarding.set_lossless_never_floods(never);
+    }
+
+    /// States at `now` that the link of a port went down or came up.
+    ///
+    /// What waits for a link that goes down is dropped, pauses of its other end are over, and packets are routed
+    /// over the remaining links. The peer is told about queues in XOFF again when the link comes up.
+    pub fn set_link(&mut self, now: Time, port: PortId, up: bool) {
+        let state = &mut self.ports[usize::from(port.0)];
+        state.up = up;
+        state.egress.pauses.clear(now);
+        state.egress.xoff.tell_again();
+        self.forwarding.set_link(port, up);
+        if !up {
+            for priority in 0..PRIORITIES as u8 {
+                self.discard(port, priority, DropReason::LinkDown);
+            }
+        }
+        self.touch(port);
+        self.resume();
+        self.wake_touched(now);
+    }
+
+    /// Has the next step, at `now`, process the ports that a change from outside has touched.
+    fn wake_touched(&mut self, now: Time) {
+        for port in std::mem::take(&mut self.touched) {
+            self.ports[usize::from(port.0)].wake = Some(now);
+        }
+    }
+
+    /// Drops what waits in an egress queue. Returns whether there was anything.
+    fn discard(&mut self, port: PortId, priority: u8, reason: DropReason) -> bool {
+        let frames = self.ports[usize::from(port.0)].egress.drain(priority);
+        for frame in &frames {
+            let Charge { ingress, priority } = frame.charge;
+            self.buffer.release(ingress, priority, frame.size());
+            self.drop(ingress, priority, reason);
+        }
+        !frames.is_empty()
+    }
+
+    /// Carries out what the watchdog of a port decides now. Returns whether buffer was released.
+    fn watch(&mut self, now: Time, port: PortId) -> bool {
+        let mut released = false;
+        while let Some((priority, decision)) =
+            self.ports[usize::from(port.0)].egress.watchdog_decides(now)
+        {
+            if decision == Decision::Act {
+                let counters = &mut self.ports[usize::from(port.0)].counters;
+                counters.watchdog[usize::from(priority)] += 1;
+                released |= self.discard(port, priority, DropReason::Watchdog);
+            }
+        }
+        released
+    }
+
     fn touch(&mut self, port: PortId) {
         self.touched.push(port);
     }
@@ -165,6 +242,7 @@ impl Switch {
                     }
                     departures.push(port, frame);
                 }
+                released |= self.watch(now, port);
             }
         }
         if released {
@@ -178,13 +256,30 @@ impl Switch {
         self.touched.sort_unstable();
         self.touched.dedup();
         for port in std::mem::take(&mut self.touched) {
-            let port = &mut self.ports[usize::from(port.0)];
-            if port.egress.pump(now, &self.config.services) == Some(Sent::Pause) {
-                port.counters.pauses_sent += 1;
+            let Port {
+                egress,
+                marking,
+                counters,
+                wake,
+                ..
+            } = &mut self.ports[usize::from(port.0)];
+            let red = &self.config.red;
+            let at_dequeue = self.config.mark_at == MarkAt::Dequeue;
+            let leave = |priority: u8, waiting, bytes| {
+                let queue = usize::from(priority);
+                match red[queue].filter(|_| at_dequeue) {
+                    Some(red) if red.marks(waiting, marking) => {
+                        marked(bytes, &mut counters.marked[queue])
+                    }
+                    _ => bytes,
+                }
+            };
+            if egress.pump(now, &self.config.services, leave) == Some(Sent::Pause) {
+                counters.pauses_sent += 1;
             }
-            port.wake = port.egress.next_event();
+            *wake = egress.next_event();
             assert!(
-                port.wake.is_none_or(|wake| wake > now),
+                wake.is_none_or(|wake| wake > now),
                 "a port that wakes at {now} again would never let time go on"
             );
         }
@@ -232,6 +327,13 @@ impl Switch {
         };
         let ingress = &mut self.ports[usize::from(port.0)].counters;
         ingress.received[usize::from(priority)].count(size);
+        if self.ports[usize::from(port.0)].egress.given_up(priority) {
+            return self.drop(port, priority, DropReason::Watchdog);
+        }
+        let trunk = self.config.ports[usize::from(port.0)].trunk.is_some();
+        if trunk && headers.tag.is_none() {
+            return self.drop(port, priority, DropReason::Untagged);
+        }
         let mut passed: Vec<Frame> = Vec::new();
         self.faults.pass(frame, |frame| passed.push(frame));
         if passed.is_empty() {
@@ -280,7 +382,10 @@ impl Switch {
         };
         let lossless = self.buffer.lossless(priority);
         let arrived = &self.config.ports[usize::from(port.0)];
-        match self.forwarding.decide(now, arrived, &headers, lossless) {
+        match self
+            .forwarding
+            .decide(now, port, arrived, &headers, lossless)
+        {
             Verdict::Drop(reason) => self.drop(port, priority, reason),
             Verdict::Port { port: out, .. } if out == port => {
                 self.drop(port, priority, DropReason::SamePort);
@@ -322,6 +427,13 @@ impl Switch {
     ) {
         let size = frame.size();
         let queue = usize::from(priority);
+        let exit_port = &self.ports[usize::from(out.0)];
+        if !exit_port.up {
+            return self.drop(port, priority, DropReason::LinkDown);
+        }
+        if exit_port.egress.given_up(priority) {
+            return self.drop(port, priority, DropReason::Watchdog);
+        }
         let mark = self.marks(out, priority, headers);
         if mark == Marking::Drop {
             return self.drop(port, priority, DropReason::RedIncapable);
@@ -341,7 +453,7 @@ impl Switch {
             return self.drop(port, priority, reason);
         }
         let mark = mark == Marking::Mark;
-        let bytes = self.rewrite(frame.bytes, headers, out, exit, mark);
+        let bytes = self.rewrite(frame.bytes, headers, out, priority, exit, mark);
         let egress = &mut self.ports[usize::from(out.0)];
         egress.counters.marked[queue] += u64::from(mark);
         egress.egress.push(Queued {
@@ -359,7 +471,8 @@ impl Switch {
     }
 
     fn marks(&mut self, out: PortId, priority: u8, headers: &Headers) -> Marking {
-        let Some(red) = &self.config.red[usize::from(priority)] else {
+        let red = &self.config.red[usize::from(priority)];
+        let Some(red) = red.filter(|_| self.config.mark_at == MarkAt::Enqueue) else {
             return Marking::Pass;
         };
         let egress = &mut self.ports[usize::from(out.0)];
@@ -369,28 +482,32 @@ impl Switch {
         let capable = headers
             .ip
             .is_some_and(|ip| rewrite::ecn_capable(ip.traffic_class));
+        let already = headers
+            .ip
+            .is_some_and(|ip| rewrite::is_ce(ip.traffic_class));
         match (capable, red.drop_incapable) {
+            (true, _) if already => Marking::Pass,
             (true, _) => Marking::Mark,
             (false, true) => Marking::Drop,
             (false, false) => Marking::Pass,
         }
     }
 
-    /// The frame as it is sent: if needed, with TTL decremented, new addresses towards a host, and marked CE.
+    /// The frame as it is sent: if needed, with TTL decremented, new addresses, without the tags of the network that
+    /// it came from, with the tag of a trunk, and marked CE.
     fn rewrite(
         &self,
         bytes: Bytes,
         headers: &Headers,
         out: PortId,
+        priority: u8,
         exit: Exit,
         mark: bool,
     ) -> Bytes {
         let Some(mut ip) = headers.ip.filter(|_| exit.routed || mark) else {
             return bytes;
         };
-        let mut bytes = bytes
-            .try_into_mut()
-            .unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+        let mut bytes = mutable(bytes);
         if exit.routed {
             rewrite::decrement_ttl(&mut bytes, &ip);
             ip.ttl -= 1;
@@ -403,8 +520,39 @@ impl Switch {
             eth.set_dst(dst);
             eth.set_src(self.config.ports[usize::from(out.0)].mac);
         }
+        let vid = self.config.ports[usize::from(out.0)].trunk;
+        if exit.routed && (headers.tag.is_some() || vid.is_some()) {
+            let tag = vid.map(|vid| Tci {
+                pcp: priority,
+                dei: false,
+                vid,
+            });
+            bytes = rewrite::retag(&bytes, &ip, tag);
+        }
         bytes.freeze()
     }
+}
+
+/// A frame marked CE, if it can be marked and is not yet. Counts it then.
+fn marked(bytes: Bytes, count: &mut u64) -> Bytes {
+    let ip = Headers::at(&bytes).and_then(|headers| headers.ip);
+    let markable = |ip: &crate::headers::IpFields| {
+        rewrite::ecn_capable(ip.traffic_class) && !rewrite::is_ce(ip.traffic_class)
+    };
+    let Some(ip) = ip.filter(markable) else {
+        return bytes;
+    };
+    *count += 1;
+    let mut bytes = mutable(bytes);
+    rewrite::mark_ce(&mut bytes, &ip);
+    bytes.freeze()
+}
+
+/// The bytes for changes in place; copied if something else holds them too.
+fn mutable(bytes: Bytes) -> BytesMut {
+    bytes
+        .try_into_mut()
+        .unwrap_or_else(|shared| BytesMut::from(&shared[..]))
 }
 
 /// The decision of RED for a packet.

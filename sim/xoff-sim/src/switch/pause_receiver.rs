@@ -22,6 +22,8 @@ pub struct PauseReceiver {
     since: [Time; PRIORITIES],
     /// For each class, the total time of the earlier pauses.
     before: [Duration; PRIORITIES],
+    /// Priorities whose pauses have no effect, one bit each.
+    ignored: u8,
 }
 
 /// The kind of a MAC control frame.
@@ -42,6 +44,7 @@ impl PauseReceiver {
             until: [Time::ZERO; PRIORITIES],
             since: [Time::ZERO; PRIORITIES],
             before: [Duration::ZERO; PRIORITIES],
+            ignored: 0,
         }
     }
 
@@ -80,19 +83,50 @@ impl PauseReceiver {
     }
 
     /// Advances time to `now` and applies the pauses that take effect. Each replaces the rest of the previous one; a
-    /// time of 0 ends it.
-    pub(super) fn tick(&mut self, now: Time, rate: LineRate) {
-        while self.coming.front().is_some_and(|coming| coming.0 <= now) {
-            let Some((at, pause)) = self.coming.pop_front() else {
-                return;
-            };
+    /// time of 0 ends it. Returns the priorities that were paused, or would have been if they were not ignored.
+    pub(super) fn tick(&mut self, now: Time, rate: LineRate) -> u8 {
+        let mut paused = 0;
+        while let Some((at, pause)) = self.coming.front().copied()
+            && at <= now
+        {
+            self.coming.pop_front();
             for class in 0..PRIORITIES {
-                if pause.class_enable & 1 << class != 0 {
-                    self.before[class] = self.paused_for(class, at);
-                    self.since[class] = at;
-                    self.until[class] = at + rate.time_of_quanta(pause.timers[class]);
+                let bit = 1 << class;
+                if pause.class_enable & u16::from(bit) == 0 {
+                    continue;
+                }
+                let quanta = pause.timers[class];
+                paused |= if quanta == 0 { 0 } else { bit };
+                if self.ignored & bit == 0 {
+                    self.set(class, at, rate.time_of_quanta(quanta));
                 }
             }
+        }
+        paused
+    }
+
+    fn set(&mut self, class: usize, at: Time, time: Duration) {
+        self.before[class] = self.paused_for(class, at);
+        self.since[class] = at;
+        self.until[class] = at + time;
+    }
+
+    /// Ends the pause of a priority and ignores further ones, or obeys them again.
+    pub(super) fn ignore(&mut self, now: Time, priority: u8, ignore: bool) {
+        let bit = 1 << priority;
+        if ignore {
+            self.set(usize::from(priority), now, Duration::ZERO);
+            self.ignored |= bit;
+        } else {
+            self.ignored &= !bit;
+        }
+    }
+
+    /// Ends all pauses, and forgets those that have not taken effect yet.
+    pub(super) fn clear(&mut self, now: Time) {
+        self.coming.clear();
+        for class in 0..PRIORITIES {
+            self.set(class, now, Duration::ZERO);
         }
     }
 

@@ -56,6 +56,11 @@ impl PauseSender {
         self.xoff
     }
 
+    /// Tells the whole state again, as after the link was down.
+    pub(super) fn tell_again(&mut self) {
+        self.untold |= self.xoff;
+    }
+
     /// Whether a pause frame waits to be sent.
     pub(super) const fn pending(&self) -> bool {
         self.untold != 0

@@ -20,6 +20,20 @@ pub struct RedConfig {
     pub drop_incapable: bool,
 }
 
+/// Where a packet is judged by the length of its egress queue.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkAt {
+    /// When it joins the queue, by what waits before it, as the DCQCN paper's simulations do.
+    #[default]
+    Enqueue,
+    /// When it leaves the queue, by what waits behind it, as switch ASICs do: the mark is younger by the time that
+    /// the packet has waited.
+    Dequeue,
+}
+
 impl RedConfig {
     /// The paper's parameters.
     pub const DCQCN: Self = Self {

@@ -1,0 +1,334 @@
+//! What a scenario has happen during a run, carried out between two windows of the kernel.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use xoff_sim::kernel::{Frame, NodeId, PortId};
+use xoff_sim::link::FaultRule;
+use xoff_sim::seeded::Seed;
+use xoff_sim::switch::{Limit, RedConfig, Switch};
+use xoff_sim::time::{LineRate, Time};
+use xoff_sim::wire::{
+    EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, PRIORITIES, Pfc, PfcRepr,
+};
+
+use super::topology::Plan;
+use super::{Simulation, Station};
+use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
+use crate::scenario::{Action, Scenario};
+
+/// Events that are still to happen, by time.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Agenda(VecDeque<(Time, Change)>);
+
+/// A change of the network, with its subjects by number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Change {
+    Link {
+        ends: Vec<(NodeId, PortId)>,
+        up: bool,
+    },
+    Faults {
+        from: Vec<(NodeId, PortId)>,
+        rules: Vec<FaultRule>,
+        seed: Seed,
+    },
+    /// Frames of both directions of a host's link are swallowed, or no longer.
+    Swallow {
+        ends: [(NodeId, PortId); 2],
+        swallow: bool,
+    },
+    Stall {
+        host: NodeId,
+        until: Time,
+    },
+    Storm {
+        host: NodeId,
+        frames: Vec<Frame>,
+    },
+    Forget {
+        switch: NodeId,
+        mac: MacAddr,
+        ip: u32,
+        table: Table,
+    },
+    Limit {
+        switch: NodeId,
+        class: u8,
+        limit: Limit,
+    },
+    Red {
+        switch: NodeId,
+        class: u8,
+        red: RedConfig,
+    },
+    NeverFlood {
+        switch: NodeId,
+        never: bool,
+    },
+    Posting {
+        host: NodeId,
+        flow: u32,
+        stopped: bool,
+    },
+}
+
+impl Agenda {
+    /// The events of a scenario that has passed its check.
+    pub(super) fn new(scenario: &Scenario, plan: &Plan, seed: Seed) -> Self {
+        let mut changes: Vec<(Time, Change)> = Vec::new();
+        for (number, event) in scenario.events.iter().enumerate() {
+            let at = Time::ZERO + event.at;
+            let seed = seed.derive(&[number as u64]);
+            let all = planned(scenario, plan, &event.action, at, seed);
+            changes.extend(all.into_iter().map(|change| (at, change)));
+        }
+        changes.sort_by_key(|change| change.0);
+        Self(changes.into())
+    }
+
+    /// When the next event happens.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.0.front().map(|(at, _)| *at)
+    }
+
+    fn take(&mut self, now: Time) -> Option<Change> {
+        self.next().filter(|at| *at <= now)?;
+        self.0.pop_front().map(|(_, change)| change)
+    }
+}
+
+/// The changes that an action consists of.
+fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Seed) -> Vec<Change> {
+    let rate = scenario.host.rate;
+    let end = Time::ZERO + scenario.duration;
+    let until = |time: &Option<_>| time.map_or(end, |time| at.saturating_add(time).min(end));
+    let link = |[a, b]: &[String; 2], up| {
+        let ends = plan.between(plan.number(a), plan.number(b));
+        let ends = ends.into_iter().flatten().collect();
+        vec![Change::Link { ends, up }]
+    };
+    let host_link = |host: &str, swallow| {
+        let node = plan.number(host);
+        let ends = plan
+            .cables
+            .iter()
+            .find(|ends| ends[0].0 == node || ends[1].0 == node);
+        let ends = *ends.expect("every host has a link");
+        vec![Change::Swallow { ends, swallow }]
+    };
+    let posting = |entry: &str, stopped| {
+        let flows = scenario.flows.iter().flat_map(|flow| {
+            let ends = scenario.flow_ends(flow);
+            ends.into_iter()
+                .map(|(name, from)| (flow.name.clone(), name, from))
+        });
+        let change = |(flow, (group, name, from)): (usize, (String, String, String))| {
+            (group == entry || name == entry).then(|| Change::Posting {
+                host: plan.number(&from),
+                flow: flow as u32,
+                stopped,
+            })
+        };
+        flows.enumerate().filter_map(change).collect()
+    };
+    match action {
+        Action::LinkDown(ends) => link(ends, false),
+        Action::LinkUp(ends) => link(ends, true),
+        Action::Faults(Faults { from, to, rules }) => {
+            let cables = plan.between(plan.number(from), plan.number(to));
+            vec![Change::Faults {
+                from: cables.into_iter().map(|ends| ends[0]).collect(),
+                rules: rules.clone(),
+                seed,
+            }]
+        }
+        Action::Die(host) => host_link(host, true),
+        Action::Revive(host) => host_link(host, false),
+        Action::Stall(Stall { host, time }) => vec![Change::Stall {
+            host: plan.number(host),
+            until: until(time),
+        }],
+        Action::PauseStorm(storm) => {
+            let host = plan.number(&storm.host);
+            let frames = storm_frames(scenario, plan, storm, host, (at, until(&storm.time)), rate);
+            vec![Change::Storm { host, frames }]
+        }
+        Action::Forget(Forget {
+            switch,
+            host,
+            table,
+        }) => {
+            let address = plan.address(plan.number(host));
+            let std::net::IpAddr::V4(ip) = address.ip else {
+                return Vec::new();
+            };
+            vec![Change::Forget {
+                switch: plan.number(switch),
+                mac: address.mac,
+                ip: ip.into(),
+                table: *table,
+            }]
+        }
+        Action::Set(set) => settings(scenario, plan, set),
+        Action::Stop(flow) => posting(flow, true),
+        Action::Start(flow) => posting(flow, false),
+    }
+}
+
+fn settings(scenario: &Scenario, plan: &Plan, set: &Set) -> Vec<Change> {
+    let entry = (scenario.switches.iter()).find(|switch| switch.name == set.switch);
+    let lossless = entry.map_or(&[][..], |entry| &entry.lossless);
+    let switch = plan.number(&set.switch);
+    let mut changes = Vec::new();
+    for &class in lossless {
+        changes.extend(set.xoff.map(|limit| Change::Limit {
+            switch,
+            class,
+            limit,
+        }));
+    }
+    if let Some(ecn) = &set.ecn {
+        for &class in ecn.classes.as_deref().unwrap_or(lossless) {
+            let red = ecn.red();
+            changes.push(Change::Red { switch, class, red });
+        }
+    }
+    let never = set.lossless_never_floods;
+    changes.extend(never.map(|never| Change::NeverFlood { switch, never }));
+    changes
+}
+
+/// The pause frames of a storm. The last one ends the pause.
+fn storm_frames(
+    scenario: &Scenario,
+    plan: &Plan,
+    storm: &PauseStorm,
+    host: NodeId,
+    (from, until): (Time, Time),
+    rate: LineRate,
+) -> Vec<Frame> {
+    let classes = storm.classes.as_ref().unwrap_or(&scenario.host.lossless);
+    let bits = classes.iter().fold(0u8, |bits, class| bits | 1 << class);
+    let pause = |quanta: u16| pfc_frame(plan.address(host).mac, bits, quanta);
+    let interval = storm
+        .interval
+        .unwrap_or_else(|| rate.time_of_quanta(u16::MAX) / 2);
+    let mut frames = Vec::new();
+    let mut at = from;
+    while at < until {
+        frames.push(Frame::sent(pause(u16::MAX), at, rate));
+        at = at.saturating_add(interval);
+    }
+    frames.push(Frame::sent(pause(0), until, rate));
+    frames
+}
+
+/// A PFC frame (IEEE 802.1Q clause 36) that pauses these classes, one bit each, for `quanta`.
+fn pfc_frame(src: MacAddr, classes: u8, quanta: u16) -> Bytes {
+    let mut bytes = vec![0; MIN_FRAME_BYTES];
+    let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
+    EthernetRepr {
+        dst: MacAddr::CONTROL,
+        src,
+        ether_type: EtherType::MAC_CONTROL,
+    }
+    .emit(&mut Ethernet::new_unchecked(eth));
+    let timer = |class: usize| if classes >> class & 1 == 0 { 0 } else { quanta };
+    let timers: [u16; PRIORITIES] = std::array::from_fn(timer);
+    PfcRepr {
+        class_enable: classes.into(),
+        timers,
+    }
+    .emit(&mut Pfc::new_unchecked(control));
+    bytes.into()
+}
+
+impl Simulation {
+    /// Carries out the events that are due.
+    pub(super) fn happen(&mut self) {
+        let now = self.now();
+        while let Some(change) = self.agenda.take(now) {
+            self.change(now, change);
+        }
+    }
+
+    fn change(&mut self, now: Time, change: Change) {
+        match change {
+            Change::Link { ends, up } => {
+                for (node, port) in ends {
+                    self.cut((node, port), !up);
+                    self.of_switch(node, |switch| switch.set_link(now, port, up));
+                }
+            }
+            Change::Faults { from, rules, seed } => {
+                for (place, (node, port)) in from.into_iter().enumerate() {
+                    if let Some(faults) = self.network_mut().faults_mut(node, port) {
+                        for (number, rule) in rules.iter().enumerate() {
+                            let seed = seed.derive(&[place as u64, number as u64]);
+                            faults.add(rule.clone(), seed);
+                        }
+                    }
+                }
+            }
+            Change::Swallow { ends, swallow } => {
+                for end in ends {
+                    self.cut(end, swallow);
+                }
+            }
+            Change::Stall { host, until } => self.of_host(host, |host| host.hold_writes(until)),
+            Change::Storm { host, frames } => {
+                self.network_mut().inject(host, PortId(0), frames);
+            }
+            Change::Forget {
+                switch,
+                mac,
+                ip,
+                table,
+            } => self.of_switch(switch, |switch| {
+                let tables = switch.forwarding_mut();
+                match table {
+                    Table::Arp => tables.arp.forget(&ip),
+                    Table::Mac => tables.macs.forget(&mac),
+                }
+            }),
+            Change::Limit {
+                switch,
+                class,
+                limit,
+            } => self.of_switch(switch, |switch| switch.set_limit(now, class, limit)),
+            Change::Red { switch, class, red } => {
+                self.of_switch(switch, |switch| switch.set_red(class, Some(red)));
+            }
+            Change::NeverFlood { switch, never } => {
+                self.of_switch(switch, |switch| switch.set_lossless_never_floods(never));
+            }
+            Change::Posting {
+                host,
+                flow,
+                stopped,
+            } => self.of_host(host, |host| host.set_stopped(flow, now, stopped)),
+        }
+    }
+
+    /// Loses all frames that a port sends from now on, or none.
+    fn cut(&mut self, (node, port): (NodeId, PortId), cut: bool) {
+        if let Some(faults) = self.network_mut().faults_mut(node, port) {
+            faults.set_cut(cut);
+        }
+    }
+
+    fn of_switch(&mut self, node: NodeId, change: impl FnOnce(&mut Switch)) {
+        self.network_mut().update(node, |station| {
+            if let Station::Switch(switch) = station {
+                change(switch);
+            }
+        });
+    }
+
+    fn of_host(&mut self, node: NodeId, change: impl FnOnce(&mut xoff_sim::host::Host)) {
+        self.network_mut()
+            .update(node, |station| station.host_mut().map(change));
+    }
+}

@@ -1,0 +1,244 @@
+//! Checks of events, of given routes, and of settings of switches.
+
+use std::collections::BTreeSet;
+
+use xoff_sim::switch::Limit;
+use xoff_sim::time::Duration;
+
+use super::check::{Misfit, list, misfit};
+use super::event::{Faults, Forget, PauseStorm, Set, Stall};
+use super::{Action, Scenario, SwitchSettings};
+
+impl Scenario {
+    /// Checks the settings of switches that are not sizes of buffers.
+    pub(super) fn check_switches(&self) -> Result<(), Misfit> {
+        for switch in &self.switches {
+            let wrong = |key: &str, problem: String| {
+                Err(misfit(format!("switches.{}.{key}", switch.name), problem))
+            };
+            if switch.pause_quanta == 0 {
+                return wrong("pause_quanta", "0 pauses nothing: 1 to 65535".into());
+            }
+            if let Some(vlan) = switch.trunk.filter(|vlan| *vlan > 4094) {
+                return wrong("trunk", format!("{vlan}: VLANs are 0 to 4094"));
+            }
+            for (key, limit) in [("xoff", switch.xoff), ("lossy_limit", switch.lossy_limit)] {
+                if matches!(limit, Limit::Alpha { den: 0, .. }) {
+                    return wrong(key, "den 0: a part such as 1/16 has a denominator".into());
+                }
+            }
+            if let Some(dog) = &switch.watchdog
+                && (dog.detect == Duration::ZERO || dog.restore == Duration::ZERO)
+            {
+                return wrong(
+                    "watchdog",
+                    "detect and restore are times above 0, such as '100 ms'".into(),
+                );
+            }
+            if let Some(ecn) = &switch.ecn {
+                check_ecn(&format!("switches.{}.ecn", switch.name), ecn)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the routes that are given.
+    pub(super) fn check_routes(&self) -> Result<(), Misfit> {
+        let cables = self.cables();
+        let joined = |a: &str, b: &str| {
+            let same = |(x, y, _): &&(String, String, usize)| x == a && y == b || x == b && y == a;
+            cables.iter().any(|cable| same(&cable))
+        };
+        let switches: BTreeSet<&String> = self.switches.iter().map(|switch| &switch.name).collect();
+        let nodes: BTreeSet<&String> = cables.iter().flat_map(|(a, b, _)| [a, b]).collect();
+        for (place, route) in self.routes.iter().enumerate() {
+            let wrong =
+                |key: &str, problem: String| Err(misfit(format!("routes.{place}.{key}"), problem));
+            let all = || list(switches.iter().copied());
+            if !switches.contains(&route.switch) {
+                let problem = format!("'{}' is no switch: switches are {}", route.switch, all());
+                return wrong("switch", problem);
+            }
+            if !nodes.contains(&route.to) {
+                let problem = format!("'{}' is no node: nodes are {}", route.to, list(nodes));
+                return wrong("to", problem);
+            }
+            if route.to == route.switch
+                || joined(&route.to, &route.switch) && !switches.contains(&route.to)
+            {
+                let problem = format!(
+                    "{} has a link to {}: no route is needed",
+                    route.switch, route.to
+                );
+                return wrong("to", problem);
+            }
+            if route.via.is_empty() {
+                return wrong("via", "no neighbour is named".into());
+            }
+            for via in &route.via {
+                if !switches.contains(via) || !joined(via, &route.switch) {
+                    let next = switches.iter().filter(|name| joined(name, &route.switch));
+                    let problem = format!(
+                        "'{via}' is no neighbouring switch of {}: these are {}",
+                        route.switch,
+                        list(next.copied())
+                    );
+                    return wrong("via", problem);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that events happen during the run, and that what they are about is there.
+    pub(super) fn check_events(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
+        for (place, event) in self.events.iter().enumerate() {
+            let place = format!("events.{place}");
+            if event.at >= self.duration {
+                let problem = format!("{}: the run ends at {}", event.at, self.duration);
+                return Err(misfit(format!("{place}.at"), problem));
+            }
+            self.check_action(&format!("{place}.do"), &event.action, hosts)?;
+        }
+        Ok(())
+    }
+
+    fn check_action(
+        &self,
+        place: &str,
+        action: &Action,
+        hosts: &BTreeSet<String>,
+    ) -> Result<(), Misfit> {
+        let host = |key: &str, name: &String| match hosts.contains(name) {
+            true => Ok(()),
+            false => {
+                let problem = format!("'{name}' is no host: hosts are {}", list(hosts));
+                Err(misfit(format!("{place}.{key}"), problem))
+            }
+        };
+        let switch = |key: &str, name: &String| {
+            if self.switches.iter().any(|switch| switch.name == *name) {
+                return Ok(());
+            }
+            let names = self.switches.iter().map(|switch| &switch.name);
+            let problem = format!("'{name}' is no switch: switches are {}", list(names));
+            Err(misfit(format!("{place}.{key}"), problem))
+        };
+        let link = |key: &str, a: &String, b: &String| {
+            let cables = self.cables();
+            let joins = |(x, y, _): &(String, String, usize)| x == a && y == b || x == b && y == a;
+            match cables.iter().any(joins) {
+                true => Ok(()),
+                false => Err(misfit(
+                    format!("{place}.{key}"),
+                    format!("no link joins '{a}' and '{b}'"),
+                )),
+            }
+        };
+        let flow = |key: &str, name: &String| {
+            let ends = |flow| self.flow_ends(flow).into_iter().map(|(name, _)| name);
+            let mut names = self
+                .flows
+                .iter()
+                .flat_map(|flow| ends(flow).chain([flow.name.clone()]));
+            if names.any(|known| known == *name) {
+                return Ok(());
+            }
+            let names = self.flows.iter().map(|flow| &flow.name);
+            let problem = format!("'{name}' is no flow: flows are {}", list(names));
+            Err(misfit(format!("{place}.{key}"), problem))
+        };
+        match action {
+            Action::LinkDown([a, b]) => link("link_down", a, b),
+            Action::LinkUp([a, b]) => link("link_up", a, b),
+            Action::Faults(Faults { from, to, .. }) => link("faults", from, to),
+            Action::Die(name) => host("die", name),
+            Action::Revive(name) => host("revive", name),
+            Action::Stall(Stall { host: name, .. }) => host("stall.host", name),
+            Action::PauseStorm(PauseStorm {
+                host: name,
+                classes,
+                interval,
+                ..
+            }) => {
+                host("pause_storm.host", name)?;
+                let over = classes.iter().flatten().find(|class| **class > 7);
+                if let Some(class) = over {
+                    let problem = format!("class {class}: classes are 0 to 7");
+                    return Err(misfit(format!("{place}.pause_storm.classes"), problem));
+                }
+                match interval {
+                    Some(interval) if *interval < Duration::from_ns(100) => Err(misfit(
+                        format!("{place}.pause_storm.interval"),
+                        format!("{interval}: 100 ns or longer"),
+                    )),
+                    _ => Ok(()),
+                }
+            }
+            Action::Forget(Forget {
+                switch: name,
+                host: about,
+                ..
+            }) => {
+                switch("forget.switch", name)?;
+                host("forget.host", about)?;
+                link("forget.host", about, name)
+            }
+            Action::Set(set) => {
+                let Set {
+                    switch: name,
+                    xoff,
+                    ecn,
+                    lossless_never_floods,
+                } = &**set;
+                switch("set.switch", name)?;
+                if xoff.is_none() && ecn.is_none() && lossless_never_floods.is_none() {
+                    let problem = "nothing is set: xoff, ecn or lossless_never_floods";
+                    return Err(misfit(format!("{place}.set"), problem));
+                }
+                match ecn {
+                    Some(ecn) => check_ecn(&format!("{place}.set.ecn"), ecn),
+                    None => Ok(()),
+                }
+            }
+            Action::Stop(name) => flow("stop", name),
+            Action::Start(name) => flow("start", name),
+        }
+    }
+
+    /// What may not be intended: lossless classes of switches that hosts neither obey nor send pauses for.
+    pub fn disobeyed(&self) -> Vec<String> {
+        let disobeys = |switch: &SwitchSettings| {
+            let classes = switch.lossless.iter();
+            let missing: Vec<String> = classes
+                .filter(|class| !self.host.lossless.contains(class))
+                .map(ToString::to_string)
+                .collect();
+            (!missing.is_empty()).then(|| {
+                format!(
+                    "switches.{}.lossless: hosts do not obey pauses of class {}, so it loses packets: host.lossless is {:?}",
+                    switch.name,
+                    missing.join(", "),
+                    self.host.lossless
+                )
+            })
+        };
+        self.switches.iter().filter_map(disobeys).collect()
+    }
+}
+
+fn check_ecn(place: &str, ecn: &super::switch::Ecn) -> Result<(), Misfit> {
+    if !(0.0..=1.0).contains(&ecn.pmax) {
+        let problem = format!("{}: a probability is 0 to 1", ecn.pmax);
+        return Err(misfit(format!("{place}.pmax"), problem));
+    }
+    if let Some(class) = ecn.classes.iter().flatten().find(|class| **class > 7) {
+        let problem = format!("class {class}: classes are 0 to 7");
+        return Err(misfit(format!("{place}.classes"), problem));
+    }
+    if ecn.kmin >= ecn.kmax {
+        let problem = format!("{} is not below kmax, {}", ecn.kmin, ecn.kmax);
+        return Err(misfit(format!("{place}.kmin"), problem));
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What happens during a run: links that fail, servers that die, tables that forget, settings that change.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use xoff_sim::link::FaultRule;
+use xoff_sim::switch::Limit;
+use xoff_sim::time::Duration;
+
+use super::switch::Ecn;
+
+/// Something that happens at a point of time in the run. It takes effect before everything else at that instant;
+/// of several events at the same time, the one that is listed first happens first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// When it happens, before the end of the run.
+    pub at: Duration,
+    /// What happens: one of the actions below, such as `do.die = "s2"`.
+    #[serde(rename = "do")]
+    pub action: Action,
+}
+
+/// What happens in an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Action {
+    /// The links between two nodes go down: `["t0", "l0"]`. Frames in the cable arrive, later ones are lost; a switch
+    /// drops what waits for the link, and routes over others.
+    LinkDown([String; 2]),
+    /// The links between two nodes come up again.
+    LinkUp([String; 2]),
+    /// A link gets fault rules, such as bit errors, in one direction.
+    Faults(Faults),
+    /// A server dies: its link stays up, but everything that is sent to it is swallowed, and nothing comes from it.
+    Die(String),
+    /// A dead server lives again.
+    Revive(String),
+    /// A host takes no DMA writes for a while, so that the receive side of its NIC stands still.
+    Stall(Stall),
+    /// A NIC sends pauses without end, whatever the state of its buffer.
+    PauseStorm(PauseStorm),
+    /// A switch forgets what a table has about a host.
+    Forget(Forget),
+    /// Settings of a switch change. What is left out stays.
+    Set(Box<Set>),
+    /// The application posts no more messages of a flow. `f` means `f.s0` and all others of that entry too.
+    Stop(String),
+    /// The application goes on posting messages of a flow.
+    Start(String),
+}
+
+/// Fault rules for one direction of a link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Faults {
+    /// The node that sends.
+    pub from: String,
+    /// The node at the other end of the link.
+    pub to: String,
+    /// The rules, which come after those that the link has.
+    pub rules: Vec<FaultRule>,
+}
+
+/// A host that takes no DMA writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stall {
+    /// The host.
+    pub host: String,
+    /// For how long; without it until the end of the run.
+    #[serde(default, rename = "for")]
+    pub time: Option<Duration>,
+}
+
+/// A NIC that pauses without end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseStorm {
+    /// The host.
+    pub host: String,
+    /// For how long; without it until the end of the run.
+    #[serde(default, rename = "for")]
+    pub time: Option<Duration>,
+    /// Classes that are paused, 0 to 7; without it the lossless ones of `host`.
+    #[serde(default)]
+    pub classes: Option<Vec<u8>>,
+    /// Time from one pause frame to the next; without it half of the longest pause, so that the pause has no gap. The
+    /// paper's NIC sent over 2,000 a second.
+    #[serde(default)]
+    pub interval: Option<Duration>,
+}
+
+/// An entry that a switch forgets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Forget {
+    /// The switch.
+    pub switch: String,
+    /// The host that the entry is about.
+    pub host: String,
+    /// The table.
+    pub table: Table,
+}
+
+/// A table of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Table {
+    /// IP addresses to MAC addresses.
+    Arp,
+    /// MAC addresses to ports.
+    Mac,
+}
+
+/// New settings of a switch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    /// The switch. The name of one with a count means each of them.
+    pub switch: String,
+    /// Fill of an ingress queue at which a lossless priority pauses its peer.
+    #[serde(default)]
+    pub xoff: Option<Limit>,
+    /// ECN marking.
+    #[serde(default)]
+    pub ecn: Option<Ecn>,
+    /// Whether lossless packets are dropped where others are flooded.
+    #[serde(default)]
+    pub lossless_never_floods: Option<bool>,
+}
+
+/// A route that is given rather than found: the paths that packets for a host, or for all hosts at a switch, take
+/// from here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RouteEntry {
+    /// The switch that has the route.
+    pub switch: String,
+    /// The host that packets are for; or a switch, for all hosts with a link to it.
+    pub to: String,
+    /// The neighbouring switches that packets may go to next; of several one is chosen by the hash.
+    pub via: Vec<String>,
+}
