@@ -7,7 +7,8 @@ use toml::{Table, Value};
 
 use crate::text_file;
 use xoff_cosim::scenario::check::Misfit;
-use xoff_cosim::scenario::{Scenario, VERSION};
+use xoff_cosim::scenario::variant::BASE;
+use xoff_cosim::scenario::{Scenario, VERSION, Variant};
 
 use crate::injection::captured;
 
@@ -166,18 +167,24 @@ impl Source {
         // Checked before the keys, because another version may have other keys.
         check_version(&table).map_err(parse)?;
         let mut scenario: Scenario = toml::from_str(&self.text).map_err(unreadable)?;
+        if scenario.variant != BASE {
+            scenario = with_variant(&mut table, &scenario).map_err(parse)?;
+        }
         if !settings.is_empty() {
             for setting in settings {
                 let set = |problem: String| ScenarioError::Set {
                     setting: format!("{}={}", setting.key, setting.value),
                     problem,
                 };
-                put(&mut table, setting).map_err(set)?;
+                put(&mut table, &setting.key, value(&setting.value)).map_err(set)?;
                 // Settings are applied one by one, so that the message names the one that is wrong.
                 scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
                     let path = error.path().to_string();
                     set(format!("{path}: {}", error.into_inner().message()))
                 })?;
+                if setting.key == "variant" && scenario.variant != BASE {
+                    scenario = with_variant(&mut table, &scenario).map_err(set)?;
+                }
             }
         }
         if scenario.name.is_empty() {
@@ -218,8 +225,36 @@ fn value(text: &str) -> Value {
     read.unwrap_or_else(|| Value::String(text.into()))
 }
 
-fn put(table: &mut Table, setting: &Setting) -> Result<(), String> {
-    let mut path: Vec<&str> = setting.key.split('.').collect();
+/// Applies the variant that a scenario names: its settings, title and expectations.
+fn with_variant(table: &mut Table, scenario: &Scenario) -> Result<Scenario, String> {
+    let name = &scenario.variant;
+    let Some(Variant { title, set, expect }) = scenario.variants.get(name) else {
+        // The check of the scenario says which variants there are.
+        return Ok(scenario.clone());
+    };
+    let place = |key: &str, problem: String| format!("variants.{name}.{key}: {problem}");
+    for (key, value) in set {
+        let to_toml = Value::try_from(value).map_err(|error| place(key, error.to_string()))?;
+        put(table, key, to_toml).map_err(|problem| place(key, problem))?;
+    }
+    if let Some(title) = title {
+        table.insert("title".into(), title.clone().into());
+    }
+    let mut read: Scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
+        let path = error.path().to_string();
+        place(&path, error.into_inner().message().into())
+    })?;
+    if let Some(expect) = expect {
+        read.expect.clone_from(expect);
+        let to_toml =
+            Value::try_from(expect).map_err(|error| place("expect", error.to_string()))?;
+        table.insert("expect".into(), to_toml);
+    }
+    Ok(read)
+}
+
+fn put(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
+    let mut path: Vec<&str> = key.split('.').collect();
     let last = path.pop().unwrap_or_default();
     let (mut at, path) = match path[..] {
         [list, entry, ref rest @ ..] if is_list(list) => {
@@ -236,13 +271,16 @@ fn put(table: &mut Table, setting: &Setting) -> Result<(), String> {
             .as_table_mut()
             .ok_or_else(|| format!("'{step}' has no keys"))?;
     }
-    at.insert(last.into(), value(&setting.value));
+    at.insert(last.into(), value);
     Ok(())
 }
 
 /// Whether a key of a scenario is a list of tables.
 fn is_list(key: &str) -> bool {
-    ["hosts", "switches", "links", "flows", "inject", "expect"].contains(&key)
+    [
+        "hosts", "switches", "links", "flows", "routes", "events", "inject", "expect",
+    ]
+    .contains(&key)
 }
 
 fn entry_of<'a>(table: &'a mut Table, list: &str, entry: &str) -> Result<&'a mut Table, String> {

@@ -23,6 +23,8 @@ pub enum Scope {
     Node,
     /// Each traffic class of each node: `pause_time_ns.a.3`.
     Class,
+    /// Each traffic class of each switch: `headroom_peak_bytes.s.3`.
+    SwitchClass,
     /// Each port of each node: `wire_utilization.s.0`.
     Port,
     /// Each reason for which each node may drop frames: `drops.s.no_route`.
@@ -94,7 +96,25 @@ quantities! {
     PauseFramesTx = "pause_frames_tx", Node total;
     /// Time in which a class could not be sent, in nanoseconds; of a switch the sum over its ports.
     PauseTimeNs = "pause_time_ns", Class;
-    /// Packets marked with congestion experienced (ECN).
+    /// PFC and PAUSE frames received.
+    PauseFramesRx = "pause_frames_rx", Node total;
+    /// Ingress queues that entered XOFF; repeated pauses are not counted.
+    XoffTransitions = "xoff_transitions", Switch total;
+    /// Priorities that the pause watchdog of a switch has given up, since the start.
+    WatchdogActs = "watchdog_acts", Switch total;
+    /// Times that a NIC's watchdog ended its own pauses, since the start.
+    NicWatchdogBites = "nic_watchdog_bites", Host total;
+    /// Most bytes that an ingress queue held, headroom included, since the start; the fullest port counts.
+    IngressPeakBytes = "ingress_peak_bytes", SwitchClass;
+    /// Most bytes that were in the headroom of an ingress queue, since the start; the fullest port counts.
+    HeadroomPeakBytes = "headroom_peak_bytes", SwitchClass;
+    /// Most bytes that waited in an egress queue, since the start; the fullest port counts.
+    EgressPeakBytes = "egress_peak_bytes", SwitchClass;
+    /// Bytes in the buffer at the end.
+    HeldBytes = "held_bytes", Switch total;
+    /// Frames lost on links, by fault rules and where a link is down or a server dead, since the start.
+    LinkLosses = "link_losses", Network;
+    /// Packets marked with congestion experienced (ECN), those that came marked not counted.
     EcnMarked = "ecn_marked", Switch total;
     /// Congestion notification packets sent.
     CnpsTx = "cnps_tx", Host total;
@@ -280,7 +300,7 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
             let quantile = known.find(|known| known.name() == quantile)?;
             Subject::Quantile(name(flow)?, quantile)
         }
-        Scope::Class => Subject::Class(name(last?.0)?, last?.1.parse().ok()?),
+        Scope::Class | Scope::SwitchClass => Subject::Class(name(last?.0)?, last?.1.parse().ok()?),
         Scope::Port => Subject::Port(name(last?.0)?, last?.1.parse().ok()?),
         Scope::Reason => Subject::Reason(name(last?.0)?, name(last?.1)?),
     };

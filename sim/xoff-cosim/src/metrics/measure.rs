@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use xoff_sim::kernel::NodeId;
+use xoff_sim::link::FaultInjector;
 use xoff_sim::nic_registers::{self as reg, COUNTERS};
-use xoff_sim::switch::DropReason;
+use xoff_sim::switch::{DropReason, PortCounters};
 use xoff_sim::time::Time;
+use xoff_sim::wire::PRIORITIES;
 
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
 use crate::network::topology::Plan;
@@ -139,8 +141,12 @@ fn names_of(
                     add(Subject::Node(node.clone()));
                 }
             }
-            Scope::Class => {
-                for node in &nodes {
+            Scope::Class | Scope::SwitchClass => {
+                let first = match quantity.scope() {
+                    Scope::SwitchClass => hosts,
+                    _ => 0,
+                };
+                for node in &nodes[first..] {
                     for class in 0..8 {
                         add(Subject::Class(node.clone(), class));
                     }
@@ -232,20 +238,77 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
             host(Quantity::RequestPackets, sent);
             let again = count(reg::RESENT_OUT) - count(reg::WITHDRAWN);
             host(Quantity::RetransmittedPackets, again);
+            let pauses = count(reg::PFC_IN) + count(reg::PAUSE_IN);
+            host(Quantity::PauseFramesRx, pauses);
         }
         if let Some(switch) = station.switch() {
             let ports = || simulation.ports(node).map(|port| switch.counters(port));
             let pauses: u64 = ports().map(|port| port.pauses_sent).sum();
             let marked: u64 = ports().map(|port| port.marked.iter().sum::<u64>()).sum();
-            add(
-                Quantity::PauseFramesTx,
-                Subject::Node(name.clone()),
-                pauses as f64,
-            );
-            add(Quantity::EcnMarked, Subject::Node(name), marked as f64);
+            let received: u64 = ports().map(|port| port.pauses_received).sum();
+            let xoff: u64 = ports().map(|port| port.xoff.iter().sum::<u64>()).sum();
+            for (quantity, count) in [
+                (Quantity::PauseFramesTx, pauses),
+                (Quantity::PauseFramesRx, received),
+                (Quantity::XoffTransitions, xoff),
+                (Quantity::EcnMarked, marked),
+            ] {
+                add(quantity, Subject::Node(name.clone()), count as f64);
+            }
         }
     }
     counts
+}
+
+/// What is counted since the start, and levels: peaks, and what is there now.
+fn since_start(simulation: &Simulation) -> Metrics {
+    let mut metrics = Metrics::new();
+    let mut lost = 0;
+    for (node, station) in simulation.stations() {
+        for port in simulation.ports(node) {
+            lost += (simulation.network().faults(node, port)).map_or(0, FaultInjector::lost);
+        }
+        let name: Arc<str> = Arc::from(&*simulation.names()[node.0 as usize]);
+        let mut add = |quantity, subject, value: u64| {
+            metrics.insert(Metric { quantity, subject }, value as f64);
+        };
+        if let Some(nic) = station.nic_counters() {
+            let bites = nic.get(reg::BITES);
+            add(
+                Quantity::NicWatchdogBites,
+                Subject::Node(name.clone()),
+                bites,
+            );
+        }
+        let Some(switch) = station.switch() else {
+            continue;
+        };
+        let ports = || simulation.ports(node).map(|port| switch.counters(port));
+        let acts: u64 = ports().map(|port| port.watchdog.iter().sum::<u64>()).sum();
+        add(Quantity::WatchdogActs, Subject::Node(name.clone()), acts);
+        add(
+            Quantity::HeldBytes,
+            Subject::Node(name.clone()),
+            switch.occupancy(),
+        );
+        for class in 0..PRIORITIES {
+            let peak = |of: fn(&PortCounters) -> &[u64; PRIORITIES]| {
+                ports().map(|port| of(port)[class]).max().unwrap_or(0)
+            };
+            for (quantity, peak) in [
+                (Quantity::IngressPeakBytes, peak(|port| &port.ingress_peak)),
+                (
+                    Quantity::HeadroomPeakBytes,
+                    peak(|port| &port.headroom_peak),
+                ),
+                (Quantity::EgressPeakBytes, peak(|port| &port.egress_peak)),
+            ] {
+                add(quantity, Subject::Class(name.clone(), class as u8), peak);
+            }
+        }
+    }
+    metrics.insert(Metric::network(Quantity::LinkLosses), lost as f64);
+    metrics
 }
 
 /// A quantile of sorted values, by nearest rank.
@@ -270,6 +333,7 @@ pub(super) fn metrics(
             *value /= elapsed.as_ps() as f64;
         }
     }
+    metrics.extend(since_start(simulation));
     let mut errors = [0; 3];
     for (node, station) in simulation.stations() {
         let Some(host) = station.host() else { continue };

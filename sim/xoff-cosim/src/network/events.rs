@@ -79,10 +79,17 @@ impl Agenda {
     pub(super) fn new(scenario: &Scenario, plan: &Plan, seed: Seed) -> Self {
         let mut changes: Vec<(Time, Change)> = Vec::new();
         for (number, event) in scenario.events.iter().enumerate() {
-            let at = Time::ZERO + event.at;
-            let seed = seed.derive(&[number as u64]);
-            let all = planned(scenario, plan, &event.action, at, seed);
-            changes.extend(all.into_iter().map(|change| (at, change)));
+            let end = Time::ZERO + scenario.duration;
+            let mut at = Time::ZERO + event.at;
+            let mut times = 0;
+            while at < end {
+                let seed = seed.derive(&[number as u64, times]);
+                let all = planned(scenario, plan, &event.action, at, seed);
+                changes.extend(all.into_iter().map(|change| (at, change)));
+                let Some(every) = event.every else { break };
+                at = at.saturating_add(every);
+                times += 1;
+            }
         }
         changes.sort_by_key(|change| change.0);
         Self(changes.into())

@@ -652,7 +652,10 @@ fn qp_pair(
             mac: plan.first_hop(ends[side], ends[1 - side]),
             ..plan.address(ends[1 - side])
         },
-        tags: Vec::new(),
+        // PCP in the upper three bits (IEEE 802.1Q figure 9-2).
+        tags: (flow.pcp.iter())
+            .map(|pcp| u16::from(*pcp) << 13 | flow.vlan)
+            .collect(),
         dscp: flow.dscp,
         hop_limit: 64,
         udp_port,

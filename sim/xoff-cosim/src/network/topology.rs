@@ -374,6 +374,7 @@ impl Plan {
         let cycles =
             |duration: Option<Duration>| duration.map_or(0, |duration| clock.cycles_in(duration).0);
         let mut nic = NicSettings::new(self.address(host).mac);
+        nic.class_by_pcp = settings.classify == Classify::Pcp;
         let quanta = u16::MAX;
         nic.pfc = PfcSettings {
             classes: settings

@@ -6,6 +6,7 @@ use thiserror::Error;
 use xoff_sim::time::{Duration, LineRate};
 
 use super::expectation::Op;
+use super::variant::BASE;
 use super::{FlowSettings, InjectEntry, NicKind, Scenario};
 
 /// Number of QPs of a NIC, and of entries in its table of regions.
@@ -69,6 +70,15 @@ impl Scenario {
         if self.sampling() == Duration::ZERO {
             return Err(misfit("sample", "0 never goes on: such as '100 us'"));
         }
+        if self.variant != BASE && !self.variants.contains_key(&self.variant) {
+            let names = [BASE.to_owned()];
+            let problem = format!(
+                "'{}': variants are {}",
+                self.variant,
+                list(names.iter().chain(self.variants.keys()))
+            );
+            return Err(misfit("variant", problem));
+        }
         self.check_sizes()?;
         let hosts = self.check_names()?;
         self.check_hosts()?;
@@ -106,13 +116,19 @@ impl Scenario {
     /// The flows that an entry stands for, each with its name and its sender.
     pub fn flow_ends(&self, flow: &FlowSettings) -> Vec<(String, String)> {
         let entry = self.hosts.iter().find(|host| host.name == flow.from);
-        match entry.filter(|host| host.count.is_some()) {
+        let ends = match entry.filter(|host| host.count.is_some()) {
             None => vec![(flow.name.clone(), flow.from.clone())],
             Some(entry) => {
                 let each = |from: String| (format!("{}.{from}", flow.name), from);
                 entry.names().into_iter().map(each).collect()
             }
-        }
+        };
+        let Some(qps) = flow.qps else { return ends };
+        let each = |(name, from): &(String, String)| {
+            let of_qp = |qp| (format!("{name}.{qp}"), from.clone());
+            (0..qps).map(of_qp).collect::<Vec<_>>()
+        };
+        ends.iter().flat_map(each).collect()
     }
 
     /// Names of the hosts whose wires an entry injects into.
@@ -376,6 +392,9 @@ impl Scenario {
             ("count", flow.count.unwrap_or(1), 1, u64::MAX, ""),
             ("outstanding", flow.outstanding.into(), 1, RING.into(), ""),
             ("dscp", flow.dscp.into(), 0, 63, ""),
+            ("pcp", flow.pcp.unwrap_or(0).into(), 0, 7, ""),
+            ("vlan", flow.vlan.into(), 0, 4094, ""),
+            ("qps", flow.qps.unwrap_or(1).into(), 1, QPS as u64, ""),
             ("window", flow.window.into(), 1, 1 << 22, "packets"),
             ("timeout", flow.timeout.into(), 0, 31, ""),
             ("retries", flow.retries.into(), 0, 7, ""),

@@ -9,6 +9,9 @@ use super::check::{Misfit, list, misfit};
 use super::event::{Faults, Forget, PauseStorm, Set, Stall};
 use super::{Action, Scenario, SwitchSettings};
 
+/// The shortest period of an event that repeats: a run stops at each.
+const LEAST_PERIOD: Duration = Duration::from_us(1);
+
 impl Scenario {
     /// Checks the settings of switches that are not sizes of buffers.
     pub(super) fn check_switches(&self) -> Result<(), Misfit> {
@@ -97,6 +100,10 @@ impl Scenario {
             if event.at >= self.duration {
                 let problem = format!("{}: the run ends at {}", event.at, self.duration);
                 return Err(misfit(format!("{place}.at"), problem));
+            }
+            if let Some(every) = event.every.filter(|every| *every < LEAST_PERIOD) {
+                let problem = format!("{every}: {LEAST_PERIOD} or longer");
+                return Err(misfit(format!("{place}.every"), problem));
             }
             self.check_action(&format!("{place}.do"), &event.action, hosts)?;
         }

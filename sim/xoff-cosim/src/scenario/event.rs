@@ -15,6 +15,9 @@ use super::switch::Ecn;
 pub struct Event {
     /// When it happens, before the end of the run.
     pub at: Duration,
+    /// Happens again each time this long after the last, until the run ends; without it once.
+    #[serde(default)]
+    pub every: Option<Duration>,
     /// What happens: one of the actions below, such as `do.die = "s2"`.
     #[serde(rename = "do")]
     pub action: Action,

@@ -51,6 +51,9 @@ pub struct FlowSettings {
     pub from: String,
     /// The receiver.
     pub to: String,
+    /// Number of QPs, each with messages of its own; `f` and 2 make `f.0` and `f.1`. Without it one.
+    #[serde(default)]
+    pub qps: Option<u32>,
     /// SEND or WRITE, with or without immediate data.
     #[serde(default)]
     pub operation: Operation,
@@ -75,6 +78,12 @@ pub struct FlowSettings {
     /// DSCP, 0 to 63. The class is DSCP / 8: 24 to 31 are class 3.
     #[serde(default = "dscp")]
     pub dscp: u8,
+    /// PCP, 0 to 7: packets carry a VLAN tag with it. Without it they have no tag.
+    #[serde(default)]
+    pub pcp: Option<u8>,
+    /// VLAN of the tag, 0 to 4094.
+    #[serde(default = "one")]
+    pub vlan: u16,
     /// UDP source port, which ECMP hashes; without it drawn from the seed.
     #[serde(default)]
     pub udp_port: Option<u16>,
@@ -110,6 +119,9 @@ const fn four() -> u32 {
 const fn seven() -> u8 {
     7
 }
+const fn one() -> u16 {
+    1
+}
 const fn dscp() -> u8 {
     26
 }
@@ -131,6 +143,7 @@ impl FlowSettings {
             name: name.into(),
             from: from.into(),
             to: to.into(),
+            qps: None,
             operation: Operation::Write,
             message: mebibyte(),
             count: None,
@@ -139,6 +152,8 @@ impl FlowSettings {
             interval: None,
             mtu: kibibyte(),
             dscp: dscp(),
+            pcp: None,
+            vlan: one(),
             udp_port: None,
             recovery: Recovery::GoBackN,
             window: window(),

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::PcieConfig;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
+use super::switch::Classify;
+
 /// The kind of a NIC.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -28,6 +30,8 @@ pub struct HostSettings {
     pub rate: LineRate,
     /// Classes that obey PFC and send it, 0 to 7. A class is DSCP / 8.
     pub lossless: Vec<u8>,
+    /// Where the class of a packet comes from.
+    pub classify: Classify,
     /// Fill of a class in the receive buffer from which on the NIC pauses its peer.
     pub xoff: ByteCount,
     /// Fill at which the NIC lets its peer send again, at most `xoff`.
@@ -51,6 +55,7 @@ impl Default for HostSettings {
             nic: NicKind::Rtl,
             rate: LineRate::G40,
             lossless: vec![3],
+            classify: Classify::Dscp,
             xoff: ByteCount::new(32 << 10),
             xon: ByteCount::new(30 << 10),
             watchdog_bark: None,

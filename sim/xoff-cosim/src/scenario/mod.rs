@@ -12,6 +12,7 @@
 //! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
 //! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
 //! | [`expectation`] | [`Expectation`]: a metric compared with a number |
+//! | [`variant`] | [`Variant`]: the same network with other settings |
 //! | [`clos`] | [`Clos`]: a scenario of any size |
 //! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches |
 
@@ -26,6 +27,7 @@ pub mod inject;
 mod json_schema;
 pub mod schema;
 pub mod switch;
+pub mod variant;
 
 pub use clos::Clos;
 pub use event::{Action, Event, RouteEntry};
@@ -36,3 +38,4 @@ pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::SwitchSettings;
+pub use variant::Variant;

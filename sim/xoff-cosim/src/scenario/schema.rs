@@ -1,13 +1,16 @@
 //! A scenario and its parts.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, Rate};
 
+use super::variant::BASE;
 use super::{
     Event, Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, RouteEntry,
-    SwitchSettings,
+    SwitchSettings, Variant,
 };
 
 /// The version of the scenario format: the value of the key `version`.
@@ -63,6 +66,16 @@ pub struct Scenario {
     /// What is expected of the metrics.
     #[serde(default)]
     pub expect: Vec<Expectation>,
+    /// Which of the variants runs; `base` is none.
+    #[serde(default = "base")]
+    pub variant: String,
+    /// Variants by name: the same network with other settings and expectations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variants: BTreeMap<String, Variant>,
+}
+
+fn base() -> String {
+    BASE.into()
 }
 
 const fn version() -> u32 {
@@ -143,6 +156,8 @@ impl Scenario {
             events: Vec::new(),
             inject: Vec::new(),
             expect: Vec::new(),
+            variant: base(),
+            variants: BTreeMap::new(),
         }
     }
 

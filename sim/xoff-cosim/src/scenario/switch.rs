@@ -106,14 +106,14 @@ impl Default for SwitchSettings {
     }
 }
 
-/// Where the priority of a frame comes from.
+/// Where the priority, or class, of a frame comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Classify {
-    /// DSCP / 8; frames that are not IP have priority 0.
+    /// DSCP / 8; frames that are not IP have class 0.
     #[default]
     Dscp,
-    /// PCP of the VLAN tag; frames without a tag have priority 0.
+    /// PCP of the VLAN tag; frames without a tag have class 0.
     Pcp,
 }
 

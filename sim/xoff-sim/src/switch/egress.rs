@@ -19,6 +19,10 @@ use crate::wire::PRIORITIES;
 pub(super) struct Charge {
     pub(super) ingress: PortId,
     pub(super) priority: u8,
+    /// Its size when it came. It may leave with other tags.
+    pub(super) size: u64,
+    /// Number of a flooded frame, whose copies share the space of one frame.
+    pub(super) flooded: Option<u64>,
 }
 
 /// A frame waiting to be sent.

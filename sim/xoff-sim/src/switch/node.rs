@@ -1,5 +1,7 @@
 //! The switch as a node of the kernel.
 
+use std::collections::BTreeMap;
+
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +23,8 @@ use crate::wire::{
 
 /// A shared-buffer switch. The table of the [module](super) says where each of its rules is implemented.
 ///
-/// A flooded or duplicated frame counts in the buffer once for each port that it is sent out of.
+/// A flooded frame takes up buffer once, until its last copy has left; each copy counts in its egress queue. A frame
+/// that a fault rule duplicates is two frames.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Switch {
     config: SwitchConfig,
@@ -29,6 +32,10 @@ pub struct Switch {
     forwarding: Forwarding,
     faults: FaultInjector,
     ports: Vec<Port>,
+    /// For each flooded frame in the buffer, how many copies are to leave.
+    flooded: BTreeMap<u64, u32>,
+    /// Number of frames flooded so far.
+    floods: u64,
     /// Ports to be processed at the current instant; empty between instants.
     #[serde(skip)]
     touched: Vec<PortId>,
@@ -82,6 +89,8 @@ impl Switch {
             forwarding: Forwarding::new(&config.forwarding),
             faults: FaultInjector::new(config.faults.clone(), config.seed.derive(&[1])),
             ports: config.ports.iter().enumerate().map(port).collect(),
+            flooded: BTreeMap::new(),
+            floods: 0,
             touched: Vec::new(),
             config,
         })
@@ -202,9 +211,8 @@ impl Switch {
     fn discard(&mut self, port: PortId, priority: u8, reason: DropReason) -> bool {
         let frames = self.ports[usize::from(port.0)].egress.drain(priority);
         for frame in &frames {
-            let Charge { ingress, priority } = frame.charge;
-            self.buffer.release(ingress, priority, frame.size());
-            self.drop(ingress, priority, reason);
+            self.release(frame.charge);
+            self.drop(frame.charge.ingress, priority, reason);
         }
         !frames.is_empty()
     }
@@ -235,10 +243,10 @@ impl Switch {
                 let port = PortId(i as u16);
                 self.touch(port);
                 if let Some((frame, charge)) = self.ports[i].egress.depart(now) {
-                    if let Some(Charge { ingress, priority }) = charge {
-                        self.buffer.release(ingress, priority, frame.size());
-                        released = true;
-                        self.ports[i].counters.sent[usize::from(priority)].count(frame.size());
+                    if let Some(charge) = charge {
+                        released |= self.release(charge);
+                        let queue = usize::from(charge.priority);
+                        self.ports[i].counters.sent[queue].count(frame.size());
                     }
                     departures.push(port, frame);
                 }
@@ -283,6 +291,28 @@ impl Switch {
                 "a port that wakes at {now} again would never let time go on"
             );
         }
+    }
+
+    /// Releases the buffer of a frame that is gone. Returns whether there was any to release: copies of a flooded frame
+    /// share it.
+    fn release(&mut self, charge: Charge) -> bool {
+        let Charge {
+            ingress,
+            priority,
+            size,
+            flooded,
+        } = charge;
+        if let Some(number) = flooded {
+            let copies = self.flooded.get_mut(&number);
+            let copies = copies.expect("a flooded frame has copies until the last has left");
+            *copies -= 1;
+            if *copies > 0 {
+                return false;
+            }
+            self.flooded.remove(&number);
+        }
+        self.buffer.release(ingress, priority, size);
+        true
     }
 
     /// Tells the peers about queues that have left XOFF.
@@ -397,47 +427,89 @@ impl Switch {
             } => {
                 let peer = self.config.ports[usize::from(out.0)].peer;
                 let exit = exit(routed, dst.or(peer.filter(|_| routed)));
-                self.enqueue(port, out, priority, &headers, frame, exit);
+                let mark = match self.may_leave(out, priority, &headers) {
+                    Ok(mark) => mark,
+                    Err(reason) => return self.drop(port, priority, reason),
+                };
+                if let Err(reason) = self.admit(port, priority, frame.size()) {
+                    return self.drop(port, priority, reason);
+                }
+                let charge = Charge {
+                    ingress: port,
+                    priority,
+                    size: frame.size(),
+                    flooded: None,
+                };
+                self.enqueue(out, charge, &headers, frame, exit, mark);
             }
             Verdict::Flood { routed, dst } => {
-                let exit = exit(routed, dst);
-                let others = self.ports.len() as u64 - 1;
-                let ingress = &mut self.ports[usize::from(port.0)].counters;
-                if others == 0 {
-                    return self.drop(port, priority, DropReason::SamePort);
-                }
-                ingress.copies += others - 1;
-                for out in (0..self.ports.len() as u16).map(PortId) {
-                    if out != port {
-                        self.enqueue(port, out, priority, &headers, frame.clone(), exit);
-                    }
-                }
+                self.flood(port, priority, &headers, &frame, exit(routed, dst));
             }
         }
     }
 
-    fn enqueue(
+    /// Sends a frame out of all ports but the one where it arrived.
+    fn flood(&mut self, port: PortId, priority: u8, headers: &Headers, frame: &Frame, exit: Exit) {
+        let others = (0..self.ports.len() as u16).map(PortId);
+        let mut copies = Vec::new();
+        for out in others.filter(|out| *out != port) {
+            match self.may_leave(out, priority, headers) {
+                Ok(mark) => copies.push((out, mark)),
+                Err(reason) => {
+                    self.drop(port, priority, reason);
+                    self.ports[usize::from(port.0)].counters.copies += 1;
+                }
+            }
+        }
+        if copies.is_empty() {
+            // With a single port, or with no link up.
+            if self.ports.len() == 1 {
+                return self.drop(port, priority, DropReason::SamePort);
+            }
+            self.ports[usize::from(port.0)].counters.copies -= 1;
+            return;
+        }
+        if let Err(reason) = self.admit(port, priority, frame.size()) {
+            return self.drop(port, priority, reason);
+        }
+        self.floods += 1;
+        self.flooded.insert(self.floods, copies.len() as u32);
+        let counters = &mut self.ports[usize::from(port.0)].counters;
+        counters.copies += copies.len() as u64 - 1;
+        let charge = Charge {
+            ingress: port,
+            priority,
+            size: frame.size(),
+            flooded: Some(self.floods),
+        };
+        for (out, mark) in copies {
+            self.enqueue(out, charge, headers, frame.clone(), exit, mark);
+        }
+    }
+
+    /// Whether a frame may join an egress queue, and whether it is marked then.
+    fn may_leave(
         &mut self,
-        port: PortId,
         out: PortId,
         priority: u8,
         headers: &Headers,
-        frame: Frame,
-        exit: Exit,
-    ) {
-        let size = frame.size();
+    ) -> Result<bool, DropReason> {
+        let exit = &self.ports[usize::from(out.0)];
+        if !exit.up {
+            return Err(DropReason::LinkDown);
+        }
+        if exit.egress.given_up(priority) {
+            return Err(DropReason::Watchdog);
+        }
+        match self.marks(out, priority, headers) {
+            Marking::Drop => Err(DropReason::RedIncapable),
+            marking => Ok(marking == Marking::Mark),
+        }
+    }
+
+    /// Takes a frame into the buffer, and notes whether the peer has to pause.
+    fn admit(&mut self, port: PortId, priority: u8, size: u64) -> Result<(), DropReason> {
         let queue = usize::from(priority);
-        let exit_port = &self.ports[usize::from(out.0)];
-        if !exit_port.up {
-            return self.drop(port, priority, DropReason::LinkDown);
-        }
-        if exit_port.egress.given_up(priority) {
-            return self.drop(port, priority, DropReason::Watchdog);
-        }
-        let mark = self.marks(out, priority, headers);
-        if mark == Marking::Drop {
-            return self.drop(port, priority, DropReason::RedIncapable);
-        }
         let admitted = self.buffer.admit(port, priority, size);
         let held = *self.buffer.queue(port, priority);
         let ingress = &mut self.ports[usize::from(port.0)];
@@ -449,24 +521,31 @@ impl Switch {
         *peak = held.bytes().max(*peak);
         let peak = &mut ingress.counters.headroom_peak[queue];
         *peak = held.headroom.max(*peak);
-        if let Err(reason) = admitted {
-            return self.drop(port, priority, reason);
-        }
-        let mark = mark == Marking::Mark;
-        let bytes = self.rewrite(frame.bytes, headers, out, priority, exit, mark);
+        admitted
+    }
+
+    /// Appends a frame that is in the buffer to an egress queue.
+    fn enqueue(
+        &mut self,
+        out: PortId,
+        charge: Charge,
+        headers: &Headers,
+        frame: Frame,
+        exit: Exit,
+        mark: bool,
+    ) {
+        let queue = usize::from(charge.priority);
+        let bytes = self.rewrite(frame.bytes, headers, out, charge.priority, exit, mark);
         let egress = &mut self.ports[usize::from(out.0)];
         egress.counters.marked[queue] += u64::from(mark);
         egress.egress.push(Queued {
             bytes,
             fcs_ok: frame.fcs_ok,
-            charge: Charge {
-                ingress: port,
-                priority,
-            },
+            charge,
             ready: exit.ready,
         });
         let peak = &mut egress.counters.egress_peak[queue];
-        *peak = egress.egress.waiting(priority).max(*peak);
+        *peak = egress.egress.waiting(charge.priority).max(*peak);
         self.touch(out);
     }
 
