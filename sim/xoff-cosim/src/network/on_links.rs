@@ -123,13 +123,14 @@ impl Simulation {
             }
         }
         for entry in &scenario.switches {
-            let switch = self
-                .node(&entry.name)
-                .and_then(|node| self.network().node(node).switch());
-            let injectors = switch.iter().map(|switch| switch.faults()).collect();
+            let names = entry.names();
+            let switches = names.iter().filter_map(|name| {
+                let node = self.node(name)?;
+                self.network().node(node).switch()
+            });
             add(
                 format!("switches.{}.faults", entry.name),
-                injectors,
+                switches.map(|switch| switch.faults()).collect(),
                 entry.faults.len(),
             );
         }

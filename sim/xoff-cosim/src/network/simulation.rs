@@ -116,13 +116,14 @@ struct Opening {
 fn switch(
     plan: &Plan,
     scenario: &Scenario,
+    name: &str,
     settings: &SwitchSettings,
     routes: ForwardingConfig,
     seed: Seed,
 ) -> Result<Switch, SimulationError> {
-    let config = plan.switch(scenario, settings, routes, seed);
+    let config = plan.switch(scenario, name, settings, routes, seed);
     Switch::new(config).map_err(|source| SimulationError::Switch {
-        name: settings.name.clone(),
+        name: name.into(),
         source,
     })
 }
@@ -217,10 +218,13 @@ impl Simulation {
                 });
             }
         }
-        for (settings, routes) in scenario.switches.iter().zip(plan.routes()) {
-            let node = plan.number(&settings.name);
+        let switches = scenario.switches.iter();
+        let named = |settings: &SwitchSettings| settings.names().into_iter();
+        let switches = switches.flat_map(|entry| named(entry).map(move |name| (name, entry)));
+        for ((name, settings), routes) in switches.zip(plan.routes()) {
+            let node = plan.number(&name);
             let own = seed.derive(&[2, node.0.into()]);
-            let switch = switch(&plan, scenario, settings, routes, own)?;
+            let switch = switch(&plan, scenario, &name, settings, routes, own)?;
             stations.push(Station::Switch(Box::new(switch)));
         }
         let (flows, openings) = create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
@@ -271,13 +275,10 @@ impl Simulation {
         }
         let plan = Plan::new(scenario);
         for settings in &scenario.switches {
-            switch(
-                &plan,
-                scenario,
-                settings,
-                ForwardingConfig::default(),
-                Seed(0),
-            )?;
+            for name in settings.names() {
+                let routes = ForwardingConfig::default();
+                switch(&plan, scenario, &name, settings, routes, Seed(0))?;
+            }
         }
         for entry in &scenario.links {
             link(entry)

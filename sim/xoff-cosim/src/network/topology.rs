@@ -60,7 +60,7 @@ impl Plan {
             .iter()
             .flat_map(crate::scenario::HostEntry::names)
             .collect();
-        let switches = scenario.switches.iter().map(|switch| switch.name.clone());
+        let switches = scenario.switches.iter().flat_map(SwitchSettings::names);
         let count = hosts.len();
         let names: Vec<String> = hosts.into_iter().chain(switches).collect();
         let ids = (0..names.len() as u32).map(NodeId);
@@ -203,15 +203,16 @@ impl Plan {
         all
     }
 
-    /// The settings of a switch, given its [`routes`](Self::routes).
+    /// The settings of the switch of this name, given its [`routes`](Self::routes).
     pub fn switch(
         &self,
         scenario: &Scenario,
+        name: &str,
         settings: &SwitchSettings,
         routes: ForwardingConfig,
         seed: Seed,
     ) -> SwitchConfig {
-        let node = self.number(&settings.name);
+        let node = self.number(name);
         let ports = usize::from(self.ports[node.0 as usize]);
         let mut config = SwitchConfig::new(ports, scenario.host.rate);
         let port = |&(port, peer): &(PortId, (NodeId, PortId))| PortConfig {
@@ -348,3 +349,6 @@ fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
         burst: 2 * QPS as u16 + 16,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use thiserror::Error;
 use xoff_sim::time::{Duration, LineRate};
 
 use super::expectation::Op;
-use super::{FlowSettings, InjectEntry, NicKind, Scenario};
+use super::{FlowSettings, InjectEntry, NicKind, Scenario, SwitchSettings};
 
 /// Number of QPs of a NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
@@ -185,9 +185,25 @@ impl Scenario {
                 return Err(misfit(place, problem));
             }
         }
+        let switches = |entry: &SwitchSettings| u64::from(entry.count.unwrap_or(1));
+        let mut nodes = 0;
+        for entry in &self.switches {
+            nodes += switches(entry);
+            if nodes > MOST_HOSTS {
+                let place = format!("switches.{}.count", entry.name);
+                let problem = format!(
+                    "{}: a network has {MOST_HOSTS} switches at most",
+                    switches(entry)
+                );
+                return Err(misfit(place, problem));
+            }
+        }
         let count = |name: &String| {
-            let entry = self.hosts.iter().find(|host| host.name == *name);
-            u64::from(entry.and_then(|entry| entry.count).unwrap_or(1))
+            let hosts = self.hosts.iter().find(|host| host.name == *name);
+            let switches = self.switches.iter().find(|switch| switch.name == *name);
+            let count = hosts.and_then(|entry| entry.count);
+            let count = count.or(switches.and_then(|entry| entry.count));
+            u64::from(count.unwrap_or(1))
         };
         let cables = self
             .links
@@ -202,7 +218,7 @@ impl Scenario {
             ));
         }
         let flows: u64 = self.flows.iter().map(|flow| count(&flow.from)).sum();
-        let series = 3 * flows + hosts + self.switches.len() as u64;
+        let series = 3 * flows + hosts + nodes;
         let points = self.duration.as_ps() / self.sampling().as_ps();
         if points.saturating_mul(series) > MOST_SAMPLES {
             let least =
@@ -231,8 +247,16 @@ impl Scenario {
                 Self::check_name("hosts", name, &mut nodes)?;
             }
         }
-        for switch in &self.switches {
-            Self::check_name("switches", switch.name.clone(), &mut nodes)?;
+        for entry in &self.switches {
+            if entry.count == Some(0) {
+                return Err(misfit(
+                    format!("switches.{}.count", entry.name),
+                    "0: leave the entry out instead",
+                ));
+            }
+            for name in entry.names() {
+                Self::check_name("switches", name, &mut nodes)?;
+            }
         }
         Ok(hosts)
     }
@@ -305,15 +329,17 @@ impl Scenario {
 
     fn check_links(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
         let mut cables = std::collections::BTreeMap::<String, usize>::new();
+        let switches: BTreeSet<String> = self
+            .switches
+            .iter()
+            .flat_map(SwitchSettings::names)
+            .collect();
         for (a, b, _) in self.cables() {
             for end in [&a, &b] {
-                let known =
-                    hosts.contains(end) || self.switches.iter().any(|switch| switch.name == *end);
-                if !known {
-                    let switches = self.switches.iter().map(|switch| &switch.name);
+                if !hosts.contains(end) && !switches.contains(end) {
                     let problem = format!(
                         "'{end}' is no node: nodes are {}",
-                        list(hosts.iter().chain(switches))
+                        list(hosts.iter().chain(&switches))
                     );
                     return Err(misfit("links.ends", problem));
                 }
@@ -338,9 +364,14 @@ impl Scenario {
     /// Every cable: its two ends, and the index of its entry in the list.
     pub fn cables(&self) -> Vec<(String, String, usize)> {
         let mut cables = Vec::new();
-        let expand = |end: &String| match self.hosts.iter().find(|host| host.name == *end) {
-            Some(entry) => entry.names(),
-            None => vec![end.clone()],
+        let expand = |end: &String| {
+            let hosts = self.hosts.iter().find(|host| host.name == *end);
+            let switches = self.switches.iter().find(|switch| switch.name == *end);
+            match (hosts, switches) {
+                (Some(entry), _) => entry.names(),
+                (None, Some(entry)) => entry.names(),
+                (None, None) => vec![end.clone()],
+            }
         };
         for (i, link) in self.links.iter().enumerate() {
             for a in expand(&link.ends[0]) {

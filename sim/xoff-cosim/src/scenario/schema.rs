@@ -88,7 +88,8 @@ pub struct HostEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkEntry {
-    /// Names of the two nodes. The name of a host with a count means each of its hosts, with a link each.
+    /// Names of the two nodes. The name of an entry with a count means each of its hosts or switches, with a link
+    /// each.
     pub ends: [String; 2],
     /// Length of the cable, 5 ns a metre.
     #[serde(default = "two_metres")]
@@ -185,13 +186,18 @@ impl Scenario {
     }
 }
 
+/// The names that a name with a count stands for.
+pub(super) fn numbered(name: &str, count: Option<u32>) -> Vec<String> {
+    match count {
+        None => vec![name.into()],
+        Some(count) => (0..count).map(|i| format!("{name}{i}")).collect(),
+    }
+}
+
 impl HostEntry {
     /// Names of the hosts that the entry stands for.
     pub fn names(&self) -> Vec<String> {
-        match self.count {
-            None => vec![self.name.clone()],
-            Some(count) => (0..count).map(|i| format!("{}{i}", self.name)).collect(),
-        }
+        numbered(&self.name, self.count)
     }
 }
 
