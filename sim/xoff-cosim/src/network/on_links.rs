@@ -67,11 +67,10 @@ impl Simulation {
                     problem: format!("the frames of {} have not been read", entry.file),
                 }));
             }
-            let frames = entry.on_wire(scenario.host.rate);
             for host in scenario.injected_hosts(entry) {
                 if let Some((node, port)) = self.wire(&host, entry.towards) {
-                    self.network_mut()
-                        .inject(node, port, frames.iter().cloned());
+                    let frames = entry.on_wire(self.line_rate(node, port));
+                    self.network_mut().inject(node, port, frames);
                 }
             }
         }

@@ -5,15 +5,15 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
-use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, NodeId, PortId, Record};
+use xoff_sim::host::{FlowConfig, Host, Receiver, Sender};
+use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
 use xoff_sim::nic::{Address, ModelNic, ModelNicConfig, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{ConfigError, Switch};
-use xoff_sim::time::{ByteCount, Clock, Duration, Time};
+use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
 use super::device::{Created, HostSetup};
@@ -21,7 +21,9 @@ use super::own::Kind;
 use super::topology::Plan;
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, RING};
-use crate::scenario::{FlowSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings};
+use crate::scenario::{
+    FlowSettings, HostSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings,
+};
 use crate::units::UnitError;
 
 /// Tag (low byte) of all keys.
@@ -162,24 +164,32 @@ impl Simulation {
         let mut warnings = Vec::new();
         let mut kinds = BTreeMap::new();
         for entry in &scenario.hosts {
-            let settings = scenario.settings_of(entry);
-            let own_nic = nics.of(&entry.name, &settings)?;
-            if let Some(kind) = &own_nic
-                && let Some(slow) = kind.port.too_slow(settings.rate)
-            {
-                warnings.push(format!("hosts.{}: {slow}", entry.name));
-            }
+            let of_entry = scenario.settings_of(entry);
+            let own_nic = nics.of(&entry.name, &of_entry)?;
             for name in entry.names() {
                 let node = plan.number(&name);
+                let settings = HostSettings {
+                    rate: plan.rate(node, PortId(0)),
+                    ..of_entry.clone()
+                };
+                if let Some(kind) = &own_nic
+                    && let Some(slow) = kind.port.too_slow(settings.rate)
+                {
+                    let warning = format!("hosts.{}: {slow}", entry.name);
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
                 let own = seed.derive(&[1, node.0.into()]);
                 // Each clock has a random phase, so that ties between NICs favour none of them.
-                let period = own_nic.map_or(Clock::PERIOD_40G, |kind| kind.port.period);
+                let period = match (own_nic, &settings.nic) {
+                    (Some(kind), _) => kind.port.period,
+                    (None, NicKind::Model) => ModelNicConfig::period(settings.rate),
+                    (None, _) => Clock::PERIOD_40G,
+                };
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
-                let pcie = PcieConfig {
-                    latency: settings.pcie_latency,
-                    rate: Some(settings.pcie_rate),
-                };
+                let pcie = settings.pcie();
                 let nic = plan.nic(node, &settings, &clock);
                 let config = RtlHostConfig {
                     name: name.clone(),
@@ -209,9 +219,8 @@ impl Simulation {
                     }
                     NicKind::Model => {
                         let config = ModelNicConfig {
-                            rate: settings.rate,
                             max_frame: MAX_FRAME,
-                            ..ModelNicConfig::new(clock, nic)
+                            ..ModelNicConfig::at(settings.rate, clock, nic)
                         };
                         Station::Model(Box::new(ModelNic::new(config, host())))
                     }
@@ -399,6 +408,13 @@ impl Simulation {
     /// The ports of a node.
     pub fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
         (0..self.ports[node.0 as usize]).map(PortId)
+    }
+
+    /// The rate of a port.
+    ///
+    /// Panics when the node has no such port.
+    pub fn line_rate(&self, node: NodeId, port: PortId) -> LineRate {
+        self.network.node(node).line_rates()[usize::from(port.0)]
     }
 
     /// All nodes with their numbers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use thiserror::Error;
-use xoff_sim::time::{Duration, LineRate};
+use xoff_sim::time::{Duration, LineRate, Rate};
 
 use super::expectation::Op;
 use super::{FlowSettings, InjectEntry, NicKind, Scenario, SwitchSettings};
@@ -16,6 +16,8 @@ pub const RING: u32 = xoff_rtl::nic::WQES;
 /// Largest number of hosts in a scenario. A host's number has 24 bits in its addresses, and this many model NICs fill
 /// the memory of a computer.
 pub const MOST_HOSTS: u64 = 1 << 16;
+/// Rates that a link may have.
+pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_gbps(10)..=Rate::from_gbps(400);
 /// Largest number of values that all charts may have together: 32 MB of numbers.
 pub const MOST_SAMPLES: u64 = 4_000_000;
 
@@ -302,14 +304,6 @@ impl Scenario {
             let problem = format!("{} is above xoff, {}", host.xon, host.xoff);
             return Err(misfit("host.xon", problem));
         }
-        let own = |entry: &super::HostEntry| matches!(self.settings_of(entry).nic, NicKind::Own(_));
-        if host.rate != LineRate::G40 && !self.hosts.iter().all(own) {
-            let problem = format!(
-                "{}: nic 'rtl' and 'model' have 256 bits a cycle and 40 Gb/s",
-                host.rate
-            );
-            return Err(misfit("host.rate", problem));
-        }
         if let Some(dcqcn) = &host.dcqcn {
             if !(0.0..1.0).contains(&dcqcn.g) {
                 return Err(misfit(
@@ -329,13 +323,32 @@ impl Scenario {
 
     fn check_links(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
         let mut cables = std::collections::BTreeMap::<String, usize>::new();
+        let rtl = |entry: &&super::HostEntry| self.settings_of(entry).nic == NicKind::Rtl;
+        let rtl: BTreeSet<String> = (self.hosts.iter().filter(rtl))
+            .flat_map(super::HostEntry::names)
+            .collect();
         let switches: BTreeSet<String> = self
             .switches
             .iter()
             .flat_map(SwitchSettings::names)
             .collect();
-        for (a, b, _) in self.cables() {
+        for (a, b, number) in self.cables() {
+            let link = &self.links[number];
+            let rate = self.rate_of(link);
+            let place = || match link.rate {
+                Some(_) => format!("links.{number}.rate"),
+                None => "host.rate".into(),
+            };
+            if !RATES.contains(&Rate::from(rate)) {
+                return Err(misfit(place(), format!("{rate}: 10 to 400 Gb/s")));
+            }
             for end in [&a, &b] {
+                if rate != LineRate::G40 && rtl.contains(end) {
+                    let problem = format!(
+                        "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
+                    );
+                    return Err(misfit(place(), problem));
+                }
                 if !hosts.contains(end) && !switches.contains(end) {
                     let problem = format!(
                         "'{end}' is no node: nodes are {}",

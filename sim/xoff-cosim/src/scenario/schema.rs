@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
-use xoff_sim::time::{Duration, Length, Rate};
+use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
 use super::{Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, SwitchSettings};
 
@@ -94,6 +94,9 @@ pub struct LinkEntry {
     /// Length of the cable, 5 ns a metre.
     #[serde(default = "two_metres")]
     pub cable: Length,
+    /// Rate of both ports, 10 to 400 Gb/s; without it `host.rate`. A port of an RTL NIC has 40 Gb/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<LineRate>,
     /// Delay of MAC and PHY, both ends together.
     #[serde(default = "interface")]
     pub interface: Duration,
@@ -165,6 +168,7 @@ impl Scenario {
         self.links.push(LinkEntry {
             ends: [a.into(), b.into()],
             cable,
+            rate: None,
             interface: interface(),
             faults: Vec::new(),
             faults_back: Vec::new(),
@@ -202,13 +206,18 @@ impl HostEntry {
 }
 
 impl Scenario {
+    /// The rate of both ports of a link.
+    pub fn rate_of(&self, link: &LinkEntry) -> LineRate {
+        link.rate.unwrap_or(self.host.rate)
+    }
+
     /// The settings of an entry's hosts: the common ones with the entry's own.
     pub fn settings_of(&self, entry: &HostEntry) -> HostSettings {
         let all = &self.host;
         HostSettings {
             nic: entry.nic.as_ref().unwrap_or(&all.nic).clone(),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
-            pcie_rate: entry.pcie_rate.unwrap_or(all.pcie_rate),
+            pcie_rate: entry.pcie_rate.or(all.pcie_rate),
             ..all.clone()
         }
     }
