@@ -20,7 +20,7 @@ use super::device::{Created, HostSetup};
 use super::own::Kind;
 use super::topology::Plan;
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
-use crate::scenario::check::{Misfit, RING};
+use crate::scenario::check::{Misfit, QPS, RING};
 use crate::scenario::{
     FlowSettings, HostSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings,
 };
@@ -163,6 +163,7 @@ impl Simulation {
         let mut stations = Vec::new();
         let mut warnings = Vec::new();
         let mut kinds = BTreeMap::new();
+        let qps = qps_in_use(scenario, &plan);
         for entry in &scenario.hosts {
             let of_entry = scenario.settings_of(entry);
             let own_nic = nics.of(&entry.name, &of_entry)?;
@@ -220,6 +221,7 @@ impl Simulation {
                     NicKind::Model => {
                         let config = ModelNicConfig {
                             max_frame: MAX_FRAME,
+                            qps: qps[node.0 as usize].max(QPS),
                             ..ModelNicConfig::at(settings.rate, clock, nic)
                         };
                         Station::Model(Box::new(ModelNic::new(config, host())))
@@ -563,6 +565,19 @@ impl Opening {
             psn,
         })
     }
+}
+
+/// The number of QPs that the flows of a scenario take at each node.
+fn qps_in_use(scenario: &Scenario, plan: &Plan) -> Vec<usize> {
+    let mut qps = vec![0; plan.names.len()];
+    for settings in &scenario.flows {
+        for (_, from) in scenario.flow_ends(settings) {
+            for end in [&from, &settings.to] {
+                qps[plan.number(end).0 as usize] += 1;
+            }
+        }
+    }
+    qps
 }
 
 /// Asks for a QP with memory at both ends of each flow, and installs the flow's applications there.

@@ -8,8 +8,10 @@ use xoff_sim::time::{Duration, LineRate, Rate};
 use super::expectation::Op;
 use super::{FlowSettings, InjectEntry, NicKind, Scenario, SwitchSettings};
 
-/// Number of QPs of a NIC, and of entries in its table of regions.
+/// Number of QPs of an RTL NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
+/// Largest number of QPs of a model NIC, which has as many as its flows need and at least [`QPS`]. A QP takes a few KB.
+pub const MODEL_QPS: usize = 4_096;
 /// Number of work requests that a NIC holds for each QP.
 pub const RING: u32 = xoff_rtl::nic::WQES;
 
@@ -77,6 +79,7 @@ impl Scenario {
         self.check_links(&hosts)?;
         self.check_injections(&hosts)?;
         self.check_expectations()?;
+        let limits = self.most_qps();
         let mut used = std::collections::BTreeMap::<String, usize>::new();
         let mut names = BTreeSet::new();
         for flow in &self.flows {
@@ -91,15 +94,31 @@ impl Scenario {
                 for end in [from, flow.to.clone()] {
                     let qps = used.entry(end.clone()).or_default();
                     *qps += 1;
-                    if *qps > QPS {
-                        let problem =
-                            format!("host {end} has more than {QPS} flows, and its NIC {QPS} QPs");
+                    let most = limits.get(&end).copied().unwrap_or(usize::MAX);
+                    if *qps > most {
+                        let problem = format!(
+                            "host {end} has more than {most} flows, and its NIC {most} QPs"
+                        );
                         return Err(misfit(format!("flows.{name}"), problem));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The largest number of QPs of each host. The driver of a NIC of your own knows its limit; the host is not here.
+    fn most_qps(&self) -> std::collections::BTreeMap<String, usize> {
+        let limit = |entry: &super::HostEntry| match self.settings_of(entry).nic {
+            NicKind::Rtl => Some(QPS),
+            NicKind::Model => Some(MODEL_QPS),
+            NicKind::Own(_) => None,
+        };
+        let each = |entry: &super::HostEntry| {
+            let limit = limit(entry)?;
+            Some(entry.names().into_iter().map(move |name| (name, limit)))
+        };
+        self.hosts.iter().filter_map(each).flatten().collect()
     }
 
     /// The flows that an entry stands for, each with its name and its sender.

@@ -220,3 +220,44 @@ fn rates_that_do_not_fit_are_said() {
     scenario.host.rate = "500 Gb/s".parse().unwrap();
     assert_eq!(said(&scenario), "host.rate: 500 Gb/s: 10 to 400 Gb/s");
 }
+
+/// 70 hosts send to one, which is more than an RTL NIC has QPs.
+#[test]
+fn a_model_host_has_as_many_qps_as_its_flows() {
+    let mut scenario = scenario(
+        "
+        [[hosts]]
+        name = 'a'
+        count = 70
+        [[hosts]]
+        name = 'b'
+        [[switches]]
+        name = 's'
+        [[links]]
+        ends = ['a', 's']
+        [[links]]
+        ends = ['b', 's']
+        [[flows]]
+        name = 'f'
+        from = 'a'
+        to = 'b'
+        message = '2 KiB'
+        count = 1
+        ",
+    );
+    let (simulation, metrics) = run(&scenario);
+    assert!(simulation.finished());
+    assert_eq!(metrics[&Metric::total(Quantity::Messages)], 70.0);
+    assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
+    scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
+    assert_eq!(
+        scenario.check().unwrap_err().to_string(),
+        "flows.f.a64: host b has more than 64 flows, and its NIC 64 QPs"
+    );
+    scenario.hosts[1].nic = None;
+    scenario.hosts[0].count = Some(4_097);
+    assert_eq!(
+        scenario.check().unwrap_err().to_string(),
+        "flows.f.a4096: host b has more than 4096 flows, and its NIC 4096 QPs"
+    );
+}

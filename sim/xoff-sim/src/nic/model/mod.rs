@@ -72,7 +72,7 @@ pub struct ModelNicConfig {
     pub rate: LineRate,
     /// Bytes of a beat: 32 or 64.
     pub data_bytes: usize,
-    /// Number of QPs, 2 to 1,024.
+    /// Number of QPs, 2 to 65,536.
     pub qps: usize,
     /// Number of work requests that a QP holds: a power of two, 2 to 128.
     pub wqes: usize,
