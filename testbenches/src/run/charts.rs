@@ -134,7 +134,7 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
     let links = scenario.cables().into_iter().map(|(a, b, entry)| Link {
         a,
         b,
-        rate: scenario.host.rate.to_string(),
+        rate: scenario.rate_of(&scenario.links[entry]).to_string(),
         length: scenario.links[entry].cable.to_string(),
     });
     Topology {

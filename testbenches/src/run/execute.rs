@@ -114,7 +114,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
                 node,
                 port,
                 name: format!("{}.{}", simulation.names()[node.0 as usize], port.0),
-                rate: Some(scenario.host.rate),
+                rate: Some(simulation.line_rate(node, port)),
             };
             let file = File::create(path).with_context(|| format!("{}", path.display()))?;
             let writer = TapWriter::new(file, ports.iter().map(tap))?;

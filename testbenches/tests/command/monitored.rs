@@ -26,7 +26,7 @@ fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
         for port in simulation.ports(node) {
             let name = &simulation.names()[node.0 as usize];
             let which = usize::from(known.contains(&name.as_str()));
-            let rate = Some(scenario.host.rate);
+            let rate = Some(simulation.line_rate(node, port));
             let tap = Tap {
                 host,
                 rate,

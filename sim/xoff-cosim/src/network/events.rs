@@ -8,7 +8,7 @@ use xoff_sim::kernel::{Frame, NodeId, PortId};
 use xoff_sim::link::FaultRule;
 use xoff_sim::seeded::Seed;
 use xoff_sim::switch::{Limit, RedConfig, Switch};
-use xoff_sim::time::{LineRate, Time};
+use xoff_sim::time::Time;
 use xoff_sim::wire::{
     EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, PRIORITIES, Pfc, PfcRepr,
 };
@@ -108,7 +108,6 @@ impl Agenda {
 
 /// The changes that an action consists of.
 fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Seed) -> Vec<Change> {
-    let rate = scenario.host.rate;
     let end = Time::ZERO + scenario.duration;
     let until = |time: &Option<_>| time.map_or(end, |time| at.saturating_add(time).min(end));
     let link = |[a, b]: &[String; 2], up| {
@@ -159,7 +158,7 @@ fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Se
         }],
         Action::PauseStorm(storm) => {
             let host = plan.number(&storm.host);
-            let frames = storm_frames(scenario, plan, storm, host, (at, until(&storm.time)), rate);
+            let frames = storm_frames(scenario, plan, storm, host, (at, until(&storm.time)));
             vec![Change::Storm { host, frames }]
         }
         Action::Forget(Forget {
@@ -185,9 +184,19 @@ fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Se
 }
 
 fn settings(scenario: &Scenario, plan: &Plan, set: &Set) -> Vec<Change> {
-    let entry = (scenario.switches.iter()).find(|switch| switch.name == set.switch);
-    let lossless = entry.map_or(&[][..], |entry| &entry.lossless);
-    let switch = plan.number(&set.switch);
+    let mut changes = Vec::new();
+    for entry in &scenario.switches {
+        let group = entry.name == set.switch;
+        for name in entry.names() {
+            if group || name == set.switch {
+                changes.extend(settings_of(plan.number(&name), &entry.lossless, set));
+            }
+        }
+    }
+    changes
+}
+
+fn settings_of(switch: NodeId, lossless: &[u8], set: &Set) -> Vec<Change> {
     let mut changes = Vec::new();
     for &class in lossless {
         changes.extend(set.xoff.map(|limit| Change::Limit {
@@ -214,8 +223,8 @@ fn storm_frames(
     storm: &PauseStorm,
     host: NodeId,
     (from, until): (Time, Time),
-    rate: LineRate,
 ) -> Vec<Frame> {
+    let rate = plan.rate(host, PortId(0));
     let classes = storm.classes.as_ref().unwrap_or(&scenario.host.lossless);
     let bits = classes.iter().fold(0u8, |bits, class| bits | 1 << class);
     let pause = |quanta: u16| pfc_frame(plan.address(host).mac, bits, quanta);

@@ -67,11 +67,10 @@ impl Simulation {
                     problem: format!("the frames of {} have not been read", entry.file),
                 }));
             }
-            let frames = entry.on_wire(scenario.host.rate);
             for host in scenario.injected_hosts(entry) {
                 if let Some((node, port)) = self.wire(&host, entry.towards) {
-                    self.network_mut()
-                        .inject(node, port, frames.iter().cloned());
+                    let frames = entry.on_wire(self.line_rate(node, port));
+                    self.network_mut().inject(node, port, frames);
                 }
             }
         }
@@ -123,13 +122,14 @@ impl Simulation {
             }
         }
         for entry in &scenario.switches {
-            let switch = self
-                .node(&entry.name)
-                .and_then(|node| self.network().node(node).switch());
-            let injectors = switch.iter().map(|switch| switch.faults()).collect();
+            let names = entry.names();
+            let switches = names.iter().filter_map(|name| {
+                let node = self.node(name)?;
+                self.network().node(node).switch()
+            });
             add(
                 format!("switches.{}.faults", entry.name),
-                injectors,
+                switches.map(|switch| switch.faults()).collect(),
                 entry.faults.len(),
             );
         }

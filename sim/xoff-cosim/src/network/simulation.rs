@@ -5,15 +5,15 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
-use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, NodeId, PortId, Record};
+use xoff_sim::host::{FlowConfig, Host, Receiver, Sender};
+use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
 use xoff_sim::nic::{Address, ModelNic, ModelNicConfig, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{ConfigError, Switch};
-use xoff_sim::time::{ByteCount, Clock, Duration, Time};
+use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
 use super::device::{Created, HostSetup};
@@ -21,8 +21,10 @@ use super::events::Agenda;
 use super::own::Kind;
 use super::topology::Plan;
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
-use crate::scenario::check::{Misfit, RING};
-use crate::scenario::{FlowSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings};
+use crate::scenario::check::{Misfit, QPS, RING};
+use crate::scenario::{
+    FlowSettings, HostSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings,
+};
 use crate::units::UnitError;
 
 /// Tag (low byte) of all keys.
@@ -118,13 +120,14 @@ struct Opening {
 fn switch(
     plan: &Plan,
     scenario: &Scenario,
+    name: &str,
     settings: &SwitchSettings,
     routes: ForwardingConfig,
     seed: Seed,
 ) -> Result<Switch, SimulationError> {
-    let config = plan.switch(scenario, settings, routes, seed);
+    let config = plan.switch(scenario, name, settings, routes, seed);
     Switch::new(config).map_err(|source| SimulationError::Switch {
-        name: settings.name.clone(),
+        name: name.into(),
         source,
     })
 }
@@ -162,25 +165,34 @@ impl Simulation {
         let mut stations = Vec::new();
         let mut warnings = scenario.disobeyed();
         let mut kinds = BTreeMap::new();
+        let qps = qps_in_use(scenario, &plan);
         for entry in &scenario.hosts {
-            let settings = scenario.settings_of(entry);
-            let own_nic = nics.of(&entry.name, &settings)?;
-            if let Some(kind) = &own_nic
-                && let Some(slow) = kind.port.too_slow(settings.rate)
-            {
-                warnings.push(format!("hosts.{}: {slow}", entry.name));
-            }
+            let of_entry = scenario.settings_of(entry);
+            let own_nic = nics.of(&entry.name, &of_entry)?;
             for name in entry.names() {
                 let node = plan.number(&name);
+                let settings = HostSettings {
+                    rate: plan.rate(node, PortId(0)),
+                    ..of_entry.clone()
+                };
+                if let Some(kind) = &own_nic
+                    && let Some(slow) = kind.port.too_slow(settings.rate)
+                {
+                    let warning = format!("hosts.{}: {slow}", entry.name);
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
                 let own = seed.derive(&[1, node.0.into()]);
                 // Each clock has a random phase, so that ties between NICs favour none of them.
-                let period = own_nic.map_or(Clock::PERIOD_40G, |kind| kind.port.period);
+                let period = match (own_nic, &settings.nic) {
+                    (Some(kind), _) => kind.port.period,
+                    (None, NicKind::Model) => ModelNicConfig::period(settings.rate),
+                    (None, _) => Clock::PERIOD_40G,
+                };
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
-                let pcie = PcieConfig {
-                    latency: settings.pcie_latency,
-                    rate: Some(settings.pcie_rate),
-                };
+                let pcie = settings.pcie();
                 let nic = plan.nic(node, &settings, &clock);
                 let config = RtlHostConfig {
                     name: name.clone(),
@@ -210,19 +222,22 @@ impl Simulation {
                     }
                     NicKind::Model => {
                         let config = ModelNicConfig {
-                            rate: settings.rate,
                             max_frame: MAX_FRAME,
-                            ..ModelNicConfig::new(clock, nic)
+                            qps: qps[node.0 as usize].max(QPS),
+                            ..ModelNicConfig::at(settings.rate, clock, nic)
                         };
                         Station::Model(Box::new(ModelNic::new(config, host())))
                     }
                 });
             }
         }
-        for (settings, routes) in scenario.switches.iter().zip(plan.routes(scenario)) {
-            let node = plan.number(&settings.name);
+        let switches = scenario.switches.iter();
+        let named = |settings: &SwitchSettings| settings.names().into_iter();
+        let switches = switches.flat_map(|entry| named(entry).map(move |name| (name, entry)));
+        for ((name, settings), routes) in switches.zip(plan.routes(scenario)) {
+            let node = plan.number(&name);
             let own = seed.derive(&[2, node.0.into()]);
-            let switch = switch(&plan, scenario, settings, routes, own)?;
+            let switch = switch(&plan, scenario, &name, settings, routes, own)?;
             stations.push(Station::Switch(Box::new(switch)));
         }
         let (flows, openings) = create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
@@ -275,13 +290,10 @@ impl Simulation {
         }
         let plan = Plan::new(scenario);
         for settings in &scenario.switches {
-            switch(
-                &plan,
-                scenario,
-                settings,
-                ForwardingConfig::default(),
-                Seed(0),
-            )?;
+            for name in settings.names() {
+                let routes = ForwardingConfig::default();
+                switch(&plan, scenario, &name, settings, routes, Seed(0))?;
+            }
         }
         for entry in &scenario.links {
             link(entry)
@@ -404,6 +416,13 @@ impl Simulation {
     /// The ports of a node.
     pub fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
         (0..self.ports[node.0 as usize]).map(PortId)
+    }
+
+    /// The rate of a port.
+    ///
+    /// Panics when the node has no such port.
+    pub fn line_rate(&self, node: NodeId, port: PortId) -> LineRate {
+        self.network.node(node).line_rates()[usize::from(port.0)]
     }
 
     /// All nodes with their numbers.
@@ -552,6 +571,19 @@ impl Opening {
             psn,
         })
     }
+}
+
+/// The number of QPs that the flows of a scenario take at each node.
+fn qps_in_use(scenario: &Scenario, plan: &Plan) -> Vec<usize> {
+    let mut qps = vec![0; plan.names.len()];
+    for settings in &scenario.flows {
+        for (_, from) in scenario.flow_ends(settings) {
+            for end in [&from, &settings.to] {
+                qps[plan.number(end).0 as usize] += 1;
+            }
+        }
+    }
+    qps
 }
 
 /// Asks for a QP with memory at both ends of each flow, and installs the flow's applications there.

@@ -28,7 +28,7 @@ use crate::scenario::{HostSettings, RouteEntry, Scenario, SwitchSettings};
 const HEADER_BYTES: u64 = 85;
 /// Time from the last bit of a pause frame until its receiver starts no more frames of the class, in quanta: what the
 /// standards allow at a rate. 10 Gb/s: 6,144 bit times (Linux's `ixgbe_type.h`); 40 and 100 Gb/s: 118
-/// and 394 quanta (the higher layer's response in IEEE 802.1Q annex O).
+/// and 394 quanta (the higher layer's response in IEEE 802.1Q annex O). Other rates have the 394 quanta of 100 Gb/s.
 fn response_quanta(rate: LineRate) -> u16 {
     match rate {
         LineRate::G10 => 12,
@@ -48,11 +48,15 @@ pub struct Plan {
     pub cables: Vec<[(NodeId, PortId); 2]>,
     /// For each cable, the index of its entry in the scenario's list of links.
     pub entries: Vec<usize>,
+    /// The rate of each cable.
+    pub rates: Vec<LineRate>,
     /// Number of ports of each node.
     pub ports: Vec<u16>,
     numbers: BTreeMap<String, NodeId>,
     /// For each node, its ports in order, each with the end at the other side of its cable.
     peers: Vec<Vec<(PortId, (NodeId, PortId))>>,
+    /// For each node, the rates of its ports in order.
+    port_rates: Vec<Vec<LineRate>>,
 }
 
 impl Plan {
@@ -63,7 +67,7 @@ impl Plan {
             .iter()
             .flat_map(crate::scenario::HostEntry::names)
             .collect();
-        let switches = scenario.switches.iter().map(|switch| switch.name.clone());
+        let switches = scenario.switches.iter().flat_map(SwitchSettings::names);
         let count = hosts.len();
         let names: Vec<String> = hosts.into_iter().chain(switches).collect();
         let ids = (0..names.len() as u32).map(NodeId);
@@ -78,18 +82,26 @@ impl Plan {
         let all = scenario.cables();
         let cables: Vec<[_; 2]> = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
         let mut peers = vec![Vec::new(); names.len()];
-        for [a, b] in &cables {
+        let mut port_rates = vec![Vec::new(); names.len()];
+        let rate = |(_, _, entry): &(_, _, usize)| scenario.rate_of(&scenario.links[*entry]);
+        let rates: Vec<LineRate> = all.iter().map(rate).collect();
+        for ([a, b], rate) in cables.iter().zip(&rates) {
             peers[a.0.0 as usize].push((a.1, *b));
             peers[b.0.0 as usize].push((b.1, *a));
+            for (node, _) in [a, b] {
+                port_rates[node.0 as usize].push(*rate);
+            }
         }
         Self {
             cables,
             entries: all.iter().map(|cable| cable.2).collect(),
+            rates,
             hosts: count,
             ports,
             names,
             numbers,
             peers,
+            port_rates,
         }
     }
 
@@ -99,6 +111,13 @@ impl Plan {
     pub fn number(&self, name: &str) -> NodeId {
         let number = self.numbers.get(name).copied();
         number.unwrap_or_else(|| panic!("no node {name}"))
+    }
+
+    /// The rate of a port.
+    ///
+    /// Panics when the node has no such port.
+    pub fn rate(&self, node: NodeId, port: PortId) -> LineRate {
+        self.port_rates[node.0 as usize][usize::from(port.0)]
     }
 
     /// Addresses of all hosts as `host` reaches them: its own, and the others' with the MAC address of the first hop.
@@ -245,20 +264,21 @@ impl Plan {
         }
     }
 
-    /// The settings of a switch, given its [`routes`](Self::routes).
+    /// The settings of the switch of this name, given its [`routes`](Self::routes).
     pub fn switch(
         &self,
         scenario: &Scenario,
+        name: &str,
         settings: &SwitchSettings,
         routes: ForwardingConfig,
         seed: Seed,
     ) -> SwitchConfig {
-        let node = self.number(&settings.name);
+        let node = self.number(name);
         let ports = usize::from(self.ports[node.0 as usize]);
         let mut config = SwitchConfig::new(ports, scenario.host.rate);
         let watchdog = settings.watchdog.as_ref();
         let port = |&(port, peer): &(PortId, (NodeId, PortId))| PortConfig {
-            rate: scenario.host.rate,
+            rate: self.rate(node, port),
             mac: self.mac(node, port),
             peer: Some(self.mac(peer.0, peer.1)),
             bridges: false,
@@ -341,31 +361,29 @@ impl Plan {
         config
     }
 
-    /// The headroom that the longest cable of a switch needs.
+    /// The headroom that suffices at every port of a switch: the most that one of its cables needs.
     fn headroom(&self, scenario: &Scenario, switch: NodeId) -> ByteCount {
         let frame = scenario
             .flows
             .iter()
             .map(|flow| u64::from(flow.mtu) + HEADER_BYTES)
             .max();
-        let of = |(cable, entry): (&[(NodeId, PortId); 2], &usize)| {
+        let of = |((cable, entry), rate): ((&[(NodeId, PortId); 2], &usize), &LineRate)| {
             let link = &scenario.links[*entry];
             let here = cable.iter().any(|end| end.0 == switch);
             here.then(|| {
                 Headroom {
-                    rate: scenario.host.rate,
+                    rate: *rate,
                     frame: ByteCount::new(frame.unwrap_or(1522)),
                     cable: link.cable,
                     interface: link.interface,
-                    response: scenario
-                        .host
-                        .rate
-                        .time_of_quanta(response_quanta(scenario.host.rate)),
+                    response: rate.time_of_quanta(response_quanta(*rate)),
                 }
                 .exact()
             })
         };
-        let needs = self.cables.iter().zip(&self.entries).filter_map(of);
+        let cables = self.cables.iter().zip(&self.entries).zip(&self.rates);
+        let needs = cables.filter_map(of);
         needs.max().unwrap_or(ByteCount::ZERO)
     }
 
@@ -432,3 +450,6 @@ fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
         burst: 2 * QPS as u16 + 16,
     }
 }
+
+#[cfg(test)]
+mod tests;

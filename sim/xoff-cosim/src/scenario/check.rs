@@ -3,20 +3,24 @@
 use std::collections::BTreeSet;
 
 use thiserror::Error;
-use xoff_sim::time::{Duration, LineRate};
+use xoff_sim::time::{Duration, LineRate, Rate};
 
 use super::expectation::Op;
 use super::variant::BASE;
-use super::{FlowSettings, InjectEntry, NicKind, Scenario};
+use super::{FlowSettings, InjectEntry, NicKind, Scenario, SwitchSettings};
 
-/// Number of QPs of a NIC, and of entries in its table of regions.
+/// Number of QPs of an RTL NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
+/// Largest number of QPs of a model NIC, which has as many as its flows need and at least [`QPS`]. A QP takes a few KB.
+pub const MODEL_QPS: usize = 4_096;
 /// Number of work requests that a NIC holds for each QP.
 pub const RING: u32 = xoff_rtl::nic::WQES;
 
 /// Largest number of hosts in a scenario. A host's number has 24 bits in its addresses, and this many model NICs fill
 /// the memory of a computer.
 pub const MOST_HOSTS: u64 = 1 << 16;
+/// Rates that a link may have.
+pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_gbps(10)..=Rate::from_gbps(400);
 /// Largest number of values that all charts may have together: 32 MB of numbers.
 pub const MOST_SAMPLES: u64 = 4_000_000;
 
@@ -88,6 +92,7 @@ impl Scenario {
         self.check_events(&hosts)?;
         self.check_injections(&hosts)?;
         self.check_expectations()?;
+        let limits = self.most_qps();
         let mut used = std::collections::BTreeMap::<String, usize>::new();
         let mut names = BTreeSet::new();
         for flow in &self.flows {
@@ -102,15 +107,31 @@ impl Scenario {
                 for end in [from, flow.to.clone()] {
                     let qps = used.entry(end.clone()).or_default();
                     *qps += 1;
-                    if *qps > QPS {
-                        let problem =
-                            format!("host {end} has more than {QPS} flows, and its NIC {QPS} QPs");
+                    let most = limits.get(&end).copied().unwrap_or(usize::MAX);
+                    if *qps > most {
+                        let problem = format!(
+                            "host {end} has more than {most} flows, and its NIC {most} QPs"
+                        );
                         return Err(misfit(format!("flows.{name}"), problem));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The largest number of QPs of each host. The driver of a NIC of your own knows its limit; the host is not here.
+    fn most_qps(&self) -> std::collections::BTreeMap<String, usize> {
+        let limit = |entry: &super::HostEntry| match self.settings_of(entry).nic {
+            NicKind::Rtl => Some(QPS),
+            NicKind::Model => Some(MODEL_QPS),
+            NicKind::Own(_) => None,
+        };
+        let each = |entry: &super::HostEntry| {
+            let limit = limit(entry)?;
+            Some(entry.names().into_iter().map(move |name| (name, limit)))
+        };
+        self.hosts.iter().filter_map(each).flatten().collect()
     }
 
     /// The flows that an entry stands for, each with its name and its sender.
@@ -204,9 +225,25 @@ impl Scenario {
                 return Err(misfit(place, problem));
             }
         }
+        let switches = |entry: &SwitchSettings| u64::from(entry.count.unwrap_or(1));
+        let mut nodes = 0;
+        for entry in &self.switches {
+            nodes += switches(entry);
+            if nodes > MOST_HOSTS {
+                let place = format!("switches.{}.count", entry.name);
+                let problem = format!(
+                    "{}: a network has {MOST_HOSTS} switches at most",
+                    switches(entry)
+                );
+                return Err(misfit(place, problem));
+            }
+        }
         let count = |name: &String| {
-            let entry = self.hosts.iter().find(|host| host.name == *name);
-            u64::from(entry.and_then(|entry| entry.count).unwrap_or(1))
+            let hosts = self.hosts.iter().find(|host| host.name == *name);
+            let switches = self.switches.iter().find(|switch| switch.name == *name);
+            let count = hosts.and_then(|entry| entry.count);
+            let count = count.or(switches.and_then(|entry| entry.count));
+            u64::from(count.unwrap_or(1))
         };
         let cables = self
             .links
@@ -221,7 +258,7 @@ impl Scenario {
             ));
         }
         let flows: u64 = self.flows.iter().map(|flow| count(&flow.from)).sum();
-        let series = 3 * flows + hosts + self.switches.len() as u64;
+        let series = 3 * flows + hosts + nodes;
         let points = self.duration.as_ps() / self.sampling().as_ps();
         if points.saturating_mul(series) > MOST_SAMPLES {
             let least =
@@ -250,8 +287,16 @@ impl Scenario {
                 Self::check_name("hosts", name, &mut nodes)?;
             }
         }
-        for switch in &self.switches {
-            Self::check_name("switches", switch.name.clone(), &mut nodes)?;
+        for entry in &self.switches {
+            if entry.count == Some(0) {
+                return Err(misfit(
+                    format!("switches.{}.count", entry.name),
+                    "0: leave the entry out instead",
+                ));
+            }
+            for name in entry.names() {
+                Self::check_name("switches", name, &mut nodes)?;
+            }
         }
         Ok(hosts)
     }
@@ -288,14 +333,6 @@ impl Scenario {
             let problem = format!("{} is above xoff, {}", host.xon, host.xoff);
             return Err(misfit("host.xon", problem));
         }
-        let own = |entry: &super::HostEntry| matches!(self.settings_of(entry).nic, NicKind::Own(_));
-        if host.rate != LineRate::G40 && !self.hosts.iter().all(own) {
-            let problem = format!(
-                "{}: nic 'rtl' and 'model' have 256 bits a cycle and 40 Gb/s",
-                host.rate
-            );
-            return Err(misfit("host.rate", problem));
-        }
         if let Some(dcqcn) = &host.dcqcn {
             if !(0.0..1.0).contains(&dcqcn.g) {
                 return Err(misfit(
@@ -315,15 +352,36 @@ impl Scenario {
 
     fn check_links(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
         let mut cables = std::collections::BTreeMap::<String, usize>::new();
-        for (a, b, _) in self.cables() {
+        let rtl = |entry: &&super::HostEntry| self.settings_of(entry).nic == NicKind::Rtl;
+        let rtl: BTreeSet<String> = (self.hosts.iter().filter(rtl))
+            .flat_map(super::HostEntry::names)
+            .collect();
+        let switches: BTreeSet<String> = self
+            .switches
+            .iter()
+            .flat_map(SwitchSettings::names)
+            .collect();
+        for (a, b, number) in self.cables() {
+            let link = &self.links[number];
+            let rate = self.rate_of(link);
+            let place = || match link.rate {
+                Some(_) => format!("links.{number}.rate"),
+                None => "host.rate".into(),
+            };
+            if !RATES.contains(&Rate::from(rate)) {
+                return Err(misfit(place(), format!("{rate}: 10 to 400 Gb/s")));
+            }
             for end in [&a, &b] {
-                let known =
-                    hosts.contains(end) || self.switches.iter().any(|switch| switch.name == *end);
-                if !known {
-                    let switches = self.switches.iter().map(|switch| &switch.name);
+                if rate != LineRate::G40 && rtl.contains(end) {
+                    let problem = format!(
+                        "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
+                    );
+                    return Err(misfit(place(), problem));
+                }
+                if !hosts.contains(end) && !switches.contains(end) {
                     let problem = format!(
                         "'{end}' is no node: nodes are {}",
-                        list(hosts.iter().chain(switches))
+                        list(hosts.iter().chain(&switches))
                     );
                     return Err(misfit("links.ends", problem));
                 }
@@ -348,9 +406,14 @@ impl Scenario {
     /// Every cable: its two ends, and the index of its entry in the list.
     pub fn cables(&self) -> Vec<(String, String, usize)> {
         let mut cables = Vec::new();
-        let expand = |end: &String| match self.hosts.iter().find(|host| host.name == *end) {
-            Some(entry) => entry.names(),
-            None => vec![end.clone()],
+        let expand = |end: &String| {
+            let hosts = self.hosts.iter().find(|host| host.name == *end);
+            let switches = self.switches.iter().find(|switch| switch.name == *end);
+            match (hosts, switches) {
+                (Some(entry), _) => entry.names(),
+                (None, Some(entry)) => entry.names(),
+                (None, None) => vec![end.clone()],
+            }
         };
         for (i, link) in self.links.iter().enumerate() {
             for a in expand(&link.ends[0]) {

@@ -52,14 +52,18 @@ impl Scenario {
             let same = |(x, y, _): &&(String, String, usize)| x == a && y == b || x == b && y == a;
             cables.iter().any(|cable| same(&cable))
         };
-        let switches: BTreeSet<&String> = self.switches.iter().map(|switch| &switch.name).collect();
+        let switches: BTreeSet<String> = self
+            .switches
+            .iter()
+            .flat_map(SwitchSettings::names)
+            .collect();
         let nodes: BTreeSet<&String> = cables.iter().flat_map(|(a, b, _)| [a, b]).collect();
         for (place, route) in self.routes.iter().enumerate() {
             let wrong =
                 |key: &str, problem: String| Err(misfit(format!("routes.{place}.{key}"), problem));
-            let all = || list(switches.iter().copied());
             if !switches.contains(&route.switch) {
-                let problem = format!("'{}' is no switch: switches are {}", route.switch, all());
+                let all = list(&switches);
+                let problem = format!("'{}' is no switch: switches are {all}", route.switch);
                 return wrong("switch", problem);
             }
             if !nodes.contains(&route.to) {
@@ -84,7 +88,7 @@ impl Scenario {
                     let problem = format!(
                         "'{via}' is no neighbouring switch of {}: these are {}",
                         route.switch,
-                        list(next.copied())
+                        list(next)
                     );
                     return wrong("via", problem);
                 }
@@ -124,11 +128,15 @@ impl Scenario {
             }
         };
         let switch = |key: &str, name: &String| {
-            if self.switches.iter().any(|switch| switch.name == *name) {
+            let names: Vec<String> = self
+                .switches
+                .iter()
+                .flat_map(SwitchSettings::names)
+                .collect();
+            if names.contains(name) || self.switches.iter().any(|entry| entry.name == *name) {
                 return Ok(());
             }
-            let names = self.switches.iter().map(|switch| &switch.name);
-            let problem = format!("'{name}' is no switch: switches are {}", list(names));
+            let problem = format!("'{name}' is no switch: switches are {}", list(&names));
             Err(misfit(format!("{place}.{key}"), problem))
         };
         let link = |key: &str, a: &String, b: &String| {

@@ -26,7 +26,8 @@ pub enum NicKind {
 pub struct HostSettings {
     /// The kind of all NICs: RTL, models, or a top of one's own, `{ own = "NAME" }`.
     pub nic: NicKind,
-    /// Rate of all ports: 40 Gb/s, which is what 256 bits a cycle carry.
+    /// Rate of all links that have none of their own, 10 to 400 Gb/s. RTL NICs have 40 Gb/s, which is what 256 bits
+    /// a cycle carry.
     pub rate: LineRate,
     /// Classes that obey PFC and send it, 0 to 7. A class is DSCP / 8.
     pub lossless: Vec<u8>,
@@ -44,13 +45,13 @@ pub struct HostSettings {
     pub dcqcn: Option<Dcqcn>,
     /// Latency between NIC and host memory, one way.
     pub pcie_latency: Duration,
-    /// Payload rate of the bus, each direction.
-    pub pcie_rate: Rate,
+    /// Payload rate of the bus, each direction; without it 64 Gb/s (Gen3 ×8), or 1.6 times the rate of the port if
+    /// that is more.
+    pub pcie_rate: Option<Rate>,
 }
 
 impl Default for HostSettings {
     fn default() -> Self {
-        let pcie = PcieConfig::default();
         Self {
             nic: NicKind::Rtl,
             rate: LineRate::G40,
@@ -61,8 +62,24 @@ impl Default for HostSettings {
             watchdog_bark: None,
             watchdog_bite: None,
             dcqcn: None,
-            pcie_latency: pcie.latency,
-            pcie_rate: pcie.rate.unwrap_or(Rate::from_gbps(64)),
+            pcie_latency: PcieConfig::default().latency,
+            pcie_rate: None,
+        }
+    }
+}
+
+impl HostSettings {
+    /// The bus of a host, whose port has [`rate`](Self::rate).
+    ///
+    /// The default leaves each port what Gen3 ×8, 64 Gb/s, leaves one of 40 Gb/s (SIGCOMM 2016, section 4.4).
+    pub fn pcie(&self) -> PcieConfig {
+        let default = PcieConfig::default();
+        let least = default.rate.unwrap_or_default();
+        let line = Rate::from(self.rate).as_bits_per_second();
+        let beside = Rate::from_bits_per_second(line / 5 * 8);
+        PcieConfig {
+            latency: self.pcie_latency,
+            rate: Some(self.pcie_rate.unwrap_or(least.max(beside))),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
-use xoff_sim::time::{Duration, Length, Rate};
+use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
 use super::variant::BASE;
 use super::{
@@ -110,11 +110,15 @@ pub struct HostEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkEntry {
-    /// Names of the two nodes. The name of a host with a count means each of its hosts, with a link each.
+    /// Names of the two nodes. The name of an entry with a count means each of its hosts or switches, with a link
+    /// each.
     pub ends: [String; 2],
     /// Length of the cable, 5 ns a metre.
     #[serde(default = "two_metres")]
     pub cable: Length,
+    /// Rate of both ports, 10 to 400 Gb/s; without it `host.rate`. A port of an RTL NIC has 40 Gb/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<LineRate>,
     /// Delay of MAC and PHY, both ends together.
     #[serde(default = "interface")]
     pub interface: Duration,
@@ -190,6 +194,7 @@ impl Scenario {
         self.links.push(LinkEntry {
             ends: [a.into(), b.into()],
             cable,
+            rate: None,
             interface: interface(),
             faults: Vec::new(),
             faults_back: Vec::new(),
@@ -211,24 +216,34 @@ impl Scenario {
     }
 }
 
+/// The names that a name with a count stands for.
+pub(super) fn numbered(name: &str, count: Option<u32>) -> Vec<String> {
+    match count {
+        None => vec![name.into()],
+        Some(count) => (0..count).map(|i| format!("{name}{i}")).collect(),
+    }
+}
+
 impl HostEntry {
     /// Names of the hosts that the entry stands for.
     pub fn names(&self) -> Vec<String> {
-        match self.count {
-            None => vec![self.name.clone()],
-            Some(count) => (0..count).map(|i| format!("{}{i}", self.name)).collect(),
-        }
+        numbered(&self.name, self.count)
     }
 }
 
 impl Scenario {
+    /// The rate of both ports of a link.
+    pub fn rate_of(&self, link: &LinkEntry) -> LineRate {
+        link.rate.unwrap_or(self.host.rate)
+    }
+
     /// The settings of an entry's hosts: the common ones with the entry's own.
     pub fn settings_of(&self, entry: &HostEntry) -> HostSettings {
         let all = &self.host;
         HostSettings {
             nic: entry.nic.as_ref().unwrap_or(&all.nic).clone(),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
-            pcie_rate: entry.pcie_rate.unwrap_or(all.pcie_rate),
+            pcie_rate: entry.pcie_rate.or(all.pcie_rate),
             ..all.clone()
         }
     }

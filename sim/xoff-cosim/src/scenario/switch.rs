@@ -6,12 +6,15 @@ use xoff_sim::link::FaultRule;
 use xoff_sim::switch::{Limit, MarkAt, Miss, PauseKind, RedConfig};
 use xoff_sim::time::{ByteCount, Duration};
 
-/// Settings of a switch. It has a port for each link that ends at it.
+/// Settings of a switch, or of several. It has a port for each link that ends at it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchSettings {
-    /// Name of the switch.
+    /// Name of the switch. With a count it is the first part of the names: `t` and 2 make `t0` and `t1`.
     pub name: String,
+    /// How many switches the entry stands for; without it one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
     /// Size of the shared buffer; those of the papers have 9 or 12 MB.
     pub buffer: ByteCount,
     /// Priorities that pause instead of dropping, 0 to 7. The priority is DSCP / 8.
@@ -76,6 +79,7 @@ impl Default for SwitchSettings {
     fn default() -> Self {
         Self {
             name: String::new(),
+            count: None,
             buffer: ByteCount::new(12_000_000),
             lossless: vec![3],
             xoff: Limit::Alpha { num: 1, den: 16 },
@@ -149,6 +153,13 @@ pub enum Watched {
     Hosts,
     /// All.
     All,
+}
+
+impl SwitchSettings {
+    /// Names of the switches that the entry stands for.
+    pub fn names(&self) -> Vec<String> {
+        super::schema::numbered(&self.name, self.count)
+    }
 }
 
 /// RED on the egress queues. Without other values it has the DCQCN paper's parameters.

@@ -38,7 +38,7 @@ use crate::protocol::dcqcn::{Alpha, Cycle, Rate};
 use crate::protocol::gbn::{
     RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
 };
-use crate::time::{ByteCount, Clock, Cycles, LineRate, Time};
+use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
 use crate::wire::QUANTUM_BITS;
 use crate::wire::frame;
@@ -72,7 +72,7 @@ pub struct ModelNicConfig {
     pub rate: LineRate,
     /// Bytes of a beat: 32 or 64.
     pub data_bytes: usize,
-    /// Number of QPs, 2 to 1,024.
+    /// Number of QPs, 2 to 65,536.
     pub qps: usize,
     /// Number of work requests that a QP holds: a power of two, 2 to 128.
     pub wqes: usize,
@@ -103,6 +103,30 @@ impl ModelNicConfig {
             settings,
             max_frame: ByteCount::new(9216),
         }
+    }
+
+    /// A NIC for a line of this rate: the RTL's default parameters, and a receive buffer that grows with the rate,
+    /// because what is in flight when a pause goes out does so too.
+    pub fn at(rate: LineRate, clock: Clock, settings: NicSettings) -> Self {
+        let at_40g = Self::new(clock, settings);
+        let times = LineRate::G40.byte_time().as_ps() as f64 / rate.byte_time().as_ps() as f64;
+        let times = (times.ceil().max(1.0) as u64).next_power_of_two();
+        Self {
+            rate,
+            buffer_bytes: at_40g.buffer_bytes * times,
+            ..at_40g
+        }
+    }
+
+    /// The period of a clock at which 32 bytes a cycle carry a line of this rate and a quarter more, as
+    /// [`Clock::PERIOD_40G`] does at 40 Gb/s; a third more where a quarter would be no whole number of picoseconds,
+    /// such as 62.5 Gb/s. A quantum of pause is 5/2 or 8/3 cycles.
+    pub const fn period(rate: LineRate) -> Duration {
+        let byte = rate.byte_time().as_ps();
+        Duration::from_ps(match byte.is_multiple_of(5) {
+            true => byte / 5 * 128,
+            false => byte * 24,
+        })
     }
 
     /// Cycles per quantum of pause.

@@ -1,0 +1,263 @@
+//! Networks as scenarios describe them, and what becomes of them.
+
+use xoff_sim::time::Time;
+
+use super::*;
+use crate::metrics::{Metric, Quantity, Recorder};
+use crate::network::Simulation;
+
+/// A scenario of 50 µs with model NICs.
+fn scenario(text: &str) -> Scenario {
+    let head = "title = 'network'\nduration = '50 us'\n[host]\nnic = 'model'\n";
+    let scenario: Scenario = toml::from_str(&format!("{head}{text}")).unwrap();
+    scenario.check().unwrap();
+    scenario
+}
+
+/// The metrics of a whole run.
+fn run(scenario: &Scenario) -> (Simulation, crate::metrics::Metrics) {
+    let mut simulation = Simulation::new(scenario).unwrap();
+    let mut recorder = Recorder::new(&simulation);
+    simulation
+        .run_until(Time::ZERO + scenario.duration)
+        .unwrap();
+    let metrics = recorder.metrics(&simulation);
+    (simulation, metrics)
+}
+
+/// Two racks of two hosts, joined by two switches: every group is linked each with each.
+const RACKS: &str = "
+    [[hosts]]
+    name = 'a'
+    count = 2
+    [[hosts]]
+    name = 'b'
+    count = 2
+    [[switches]]
+    name = 't'
+    count = 2
+    faults = ['dst 10.0.0.4, psn +10, shots 1: drop']
+    [[switches]]
+    name = 'l'
+    count = 2
+    [[links]]
+    ends = ['a', 't0']
+    [[links]]
+    ends = ['b', 't1']
+    [[links]]
+    ends = ['t', 'l']
+    faults = ['dst 10.0.0.4, psn +20, shots 1: drop']
+    [[flows]]
+    name = 'f'
+    from = 'a'
+    to = 'b1'
+    message = '64 KiB'
+    count = 1
+";
+
+#[test]
+fn a_group_of_switches_is_linked_and_faulty_as_a_group() {
+    let scenario = scenario(RACKS);
+    let plan = Plan::new(&scenario);
+    assert_eq!(plan.names, ["a0", "a1", "b0", "b1", "t0", "t1", "l0", "l1"]);
+    // 2 + 2 cables to hosts, and 2 · 2 between the switches.
+    assert_eq!(plan.cables.len(), 8);
+    assert_eq!(plan.ports, [1, 1, 1, 1, 4, 4, 2, 2]);
+    let (simulation, metrics) = run(&scenario);
+    assert!(simulation.finished());
+    let uses = simulation.rule_uses(&scenario);
+    let of = |place: &str| {
+        let rule = uses.iter().find(|rule| rule.place == place).unwrap();
+        (rule.counters.matched, rule.counters.hit)
+    };
+    // Each switch and each cable has the rule for itself: t0 drops packet 10 of the first flow and lets that of the
+    // second pass, which t1 drops. Data goes up only, by one uplink of t0 or by two.
+    let (_, in_switches) = of("switches.t.faults.0");
+    assert_eq!(in_switches, 2, "one at each ToR");
+    let (_, on_links) = of("links.2.faults.0");
+    assert!((1..=2).contains(&on_links), "one on each uplink in use");
+    assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
+}
+
+/// Hosts at different rates behind two switches: one at 400 Gb/s sends to one at 10, 25, 100 or 400.
+fn rates(to: &str) -> Scenario {
+    scenario(&format!(
+        "
+        [[hosts]]
+        name = 'a'
+        [[hosts]]
+        name = 'b'
+        [[switches]]
+        name = 's'
+        count = 2
+        [[links]]
+        ends = ['a', 's0']
+        rate = '400 Gb/s'
+        [[links]]
+        ends = ['s0', 's1']
+        rate = '100 Gb/s'
+        [[links]]
+        ends = ['b', 's1']
+        rate = '{to} Gb/s'
+        [[flows]]
+        name = 'f'
+        from = 'a'
+        to = 'b'
+        mtu = 4096
+        outstanding = 16
+        "
+    ))
+}
+
+/// Behind a slower link goodput is what that link's payload is of its wire, whatever the rates of the others: 4,096 of
+/// 4,178 bytes (58 of headers with ICRC, 4 of FCS, 20 of preamble and gap). The ports behind it are full.
+#[test]
+fn every_link_has_its_rate() {
+    for (to, bottleneck) in [("10", 10.0), ("25", 25.0), ("100", 100.0), ("400", 100.0)] {
+        let mut scenario = rates(to);
+        scenario.measure_from = Duration::from_us(25);
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut recorder = Recorder::new(&simulation);
+        let at = |duration| Time::ZERO + duration;
+        simulation.run_until(at(scenario.measure_from)).unwrap();
+        recorder.begin(&simulation);
+        simulation.run_until(at(scenario.duration)).unwrap();
+        let metrics = recorder.metrics(&simulation);
+        let goodput = metrics[&Metric::flow(Quantity::GoodputGbps, "f")];
+        let full = bottleneck * 4096.0 / 4178.0;
+        // A packet more or less at the ends of the window: 4,096 bytes in 25 µs are 1.3 Gb/s.
+        assert!((goodput - full).abs() < 1.4, "{to}: {goodput} {full}");
+        assert_eq!(metrics[&Metric::total(Quantity::Drops)], 0.0, "{to}");
+        let wire = |metric: &str| metrics[&metric.parse::<Metric>().unwrap()];
+        // Port 1 of s1 is that to b: full unless its link is faster than the one before it.
+        let part = bottleneck / to.parse::<f64>().unwrap();
+        let used = wire("wire_utilization.s1.1");
+        assert!(
+            (used - part).abs() < 0.01 * part + 0.005,
+            "{to}: {used} {part}"
+        );
+        let plan = Plan::new(&scenario);
+        let rate = |node: &str, port| plan.rate(plan.number(node), PortId(port)).to_string();
+        assert_eq!(rate("a", 0), "400 Gb/s");
+        assert_eq!(rate("s0", 1), "100 Gb/s");
+        assert_eq!(rate("s1", 1), format!("{to} Gb/s"));
+        let b = simulation.node("b").unwrap();
+        assert_eq!(simulation.line_rate(b, PortId(0)), plan.rate(b, PortId(0)));
+    }
+}
+
+/// The least clock that carries every length of frame (32 bytes a beat: one of 33 takes two beats, and 33 + 24 bytes
+/// of line) has to be faster than the line; a quantum of pause has to be a small ratio of its cycles.
+#[test]
+fn model_nics_have_a_clock_for_every_rate() {
+    use xoff_sim::nic::ModelNicConfig;
+    assert_eq!(ModelNicConfig::period(LineRate::G40), Clock::PERIOD_40G);
+    for rate in [
+        "10", "12.5", "16", "25", "40", "50", "62.5", "80", "100", "125", "200", "250", "400",
+    ] {
+        let rate: LineRate = format!("{rate} Gb/s").parse().unwrap();
+        let period = ModelNicConfig::period(rate);
+        for bytes in 60..1600_u64 {
+            let beats = period * bytes.div_ceil(32);
+            assert!(beats <= rate.time_of(bytes + 24), "{rate}: {bytes} bytes");
+        }
+        let clock = Clock::new(period, Duration::ZERO);
+        let nic = xoff_sim::nic::NicSettings::new(MacAddr([2, 0, 0, 0, 0, 1]));
+        let config = ModelNicConfig::at(rate, clock, nic);
+        let host = xoff_sim::host::Host::new(clock, 32, &xoff_sim::host::PcieConfig::default());
+        // Panics when a quantum is no such ratio.
+        drop(xoff_sim::nic::ModelNic::new(config, host));
+    }
+}
+
+#[test]
+fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
+    let scenario = rates("10");
+    let plan = Plan::new(&scenario);
+    let headroom = |switch: &str| {
+        let routes = ForwardingConfig::default();
+        let config = plan.switch(&scenario, switch, &scenario.switches[0], routes, Seed(0));
+        match config.buffer.priorities[3] {
+            PriorityBuffer { headroom, .. } => headroom.get(),
+        }
+    };
+    // B · (1 + ⌈(W + 84 + 2 · (cable + interface) + response) / W⌉) with B = 4,096 + 85 and W = B + 20 bytes. At 400
+    // Gb/s 394 quanta are 25,216 bytes and the way of 197.5 ns 9,875: 9 · B. At 100 Gb/s 2,469: 8 · B. At 10 Gb/s 12
+    // quanta are 768 bytes and the way 247: 3 · B.
+    let frame = 4096 + 85;
+    let of = |way: u64, response: u64| {
+        let wire: u64 = frame + 20;
+        frame * (1 + (wire + 84 + 2 * way + response).div_ceil(wire))
+    };
+    assert_eq!(headroom("s0"), of(9_875, 25_216));
+    assert_eq!(headroom("s1"), of(2_469, 25_216));
+    let mut settings = scenario.host.clone();
+    settings.dcqcn = Some(Dcqcn::default());
+    settings.rate = LineRate::G400;
+    let clock = Clock::new(Duration::from_ps(512), Duration::ZERO);
+    let nic = plan.nic(plan.number("a"), &settings, &clock);
+    assert_eq!(nic.dcqcn.unwrap().rp.rate_max, DcqcnRate::mbps(400_000));
+    // 1.6 times the line, and never below Gen3 ×8.
+    assert_eq!(settings.pcie().rate, Some(Rate::from_gbps(640)));
+    settings.rate = LineRate::G10;
+    assert_eq!(settings.pcie().rate, Some(Rate::from_gbps(64)));
+}
+
+#[test]
+fn rates_that_do_not_fit_are_said() {
+    let mut scenario = rates("100");
+    let said = |scenario: &Scenario| scenario.check().unwrap_err().to_string();
+    scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
+    assert_eq!(
+        said(&scenario),
+        "links.2.rate: 100 Gb/s: the RTL NIC of host b has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
+    );
+    scenario.links[2].rate = Some(LineRate::G40);
+    scenario.check().unwrap();
+    scenario.links[1].rate = Some("8 Gb/s".parse().unwrap());
+    assert_eq!(said(&scenario), "links.1.rate: 8 Gb/s: 10 to 400 Gb/s");
+    scenario.links[1].rate = None;
+    scenario.host.rate = "500 Gb/s".parse().unwrap();
+    assert_eq!(said(&scenario), "host.rate: 500 Gb/s: 10 to 400 Gb/s");
+}
+
+/// 70 hosts send to one, which is more than an RTL NIC has QPs.
+#[test]
+fn a_model_host_has_as_many_qps_as_its_flows() {
+    let mut scenario = scenario(
+        "
+        [[hosts]]
+        name = 'a'
+        count = 70
+        [[hosts]]
+        name = 'b'
+        [[switches]]
+        name = 's'
+        [[links]]
+        ends = ['a', 's']
+        [[links]]
+        ends = ['b', 's']
+        [[flows]]
+        name = 'f'
+        from = 'a'
+        to = 'b'
+        message = '2 KiB'
+        count = 1
+        ",
+    );
+    let (simulation, metrics) = run(&scenario);
+    assert!(simulation.finished());
+    assert_eq!(metrics[&Metric::total(Quantity::Messages)], 70.0);
+    assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
+    scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
+    assert_eq!(
+        scenario.check().unwrap_err().to_string(),
+        "flows.f.a64: host b has more than 64 flows, and its NIC 64 QPs"
+    );
+    scenario.hosts[1].nic = None;
+    scenario.hosts[0].count = Some(4_097);
+    assert_eq!(
+        scenario.check().unwrap_err().to_string(),
+        "flows.f.a4096: host b has more than 4096 flows, and its NIC 4096 QPs"
+    );
+}
