@@ -13,10 +13,28 @@ use xoff_cosim::scenario::{Scenario, VERSION, Variant};
 use crate::injection::captured;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 3] = [
+pub const BUILT_IN: [(&str, &str); 12] = [
     ("pair", include_str!("../scenarios/pair.toml")),
     ("livelock", include_str!("../scenarios/livelock.toml")),
     ("incast", include_str!("../scenarios/incast.toml")),
+    ("deadlock", include_str!("../scenarios/deadlock.toml")),
+    (
+        "ring-deadlock",
+        include_str!("../scenarios/ring-deadlock.toml"),
+    ),
+    ("pause-storm", include_str!("../scenarios/pause-storm.toml")),
+    (
+        "slow-receiver",
+        include_str!("../scenarios/slow-receiver.toml"),
+    ),
+    ("alpha", include_str!("../scenarios/alpha.toml")),
+    ("headroom", include_str!("../scenarios/headroom.toml")),
+    ("long-link", include_str!("../scenarios/long-link.toml")),
+    ("lossy", include_str!("../scenarios/lossy.toml")),
+    (
+        "dscp-vs-vlan",
+        include_str!("../scenarios/dscp-vs-vlan.toml"),
+    ),
 ];
 
 /// A scenario that cannot be used.

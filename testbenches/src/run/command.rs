@@ -27,10 +27,26 @@ use xoff_cosim::scenario::{NicKind, Scenario};
 ///
 /// Returns an error if the output cannot be written.
 pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let longest = BUILT_IN
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0);
     for (name, _) in BUILT_IN {
         let scenario = Source::find(name)?.read(&[])?;
-        let name = streams.paint.paint(Ink::Heading, format!("{name:10}"));
-        writeln!(streams.out, "{name} {}", scenario.title)?;
+        let name = streams
+            .paint
+            .paint(Ink::Heading, format!("{name:longest$}"));
+        write!(
+            streams.out,
+            "{name} {}; {}",
+            scenario.title, scenario.duration
+        )?;
+        let variants: Vec<&str> = scenario.variants.keys().map(String::as_str).collect();
+        match variants[..] {
+            [] => writeln!(streams.out)?,
+            _ => writeln!(streams.out, "; variants: {}", variants.join(", "))?,
+        }
     }
     Ok(Outcome::Held)
 }
