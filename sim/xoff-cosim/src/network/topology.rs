@@ -311,7 +311,8 @@ impl Plan {
     }
 }
 
-fn kbps(rate: Rate) -> DcqcnRate {
+/// A rate in kb/s, saturating at 32 bits.
+pub fn kbps(rate: Rate) -> DcqcnRate {
     DcqcnRate((rate.as_bits_per_second() / 1_000).min(u32::MAX.into()) as u32)
 }
 
