@@ -20,7 +20,9 @@ use crate::terminal::{Ink, Streams};
 /// Cycles of the rate limiter's schedule that a packet may catch up: it starts with a whole cycle.
 const ROUNDING: u16 = 1;
 /// Most CNPs of `--every`.
-const MAX_CNPS: u64 = 1_000_000;
+const MAX_CNPS: u64 = 100_000;
+/// Most rows of a table: more are a mistake in the units of a timer.
+const MAX_ROWS: usize = 200_000;
 /// Periods of the rate timer after the last CNP that are shown unless `--until` says otherwise.
 const PERIODS_AFTER: u64 = 10;
 /// Shortest clock period that is taken; at a shorter one, timers would not fit into 32 bits of cycles.
@@ -221,7 +223,7 @@ pub(super) fn run(arguments: &DcqcnArgs, streams: &mut Streams) -> anyhow::Resul
         until,
     };
     let trace = Trace {
-        rows: history.rows(),
+        rows: history.rows()?,
         parameters: Parameters {
             rate: arguments.rate,
             clock: clock.period,
@@ -340,7 +342,11 @@ impl History {
     ///
     /// The packets are those of the fixed point, paced as the NIC paces them. They matter only while the rate is
     /// limited: before the first CNP and at line rate nothing counts bytes.
-    fn rows(&self) -> Vec<Row> {
+    ///
+    /// # Errors
+    ///
+    /// If there are more than [`MAX_ROWS`].
+    fn rows(&self) -> anyhow::Result<Vec<Row>> {
         let parameters = &self.parameters;
         let period_ps = self.clock.period.as_ps();
         let end = self.cycle(self.until);
@@ -357,7 +363,7 @@ impl History {
             let cnp = cnps.peek().copied();
             let next = [timer, cnp, packet].into_iter().flatten().min();
             let Some(next) = next.filter(|next| *next <= end) else {
-                return rows;
+                return Ok(rows);
             };
             now = next;
             let (time, before) = (Cycle(now), fixed);
@@ -388,6 +394,14 @@ impl History {
             let only_counted = fixed.bytes == before.bytes + u32::from(self.frame);
             if event != Event::ByteCounter || !only_counted {
                 rows.push(self.row(now, event, &fixed, &real));
+            }
+            if rows.len() > MAX_ROWS {
+                bail!(
+                    "more than {MAX_ROWS} events until {}, the last one '{}': expected longer timers, or an earlier \
+                     --until",
+                    self.until,
+                    event.text()
+                );
             }
         }
     }

@@ -9,7 +9,7 @@
 //! | [`dcqcn`] | rate and α of a reaction point after a list of CNPs |
 //! | [`quantities`] | arguments in operators' units, with their ranges |
 //! | [`shared`] | the arguments that describe a switch's buffer |
-//! | [`table`] | aligned columns |
+//! | `table` | aligned columns |
 
 pub mod dcqcn;
 pub mod ecn;

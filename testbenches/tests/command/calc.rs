@@ -435,6 +435,22 @@ fn bad_input_is_one_message() {
             &["--cnps", "2us", "--clock", "1ps"],
             "--clock 1 ps: expected at least 1 ns",
         ),
+        (
+            dcqcn,
+            &[
+                "--cnps",
+                "1us,1us",
+                "--rate-timer",
+                "1ns",
+                "--rate-ai",
+                "0",
+                "--rate-hai",
+                "0",
+                "--until",
+                "1s",
+            ],
+            "more than 200000 events until 1 s, the last one 'rate timer': expected longer timers",
+        ),
     ] {
         let (out, err) = said(&[&["calc"], base, more].concat(), [], 2);
         assert_eq!(out, "", "{base:?} {more:?}");
