@@ -59,7 +59,13 @@ Exit codes: 0 all is well, 2 bad input.";
 #[command(after_long_help = HELP, after_help = "See --help for columns, sources and examples.")]
 pub struct DcqcnArgs {
     /// When CNPs come, such as 100us,150us,200us
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = quantities::time, required_unless_present = "every")]
+    #[arg(
+        long,
+        value_name = "TIMES",
+        value_delimiter = ',',
+        value_parser = quantities::time,
+        required_unless_present = "every"
+    )]
     pub cnps: Vec<Duration>,
     /// A CNP in each such interval, the first at its end
     #[arg(long, value_name = "TIME", value_parser = quantities::interval, conflicts_with = "cnps", requires = "count")]

@@ -55,7 +55,13 @@ pub struct HeadroomArgs {
     #[arg(long, value_name = "LENGTH", value_parser = quantities::cable)]
     pub cable: Length,
     /// Path MTU of the class: 256 to 4096; frames are 82 bytes longer (IPv4, WRITE with immediate data, no VLAN tag)
-    #[arg(long, value_name = "MTU", value_parser = quantities::mtu, required_unless_present = "frame", conflicts_with = "frame")]
+    #[arg(
+        long,
+        value_name = "MTU",
+        value_parser = quantities::mtu,
+        required_unless_present = "frame",
+        conflicts_with = "frame"
+    )]
     pub mtu: Option<u64>,
     /// Longest frame of the class with FCS, in place of --mtu, such as 1086B
     #[arg(long, value_name = "BYTES", value_parser = quantities::frame)]

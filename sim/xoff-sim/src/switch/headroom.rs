@@ -297,7 +297,10 @@ mod tests {
         }
 
         #[test]
-        fn frames_of_any_sizes_fit_into_the_worst_case(link in links(), sizes in prop::collection::vec(any::<u64>(), 1..40)) {
+        fn frames_of_any_sizes_fit_into_the_worst_case(
+            link in links(),
+            sizes in prop::collection::vec(any::<u64>(), 1..40),
+        ) {
             let mut sizes = sizes.iter().cycle();
             let mut first = true;
             let bytes = used(&link, Duration::ZERO, || {
