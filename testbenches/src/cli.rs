@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::calc::CalcArgs;
 use crate::decode::FrameRange;
 use xoff_sim::time::{Duration, LineRate};
 
@@ -42,6 +43,8 @@ pub enum Command {
     Encode(EncodeArgs),
     /// The protocol monitors over a capture, a row a rule
     Check(CheckArgs),
+    /// Buffers, thresholds and rates, by the code of switch and reference models
+    Calc(CalcArgs),
     /// A scenario: RTL NICs, switches, what is expected of them
     Run(RunArgs),
     /// What is different about two runs

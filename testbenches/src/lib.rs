@@ -11,10 +11,12 @@
 //! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
+//! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | [`text_file`] | reads text files of limited size |
 
+pub mod calc;
 pub mod check;
 pub mod cli;
 pub mod codec;
@@ -51,6 +53,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Decode(arguments) => decode::run(arguments, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
         cli::Command::Check(arguments) => check::run(arguments, streams),
+        cli::Command::Calc(arguments) => calc::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
         cli::Command::List => run::list(streams),

@@ -21,6 +21,7 @@ use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
 use xoff_waves::capture::{Reader, Record};
 
 pub use compare::differences;
+pub(crate) use draw::grouped;
 pub use range::{FrameRange, FrameRangeError};
 pub use row::{Hex64, Quanta, Row, hex};
 pub use summary::Summary;

@@ -6,14 +6,17 @@
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
+//! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
-//! | [`page`] | the page of scenario keys is up to date |
+//! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
+mod calc;
 mod check;
 mod command_line;
 mod common;
+mod incidents;
 mod injection;
 mod livelock;
 mod monitored;

@@ -1,4 +1,5 @@
-//! Checks docs/scenarios.md: every key comes from the schema, every example can be read, the language of fault rules is
+//! Checks README.md: what transcripts of calculations and captures show is what the command prints. Checks
+//! docs/scenarios.md: every key comes from the schema, every example can be read, the language of fault rules is
 //! complete.
 
 use std::collections::BTreeSet;
@@ -375,4 +376,32 @@ fn show_prints_what_run_takes() {
         (said.out.parse::<Value>().unwrap(), said.err.as_str()),
         (schema(), "")
     );
+}
+
+#[test]
+fn transcripts_of_the_readme_are_what_the_command_prints() {
+    let readme = fs::read_to_string(crate::common::file("../README.md")).unwrap();
+    let mut count = 0;
+    for block in blocks(&readme, "text") {
+        let (command, expected) = block.split_once('\n').unwrap();
+        let arguments: Vec<_> = command.split(' ').skip(2).collect();
+        // The output of decode does not depend on which parser is used.
+        let more: &[&str] = match arguments[0] {
+            "calc" => &[],
+            "decode" => &["--model"],
+            _ => continue,
+        };
+        let output = crate::common::xoff()
+            .current_dir(crate::common::file(".."))
+            .args([&arguments, more].concat())
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            expected,
+            "{command}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 2, "transcripts of calc and decode");
 }

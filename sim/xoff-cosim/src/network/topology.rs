@@ -11,6 +11,7 @@ use xoff_sim::seeded::Seed;
 use xoff_sim::switch::classify::DscpMap;
 use xoff_sim::switch::config::PortConfig;
 use xoff_sim::switch::forwarding::{ForwardingConfig, HostEntry};
+use xoff_sim::switch::headroom;
 use xoff_sim::switch::{
     self, BufferConfig, Headroom, Miss, NextHop, PauseConfig, PauseKind, PriorityBuffer, Route,
     Service, SwitchConfig, WatchdogConfig,
@@ -26,15 +27,10 @@ use crate::scenario::{HostSettings, RouteEntry, Scenario, SwitchSettings};
 /// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
 /// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
 const HEADER_BYTES: u64 = 85;
-/// Time from the last bit of a pause frame until its receiver starts no more frames of the class, in quanta: what the
-/// standards allow at a rate. 10 Gb/s: 6,144 bit times (Linux's `ixgbe_type.h`); 40 and 100 Gb/s: 118
-/// and 394 quanta (the higher layer's response in IEEE 802.1Q annex O). Other rates have the 394 quanta of 100 Gb/s.
+/// Time from the last bit of a pause frame until its receiver starts no more frames of the class, in quanta. Rates for
+/// which no number is known have the most that any of the others has.
 fn response_quanta(rate: LineRate) -> u16 {
-    match rate {
-        LineRate::G10 => 12,
-        LineRate::G40 => 118,
-        _ => 394,
-    }
+    headroom::response_quanta(rate).unwrap_or(394)
 }
 
 /// Names, numbers and cables of a scenario's network.
@@ -372,9 +368,11 @@ impl Plan {
             let link = &scenario.links[*entry];
             let here = cable.iter().any(|end| end.0 == switch);
             here.then(|| {
+                let frame = ByteCount::new(frame.unwrap_or(1522));
                 Headroom {
                     rate: *rate,
-                    frame: ByteCount::new(frame.unwrap_or(1522)),
+                    frame,
+                    other_frame: frame,
                     cable: link.cable,
                     interface: link.interface,
                     response: rate.time_of_quanta(response_quanta(*rate)),
@@ -415,7 +413,8 @@ impl Plan {
     }
 }
 
-fn kbps(rate: Rate) -> DcqcnRate {
+/// A rate in kb/s, saturating at 32 bits.
+pub fn kbps(rate: Rate) -> DcqcnRate {
     DcqcnRate((rate.as_bits_per_second() / 1_000).min(u32::MAX.into()) as u32)
 }
 
@@ -424,7 +423,8 @@ pub fn bits_per_second(rate: LineRate) -> f64 {
     8e12 / rate.byte_time().as_ps() as f64
 }
 
-fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
+/// The settings of a NIC's DCQCN units, with times in cycles of its clock.
+pub fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
     let cycles = |duration| clock.cycles_in(duration).0.min(u32::MAX.into()) as u32;
     let paper = RpParameters::paper(
         DcqcnRate((bits_per_second(rate) / 1e3) as u32),

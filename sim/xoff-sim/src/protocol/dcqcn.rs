@@ -23,7 +23,7 @@ pub use notification_point::NpContext;
 pub use numbers::{Alpha, Cycle, Rate};
 pub use parameters::RpParameters;
 pub use rate_limiter::{ByteGap, LimiterContext, Moment};
-pub use reaction_point::{RateAction, RpContext, RpEvent};
+pub use reaction_point::{Increase, RateAction, RpContext, RpEvent};
 
 #[cfg(test)]
 mod accuracy;

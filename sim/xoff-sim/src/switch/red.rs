@@ -43,15 +43,25 @@ impl RedConfig {
         drop_incapable: false,
     };
 
-    /// Whether to mark a packet that finds `queue` bytes waiting. Draws a random number only between the limits.
-    pub fn marks(&self, queue: u64, draws: &mut Draws) -> bool {
+    /// The probability of a mark for a packet that finds `queue` bytes waiting, as numerator and denominator. The
+    /// denominator is 1 where the outcome is certain: up to Kmin, and above Kmax.
+    pub fn probability(&self, queue: u64) -> (u64, u64) {
         let (kmin, kmax) = (self.kmin.get(), self.kmax.get());
         if queue <= kmin {
-            false
+            (0, 1)
         } else if queue > kmax {
-            true
+            (1, 1)
         } else {
-            draws.below(1_000_000 * (kmax - kmin)) < u64::from(self.pmax_ppm) * (queue - kmin)
+            let part = u64::from(self.pmax_ppm) * (queue - kmin);
+            (part, 1_000_000 * (kmax - kmin))
+        }
+    }
+
+    /// Whether to mark a packet that finds `queue` bytes waiting. Draws a random number only between the limits.
+    pub fn marks(&self, queue: u64, draws: &mut Draws) -> bool {
+        match self.probability(queue) {
+            (part, 1) => part == 1,
+            (part, whole) => draws.below(whole) < part,
         }
     }
 }
@@ -60,6 +70,20 @@ impl RedConfig {
 mod tests {
     use super::*;
     use crate::seeded::Seed;
+
+    #[test]
+    fn the_probability_rises_linearly_to_pmax() {
+        // 1 % at 200 KB, none at 5 KB: 95 / 195 of it at 100 KB.
+        for (queue, expected) in [
+            (0, (0, 1)),
+            (5_000, (0, 1)),
+            (100_000, (10_000 * 95_000, 1_000_000 * 195_000)),
+            (200_000, (10_000 * 195_000, 1_000_000 * 195_000)),
+            (200_001, (1, 1)),
+        ] {
+            assert_eq!(RedConfig::DCQCN.probability(queue), expected, "{queue}");
+        }
+    }
 
     #[test]
     fn marks_as_often_as_the_line_says() {

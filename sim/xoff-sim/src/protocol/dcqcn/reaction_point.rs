@@ -61,6 +61,18 @@ pub struct RateAction {
     pub limited: bool,
 }
 
+/// How the target rate rises (figure 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Increase {
+    /// The target stays, and the rate halves its distance to it.
+    FastRecovery,
+    /// The target rises by R_AI.
+    Additive,
+    /// The target rises by R_HAI.
+    Hyper,
+}
+
 impl RpContext {
     /// Handles an event at `now`. Returns the next context, and the update for the rate limiter, if any.
     #[must_use]
@@ -92,6 +104,19 @@ impl RpContext {
         let alpha = self.alpha_runs.then_some(self.alpha_deadline);
         let rate = self.rate_runs.then_some(self.rate_deadline);
         alpha.into_iter().chain(rate).min()
+    }
+
+    /// How the target rises, or has just risen, at the present counts of increases.
+    #[must_use]
+    pub fn increase(&self, parameters: &RpParameters) -> Increase {
+        let (timer, byte, stages) = (self.timer_count, self.byte_count, parameters.stages);
+        // Figure 7, with strict and non-strict comparisons as in public code.
+        let (recovers, hyper) = (timer.max(byte) < stages, timer.min(byte) > stages);
+        match (recovers, hyper) {
+            (true, _) => Increase::FastRecovery,
+            (false, true) => Increase::Hyper,
+            (false, false) => Increase::Additive,
+        }
     }
 
     fn opened(parameters: &RpParameters) -> Self {
@@ -153,14 +178,11 @@ impl RpContext {
     }
 
     fn increased(mut self, parameters: &RpParameters) -> Self {
-        let (timer, byte, stages) = (self.timer_count, self.byte_count, parameters.stages);
         let clamp = |rate: Rate| rate.clamped(parameters.rate_min, parameters.rate_max);
-        // Figure 7, with strict and non-strict comparisons as in public code.
-        let (recovers, hyper) = (timer.max(byte) < stages, timer.min(byte) > stages);
-        self.rate_target = clamp(match (recovers, hyper) {
-            (true, _) => self.rate_target,
-            (false, true) => self.rate_target.plus(parameters.rate_hai),
-            (false, false) => self.rate_target.plus(parameters.rate_ai),
+        self.rate_target = clamp(match self.increase(parameters) {
+            Increase::FastRecovery => self.rate_target,
+            Increase::Hyper => self.rate_target.plus(parameters.rate_hai),
+            Increase::Additive => self.rate_target.plus(parameters.rate_ai),
         });
         let middle = self.rate_target.midway(self.rate_current);
         // Halving the distance alone would stop one short of the target forever.

@@ -64,6 +64,7 @@ fn no_frame_is_lost_at_the_exact_headroom_and_one_is_with_a_byte_less() {
                 let link = Headroom {
                     rate,
                     frame: ByteCount::new(FRAME),
+                    other_frame: ByteCount::new(FRAME),
                     cable: Length::from_m(metres),
                     interface,
                     response,
@@ -87,6 +88,25 @@ fn no_frame_is_lost_at_the_exact_headroom_and_one_is_with_a_byte_less() {
             }
         }
     }
+}
+
+#[test]
+fn the_gap_behind_a_pause_frame_needs_no_headroom() {
+    // 1,106 + 60 + 28,696 bytes are 27 frames to the byte. With the gaps around the pause frame it would be one more.
+    let link = Headroom {
+        rate: LineRate::G40,
+        frame: ByteCount::new(FRAME),
+        other_frame: ByteCount::new(FRAME),
+        cable: Length::from_m(300),
+        interface: Duration::from_ps(614_400),
+        response: LineRate::G40.time_of_quanta(118),
+    };
+    let period = link.rate.time_of(FRAME + 20).as_ps();
+    let used = worst_phases(link, period)
+        .map(|phase| headroom_used(link, 2 * link.exact().get(), Duration::from_ps(phase)).0);
+    assert_eq!(used.max(), Some(28 * FRAME));
+    assert_eq!(link.most_used().get(), 28 * FRAME);
+    assert_eq!(link.exact().get(), 29 * FRAME);
 }
 
 /// Phases at which the frame in the other direction starts just as the limit is exceeded, or a picosecond earlier or

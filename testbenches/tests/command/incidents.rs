@@ -1,0 +1,165 @@
+//! The incidents: every built-in scenario and variant holds its own expectations and fails those of the others, so
+//! that a cure that cures nothing, or a failure that is not there, is found.
+
+use crate::common::scenarios::scenario;
+use xoff::run::execute::{self, RunOptions};
+use xoff::run::judge::judge;
+use xoff_cosim::metrics::Metrics;
+use xoff_cosim::scenario::{Expectation, Scenario};
+use xoff_waves::report::Report;
+
+/// Runs a scenario and returns what was measured.
+fn measured(scenario: &Scenario) -> (Report, Metrics) {
+    let report = execute::run(scenario, &RunOptions::default()).unwrap();
+    let metrics = &report.summary.metrics;
+    let metrics = (metrics.iter()).map(|(name, value)| (name.parse().unwrap(), *value));
+    let metrics = metrics.collect();
+    (report, metrics)
+}
+
+/// The expectations that a run breaks.
+fn broken<'a>(expect: &'a [Expectation], metrics: &Metrics) -> Vec<&'a str> {
+    let holds = |expectation: &Expectation| {
+        // A metric without a value, such as the latency when no message was completed.
+        let judged = judge(expectation, metrics);
+        judged.is_ok_and(|lines| lines.iter().all(|line| line.held))
+    };
+    let broken = expect.iter().filter(|expectation| !holds(expectation));
+    broken
+        .map(|expectation| expectation.metric.as_str())
+        .collect()
+}
+
+/// Runs variants of a scenario, each with settings that make it short, and holds each against the expectations of all.
+fn variants(name: &str, variants: &[(&str, &[(&str, &str)])]) {
+    let named = scenario(name, &[]);
+    assert_eq!(
+        variants.len(),
+        named.variants.len() + 1,
+        "{name} has variants {:?}",
+        named.variants.keys()
+    );
+    let read = |(variant, settings): &(&str, &[(&str, &str)])| {
+        let all = [&[("variant", *variant)], *settings].concat();
+        scenario(name, &all)
+    };
+    let scenarios: Vec<Scenario> = variants.iter().map(read).collect();
+    for (number, run) in scenarios.iter().enumerate() {
+        let (report, metrics) = measured(run);
+        let variant = variants[number].0;
+        for metric in ["payload_errors", "completion_errors"] {
+            assert_eq!(report.summary.metrics[metric], 0.0, "{name} {variant}");
+        }
+        for (other, judge) in scenarios.iter().enumerate() {
+            let broken = broken(&judge.expect, &metrics);
+            let against = variants[other].0;
+            assert_eq!(
+                broken.is_empty(),
+                number == other,
+                "{name}: {variant} against what is expected of {against}: {broken:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn deadlock() {
+    // The watchdog acts after 4 ms instead of 400, and the dead QPs give up before that: after four times 1 ms.
+    let watchdog: Vec<(String, &str)> = ["T0", "T1", "La", "Lb"]
+        .iter()
+        .map(|switch| (format!("switches.{switch}.watchdog.detect"), "40 ms"))
+        .collect();
+    let mut short: Vec<(&str, &str)> = watchdog
+        .iter()
+        .map(|(key, value)| (key.as_str(), *value))
+        .collect();
+    short.extend([
+        ("flows.dead3.timeout", "11"),
+        ("flows.dead2.timeout", "11"),
+        ("flows.also2.timeout", "11"),
+        ("flows.live.timeout", "12"),
+        ("events.10.at", "100 ms"),
+        ("duration", "110 ms"),
+        ("measure_from", "105 ms"),
+    ]);
+    variants(
+        "deadlock",
+        &[
+            ("base", &[]),
+            (
+                "cured",
+                &[
+                    ("events.10.at", "11 ms"),
+                    ("duration", "16 ms"),
+                    ("measure_from", "12 ms"),
+                ],
+            ),
+            ("watchdog", &short),
+            ("alive", &[("duration", "3 ms")]),
+        ],
+    );
+}
+
+#[test]
+fn pause_storm() {
+    let nic = [
+        ("host.watchdog_bite", "20 ms"),
+        ("duration", "60 ms"),
+        ("measure_from", "40 ms"),
+    ];
+    let switch = [
+        ("switches.T0.watchdog.detect", "20 ms"),
+        ("switches.T0.watchdog.restore", "20 ms"),
+        ("events.0.do.stall.for", "40 ms"),
+        ("duration", "90 ms"),
+        ("measure_from", "80 ms"),
+    ];
+    let base = [("duration", "60 ms")];
+    variants(
+        "pause-storm",
+        &[
+            ("base", &base),
+            ("nic", &nic),
+            ("switch", &switch),
+            ("healthy", &[]),
+        ],
+    );
+}
+
+#[test]
+fn slow_receiver() {
+    variants("slow-receiver", &[("base", &[]), ("dynamic", &[])]);
+}
+
+#[test]
+fn alpha() {
+    variants("alpha", &[("base", &[]), ("restored", &[])]);
+}
+
+#[test]
+fn ring_deadlock() {
+    variants("ring-deadlock", &[("base", &[]), ("two", &[])]);
+}
+
+#[test]
+fn headroom() {
+    variants("headroom", &[("base", &[]), ("short", &[])]);
+}
+
+#[test]
+fn long_link() {
+    variants(
+        "long-link",
+        &[("base", &[]), ("short", &[]), ("window", &[])],
+    );
+}
+
+#[test]
+fn lossy() {
+    variants("lossy", &[("base", &[]), ("pfc", &[]), ("dcqcn", &[])]);
+}
+
+#[test]
+fn dscp_vs_vlan() {
+    variants("dscp-vs-vlan", &[("base", &[]), ("vlan", &[])]);
+}
