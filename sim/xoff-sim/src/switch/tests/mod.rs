@@ -2,6 +2,7 @@
 
 mod digest;
 mod headroom;
+mod incidents;
 mod lossless;
 mod rules;
 mod throughput;
