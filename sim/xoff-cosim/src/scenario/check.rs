@@ -470,6 +470,7 @@ impl Scenario {
             }
             for end in [&a, &b] {
                 if let Some(entry) = rtl.get(end).filter(|_| rate != LineRate::G40)
+                    && said.insert(format!("{} RTL", place()))
                     && said.insert(format!("hosts.{entry}"))
                 {
                     let problem = format!(
