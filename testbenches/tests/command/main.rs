@@ -8,6 +8,7 @@
 //! | [`check`] | `xoff check`: captures checked against the standards |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
+//! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys is up to date |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
@@ -21,3 +22,4 @@ mod page;
 mod pictures;
 mod run;
 mod scenarios;
+mod topologies;

@@ -200,13 +200,13 @@ fn through(stages: &[Stage], full: u64) -> Duration {
         let before = match full {
             0 => Duration::ZERO,
             _ => {
-                sum = sum + stage.full;
+                sum += stage.full;
                 longest = longest.max(stage.full);
                 sum + longest * (full - 1)
             }
         };
         last = last.max(before) + stage.last + stage.delay;
-        sum = sum + stage.delay;
+        sum += stage.delay;
     }
     last
 }

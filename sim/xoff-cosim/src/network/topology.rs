@@ -48,8 +48,6 @@ pub struct Plan {
     pub cables: Vec<[(NodeId, PortId); 2]>,
     /// For each cable, the index of its entry in the scenario's list of links.
     pub entries: Vec<usize>,
-    /// The rate of each cable.
-    pub rates: Vec<LineRate>,
     /// Number of ports of each node.
     pub ports: Vec<u16>,
     numbers: BTreeMap<String, NodeId>,
@@ -86,19 +84,17 @@ impl Plan {
         let cables: Vec<[_; 2]> = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
         let mut peers = vec![Vec::new(); names.len()];
         let mut lines = vec![Vec::new(); names.len()];
-        let rate = |(_, _, entry): &(_, _, usize)| scenario.rate_of(&scenario.links[*entry]);
-        let rates: Vec<LineRate> = all.iter().map(rate).collect();
-        for (([a, b], rate), (_, _, entry)) in cables.iter().zip(&rates).zip(&all) {
+        for ([a, b], (_, _, entry)) in cables.iter().zip(&all) {
             peers[a.0.0 as usize].push((a.1, *b));
             peers[b.0.0 as usize].push((b.1, *a));
+            let rate = scenario.rate_of(&scenario.links[*entry]);
             for (node, _) in [a, b] {
-                lines[node.0 as usize].push((*rate, *entry));
+                lines[node.0 as usize].push((rate, *entry));
             }
         }
         Self {
             cables,
             entries: all.iter().map(|cable| cable.2).collect(),
-            rates,
             hosts: count,
             ports,
             names,
@@ -298,22 +294,18 @@ impl Plan {
             .iter()
             .map(|flow| u64::from(flow.mtu) + HEADER_BYTES)
             .max();
-        let of = |((cable, entry), rate): ((&[(NodeId, PortId); 2], &usize), &LineRate)| {
-            let link = &scenario.links[*entry];
-            let here = cable.iter().any(|end| end.0 == switch);
-            here.then(|| {
-                Headroom {
-                    rate: *rate,
-                    frame: ByteCount::new(frame.unwrap_or(1522)),
-                    cable: link.cable,
-                    interface: link.interface,
-                    response: rate.time_of_quanta(response_quanta(*rate)),
-                }
-                .exact()
-            })
+        let of = |&(rate, entry): &(LineRate, usize)| {
+            let link = &scenario.links[entry];
+            let needs = Headroom {
+                rate,
+                frame: ByteCount::new(frame.unwrap_or(1522)),
+                cable: link.cable,
+                interface: link.interface,
+                response: rate.time_of_quanta(response_quanta(rate)),
+            };
+            needs.exact()
         };
-        let cables = self.cables.iter().zip(&self.entries).zip(&self.rates);
-        let needs = cables.filter_map(of);
+        let needs = self.lines[switch.0 as usize].iter().map(of);
         needs.max().unwrap_or(ByteCount::ZERO)
     }
 

@@ -200,16 +200,17 @@ impl Scenario {
         let mut arrivals = Vec::new();
         for (place, sender) in from.iter().enumerate() {
             let others: Vec<&String> = to.iter().filter(|host| *host != sender).collect();
-            let Some(rate) = rates.get(sender).filter(|_| !others.is_empty()) else {
+            let load = entry.load.filter(|load| *load > 0.0);
+            let (Some(rate), Some(load), false) = (rates.get(sender), load, others.is_empty())
+            else {
                 continue;
             };
             let mut draws = seed.derive(&[place as u64]).draws();
-            let every = interval_ps(sizes, entry.load.unwrap_or(0.0), *rate);
+            let every = interval_ps(sizes, load, *rate);
             let mut at = entry.start.as_ps() as f64;
             loop {
                 at += exponential(&mut draws) * every;
-                // Also ends when there is no load.
-                if !(at < until.as_ps() as f64) || arrivals.len() > MOST_FLOWS {
+                if at >= until.as_ps() as f64 || arrivals.len() > MOST_FLOWS {
                     break;
                 }
                 let size = sizes.at(uniform(&mut draws));

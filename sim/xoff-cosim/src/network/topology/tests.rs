@@ -182,9 +182,8 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     let headroom = |switch: &str| {
         let routes = ForwardingConfig::default();
         let config = plan.switch(&scenario, switch, &scenario.switches[0], routes, Seed(0));
-        match config.buffer.priorities[3] {
-            PriorityBuffer { headroom, .. } => headroom.get(),
-        }
+        let PriorityBuffer { headroom, .. } = config.buffer.priorities[3];
+        headroom.get()
     };
     // B · (1 + ⌈(W + 84 + 2 · (cable + interface) + response) / W⌉) with B = 4,096 + 85 and W = B + 20 bytes. At 400
     // Gb/s 394 quanta are 25,216 bytes and the way of 197.5 ns 9,875: 9 · B. At 100 Gb/s 2,469: 8 · B. At 10 Gb/s 12
@@ -319,11 +318,10 @@ fn a_flow_alone_has_a_slowdown_of_one() {
     }
 }
 
-/// One byte from h0 to h4, by hand, in ns: four hops of 1,000 each way and three switches of 300; a packet of 82 bytes
-/// (1 byte padded to 4, 62 of headers, 16 of RETH) and its preamble of 8 at 100, 400, 400 and 100 Gb/s, 7.2 + 1.8 + 1.8
-/// + 7.2; an ACK of 66 and 8 likewise, 14.8; the bus of 250 four times. Besides the NICs: a beat of the bus, 22 cycles out,
-/// 2 more beats of the packet and 26 cycles to the ACK, 1 more beat of that and 15 cycles to the completion, 67 of 2.048
-/// ns.
+/// One byte from h0 to h4, by hand, in ns. Four hops of 1,000 each way and three switches of 300. A packet of 82 bytes (1
+/// byte padded to 4, 62 of headers, 16 of RETH) and its preamble of 8 at 100, 400, 400 and 100 Gb/s: 18. An ACK of 66 and
+/// 8 likewise: 14.8. The bus of 250 four times. And cycles of the NICs, of 2.048: a beat of the bus, 22 out, 2 more beats
+/// of the packet and 26 to the ACK, 1 more beat of that and 15 to the completion: 67.
 #[test]
 fn the_time_alone_is_that_of_the_path() {
     let scenario = workload("1\n0 4 3 100 1 2\n");
