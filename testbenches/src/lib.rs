@@ -24,6 +24,7 @@ pub mod decode;
 pub mod encode;
 pub mod fuzz;
 pub mod injection;
+pub mod ns3_files;
 pub mod property;
 pub mod run;
 pub mod scenario_file;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::{Table, Value};
 
-use crate::text_file;
-use xoff_cosim::scenario::check::Misfit;
+use crate::{ns3_files, text_file};
+use xoff_cosim::scenario::check::{Misfit, Misfits};
 use xoff_cosim::scenario::variant::BASE;
 use xoff_cosim::scenario::{Scenario, VERSION, Variant};
 
@@ -74,14 +74,20 @@ pub enum ScenarioError {
         /// What would be right.
         problem: String,
     },
-    /// The scenario contradicts itself.
-    #[error("{origin}: {misfit}")]
-    Misfit {
+    /// The scenario contradicts itself, or its files do: a line for each problem.
+    #[error("{}", lines(.origin, .misfits))]
+    Misfits {
         /// File or name.
         origin: String,
-        /// Key and problem.
-        misfit: Misfit,
+        /// Keys and problems.
+        misfits: Misfits,
     },
+}
+
+fn lines(origin: &str, misfits: &Misfits) -> String {
+    let line = |misfit| format!("{origin}: {misfit}");
+    let lines: Vec<String> = misfits.0.iter().map(line).collect();
+    lines.join("\n")
 }
 
 fn hint(nearest: &Option<String>) -> String {
@@ -174,7 +180,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Returns the first line, key or setting that is wrong, and what would be right.
+    /// Returns the first line or setting that is wrong, or all keys and lines of files that are, and what would be right.
     pub fn read(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
         let parse = |problem: String| ScenarioError::Parse {
             origin: self.origin.clone(),
@@ -208,19 +214,24 @@ impl Source {
         if scenario.name.is_empty() {
             scenario.name.clone_from(&self.name);
         }
-        let misfit = |misfit: Misfit| ScenarioError::Misfit {
-            origin: self.origin.clone(),
-            misfit,
-        };
-        scenario.check().map_err(misfit)?;
+        ns3_files::read(&mut scenario, &self.folder);
+        let mut found = scenario.check().err().map_or(Vec::new(), |found| found.0);
         for (place, entry) in scenario.inject.iter_mut().enumerate() {
-            let frames = captured(entry, &self.folder).map_err(|(key, problem)| {
-                let place = format!("inject.{place}.{key}");
-                misfit(Misfit { place, problem })
-            })?;
-            entry.frames = Some(frames);
+            match captured(entry, &self.folder) {
+                Ok(frames) => entry.frames = Some(frames),
+                Err((key, problem)) => {
+                    let place = format!("inject.{place}.{key}");
+                    found.push(Misfit { place, problem });
+                }
+            }
         }
-        Ok(scenario)
+        match found.is_empty() {
+            true => Ok(scenario),
+            false => Err(ScenarioError::Misfits {
+                origin: self.origin.clone(),
+                misfits: Misfits(found),
+            }),
+        }
     }
 }
 

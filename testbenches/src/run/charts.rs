@@ -5,7 +5,7 @@ use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, 
 
 use xoff_cosim::metrics::Samples;
 use xoff_cosim::network::{Simulation, Station};
-use xoff_cosim::scenario::Scenario;
+use xoff_cosim::scenario::{LinkEntry, Scenario};
 
 /// Returns a line for each series that has at least one value.
 fn lines<'a>(
@@ -31,7 +31,7 @@ fn lines<'a>(
 
 /// Returns the charts of a run, the most important first. Charts without data are left out.
 pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -> Vec<Chart> {
-    let flows = || simulation.flows().iter().map(|flow| &flow.name);
+    let flows = || simulation.series().iter().map(|series| &series.name);
     let nodes = || simulation.names().iter();
     let mut charts = vec![
         Chart {
@@ -121,6 +121,14 @@ fn pauses(simulation: &Simulation) -> Vec<Band> {
     bands
 }
 
+/// The length of a link's cable, or its delay if that is all that is known, as of ns-3's links.
+fn length(link: &LinkEntry) -> String {
+    match link.cable.as_mm() {
+        0 => link.interface.to_string(),
+        _ => link.cable.to_string(),
+    }
+}
+
 /// Returns the topology of the network.
 pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
     let nodes = simulation.stations().map(|(node, station)| Node {
@@ -135,7 +143,7 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
         a,
         b,
         rate: scenario.rate_of(&scenario.links[entry]).to_string(),
-        length: scenario.links[entry].cable.to_string(),
+        length: length(&scenario.links[entry]),
     });
     Topology {
         nodes: nodes.collect(),

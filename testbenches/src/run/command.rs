@@ -274,6 +274,8 @@ fn options(
     folder: &Path,
     streams: &Streams,
 ) -> anyhow::Result<RunOptions> {
+    let whole = scenario.expanded()?;
+    let scenario = &*whole;
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,

@@ -99,6 +99,10 @@ fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expec
 fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
     let started = Instant::now();
     let mut simulation = Simulation::with(scenario, &options.nics)?;
+    // The summary has the scenario as it was written.
+    let settings = serde_json::to_value(scenario)?;
+    let whole = scenario.expanded()?;
+    let scenario = &*whole;
     for warning in simulation.warnings() {
         anstream::eprintln!("warning: {warning}");
     }
@@ -204,7 +208,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         },
         scenario: scenario.name.clone(),
         seed: scenario.seed,
-        settings: serde_json::to_value(scenario)?,
+        settings,
         digest: simulation.digest().to_string(),
         duration_ns: simulation.now().as_ps() / 1_000,
         wall_s: started.elapsed().as_secs_f64(),

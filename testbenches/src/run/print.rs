@@ -134,6 +134,24 @@ fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         rows.push(row("in all", [total[0], total[1], None, None]));
     }
     table(out, &rows)?;
+    for name in summary.metrics.keys() {
+        let Some(workload) = name.strip_prefix("flows_unfinished.") else {
+            continue;
+        };
+        let slowdown = |quantile| {
+            let metric = Metric {
+                quantity: Quantity::Slowdown,
+                subject: Subject::Quantile(workload.into(), quantile),
+            };
+            shown("", value(metric))
+        };
+        let [p50, p99, p999] = Quantile::ALL.map(slowdown);
+        let open = shown("", value(Metric::flow(Quantity::FlowsUnfinished, workload)));
+        writeln!(
+            out,
+            "  slowdown of {workload}: p50 {p50}, p99 {p99}, p99.9 {p999}; {open} flows unfinished"
+        )?;
+    }
     let count = |quantity, what: &str| {
         let count = value(Metric::total(quantity)).unwrap_or(0.0);
         format!("{} {what}", metric_text("", count))

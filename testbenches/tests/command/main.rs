@@ -9,6 +9,8 @@
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
+//! | [`incidents`] | the incidents: every scenario with and without its cure |
+//! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
@@ -24,3 +26,4 @@ mod page;
 mod pictures;
 mod run;
 mod scenarios;
+mod topologies;

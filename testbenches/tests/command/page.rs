@@ -2,11 +2,13 @@
 //! docs/scenarios.md: every key comes from the schema, every example can be read, the language of fault rules is
 //! complete.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
+use crate::common::scenarios::holds;
 use serde_json::Value;
+use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::{BUILT_IN, Source};
 use xoff_cosim::scenario::json_schema;
 use xoff_sim::link::FaultRule;
@@ -137,8 +139,16 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// Writes the table of a definition's keys, and those of nested tables.
-fn table(root: &Value, heading: &str, path: &str, definition: &Value, text: &mut String) {
+/// Writes the table of a definition's keys, and those of nested tables. Tables that several keys have are written once:
+/// `seen` are their names, with the key that they are written for.
+fn table(
+    root: &Value,
+    heading: &str,
+    path: &str,
+    definition: &Value,
+    seen: &mut BTreeMap<String, String>,
+    text: &mut String,
+) {
     *text += &format!("\n### {heading}\n\n");
     if !path.is_empty() {
         *text += &format!("{}\n\n", definition["description"].as_str().unwrap().trim());
@@ -150,36 +160,46 @@ fn table(root: &Value, heading: &str, path: &str, definition: &Value, text: &mut
         .unwrap_or_default();
     let mut inner = Vec::new();
     for (key, schema) in definition["properties"].as_object().unwrap() {
+        let (reference, is_list) = match schema.get("items") {
+            Some(items) => (items, true),
+            None => (schema, false),
+        };
+        let of = resolved(root, reference);
+        let name = reference["$ref"].as_str().unwrap_or_default().to_owned();
+        let mut elsewhere = None;
+        if of["properties"].is_object() {
+            match seen.get(&name) {
+                Some(first) => elsewhere = Some(format!("table, as {first}")),
+                None => {
+                    let heading = match is_list {
+                        true => format!("`[[{path}{key}]]`"),
+                        false => format!("`[{path}{key}]`"),
+                    };
+                    seen.insert(name, heading.clone());
+                    inner.push((format!("{path}{key}"), heading, of));
+                }
+            }
+        }
         let description = schema["description"]
             .as_str()
             .unwrap_or_else(|| panic!("{path}{key} has no description"));
-        let (takes, default) = (takes(root, schema), default(&required, key, schema));
+        let takes = elsewhere.unwrap_or_else(|| takes(root, schema));
+        let default = default(&required, key, schema);
         *text += &format!(
             "| `{key}` | {takes} | {default} | {} |\n",
             line(description)
         );
-        let (of, is_list) = match schema.get("items") {
-            Some(items) => (resolved(root, items), true),
-            None => (resolved(root, schema), false),
-        };
-        if of["properties"].is_object() {
-            inner.push((format!("{path}{key}"), of, is_list));
-        }
     }
-    for (key, of, is_list) in inner {
-        let heading = if is_list {
-            format!("`[[{key}]]`")
-        } else {
-            format!("`[{key}]`")
-        };
-        table(root, &heading, &format!("{key}."), of, text);
+    for (key, heading, of) in inner {
+        table(root, &heading, &format!("{key}."), of, seen, text);
     }
 }
 
 fn keys() -> String {
     let root = schema();
     let mut text = String::new();
-    table(&root, "At the top", "", &root, &mut text);
+    let mut seen = BTreeMap::new();
+    table(&root, "At the top", "", &root, &mut seen, &mut text);
     text += "\n### Quantities\n\nQuantities are texts of a decimal number and a unit; a bare `0` needs none.\n\n| | units | example |\n|---|---|---|\n";
     for (name, definition) in root["$defs"].as_object().unwrap() {
         let description = definition["description"].as_str().unwrap_or_default();
@@ -237,10 +257,21 @@ fn every_example_of_the_page_is_a_scenario() {
             .read(&[])
             .unwrap_or_else(|error| panic!("{error}\n{text}"))
     };
+    let topology = "5 1 4\n4\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 4 100Gbps 1000ns 0\n3 4 100Gbps 1us 0\n";
+    fs::write(folder.path().join("fat.txt"), topology).unwrap();
+    fs::write(
+        folder.path().join("WebSearch.txt"),
+        "0 0\n50000 40\n1000000 100\n",
+    )
+    .unwrap();
     let whole = blocks(&page, "toml");
-    assert_eq!(whole.len(), 1);
+    assert_eq!(whole.len(), 3);
     let lossy = read(whole[0].clone());
     assert!(!lossy.links[0].faults.is_empty());
+    let clos = read(whole[1].clone());
+    holds(&execute::run(&clos, &RunOptions::default()).unwrap().summary);
+    let web = execute::run(&read(whole[2].clone()), &RunOptions::default()).unwrap();
+    assert!(web.summary.metrics["slowdown.web.p99"] >= 1.0);
     let parts = blocks(&page, "toml part");
     assert_eq!(parts.len(), 3);
     for part in parts {

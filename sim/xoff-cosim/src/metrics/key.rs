@@ -15,6 +15,10 @@ pub enum Scope {
     Flow,
     /// Each flow, as quantiles over its messages: `message_latency_ns.bulk.p99`.
     Quantile,
+    /// Each workload, which is an entry of flows with a file: `flows_unfinished.web`.
+    Workload,
+    /// Each workload, as quantiles over its flows: `slowdown.web.p99`.
+    WorkloadQuantile,
     /// Each host: `cnps_tx.a`.
     Host,
     /// Each switch: `ecn_marked.s`.
@@ -82,12 +86,19 @@ quantities! {
     /// in Gb/s. A receiver is never credited with more than its line carries: what a NIC's buffer delivers faster
     /// counts as soon as the line could have brought it.
     GoodputGbps = "goodput_gbps", Flow total;
-    /// Jain's index of the flows' goodput: 1 is even, 1/n is all to one of n.
+    /// Jain's index of the flows' goodput: 1 is even, 1/n is all to one of n. Flows of workloads do not count.
     JainIndex = "jain_index", Network;
     /// Messages completed, since the start.
     Messages = "messages", Flow total;
     /// From post to completion of a message, as the application sees it, in nanoseconds.
     MessageLatencyNs = "message_latency_ns", Quantile;
+    /// From the start of a flow to the completion of its message, as the application sees it, in nanoseconds, for flows
+    /// that finish within the measured window.
+    FlowCompletionNs = "flow_completion_ns", WorkloadQuantile;
+    /// Flow completion time over the time that the message takes when nothing else is on its way, 1 and above.
+    Slowdown = "slowdown", WorkloadQuantile;
+    /// Flows that have started and not finished.
+    FlowsUnfinished = "flows_unfinished", Workload;
     /// Part of the line's time that frames fill, with preambles and gaps, 0 to 1.
     WireUtilization = "wire_utilization", Port;
     /// Frames dropped, since the start.
@@ -292,9 +303,9 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     let last = text.rsplit_once('.');
     let read = match quantity.scope() {
         Scope::Network => return None,
-        Scope::Flow => Subject::Flow(name(text)?),
+        Scope::Flow | Scope::Workload => Subject::Flow(name(text)?),
         Scope::Host | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
-        Scope::Quantile => {
+        Scope::Quantile | Scope::WorkloadQuantile => {
             let (flow, quantile) = last?;
             let mut known = Quantile::ALL.into_iter();
             let quantile = known.find(|known| known.name() == quantile)?;
@@ -318,6 +329,9 @@ mod tests {
             "goodput_gbps.f.s0",
             "jain_index",
             "message_latency_ns.f.s0.p999",
+            "flow_completion_ns.web.p99",
+            "slowdown.web.p50",
+            "flows_unfinished.web",
             "pause_time_ns.t0.3",
             "wire_utilization.a0.0",
             "drops.t.no_route",

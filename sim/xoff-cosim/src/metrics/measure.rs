@@ -11,9 +11,9 @@ use xoff_sim::time::Time;
 use xoff_sim::wire::PRIORITIES;
 
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
-use crate::network::topology::Plan;
+use crate::network::topology::{CHECKED, Plan};
 use crate::network::{Simulation, Station};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Series};
 
 /// Values of metrics. A value that is undefined, such as the latency when no message completed, is NaN.
 pub type Metrics = BTreeMap<Metric, f64>;
@@ -92,27 +92,18 @@ pub fn dropped(simulation: &Simulation) -> Vec<Dropped> {
 
 /// The names of all metrics of a scenario that has passed its check. Does not build the network.
 pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
-    let plan = Plan::new(scenario);
-    let flows = scenario
-        .flows
-        .iter()
-        .flat_map(|flow| scenario.flow_ends(flow));
-    names_of(
-        &plan.names,
-        plan.hosts,
-        &plan.ports,
-        flows.map(|(name, _)| name),
-    )
+    let whole = scenario.expanded().expect(CHECKED);
+    let plan = Plan::new(&whole);
+    let (_, series) = whole.connections();
+    names_of(&plan.names, plan.hosts, &plan.ports, &series)
 }
 
-fn names_of(
-    nodes: &[String],
-    hosts: usize,
-    ports: &[u16],
-    flows: impl Iterator<Item = String>,
-) -> BTreeSet<Metric> {
+fn names_of(nodes: &[String], hosts: usize, ports: &[u16], series: &[Series]) -> BTreeSet<Metric> {
     let nodes: Vec<Arc<str>> = nodes.iter().map(|name| Arc::from(&**name)).collect();
-    let flows: Vec<Arc<str>> = flows.map(Arc::from).collect();
+    let named = |series: &Series| Arc::from(&*series.name);
+    let flows: Vec<Arc<str>> = series.iter().map(named).collect();
+    let workloads = series.iter().filter(|series| series.workload);
+    let workloads: Vec<Arc<str>> = workloads.map(named).collect();
     let [switch_reasons, host_reasons] = [false, true].map(reasons);
     let mut names = BTreeSet::new();
     for &quantity in Quantity::ALL {
@@ -124,8 +115,15 @@ fn names_of(
             Scope::Flow => flows.iter().for_each(|flow| {
                 add(Subject::Flow(flow.clone()));
             }),
-            Scope::Quantile => {
-                for flow in &flows {
+            Scope::Workload => workloads.iter().for_each(|flow| {
+                add(Subject::Flow(flow.clone()));
+            }),
+            Scope::Quantile | Scope::WorkloadQuantile => {
+                let flows = match quantity.scope() {
+                    Scope::Quantile => &flows,
+                    _ => &workloads,
+                };
+                for flow in flows {
                     for quantile in Quantile::ALL {
                         add(Subject::Quantile(flow.clone(), quantile));
                     }
@@ -317,8 +315,69 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// All metrics of a window that began at `from`, when [`counts`] returned `before`. `goodput` is that of each flow in
-/// Gb/s.
+/// Quantiles of values, by their names; NaN when there is no value.
+fn quantiles(
+    quantity: Quantity,
+    name: &Arc<str>,
+    mut values: Vec<u64>,
+    scale: f64,
+) -> impl Iterator<Item = (Metric, f64)> {
+    values.sort_unstable();
+    let name = name.clone();
+    Quantile::ALL.into_iter().map(move |part| {
+        let subject = Subject::Quantile(name.clone(), part);
+        let value = match values.is_empty() {
+            true => f64::NAN,
+            false => quantile(&values, part.part()) as f64 / scale,
+        };
+        (Metric { quantity, subject }, value)
+    })
+}
+
+/// Slowdowns are compared as whole millionths.
+const SLOWDOWN_PARTS: u128 = 1_000_000;
+
+/// Metrics of the flows that are measured under one name, goodput excepted.
+fn of_series(simulation: &Simulation, series: &Series, from: Time) -> Metrics {
+    let mut metrics = Metrics::new();
+    let name: Arc<str> = Arc::from(&*series.name);
+    let (mut messages, mut unfinished) = (0, 0);
+    let (mut latencies, mut completions, mut slowdowns) = (Vec::new(), Vec::new(), Vec::new());
+    for flow in &simulation.flows()[series.flows.clone()] {
+        let sender = simulation.sender(flow);
+        let delivered = sender.delivered();
+        messages += delivered.len();
+        let measured = delivered.iter().filter(|message| message.at >= from);
+        latencies.extend(measured.clone().map(|message| message.latency.as_ps()));
+        if let Some(alone) = flow.alone {
+            unfinished += u64::from(flow.start < simulation.now() && !sender.finished());
+            for message in measured {
+                let time = message.at.saturating_since(flow.start).as_ps();
+                let slowdown = u128::from(time) * SLOWDOWN_PARTS / u128::from(alone.as_ps().max(1));
+                completions.push(time);
+                slowdowns.push(u64::try_from(slowdown).unwrap_or(u64::MAX));
+            }
+        }
+    }
+    metrics.insert(Metric::flow(Quantity::Messages, &name), messages as f64);
+    metrics.extend(quantiles(Quantity::MessageLatencyNs, &name, latencies, 1e3));
+    if series.workload {
+        let metric = Metric::flow(Quantity::FlowsUnfinished, &name);
+        metrics.insert(metric, unfinished as f64);
+        metrics.extend(quantiles(
+            Quantity::FlowCompletionNs,
+            &name,
+            completions,
+            1e3,
+        ));
+        let parts = SLOWDOWN_PARTS as f64;
+        metrics.extend(quantiles(Quantity::Slowdown, &name, slowdowns, parts));
+    }
+    metrics
+}
+
+/// All metrics of a window that began at `from`, when [`counts`] returned `before`. `goodput` is that of each
+/// series in Gb/s.
 pub(super) fn metrics(
     simulation: &Simulation,
     before: &Metrics,
@@ -373,29 +432,16 @@ pub(super) fn metrics(
     for (quantity, count) in wrong.into_iter().zip(errors) {
         metrics.insert(Metric::network(quantity), count as f64);
     }
-    for (flow, rate) in simulation.flows().iter().zip(goodput) {
-        let delivered = simulation.sender(flow).delivered();
-        metrics.insert(Metric::flow(Quantity::GoodputGbps, &flow.name), *rate);
-        let messages = delivered.len() as f64;
-        metrics.insert(Metric::flow(Quantity::Messages, &flow.name), messages);
-        let measured = delivered.iter().filter(|message| message.at >= from);
-        let mut latencies: Vec<u64> = measured.map(|message| message.latency.as_ps()).collect();
-        latencies.sort_unstable();
-        let name: Arc<str> = Arc::from(&*flow.name);
-        for part in Quantile::ALL {
-            let ns = match latencies.is_empty() {
-                true => f64::NAN,
-                false => quantile(&latencies, part.part()) as f64 / 1e3,
-            };
-            let metric = Metric {
-                quantity: Quantity::MessageLatencyNs,
-                subject: Subject::Quantile(name.clone(), part),
-            };
-            metrics.insert(metric, ns);
+    let mut alone = Vec::new();
+    for (series, rate) in simulation.series().iter().zip(goodput) {
+        metrics.extend(of_series(simulation, series, from));
+        metrics.insert(Metric::flow(Quantity::GoodputGbps, &series.name), *rate);
+        if !series.workload {
+            alone.push(*rate);
         }
     }
-    let (sum, squares) = (goodput.iter()).fold((0.0, 0.0), |all, x| (all.0 + x, all.1 + x * x));
-    let jain = sum * sum / (goodput.len() as f64 * squares);
+    let (sum, squares) = (alone.iter()).fold((0.0, 0.0), |all, x| (all.0 + x, all.1 + x * x));
+    let jain = sum * sum / (alone.len() as f64 * squares);
     metrics.insert(Metric::network(Quantity::JainIndex), jain);
     for drop in dropped(simulation) {
         let node = Arc::from(&*simulation.names()[drop.node.0 as usize]);

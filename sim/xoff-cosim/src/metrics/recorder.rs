@@ -7,22 +7,23 @@ use xoff_sim::time::{Duration, LineRate, Time};
 
 use super::measure::{self, Metrics};
 use crate::network::{FlowEnds, Simulation};
+use crate::scenario::Series;
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     /// When the samples were taken, in nanoseconds.
     pub at_ns: Vec<u64>,
-    /// Goodput of each flow since the previous sample, in bits a second; never above the line rate.
+    /// Goodput of each [series](Simulation::series) since the previous sample, in bits a second; never above the line rate.
     pub goodput: Vec<Vec<f64>>,
     /// For each node, the part of the time since the previous sample in which frames held the line of its port 0, in
     /// per cent. A frame that spans two samples counts in both, split exactly. Empty for switches.
     pub wire: Vec<Vec<f64>>,
     /// For each node, bytes waiting in the egress queues of its fullest port. Empty for hosts.
     pub queue: Vec<Vec<f64>>,
-    /// For each flow, the rate that DCQCN allows, in bits a second; NaN while there is none.
+    /// For each series, the rate that DCQCN allows, in bits a second; NaN while there is none, and of a workload.
     pub rate: Vec<Vec<f64>>,
-    /// For each flow, DCQCN's α, 0 to 1; NaN while there is none.
+    /// For each series, DCQCN's α, 0 to 1; NaN while there is none, and of a workload.
     pub alpha: Vec<Vec<f64>>,
 }
 
@@ -62,6 +63,7 @@ impl Recorder {
     pub fn new(simulation: &Simulation) -> Self {
         let flows = simulation.flows();
         let nodes = simulation.names().len();
+        let series = simulation.series().len();
         let mut ends = BTreeMap::<NodeId, Vec<usize>>::new();
         for (place, flow) in flows.iter().enumerate() {
             ends.entry(flow.to).or_default().push(place);
@@ -74,11 +76,11 @@ impl Recorder {
         Self {
             samples: Samples {
                 at_ns: Vec::new(),
-                goodput: vec![Vec::new(); flows.len()],
+                goodput: vec![Vec::new(); series],
                 wire: vec![Vec::new(); nodes],
                 queue: vec![Vec::new(); nodes],
-                rate: vec![Vec::new(); flows.len()],
-                alpha: vec![Vec::new(); flows.len()],
+                rate: vec![Vec::new(); series],
+                alpha: vec![Vec::new(); series],
             },
             before: measure::counts(simulation),
             from: simulation.now(),
@@ -141,11 +143,15 @@ impl Recorder {
         let ps = elapsed.as_ps() as f64;
         let samples = &mut self.samples;
         samples.at_ns.push(now.as_ps() / 1_000);
-        for (place, flow) in simulation.flows().iter().enumerate() {
-            let bytes = self.credited[place] - self.credited_last[place];
+        for (place, series) in simulation.series().iter().enumerate() {
+            let bytes = |flow: usize| self.credited[flow] - self.credited_last[flow];
+            let bytes: u64 = series.flows.clone().map(bytes).sum();
             samples.goodput[place].push(bytes as f64 * 8e12 / ps);
-            let station = simulation.network().node(flow.from);
-            let dcqcn = station.dcqcn(simulation.sender(flow).qp);
+            let flow = (simulation.flows().get(series.flows.start)).filter(|_| !series.workload);
+            let dcqcn = flow.and_then(|flow| {
+                let station = simulation.network().node(flow.from);
+                station.dcqcn(simulation.sender(flow).qp)
+            });
             let (rate, alpha) = dcqcn.unwrap_or((f64::NAN, f64::NAN));
             samples.rate[place].push(rate);
             samples.alpha[place].push(alpha);
@@ -170,11 +176,12 @@ impl Recorder {
     pub fn metrics(&mut self, simulation: &Simulation) -> Metrics {
         self.credit(simulation);
         let elapsed = simulation.now().saturating_since(self.from);
-        let bits = |(now, before): (&u64, &u64)| (now - before) as f64 * 8.0;
-        let credited = self.credited.iter().zip(&self.credited_before).map(bits);
-        let goodput: Vec<f64> = credited
-            .map(|bits| bits * 1e3 / elapsed.as_ps() as f64)
-            .collect();
+        let bytes = |flow: usize| self.credited[flow] - self.credited_before[flow];
+        let gbps = |series: &Series| {
+            let bytes: u64 = series.flows.clone().map(bytes).sum();
+            bytes as f64 * 8.0 * 1e3 / elapsed.as_ps() as f64
+        };
+        let goodput: Vec<f64> = simulation.series().iter().map(gbps).collect();
         measure::metrics(simulation, &self.before, self.from, &goodput)
     }
 
@@ -289,9 +296,10 @@ mod tests {
         let clos = Clos {
             podsets: 2,
             tors: 2,
-            servers: 2,
-            leaves: 2,
+            hosts: 2,
+            leafs: 2,
             spines: 4,
+            ..Clos::PAPER
         };
         for scenario in [scenario(100), clos.scenario(1, Duration::from_us(20))] {
             let mut simulation = Simulation::new(&scenario).unwrap();

@@ -16,7 +16,7 @@ use xoff_sim::wire::{
 use super::topology::Plan;
 use super::{Simulation, Station};
 use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
-use crate::scenario::{Action, Scenario};
+use crate::scenario::{Action, Connection, Scenario};
 
 /// Events that are still to happen, by time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -125,19 +125,15 @@ fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Se
         vec![Change::Swallow { ends, swallow }]
     };
     let posting = |entry: &str, stopped| {
-        let flows = scenario.flows.iter().flat_map(|flow| {
-            let ends = scenario.flow_ends(flow);
-            ends.into_iter()
-                .map(|(name, from)| (flow.name.clone(), name, from))
-        });
-        let change = |(flow, (group, name, from)): (usize, (String, String, String))| {
-            (group == entry || name == entry).then(|| Change::Posting {
-                host: plan.number(&from),
-                flow: flow as u32,
+        let change = |(number, flow): (usize, &Connection<'_>)| {
+            (flow.settings.name == entry || flow.name == entry).then(|| Change::Posting {
+                host: plan.number(&flow.from),
+                flow: number as u32,
                 stopped,
             })
         };
-        flows.enumerate().filter_map(change).collect()
+        let (flows, _) = scenario.connections();
+        flows.iter().enumerate().filter_map(change).collect()
     };
     match action {
         Action::LinkDown(ends) => link(ends, false),

@@ -9,10 +9,12 @@
 //! | [`arp`] | [`Arp`](arp::Arp): answers ARP on behalf of the network, for NICs that ask |
 //! | `events` | what happens during the run |
 //! | [`station`] | [`Station`]: a node of any kind |
+//! | [`alone`] | how long a message takes when nothing else is on its way |
 //! | [`topology`] | addresses, routes and headroom, derived from a scenario |
 //! | [`on_links`] | fault rules and injected frames, and what they have done |
 //! | [`simulation`] | [`Simulation`]: a scenario that runs |
 
+pub mod alone;
 pub mod arp;
 pub mod device;
 mod events;

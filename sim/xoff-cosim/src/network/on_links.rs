@@ -3,7 +3,7 @@
 use xoff_sim::kernel::{InjectionCounters, NodeId, PortId};
 use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
 
-use super::topology::Plan;
+use super::topology::{CHECKED, Plan};
 use super::{Simulation, SimulationError, Station};
 use crate::scenario::check::Misfit;
 use crate::scenario::{Scenario, Towards};
@@ -99,6 +99,8 @@ impl Simulation {
             }
         };
         let plan = Plan::new(scenario);
+        let whole = scenario.expanded().expect(CHECKED);
+        let scenario = &*whole;
         for (number, entry) in scenario.links.iter().enumerate() {
             let sides = [
                 ("faults", &entry.faults),
@@ -139,6 +141,8 @@ impl Simulation {
     /// Returns every wire into which the simulated scenario injects frames, and what happened to those frames.
     pub fn injection_uses(&self, scenario: &Scenario) -> Vec<InjectionUse> {
         let mut uses: Vec<InjectionUse> = Vec::new();
+        let whole = scenario.expanded().expect(CHECKED);
+        let scenario = &*whole;
         for entry in &scenario.inject {
             let frames = entry.frames.as_ref().map_or(0, Vec::len) as u64;
             for host in scenario.injected_hosts(entry) {

@@ -9,7 +9,7 @@ use xoff_sim::protocol::gbn::WorkKind;
 use super::device::{Device, Driver, HostSetup, Limits, PortShape};
 use super::rtl_host::{RtlHost, RtlHostConfig, RtlNode};
 use crate::scenario::check::Misfit;
-use crate::scenario::{FlowSettings, HostSettings, NicKind};
+use crate::scenario::{Connection, HostSettings, NicKind};
 use crate::units::UnitError;
 
 /// The NICs other than those of this repository that a simulation can create: `nic = { own = "NAME" }` in a scenario.
@@ -78,7 +78,13 @@ impl Kind {
     }
 
     /// Checks whether the NIC can be an end of a flow, with this QP index.
-    pub(super) fn check(&self, host: &str, flow: &FlowSettings, qp: u16) -> Result<(), Misfit> {
+    pub(super) fn check(
+        &self,
+        host: &str,
+        connection: &Connection<'_>,
+        qp: u16,
+    ) -> Result<(), Misfit> {
+        let flow = connection.settings;
         let limits = (self.limits)();
         let list = |values: Vec<String>| values.join(", ");
         let problem = if !limits.operations.contains(&flow.operation.into()) {
@@ -96,13 +102,13 @@ impl Kind {
         } else if !limits.mtus.contains(&flow.mtu) {
             let can = list(limits.mtus.iter().map(u32::to_string).collect());
             Some(("mtu", format!("{}: the NIC of {host} has {can}", flow.mtu)))
-        } else if flow.message.get() > limits.message.into() {
+        } else if connection.message.get() > limits.message.into() {
             let most = limits.message;
             Some((
                 "message",
                 format!(
                     "{}: the NIC of {host} carries {most} bytes at most",
-                    flow.message
+                    connection.message
                 ),
             ))
         } else if flow.outstanding > limits.outstanding {

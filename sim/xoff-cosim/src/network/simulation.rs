@@ -16,14 +16,15 @@ use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
+use super::alone::Paths;
 use super::device::{Created, HostSetup};
 use super::events::Agenda;
 use super::own::Kind;
 use super::topology::Plan;
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
-use crate::scenario::check::{Misfit, QPS, RING};
+use crate::scenario::check::{Misfit, Misfits, QPS, RING};
 use crate::scenario::{
-    FlowSettings, HostSettings, LinkEntry, NicKind, Recovery, Scenario, SwitchSettings,
+    Connection, HostSettings, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
 };
 use crate::units::UnitError;
 
@@ -44,6 +45,9 @@ pub enum SimulationError {
     /// The scenario contradicts itself.
     #[error(transparent)]
     Misfit(#[from] Misfit),
+    /// The scenario contradicts itself, in one place or several.
+    #[error(transparent)]
+    Misfits(#[from] Misfits),
     /// The settings of a switch do not fit.
     #[error("switch {name}")]
     Switch {
@@ -90,6 +94,10 @@ pub struct FlowEnds {
     pub receiver: usize,
     /// Payload bytes of a full packet.
     pub mtu: u32,
+    /// When its first message is posted, if its QP is connected by then.
+    pub start: Time,
+    /// Of a workload's flow: the time that its message takes when nothing else is on its way.
+    pub alone: Option<Duration>,
 }
 
 /// A scenario that runs. In serialized form it is a checkpoint.
@@ -99,6 +107,7 @@ pub struct Simulation {
     names: Vec<String>,
     ports: Vec<u16>,
     flows: Vec<FlowEnds>,
+    series: Vec<Series>,
     /// Flows whose QPs are not connected yet.
     openings: Vec<Opening>,
     pub(super) agenda: Agenda,
@@ -160,12 +169,15 @@ impl Simulation {
     /// As [`new`](Self::new); also a NIC that is not in `nics`, or a flow that such a NIC cannot carry.
     pub fn with(scenario: &Scenario, nics: &Nics) -> Result<Self, SimulationError> {
         scenario.check()?;
+        let whole = scenario.expanded()?;
+        let scenario = &*whole;
         let plan = Plan::new(scenario);
+        let (connections, series) = scenario.connections();
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
         let mut warnings = scenario.disobeyed();
         let mut kinds = BTreeMap::new();
-        let qps = qps_in_use(scenario, &plan);
+        let qps = qps_in_use(&connections, &plan);
         for entry in &scenario.hosts {
             let of_entry = scenario.settings_of(entry);
             let own_nic = nics.of(&entry.name, &of_entry)?;
@@ -240,7 +252,14 @@ impl Simulation {
             let switch = switch(&plan, scenario, &name, settings, routes, own)?;
             stations.push(Station::Switch(Box::new(switch)));
         }
-        let (flows, openings) = create(scenario, &plan, &kinds, &mut stations, seed.derive(&[3]))?;
+        let mut paths = Paths::new(scenario, &plan);
+        let (flows, openings) = create(
+            &connections,
+            &mut paths,
+            &kinds,
+            &mut stations,
+            seed.derive(&[3]),
+        )?;
         let mut builder = NetworkBuilder::new(seed.derive(&[4]));
         for station in stations {
             builder.node(station);
@@ -262,6 +281,7 @@ impl Simulation {
             names: plan.names,
             ports: plan.ports,
             flows,
+            series,
             openings,
             agenda,
             warnings,
@@ -279,6 +299,8 @@ impl Simulation {
     /// As [`with`](Self::with).
     pub fn check(scenario: &Scenario, nics: &Nics) -> Result<(), SimulationError> {
         scenario.check()?;
+        let whole = scenario.expanded()?;
+        let scenario = &*whole;
         for entry in &scenario.hosts {
             if nics
                 .of(&entry.name, &scenario.settings_of(entry))?
@@ -447,9 +469,14 @@ impl Simulation {
         self.network.node(node)
     }
 
-    /// The flows, in the scenario's order.
+    /// The flows, in the scenario's order. Those of a workload have one name, that of their entry.
     pub fn flows(&self) -> &[FlowEnds] {
         &self.flows
+    }
+
+    /// What is measured under one name: each flow, and each workload as a whole.
+    pub fn series(&self) -> &[Series] {
+        &self.series
     }
 
     /// The sending end of a flow.
@@ -573,90 +600,88 @@ impl Opening {
     }
 }
 
-/// The number of QPs that the flows of a scenario take at each node.
-fn qps_in_use(scenario: &Scenario, plan: &Plan) -> Vec<usize> {
+/// The number of QPs that flows take at each node.
+fn qps_in_use(flows: &[Connection<'_>], plan: &Plan) -> Vec<usize> {
     let mut qps = vec![0; plan.names.len()];
-    for settings in &scenario.flows {
-        for (_, from) in scenario.flow_ends(settings) {
-            for end in [&from, &settings.to] {
-                qps[plan.number(end).0 as usize] += 1;
-            }
-        }
+    for end in flows.iter().flat_map(|flow| [&flow.from, &flow.to]) {
+        qps[plan.number(end).0 as usize] += 1;
     }
     qps
 }
 
 /// Asks for a QP with memory at both ends of each flow, and installs the flow's applications there.
 fn create(
-    scenario: &Scenario,
-    plan: &Plan,
+    connections: &[Connection<'_>],
+    paths: &mut Paths<'_>,
     kinds: &BTreeMap<NodeId, Kind>,
     stations: &mut [Station],
     seed: Seed,
 ) -> Result<(Vec<FlowEnds>, Vec<Opening>), SimulationError> {
     let mut openings = Vec::new();
     let mut flows = Vec::new();
+    let plan = paths.plan();
     let mut used = BTreeMap::<NodeId, u16>::new();
     let mut draws = seed.draws();
-    for settings in &scenario.flows {
-        for (name, from) in scenario.flow_ends(settings) {
-            let ends = [plan.number(&from), plan.number(&settings.to)];
-            let qps = ends.map(|end| {
-                let next = used.entry(end).or_default();
-                *next += 1;
-                *next - 1
-            });
-            let config = FlowConfig {
-                number: flows.len() as u32,
-                kind: settings.operation.into(),
-                message: settings.message.get() as u32,
-                count: settings.count,
-                outstanding: settings.outstanding,
-                start: Time::ZERO + settings.start,
-                interval: settings.interval,
-            };
-            let region = Region {
-                base: config.base(),
-                length: config.region_bytes(),
-                tag: KEY_TAG,
-                local_write: true,
-                remote_write: true,
-            };
-            let settings_of_qps = qp_pair(plan, settings, ends, &mut draws);
-            let mut created = [None; 2];
-            for side in 0..2 {
-                if let Some(kind) = kinds.get(&ends[side]) {
-                    let host = &plan.names[ends[side].0 as usize];
-                    kind.check(host, settings, qps[side])?;
-                }
-                let station = &mut stations[ends[side].0 as usize];
-                let psn = settings_of_qps[side].requester_psn;
-                created[side] = station.create(qps[side], psn, &region)?;
+    for connection in connections {
+        let settings = connection.settings;
+        let ends = [&connection.from, &connection.to].map(|end| plan.number(end));
+        let qps = ends.map(|end| {
+            let next = used.entry(end).or_default();
+            *next += 1;
+            *next - 1
+        });
+        let config = FlowConfig {
+            number: flows.len() as u32,
+            kind: settings.operation.into(),
+            message: connection.message.get() as u32,
+            count: connection.count,
+            outstanding: settings.outstanding,
+            start: Time::ZERO + connection.start,
+            interval: settings.interval,
+        };
+        let region = Region {
+            base: config.base(),
+            length: config.region_bytes(),
+            tag: KEY_TAG,
+            local_write: true,
+            remote_write: true,
+        };
+        let settings_of_qps = qp_pair(plan, connection, ends, &mut draws);
+        let mut created = [None; 2];
+        for side in 0..2 {
+            if let Some(kind) = kinds.get(&ends[side]) {
+                let host = &plan.names[ends[side].0 as usize];
+                kind.check(host, connection, qps[side])?;
             }
-            openings.push(Opening {
-                number: config.number,
-                ends,
-                qps,
-                settings: settings_of_qps,
-                created,
-                connecting: false,
-            });
-            let host = host_of(&mut stations[ends[0].0 as usize]);
-            let sender = host.senders().len();
-            host.send(Sender::unconnected(config.clone(), qps[0]));
-            let host = host_of(&mut stations[ends[1].0 as usize]);
-            let receiver = host.receivers().len();
-            let buffers = kinds.get(&ends[1]).map_or(RING, Kind::buffers);
-            host.receive(Receiver::unconnected(config, qps[1], buffers));
-            flows.push(FlowEnds {
-                name,
-                from: ends[0],
-                sender,
-                to: ends[1],
-                receiver,
-                mtu: settings.mtu,
-            });
+            let station = &mut stations[ends[side].0 as usize];
+            let psn = settings_of_qps[side].requester_psn;
+            created[side] = station.create(qps[side], psn, &region)?;
         }
+        openings.push(Opening {
+            number: config.number,
+            ends,
+            qps,
+            settings: settings_of_qps,
+            created,
+            connecting: false,
+        });
+        let host = host_of(&mut stations[ends[0].0 as usize]);
+        let sender = host.senders().len();
+        host.send(Sender::unconnected(config.clone(), qps[0]));
+        let host = host_of(&mut stations[ends[1].0 as usize]);
+        let receiver = host.receivers().len();
+        let buffers = kinds.get(&ends[1]).map_or(RING, Kind::buffers);
+        host.receive(Receiver::unconnected(config, qps[1], buffers));
+        flows.push(FlowEnds {
+            name: connection.name.clone(),
+            from: ends[0],
+            sender,
+            to: ends[1],
+            receiver,
+            mtu: settings.mtu,
+            start: Time::ZERO + connection.start,
+            alone: settings.is_workload().then(|| paths.alone(connection)),
+        });
     }
     Ok((flows, openings))
 }
@@ -670,10 +695,11 @@ fn host_of(station: &mut Station) -> &mut Host {
 /// numbers are not known yet.
 fn qp_pair(
     plan: &Plan,
-    flow: &FlowSettings,
+    connection: &Connection<'_>,
     ends: [NodeId; 2],
     draws: &mut Draws,
 ) -> [QpSettings; 2] {
+    let flow = connection.settings;
     let mtu = flow.mtu_code().unwrap_or(2);
     let restart = flow.recovery == Recovery::GoBack0;
     let udp_port = flow.udp_port.unwrap_or(0xC000 + draws.below(0x4000) as u16);
@@ -688,7 +714,7 @@ fn qp_pair(
         tags: (flow.pcp.iter())
             .map(|pcp| u16::from(*pcp) << 13 | flow.vlan)
             .collect(),
-        dscp: flow.dscp,
+        dscp: connection.dscp,
         hop_limit: 64,
         udp_port,
         pkey: 0xFFFF,

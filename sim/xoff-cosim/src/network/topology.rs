@@ -33,6 +33,9 @@ fn response_quanta(rate: LineRate) -> u16 {
     headroom::response_quanta(rate).unwrap_or(394)
 }
 
+/// Why a topology can be expanded.
+pub(crate) const CHECKED: &str = "the scenario has passed its check";
+
 /// Names, numbers and cables of a scenario's network.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -44,20 +47,21 @@ pub struct Plan {
     pub cables: Vec<[(NodeId, PortId); 2]>,
     /// For each cable, the index of its entry in the scenario's list of links.
     pub entries: Vec<usize>,
-    /// The rate of each cable.
-    pub rates: Vec<LineRate>,
     /// Number of ports of each node.
     pub ports: Vec<u16>,
     numbers: BTreeMap<String, NodeId>,
     /// For each node, its ports in order, each with the end at the other side of its cable.
     peers: Vec<Vec<(PortId, (NodeId, PortId))>>,
-    /// For each node, the rates of its ports in order.
-    port_rates: Vec<Vec<LineRate>>,
+    /// For each node, its ports in order, each with its rate and the entry of its link.
+    lines: Vec<Vec<(LineRate, usize)>>,
 }
 
 impl Plan {
-    /// Creates the plan of a scenario that has passed its check.
+    /// Creates the plan of a scenario that has passed its check. Entries of links are those of the
+    /// [expanded](Scenario::expanded) scenario.
     pub fn new(scenario: &Scenario) -> Self {
+        let whole = scenario.expanded().expect(CHECKED);
+        let scenario = &*whole;
         let hosts: Vec<String> = scenario
             .hosts
             .iter()
@@ -78,26 +82,24 @@ impl Plan {
         let all = scenario.cables();
         let cables: Vec<[_; 2]> = all.iter().map(|(a, b, _)| [port(a), port(b)]).collect();
         let mut peers = vec![Vec::new(); names.len()];
-        let mut port_rates = vec![Vec::new(); names.len()];
-        let rate = |(_, _, entry): &(_, _, usize)| scenario.rate_of(&scenario.links[*entry]);
-        let rates: Vec<LineRate> = all.iter().map(rate).collect();
-        for ([a, b], rate) in cables.iter().zip(&rates) {
+        let mut lines = vec![Vec::new(); names.len()];
+        for ([a, b], (_, _, entry)) in cables.iter().zip(&all) {
             peers[a.0.0 as usize].push((a.1, *b));
             peers[b.0.0 as usize].push((b.1, *a));
+            let rate = scenario.rate_of(&scenario.links[*entry]);
             for (node, _) in [a, b] {
-                port_rates[node.0 as usize].push(*rate);
+                lines[node.0 as usize].push((rate, *entry));
             }
         }
         Self {
             cables,
             entries: all.iter().map(|cable| cable.2).collect(),
-            rates,
             hosts: count,
             ports,
             names,
             numbers,
             peers,
-            port_rates,
+            lines,
         }
     }
 
@@ -113,7 +115,14 @@ impl Plan {
     ///
     /// Panics when the node has no such port.
     pub fn rate(&self, node: NodeId, port: PortId) -> LineRate {
-        self.port_rates[node.0 as usize][usize::from(port.0)]
+        self.lines[node.0 as usize][usize::from(port.0)].0
+    }
+
+    /// The index of the entry that the link of a port comes from, in the list of the expanded scenario.
+    ///
+    /// Panics when the node has no such port.
+    pub fn entry(&self, node: NodeId, port: PortId) -> usize {
+        self.lines[node.0 as usize][usize::from(port.0)].1
     }
 
     /// Addresses of all hosts as `host` reaches them: its own, and the others' with the MAC address of the first hop.
@@ -167,13 +176,13 @@ impl Plan {
     }
 
     /// The ports of a node in order, each with the end at the other side of its cable.
-    fn peers(&self, node: NodeId) -> &[(PortId, (NodeId, PortId))] {
+    pub(super) fn peers(&self, node: NodeId) -> &[(PortId, (NodeId, PortId))] {
         &self.peers[node.0 as usize]
     }
 
     /// For each switch, the number of cables on the shortest path to the hosts behind `edge`, the switch that they
     /// are attached to; for `edge` itself it is 1. `None` where there is no path. Hosts do not forward.
-    fn distances(&self, edge: NodeId) -> Vec<Option<u32>> {
+    pub(super) fn distances(&self, edge: NodeId) -> Vec<Option<u32>> {
         let mut far = vec![None; self.names.len()];
         far[edge.0 as usize] = Some(1);
         let mut queue = VecDeque::from([edge]);
@@ -260,7 +269,7 @@ impl Plan {
         }
     }
 
-    /// The settings of the switch of this name, given its [`routes`](Self::routes).
+    /// The settings of the switch of this name in an expanded scenario, given its [`routes`](Self::routes).
     pub fn switch(
         &self,
         scenario: &Scenario,
@@ -364,24 +373,19 @@ impl Plan {
             .iter()
             .map(|flow| u64::from(flow.mtu) + HEADER_BYTES)
             .max();
-        let of = |((cable, entry), rate): ((&[(NodeId, PortId); 2], &usize), &LineRate)| {
-            let link = &scenario.links[*entry];
-            let here = cable.iter().any(|end| end.0 == switch);
-            here.then(|| {
-                let frame = ByteCount::new(frame.unwrap_or(1522));
-                Headroom {
-                    rate: *rate,
-                    frame,
-                    other_frame: frame,
-                    cable: link.cable,
-                    interface: link.interface,
-                    response: rate.time_of_quanta(response_quanta(*rate)),
-                }
-                .exact()
-            })
+        let of = |&(rate, entry): &(LineRate, usize)| {
+            let link = &scenario.links[entry];
+            let needs = Headroom {
+                rate,
+                frame: ByteCount::new(frame.unwrap_or(1522)),
+                other_frame: ByteCount::new(frame.unwrap_or(1522)),
+                cable: link.cable,
+                interface: link.interface,
+                response: rate.time_of_quanta(response_quanta(rate)),
+            };
+            needs.exact()
         };
-        let cables = self.cables.iter().zip(&self.entries).zip(&self.rates);
-        let needs = cables.filter_map(of);
+        let needs = self.lines[switch.0 as usize].iter().map(of);
         needs.max().unwrap_or(ByteCount::ZERO)
     }
 

@@ -1,13 +1,16 @@
 //! Checks of a scenario before it runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use thiserror::Error;
 use xoff_sim::time::{Duration, LineRate, Rate};
 
+use super::connection::{Connection, MOST_FLOWS, Series, interval_ps};
 use super::expectation::Op;
+use super::names::Names;
 use super::variant::BASE;
-use super::{FlowSettings, InjectEntry, NicKind, Scenario, SwitchSettings};
+use super::{FlowSettings, HostEntry, InjectEntry, LinkEntry, NicKind, Scenario};
 
 /// Number of QPs of an RTL NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
@@ -16,9 +19,11 @@ pub const MODEL_QPS: usize = 4_096;
 /// Number of work requests that a NIC holds for each QP.
 pub const RING: u32 = xoff_rtl::nic::WQES;
 
-/// Largest number of hosts in a scenario. A host's number has 24 bits in its addresses, and this many model NICs fill
-/// the memory of a computer.
+/// Largest number of hosts in a scenario, and of switches. A host's number has 24 bits in its addresses, and this many
+/// model NICs fill the memory of a computer.
 pub const MOST_HOSTS: u64 = 1 << 16;
+/// Largest number of ports of a switch.
+pub const MOST_PORTS: usize = u16::MAX as usize;
 /// Rates that a link may have.
 pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_gbps(10)..=Rate::from_gbps(400);
 /// Largest number of values that all charts may have together: 32 MB of numbers.
@@ -34,6 +39,28 @@ pub struct Misfit {
     pub problem: String,
 }
 
+/// Everything in a scenario that does not fit, in its order. As text one line each.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct Misfits(pub Vec<Misfit>);
+
+impl fmt::Display for Misfits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, misfit) in self.0.iter().enumerate() {
+            if place > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{misfit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Misfit> for Misfits {
+    fn from(misfit: Misfit) -> Self {
+        Self(vec![misfit])
+    }
+}
+
 pub(super) fn misfit(place: impl Into<String>, problem: impl Into<String>) -> Misfit {
     Misfit {
         place: place.into(),
@@ -41,26 +68,40 @@ pub(super) fn misfit(place: impl Into<String>, problem: impl Into<String>) -> Mi
     }
 }
 
-pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-    names.join(", ")
-}
-
 impl Scenario {
     /// Checks the scenario for anything that does not fit together.
     ///
     /// # Errors
     ///
-    /// The first thing found, with its key.
-    pub fn check(&self) -> Result<(), Misfit> {
+    /// Everything found, each with its key or with the line of a file. Where the network itself is wrong, what depends on
+    /// it is not looked at.
+    pub fn check(&self) -> Result<(), Misfits> {
         if !(1..=super::VERSION).contains(&self.version) {
             let problem = format!(
                 "{}: this xoff reads version {}",
                 self.version,
                 super::VERSION
             );
-            return Err(misfit("version", problem));
+            return Err(misfit("version", problem).into());
         }
+        let times = self.check_times();
+        let timed = times.is_ok();
+        let mut found: Vec<Misfit> = times.err().into_iter().collect();
+        match self.expanded() {
+            Ok(whole) => found.extend(whole.check_network(timed)),
+            Err(wrong) => {
+                found.extend(wrong.0);
+                found.extend(self.flows.iter().flat_map(|flow| self.check_keys(flow)));
+            }
+        }
+        found.extend(self.check_expectations().err());
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(Misfits(found)),
+        }
+    }
+
+    fn check_times(&self) -> Result<(), Misfit> {
         if self.duration == Duration::ZERO {
             return Err(misfit("duration", "0 runs nothing: such as '10 ms'"));
         }
@@ -75,118 +116,145 @@ impl Scenario {
             return Err(misfit("sample", "0 never goes on: such as '100 us'"));
         }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
-            let names = [BASE.to_owned()];
+            let names: Vec<&str> = self.variants.keys().map(String::as_str).collect();
             let problem = format!(
-                "'{}': variants are {}",
+                "'{}': variants are {BASE}, {}",
                 self.variant,
-                list(names.iter().chain(self.variants.keys()))
+                names.join(", ")
             );
             return Err(misfit("variant", problem));
-        }
-        self.check_sizes()?;
-        let hosts = self.check_names()?;
-        self.check_hosts()?;
-        self.check_links(&hosts)?;
-        self.check_switches()?;
-        self.check_routes()?;
-        self.check_events(&hosts)?;
-        self.check_injections(&hosts)?;
-        self.check_expectations()?;
-        let limits = self.most_qps();
-        let mut used = std::collections::BTreeMap::<String, usize>::new();
-        let mut names = BTreeSet::new();
-        for flow in &self.flows {
-            self.check_flow(flow, &hosts)?;
-            for (name, from) in self.flow_ends(flow) {
-                if !names.insert(name.clone()) {
-                    return Err(misfit(
-                        format!("flows.{name}"),
-                        "there are two of this name",
-                    ));
-                }
-                for end in [from, flow.to.clone()] {
-                    let qps = used.entry(end.clone()).or_default();
-                    *qps += 1;
-                    let most = limits.get(&end).copied().unwrap_or(usize::MAX);
-                    if *qps > most {
-                        let problem = format!(
-                            "host {end} has more than {most} flows, and its NIC {most} QPs"
-                        );
-                        return Err(misfit(format!("flows.{name}"), problem));
-                    }
-                }
-            }
         }
         Ok(())
     }
 
+    /// Checks an expanded scenario. `timed`: its times are right.
+    fn check_network(&self, timed: bool) -> Vec<Misfit> {
+        let mut found: Vec<Misfit> = self.check_hosts().err().into_iter().collect();
+        let named = self.check_sizes().and_then(|()| self.check_names());
+        if let Err(wrong) = named {
+            found.push(wrong);
+            return found;
+        }
+        let names = Names::of(self);
+        let links = self.check_links(&names);
+        let linked = links.is_empty();
+        found.extend(links);
+        found.extend(self.check_injections(&names));
+        found.extend(self.check_switches());
+        found.extend(self.check_routes(&names));
+        found.extend(self.check_events(&names));
+        let before = found.len();
+        let groups = linked.then(|| self.connected(&names));
+        for (place, flow) in self.flows.iter().enumerate() {
+            found.extend(self.check_keys(flow));
+            found.extend(match flow.is_workload() {
+                true => self.check_workload(flow, &names, groups.as_ref()),
+                false => self.check_pairs(place, flow, &names, groups.as_ref()),
+            });
+        }
+        if found.len() == before && linked {
+            let (flows, series) = self.connections();
+            found.extend(self.check_qps(&flows, &series));
+            found.extend(self.check_events_of_flows(&series));
+            if timed {
+                found.extend(self.check_samples(series.len() as u64).err());
+            }
+        }
+        found
+    }
+
+    /// Checks the flows together: names, and QPs of each host.
+    fn check_qps(&self, flows: &[Connection<'_>], series: &[Series]) -> Vec<Misfit> {
+        let mut found = Vec::new();
+        if flows.len() > MOST_FLOWS {
+            let problem = format!("{} flows in all: {MOST_FLOWS} at most", flows.len());
+            found.push(misfit("flows", problem));
+        }
+        let mut names = BTreeSet::new();
+        for Series { name, .. } in series {
+            if !names.insert(name) {
+                found.push(misfit(
+                    format!("flows.{name}"),
+                    "there are two of this name",
+                ));
+            }
+        }
+        let limits = self.most_qps();
+        let mut used = BTreeMap::<&str, usize>::new();
+        // For each entry the first flow that is too many, its host, and how many hosts there are.
+        let mut over = BTreeMap::<&str, (&Connection<'_>, &str, usize)>::new();
+        for flow in flows {
+            for end in [&flow.from, &flow.to] {
+                let qps = used.entry(end).or_default();
+                *qps += 1;
+                if limits.get(end).is_some_and(|most| *qps == most + 1) {
+                    let first = over.entry(&flow.settings.name).or_insert((flow, end, 0));
+                    first.2 += 1;
+                }
+            }
+        }
+        for (flow, host, count) in over.into_values() {
+            let most = limits[host];
+            let others = match count {
+                1 => String::new(),
+                _ => format!(", and so with {} others", count - 1),
+            };
+            let problem =
+                format!("host {host} has more than {most} flows, and its NIC {most} QPs{others}");
+            found.push(misfit(format!("flows.{}", flow.name), problem));
+        }
+        found
+    }
+
     /// The largest number of QPs of each host. The driver of a NIC of your own knows its limit; the host is not here.
-    fn most_qps(&self) -> std::collections::BTreeMap<String, usize> {
-        let limit = |entry: &super::HostEntry| match self.settings_of(entry).nic {
+    fn most_qps(&self) -> BTreeMap<String, usize> {
+        let limit = |entry: &HostEntry| match self.settings_of(entry).nic {
             NicKind::Rtl => Some(QPS),
             NicKind::Model => Some(MODEL_QPS),
             NicKind::Own(_) => None,
         };
-        let each = |entry: &super::HostEntry| {
+        let each = |entry: &HostEntry| {
             let limit = limit(entry)?;
             Some(entry.names().into_iter().map(move |name| (name, limit)))
         };
         self.hosts.iter().filter_map(each).flatten().collect()
     }
 
-    /// The flows that an entry stands for, each with its name and its sender.
-    pub fn flow_ends(&self, flow: &FlowSettings) -> Vec<(String, String)> {
-        let entry = self.hosts.iter().find(|host| host.name == flow.from);
-        let ends = match entry.filter(|host| host.count.is_some()) {
-            None => vec![(flow.name.clone(), flow.from.clone())],
-            Some(entry) => {
-                let each = |from: String| (format!("{}.{from}", flow.name), from);
-                entry.names().into_iter().map(each).collect()
-            }
-        };
-        let Some(qps) = flow.qps else { return ends };
-        let each = |(name, from): &(String, String)| {
-            let of_qp = |qp| (format!("{name}.{qp}"), from.clone());
-            (0..qps).map(of_qp).collect::<Vec<_>>()
-        };
-        ends.iter().flat_map(each).collect()
-    }
-
-    /// Names of the hosts whose wires an entry injects into.
+    /// Names of the hosts whose wires an entry injects into. The scenario is [expanded](Self::expanded).
     pub fn injected_hosts(&self, entry: &InjectEntry) -> Vec<String> {
-        match self.hosts.iter().find(|host| host.name == entry.host) {
-            Some(host) => host.names(),
-            None => vec![entry.host.clone()],
-        }
+        let hosts = Names::of(self).hosts_of(&entry.host);
+        hosts.unwrap_or_else(|| vec![entry.host.clone()])
     }
 
-    fn check_injections(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
+    fn check_injections(&self, names: &Names) -> Vec<Misfit> {
+        let mut found = Vec::new();
         for (place, entry) in self.inject.iter().enumerate() {
-            let wrong =
-                |key: &str, problem: String| Err(misfit(format!("inject.{place}.{key}"), problem));
-            if !self
-                .injected_hosts(entry)
-                .iter()
-                .all(|host| hosts.contains(host))
-            {
-                let problem = format!("'{}' is no host: hosts are {}", entry.host, list(hosts));
-                return wrong("host", problem);
+            let mut wrong = |key: &str, problem: String| {
+                found.push(misfit(format!("inject.{place}.{key}"), problem))
+            };
+            if names.hosts_of(&entry.host).is_none() {
+                let problem = format!(
+                    "'{}' is no host: hosts are {}",
+                    entry.host,
+                    names.list_hosts()
+                );
+                wrong("host", problem);
             }
             if entry.start >= self.duration {
                 let problem = format!("{}: the run ends at {}", entry.start, self.duration);
-                return wrong("start", problem);
+                wrong("start", problem);
             }
             if !(1e-6..=1e6).contains(&entry.scale) {
-                return wrong("scale", format!("{}: 0.000001 to 1000000", entry.scale));
+                wrong("scale", format!("{}: 0.000001 to 1000000", entry.scale));
             }
             if entry.interval.is_some() && entry.scale != 1.0 {
-                return wrong(
+                wrong(
                     "scale",
                     "the capture's times are not used: interval is given".into(),
                 );
             }
         }
-        Ok(())
+        found
     }
 
     fn check_expectations(&self) -> Result<(), Misfit> {
@@ -225,40 +293,24 @@ impl Scenario {
                 return Err(misfit(place, problem));
             }
         }
-        let switches = |entry: &SwitchSettings| u64::from(entry.count.unwrap_or(1));
-        let mut nodes = 0;
+        let mut switches = 0;
         for entry in &self.switches {
-            nodes += switches(entry);
-            if nodes > MOST_HOSTS {
-                let place = format!("switches.{}.count", entry.name);
-                let problem = format!(
-                    "{}: a network has {MOST_HOSTS} switches at most",
-                    switches(entry)
-                );
-                return Err(misfit(place, problem));
+            let count = entry.count.unwrap_or(1);
+            switches += u64::from(count);
+            if switches > MOST_HOSTS {
+                let problem = format!("{count}: a network has {MOST_HOSTS} switches at most");
+                return Err(misfit(format!("switches.{}.count", entry.name), problem));
             }
         }
-        let count = |name: &String| {
-            let hosts = self.hosts.iter().find(|host| host.name == *name);
-            let switches = self.switches.iter().find(|switch| switch.name == *name);
-            let count = hosts.and_then(|entry| entry.count);
-            let count = count.or(switches.and_then(|entry| entry.count));
-            u64::from(count.unwrap_or(1))
-        };
-        let cables = self
-            .links
-            .iter()
-            .map(|link| count(&link.ends[0]) * count(&link.ends[1]));
-        // One cable for each host; the rest connect switches.
-        let most = hosts + 64 * MOST_HOSTS;
-        if cables.fold(0, u64::saturating_add) > most {
-            return Err(misfit(
-                "links",
-                format!("a network has {most} cables at most"),
-            ));
-        }
-        let flows: u64 = self.flows.iter().map(|flow| count(&flow.from)).sum();
-        let series = 3 * flows + hosts + nodes;
+        Ok(())
+    }
+
+    /// Refuses more points of charts than anybody looks at. `series` are the flows that are drawn.
+    fn check_samples(&self, series: u64) -> Result<(), Misfit> {
+        let hosts = self.hosts.iter().map(|entry| entry.count.unwrap_or(1));
+        let switches = self.switches.iter().map(|entry| entry.count.unwrap_or(1));
+        let nodes: u64 = hosts.chain(switches).map(u64::from).sum();
+        let series = 3 * series + nodes;
         let points = self.duration.as_ps() / self.sampling().as_ps();
         if points.saturating_mul(series) > MOST_SAMPLES {
             let least =
@@ -272,9 +324,12 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_names(&self) -> Result<BTreeSet<String>, Misfit> {
+    fn check_names(&self) -> Result<(), Misfit> {
+        if self.hosts.is_empty() {
+            let problem = "none: [[hosts]], or a [topology] that has some";
+            return Err(misfit("hosts", problem));
+        }
         let mut nodes = BTreeSet::new();
-        let mut hosts = BTreeSet::new();
         for entry in &self.hosts {
             if entry.count == Some(0) {
                 return Err(misfit(
@@ -283,7 +338,6 @@ impl Scenario {
                 ));
             }
             for name in entry.names() {
-                hosts.insert(name.clone());
                 Self::check_name("hosts", name, &mut nodes)?;
             }
         }
@@ -298,7 +352,23 @@ impl Scenario {
                 Self::check_name("switches", name, &mut nodes)?;
             }
         }
-        Ok(hosts)
+        // A name that is both would mean the group.
+        let hosts = self
+            .hosts
+            .iter()
+            .map(|entry| ("hosts", &entry.name, entry.count));
+        let switches = self.switches.iter();
+        let switches = switches.map(|entry| ("switches", &entry.name, entry.count));
+        let mut groups = BTreeSet::new();
+        for (list, name, count) in hosts.chain(switches) {
+            if count.is_some() && (nodes.contains(name) || !groups.insert(name)) {
+                return Err(misfit(
+                    format!("{list}.{name}"),
+                    "there are two nodes or groups of this name",
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn check_name(list: &str, name: String, nodes: &mut BTreeSet<String>) -> Result<(), Misfit> {
@@ -350,114 +420,148 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_links(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
-        let mut cables = std::collections::BTreeMap::<String, usize>::new();
-        let rtl = |entry: &&super::HostEntry| self.settings_of(entry).nic == NicKind::Rtl;
-        let rtl: BTreeSet<String> = (self.hosts.iter().filter(rtl))
-            .flat_map(super::HostEntry::names)
-            .collect();
-        let switches: BTreeSet<String> = self
-            .switches
-            .iter()
-            .flat_map(SwitchSettings::names)
-            .collect();
-        for (a, b, number) in self.cables() {
+    /// Where a link's rate is given.
+    fn place_of_rate(&self, number: usize, link: &LinkEntry) -> String {
+        match (link.rate, &link.origin) {
+            (None, _) => "host.rate".into(),
+            (Some(_), Some(origin)) => origin.clone(),
+            (Some(_), None) => format!("links.{number}.rate"),
+        }
+    }
+
+    fn check_links(&self, names: &Names) -> Vec<Misfit> {
+        let mut found = Vec::new();
+        let mut count: u64 = 0;
+        for link in &self.links {
+            let mut cables = 1;
+            for end in &link.ends {
+                match names.nodes(end) {
+                    Some(nodes) => cables *= nodes.len() as u64,
+                    None => {
+                        let nodes = names.list_nodes();
+                        let problem = format!("'{end}' is no node: nodes are {nodes}");
+                        found.push(misfit("links.ends", problem));
+                    }
+                }
+            }
+            count = count.saturating_add(cables);
+        }
+        // One cable for each host; the rest connect switches.
+        let most = names.hosts().len() as u64 + 64 * MOST_HOSTS;
+        if count > most {
+            let problem = format!("{count} cables: a network has {most} at most");
+            found.push(misfit("links", problem));
+        }
+        if !found.is_empty() {
+            return found;
+        }
+        let kinds = |entry: &HostEntry| {
+            let rtl = self.settings_of(entry).nic == NicKind::Rtl;
+            let names = entry.names().into_iter().filter(move |_| rtl);
+            names
+                .map(|name| (name, entry.name.clone()))
+                .collect::<Vec<_>>()
+        };
+        let rtl: BTreeMap<String, String> = self.hosts.iter().flat_map(kinds).collect();
+        // Each mistake is said once: a rate for each place where it is given, and an RTL NIC for each entry of hosts.
+        let mut said = BTreeSet::new();
+        let mut cables = BTreeMap::<String, usize>::new();
+        for (a, b, number) in self.cables_of(names) {
             let link = &self.links[number];
             let rate = self.rate_of(link);
-            let place = || match link.rate {
-                Some(_) => format!("links.{number}.rate"),
-                None => "host.rate".into(),
-            };
-            if !RATES.contains(&Rate::from(rate)) {
-                return Err(misfit(place(), format!("{rate}: 10 to 400 Gb/s")));
+            let place = || self.place_of_rate(number, link);
+            if !RATES.contains(&Rate::from(rate)) && said.insert(place()) {
+                found.push(misfit(place(), format!("{rate}: 10 to 400 Gb/s")));
             }
             for end in [&a, &b] {
-                if rate != LineRate::G40 && rtl.contains(end) {
+                if let Some(entry) = rtl.get(end).filter(|_| rate != LineRate::G40)
+                    && said.insert(format!("{} RTL", place()))
+                    && said.insert(format!("hosts.{entry}"))
+                {
                     let problem = format!(
                         "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
                     );
-                    return Err(misfit(place(), problem));
-                }
-                if !hosts.contains(end) && !switches.contains(end) {
-                    let problem = format!(
-                        "'{end}' is no node: nodes are {}",
-                        list(hosts.iter().chain(&switches))
-                    );
-                    return Err(misfit("links.ends", problem));
+                    found.push(misfit(place(), problem));
                 }
                 *cables.entry(end.clone()).or_default() += 1;
             }
             if a == b {
-                return Err(misfit("links.ends", format!("'{a}' is joined with itself")));
+                found.push(misfit("links.ends", format!("'{a}' is joined with itself")));
             }
         }
-        for host in hosts {
+        for host in names.hosts() {
             let ports = cables.get(host).copied().unwrap_or(0);
             if ports != 1 {
-                return Err(misfit(
+                found.push(misfit(
                     format!("hosts.{host}"),
                     format!("{ports} links end here: a NIC has one port"),
                 ));
             }
         }
-        Ok(())
+        for (node, ports) in cables.iter().filter(|(_, ports)| **ports > MOST_PORTS) {
+            let problem =
+                format!("{ports} links end here: a switch has {MOST_PORTS} ports at most");
+            found.push(misfit(format!("switches.{node}"), problem));
+        }
+        found
     }
 
-    /// Every cable: its two ends, and the index of its entry in the list.
+    /// Every cable of an [expanded](Self::expanded) scenario: its two ends, and the index of its entry in the list.
     pub fn cables(&self) -> Vec<(String, String, usize)> {
+        self.cables_of(&Names::of(self))
+    }
+
+    /// As [`cables`](Self::cables), given the scenario's names.
+    pub fn cables_of(&self, names: &Names) -> Vec<(String, String, usize)> {
         let mut cables = Vec::new();
-        let expand = |end: &String| {
-            let hosts = self.hosts.iter().find(|host| host.name == *end);
-            let switches = self.switches.iter().find(|switch| switch.name == *end);
-            match (hosts, switches) {
-                (Some(entry), _) => entry.names(),
-                (None, Some(entry)) => entry.names(),
-                (None, None) => vec![end.clone()],
-            }
-        };
+        let expand = |end: &String| names.nodes(end).unwrap_or_else(|| vec![end.clone()]);
         for (i, link) in self.links.iter().enumerate() {
-            for a in expand(&link.ends[0]) {
-                for b in expand(&link.ends[1]) {
-                    cables.push((a.clone(), b, i));
-                }
+            let [from, to] = [&link.ends[0], &link.ends[1]].map(expand);
+            for a in from {
+                cables.extend(to.iter().map(|b| (a.clone(), b.clone(), i)));
             }
         }
         cables
     }
 
-    fn check_flow(&self, flow: &FlowSettings, names: &BTreeSet<String>) -> Result<(), Misfit> {
+    /// For each node the smallest node that it is connected with, over any number of cables.
+    fn connected(&self, names: &Names) -> BTreeMap<String, usize> {
+        let nodes = names.hosts().union(names.switches());
+        let numbers: BTreeMap<&String, usize> = nodes.zip(0..).collect();
+        let mut above: Vec<usize> = (0..numbers.len()).collect();
+        fn top(above: &mut [usize], mut node: usize) -> usize {
+            while above[node] != node {
+                above[node] = above[above[node]];
+                node = above[node];
+            }
+            node
+        }
+        for (a, b, _) in self.cables_of(names) {
+            let [a, b] = [a, b].map(|end| top(&mut above, numbers[&end]));
+            above[a.max(b)] = a.min(b);
+        }
+        let numbers = numbers.into_iter();
+        numbers
+            .map(|(name, number)| (name.clone(), top(&mut above, number)))
+            .collect()
+    }
+
+    /// Checks the keys of a flow that need no network, and its file.
+    fn check_keys(&self, flow: &FlowSettings) -> Vec<Misfit> {
+        let mut found = Vec::new();
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
-        let group = |name: &String| self.hosts.iter().any(|host| host.name == *name);
-        if !names.contains(&flow.from) && !group(&flow.from) {
-            let problem = format!("'{}' is no host: hosts are {}", flow.from, list(names));
-            return Err(misfit(place("from"), problem));
-        }
-        if !names.contains(&flow.to) {
-            let problem = format!("'{}' is no host: hosts are {}", flow.to, list(names));
-            return Err(misfit(place("to"), problem));
-        }
-        if self
-            .flow_ends(flow)
-            .iter()
-            .any(|(_, from)| *from == flow.to)
-        {
-            return Err(misfit(
-                place("to"),
-                format!("'{}' would send to itself", flow.to),
-            ));
-        }
+        let mut wrong = |key: &str, problem: String| found.push(misfit(place(key), problem));
         if flow.mtu_code().is_none() {
-            let problem = format!("{}: 256, 512, 1024, 2048 or 4096", flow.mtu);
-            return Err(misfit(place("mtu"), problem));
+            wrong("mtu", format!("{}: 256, 512, 1024, 2048 or 4096", flow.mtu));
         }
         let ranges = [
             ("message", flow.message.get(), 1, 1 << 31, "bytes"),
             ("count", flow.count.unwrap_or(1), 1, u64::MAX, ""),
             ("outstanding", flow.outstanding.into(), 1, RING.into(), ""),
+            ("qps", flow.qps.into(), 1, MODEL_QPS as u64, ""),
             ("dscp", flow.dscp.into(), 0, 63, ""),
             ("pcp", flow.pcp.unwrap_or(0).into(), 0, 7, ""),
             ("vlan", flow.vlan.into(), 0, 4094, ""),
-            ("qps", flow.qps.unwrap_or(1).into(), 1, QPS as u64, ""),
             ("window", flow.window.into(), 1, 1 << 22, "packets"),
             ("timeout", flow.timeout.into(), 0, 31, ""),
             ("retries", flow.retries.into(), 0, 7, ""),
@@ -466,9 +570,234 @@ impl Scenario {
         for (key, value, least, most, unit) in ranges {
             if !(least..=most).contains(&value) {
                 let problem = format!("{value}: {least} to {most} {unit}");
-                return Err(misfit(place(key), problem.trim_end()));
+                wrong(key, problem.trim_end().into());
             }
         }
-        Ok(())
+        match (&flow.ns3, &flow.sizes) {
+            (Some(_), Some(_)) => {
+                wrong("sizes", "ns3 is given too: one of them".into());
+                return found;
+            }
+            (None, None) => {
+                for (key, given) in [
+                    ("load", flow.load.is_some()),
+                    ("until", flow.until.is_some()),
+                ] {
+                    if given {
+                        wrong(key, "goes with sizes".into());
+                    }
+                }
+                return found;
+            }
+            _ => {}
+        }
+        let with = if flow.ns3.is_some() { "ns3" } else { "sizes" };
+        let own = [
+            ("count", flow.count.is_some(), "each flow is one message"),
+            (
+                "interval",
+                flow.interval.is_some(),
+                "each flow is one message",
+            ),
+            ("qps", flow.qps > 1, "each flow has a QP of its own"),
+            (
+                "udp_port",
+                flow.udp_port.is_some(),
+                "each flow draws its own",
+            ),
+            (
+                "pairs",
+                flow.pairs != super::Pairs::InOrder,
+                "the pairs are given",
+            ),
+        ];
+        for (key, _, why) in own.iter().filter(|(_, given, _)| *given) {
+            wrong(key, format!("not with {with}: {why}"));
+        }
+        let file = match (&flow.ns3, &flow.sizes) {
+            (Some(path), _) => {
+                for (key, given) in [
+                    ("from", !flow.from.is_empty()),
+                    ("to", !flow.to.is_empty()),
+                    ("load", flow.load.is_some()),
+                    ("until", flow.until.is_some()),
+                ] {
+                    if given {
+                        wrong(key, "not with ns3: the file says it".into());
+                    }
+                }
+                (path, flow.listed.as_ref().map(|list| list.as_ref().err()))
+            }
+            (None, Some(path)) => {
+                match flow.load {
+                    None => wrong("load", "required with sizes: such as 0.5".into()),
+                    Some(load) if !(load > 0.0 && load <= 1.0) => {
+                        wrong(
+                            "load",
+                            format!("{load}: above 0 to 1, a part of the line rate"),
+                        );
+                    }
+                    Some(_) => {}
+                }
+                let until = flow.until.unwrap_or(self.duration);
+                if until <= flow.start {
+                    wrong("until", format!("{until}: after start, {}", flow.start));
+                }
+                let sizes = flow.distribution.as_ref();
+                (path, sizes.map(|sizes| sizes.as_ref().err()))
+            }
+            (None, None) => return found,
+        };
+        match file {
+            (path, None) => wrong(with, format!("{path} has not been read")),
+            (_, Some(Some(wrong))) => found.extend(wrong.0.iter().cloned()),
+            (_, Some(None)) => {}
+        }
+        found
+    }
+
+    /// Checks the ends of a flow that is no workload.
+    fn check_pairs(
+        &self,
+        number: usize,
+        flow: &FlowSettings,
+        names: &Names,
+        groups: Option<&BTreeMap<String, usize>>,
+    ) -> Vec<Misfit> {
+        let mut found = Vec::new();
+        let place = |key: &str| format!("flows.{}.{key}", flow.name);
+        let ends = [("from", &flow.from), ("to", &flow.to)];
+        let mut hosts = Vec::new();
+        for (key, name) in ends {
+            match names.hosts_of(name) {
+                _ if name.is_empty() => {
+                    found.push(misfit(place(key), "required: the name of a host"));
+                }
+                None => {
+                    let problem = format!("'{name}' is no host: hosts are {}", names.list_hosts());
+                    found.push(misfit(place(key), problem));
+                }
+                Some(known) => hosts.push(known.len()),
+            }
+        }
+        let [from, to] = hosts[..] else { return found };
+        let count = match flow.pairs {
+            super::Pairs::Each => from.saturating_mul(to),
+            _ => from.max(to),
+        };
+        let count = count.saturating_mul(flow.qps as usize);
+        if count > MOST_FLOWS {
+            found.push(misfit(
+                place("pairs"),
+                format!("{count} flows: {MOST_FLOWS} at most"),
+            ));
+            return found;
+        }
+        let pairs = self.pairs(number, flow, names);
+        if let Some((host, _)) = pairs.iter().find(|(from, to)| from == to) {
+            found.push(misfit(
+                place("to"),
+                format!("'{host}' would send to itself"),
+            ));
+        }
+        if pairs.is_empty() {
+            found.push(misfit(
+                place("pairs"),
+                "none is left: nobody sends to itself",
+            ));
+        }
+        if let Some(groups) = groups {
+            let apart = |pair: &&(String, String)| groups.get(&pair.0) != groups.get(&pair.1);
+            let mut apart = pairs.iter().filter(apart);
+            if let Some((from, to)) = apart.next() {
+                let more = match apart.count() {
+                    0 => String::new(),
+                    1 => ", nor another pair".into(),
+                    more => format!(", nor {more} other pairs"),
+                };
+                let problem = format!("no way leads from {from} to {to}{more}");
+                found.push(misfit(place("to"), problem));
+            }
+        }
+        found
+    }
+
+    /// Checks the hosts of a workload, and how many flows it has.
+    fn check_workload(
+        &self,
+        flow: &FlowSettings,
+        names: &Names,
+        groups: Option<&BTreeMap<String, usize>>,
+    ) -> Vec<Misfit> {
+        let mut found = Vec::new();
+        let place = |key: &str| format!("flows.{}.{key}", flow.name);
+        if let Some(Ok(list)) = &flow.listed {
+            for one in &list.flows {
+                let line = format!("{}:{}", list.file, one.line);
+                let ends = [("src", one.src), ("dst", one.dst)];
+                let ends = ends.map(|(what, number)| (what, number, format!("h{number}")));
+                let unknown = ends.iter().filter(|end| !names.hosts().contains(&end.2));
+                let before = found.len();
+                found.extend(unknown.map(|(what, number, _)| {
+                    let problem = format!(
+                        "{what} {number}: there is no host h{number}: hosts are {}",
+                        names.list_hosts()
+                    );
+                    misfit(&line, problem)
+                }));
+                let [(_, _, from), (_, _, to)] = &ends;
+                if let Some(groups) = groups.filter(|_| found.len() == before)
+                    && groups.get(from) != groups.get(to)
+                {
+                    found.push(misfit(&line, format!("no way leads from {from} to {to}")));
+                }
+            }
+        }
+        let Some(Ok(sizes)) = &flow.distribution else {
+            return found;
+        };
+        for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
+            if !name.is_empty() && names.hosts_of(name).is_none() {
+                let problem = format!("'{name}' is no host: hosts are {}", names.list_hosts());
+                found.push(misfit(place(key), problem));
+            }
+        }
+        if !found.is_empty() {
+            return found;
+        }
+        let (from, to) = self.workload_ends(flow, names);
+        if let [from] = from.as_slice()
+            && to.iter().all(|to| to == from)
+        {
+            found.push(misfit(
+                place("to"),
+                format!("'{from}' would send to itself"),
+            ));
+        }
+        let Some(groups) = groups else { return found };
+        let of = |host: &String| groups.get(host).copied();
+        let first = from.first().and_then(of);
+        if let Some(other) = from.iter().chain(&to).find(|host| of(host) != first) {
+            let problem = format!("no way leads from {} to {other}", from[0]);
+            found.push(misfit(place("sizes"), problem));
+        }
+        let load = flow.load.unwrap_or(0.0);
+        if load > 0.0 && load <= 1.0 {
+            let rates = self.host_rates(names);
+            let rates = from.iter().filter_map(|host| rates.get(host));
+            let time = flow
+                .until
+                .unwrap_or(self.duration)
+                .saturating_sub(flow.start);
+            let count: f64 = rates
+                .map(|rate| time.as_ps() as f64 / interval_ps(sizes, load, *rate))
+                .sum();
+            if count > MOST_FLOWS as f64 {
+                let problem =
+                    format!("{load} makes about {count:.0} flows, and {MOST_FLOWS} are the most");
+                found.push(misfit(place("load"), problem));
+            }
+        }
+        found
     }
 }

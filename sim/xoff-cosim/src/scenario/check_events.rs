@@ -1,167 +1,140 @@
 //! Checks of events, of given routes, and of settings of switches.
 
-use std::collections::BTreeSet;
-
 use xoff_sim::switch::Limit;
 use xoff_sim::time::Duration;
 
-use super::check::{Misfit, list, misfit};
+use super::check::{Misfit, misfit};
 use super::event::{Faults, Forget, PauseStorm, Set, Stall};
-use super::{Action, Scenario, SwitchSettings};
+use super::{Action, Names, Scenario, Series, SwitchSettings};
 
 /// The shortest period of an event that repeats: a run stops at each.
 const LEAST_PERIOD: Duration = Duration::from_us(1);
 
 impl Scenario {
     /// Checks the settings of switches that are not sizes of buffers.
-    pub(super) fn check_switches(&self) -> Result<(), Misfit> {
-        for switch in &self.switches {
-            let wrong = |key: &str, problem: String| {
-                Err(misfit(format!("switches.{}.{key}", switch.name), problem))
-            };
-            if switch.pause_quanta == 0 {
-                return wrong("pause_quanta", "0 pauses nothing: 1 to 65535".into());
-            }
-            if let Some(vlan) = switch.trunk.filter(|vlan| *vlan > 4094) {
-                return wrong("trunk", format!("{vlan}: VLANs are 0 to 4094"));
-            }
-            for (key, limit) in [("xoff", switch.xoff), ("lossy_limit", switch.lossy_limit)] {
-                if matches!(limit, Limit::Alpha { den: 0, .. }) {
-                    return wrong(key, "den 0: a part such as 1/16 has a denominator".into());
-                }
-            }
-            if let Some(dog) = &switch.watchdog
-                && (dog.detect == Duration::ZERO || dog.restore == Duration::ZERO)
-            {
-                return wrong(
-                    "watchdog",
-                    "detect and restore are times above 0, such as '100 ms'".into(),
-                );
-            }
-            if let Some(ecn) = &switch.ecn {
-                check_ecn(&format!("switches.{}.ecn", switch.name), ecn)?;
-            }
-        }
-        Ok(())
+    pub(super) fn check_switches(&self) -> Vec<Misfit> {
+        self.switches
+            .iter()
+            .filter_map(|switch| check_switch(switch).err())
+            .collect()
     }
 
     /// Checks the routes that are given.
-    pub(super) fn check_routes(&self) -> Result<(), Misfit> {
-        let cables = self.cables();
-        let joined = |a: &str, b: &str| {
-            let same = |(x, y, _): &&(String, String, usize)| x == a && y == b || x == b && y == a;
-            cables.iter().any(|cable| same(&cable))
-        };
-        let switches: BTreeSet<String> = self
-            .switches
-            .iter()
-            .flat_map(SwitchSettings::names)
-            .collect();
-        let nodes: BTreeSet<&String> = cables.iter().flat_map(|(a, b, _)| [a, b]).collect();
+    pub(super) fn check_routes(&self, names: &Names) -> Vec<Misfit> {
+        if self.routes.is_empty() {
+            return Vec::new();
+        }
+        let cables = self.cables_of(names);
+        let joined = |a: &str, b: &str| joined(&cables, a, b);
+        let mut found = Vec::new();
         for (place, route) in self.routes.iter().enumerate() {
-            let wrong =
-                |key: &str, problem: String| Err(misfit(format!("routes.{place}.{key}"), problem));
-            if !switches.contains(&route.switch) {
-                let all = list(&switches);
-                let problem = format!("'{}' is no switch: switches are {all}", route.switch);
-                return wrong("switch", problem);
+            let mut wrong = |key: &str, problem: String| {
+                found.push(misfit(format!("routes.{place}.{key}"), problem));
+            };
+            if !names.switches().contains(&route.switch) {
+                let problem = format!("'{}' is no switch: {}", route.switch, switches(names));
+                wrong("switch", problem);
+                continue;
             }
-            if !nodes.contains(&route.to) {
-                let problem = format!("'{}' is no node: nodes are {}", route.to, list(nodes));
-                return wrong("to", problem);
+            let host = names.hosts().contains(&route.to);
+            if !host && !names.switches().contains(&route.to) {
+                let problem = format!(
+                    "'{}' is no node: nodes are {}",
+                    route.to,
+                    names.list_nodes()
+                );
+                wrong("to", problem);
             }
-            if route.to == route.switch
-                || joined(&route.to, &route.switch) && !switches.contains(&route.to)
-            {
+            if route.to == route.switch || host && joined(&route.to, &route.switch) {
                 let problem = format!(
                     "{} has a link to {}: no route is needed",
                     route.switch, route.to
                 );
-                return wrong("to", problem);
+                wrong("to", problem);
             }
             if route.via.is_empty() {
-                return wrong("via", "no neighbour is named".into());
+                wrong("via", "no neighbour is named".into());
             }
             for via in &route.via {
-                if !switches.contains(via) || !joined(via, &route.switch) {
-                    let next = switches.iter().filter(|name| joined(name, &route.switch));
+                if !names.switches().contains(via) || !joined(via, &route.switch) {
+                    let next = names
+                        .switches()
+                        .iter()
+                        .filter(|name| joined(name, &route.switch));
+                    let next: Vec<&str> = next.map(String::as_str).collect();
                     let problem = format!(
                         "'{via}' is no neighbouring switch of {}: these are {}",
                         route.switch,
-                        list(next)
+                        next.join(", ")
                     );
-                    return wrong("via", problem);
+                    wrong("via", problem);
                 }
             }
         }
-        Ok(())
+        found
     }
 
     /// Checks that events happen during the run, and that what they are about is there.
-    pub(super) fn check_events(&self, hosts: &BTreeSet<String>) -> Result<(), Misfit> {
+    pub(super) fn check_events(&self, names: &Names) -> Vec<Misfit> {
+        let mut found = Vec::new();
         for (place, event) in self.events.iter().enumerate() {
             let place = format!("events.{place}");
             if event.at >= self.duration {
                 let problem = format!("{}: the run ends at {}", event.at, self.duration);
-                return Err(misfit(format!("{place}.at"), problem));
+                found.push(misfit(format!("{place}.at"), problem));
             }
             if let Some(every) = event.every.filter(|every| *every < LEAST_PERIOD) {
                 let problem = format!("{every}: {LEAST_PERIOD} or longer");
-                return Err(misfit(format!("{place}.every"), problem));
+                found.push(misfit(format!("{place}.every"), problem));
             }
-            self.check_action(&format!("{place}.do"), &event.action, hosts)?;
+            let action = self.check_action(&format!("{place}.do"), &event.action, names);
+            found.extend(action.err());
         }
-        Ok(())
+        found
     }
 
-    fn check_action(
-        &self,
-        place: &str,
-        action: &Action,
-        hosts: &BTreeSet<String>,
-    ) -> Result<(), Misfit> {
-        let host = |key: &str, name: &String| match hosts.contains(name) {
+    /// Checks that events about flows name flows. The flows have passed their checks.
+    pub(super) fn check_events_of_flows(&self, series: &[Series]) -> Vec<Misfit> {
+        let mut found = Vec::new();
+        for (place, event) in self.events.iter().enumerate() {
+            let (key, name) = match &event.action {
+                Action::Stop(name) => ("stop", name),
+                Action::Start(name) => ("start", name),
+                _ => continue,
+            };
+            let entries = self.flows.iter().map(|flow| &flow.name);
+            let known = series.iter().map(|series| &series.name).chain(entries);
+            if !known.into_iter().any(|known| known == name) {
+                let names: Vec<&str> = self.flows.iter().map(|flow| flow.name.as_str()).collect();
+                let problem = format!("'{name}' is no flow: flows are {}", names.join(", "));
+                found.push(misfit(format!("events.{place}.do.{key}"), problem));
+            }
+        }
+        found
+    }
+
+    fn check_action(&self, place: &str, action: &Action, names: &Names) -> Result<(), Misfit> {
+        let host = |key: &str, name: &String| match names.hosts().contains(name) {
             true => Ok(()),
             false => {
-                let problem = format!("'{name}' is no host: hosts are {}", list(hosts));
+                let problem = format!("'{name}' is no host: hosts are {}", names.list_hosts());
                 Err(misfit(format!("{place}.{key}"), problem))
             }
         };
         let switch = |key: &str, name: &String| {
-            let names: Vec<String> = self
-                .switches
-                .iter()
-                .flat_map(SwitchSettings::names)
-                .collect();
-            if names.contains(name) || self.switches.iter().any(|entry| entry.name == *name) {
+            let group = self.switches.iter().any(|entry| entry.name == *name);
+            if group || names.switches().contains(name) {
                 return Ok(());
             }
-            let problem = format!("'{name}' is no switch: switches are {}", list(&names));
+            let problem = format!("'{name}' is no switch: {}", switches(names));
             Err(misfit(format!("{place}.{key}"), problem))
         };
-        let link = |key: &str, a: &String, b: &String| {
-            let cables = self.cables();
-            let joins = |(x, y, _): &(String, String, usize)| x == a && y == b || x == b && y == a;
-            match cables.iter().any(joins) {
-                true => Ok(()),
-                false => Err(misfit(
-                    format!("{place}.{key}"),
-                    format!("no link joins '{a}' and '{b}'"),
-                )),
-            }
-        };
-        let flow = |key: &str, name: &String| {
-            let ends = |flow| self.flow_ends(flow).into_iter().map(|(name, _)| name);
-            let mut names = self
-                .flows
-                .iter()
-                .flat_map(|flow| ends(flow).chain([flow.name.clone()]));
-            if names.any(|known| known == *name) {
-                return Ok(());
-            }
-            let names = self.flows.iter().map(|flow| &flow.name);
-            let problem = format!("'{name}' is no flow: flows are {}", list(names));
-            Err(misfit(format!("{place}.{key}"), problem))
+        let link = |key: &str, a: &String, b: &String| match joined(&self.cables_of(names), a, b) {
+            true => Ok(()),
+            false => Err(misfit(
+                format!("{place}.{key}"),
+                format!("no link joins '{a}' and '{b}'"),
+            )),
         };
         match action {
             Action::LinkDown([a, b]) => link("link_down", a, b),
@@ -216,8 +189,8 @@ impl Scenario {
                     None => Ok(()),
                 }
             }
-            Action::Stop(name) => flow("stop", name),
-            Action::Start(name) => flow("start", name),
+            // Flows are checked when it is known which there are.
+            Action::Stop(_) | Action::Start(_) => Ok(()),
         }
     }
 
@@ -239,6 +212,48 @@ impl Scenario {
             })
         };
         self.switches.iter().filter_map(disobeys).collect()
+    }
+}
+
+/// Whether a cable joins two nodes.
+fn joined(cables: &[(String, String, usize)], a: &str, b: &str) -> bool {
+    let joins = |(x, y, _): &(String, String, usize)| x == a && y == b || x == b && y == a;
+    cables.iter().any(joins)
+}
+
+/// The switches there are, for a message.
+fn switches(names: &Names) -> String {
+    let all: Vec<&str> = names.switches().iter().map(String::as_str).collect();
+    match all.is_empty() {
+        true => "there is none".into(),
+        false => format!("switches are {}", all.join(", ")),
+    }
+}
+
+fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
+    let wrong = |key: &str, problem: String| {
+        Err(misfit(format!("switches.{}.{key}", switch.name), problem))
+    };
+    if switch.pause_quanta == 0 {
+        return wrong("pause_quanta", "0 pauses nothing: 1 to 65535".into());
+    }
+    if let Some(vlan) = switch.trunk.filter(|vlan| *vlan > 4094) {
+        return wrong("trunk", format!("{vlan}: VLANs are 0 to 4094"));
+    }
+    for (key, limit) in [("xoff", switch.xoff), ("lossy_limit", switch.lossy_limit)] {
+        if matches!(limit, Limit::Alpha { den: 0, .. }) {
+            return wrong(key, "den 0: a part such as 1/16 has a denominator".into());
+        }
+    }
+    if let Some(dog) = &switch.watchdog
+        && (dog.detect == Duration::ZERO || dog.restore == Duration::ZERO)
+    {
+        let problem = "detect and restore are times above 0, such as '100 ms'";
+        return wrong("watchdog", problem.into());
+    }
+    match &switch.ecn {
+        Some(ecn) => check_ecn(&format!("switches.{}.ecn", switch.name), ecn),
+        None => Ok(()),
     }
 }
 

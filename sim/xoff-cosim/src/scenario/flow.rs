@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{ByteCount, Duration};
 
+use super::check::Misfits;
+use super::ns3::{FlowList, Sizes};
+
 /// The RDMA operation that carries a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -40,20 +43,63 @@ pub enum Recovery {
     GoBack0,
 }
 
+/// Which hosts of two groups are the ends of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairs {
+    /// The first sends to the first, the second to the second, and so on around the shorter list; within one group each
+    /// sends to the next.
+    #[default]
+    InOrder,
+    /// The same with the receivers in an order that is drawn from the seed. No host sends to itself.
+    Permutation,
+    /// Each sends to each, itself excepted.
+    Each,
+}
+
 /// Messages from one host to another, and the QP that carries them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSettings {
-    /// Name of the flow in metrics and charts. With several senders it is the first part of the names: `f` makes `f.s0`
-    /// and `f.s1`.
+    /// Name of the flow in metrics and charts. With several senders or receivers it is the first part of the names: `f`
+    /// makes `f.s0` and `f.s1`, or `f.s0.r0` if both are several.
     pub name: String,
-    /// The sender. The name of a host with a count means each of its hosts.
+    /// The sender. The name of a host with a count means each of its hosts, and a range such as `h0..7` the hosts h0 to
+    /// h7. Required, but for `ns3` and `sizes`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
-    /// The receiver.
+    /// The receiver, or several as with `from`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub to: String,
-    /// Number of QPs, each with messages of its own; `f` and 2 make `f.0` and `f.1`. Without it one.
+    /// Who sends to whom if there are several: the first to the first and so on, around the shorter list, and within
+    /// one group each to the next; the same with the receivers in an order drawn from the seed in which nobody sends to
+    /// itself; or each to each.
     #[serde(default)]
-    pub qps: Option<u32>,
+    pub pairs: Pairs,
+    /// How many such flows there are between the same two hosts, each on a QP of its own; two make `f.0` and `f.1`.
+    #[serde(default = "single")]
+    pub qps: u32,
+    /// A list of flows of ns-3's RDMA simulations: each is a message from host h`src` to host h`dst`, in the class of its
+    /// priority. The first starts at `start`, the others as much later as in the list. A relative path starts at the
+    /// folder of the scenario file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns3: Option<String>,
+    /// A distribution of flow sizes, lines of bytes and percentile: flows of one message begin at random (Poisson
+    /// arrivals) at each host of `from`, to random hosts of `to`; without these keys all hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<String>,
+    /// With `sizes`: how many bytes the flows of a host have, as a part of its line rate, above 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// With `sizes`: until when flows begin, counted from the start of the run; without it until its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Duration>,
+    /// The flows of `ns3`, or what is wrong with the file; read by whoever reads the scenario.
+    #[serde(skip)]
+    pub listed: Option<Result<FlowList, Misfits>>,
+    /// The distribution of `sizes`, or what is wrong with the file; read by whoever reads the scenario.
+    #[serde(skip)]
+    pub distribution: Option<Result<Sizes, Misfits>>,
     /// SEND or WRITE, with or without immediate data.
     #[serde(default)]
     pub operation: Operation,
@@ -107,6 +153,9 @@ pub struct FlowSettings {
     pub rnr_retries: u8,
 }
 
+const fn single() -> u32 {
+    1
+}
 const fn mebibyte() -> ByteCount {
     ByteCount::new(1 << 20)
 }
@@ -143,7 +192,14 @@ impl FlowSettings {
             name: name.into(),
             from: from.into(),
             to: to.into(),
-            qps: None,
+            pairs: Pairs::InOrder,
+            qps: single(),
+            ns3: None,
+            sizes: None,
+            load: None,
+            until: None,
+            listed: None,
+            distribution: None,
             operation: Operation::Write,
             message: mebibyte(),
             count: None,

@@ -13,29 +13,40 @@
 //! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
 //! | [`expectation`] | [`Expectation`]: a metric compared with a number |
 //! | [`variant`] | [`Variant`]: the same network with other settings |
-//! | [`clos`] | [`Clos`]: a scenario of any size |
+//! | [`topology`] | [`Topology`]: networks that a few keys describe |
+//! | [`clos`] | [`Clos`]: podsets, racks, leafs and spines |
+//! | [`ns3`] | files of ns-3's RDMA simulations |
+//! | [`names`] | [`Names`]: groups and ranges of nodes |
+//! | [`connection`] | [`Connection`]: what entries of flows stand for |
 //! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches |
 
 pub mod check;
 mod check_events;
 pub mod clos;
+pub mod connection;
 pub mod event;
 pub mod expectation;
 pub mod flow;
 pub mod host;
 pub mod inject;
 mod json_schema;
+pub mod names;
+pub mod ns3;
 pub mod schema;
 pub mod switch;
+pub mod topology;
 pub mod variant;
 
 pub use clos::Clos;
+pub use connection::{Connection, Series};
 pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};
-pub use flow::{FlowSettings, Operation, Recovery};
+pub use flow::{FlowSettings, Operation, Pairs, Recovery};
 pub use host::{HostSettings, NicKind};
 pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;
+pub use names::Names;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::SwitchSettings;
+pub use topology::{Ring, Star, Topology};
 pub use variant::Variant;

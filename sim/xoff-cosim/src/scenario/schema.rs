@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
+use super::names::numbered;
 use super::variant::BASE;
 use super::{
     Event, Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, RouteEntry,
-    SwitchSettings, Variant,
+    SwitchSettings, Topology, Variant,
 };
 
 /// The version of the scenario format: the value of the key `version`.
@@ -45,12 +46,17 @@ pub struct Scenario {
     /// Settings of all hosts; an entry of `hosts` may have its own.
     #[serde(default)]
     pub host: HostSettings,
+    /// A network that a few keys describe; without it `hosts` and `links` are required.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// The hosts.
+    #[serde(default)]
     pub hosts: Vec<HostEntry>,
     /// The switches.
     #[serde(default)]
     pub switches: Vec<SwitchSettings>,
     /// The links, each between two nodes.
+    #[serde(default)]
     pub links: Vec<LinkEntry>,
     /// The flows.
     pub flows: Vec<FlowSettings>,
@@ -95,6 +101,9 @@ pub struct HostEntry {
     /// How many hosts the entry stands for; without it one.
     #[serde(default)]
     pub count: Option<u32>,
+    /// With a count: the numbers behind the name, if they are not 0, 1, 2 …
+    #[serde(skip)]
+    pub numbers: Option<Vec<u32>>,
     /// The kind of the NIC; without it as in `host`.
     #[serde(default)]
     pub nic: Option<NicKind>,
@@ -111,7 +120,7 @@ pub struct HostEntry {
 #[serde(deny_unknown_fields)]
 pub struct LinkEntry {
     /// Names of the two nodes. The name of an entry with a count means each of its hosts or switches, with a link
-    /// each.
+    /// each, and a range such as `h0..7` the nodes h0 to h7.
     pub ends: [String; 2],
     /// Length of the cable, 5 ns a metre.
     #[serde(default = "two_metres")]
@@ -128,6 +137,9 @@ pub struct LinkEntry {
     /// Faults of frames from the second end to the first.
     #[serde(default)]
     pub faults_back: Vec<FaultRule>,
+    /// What a generated link comes from, for messages: a key, or a file and its line.
+    #[serde(skip)]
+    pub origin: Option<String>,
 }
 
 const fn two_metres() -> Length {
@@ -152,6 +164,7 @@ impl Scenario {
             sample: None,
             seed: one(),
             host: HostSettings::default(),
+            topology: None,
             hosts: Vec::new(),
             switches: Vec::new(),
             links: Vec::new(),
@@ -168,13 +181,7 @@ impl Scenario {
     /// Adds a host with the common settings.
     #[must_use]
     pub fn host(mut self, name: &str) -> Self {
-        self.hosts.push(HostEntry {
-            name: name.into(),
-            count: None,
-            nic: None,
-            pcie_latency: None,
-            pcie_rate: None,
-        });
+        self.hosts.push(HostEntry::new(name));
         self
     }
 
@@ -191,14 +198,7 @@ impl Scenario {
     /// Adds a link.
     #[must_use]
     pub fn link(mut self, a: &str, b: &str, cable: Length) -> Self {
-        self.links.push(LinkEntry {
-            ends: [a.into(), b.into()],
-            cable,
-            rate: None,
-            interface: interface(),
-            faults: Vec::new(),
-            faults_back: Vec::new(),
-        });
+        self.links.push(LinkEntry::new(a.into(), b.into(), cable));
         self
     }
 
@@ -216,18 +216,37 @@ impl Scenario {
     }
 }
 
-/// The names that a name with a count stands for.
-pub(super) fn numbered(name: &str, count: Option<u32>) -> Vec<String> {
-    match count {
-        None => vec![name.into()],
-        Some(count) => (0..count).map(|i| format!("{name}{i}")).collect(),
+impl LinkEntry {
+    /// A link without faults, with the common rate.
+    pub const fn new(a: String, b: String, cable: Length) -> Self {
+        Self {
+            ends: [a, b],
+            cable,
+            rate: None,
+            interface: interface(),
+            faults: Vec::new(),
+            faults_back: Vec::new(),
+            origin: None,
+        }
     }
 }
 
 impl HostEntry {
+    /// A host with the common settings.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            count: None,
+            numbers: None,
+            nic: None,
+            pcie_latency: None,
+            pcie_rate: None,
+        }
+    }
+
     /// Names of the hosts that the entry stands for.
     pub fn names(&self) -> Vec<String> {
-        numbered(&self.name, self.count)
+        numbered(&self.name, self.count, self.numbers.as_deref())
     }
 }
 

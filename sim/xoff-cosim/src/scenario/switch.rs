@@ -6,6 +6,8 @@ use xoff_sim::link::FaultRule;
 use xoff_sim::switch::{Limit, MarkAt, Miss, PauseKind, RedConfig};
 use xoff_sim::time::{ByteCount, Duration};
 
+use super::names::numbered;
+
 /// Settings of a switch, or of several. It has a port for each link that ends at it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -15,6 +17,9 @@ pub struct SwitchSettings {
     /// How many switches the entry stands for; without it one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
+    /// With a count: the numbers behind the name, if they are not 0, 1, 2 …
+    #[serde(skip)]
+    pub numbers: Option<Vec<u32>>,
     /// Size of the shared buffer; those of the papers have 9 or 12 MB.
     pub buffer: ByteCount,
     /// Priorities that pause instead of dropping, 0 to 7. The priority is DSCP / 8.
@@ -80,6 +85,7 @@ impl Default for SwitchSettings {
         Self {
             name: String::new(),
             count: None,
+            numbers: None,
             buffer: ByteCount::new(12_000_000),
             lossless: vec![3],
             xoff: Limit::Alpha { num: 1, den: 16 },
@@ -158,7 +164,7 @@ pub enum Watched {
 impl SwitchSettings {
     /// Names of the switches that the entry stands for.
     pub fn names(&self) -> Vec<String> {
-        super::schema::numbered(&self.name, self.count)
+        numbered(&self.name, self.count, self.numbers.as_deref())
     }
 }
 

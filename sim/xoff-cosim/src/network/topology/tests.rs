@@ -6,10 +6,15 @@ use super::*;
 use crate::metrics::{Metric, Quantity, Recorder};
 use crate::network::Simulation;
 
+/// A scenario of 50 µs with model NICs, not checked.
+fn unchecked(text: &str) -> Scenario {
+    let head = "title = 'network'\nduration = '50 us'\n[host]\nnic = 'model'\n";
+    toml::from_str(&format!("{head}{text}")).unwrap()
+}
+
 /// A scenario of 50 µs with model NICs.
 fn scenario(text: &str) -> Scenario {
-    let head = "title = 'network'\nduration = '50 us'\n[host]\nnic = 'model'\n";
-    let scenario: Scenario = toml::from_str(&format!("{head}{text}")).unwrap();
+    let scenario = unchecked(text);
     scenario.check().unwrap();
     scenario
 }
@@ -177,9 +182,8 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     let headroom = |switch: &str| {
         let routes = ForwardingConfig::default();
         let config = plan.switch(&scenario, switch, &scenario.switches[0], routes, Seed(0));
-        match config.buffer.priorities[3] {
-            PriorityBuffer { headroom, .. } => headroom.get(),
-        }
+        let PriorityBuffer { headroom, .. } = config.buffer.priorities[3];
+        headroom.get()
     };
     // B · (1 + ⌈(W + 84 + 2 · (cable + interface) + response) / W⌉) with B = 4,096 + 85 and W = B + 20 bytes. At 400
     // Gb/s 394 quanta are 25,216 bytes and the way of 197.5 ns 9,875: 9 · B. At 100 Gb/s 2,469: 8 · B. At 10 Gb/s 12
@@ -260,4 +264,103 @@ fn a_model_host_has_as_many_qps_as_its_flows() {
         scenario.check().unwrap_err().to_string(),
         "flows.f.a4096: host b has more than 4096 flows, and its NIC 4096 QPs"
     );
+}
+
+/// Two racks of two hosts at 100 Gb/s behind a 400 Gb/s core, as a file of ns-3, and a list of flows that are never
+/// there at the same time: numbers of hosts and switches are mixed.
+const SMALL_FAT: &str = "7 3 6
+2 3 6
+0 2 100Gbps 1000ns 0
+1 2 100Gbps 1000ns 0
+4 3 100Gbps 1000ns 0
+5 3 40Gbps 300ns 0
+2 6 400Gbps 1000ns 0
+3 6 400Gbps 1000ns 0
+";
+
+fn workload(flows: &str) -> Scenario {
+    use crate::scenario::ns3::{FlowList, Network};
+    let mut scenario = unchecked(
+        "
+        [topology]
+        ns3 = 'fat.txt'
+        [[flows]]
+        name = 'list'
+        ns3 = 'flow.txt'
+        ",
+    );
+    scenario.topology.as_mut().unwrap().file = Some(Network::parse("fat.txt", SMALL_FAT));
+    scenario.flows[0].listed = Some(FlowList::parse("flow.txt", flows));
+    scenario.check().unwrap();
+    scenario
+}
+
+fn value(metrics: &crate::metrics::Metrics, name: &str) -> f64 {
+    metrics[&name.parse::<Metric>().unwrap()]
+}
+
+/// A flow that nothing else meets takes the time that slowdown compares with: for any size, over slower and faster
+/// links, in both directions. What differs are some cycles of the NICs.
+#[test]
+fn a_flow_alone_has_a_slowdown_of_one() {
+    for (src, dst) in [(0, 4), (0, 1), (5, 0), (0, 5), (4, 5)] {
+        for bytes in [1, 1024, 1500, 20_000, 300_000] {
+            let mut scenario = workload(&format!("1\n{src} {dst} 3 100 {bytes} 2\n"));
+            scenario.duration = Duration::from_us(100);
+            let (simulation, metrics) = run(&scenario);
+            assert!(simulation.finished(), "{src} {dst} {bytes}");
+            let slowdown = value(&metrics, "slowdown.list.p50");
+            assert!(
+                (1.0..1.02).contains(&slowdown),
+                "{src} {dst} {bytes}: {slowdown}"
+            );
+        }
+    }
+}
+
+/// One byte from h0 to h4, by hand, in ns. Four hops of 1,000 each way and three switches of 300. A packet of 82 bytes (1
+/// byte padded to 4, 62 of headers, 16 of RETH) and its preamble of 8 at 100, 400, 400 and 100 Gb/s: 18. An ACK of 66 and
+/// 8 likewise: 14.8. The bus of 250 four times. And cycles of the NICs, of 2.048: a beat of the bus, 22 out, 2 more beats
+/// of the packet and 26 to the ACK, 1 more beat of that and 15 to the completion: 67.
+#[test]
+fn the_time_alone_is_that_of_the_path() {
+    let scenario = workload("1\n0 4 3 100 1 2\n");
+    let simulation = Simulation::new(&scenario).unwrap();
+    let alone = simulation.flows()[0].alone.unwrap().as_ps() as f64 / 1e3;
+    let by_hand = 8_000.0 + 1_800.0 + 18.0 + 14.8 + 1_000.0;
+    let cycles = (alone - by_hand) / 2.048;
+    assert!((cycles - 67.0).abs() < 0.1, "{alone} {by_hand} {cycles}");
+}
+
+/// Two flows of the same size to one host share its link: the later half of each waits for the other, so both take about
+/// twice the time of one alone. One more that starts after the end of the run is no flow of it, and one that starts just
+/// before is unfinished.
+#[test]
+fn a_workload_is_measured_under_one_name() {
+    let scenario = workload(
+        "4\n0 4 3 100 200000 2\n1 4 3 100 200000 2\n5 0 3 100 9000 2.0000499\n5 1 3 100 9000 2.1\n",
+    );
+    let (simulation, metrics) = run(&scenario);
+    assert_eq!(simulation.flows().len(), 4);
+    assert_eq!(value(&metrics, "messages.list"), 2.0);
+    assert_eq!(value(&metrics, "flows_unfinished.list"), 1.0);
+    let slowdown = value(&metrics, "slowdown.list.p99");
+    // 200 KB at 100 Gb/s take 17.3 µs and the way 11: two of them 34.6 + 11.
+    let expected = (2.0 * 17.3 + 11.0) / (17.3 + 11.0);
+    assert!(
+        (slowdown / expected - 1.0).abs() < 0.05,
+        "{slowdown} {expected}"
+    );
+    let completion = value(&metrics, "flow_completion_ns.list.p99");
+    assert!((completion / 45_600.0 - 1.0).abs() < 0.05, "{completion}");
+    // All metrics of flows are those of the one name.
+    let flows: Vec<_> = crate::metrics::names(&scenario)
+        .into_iter()
+        .map(|metric| metric.to_string())
+        .filter(|name| name.contains(".list"))
+        .collect();
+    assert_eq!(flows.len(), 12, "{flows:?}");
+    // The priority is the class.
+    let switch = simulation.station("s3").switch().unwrap();
+    assert!(switch.counters(PortId(0)).sent[3].bytes > 400_000);
 }

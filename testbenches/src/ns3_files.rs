@@ -1,0 +1,42 @@
+//! Reading the files of ns-3 that scenarios name: topologies, lists of flows, distributions of flow sizes.
+
+use std::path::Path;
+
+use xoff_cosim::scenario::Scenario;
+use xoff_cosim::scenario::check::{Misfit, Misfits};
+use xoff_cosim::scenario::ns3::{FlowList, Network, Sizes};
+
+use crate::text_file;
+
+/// Reads the files that a scenario names, and puts what they have into it, or what is wrong with them: the check of the
+/// scenario says it. Relative paths start at `folder`.
+pub fn read(scenario: &mut Scenario, folder: &Path) {
+    if let Some(topology) = &mut scenario.topology
+        && let Some(path) = &topology.ns3
+    {
+        topology.file = Some(file("topology.ns3", folder, path, Network::parse));
+    }
+    for flow in &mut scenario.flows {
+        if let Some(path) = &flow.ns3 {
+            let key = format!("flows.{}.ns3", flow.name);
+            flow.listed = Some(file(&key, folder, path, FlowList::parse));
+        }
+        if let Some(path) = &flow.sizes {
+            let key = format!("flows.{}.sizes", flow.name);
+            flow.distribution = Some(file(&key, folder, path, Sizes::parse));
+        }
+    }
+}
+
+fn file<T>(
+    key: &str,
+    folder: &Path,
+    path: &str,
+    parse: impl FnOnce(&str, &str) -> Result<T, Misfits>,
+) -> Result<T, Misfits> {
+    let text = text_file::read(&folder.join(path)).map_err(|error| Misfit {
+        place: key.into(),
+        problem: format!("{path}: {error}"),
+    })?;
+    parse(path, &text)
+}
