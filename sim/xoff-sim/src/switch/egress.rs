@@ -69,6 +69,11 @@ impl Egress {
         self.waiting_bytes[usize::from(priority)]
     }
 
+    /// The frames that wait in a queue, the first to be sent first.
+    pub(super) fn queue(&self, priority: u8) -> impl Iterator<Item = &Queued> {
+        self.queues[usize::from(priority)].iter()
+    }
+
     /// Number of frames, including the one on the wire, but without pause frames.
     pub(super) fn frames(&self) -> u64 {
         let waiting: usize = self.queues.iter().map(VecDeque::len).sum();

@@ -95,6 +95,33 @@ impl Switch {
         self.ports[usize::from(port.0)].egress.waiting(priority)
     }
 
+    /// The frames that wait in an egress queue, without FCS, each with the port where it arrived, in whose ingress queue
+    /// it is accounted. The frame on the wire is not among them.
+    pub fn waiting_frames(
+        &self,
+        port: PortId,
+        priority: u8,
+    ) -> impl Iterator<Item = (PortId, &Bytes)> {
+        let queue = self.ports[usize::from(port.0)].egress.queue(priority);
+        queue.map(|frame| (frame.charge.ingress, &frame.bytes))
+    }
+
+    /// The priority of a frame with these headers, and where the switch would send it now if it arrived at `port`.
+    pub fn route(&self, now: Time, port: PortId, headers: &Headers) -> (u8, Verdict) {
+        let priority = self.priority(headers);
+        let arrived = &self.config.ports[usize::from(port.0)];
+        let lossless = self.buffer.lossless(priority);
+        let verdict = self.forwarding.decide(now, arrived, headers, lossless);
+        (priority, verdict)
+    }
+
+    fn priority(&self, headers: &Headers) -> u8 {
+        match headers.dst.is_group() {
+            true => self.config.group_priority,
+            false => self.config.classify.priority(headers),
+        }
+    }
+
     /// The priorities that the port's peer has to pause, one bit each.
     pub fn xoff(&self, port: PortId) -> u8 {
         self.ports[usize::from(port.0)].egress.xoff.xoff()
@@ -110,6 +137,13 @@ impl Switch {
     pub fn paused_for(&self, port: PortId, priority: u8, now: Time) -> Duration {
         let pauses = &self.ports[usize::from(port.0)].egress.pauses;
         pauses.paused_for(usize::from(priority), now)
+    }
+
+    /// Start and end of the last time without a gap in which the port's peer has stopped a priority, as
+    /// [`PauseReceiver::last_stop`].
+    pub fn last_stop(&self, port: PortId, priority: u8) -> Option<(Time, Time)> {
+        let pauses = &self.ports[usize::from(port.0)].egress.pauses;
+        pauses.last_stop(usize::from(priority))
     }
 
     /// Number of bytes in the buffer.
@@ -225,11 +259,7 @@ impl Switch {
         if headers.ether_type == EtherType::MAC_CONTROL {
             return self.control(now, port, headers.dst, &frame);
         }
-        let priority = if headers.dst.is_group() {
-            self.config.group_priority
-        } else {
-            self.config.classify.priority(&headers)
-        };
+        let priority = self.priority(&headers);
         let ingress = &mut self.ports[usize::from(port.0)].counters;
         ingress.received[usize::from(priority)].count(size);
         let mut passed: Vec<Frame> = Vec::new();
