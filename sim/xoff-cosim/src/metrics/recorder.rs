@@ -6,6 +6,7 @@ use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::time::{Duration, LineRate, Time};
 
 use super::measure::{self, Metrics};
+use crate::detect::{Detector, Thresholds};
 use crate::network::{FlowEnds, Simulation};
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
@@ -55,11 +56,17 @@ pub struct Recorder {
     credited_at: Time,
     sampled_at: Time,
     wire: Vec<Duration>,
+    detector: Detector,
 }
 
 impl Recorder {
-    /// Creates a recorder whose window starts now.
+    /// Creates a recorder whose window starts now, with the default thresholds of detectors.
     pub fn new(simulation: &Simulation) -> Self {
+        Self::with(simulation, Thresholds::default())
+    }
+
+    /// Creates a recorder whose window starts now. From the `thresholds` on pauses are reported.
+    pub fn with(simulation: &Simulation, thresholds: Thresholds) -> Self {
         let flows = simulation.flows();
         let nodes = simulation.names().len();
         let mut ends = BTreeMap::<NodeId, Vec<usize>>::new();
@@ -89,6 +96,7 @@ impl Recorder {
             credited_at: simulation.now(),
             sampled_at: simulation.now(),
             wire: wire_times(simulation),
+            detector: Detector::new(simulation, thresholds),
         }
     }
 
@@ -137,6 +145,7 @@ impl Recorder {
             return;
         }
         self.credit(simulation);
+        self.detector.observe(simulation);
         self.sampled_at = now;
         let ps = elapsed.as_ps() as f64;
         let samples = &mut self.samples;
@@ -175,7 +184,14 @@ impl Recorder {
         let goodput: Vec<f64> = credited
             .map(|bits| bits * 1e3 / elapsed.as_ps() as f64)
             .collect();
-        measure::metrics(simulation, &self.before, self.from, &goodput)
+        let mut metrics = measure::metrics(simulation, &self.before, self.from, &goodput);
+        metrics.extend(measure::detected(&self.detector));
+        metrics
+    }
+
+    /// What the detectors have seen, until the last sample.
+    pub const fn detector(&self) -> &Detector {
+        &self.detector
     }
 
     /// The samples taken so far.

@@ -87,6 +87,8 @@ pub struct FlowEnds {
     pub receiver: usize,
     /// Payload bytes of a full packet.
     pub mtu: u32,
+    /// Settings of the sender's QP, without what the receiver reports about its own.
+    pub qp: QpSettings,
 }
 
 /// A scenario that runs. In serialized form it is a checkpoint.
@@ -585,6 +587,7 @@ fn create(
                 remote_write: true,
             };
             let settings_of_qps = qp_pair(plan, settings, ends, &mut draws);
+            let qp = settings_of_qps[0].clone();
             let mut created = [None; 2];
             for side in 0..2 {
                 if let Some(kind) = kinds.get(&ends[side]) {
@@ -617,6 +620,7 @@ fn create(
                 to: ends[1],
                 receiver,
                 mtu: settings.mtu,
+                qp,
             });
         }
     }

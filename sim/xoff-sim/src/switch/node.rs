@@ -107,12 +107,23 @@ impl Switch {
     }
 
     /// The priority of a frame with these headers, and where the switch would send it now if it arrived at `port`.
+    ///
+    /// A verdict for one port has the address that the frame would have there.
     pub fn route(&self, now: Time, port: PortId, headers: &Headers) -> (u8, Verdict) {
         let priority = self.priority(headers);
         let arrived = &self.config.ports[usize::from(port.0)];
         let lossless = self.buffer.lossless(priority);
-        let verdict = self.forwarding.decide(now, arrived, headers, lossless);
+        let mut verdict = (self.forwarding).decide(now, arrived, headers, lossless);
+        if let Verdict::Port { port, routed, dst } = &mut verdict {
+            *dst = dst.or(self.next_router(*port, *routed));
+        }
         (priority, verdict)
+    }
+
+    /// The address of the router behind a port, for packets that are routed.
+    fn next_router(&self, port: PortId, routed: bool) -> Option<MacAddr> {
+        let peer = self.config.ports[usize::from(port.0)].peer;
+        peer.filter(|_| routed)
     }
 
     fn priority(&self, headers: &Headers) -> u8 {
@@ -320,8 +331,7 @@ impl Switch {
                 routed,
                 dst,
             } => {
-                let peer = self.config.ports[usize::from(out.0)].peer;
-                let exit = exit(routed, dst.or(peer.filter(|_| routed)));
+                let exit = exit(routed, dst.or(self.next_router(out, routed)));
                 self.enqueue(port, out, priority, &headers, frame, exit);
             }
             Verdict::Flood { routed, dst } => {

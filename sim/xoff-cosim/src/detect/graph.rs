@@ -1,0 +1,174 @@
+//! Who waits for whom at an instant: the graph of stopped links.
+
+use std::collections::BTreeMap;
+
+use xoff_sim::kernel::frame::FCS_BYTES;
+use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::time::Time;
+
+use super::pauses::{LinkClass, Recent};
+use crate::network::Simulation;
+
+/// A port's share of what an ingress queue holds counts as a cause of its pause from this part on, as its reciprocal:
+/// a tenth. Fewer bytes are those of packets that pass through.
+const LEAST_SHARE: u64 = 10;
+
+/// Where a chain of waits ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Root {
+    /// An egress queue that is not stopped and sends more slowly than bytes arrive for it: congestion.
+    Congested(LinkClass),
+    /// A link that a host stops. A host is where frames end, so nothing keeps it from draining but itself.
+    Paused(LinkClass),
+    /// A link of a cycle.
+    Cycle(LinkClass),
+}
+
+impl Root {
+    /// The link where the chain ends.
+    pub const fn link(self) -> LinkClass {
+        match self {
+            Self::Congested(link) | Self::Paused(link) | Self::Cycle(link) => link,
+        }
+    }
+}
+
+/// A link that is stopped now.
+#[derive(Debug)]
+pub(super) struct Wait {
+    pub(super) link: LinkClass,
+    pub(super) since: Time,
+    /// The stopped links at which bytes wait that keep this one stopped, each with their number.
+    pub(super) waits_for: Vec<(usize, u64)>,
+    /// Of these, the ones with enough bytes to count as a cause.
+    causes: Vec<usize>,
+    /// Roots directly behind this link.
+    ends: Vec<Root>,
+}
+
+/// The stopped links of an instant, in the order of [`LinkClass`].
+#[derive(Debug, Default)]
+pub(super) struct WaitGraph {
+    pub(super) waits: Vec<Wait>,
+}
+
+/// Bytes that wait in a switch, of one class: by ingress port, then egress port.
+type Waiting = BTreeMap<PortId, BTreeMap<PortId, u64>>;
+
+fn waiting(simulation: &Simulation, node: NodeId, class: u8) -> Waiting {
+    let mut all = Waiting::new();
+    let Some(switch) = simulation.network().node(node).switch() else {
+        return all;
+    };
+    for out in simulation.ports(node) {
+        for (ingress, frame) in switch.waiting_frames(out, class) {
+            let bytes = frame.len() as u64 + FCS_BYTES;
+            *all.entry(ingress).or_default().entry(out).or_default() += bytes;
+        }
+    }
+    all
+}
+
+impl WaitGraph {
+    /// The graph of the links that are stopped among `recent`.
+    pub(super) fn new(simulation: &Simulation, recent: &[Recent]) -> Self {
+        let stopped = recent
+            .iter()
+            .filter_map(|recent| Some((recent.link, recent.since?)));
+        let stopped: Vec<(LinkClass, Time)> = stopped.collect();
+        let mut index: BTreeMap<LinkClass, usize> = BTreeMap::new();
+        for (place, (link, _)) in stopped.iter().enumerate() {
+            index.insert(*link, place);
+        }
+        let mut switches: BTreeMap<(NodeId, u8), Waiting> = BTreeMap::new();
+        let waits = stopped.into_iter().map(|(link, since)| {
+            let mut wait = Wait {
+                link,
+                since,
+                waits_for: Vec::new(),
+                causes: Vec::new(),
+                ends: Vec::new(),
+            };
+            let Some((peer, at)) = link.peer(simulation) else {
+                return wait;
+            };
+            let Some(switch) = simulation.network().node(peer).switch() else {
+                wait.ends.push(Root::Paused(link));
+                return wait;
+            };
+            if switch.xoff(at) & 1 << link.class == 0 {
+                // Its XON is on the way.
+                return wait;
+            }
+            let waiting = (switches.entry((peer, link.class)))
+                .or_insert_with(|| waiting(simulation, peer, link.class));
+            let Some(outs) = waiting.get(&at) else {
+                return wait;
+            };
+            let all: u64 = outs.values().sum();
+            for (&port, &bytes) in outs {
+                let out = LinkClass {
+                    node: peer,
+                    port,
+                    class: link.class,
+                };
+                let counts = bytes * LEAST_SHARE >= all;
+                match index.get(&out) {
+                    Some(&next) => {
+                        wait.waits_for.push((next, bytes));
+                        wait.causes.extend(counts.then_some(next));
+                    }
+                    None => wait.ends.extend(counts.then_some(Root::Congested(out))),
+                }
+            }
+            wait
+        });
+        Self {
+            waits: waits.collect(),
+        }
+    }
+
+    /// Makes links of cycles roots, so that what waits for a cycle has one.
+    pub(super) fn end_at(&mut self, cycles: impl Iterator<Item = LinkClass>) {
+        for link in cycles {
+            if let Some(place) = self.place(link) {
+                self.waits[place].ends.push(Root::Cycle(link));
+            }
+        }
+    }
+
+    /// The place of a link among the waits.
+    pub(super) fn place(&self, link: LinkClass) -> Option<usize> {
+        self.waits.binary_search_by_key(&link, |wait| wait.link).ok()
+    }
+
+    /// For each root, the links that stand because of it, each with its distance: 0 for those directly before the
+    /// root.
+    pub(super) fn trees(&self) -> BTreeMap<Root, Vec<(usize, u32)>> {
+        let mut before = vec![Vec::new(); self.waits.len()];
+        let mut trees: BTreeMap<Root, Vec<(usize, u32)>> = BTreeMap::new();
+        for (place, wait) in self.waits.iter().enumerate() {
+            for next in &wait.causes {
+                before[*next].push(place);
+            }
+            for root in &wait.ends {
+                trees.entry(*root).or_default().push((place, 0));
+            }
+        }
+        let mut reached = vec![false; self.waits.len()];
+        for tree in trees.values_mut() {
+            reached.fill(false);
+            tree.iter().for_each(|(place, _)| reached[*place] = true);
+            let mut next = 0;
+            while let Some(&(place, far)) = tree.get(next) {
+                next += 1;
+                for &place in &before[place] {
+                    if !std::mem::replace(&mut reached[place], true) {
+                        tree.push((place, far + 1));
+                    }
+                }
+            }
+        }
+        trees
+    }
+}
