@@ -66,7 +66,12 @@ pub(super) struct Cycles {
 
 impl Cycles {
     /// Notes which cycles have ended, and finds new ones.
-    pub(super) fn observe(&mut self, simulation: &Simulation, graph: &WaitGraph, recent: &[Recent]) {
+    pub(super) fn observe(
+        &mut self,
+        simulation: &Simulation,
+        graph: &WaitGraph,
+        recent: &[Recent],
+    ) {
         let now = simulation.now();
         let open = self.all.iter_mut().filter(|cycle| cycle.opened.is_none());
         for cycle in open {
@@ -111,21 +116,24 @@ fn opened(cycle: &Cycle, graph: &WaitGraph, recent: &[Recent], now: Time) -> Opt
     let mut at = |time: Time| opened = Some(opened.map_or(time, |other: Time| other.min(time)));
     for (index, dependency) in cycle.dependencies.iter().enumerate() {
         match graph.place(dependency.link) {
-            // Stopped again, after a gap whose start is not known.
-            Some(place) if graph.waits[place].since != dependency.since => {
-                at(graph.waits[place].since);
+            Some(place) if graph.waits[place].since != Some(dependency.since) => {
+                let ended = recent.iter().find(|recent| recent.link == dependency.link);
+                let ended = ended.map_or(now, |ended| ended.until.min(now));
+                // Stopped again, after a gap whose start is not known, or not stopped now.
+                at(graph.waits[place].since.unwrap_or(ended));
             }
             Some(place) => {
                 let next = cycle.dependencies[(index + 1) % cycle.dependencies.len()].link;
                 let waits_for = &graph.waits[place].waits_for;
-                if !waits_for.iter().any(|(to, _)| graph.waits[*to].link == next) {
+                if !waits_for
+                    .iter()
+                    .any(|(to, _)| graph.waits[*to].link == next)
+                {
                     at(now);
                 }
             }
-            None => {
-                let ended = recent.iter().find(|recent| recent.link == dependency.link);
-                at(ended.map_or(now, |ended| ended.until.min(now)));
-            }
+            // Its pause ended when the last observation was made.
+            None => at(now),
         }
     }
     opened
@@ -192,7 +200,7 @@ fn shortest(graph: &WaitGraph, component: &[usize]) -> Cycle {
         let to_next = wait.waits_for.iter().find(|(place, _)| *place == next);
         Dependency {
             link: wait.link,
-            since: wait.since,
+            since: wait.since.unwrap_or(Time::ZERO),
             bytes: to_next.map_or(0, |(_, bytes)| *bytes),
         }
     };
@@ -219,6 +227,7 @@ fn locked(simulation: &Simulation, graph: &WaitGraph) -> BTreeSet<LinkClass> {
         (switch.xoff(port) & 1 << link.class != 0).then_some((peer, port))
     };
     let mut set: BTreeMap<LinkClass, (NodeId, PortId)> = (graph.waits.iter())
+        .filter(|wait| wait.since.is_some())
         .filter_map(|wait| Some((wait.link, held_by(&wait.link)?)))
         .collect();
     loop {

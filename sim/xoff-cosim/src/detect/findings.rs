@@ -118,7 +118,9 @@ impl Detector {
             let root = match root {
                 Root::Congested(link) => format!("the congested {}", link.text(simulation)),
                 Root::Paused(link) => {
-                    let host = link.peer(simulation).map(|(host, _)| name(simulation, host));
+                    let host = link
+                        .peer(simulation)
+                        .map(|(host, _)| name(simulation, host));
                     format!("{} that pauses", host.unwrap_or("a host"))
                 }
                 Root::Cycle(_) => "a cyclic wait".into(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use xoff_sim::kernel::frame::FCS_BYTES;
 use xoff_sim::kernel::{NodeId, PortId};
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 
 use super::pauses::{LinkClass, Recent};
 use crate::network::Simulation;
@@ -16,7 +16,8 @@ const LEAST_SHARE: u64 = 10;
 /// Where a chain of waits ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Root {
-    /// An egress queue that is not stopped and sends more slowly than bytes arrive for it: congestion.
+    /// An egress queue that was not stopped since the last observation, and for which bytes arrive faster than it sends
+    /// them: congestion.
     Congested(LinkClass),
     /// A link that a host stops. A host is where frames end, so nothing keeps it from draining but itself.
     Paused(LinkClass),
@@ -33,20 +34,23 @@ impl Root {
     }
 }
 
-/// A link that is stopped now.
+/// A link that is stopped now, or was since the last observation.
 #[derive(Debug)]
 pub(super) struct Wait {
     pub(super) link: LinkClass,
-    pub(super) since: Time,
-    /// The stopped links at which bytes wait that keep this one stopped, each with their number.
+    /// Since when it is stopped without a gap, if it is stopped now.
+    pub(super) since: Option<Time>,
+    /// How long it was stopped since the last observation.
+    pub(super) paused: Duration,
+    /// For a link that is stopped now: the stopped links at which bytes wait that keep this one stopped, each with their number.
     pub(super) waits_for: Vec<(usize, u64)>,
-    /// Of these, the ones with enough bytes to count as a cause.
+    /// Links where enough bytes wait to count as a cause.
     causes: Vec<usize>,
     /// Roots directly behind this link.
     ends: Vec<Root>,
 }
 
-/// The stopped links of an instant, in the order of [`LinkClass`].
+/// The links that are stopped, or were since the last observation, in the order of [`LinkClass`].
 #[derive(Debug, Default)]
 pub(super) struct WaitGraph {
     pub(super) waits: Vec<Wait>,
@@ -70,21 +74,18 @@ fn waiting(simulation: &Simulation, node: NodeId, class: u8) -> Waiting {
 }
 
 impl WaitGraph {
-    /// The graph of the links that are stopped among `recent`.
+    /// The graph of the links in `recent`.
     pub(super) fn new(simulation: &Simulation, recent: &[Recent]) -> Self {
-        let stopped = recent
-            .iter()
-            .filter_map(|recent| Some((recent.link, recent.since?)));
-        let stopped: Vec<(LinkClass, Time)> = stopped.collect();
-        let mut index: BTreeMap<LinkClass, usize> = BTreeMap::new();
-        for (place, (link, _)) in stopped.iter().enumerate() {
-            index.insert(*link, place);
-        }
+        let links = recent.iter().enumerate();
+        let index: BTreeMap<LinkClass, usize> =
+            links.map(|(place, recent)| (recent.link, place)).collect();
         let mut switches: BTreeMap<(NodeId, u8), Waiting> = BTreeMap::new();
-        let waits = stopped.into_iter().map(|(link, since)| {
+        let waits = recent.iter().map(|of| {
+            let link = of.link;
             let mut wait = Wait {
                 link,
-                since,
+                since: of.since,
+                paused: of.paused,
                 waits_for: Vec::new(),
                 causes: Vec::new(),
                 ends: Vec::new(),
@@ -96,10 +97,8 @@ impl WaitGraph {
                 wait.ends.push(Root::Paused(link));
                 return wait;
             };
-            if switch.xoff(at) & 1 << link.class == 0 {
-                // Its XON is on the way.
-                return wait;
-            }
+            // Without XOFF the XON is on its way, or the link is between two pauses.
+            let holds = of.since.is_some() && switch.xoff(at) & 1 << link.class != 0;
             let waiting = (switches.entry((peer, link.class)))
                 .or_insert_with(|| waiting(simulation, peer, link.class));
             let Some(outs) = waiting.get(&at) else {
@@ -115,7 +114,9 @@ impl WaitGraph {
                 let counts = bytes * LEAST_SHARE >= all;
                 match index.get(&out) {
                     Some(&next) => {
-                        wait.waits_for.push((next, bytes));
+                        if holds && recent[next].since.is_some() {
+                            wait.waits_for.push((next, bytes));
+                        }
                         wait.causes.extend(counts.then_some(next));
                     }
                     None => wait.ends.extend(counts.then_some(Root::Congested(out))),
@@ -139,7 +140,9 @@ impl WaitGraph {
 
     /// The place of a link among the waits.
     pub(super) fn place(&self, link: LinkClass) -> Option<usize> {
-        self.waits.binary_search_by_key(&link, |wait| wait.link).ok()
+        self.waits
+            .binary_search_by_key(&link, |wait| wait.link)
+            .ok()
     }
 
     /// For each root, the links that stand because of it, each with its distance: 0 for those directly before the

@@ -14,7 +14,8 @@
 //! A link X → Y of a class is *stopped* while pauses that Y sent apply at X. It *waits for* the link Y → Z if Z stops
 //! that, the ingress queue of Y from X is in XOFF, and bytes of that queue wait to be sent to Z.
 //! Chains of waits end at a *root*: an egress queue that is not stopped but congested, or a link that a host
-//! stops. Only ports with at least a tenth of an ingress queue's bytes count as the cause of its pause.
+//! stops. Pauses come and go, so for roots a link counts as stopped if it was since the last observation, and only ports
+//! with at least a tenth of an ingress queue's bytes count as the cause of its pause.
 //!
 //! # Cyclic waits and deadlocks
 //!
@@ -104,10 +105,10 @@ pub struct Alarm {
     pub paused: Duration,
 }
 
-/// Where a link stands among those that are stopped because of the same root, when it was seen first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a link stands among those that are stopped because of the same root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spread {
-    /// The root that is nearest.
+    /// The root.
     pub root: Root,
     /// Number of links between it and the root; 0: none.
     pub distance: u32,
@@ -122,7 +123,8 @@ pub struct Detector {
     cycles: cycles::Cycles,
     storms: storms::Storms,
     victims: victims::Victims,
-    spread: BTreeMap<LinkClass, Spread>,
+    /// How long each link stood at each place.
+    spread: BTreeMap<LinkClass, BTreeMap<Spread, Duration>>,
 }
 
 impl Detector {
@@ -150,18 +152,27 @@ impl Detector {
         self.cycles.observe(simulation, &graph, &recent);
         graph.end_at(self.cycles.closed_links());
         let trees = graph.trees();
+        let mut places: BTreeMap<usize, Spread> = BTreeMap::new();
+        // Hosts that pause and cycles come after congestion, so they are what counts if a link has several roots.
         for (&root, tree) in &trees {
             for &(place, distance) in tree {
-                let spread = Spread { root, distance };
-                let known = self.spread.entry(graph.waits[place].link).or_insert(spread);
-                if distance < known.distance {
-                    *known = spread;
-                }
+                places.insert(place, Spread { root, distance });
             }
         }
-        self.storms
-            .observe(simulation, &recent, &graph, &trees, before, &self.thresholds);
-        self.victims.observe(simulation, &recent, &graph, &trees);
+        for (place, spread) in places {
+            let wait = &graph.waits[place];
+            let of_link = self.spread.entry(wait.link).or_default();
+            *of_link.entry(spread).or_default() += wait.paused;
+        }
+        self.storms.observe(
+            simulation,
+            &recent,
+            &graph,
+            &trees,
+            before,
+            &self.thresholds,
+        );
+        self.victims.observe(simulation, &graph, &trees);
     }
 
     /// How long it has observed.
@@ -181,7 +192,10 @@ impl Detector {
 
     /// The cyclic waits that could not end.
     pub fn deadlocks(&self) -> impl Iterator<Item = &Cycle> {
-        self.cycles.all.iter().filter(|cycle| cycle.locked.is_some())
+        self.cycles
+            .all
+            .iter()
+            .filter(|cycle| cycle.locked.is_some())
     }
 
     /// The pause storms, in the order of their beginnings.
@@ -213,13 +227,20 @@ impl Detector {
 
     /// Each link that was ever stopped, with its pauses.
     pub fn pauses(&self) -> impl Iterator<Item = (LinkClass, &LinkPauses)> {
-        let all = self.pauses.links.iter().map(|(link, pauses)| (*link, pauses));
+        let all = self
+            .pauses
+            .links
+            .iter()
+            .map(|(link, pauses)| (*link, pauses));
         all.filter(|(_, pauses)| !pauses.spans.is_empty())
     }
 
-    /// Where a link stood among those stopped because of the same root; `None` if it never had one.
+    /// Where a link stood for the longest time among those stopped because of the same root; `None` if it never had
+    /// one.
     pub fn spread(&self, link: LinkClass) -> Option<Spread> {
-        self.spread.get(&link).copied()
+        let places = self.spread.get(&link)?.iter();
+        let longest = places.rev().max_by_key(|(_, time)| **time);
+        longest.map(|(spread, _)| *spread)
     }
 }
 

@@ -146,7 +146,8 @@ impl Pauses {
                             pauses.ended += to.saturating_since(*from);
                         }
                         pauses.counted = ended.len();
-                        let going = since.map_or(Duration::ZERO, |since| now.saturating_since(since));
+                        let going =
+                            since.map_or(Duration::ZERO, |since| now.saturating_since(since));
                         let total = pauses.ended + going;
                         recent.extend(self.count(link, stop, total, now));
                     }

@@ -60,7 +60,10 @@ impl Storms {
         thresholds: &Thresholds,
     ) {
         let now = simulation.now();
-        for recent in recent.iter().filter(|recent| recent.paused > Duration::ZERO) {
+        for recent in recent
+            .iter()
+            .filter(|recent| recent.paused > Duration::ZERO)
+        {
             let Some((origin, _)) = recent.link.peer(simulation) else {
                 continue;
             };
@@ -74,7 +77,9 @@ impl Storms {
                     link: recent.link,
                     origin,
                     from: match recent.since {
-                        Some(since) if now.saturating_since(since) >= recent.paused => since.max(before),
+                        Some(since) if now.saturating_since(since) >= recent.paused => {
+                            since.max(before)
+                        }
                         _ => before,
                     },
                     to: None,
@@ -90,7 +95,8 @@ impl Storms {
             suspect.until = recent.until.min(now);
             for (place, _) in tree.into_iter().flatten() {
                 let wait = &graph.waits[*place];
-                suspect.storm.stopped.entry(wait.link).or_insert(wait.since);
+                let since = wait.since.unwrap_or(before);
+                suspect.storm.stopped.entry(wait.link).or_insert(since);
             }
         }
         let ended = &mut self.ended;
@@ -107,7 +113,10 @@ impl Storms {
                         Duration::from_ps(suspect.storm.paused.as_ps() - paused.as_ps());
                 }
             }
-            let paused = suspect.window.iter().fold(Duration::ZERO, |sum, one| sum + one.1);
+            let paused = suspect
+                .window
+                .iter()
+                .fold(Duration::ZERO, |sum, one| sum + one.1);
             // Observations may be further apart than the window is long.
             let window = thresholds.storm_window.max(now.saturating_since(before));
             if paused.as_ps() as f64 >= window.as_ps() as f64 * thresholds.storm_part {

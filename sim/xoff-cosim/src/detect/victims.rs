@@ -11,7 +11,7 @@ use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{EtherType, IP_PROTOCOL_UDP, UDP_PORT_ROCE};
 
 use super::graph::{Root, WaitGraph};
-use super::pauses::{LinkClass, Recent};
+use super::pauses::LinkClass;
 use crate::network::{FlowEnds, Simulation};
 
 /// A flow that stood because of pauses that it did not cause.
@@ -130,7 +130,11 @@ impl Victims {
     pub(super) fn new(simulation: &Simulation) -> Self {
         let mut this = Self::default();
         for (index, flow) in simulation.flows().iter().enumerate() {
-            let tuple = (number(flow.qp.own.ip), number(flow.qp.peer.ip), flow.qp.udp_port);
+            let tuple = (
+                number(flow.qp.own.ip),
+                number(flow.qp.peer.ip),
+                flow.qp.udp_port,
+            );
             this.by_tuple.entry(tuple).or_default().push(index);
             this.by_sender.entry(flow.from).or_default().push(index);
         }
@@ -153,7 +157,8 @@ impl Victims {
             }
             None => {
                 let of_host = self.by_sender.get(&link.node).into_iter().flatten();
-                let of_class = |flow: &&usize| simulation.flows()[**flow].qp.dscp >> 3 == link.class;
+                let of_class =
+                    |flow: &&usize| simulation.flows()[**flow].qp.dscp >> 3 == link.class;
                 flows.extend(of_host.filter(of_class));
             }
         }
@@ -165,7 +170,6 @@ impl Victims {
     pub(super) fn observe(
         &mut self,
         simulation: &Simulation,
-        recent: &[Recent],
         graph: &WaitGraph,
         trees: &BTreeMap<Root, Vec<(usize, u32)>>,
     ) {
@@ -179,9 +183,8 @@ impl Victims {
         let mut paths: BTreeMap<usize, BTreeSet<LinkClass>> = BTreeMap::new();
         let mut stood: BTreeMap<usize, (Duration, LinkClass, Root)> = BTreeMap::new();
         for (wait, roots) in graph.waits.iter().zip(&roots) {
-            let Some(&root) = roots.first() else { continue };
-            let paused = recent.iter().find(|recent| recent.link == wait.link);
-            let paused = paused.map_or(Duration::ZERO, |recent| recent.paused);
+            // Hosts that pause and cycles come after congestion.
+            let Some(&root) = roots.last() else { continue };
             for flow in self.waiting_at(simulation, wait.link) {
                 let path = paths
                     .entry(flow)
@@ -190,9 +193,9 @@ impl Victims {
                 if has_part || !path.contains(&wait.link) {
                     continue;
                 }
-                let longest = stood.entry(flow).or_insert((paused, wait.link, root));
-                if longest.0 < paused {
-                    *longest = (paused, wait.link, root);
+                let longest = stood.entry(flow).or_insert((wait.paused, wait.link, root));
+                if longest.0 < wait.paused {
+                    *longest = (wait.paused, wait.link, root);
                 }
             }
         }

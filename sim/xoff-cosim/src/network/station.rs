@@ -164,7 +164,9 @@ impl Station {
             }
             _ => self.pause_times(now),
         };
-        times.into_iter().fold(Duration::ZERO, |sum, time| sum + time)
+        times
+            .into_iter()
+            .fold(Duration::ZERO, |sum, time| sum + time)
     }
 
     /// The spans of time in which a NIC could not send a class. Empty for a switch.
