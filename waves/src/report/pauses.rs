@@ -72,11 +72,19 @@ pub fn svg(pauses: &Pauses, room: f64, above: bool, duration_ns: u64, class: &st
             }
             @for (index, row) in pauses.rows.iter().enumerate() {
                 @if let Some(cause) = row.cause.filter(|cause| *cause < pauses.rows.len() && *cause != index) {
-                    (arrow(x(row.from_ns.min(duration)), bar_bottom(cause), bar_bottom(index)))
+                    (arrow(x(began(row, &pauses.rows[cause]).min(duration)), bar_bottom(cause), bar_bottom(index)))
                 }
             }
         }
     }
+}
+
+/// Returns when a row was stopped first while, or after, its cause was.
+fn began(row: &PauseRow, cause: &PauseRow) -> u64 {
+    let mut spans = row.spans.iter();
+    let span = spans.find(|(_, to, _)| *to > cause.from_ns);
+    span.map_or(row.from_ns, |(from, ..)| *from)
+        .max(cause.from_ns)
 }
 
 /// Returns the line from the bottom of the row of the cause to the top of the bar of what it stopped, or upwards.

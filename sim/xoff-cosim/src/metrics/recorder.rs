@@ -6,7 +6,7 @@ use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::time::{Duration, LineRate, Time};
 
 use super::measure::{self, Metrics};
-use crate::detect::{Detector, Thresholds};
+use crate::detect::{Detector, LinkClass, Thresholds};
 use crate::network::{FlowEnds, Simulation};
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
@@ -25,6 +25,9 @@ pub struct Samples {
     pub rate: Vec<Vec<f64>>,
     /// For each flow, DCQCN's α, 0 to 1; NaN while there is none.
     pub alpha: Vec<Vec<f64>>,
+    /// For each link and class that pauses have stopped, the part of the time since the previous sample for which they
+    /// did, in per cent.
+    pub paused: BTreeMap<LinkClass, Vec<f64>>,
 }
 
 /// Goodput accounting for the flows that end at one host.
@@ -57,6 +60,8 @@ pub struct Recorder {
     sampled_at: Time,
     wire: Vec<Duration>,
     detector: Detector,
+    /// Pause time of each link until the last sample.
+    paused: BTreeMap<LinkClass, Duration>,
 }
 
 impl Recorder {
@@ -86,6 +91,7 @@ impl Recorder {
                 queue: vec![Vec::new(); nodes],
                 rate: vec![Vec::new(); flows.len()],
                 alpha: vec![Vec::new(); flows.len()],
+                paused: BTreeMap::new(),
             },
             before: measure::counts(simulation),
             from: simulation.now(),
@@ -97,6 +103,7 @@ impl Recorder {
             sampled_at: simulation.now(),
             wire: wire_times(simulation),
             detector: Detector::new(simulation, thresholds),
+            paused: BTreeMap::new(),
         }
     }
 
@@ -173,6 +180,14 @@ impl Recorder {
             }
         }
         self.wire = wire;
+        for (link, pauses) in self.detector.pauses() {
+            let before = self.paused.insert(link, pauses.total);
+            let paused = pauses.total.as_ps() - before.unwrap_or(Duration::ZERO).as_ps();
+            let series = samples.paused.entry(link).or_default();
+            // The link was not stopped before.
+            series.resize(samples.at_ns.len() - 1, 0.0);
+            series.push(100.0 * paused as f64 / ps);
+        }
     }
 
     /// All metrics of the window from its start until now.

@@ -70,6 +70,7 @@ impl Scenario {
             return Err(misfit("sample", "0 never goes on: such as '100 us'"));
         }
         self.check_sizes()?;
+        self.check_thresholds()?;
         let hosts = self.check_names()?;
         self.check_hosts()?;
         self.check_links(&hosts)?;
@@ -95,6 +96,26 @@ impl Scenario {
                         return Err(misfit(format!("flows.{name}"), problem));
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_thresholds(&self) -> Result<(), Misfit> {
+        if self.detect.storm_window == Duration::ZERO {
+            return Err(misfit(
+                "detect.storm_window",
+                "0 has no pauses in it: such as '1 ms'",
+            ));
+        }
+        let parts = [
+            ("storm_part", self.detect.storm_part),
+            ("alarm_part", self.detect.alarm_part),
+        ];
+        for (key, part) in parts {
+            if !(part > 0.0 && part <= 1.0) {
+                let problem = format!("{part} is no part of the time: above 0, at most 1");
+                return Err(misfit(format!("detect.{key}"), problem));
             }
         }
         Ok(())

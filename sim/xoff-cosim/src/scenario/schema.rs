@@ -6,6 +6,7 @@ use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, Rate};
 
 use super::{Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, SwitchSettings};
+use crate::detect::Thresholds;
 
 /// The version of the scenario format: the value of the key `version`.
 pub const VERSION: u32 = 1;
@@ -51,6 +52,9 @@ pub struct Scenario {
     /// Captured frames that are put on wires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inject: Vec<InjectEntry>,
+    /// From when on detectors report pauses.
+    #[serde(default)]
+    pub detect: Thresholds,
     /// What is expected of the metrics.
     #[serde(default)]
     pub expect: Vec<Expectation>,
@@ -131,6 +135,7 @@ impl Scenario {
             links: Vec::new(),
             flows: Vec::new(),
             inject: Vec::new(),
+            detect: Thresholds::default(),
             expect: Vec::new(),
         }
     }
