@@ -238,8 +238,7 @@ fn locked(simulation: &Simulation, graph: &WaitGraph) -> BTreeSet<LinkClass> {
             let Some(switch) = switch else { continue };
             let mut held: BTreeMap<(PortId, u8), u64> = BTreeMap::new();
             for link in set.keys().filter(|link| link.node == node) {
-                for (ingress, frame) in switch.waiting_frames(link.port, link.class) {
-                    let bytes = frame.len() as u64 + xoff_sim::kernel::frame::FCS_BYTES;
+                for (ingress, bytes) in switch.waiting_from(link.port, link.class) {
                     *held.entry((ingress, link.class)).or_default() += bytes;
                 }
             }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use xoff_sim::kernel::frame::FCS_BYTES;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 
@@ -65,9 +64,8 @@ fn waiting(simulation: &Simulation, node: NodeId, class: u8) -> Waiting {
         return all;
     };
     for out in simulation.ports(node) {
-        for (ingress, frame) in switch.waiting_frames(out, class) {
-            let bytes = frame.len() as u64 + FCS_BYTES;
-            *all.entry(ingress).or_default().entry(out).or_default() += bytes;
+        for (ingress, bytes) in switch.waiting_from(out, class) {
+            all.entry(ingress).or_default().insert(out, bytes);
         }
     }
     all
@@ -145,33 +143,48 @@ impl WaitGraph {
             .ok()
     }
 
-    /// For each root, the links that stand because of it, each with its distance: 0 for those directly before the
-    /// root.
-    pub(super) fn trees(&self) -> BTreeMap<Root, Vec<(usize, u32)>> {
+    /// The trees of links that stand because of each root, in the order of roots.
+    pub(super) fn trees(&self) -> Vec<Tree> {
         let mut before = vec![Vec::new(); self.waits.len()];
-        let mut trees: BTreeMap<Root, Vec<(usize, u32)>> = BTreeMap::new();
+        let mut firsts: BTreeMap<Root, Vec<usize>> = BTreeMap::new();
         for (place, wait) in self.waits.iter().enumerate() {
             for next in &wait.causes {
                 before[*next].push(place);
             }
             for root in &wait.ends {
-                trees.entry(*root).or_default().push((place, 0));
+                firsts.entry(*root).or_default().push(place);
             }
         }
-        let mut reached = vec![false; self.waits.len()];
-        for tree in trees.values_mut() {
-            reached.fill(false);
-            tree.iter().for_each(|(place, _)| reached[*place] = true);
+        let tree = |(root, firsts): (Root, Vec<usize>)| {
+            let mut tree = Tree {
+                root,
+                links: firsts.into_iter().map(|place| (place, 0)).collect(),
+                has: vec![false; self.waits.len()],
+            };
+            for (place, _) in &tree.links {
+                tree.has[*place] = true;
+            }
             let mut next = 0;
-            while let Some(&(place, far)) = tree.get(next) {
+            while let Some(&(place, far)) = tree.links.get(next) {
                 next += 1;
                 for &place in &before[place] {
-                    if !std::mem::replace(&mut reached[place], true) {
-                        tree.push((place, far + 1));
+                    if !std::mem::replace(&mut tree.has[place], true) {
+                        tree.links.push((place, far + 1));
                     }
                 }
             }
-        }
-        trees
+            tree
+        };
+        firsts.into_iter().map(tree).collect()
     }
+}
+
+/// The links that stand because of a root.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) root: Root,
+    /// The places of the links among the waits, each with its distance: 0 for those directly before the root.
+    pub(super) links: Vec<(usize, u32)>,
+    /// For each wait, whether it is one of them.
+    pub(super) has: Vec<bool>,
 }

@@ -39,10 +39,10 @@
 //!
 //! # Victims
 //!
-//! A flow is a *victim* while its bytes wait at a stopped link (in the switch's egress queue, or at its own NIC), and
-//! its path has none of the roots of that link's pauses: it neither fills the congested port nor sends to the host that
+//! A flow is a *victim* while it has messages under way, bytes that came by its path wait for a stopped link of it (at
+//! its own NIC: any of its class), and the path has none of the roots of that link's pauses: it neither fills the congested port nor sends to the host that
 //! pauses, and is no part of the cycle. It shares only links on the way (DCQCN, SIGCOMM 2015, figure 4). The path is
-//! what the switches' tables say about its headers at that instant. Flows that stood for less than
+//! what the switches' tables say about its headers, asked again every 16 observations. Flows that stood for less than
 //! [`alarm_part`](Thresholds::alarm_part) of the time are left out.
 //!
 //! # Observations
@@ -136,7 +136,7 @@ impl Detector {
             pauses: pauses::Pauses::new(simulation),
             cycles: cycles::Cycles::default(),
             storms: storms::Storms::default(),
-            victims: victims::Victims::new(simulation),
+            victims: victims::Victims::default(),
             spread: BTreeMap::new(),
         }
     }
@@ -152,17 +152,20 @@ impl Detector {
         self.cycles.observe(simulation, &graph, &recent);
         graph.end_at(self.cycles.closed_links());
         let trees = graph.trees();
-        let mut places: BTreeMap<usize, Spread> = BTreeMap::new();
         // Hosts that pause and cycles come after congestion, so they are what counts if a link has several roots.
-        for (&root, tree) in &trees {
-            for &(place, distance) in tree {
-                places.insert(place, Spread { root, distance });
+        let mut places = vec![None; graph.waits.len()];
+        for tree in &trees {
+            for &(place, distance) in &tree.links {
+                places[place] = Some(Spread {
+                    root: tree.root,
+                    distance,
+                });
             }
         }
-        for (place, spread) in places {
-            let wait = &graph.waits[place];
+        for (wait, spread) in graph.waits.iter().zip(&places) {
+            let Some(spread) = spread else { continue };
             let of_link = self.spread.entry(wait.link).or_default();
-            *of_link.entry(spread).or_default() += wait.paused;
+            *of_link.entry(*spread).or_default() += wait.paused;
         }
         self.storms.observe(
             simulation,

@@ -6,7 +6,7 @@ use xoff_sim::kernel::NodeId;
 use xoff_sim::time::{Duration, Time};
 
 use super::Thresholds;
-use super::graph::{Root, WaitGraph};
+use super::graph::{Root, Tree, WaitGraph};
 use super::pauses::{LinkClass, Recent};
 use crate::network::Simulation;
 
@@ -55,7 +55,7 @@ impl Storms {
         simulation: &Simulation,
         recent: &[Recent],
         graph: &WaitGraph,
-        trees: &BTreeMap<Root, Vec<(usize, u32)>>,
+        trees: &[Tree],
         before: Time,
         thresholds: &Thresholds,
     ) {
@@ -70,7 +70,9 @@ impl Storms {
             if simulation.network().node(origin).host().is_none() {
                 continue;
             }
-            let tree = trees.get(&Root::Paused(recent.link));
+            let root = Root::Paused(recent.link);
+            let tree = trees.binary_search_by_key(&root, |tree| tree.root);
+            let tree = tree.map_or(&[][..], |place| &trees[place].links);
             *self.by_origin.entry(recent.link).or_default() += recent.paused;
             let suspect = self.suspects.entry(recent.link).or_insert_with(|| Suspect {
                 storm: Storm {
@@ -93,7 +95,7 @@ impl Storms {
             suspect.window.push_back((now, recent.paused));
             suspect.storm.paused += recent.paused;
             suspect.until = recent.until.min(now);
-            for (place, _) in tree.into_iter().flatten() {
+            for (place, _) in tree {
                 let wait = &graph.waits[*place];
                 let since = wait.since.unwrap_or(before);
                 suspect.storm.stopped.entry(wait.link).or_insert(since);

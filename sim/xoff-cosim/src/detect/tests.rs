@@ -483,7 +483,9 @@ fn the_path_of_a_flow() {
     let (_, simulation) = racks(Duration::from_us(10));
     let path = |flow: usize| {
         let path = victims::path(&simulation, &simulation.flows()[flow]);
-        let links = path.iter().map(|link| (link.text(&simulation), link.class));
+        let links = path
+            .iter()
+            .map(|(link, _)| (link.text(&simulation), link.class));
         links.collect::<BTreeSet<_>>()
     };
     let named = |links: &[&str]| links.iter().map(|link| ((*link).into(), CLASS)).collect();

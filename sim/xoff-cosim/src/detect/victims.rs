@@ -1,16 +1,16 @@
 //! Flows that stand because of pauses that they did not cause.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use xoff_sim::headers::{Headers, IpFields};
-use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::kernel::PortId;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::switch::forwarding::Verdict;
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{EtherType, IP_PROTOCOL_UDP, UDP_PORT_ROCE};
 
-use super::graph::{Root, WaitGraph};
+use super::graph::{Root, Tree, WaitGraph};
 use super::pauses::LinkClass;
 use crate::network::{FlowEnds, Simulation};
 
@@ -38,16 +38,19 @@ impl Victim {
     }
 }
 
-/// What a switch sees of a flow, and the frames of a flow are known by: IP addresses and UDP source port.
-type Tuple = (u128, u128, u16);
+/// A flow's path is asked for again after so many observations.
+const PATH_AGE: usize = 16;
+
+/// A link of a path, and the port of its node where frames of the flow arrive; `None` at the sender.
+type Hop = (LinkClass, Option<PortId>);
 
 /// The flows that stood in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Victims {
     pub(super) all: BTreeMap<usize, Victim>,
-    /// Flows by what their frames show.
-    by_tuple: BTreeMap<Tuple, Vec<usize>>,
-    by_sender: BTreeMap<NodeId, Vec<usize>>,
+    /// The last known path of each flow; empty if it was not asked for yet.
+    paths: Vec<Vec<Hop>>,
+    observations: usize,
 }
 
 const fn number(ip: IpAddr) -> u128 {
@@ -83,8 +86,9 @@ fn headers(qp: &QpSettings) -> Headers {
     }
 }
 
-/// The links that a flow's requests take now, by the switches' tables. After a switch that floods, all of them.
-pub fn path(simulation: &Simulation, flow: &FlowEnds) -> BTreeSet<LinkClass> {
+/// The links that a flow's requests take now, by the switches' tables, each with the port where they arrive at its
+/// node. After a switch that floods, all of its links.
+pub fn path(simulation: &Simulation, flow: &FlowEnds) -> Vec<(LinkClass, Option<PortId>)> {
     let network = simulation.network();
     let first = LinkClass {
         node: flow.from,
@@ -92,20 +96,20 @@ pub fn path(simulation: &Simulation, flow: &FlowEnds) -> BTreeSet<LinkClass> {
         // The class of a NIC is DSCP / 8 (RFC 2474 §4.2.2).
         class: flow.qp.dscp >> 3,
     };
-    let mut path = BTreeSet::from([first]);
+    let mut path = vec![(first, None)];
     let mut ahead = vec![(first, headers(&flow.qp))];
     while let Some((link, headers)) = ahead.pop() {
-        let Some((node, port)) = network.peer(link.node, link.port) else {
+        let Some((node, arrived)) = network.peer(link.node, link.port) else {
             continue;
         };
         let Some(switch) = network.node(node).switch() else {
             continue;
         };
-        let (class, verdict) = switch.route(simulation.now(), port, &headers);
+        let (class, verdict) = switch.route(simulation.now(), arrived, &headers);
         let (outs, dst, routed) = match verdict {
             Verdict::Port { port, dst, routed } => (vec![port], dst, routed),
             Verdict::Flood { dst, routed } => {
-                let others = simulation.ports(node).filter(|other| *other != port);
+                let others = simulation.ports(node).filter(|other| *other != arrived);
                 (others.collect(), dst, routed)
             }
             Verdict::Drop(_) => continue,
@@ -118,7 +122,8 @@ pub fn path(simulation: &Simulation, flow: &FlowEnds) -> BTreeSet<LinkClass> {
         for port in outs {
             let next = LinkClass { node, port, class };
             // Each link once: a loop ends here.
-            if path.insert(next) {
+            if path.iter().all(|(link, _)| *link != next) {
+                path.push((next, Some(arrived)));
                 ahead.push((next, headers));
             }
         }
@@ -127,81 +132,55 @@ pub fn path(simulation: &Simulation, flow: &FlowEnds) -> BTreeSet<LinkClass> {
 }
 
 impl Victims {
-    pub(super) fn new(simulation: &Simulation) -> Self {
-        let mut this = Self::default();
-        for (index, flow) in simulation.flows().iter().enumerate() {
-            let tuple = (
-                number(flow.qp.own.ip),
-                number(flow.qp.peer.ip),
-                flow.qp.udp_port,
-            );
-            this.by_tuple.entry(tuple).or_default().push(index);
-            this.by_sender.entry(flow.from).or_default().push(index);
-        }
-        this
-    }
-
-    /// The flows that have bytes waiting at a stopped link and messages that are not complete.
-    fn waiting_at(&self, simulation: &Simulation, link: LinkClass) -> BTreeSet<usize> {
-        let mut flows = BTreeSet::new();
-        match simulation.network().node(link.node).switch() {
-            Some(switch) => {
-                let mut last = None;
-                for (_, frame) in switch.waiting_frames(link.port, link.class) {
-                    let Some(tuple) = tuple(frame) else { continue };
-                    // Packets of a flow often follow each other.
-                    if last.replace(tuple) != Some(tuple) {
-                        flows.extend(self.by_tuple.get(&tuple).into_iter().flatten());
-                    }
-                }
-            }
-            None => {
-                let of_host = self.by_sender.get(&link.node).into_iter().flatten();
-                let of_class =
-                    |flow: &&usize| simulation.flows()[**flow].qp.dscp >> 3 == link.class;
-                flows.extend(of_host.filter(of_class));
-            }
-        }
-        flows.retain(|flow| simulation.sender(&simulation.flows()[*flow]).open() > 0);
-        flows
-    }
-
     /// Adds the time since the last observation to the flows that stand now.
-    pub(super) fn observe(
-        &mut self,
-        simulation: &Simulation,
-        graph: &WaitGraph,
-        trees: &BTreeMap<Root, Vec<(usize, u32)>>,
-    ) {
+    pub(super) fn observe(&mut self, simulation: &Simulation, graph: &WaitGraph, trees: &[Tree]) {
+        self.observations += 1;
+        if trees.is_empty() {
+            return;
+        }
         let now = simulation.now();
-        let mut roots = vec![Vec::new(); graph.waits.len()];
-        for (root, tree) in trees {
-            for (place, _) in tree {
-                roots[*place].push(*root);
+        let links = trees.iter().enumerate();
+        let mut roots: BTreeMap<LinkClass, Vec<usize>> = BTreeMap::new();
+        // Hosts that pause and cycles come after congestion.
+        let mut last: Vec<Option<usize>> = vec![None; graph.waits.len()];
+        for (number, tree) in links {
+            roots.entry(tree.root.link()).or_default().push(number);
+            for (place, _) in &tree.links {
+                last[*place] = Some(number);
             }
         }
-        let mut paths: BTreeMap<usize, BTreeSet<LinkClass>> = BTreeMap::new();
-        let mut stood: BTreeMap<usize, (Duration, LinkClass, Root)> = BTreeMap::new();
-        for (wait, roots) in graph.waits.iter().zip(&roots) {
-            // Hosts that pause and cycles come after congestion.
-            let Some(&root) = roots.last() else { continue };
-            for flow in self.waiting_at(simulation, wait.link) {
-                let path = paths
-                    .entry(flow)
-                    .or_insert_with(|| path(simulation, &simulation.flows()[flow]));
-                let has_part = roots.iter().any(|root| path.contains(&root.link()));
-                if has_part || !path.contains(&wait.link) {
+        self.paths.resize(simulation.flows().len(), Vec::new());
+        for (index, flow) in simulation.flows().iter().enumerate() {
+            if simulation.sender(flow).open() == 0 {
+                continue;
+            }
+            let hops = &mut self.paths[index];
+            if hops.is_empty() || (index + self.observations).is_multiple_of(PATH_AGE) {
+                *hops = path(simulation, flow);
+            }
+            let own: Vec<usize> = (hops.iter())
+                .filter_map(|(link, _)| roots.get(link))
+                .flatten()
+                .copied()
+                .collect();
+            let mut stood: Option<(Duration, LinkClass, Root)> = None;
+            for hop in hops.iter() {
+                let Some(place) = graph.place(hop.0) else {
                     continue;
-                }
-                let longest = stood.entry(flow).or_insert((wait.paused, wait.link, root));
-                if longest.0 < wait.paused {
-                    *longest = (wait.paused, wait.link, root);
+                };
+                let Some(root) = last[place] else { continue };
+                let has_part = own.iter().any(|root| trees[*root].has[place]);
+                let paused = graph.waits[place].paused;
+                let longer = stood.is_none_or(|(longest, ..)| longest < paused);
+                if !has_part && longer && waits(simulation, hop) {
+                    stood = Some((paused, hop.0, trees[root].root));
                 }
             }
-        }
-        for (flow, (time, link, root)) in stood {
-            let victim = self.all.entry(flow).or_insert_with(|| Victim {
-                flow,
+            let Some((time, link, root)) = stood else {
+                continue;
+            };
+            let victim = self.all.entry(index).or_insert_with(|| Victim {
+                flow: index,
                 stood: Duration::ZERO,
                 from: now,
                 to: now,
@@ -214,9 +193,12 @@ impl Victims {
     }
 }
 
-/// What a frame shows of its flow.
-fn tuple(frame: &[u8]) -> Option<Tuple> {
-    let headers = Headers::at(frame)?;
-    let ip = headers.ip?;
-    Some((ip.src, ip.dst, headers.ports?.0))
+/// Whether bytes that came as those of a flow do wait for a link.
+fn waits(simulation: &Simulation, &(link, arrived): &Hop) -> bool {
+    let switch = simulation.network().node(link.node).switch();
+    let (Some(switch), Some(arrived)) = (switch, arrived) else {
+        return true;
+    };
+    let mut from = switch.waiting_from(link.port, link.class);
+    from.any(|(port, _)| port == arrived)
 }

@@ -42,6 +42,8 @@ pub(super) struct Egress {
     pub(super) rate: LineRate,
     queues: [VecDeque<Queued>; PRIORITIES],
     waiting_bytes: [u64; PRIORITIES],
+    /// Of the bytes waiting in each queue, those of each ingress port, up to the highest port that sent here.
+    waiting_from: [Vec<u64>; PRIORITIES],
     /// The frame on the wire, and where its buffer space is accounted; `None` for pause frames, which use no buffer.
     on_wire: Option<(Frame, Option<Charge>)>,
     line_free: Time,
@@ -56,6 +58,7 @@ impl Egress {
             rate,
             queues: Default::default(),
             waiting_bytes: [0; PRIORITIES],
+            waiting_from: Default::default(),
             on_wire: None,
             line_free: Time::ZERO,
             scheduler: Scheduler::default(),
@@ -69,9 +72,9 @@ impl Egress {
         self.waiting_bytes[usize::from(priority)]
     }
 
-    /// The frames that wait in a queue, the first to be sent first.
-    pub(super) fn queue(&self, priority: u8) -> impl Iterator<Item = &Queued> {
-        self.queues[usize::from(priority)].iter()
+    /// Of the bytes waiting in a queue, those of each ingress port from port 0 on; ports that are not listed have none.
+    pub(super) fn waiting_from(&self, priority: u8) -> &[u64] {
+        &self.waiting_from[usize::from(priority)]
     }
 
     /// Number of frames, including the one on the wire, but without pause frames.
@@ -92,6 +95,12 @@ impl Egress {
     pub(super) fn push(&mut self, frame: Queued) {
         let queue = usize::from(frame.charge.priority);
         self.waiting_bytes[queue] += frame.size();
+        let from = usize::from(frame.charge.ingress.0);
+        let waiting_from = &mut self.waiting_from[queue];
+        if waiting_from.len() <= from {
+            waiting_from.resize(from + 1, 0);
+        }
+        waiting_from[from] += frame.size();
         self.queues[queue].push_back(frame);
     }
 
@@ -123,6 +132,7 @@ impl Egress {
         let queue = self.scheduler.pick(services, &heads, &waiting)?;
         let frame = self.queues[queue].pop_front()?;
         self.waiting_bytes[queue] -= frame.size();
+        self.waiting_from[queue][usize::from(frame.charge.ingress.0)] -= frame.size();
         self.send(now, frame.bytes, frame.fcs_ok, Some(frame.charge));
         Some(Sent::Data)
     }

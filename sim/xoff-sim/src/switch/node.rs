@@ -95,15 +95,13 @@ impl Switch {
         self.ports[usize::from(port.0)].egress.waiting(priority)
     }
 
-    /// The frames that wait in an egress queue, without FCS, each with the port where it arrived, in whose ingress queue
-    /// it is accounted. The frame on the wire is not among them.
-    pub fn waiting_frames(
-        &self,
-        port: PortId,
-        priority: u8,
-    ) -> impl Iterator<Item = (PortId, &Bytes)> {
-        let queue = self.ports[usize::from(port.0)].egress.queue(priority);
-        queue.map(|frame| (frame.charge.ingress, &frame.bytes))
+    /// The ingress ports with bytes that wait in an egress queue, and how many. The frame on the wire is not counted.
+    pub fn waiting_from(&self, port: PortId, priority: u8) -> impl Iterator<Item = (PortId, u64)> {
+        let ingress = self.ports[usize::from(port.0)]
+            .egress
+            .waiting_from(priority);
+        let all = ingress.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
+        all.map(|(ingress, bytes)| (PortId(ingress as u16), *bytes))
     }
 
     /// The priority of a frame with these headers, and where the switch would send it now if it arrived at `port`.
