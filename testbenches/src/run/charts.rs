@@ -3,6 +3,7 @@
 use xoff_sim::time::Time;
 use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, Topology};
 
+use xoff_cosim::detect::LinkClass;
 use xoff_cosim::metrics::Samples;
 use xoff_cosim::network::{Simulation, Station};
 use xoff_cosim::scenario::{LinkEntry, Scenario};
@@ -69,6 +70,20 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
             note: "Bytes that wait at the fullest port of a switch.".into(),
             lines: lines(samples, nodes(), &samples.queue, Shape::Straight),
             levels: levels.unwrap_or_default(),
+            ..Chart::default()
+        });
+    }
+    if !samples.paused.is_empty() {
+        let names = samples.paused.keys();
+        let name = |link: &LinkClass| format!("{} class {}", link.text(simulation), link.class);
+        let names: Vec<String> = names.map(name).collect();
+        let series: Vec<Vec<f64>> = samples.paused.values().cloned().collect();
+        charts.push(Chart {
+            title: "Pause time".into(),
+            unit: "%".into(),
+            note: "Part of the time for which pauses stop a link.".into(),
+            lines: lines(samples, names.iter(), &series, Shape::Mean),
+            range: Some((0.0, 100.0)),
             ..Chart::default()
         });
     }

@@ -11,7 +11,7 @@ use xoff_sim::time::Time;
 use xoff_waves::capture::{TapPort, TapWriter};
 use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
 
-use super::{charts, judge};
+use super::{charts, judge, pauses};
 use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
 use xoff_cosim::scenario::{Scenario, Towards};
@@ -136,7 +136,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         format!("{}: cannot be written", path.unwrap_or_default())
     };
     let bar = bar(scenario, options.progress);
-    let mut recorder = Recorder::new(&simulation);
+    let mut recorder = Recorder::with(&simulation, scenario.detect);
     let end = Time::ZERO + scenario.duration;
     let from = Time::ZERO + scenario.measure_from;
     let mut next_sample = Time::ZERO + scenario.sampling();
@@ -221,6 +221,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             .collect(),
         faults: faults(&simulation, scenario),
         injections: injections(&simulation, scenario),
+        findings: pauses::findings(&simulation, recorder.detector()),
         ..Summary::default()
     };
     let mut charts = charts::charts(&simulation, scenario, recorder.samples());
@@ -234,6 +235,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         command: options.command.clone(),
         summary,
         topology: charts::topology(&simulation, scenario),
+        pauses: pauses::spread(&simulation, recorder.detector()),
         charts,
     })
 }

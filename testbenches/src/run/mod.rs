@@ -8,12 +8,14 @@
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`judge`] | compares measured values with expectations |
 //! | [`charts`] | charts and network for the report |
+//! | [`pauses`] | findings of the detectors, and how pauses spread |
 
 pub mod charts;
 pub mod command;
 pub mod diff;
 pub mod execute;
 pub mod judge;
+pub mod pauses;
 pub mod print;
 
 pub use command::{list, run};

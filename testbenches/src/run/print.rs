@@ -4,12 +4,14 @@ use std::io::{self, Write};
 
 use xoff_cosim::metrics::{Metric, Quantile, Quantity, Subject};
 use xoff_cosim::scenario::Scenario;
-use xoff_waves::report::{State, Summary, Sweep, metric_text};
+use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text};
 
-use crate::terminal::{Ink, Streams};
+use crate::terminal::{Ink, Paint, Streams};
 
 /// Maximum number of flows with a row each. For more flows the distribution is shown.
 const MOST_FLOWS: usize = 8;
+/// Maximum number of findings of a kind with a line each.
+const MOST_FINDINGS: usize = 4;
 
 /// Prints the outcome of a run: expectations, or the main figures if there are none; drops; and the cost of the run.
 ///
@@ -48,6 +50,7 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
             drop.node, drop.count, drop.reason
         )?;
     }
+    findings(out, &paint, &summary.findings)?;
     for fault in &summary.faults {
         if let Some(unused) = fault.unused() {
             let unused = paint.paint(Ink::Warning, unused);
@@ -79,6 +82,25 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         summary.wall_s,
         summary.digest,
     )
+}
+
+/// Prints a line for each finding; of many of one kind, the first.
+fn findings(out: &mut dyn Write, paint: &Paint, findings: &[Finding]) -> io::Result<()> {
+    for of_kind in findings.chunk_by(|a, b| a.kind == b.kind) {
+        for finding in of_kind.iter().take(MOST_FINDINGS) {
+            let ink = match finding.kind {
+                FindingKind::Deadlock | FindingKind::Storm => Ink::Bad,
+                _ => Ink::Warning,
+            };
+            let kind = paint.paint(ink, finding.kind.words());
+            writeln!(out, "  {kind}: {}", finding.text)?;
+        }
+        if let more @ 1.. = of_kind.len().saturating_sub(MOST_FINDINGS) {
+            let kind = of_kind[0].kind.words();
+            writeln!(out, "  {kind}: {more} more in summary.json")?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints goodput and latency of flows, and what went wrong, in a few lines.

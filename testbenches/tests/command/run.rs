@@ -486,3 +486,112 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
     );
     assert!(results.join("b.gtkw").exists());
 }
+
+/// A host whose bus takes 2 Gb/s of the 40 Gb/s that come. `beside` only shares the way to its switch.
+const SLOW_HOST: &str = r#"
+title = "A slow host"
+duration = "3 ms"
+host.nic = "model"
+hosts = [{ name = "a" }, { name = "b" }, { name = "h", pcie_rate = "2 Gb/s" }, { name = "r" }]
+switches = [{ name = "t0", xoff = { static = "40 KB" } }, { name = "t1", xoff = { static = "40 KB" } }]
+links = [
+    { ends = ["a", "t0"] },
+    { ends = ["b", "t0"] },
+    { ends = ["h", "t1"] },
+    { ends = ["r", "t1"] },
+    { ends = ["t0", "t1"] },
+]
+flows = [{ name = "slow", from = "a", to = "h" }, { name = "beside", from = "b", to = "r" }]
+"#;
+
+#[test]
+fn findings_are_in_every_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("slow.toml");
+    fs::write(&file, SLOW_HOST).unwrap();
+    let out = folder.path().join("out");
+    let output = xoff()
+        .args([
+            "run",
+            file.to_str().unwrap(),
+            "--out",
+            out.to_str().unwrap(),
+        ])
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let line = |start: &str| {
+        said.lines()
+            .find(|line| line.trim_start().starts_with(start))
+    };
+    let storm = line("pause storm: h paused class 3 from ").expect(&said);
+    // The links from both senders, and the one between the switches.
+    assert!(
+        storm.ends_with("3 more links stood because of it"),
+        "{storm}"
+    );
+    let victim = line("victim: flow beside stood for ").expect(&said);
+    assert!(
+        victim.ends_with("because of h that pauses, which is not on its path"),
+        "{victim}"
+    );
+    assert!(
+        line("deadlock").is_none() && line("cyclic wait").is_none(),
+        "{said}"
+    );
+    let summary = fs::read(out.join("slow/summary.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    let kinds = summary["findings"].as_array().unwrap().iter();
+    let kinds: Vec<&str> = kinds
+        .map(|finding| finding["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["storm", "victim"]);
+    let metric = |name: &str| summary["metrics"][name].as_f64();
+    let counts = [
+        "storms",
+        "storm_links",
+        "victims",
+        "deadlocks",
+        "deadlock_us",
+    ]
+    .map(metric);
+    assert_eq!(counts, [Some(1.0), Some(4.0), Some(1.0), Some(0.0), None]);
+    // h takes 2 of 40 Gb/s, so its port at the switch rests for about 95 % of 3 ms.
+    let stopped = metric("port_pause_time_ns.t1.0").unwrap();
+    assert!((2.6e6..2.95e6).contains(&stopped), "{stopped}");
+    let page = fs::read_to_string(out.join("slow/report.html")).unwrap();
+    let (_, rows) = page
+        .split_once("Who paused whom")
+        .expect("a picture of pauses");
+    let places = ["h stops t1", "t1 stops t0", "t0 stops a"].map(|row| rows.find(row).unwrap());
+    assert!(places.is_sorted(), "from the root outwards: {places:?}");
+    let series = fs::read_to_string(out.join("slow/series.csv")).unwrap();
+    assert!(series.starts_with("time_ns,") && series.contains("Pause time: t1 → h class 3 (%)"));
+}
+
+#[test]
+fn thresholds_of_detectors_are_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (key, said) in [
+        (
+            "storm_part = 2.0",
+            "detect.storm_part: 2 is no part of the time: above 0, at most 1",
+        ),
+        (
+            "alarm_part = 0.0",
+            "detect.alarm_part: 0 is no part of the time: above 0, at most 1",
+        ),
+        (
+            "storm_window = '0 us'",
+            "detect.storm_window: 0 has no pauses in it: such as '1 ms'",
+        ),
+    ] {
+        let duration = "duration = \"1 ms\"";
+        let path = scenario(folder, (duration, &format!("{duration}\ndetect.{key}")));
+        let refused = refused(folder, &[&path]);
+        assert!(refused.contains(said), "{refused}");
+    }
+}

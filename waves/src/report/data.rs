@@ -83,6 +83,9 @@ pub struct Summary {
     /// Captured frames that were injected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
+    /// What detectors found, the gravest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// All metrics by name. Names that end in `_bps`, `_bytes`, `_ns` or `_s` are in bits per second, bytes,
     /// nanoseconds or seconds, and the page shows them with that unit.
     pub metrics: BTreeMap<String, f64>,
@@ -260,6 +263,79 @@ impl std::fmt::Display for Injection {
     }
 }
 
+/// The kind of a finding, from the gravest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// A cycle of stopped links that cannot end by itself.
+    Deadlock,
+    /// A cycle of stopped links.
+    CyclicWait,
+    /// A host that pauses for a large part of the time.
+    Storm,
+    /// A host that pauses for more than it should.
+    Alarm,
+    /// A flow that stood because of pauses that it did not cause.
+    Victim,
+}
+
+impl FindingKind {
+    /// Returns the kind in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Deadlock => "deadlock",
+            Self::CyclicWait => "cyclic wait",
+            Self::Storm => "pause storm",
+            Self::Alarm => "pauses",
+            Self::Victim => "victim",
+        }
+    }
+}
+
+/// Something that a detector found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// What was found, in a line.
+    pub text: String,
+    /// Its parts, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// When it began, in nanoseconds.
+    pub from_ns: u64,
+    /// When it ended, in nanoseconds; `None` if it lasts.
+    pub to_ns: Option<u64>,
+}
+
+/// A link that pauses stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PauseRow {
+    /// Who stops whom, such as `h stops t0`.
+    pub name: String,
+    /// Number of links between it and where the pauses come from.
+    pub distance: u32,
+    /// Index of the row that it stood because of.
+    #[serde(default)]
+    pub cause: Option<usize>,
+    /// When it was stopped first, in nanoseconds.
+    pub from_ns: u64,
+    /// How long it was stopped in all, in nanoseconds.
+    pub total_ns: u64,
+    /// Start and end of each time in which pauses were, and for how long of it the link was stopped, in nanoseconds,
+    /// ordered by time.
+    pub spans: Vec<(u64, u64, u64)>,
+}
+
+/// How pauses spread.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pauses {
+    /// Stopped links, from where the pauses come from outwards.
+    pub rows: Vec<PauseRow>,
+    /// Number of links that were stopped for less and are not among the rows.
+    pub left_out: usize,
+}
+
 /// A report of a run on one page.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Report {
@@ -275,6 +351,9 @@ pub struct Report {
     pub topology: Topology,
     /// Charts of values over time, the most informative first.
     pub charts: Vec<Chart>,
+    /// How pauses spread.
+    #[serde(default)]
+    pub pauses: Pauses,
 }
 
 /// A chart of values over time: lines, and below them rows that are on or off.

@@ -34,6 +34,7 @@ mod condense;
 mod data;
 mod decimate;
 mod page;
+mod pauses;
 mod scale;
 mod style;
 mod sweep;
@@ -41,8 +42,9 @@ mod text;
 mod topology;
 
 pub use data::{
-    Area, Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node,
-    NodeKind, Op, Report, Shape, State, Summary, SummaryVersion, Topology,
+    Area, Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line,
+    Link, Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, State, Summary,
+    SummaryVersion, Topology,
 };
 
 pub use scale::metric as metric_text;

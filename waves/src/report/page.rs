@@ -4,7 +4,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
-use super::data::{Chart, Drop, Expectation, Fault, Injection, Report, State, Summary};
+use super::data::{Chart, Drop, Expectation, Fault, Finding, Injection, Report, State, Summary};
+use super::pauses;
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
@@ -33,8 +34,10 @@ impl Report {
                     }
                     (facts(summary))
                     (expectations(&summary.expectations))
+                    (findings(&summary.findings))
                     (network(self))
                     (charts(self))
+                    (spread(self))
                     (drops(&summary.drops))
                     (faults(&summary.faults))
                     (injections(&summary.injections))
@@ -168,6 +171,53 @@ fn expectations(expectations: &[Expectation]) -> Markup {
                         }
                     }
                 } }
+            }
+        }
+    }
+}
+
+fn findings(findings: &[Finding]) -> Markup {
+    let shown = &findings[..findings.len().min(MOST_ROWS)];
+    html! {
+        @if !findings.is_empty() {
+            h2 { "Findings" }
+            table.stack {
+                tbody { @for finding in shown {
+                    tr {
+                        td.state.bad { (finding.kind.words()) }
+                        td {
+                            (finding.text)
+                            @let details = &finding.details[..finding.details.len().min(MOST_ROWS)];
+                            @for detail in details { span.why.muted { (detail) } }
+                            @if finding.details.len() > details.len() {
+                                span.why.muted { "and " (finding.details.len() - details.len()) " more: summary.json has all" }
+                            }
+                        }
+                    }
+                } }
+            }
+            @if findings.len() > shown.len() {
+                p.muted { "and " (findings.len() - shown.len()) " more findings: summary.json has all" }
+            }
+        }
+    }
+}
+
+fn spread(report: &Report) -> Markup {
+    let drawn = &report.pauses;
+    let duration = report.summary.duration_ns;
+    html! {
+        @if !drawn.rows.is_empty() {
+            h2 { "Who paused whom" }
+            figure.chart {
+                figcaption {
+                    p.note { "A row for each stopped link, from where the pauses come from outwards; the height of a bar is the part of the time for which the link was stopped. An arrow leads from a link to one that stood because of it." }
+                }
+                (pauses::svg(drawn, 960.0, false, duration, "wide"))
+                (pauses::svg(drawn, 380.0, true, duration, "narrow"))
+                @if drawn.left_out > 0 {
+                    p.below.muted { "and " (with_groups(&drawn.left_out.to_string())) " more links that were stopped for less: series.csv has all" }
+                }
             }
         }
     }

@@ -76,6 +76,7 @@ svg .level{stroke-width:1.2;stroke-dasharray:7 3 1.5 3;fill:none}
 svg .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
 svg .heading{font-size:15px;font-weight:600}
 svg .wire{stroke-width:1.5}
+svg .cause{fill:none;stroke-width:1.2}
 svg .node rect{stroke-width:1.5}
 svg .node.model rect{stroke-dasharray:4 3}
 ";
@@ -102,6 +103,7 @@ fn picture_colours(palette: &Palette) -> String {
          svg .band{{fill:{}}}\n\
          svg .area{{fill:{}}}\n\
          svg .wire{{stroke:{axis}}}\n\
+         svg .cause{{stroke:{ink}}}\n\
          svg .node rect{{fill:{paper};stroke:{ink}}}\n\
          svg .node.switch rect{{fill:{panel};stroke:{axis}}}\n\
          svg .node.rtl rect{{stroke:{}}}\n\

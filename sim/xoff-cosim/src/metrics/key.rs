@@ -125,6 +125,23 @@ quantities! {
     HeldBytes = "held_bytes", Switch total;
     /// Frames lost on links, by fault rules and where a link is down or a server dead, since the start.
     LinkLosses = "link_losses", Network;
+    /// Time in which a port could not send, in nanoseconds, summed over classes.
+    PortPauseTimeNs = "port_pause_time_ns", Port;
+    /// Cyclic waits that could not end by themselves, since the start.
+    Deadlocks = "deadlocks", Network;
+    /// When the first deadlock closed, in microseconds from the start; undefined without one.
+    DeadlockUs = "deadlock_us", Network;
+    /// Cycles of stopped links that waited for each other, deadlocks among them, since the start.
+    CyclicWaits = "cyclic_waits", Network;
+    /// Pause storms: hosts that stopped their neighbour for a large part of the time, since the start.
+    Storms = "storms", Network;
+    /// Directed links that stood because of pause storms, with those that hosts stopped, since the start.
+    StormLinks = "storm_links", Network;
+    /// Hosts that paused for more than a thousandth of the time and were no storms, since the start.
+    PauseAlarms = "pause_alarms", Network;
+    /// Flows that stood for more than a thousandth of the time because of pauses that they did not cause, since the
+    /// start.
+    Victims = "victims", Network;
     /// Packets marked with congestion experienced (ECN), those that came marked not counted.
     EcnMarked = "ecn_marked", Switch total;
     /// Congestion notification packets sent.

@@ -11,6 +11,7 @@ use xoff_sim::time::Time;
 use xoff_sim::wire::PRIORITIES;
 
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
+use crate::detect::Detector;
 use crate::network::topology::{CHECKED, Plan};
 use crate::network::{Simulation, Station};
 use crate::scenario::{Scenario, Series};
@@ -214,6 +215,15 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
             let subject = Subject::Port(name.clone(), port.0);
             add(Quantity::WireUtilization, subject, held.as_ps() as f64);
         }
+        for port in simulation.ports(node) {
+            let time = station.port_pause_time(port, simulation.now());
+            let subject = Subject::Port(name.clone(), port.0);
+            add(
+                Quantity::PortPauseTimeNs,
+                subject,
+                time.as_ps() as f64 / 1e3,
+            );
+        }
         for (class, time) in (0..).zip(station.pause_times(simulation.now())) {
             let ns = time.as_ps() as f64 / 1e3;
             add(
@@ -307,6 +317,26 @@ fn since_start(simulation: &Simulation) -> Metrics {
     }
     metrics.insert(Metric::network(Quantity::LinkLosses), lost as f64);
     metrics
+}
+
+/// What a detector has found, in numbers.
+pub(super) fn detected(detector: &Detector) -> Metrics {
+    let storms = detector.storms();
+    let stood = storms.iter().flat_map(|storm| storm.stopped.keys());
+    let stood: BTreeSet<_> = stood.collect();
+    let closed = detector.deadlocks().map(|cycle| cycle.closed).min();
+    let us = closed.map_or(f64::NAN, |closed| closed.as_ps() as f64 / 1e6);
+    [
+        (Quantity::Deadlocks, detector.deadlocks().count() as f64),
+        (Quantity::DeadlockUs, us),
+        (Quantity::CyclicWaits, detector.cycles().len() as f64),
+        (Quantity::Storms, storms.len() as f64),
+        (Quantity::StormLinks, stood.len() as f64),
+        (Quantity::PauseAlarms, detector.alarms().len() as f64),
+        (Quantity::Victims, detector.victims().len() as f64),
+    ]
+    .map(|(quantity, value)| (Metric::network(quantity), value))
+    .into()
 }
 
 /// A quantile of sorted values, by nearest rank.

@@ -6,6 +6,7 @@ use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::time::{Duration, LineRate, Time};
 
 use super::measure::{self, Metrics};
+use crate::detect::{Detector, LinkClass, Thresholds};
 use crate::network::{FlowEnds, Simulation};
 use crate::scenario::Series;
 
@@ -25,6 +26,9 @@ pub struct Samples {
     pub rate: Vec<Vec<f64>>,
     /// For each series, DCQCN's α, 0 to 1; NaN while there is none, and of a workload.
     pub alpha: Vec<Vec<f64>>,
+    /// For each link and class that pauses have stopped, the part of the time since the previous sample for which they
+    /// did, in per cent.
+    pub paused: BTreeMap<LinkClass, Vec<f64>>,
 }
 
 /// Goodput accounting for the flows that end at one host.
@@ -56,11 +60,19 @@ pub struct Recorder {
     credited_at: Time,
     sampled_at: Time,
     wire: Vec<Duration>,
+    detector: Detector,
+    /// Pause time of each link until the last sample.
+    paused: BTreeMap<LinkClass, Duration>,
 }
 
 impl Recorder {
-    /// Creates a recorder whose window starts now.
+    /// Creates a recorder whose window starts now, with the default thresholds of detectors.
     pub fn new(simulation: &Simulation) -> Self {
+        Self::with(simulation, Thresholds::default())
+    }
+
+    /// Creates a recorder whose window starts now. From the `thresholds` on pauses are reported.
+    pub fn with(simulation: &Simulation, thresholds: Thresholds) -> Self {
         let flows = simulation.flows();
         let nodes = simulation.names().len();
         let series = simulation.series().len();
@@ -81,6 +93,7 @@ impl Recorder {
                 queue: vec![Vec::new(); nodes],
                 rate: vec![Vec::new(); series],
                 alpha: vec![Vec::new(); series],
+                paused: BTreeMap::new(),
             },
             before: measure::counts(simulation),
             from: simulation.now(),
@@ -91,6 +104,8 @@ impl Recorder {
             credited_at: simulation.now(),
             sampled_at: simulation.now(),
             wire: wire_times(simulation),
+            detector: Detector::new(simulation, thresholds),
+            paused: BTreeMap::new(),
         }
     }
 
@@ -139,6 +154,7 @@ impl Recorder {
             return;
         }
         self.credit(simulation);
+        self.detector.observe(simulation);
         self.sampled_at = now;
         let ps = elapsed.as_ps() as f64;
         let samples = &mut self.samples;
@@ -170,6 +186,14 @@ impl Recorder {
             }
         }
         self.wire = wire;
+        for (link, pauses) in self.detector.pauses() {
+            let before = self.paused.insert(link, pauses.total);
+            let paused = pauses.total.as_ps() - before.unwrap_or(Duration::ZERO).as_ps();
+            let series = samples.paused.entry(link).or_default();
+            // The link was not stopped before.
+            series.resize(samples.at_ns.len() - 1, 0.0);
+            series.push(100.0 * paused as f64 / ps);
+        }
     }
 
     /// All metrics of the window from its start until now.
@@ -182,7 +206,14 @@ impl Recorder {
             bytes as f64 * 8.0 * 1e3 / elapsed.as_ps() as f64
         };
         let goodput: Vec<f64> = simulation.series().iter().map(gbps).collect();
-        measure::metrics(simulation, &self.before, self.from, &goodput)
+        let mut metrics = measure::metrics(simulation, &self.before, self.from, &goodput);
+        metrics.extend(measure::detected(&self.detector));
+        metrics
+    }
+
+    /// What the detectors have seen, until the last sample.
+    pub const fn detector(&self) -> &Detector {
+        &self.detector
     }
 
     /// The samples taken so far.

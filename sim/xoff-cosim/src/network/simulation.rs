@@ -98,6 +98,8 @@ pub struct FlowEnds {
     pub start: Time,
     /// Of a workload's flow: the time that its message takes when nothing else is on its way.
     pub alone: Option<Duration>,
+    /// Settings of the sender's QP, without what the receiver reports about its own.
+    pub qp: QpSettings,
 }
 
 /// A scenario that runs. In serialized form it is a checkpoint.
@@ -647,6 +649,7 @@ fn create(
             remote_write: true,
         };
         let settings_of_qps = qp_pair(plan, connection, ends, &mut draws);
+        let qp = settings_of_qps[0].clone();
         let mut created = [None; 2];
         for side in 0..2 {
             if let Some(kind) = kinds.get(&ends[side]) {
@@ -681,6 +684,7 @@ fn create(
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
             alone: settings.is_workload().then(|| paths.alone(connection)),
+            qp,
         });
     }
     Ok((flows, openings))

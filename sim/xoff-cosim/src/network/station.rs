@@ -136,7 +136,8 @@ impl Station {
         }
     }
 
-    fn pauses(&self) -> Option<&PauseLog> {
+    /// When the NIC could not send each class, if this is a host.
+    pub fn pauses(&self) -> Option<&PauseLog> {
         match self {
             Self::Model(node) => Some(node.pauses()),
             _ => self.rtl().map(RtlNode::pauses),
@@ -153,6 +154,19 @@ impl Station {
                 .pauses()
                 .map_or(Duration::ZERO, |log| log.time(class, now)),
         })
+    }
+
+    /// How long a port could not send until `now`, summed over classes.
+    pub fn port_pause_time(&self, port: PortId, now: Time) -> Duration {
+        let times: [Duration; 8] = match self {
+            Self::Switch(switch) => {
+                std::array::from_fn(|class| switch.paused_for(port, class as u8, now))
+            }
+            _ => self.pause_times(now),
+        };
+        times
+            .into_iter()
+            .fold(Duration::ZERO, |sum, time| sum + time)
     }
 
     /// The spans of time in which a NIC could not send a class. Empty for a switch.

@@ -94,6 +94,7 @@ impl Scenario {
                 found.extend(self.flows.iter().flat_map(|flow| self.check_keys(flow)));
             }
         }
+        found.extend(self.check_thresholds().err());
         found.extend(self.check_expectations().err());
         match found.is_empty() {
             true => Ok(()),
@@ -123,6 +124,26 @@ impl Scenario {
                 names.join(", ")
             );
             return Err(misfit("variant", problem));
+        }
+        Ok(())
+    }
+
+    fn check_thresholds(&self) -> Result<(), Misfit> {
+        if self.detect.storm_window == Duration::ZERO {
+            return Err(misfit(
+                "detect.storm_window",
+                "0 has no pauses in it: such as '1 ms'",
+            ));
+        }
+        let parts = [
+            ("storm_part", self.detect.storm_part),
+            ("alarm_part", self.detect.alarm_part),
+        ];
+        for (key, part) in parts {
+            if !(part > 0.0 && part <= 1.0) {
+                let problem = format!("{part} is no part of the time: above 0, at most 1");
+                return Err(misfit(format!("detect.{key}"), problem));
+            }
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use super::{
     Event, Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, RouteEntry,
     SwitchSettings, Topology, Variant,
 };
+use crate::detect::Thresholds;
 
 /// The version of the scenario format: the value of the key `version`.
 pub const VERSION: u32 = 1;
@@ -69,6 +70,9 @@ pub struct Scenario {
     /// Captured frames that are put on wires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inject: Vec<InjectEntry>,
+    /// From when on detectors report pauses.
+    #[serde(default)]
+    pub detect: Thresholds,
     /// What is expected of the metrics.
     #[serde(default)]
     pub expect: Vec<Expectation>,
@@ -172,6 +176,7 @@ impl Scenario {
             routes: Vec::new(),
             events: Vec::new(),
             inject: Vec::new(),
+            detect: Thresholds::default(),
             expect: Vec::new(),
             variant: base(),
             variants: BTreeMap::new(),

@@ -33,6 +33,16 @@ impl PauseLog {
         self.paused
     }
 
+    /// Since when a class is paused, if it is.
+    pub fn since(&self, class: usize) -> Option<Time> {
+        (self.paused & 1 << class != 0).then_some(self.since[class])
+    }
+
+    /// The pauses of a class that have ended.
+    pub fn ended(&self, class: usize) -> &[(Time, Time)] {
+        &self.ended[class]
+    }
+
     /// All pauses of a class until `now`.
     pub fn spans(&self, class: usize, now: Time) -> Vec<(Time, Time)> {
         let mut spans = self.ended[class].clone();
@@ -63,6 +73,9 @@ mod tests {
             log.set(paused, at(now));
         }
         assert_eq!(log.spans(3, at(60)), [(at(10), at(30)), (at(50), at(60))]);
+        assert_eq!(log.ended(3), [(at(10), at(30))]);
+        assert_eq!(log.since(3), Some(at(50)));
+        assert_eq!(log.since(1), None);
         assert_eq!(log.time(0, at(60)), Duration::from_ps(30));
         assert_eq!(log.paused(), 0b1001);
     }

@@ -256,6 +256,22 @@ impl SharedBuffer {
         }
     }
 
+    /// The queues in XOFF that stay there when every queue releases all but `held` of its bytes and nothing arrives.
+    pub fn xoff_with(&self, held: impl Fn(PortId, u8) -> u64) -> Vec<(PortId, u8)> {
+        let mut after = self.clone();
+        for port in (0..self.queues.len() as u16).map(PortId) {
+            for priority in 0..PRIORITIES as u8 {
+                let bytes = self.queue(port, priority).bytes();
+                after.release(port, priority, bytes.saturating_sub(held(port, priority)));
+            }
+        }
+        after.resume(|_, _| {});
+        let all = (0..self.queues.len() as u16)
+            .flat_map(|port| (0..PRIORITIES as u8).map(move |priority| (PortId(port), priority)));
+        all.filter(|&(port, priority)| after.queue(port, priority).xoff)
+            .collect()
+    }
+
     /// Checks that the parts add up.
     fn check(&self) {
         debug_assert_eq!(
@@ -372,6 +388,23 @@ mod tests {
         // The headroom is empty after two releases; after four the shared part is at 100 = 300 − 200 or below.
         assert_eq!(resumed_after, Some((4, 0)));
         assert_eq!(parts(&buffer), (0, 0, 0, false));
+    }
+
+    #[test]
+    fn what_is_held_back_keeps_a_queue_in_xoff() {
+        let settings =
+            PriorityBuffer::lossless(Limit::Static(ByteCount::new(3_000)), ByteCount::new(2_000));
+        let mut buffer = buffer(100_000, settings);
+        for _ in 0..4 {
+            buffer.admit(PORT, 3, 1_000).unwrap();
+        }
+        // XON comes at 3,000 − 2,172 = 828 bytes of shared buffer, and only when the headroom is empty.
+        assert!(buffer.queue(PORT, 3).xoff);
+        let with = |held| buffer.xoff_with(|_, _| held);
+        assert_eq!(with(4_000), [(PORT, 3)]);
+        assert_eq!(with(829), [(PORT, 3)]);
+        assert_eq!(with(828), []);
+        assert!(buffer.queue(PORT, 3).xoff);
     }
 
     #[test]

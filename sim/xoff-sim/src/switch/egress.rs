@@ -47,6 +47,8 @@ pub(super) struct Egress {
     pub(super) rate: LineRate,
     queues: [VecDeque<Queued>; PRIORITIES],
     waiting_bytes: [u64; PRIORITIES],
+    /// Of the bytes waiting in each queue, those of each ingress port, up to the highest port that sent here.
+    waiting_from: [Vec<u64>; PRIORITIES],
     /// The frame on the wire, and where its buffer space is accounted; `None` for pause frames, which use no buffer.
     on_wire: Option<(Frame, Option<Charge>)>,
     line_free: Time,
@@ -67,6 +69,7 @@ impl Egress {
             rate,
             queues: Default::default(),
             waiting_bytes: [0; PRIORITIES],
+            waiting_from: Default::default(),
             on_wire: None,
             line_free: Time::ZERO,
             scheduler: Scheduler::default(),
@@ -79,6 +82,11 @@ impl Egress {
     /// Bytes waiting in a queue, without the frame on the wire.
     pub(super) fn waiting(&self, priority: u8) -> u64 {
         self.waiting_bytes[usize::from(priority)]
+    }
+
+    /// Of the bytes waiting in a queue, those of each ingress port from port 0 on; ports that are not listed have none.
+    pub(super) fn waiting_from(&self, priority: u8) -> &[u64] {
+        &self.waiting_from[usize::from(priority)]
     }
 
     /// Number of frames, including the one on the wire, but without pause frames.
@@ -99,6 +107,12 @@ impl Egress {
     pub(super) fn push(&mut self, frame: Queued) {
         let queue = usize::from(frame.charge.priority);
         self.waiting_bytes[queue] += frame.size();
+        let from = usize::from(frame.charge.ingress.0);
+        let waiting_from = &mut self.waiting_from[queue];
+        if waiting_from.len() <= from {
+            waiting_from.resize(from + 1, 0);
+        }
+        waiting_from[from] += frame.size();
         self.queues[queue].push_back(frame);
     }
 
@@ -110,6 +124,7 @@ impl Egress {
     /// Removes the frames that wait in a queue.
     pub(super) fn drain(&mut self, priority: u8) -> VecDeque<Queued> {
         self.waiting_bytes[usize::from(priority)] = 0;
+        self.waiting_from[usize::from(priority)].fill(0);
         std::mem::take(&mut self.queues[usize::from(priority)])
     }
 
@@ -175,6 +190,7 @@ impl Egress {
         let queue = self.scheduler.pick(services, &heads, &waiting)?;
         let frame = self.queues[queue].pop_front()?;
         self.waiting_bytes[queue] -= frame.size();
+        self.waiting_from[queue][usize::from(frame.charge.ingress.0)] -= frame.size();
         let bytes = leave(queue as u8, self.waiting_bytes[queue], frame.bytes);
         self.send(now, bytes, frame.fcs_ok, Some(frame.charge));
         Some(Sent::Data)

@@ -139,6 +139,13 @@ impl Forwarding {
         self.lossless_never_floods = never;
     }
 
+    /// Counts a packet, so that the next one that is sprayed takes the next path.
+    pub(super) fn count_packet(&mut self) {
+        if let Some(count) = &mut self.paths.spray {
+            *count = count.wrapping_add(1);
+        }
+    }
+
     pub(super) fn set_link(&mut self, port: PortId, up: bool) {
         if up {
             self.paths.down.remove(&port);
@@ -151,7 +158,7 @@ impl Forwarding {
     ///
     /// A router takes only frames to the port's own MAC address. Others are bridged, if the port does that.
     pub fn decide(
-        &mut self,
+        &self,
         now: Time,
         from: PortId,
         arrived: &PortConfig,
@@ -176,14 +183,11 @@ impl Forwarding {
                     spray,
                     down,
                     detours,
-                } = &mut self.paths;
+                } = &self.paths;
                 // Scaled, so that consecutive packets take consecutive paths.
                 let hash = match spray {
                     None => flow_hash(headers, *seed),
-                    Some(count) => {
-                        *count += 1;
-                        (u64::MAX / ports.len().max(1) as u64 + 1).wrapping_mul(*count)
-                    }
+                    Some(count) => (u64::MAX / ports.len().max(1) as u64 + 1).wrapping_mul(*count),
                 };
                 let chosen = if down.is_empty() {
                     choose(ports, hash)
@@ -326,7 +330,7 @@ mod tests {
         let frame = roce_frame(1, 2).bytes(100);
         let headers = Headers::at(&frame).unwrap();
         let at = |port| {
-            let mut forwarding = Forwarding::new(&config());
+            let forwarding = Forwarding::new(&config());
             forwarding.decide(Time::ZERO, PortId(0), &port, &headers, false)
         };
         let other = MacAddr([0x52, 0x54, 0, 0, 9, 9]);

@@ -111,6 +111,42 @@ impl Switch {
         self.ports[usize::from(port.0)].egress.waiting(priority)
     }
 
+    /// The ingress ports with bytes that wait in an egress queue, and how many. The frame on the wire is not counted.
+    pub fn waiting_from(&self, port: PortId, priority: u8) -> impl Iterator<Item = (PortId, u64)> {
+        let ingress = self.ports[usize::from(port.0)]
+            .egress
+            .waiting_from(priority);
+        let all = ingress.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
+        all.map(|(ingress, bytes)| (PortId(ingress as u16), *bytes))
+    }
+
+    /// The priority of a frame with these headers, and where the switch would send it now if it arrived at `port`.
+    ///
+    /// A verdict for one port has the address that the frame would have there.
+    pub fn route(&self, now: Time, port: PortId, headers: &Headers) -> (u8, Verdict) {
+        let priority = self.priority(headers);
+        let arrived = &self.config.ports[usize::from(port.0)];
+        let lossless = self.buffer.lossless(priority);
+        let mut verdict = (self.forwarding).decide(now, port, arrived, headers, lossless);
+        if let Verdict::Port { port, routed, dst } = &mut verdict {
+            *dst = dst.or(self.next_router(*port, *routed));
+        }
+        (priority, verdict)
+    }
+
+    /// The address of the router behind a port, for packets that are routed.
+    fn next_router(&self, port: PortId, routed: bool) -> Option<MacAddr> {
+        let peer = self.config.ports[usize::from(port.0)].peer;
+        peer.filter(|_| routed)
+    }
+
+    fn priority(&self, headers: &Headers) -> u8 {
+        match headers.dst.is_group() {
+            true => self.config.group_priority,
+            false => self.config.classify.priority(headers),
+        }
+    }
+
     /// The priorities that the port's peer has to pause, one bit each.
     pub fn xoff(&self, port: PortId) -> u8 {
         self.ports[usize::from(port.0)].egress.xoff.xoff()
@@ -126,6 +162,13 @@ impl Switch {
     pub fn paused_for(&self, port: PortId, priority: u8, now: Time) -> Duration {
         let pauses = &self.ports[usize::from(port.0)].egress.pauses;
         pauses.paused_for(usize::from(priority), now)
+    }
+
+    /// Start and end of the last time without a gap in which the port's peer has stopped a priority, as
+    /// [`PauseReceiver::last_stop`].
+    pub fn last_stop(&self, port: PortId, priority: u8) -> Option<(Time, Time)> {
+        let pauses = &self.ports[usize::from(port.0)].egress.pauses;
+        pauses.last_stop(usize::from(priority))
     }
 
     /// Number of bytes in the buffer.
@@ -350,11 +393,7 @@ impl Switch {
         if headers.ether_type == EtherType::MAC_CONTROL {
             return self.control(now, port, headers.dst, &frame);
         }
-        let priority = if headers.dst.is_group() {
-            self.config.group_priority
-        } else {
-            self.config.classify.priority(&headers)
-        };
+        let priority = self.priority(&headers);
         let ingress = &mut self.ports[usize::from(port.0)].counters;
         ingress.received[usize::from(priority)].count(size);
         if self.ports[usize::from(port.0)].egress.given_up(priority) {
@@ -411,6 +450,7 @@ impl Switch {
             ready: frame.end.max(now) + self.config.latency,
         };
         let lossless = self.buffer.lossless(priority);
+        self.forwarding.count_packet();
         let arrived = &self.config.ports[usize::from(port.0)];
         match self
             .forwarding
@@ -425,8 +465,7 @@ impl Switch {
                 routed,
                 dst,
             } => {
-                let peer = self.config.ports[usize::from(out.0)].peer;
-                let exit = exit(routed, dst.or(peer.filter(|_| routed)));
+                let exit = exit(routed, dst.or(self.next_router(out, routed)));
                 let mark = match self.may_leave(out, priority, &headers) {
                     Ok(mark) => mark,
                     Err(reason) => return self.drop(port, priority, reason),

@@ -20,6 +20,8 @@ pub struct PauseReceiver {
     until: [Time; PRIORITIES],
     /// For each class, when its last pause took effect.
     since: [Time; PRIORITIES],
+    /// For each class, start and end of the last time without a gap in which it is stopped.
+    stop: [Option<(Time, Time)>; PRIORITIES],
     /// For each class, the total time of the earlier pauses.
     before: [Duration; PRIORITIES],
     /// Priorities whose pauses have no effect, one bit each.
@@ -43,6 +45,7 @@ impl PauseReceiver {
             coming: VecDeque::new(),
             until: [Time::ZERO; PRIORITIES],
             since: [Time::ZERO; PRIORITIES],
+            stop: [None; PRIORITIES],
             before: [Duration::ZERO; PRIORITIES],
             ignored: 0,
         }
@@ -109,6 +112,12 @@ impl PauseReceiver {
         self.before[class] = self.paused_for(class, at);
         self.since[class] = at;
         self.until[class] = at + time;
+        self.stop[class] = match self.stop[class] {
+            Some((began, end)) if at <= end => Some((began, self.until[class])),
+            // An XON while nothing is paused.
+            earlier if time == Duration::ZERO => earlier,
+            _ => Some((at, self.until[class])),
+        };
     }
 
     /// Ends the pause of a priority and ignores further ones, or obeys them again.
@@ -133,6 +142,12 @@ impl PauseReceiver {
     /// Until when a priority must not start a frame.
     pub fn until(&self, priority: usize) -> Time {
         self.until[priority]
+    }
+
+    /// Start and end of the last time without a gap in which a priority must not start a frame; the end may be ahead.
+    /// `None` when there was none. A pause that is repeated before it ends goes on without a gap.
+    pub fn last_stop(&self, priority: usize) -> Option<(Time, Time)> {
+        self.stop[priority]
     }
 
     /// How long a priority could not start a frame, until `now`. Not valid for times before the last pause took
@@ -182,6 +197,27 @@ mod tests {
         assert_eq!(receiver.paused_for(3, at(600)), Duration::from_ns(210));
         assert_eq!(receiver.paused_for(3, at(700)), Duration::from_ns(238));
         assert_eq!(receiver.paused_for(2, at(700)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_repeated_pause_is_one_stop() {
+        let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::ZERO);
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let mut stop = |ns, quanta| {
+            receiver.receive(at(ns), &pfc(3, quanta));
+            receiver.tick(at(ns), LineRate::G40);
+            receiver.last_stop(3)
+        };
+        assert_eq!(stop(50, 0), None);
+        // Ten quanta are 128 ns. Repeated at 200 before it ends at 228, and at the very instant at which it ends.
+        assert_eq!(stop(100, 10), Some((at(100), at(228))));
+        assert_eq!(stop(200, 10), Some((at(100), at(328))));
+        assert_eq!(stop(328, 10), Some((at(100), at(456))));
+        assert_eq!(stop(400, 0), Some((at(100), at(400))));
+        // An XON after the end changes nothing; a pause after a gap is another stop.
+        assert_eq!(stop(450, 0), Some((at(100), at(400))));
+        assert_eq!(stop(500, 10), Some((at(500), at(628))));
+        assert_eq!(receiver.last_stop(2), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use xoff_waves::report::{
     Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
-    Op, Report, Shape, Summary, Topology,
+    Op, Pauses, Report, Shape, Summary, Topology,
 };
 
 /// Pseudo-random numbers that are the same everywhere: a linear congruential generator (Knuth's MMIX constants).
@@ -104,6 +104,7 @@ pub fn livelock() -> Report {
             ],
             links: ["a0", "a1", "b0", "b1"].map(|host| link(host, "t0", "40 Gb/s", "2 m")).into(),
         },
+        pauses: Pauses::default(),
         charts: vec![
             Chart {
                 title: "Goodput and use of the wire".into(),
@@ -247,6 +248,7 @@ pub fn incast() -> Report {
             ..Summary::default()
         },
         topology: Topology { nodes, links },
+        pauses: Pauses::default(),
         charts: vec![
             Chart { title: "Rate of each sender".into(), unit: "b/s".into(), lines: rates, levels: vec![Level { name: "fair share".into(), value: 5e9 }], ..Chart::default() },
             Chart { title: "α of each sender".into(), lines: alphas, range: Some((0.0, 1.0)), ..Chart::default() },
@@ -324,6 +326,7 @@ pub fn hostile() -> Report {
             ..Summary::default()
         },
         topology: Topology { nodes, links },
+        pauses: Pauses::default(),
         charts: vec![Chart {
             title: evil.into(),
             unit: evil.into(),

@@ -4,8 +4,8 @@ mod invented;
 
 use proptest::prelude::*;
 use xoff_waves::report::{
-    Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
-    Op, Report, Shape, Summary, Topology,
+    Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line, Link,
+    Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology,
 };
 
 fn tiny() -> Chart {
@@ -105,7 +105,7 @@ fn a_small_page() {
             ],
             links: vec![link("a", "t0"), link("b", "t0")],
         },
-        charts: vec![],
+        ..Report::default()
     };
     insta::assert_snapshot!(lines(&report.html()));
 }
@@ -185,6 +185,13 @@ fn full_of(text: &str) -> Report {
                 waited: 1,
                 delayed: 1,
             }],
+            findings: vec![Finding {
+                kind: FindingKind::Storm,
+                text: text(),
+                details: vec![text()],
+                from_ns: 1,
+                to_ns: None,
+            }],
             scenario: text(),
             settings: serde_json::Value::Object(
                 [("key".to_owned(), text().into())].into_iter().collect(),
@@ -247,7 +254,57 @@ fn full_of(text: &str) -> Report {
             }],
             ..Chart::default()
         }],
+        pauses: Pauses {
+            rows: vec![PauseRow {
+                name: text(),
+                spans: vec![(0, 9, 9)],
+                ..PauseRow::default()
+            }],
+            left_out: 1,
+        },
     }
+}
+
+/// A host stops its switch, which stops two senders, one of them before the host did.
+#[test]
+fn a_small_spread_of_pauses() {
+    let row = |name: &str, distance, cause, spans: &[(u64, u64, u64)]| PauseRow {
+        name: name.into(),
+        distance,
+        cause,
+        from_ns: spans[0].0,
+        total_ns: spans.iter().map(|span| span.2).sum(),
+        spans: spans.to_vec(),
+    };
+    let report = Report {
+        summary: Summary {
+            duration_ns: 1_000,
+            findings: vec![Finding {
+                kind: FindingKind::Storm,
+                text: "h paused class 3".into(),
+                details: vec!["t → h from 200 ns".into()],
+                from_ns: 200,
+                to_ns: None,
+            }],
+            ..Summary::default()
+        },
+        pauses: Pauses {
+            rows: vec![
+                row("h stops t", 0, None, &[(200, 1_000, 800)]),
+                row("t stops a", 1, Some(0), &[(400, 900, 500)]),
+                row("t stops b", 1, Some(0), &[(0, 500, 100)]),
+            ],
+            left_out: 1_234,
+        },
+        ..Report::default()
+    };
+    let page = lines(&report.html());
+    let (_, section) = page.split_once("Who paused whom").unwrap();
+    let (section, _) = section.split_once("</figure>").unwrap();
+    insta::assert_snapshot!(section);
+    let (_, findings) = page.split_once("Findings").unwrap();
+    let (findings, _) = findings.split_once("</table>").unwrap();
+    insta::assert_snapshot!(findings);
 }
 
 proptest! {

@@ -1,0 +1,176 @@
+//! What detectors have found, in words.
+
+use xoff_sim::time::{ByteCount, Duration, Time};
+
+use super::pauses::name;
+use super::{Cycle, Detector, Root, Storm, Victim};
+use crate::network::Simulation;
+
+/// The kind of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// A cyclic wait that cannot end.
+    Deadlock,
+    /// A cyclic wait that could end.
+    CyclicWait,
+    /// A pause storm.
+    Storm,
+    /// A host that pauses for more than it should.
+    Alarm,
+    /// A flow that stood because of pauses that it did not cause.
+    Victim,
+}
+
+/// Something that a detector found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// What was found, in a line.
+    pub text: String,
+    /// Its parts, a line each: dependencies of a cycle, links that stood because of a storm.
+    pub details: Vec<String>,
+    /// When it began.
+    pub from: Time,
+    /// When it ended; `None` if it lasts.
+    pub to: Option<Time>,
+}
+
+fn at(time: Time) -> String {
+    time.since_start().to_string()
+}
+
+/// A part in per cent, with as many digits as are of use.
+fn percent(part: Duration, of: Duration) -> String {
+    let percent = 100.0 * part.as_ps() as f64 / of.as_ps().max(1) as f64;
+    match percent {
+        10.0.. => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+fn bytes(count: u64) -> ByteCount {
+    ByteCount::new(count)
+}
+
+impl Detector {
+    /// Everything found until the last observation: deadlocks, other cyclic waits, storms, alarms, victims.
+    pub fn findings(&self, simulation: &Simulation) -> Vec<Finding> {
+        let (locked, other): (Vec<_>, Vec<_>) =
+            (self.cycles().iter()).partition(|cycle| cycle.locked.is_some());
+        let cycles = locked.into_iter().chain(other);
+        let cycles = cycles.map(|cycle| of_cycle(cycle, simulation));
+        let storms = self.storms();
+        let storms = storms.iter().map(|storm| self.of_storm(storm, simulation));
+        let alarms = self.alarms().into_iter().map(|alarm| Finding {
+            kind: FindingKind::Alarm,
+            text: format!(
+                "{} was stopped by its host for {} of the time, class {}",
+                alarm.link.text(simulation),
+                percent(alarm.paused, self.observed()),
+                alarm.link.class
+            ),
+            details: Vec::new(),
+            from: self.began,
+            to: None,
+        });
+        let victims = self.victims().into_iter();
+        let victims = victims.map(|victim| self.of_victim(victim, simulation));
+        cycles.chain(storms).chain(alarms).chain(victims).collect()
+    }
+
+    fn of_storm(&self, storm: &Storm, simulation: &Simulation) -> Finding {
+        let end = storm.to.unwrap_or(self.pauses.observed());
+        let lasted = end.saturating_since(storm.from);
+        let origin = name(simulation, storm.origin);
+        let others = storm.stopped.len().saturating_sub(1);
+        let others = match others {
+            0 => "no other link stood".into(),
+            1 => "one more link stood".into(),
+            _ => format!("{others} more links stood"),
+        };
+        let until = match storm.to {
+            Some(to) => format!("until {}", at(to)),
+            None => "to the end".into(),
+        };
+        let mut stopped: Vec<_> = storm.stopped.iter().collect();
+        stopped.sort_by_key(|(link, since)| (**since, **link));
+        let detail = |(link, since): &(&super::LinkClass, &Time)| {
+            format!("{} from {}", link.text(simulation), at(**since))
+        };
+        Finding {
+            kind: FindingKind::Storm,
+            text: format!(
+                "{origin} paused class {} from {} {until}, {} of that time; {others} because of it",
+                storm.link.class,
+                at(storm.from),
+                percent(storm.paused, lasted),
+            ),
+            details: stopped.iter().map(detail).collect(),
+            from: storm.from,
+            to: storm.to,
+        }
+    }
+
+    fn of_victim(&self, victim: &Victim, simulation: &Simulation) -> Finding {
+        let flow = &simulation.flows()[victim.flow].name;
+        let why = victim.most().map_or(String::new(), |(link, root)| {
+            let root = match root {
+                Root::Congested(link) => format!("the congested {}", link.text(simulation)),
+                Root::Paused(link) => {
+                    let host = link
+                        .peer(simulation)
+                        .map(|(host, _)| name(simulation, host));
+                    format!("{} that pauses", host.unwrap_or("a host"))
+                }
+                Root::Cycle(_) => "a cyclic wait".into(),
+            };
+            format!(
+                ", most at {}, because of {root}, which is not on its path",
+                link.text(simulation)
+            )
+        });
+        Finding {
+            kind: FindingKind::Victim,
+            text: format!(
+                "flow {flow} stood for {} of the time{why}",
+                percent(victim.stood, self.observed())
+            ),
+            details: Vec::new(),
+            from: victim.from,
+            to: Some(victim.to),
+        }
+    }
+}
+
+fn of_cycle(cycle: &Cycle, simulation: &Simulation) -> Finding {
+    let ended = match (cycle.opened, cycle.locked) {
+        (Some(opened), _) => format!("opened at {}", at(opened)),
+        (None, Some(_)) => "cannot end by itself".into(),
+        (None, None) => "still closed at the end".into(),
+    };
+    let detail = |dependency: &super::Dependency| {
+        format!(
+            "{} stopped from {}: {} that came by it wait for the next",
+            dependency.link.text(simulation),
+            at(dependency.since),
+            bytes(dependency.bytes)
+        )
+    };
+    Finding {
+        kind: match cycle.locked {
+            Some(_) => FindingKind::Deadlock,
+            None => FindingKind::CyclicWait,
+        },
+        text: format!(
+            "class {} waits in a cycle: {}, closed at {}, {}, {ended}",
+            cycle.class(),
+            cycle.text(simulation),
+            at(cycle.closed),
+            bytes(cycle.bytes())
+        ),
+        details: cycle.dependencies.iter().map(detail).collect(),
+        from: cycle.closed,
+        to: cycle.opened,
+    }
+}

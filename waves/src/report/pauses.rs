@@ -1,0 +1,175 @@
+//! Renders how pauses spread: a row for each stopped link, ordered from where the pauses come from outwards.
+//!
+//! The height of a bar is the part of the time for which the link was stopped. An arrow leads from a row to the rows
+//! that stood because of it, at the time when they began to.
+
+use maud::{Markup, html};
+
+use super::data::{PauseRow, Pauses};
+use super::scale::{Axis, time};
+use super::text::{coordinate as c, fitted, width};
+
+const FONT: f64 = 12.0;
+const ROW: f64 = 20.0;
+/// Height of a row whose name is above it.
+const TALL_ROW: f64 = 33.0;
+/// Height of a bar for a link that is stopped all of the time.
+const BAR: f64 = 12.0;
+/// Indentation of a name for each link between it and the root.
+const INDENT: f64 = 12.0;
+/// Room for the time to the right of a row.
+const FIGURES: f64 = 84.0;
+const MOST_NAME: f64 = 240.0;
+/// Levels of a bar's height.
+const LEVELS: f64 = 6.0;
+/// Room below the rows for the time axis' texts.
+const TIME_TEXTS: f64 = 24.0;
+/// Greatest indentation, so that names of far links have room.
+const MOST_INDENT: u32 = 6;
+
+fn indent(row: &PauseRow) -> f64 {
+    f64::from(row.distance.min(MOST_INDENT)) * INDENT
+}
+
+/// Renders the picture, `room` pixels wide, over a run of `duration_ns`. With `above`, names are above the rows, as on
+/// a phone.
+pub fn svg(pauses: &Pauses, room: f64, above: bool, duration_ns: u64, class: &str) -> Markup {
+    let duration = duration_ns.max(1);
+    let names = pauses.rows.iter();
+    let widest = names
+        .map(|row| (width(&row.name, FONT) + indent(row)).min(MOST_NAME))
+        .fold(0.0, f64::max);
+    let left = if above { 8.0 } else { (widest + 14.0).ceil() };
+    let right = room - if above { 22.0 } else { FIGURES };
+    let row_height = if above { TALL_ROW } else { ROW };
+    let bottom = pauses.rows.len() as f64 * row_height + 4.0;
+    let axis = Axis::time(0, duration, if above { 5 } else { 10 });
+    let x = |at: u64| left + at as f64 / duration as f64 * (right - left);
+    let bar_bottom = |index: usize| index as f64 * row_height + if above { 29.0 } else { 16.0 };
+    let size = format!("0 0 {} {}", c(room), c(bottom + TIME_TEXTS));
+    html! {
+        svg class=(class) viewBox=(size) role="img" aria-label="Spread of pauses" {
+            @for (value, text) in &axis.ticks {
+                @let x = c(left + axis.place(*value) * (right - left));
+                line class="grid" x1=(x) x2=(x) y1="0" y2=(c(bottom)) {}
+                text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
+                    (text) @if *value != 0.0 && !axis.unit.is_empty() { " " (axis.unit) }
+                }
+            }
+            @for (index, row) in pauses.rows.iter().enumerate() {
+                @let bottom = bar_bottom(index);
+                @let start = if above { left } else { 4.0 } + indent(row);
+                @let name_room = if above { right - left - FIGURES } else { left - 10.0 } - indent(row);
+                @let name = fitted(&row.name, FONT, name_room);
+                @let (figure_x, anchor) = if above { (right, "end") } else { (right + 8.0, "start") };
+                @let text_y = if above { bottom - 16.0 } else { bottom - 2.0 };
+                text class="ink" x=(c(start)) y=(c(text_y)) { (name) @if name != row.name { title { (row.name) } } }
+                text x=(c(figure_x)) y=(c(text_y)) text-anchor=(anchor) { (time(row.total_ns)) }
+                rect class="row" x=(c(left)) y=(c(bottom - 1.0)) width=(c(right - left)) height="1" {}
+                @for (from, to, part) in bars(row, duration, right - left) {
+                    rect class="band" x=(c(left + from)) y=(c(bottom - part * BAR)) width=(c(to - from)) height=(c(part * BAR)) {}
+                }
+            }
+            @for (index, row) in pauses.rows.iter().enumerate() {
+                @if let Some(cause) = row.cause.filter(|cause| *cause < pauses.rows.len() && *cause != index) {
+                    (arrow(x(began(row, &pauses.rows[cause]).min(duration)), bar_bottom(cause), bar_bottom(index)))
+                }
+            }
+        }
+    }
+}
+
+/// Returns when a row was stopped first while, or after, its cause was.
+fn began(row: &PauseRow, cause: &PauseRow) -> u64 {
+    let mut spans = row.spans.iter();
+    let span = spans.find(|(_, to, _)| *to > cause.from_ns);
+    span.map_or(row.from_ns, |(from, ..)| *from)
+        .max(cause.from_ns)
+}
+
+/// Returns the line from the bottom of the row of the cause to the top of the bar of what it stopped, or upwards.
+fn arrow(x: f64, cause: f64, row: f64) -> Markup {
+    let (start, end) = if cause < row {
+        (cause, row - BAR - 1.0)
+    } else {
+        (cause - BAR, row + 1.0)
+    };
+    let back = if start < end { -4.0 } else { 4.0 };
+    let head = format!(
+        "M{} {}L{} {}L{} {}",
+        c(x - 3.0),
+        c(end + back),
+        c(x),
+        c(end),
+        c(x + 3.0),
+        c(end + back)
+    );
+    html! { path class="cause" d=(format!("M{} {}V{}{head}", c(x), c(start), c(end))) {} }
+}
+
+/// Returns the bars of a row: start, end and height, 0 to 1, which is the part of the time in a few levels.
+fn bars(row: &PauseRow, duration: u64, width: f64) -> Vec<(f64, f64, f64)> {
+    let columns = (width / 2.0).floor().max(1.0) as usize;
+    let column = duration as f64 / columns as f64;
+    let mut stopped = vec![0.0; columns];
+    for &(from, to, paused) in &row.spans {
+        let (from, to) = (from.min(duration) as f64, to.min(duration) as f64);
+        if to <= from {
+            continue;
+        }
+        let density = (paused as f64 / (to - from)).min(1.0);
+        let (first, last) = ((from / column) as usize, (to / column).ceil() as usize);
+        for (place, sum) in stopped.iter_mut().enumerate().take(last).skip(first) {
+            let start = place as f64 * column;
+            let both = to.min(start + column) - from.max(start);
+            *sum += density * both.max(0.0) / column;
+        }
+    }
+    let pixel = width / columns as f64;
+    let mut bars: Vec<(f64, f64, f64)> = Vec::new();
+    for (place, part) in stopped.into_iter().enumerate() {
+        if part <= 0.0 {
+            continue;
+        }
+        // Even the shortest pause is seen.
+        let part = (part * LEVELS).ceil().min(LEVELS) / LEVELS;
+        let (from, to) = (place as f64 * pixel, (place + 1) as f64 * pixel);
+        match bars.last_mut() {
+            Some(last) if last.1 == from && last.2 == part => last.1 = to,
+            _ => bars.push((from, to, part)),
+        }
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_high_as_the_part_of_the_time() {
+        let row = PauseRow {
+            spans: vec![(0, 500, 500), (500, 1_000, 250)],
+            ..PauseRow::default()
+        };
+        // Half of 6 levels are 3.
+        assert_eq!(
+            bars(&row, 2_000, 200.0),
+            [(0.0, 50.0, 1.0), (50.0, 100.0, 0.5)]
+        );
+        let short = PauseRow {
+            spans: vec![(999, 1_000, 1)],
+            ..PauseRow::default()
+        };
+        assert_eq!(bars(&short, 2_000_000, 200.0), [(0.0, 2.0, 1.0 / LEVELS)]);
+    }
+
+    #[test]
+    fn pauses_after_the_end_are_not_drawn() {
+        let row = PauseRow {
+            spans: vec![(3_000, 4_000, 1_000)],
+            ..PauseRow::default()
+        };
+        assert_eq!(bars(&row, 2_000, 200.0), []);
+    }
+}
