@@ -13,7 +13,7 @@ use xoff_cosim::scenario::{Scenario, VERSION, Variant};
 use crate::injection::captured;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 12] = [
+pub const BUILT_IN: [(&str, &str); 13] = [
     ("pair", include_str!("../scenarios/pair.toml")),
     ("livelock", include_str!("../scenarios/livelock.toml")),
     ("incast", include_str!("../scenarios/incast.toml")),
@@ -35,6 +35,7 @@ pub const BUILT_IN: [(&str, &str); 12] = [
         "dscp-vs-vlan",
         include_str!("../scenarios/dscp-vs-vlan.toml"),
     ),
+    ("ecmp", include_str!("../scenarios/ecmp.toml")),
 ];
 
 /// A scenario that cannot be used.

@@ -127,6 +127,13 @@ fn pause_storm() {
 }
 
 #[test]
+fn ecmp() {
+    let short = [("duration", "1500 us"), ("measure_from", "900 us")];
+    let all = ["base", "pfc", "shared", "spray"].map(|variant| (variant, &short[..]));
+    variants("ecmp", &all);
+}
+
+#[test]
 fn slow_receiver() {
     variants("slow-receiver", &[("base", &[]), ("dynamic", &[])]);
 }

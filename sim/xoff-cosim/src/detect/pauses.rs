@@ -168,7 +168,7 @@ impl Pauses {
     ) -> Option<Recent> {
         let pauses = self.links.entry(link).or_default();
         let since = (stop.1 > now).then_some(stop.0);
-        let paused = Duration::from_ps(total.as_ps() - pauses.total.as_ps());
+        let paused = Duration::from_ps(total.as_ps().saturating_sub(pauses.total.as_ps()));
         if paused > Duration::ZERO {
             let mut span = Span {
                 from: stop.0.max(self.observed),
