@@ -78,6 +78,11 @@ fn takes(root: &Value, schema: &Value) -> String {
     if definition["properties"].is_object() {
         return "table, below".into();
     }
+    match &definition["additionalProperties"] {
+        Value::Object(_) => return "tables by name, below".into(),
+        Value::Bool(true) => return "table of keys and values".into(),
+        _ => {}
+    }
     match definition["type"]
         .as_str()
         .unwrap_or_else(|| panic!("{definition}"))
@@ -164,16 +169,35 @@ fn table(
             Some(items) => (items, true),
             None => (schema, false),
         };
+        // Of tables by name, what each of them has.
+        let named = &resolved(root, reference)["additionalProperties"];
+        let (reference, by_name) = match named.is_object() {
+            true => (named, true),
+            false => (reference, false),
+        };
         let of = resolved(root, reference);
+        for variant in of["oneOf"].as_array().into_iter().flatten() {
+            for (word, schema) in variant["properties"].as_object().into_iter().flatten() {
+                let of = resolved(root, schema);
+                let name = schema["$ref"].as_str().unwrap_or_default().to_owned();
+                // Small tables that the words themselves have are described with them.
+                if of["properties"].is_object() && !name.is_empty() && !seen.contains_key(&name) {
+                    seen.insert(name, format!("`[{path}{key}.{word}]`"));
+                    let place = format!("{path}{key}.{word}");
+                    inner.push((place.clone(), format!("`[{place}]`"), of));
+                }
+            }
+        }
         let name = reference["$ref"].as_str().unwrap_or_default().to_owned();
         let mut elsewhere = None;
         if of["properties"].is_object() {
             match seen.get(&name) {
                 Some(first) => elsewhere = Some(format!("table, as {first}")),
                 None => {
-                    let heading = match is_list {
-                        true => format!("`[[{path}{key}]]`"),
-                        false => format!("`[{path}{key}]`"),
+                    let heading = match (is_list, by_name) {
+                        (true, _) => format!("`[[{path}{key}]]`"),
+                        (false, true) => format!("`[{path}{key}.NAME]`"),
+                        (false, false) => format!("`[{path}{key}]`"),
                     };
                     seen.insert(name, heading.clone());
                     inner.push((format!("{path}{key}"), heading, of));
@@ -333,6 +357,14 @@ fn knows(root: &Value, schema: &Value, value: &Value, path: &str) {
         Value::Object(table) => {
             let variants = definition["oneOf"].as_array().cloned().unwrap_or_default();
             for (key, value) in table {
+                match &definition["additionalProperties"] {
+                    Value::Bool(true) => continue,
+                    named if named.is_object() => {
+                        knows(root, named, value, &format!("{path}.{key}"));
+                        continue;
+                    }
+                    _ => {}
+                }
                 let variant = variants.iter().map(|variant| &variant["properties"][key]);
                 let inner = variant
                     .chain([&definition["properties"][key]])

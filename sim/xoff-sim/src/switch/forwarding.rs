@@ -184,20 +184,20 @@ impl Forwarding {
                     down,
                     detours,
                 } = &self.paths;
-                // Scaled, so that consecutive packets take consecutive paths.
-                let hash = match spray {
-                    None => flow_hash(headers, *seed),
-                    Some(count) => (u64::MAX / ports.len().max(1) as u64 + 1).wrapping_mul(*count),
+                let pick = |ports: &[PortId]| match spray {
+                    None => choose(ports, flow_hash(headers, *seed)),
+                    Some(_) if ports.is_empty() => None,
+                    Some(count) => Some(ports[(count % ports.len() as u64) as usize]),
                 };
                 let chosen = if down.is_empty() {
-                    choose(ports, hash)
+                    pick(ports)
                 } else {
                     let live = |port: &PortId| !down.contains(port) && *port != from;
-                    let some = |ports: &[PortId]| {
+                    let of = |ports: &[PortId]| {
                         let live: Vec<PortId> = ports.iter().copied().filter(live).collect();
-                        choose(&live, hash)
+                        pick(&live)
                     };
-                    some(ports).or_else(|| some(detours))
+                    of(ports).or_else(|| of(detours))
                 };
                 match chosen {
                     None if ports.is_empty() => Verdict::Drop(DropReason::NoRoute),
