@@ -138,8 +138,8 @@ fn ecmp() {
         ("flows.f.to", "h12..23"),
         ("flows.g.from", "h12..23"),
         ("flows.g.to", "h0..11"),
-        ("duration", "2 ms"),
-        ("measure_from", "1 ms"),
+        ("duration", "4 ms"),
+        ("measure_from", "2 ms"),
     ];
     // Payload of two podsets' four uplinks of 40 Gb/s, in Gb/s.
     let full = 2.0 * 4.0 * 40.0 * 1024.0 / 1106.0;
@@ -153,12 +153,12 @@ fn ecmp() {
         metrics["goodput_gbps.total"] / full
     };
     let (base, pfc, shared, spray) = (run("base"), run("pfc"), run("shared"), run("spray"));
-    assert!((0.4..0.97).contains(&share(&base)), "{}", share(&base));
+    assert!((0.5..0.97).contains(&share(&base)), "{}", share(&base));
     assert!((0.9..=1.0).contains(&share(&pfc)), "{}", share(&pfc));
     assert!(share(&shared) < 0.75 * share(&base), "{}", share(&shared));
     assert!(share(&spray) <= 1.0);
     assert_eq!(base["naks_tx.total"], 0.0);
-    assert!(spray["naks_tx.total"] > 100.0, "{}", spray["naks_tx.total"]);
+    assert!(spray["naks_tx.total"] > 10.0, "{}", spray["naks_tx.total"]);
 }
 
 #[test]
@@ -168,12 +168,27 @@ fn slow_receiver() {
 
 #[test]
 fn alpha() {
-    variants("alpha", &[("base", &[]), ("restored", &[])]);
+    let base = [("duration", "4 ms"), ("measure_from", "2 ms")];
+    let restored = [&[("events.0.at", "1 ms")], &base[..]].concat();
+    variants("alpha", &[("base", &base), ("restored", &restored)]);
 }
 
 #[test]
 fn ring_deadlock() {
-    variants("ring-deadlock", &[("base", &[]), ("two", &[])]);
+    variants(
+        "ring-deadlock",
+        &[
+            ("base", &[]),
+            (
+                "two",
+                &[
+                    ("duration", "8 ms"),
+                    ("measure_from", "4 ms"),
+                    ("flows.three.start", "7.9 ms"),
+                ],
+            ),
+        ],
+    );
 }
 
 #[test]
@@ -191,7 +206,12 @@ fn long_link() {
 
 #[test]
 fn lossy() {
-    variants("lossy", &[("base", &[]), ("pfc", &[]), ("dcqcn", &[])]);
+    let short = [("duration", "4 ms"), ("measure_from", "1 ms")];
+    let dcqcn = [("duration", "10 ms"), ("measure_from", "5 ms")];
+    variants(
+        "lossy",
+        &[("base", &short), ("pfc", &short), ("dcqcn", &dcqcn)],
+    );
 }
 
 #[test]
