@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check synth formal mutants setup check-tools
+.PHONY: demo test check check-rust check-rtl synth formal mutants setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -19,11 +19,17 @@ demo: setup
 test: setup
 	$(CARGO) test --workspace --quiet
 
+# The lints of Rust and those of the RTL side by side.
 check: setup check-tools
+	@$(MAKE) --no-print-directory --output-sync=target -j2 check-rust check-rtl
+
+check-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
+
+check-rtl:
 	tools/rtl-lint.sh
 	.tools/bin/python tools/registers.py --check
 	.tools/bin/python tools/synth.py

@@ -67,7 +67,10 @@ fn deadlock() {
     // The watchdog acts after 40 ms instead of 400, and the dead QPs give up before that: after four times 8.4 ms.
     let watchdog: Vec<(String, &str)> = ["T0", "T1", "La", "Lb"]
         .iter()
-        .map(|switch| (format!("switches.{switch}.watchdog.detect"), "40 ms"))
+        .flat_map(|switch| {
+            let key = |key: &str| format!("switches.{switch}.watchdog.{key}");
+            [(key("detect"), "40 ms"), (key("restore"), "2 ms")]
+        })
         .collect();
     let mut short: Vec<(&str, &str)> = watchdog
         .iter()
@@ -78,9 +81,9 @@ fn deadlock() {
         ("flows.dead2.timeout", "11"),
         ("flows.also2.timeout", "11"),
         ("flows.live.timeout", "12"),
-        ("events.10.at", "110 ms"),
-        ("duration", "140 ms"),
-        ("measure_from", "130 ms"),
+        ("events.10.at", "100 ms"),
+        ("duration", "136 ms"),
+        ("measure_from", "110 ms"),
     ]);
     variants(
         "deadlock",
@@ -138,13 +141,16 @@ fn ecmp() {
         ("flows.f.to", "h12..23"),
         ("flows.g.from", "h12..23"),
         ("flows.g.to", "h0..11"),
-        ("duration", "4 ms"),
-        ("measure_from", "2 ms"),
     ];
     // Payload of two podsets' four uplinks of 40 Gb/s, in Gb/s.
     let full = 2.0 * 4.0 * 40.0 * 1024.0 / 1106.0;
-    let run = |variant: &str| {
-        let mut scenario = scenario("ecmp", &[&[("variant", variant)], &settings[..]].concat());
+    let run = |variant: &str, duration: &str, from: &str| {
+        let run = [
+            ("variant", variant),
+            ("duration", duration),
+            ("measure_from", from),
+        ];
+        let mut scenario = scenario("ecmp", &[&run, &settings[..]].concat());
         scenario.expect.clear();
         measured(&scenario).0.summary.metrics
     };
@@ -152,7 +158,10 @@ fn ecmp() {
         assert_eq!(metrics["drops.total"], 0.0);
         metrics["goodput_gbps.total"] / full
     };
-    let (base, pfc, shared, spray) = (run("base"), run("pfc"), run("shared"), run("spray"));
+    let base = run("base", "4 ms", "2 ms");
+    let pfc = run("pfc", "1 ms", "500 us");
+    let shared = run("shared", "4 ms", "2 ms");
+    let spray = run("spray", "1 ms", "500 us");
     assert!((0.5..0.97).contains(&share(&base)), "{}", share(&base));
     assert!((0.9..=1.0).contains(&share(&pfc)), "{}", share(&pfc));
     assert!(share(&shared) < 0.75 * share(&base), "{}", share(&shared));

@@ -1,6 +1,6 @@
 //! Checks of events, of given routes, and of settings of switches.
 
-use xoff_sim::switch::Limit;
+use xoff_sim::switch::{Limit, PauseKind};
 use xoff_sim::time::Duration;
 
 use super::check::{Misfit, misfit};
@@ -211,7 +211,12 @@ impl Scenario {
                 )
             })
         };
-        self.switches.iter().filter_map(disobeys).collect()
+        // Without pauses no class of a switch is lossless.
+        let pausing = self
+            .switches
+            .iter()
+            .filter(|switch| switch.pauses != PauseKind::Off);
+        pausing.filter_map(disobeys).collect()
     }
 }
 
