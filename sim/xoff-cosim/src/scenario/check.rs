@@ -117,12 +117,9 @@ impl Scenario {
             return Err(misfit("sample", "0 never goes on: such as '100 us'"));
         }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
-            let names: Vec<&str> = self.variants.keys().map(String::as_str).collect();
-            let problem = format!(
-                "'{}': variants are {BASE}, {}",
-                self.variant,
-                names.join(", ")
-            );
+            let mut names = vec![BASE];
+            names.extend(self.variants.keys().map(String::as_str));
+            let problem = format!("'{}': variants are {}", self.variant, names.join(", "));
             return Err(misfit("variant", problem));
         }
         Ok(())
