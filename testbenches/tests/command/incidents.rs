@@ -305,3 +305,30 @@ fn mistakes_in_events_routes_and_switches_are_all_named() {
     let expected = "--set variant=x: variants.x.switches.t.buffer: no switches 't': there are s";
     assert_eq!(error.to_string(), expected);
 }
+
+/// Events happen between windows of the kernel, at the same instant however the run is cut into pieces.
+#[test]
+fn one_digest_with_events_whatever_the_samples_and_threads() {
+    let run = |sample: &str, threads: usize| {
+        let settings = [
+            ("duration", "12 ms"),
+            ("measure_from", "0 us"),
+            ("events.10.at", "11 ms"),
+            ("sample", sample),
+        ];
+        let options = RunOptions {
+            threads: Some(threads),
+            ..RunOptions::default()
+        };
+        let report = execute::run(&scenario("deadlock", &settings), &options).unwrap();
+        (
+            report.summary.digest,
+            report.summary.metrics["deadlocks"],
+            report.summary.metrics["held_bytes.total"],
+        )
+    };
+    let one = run("100 us", 1);
+    assert_eq!(one.1, 1.0);
+    assert_eq!(one, run("73 us", 2));
+    assert_eq!(one, run("1 ms", 2));
+}

@@ -40,10 +40,10 @@
 //! # Victims
 //!
 //! A flow is a *victim* while it has messages under way, bytes that came by its path wait for a stopped link of it (at
-//! its own NIC: any of its class), and the path has none of the roots of that link's pauses: it neither fills the congested port nor sends to the host that
-//! pauses, and is no part of the cycle. It shares only links on the way (DCQCN, SIGCOMM 2015, figure 4). The path is
-//! what the switches' tables say about its headers, asked again every 16 observations. Flows that stood for less than
-//! [`alarm_part`](Thresholds::alarm_part) of the time are left out.
+//! its own NIC: any of its class), and the path has none of the roots of that link's pauses: it neither fills the
+//! congested port nor sends to the host that pauses, and is no part of the cycle. It shares only links on the way
+//! (DCQCN, SIGCOMM 2015, figure 4). The path is what the switches' tables say about its headers, asked again every 16
+//! observations. Flows that stood for less than [`alarm_part`](Thresholds::alarm_part) of the time are left out.
 //!
 //! # Observations
 //!
