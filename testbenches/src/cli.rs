@@ -177,7 +177,8 @@ pub struct EncodeArgs {
     /// Packets from a file, a JSON object a line with the same keys; - for standard input
     #[arg(long, value_name = "FILE")]
     pub jsonl: Option<PathBuf>,
-    /// Leave out rows of frames with verdict other or malformed, which the builder cannot build; without it their key raw is written
+    /// Leave out rows of frames with verdict other or malformed, which the builder cannot build; without it their key
+    /// raw is written
     #[arg(long, requires = "jsonl")]
     pub skip: bool,
     /// Form of the frames
@@ -271,7 +272,8 @@ Exit codes: 0 all is well, 2 bad input.";
 
 /// Prints a scenario
 ///
-/// Prints the text of a built-in scenario or of a file as it is. With --set it prints all keys with the values that a run would have.
+/// Prints the text of a built-in scenario or of a file as it is. With --set it prints all keys with the values that a
+/// run would have.
 #[derive(Debug, Args)]
 #[command(after_long_help = SHOW_HELP, after_help = "See --help for examples.")]
 pub struct ShowArgs {
@@ -284,8 +286,8 @@ pub struct ShowArgs {
 
 /// Compares two runs
 ///
-/// Shows which settings are not the same, which metrics changed and by how much, and, when both runs have a capture, the
-/// first frame that is different.
+/// Shows which settings are not the same, which metrics changed and by how much, and, when both runs have a capture,
+/// the first frame that is different.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 the same, 1 different, 2 bad input.")]
 pub struct DiffArgs {

@@ -181,7 +181,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Returns the first line or setting that is wrong, or all keys and lines of files that are, and what would be right.
+    /// Returns the first line or setting that is wrong, or all keys and lines of files that are, and what would be
+    /// right.
     pub fn read(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
         let parse = |problem: String| ScenarioError::Parse {
             origin: self.origin.clone(),

@@ -53,8 +53,8 @@ Exit codes: 0 all is well, 2 bad input.";
 
 /// Calculates the rate of a DCQCN sender
 ///
-/// Prints what a list of CNPs makes of rate and α of a flow, event by event: the fixed point of the NIC beside the paper's
-/// equations.
+/// Prints what a list of CNPs makes of rate and α of a flow, event by event: the fixed point of the NIC beside the
+/// paper's equations.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for columns, sources and examples.")]
 pub struct DcqcnArgs {

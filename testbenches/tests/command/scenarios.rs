@@ -32,9 +32,10 @@ fn every_built_in_scenario_is_read() {
 /// A digest covers every frame at every port and its time. A change here is a change of behaviour: it needs a reason,
 /// kept with the new number.
 ///
-/// All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the default headroom
-/// became that of the response time that the standard allows. Before that `livelock` and `incast` changed when packets that an ACK or NAK made useless were withdrawn from the transmit slots,
-/// the ACK timer began to count from the packet's last bit, and a CE mark behind a gap began to cause a CNP.
+/// All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the default
+/// headroom became that of the response time that the standard allows. Before that `livelock` and `incast` changed when
+/// packets that an ACK or NAK made useless were withdrawn from the transmit slots, the ACK timer began to count from
+/// the packet's last bit, and a CE mark behind a gap began to cause a CNP.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     for (name, settings, digest) in [
@@ -330,8 +331,8 @@ fn frames_of_a_capture_have_right_icrcs() {
     assert!(packets > 500 && pauses > 0, "{packets} {pauses}");
 }
 
-/// Both directions of every cable are busy and one host sends to two others, so pauses wait behind frames of the largest
-/// size, in the NIC's MAC and on the wire.
+/// Both directions of every cable are busy and one host sends to two others, so pauses wait behind frames of the
+/// largest size, in the NIC's MAC and on the wire.
 const BUSY_BOTH_WAYS: &str = r#"
 title = "Pauses against traffic"
 duration = "200 us"

@@ -41,7 +41,8 @@ pub(super) struct Wait {
     pub(super) since: Option<Time>,
     /// How long it was stopped since the last observation.
     pub(super) paused: Duration,
-    /// For a link that is stopped now: the stopped links at which bytes wait that keep this one stopped, each with their number.
+    /// For a link that is stopped now: the stopped links at which bytes wait that keep this one stopped, each with
+    /// their number.
     pub(super) waits_for: Vec<(usize, u64)>,
     /// Links where enough bytes wait to count as a cause.
     causes: Vec<usize>,

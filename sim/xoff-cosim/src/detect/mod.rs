@@ -14,17 +14,16 @@
 //! A link X → Y of a class is *stopped* while pauses that Y sent apply at X. It *waits for* the link Y → Z if Z stops
 //! that, the ingress queue of Y from X is in XOFF, and bytes of that queue wait to be sent to Z.
 //! Chains of waits end at a *root*: an egress queue that is not stopped but congested, or a link that a host
-//! stops. Pauses come and go, so for roots a link counts as stopped if it was since the last observation, and only ports
-//! with at least a tenth of an ingress queue's bytes count as the cause of its pause.
+//! stops. Pauses come and go, so for roots a link counts as stopped if it was since the last observation, and only
+//! ports with at least a tenth of an ingress queue's bytes count as the cause of its pause.
 //!
 //! # Cyclic waits and deadlocks
 //!
-//! A cycle of waits (SIGCOMM 2016, section 4.2) closes with the start of the latest pause on it, which is known exactly.
-//! A cyclic buffer dependency is necessary for a deadlock and not sufficient (HotNets 2016): a cycle opens again if
-//! enough of its bytes leave by ports outside of it. It is a *deadlock* if it cannot: take all bytes away that do not
-//! wait for a link of the cycle, and no queue of it is small enough for XON. Neither hosts nor time open it
-//! then, only drops do.
-//! Of links that are all in cycles with each other, one shortest cycle is reported.
+//! A cycle of waits (SIGCOMM 2016, section 4.2) closes with the start of the latest pause on it, which is known
+//! exactly. A cyclic buffer dependency is necessary for a deadlock and not sufficient (HotNets 2016): a cycle opens
+//! again if enough of its bytes leave by ports outside of it. It is a *deadlock* if it cannot: take all bytes away that
+//! do not wait for a link of the cycle, and no queue of it is small enough for XON. Neither hosts nor time open it
+//! then, only drops do. Of links that are all in cycles with each other, one shortest cycle is reported.
 //!
 //! # Pause storms
 //!

@@ -15,7 +15,8 @@ use crate::scenario::Series;
 pub struct Samples {
     /// When the samples were taken, in nanoseconds.
     pub at_ns: Vec<u64>,
-    /// Goodput of each [series](Simulation::series) since the previous sample, in bits a second; never above the line rate.
+    /// Goodput of each [series](Simulation::series) since the previous sample, in bits a second; never above the line
+    /// rate.
     pub goodput: Vec<Vec<f64>>,
     /// For each node, the part of the time since the previous sample in which frames held the line of its port 0, in
     /// per cent. A frame that spans two samples counts in both, split exactly. Empty for switches.

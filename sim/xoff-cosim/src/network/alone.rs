@@ -155,8 +155,8 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// A stage that packets pass one after the other: the time of a full packet and of the last one, and the time from its end
-/// to the next stage.
+/// A stage that packets pass one after the other: the time of a full packet and of the last one, and the time from its
+/// end to the next stage.
 #[derive(Debug, Clone, Copy)]
 struct Stage {
     full: Duration,

@@ -73,8 +73,8 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// Everything found, each with its key or with the line of a file. Where the network itself is wrong, what depends on
-    /// it is not looked at.
+    /// Everything found, each with its key or with the line of a file. Where the network itself is wrong, what depends
+    /// on it is not looked at.
     pub fn check(&self) -> Result<(), Misfits> {
         if !(1..=super::VERSION).contains(&self.version) {
             let problem = format!(

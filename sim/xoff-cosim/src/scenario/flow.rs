@@ -79,9 +79,9 @@ pub struct FlowSettings {
     /// How many such flows there are between the same two hosts, each on a QP of its own; two make `f.0` and `f.1`.
     #[serde(default = "single")]
     pub qps: u32,
-    /// A list of flows of ns-3's RDMA simulations: each is a message from host h`src` to host h`dst`, in the class of its
-    /// priority. The first starts at `start`, the others as much later as in the list. A relative path starts at the
-    /// folder of the scenario file.
+    /// A list of flows of ns-3's RDMA simulations: each is a message from host h`src` to host h`dst`, in the class of
+    /// its priority. The first starts at `start`, the others as much later as in the list. A relative path starts at
+    /// the folder of the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns3: Option<String>,
     /// A distribution of flow sizes, lines of bytes and percentile: flows of one message begin at random (Poisson

@@ -1,7 +1,7 @@
 //! Files of ns-3's RDMA simulations: topologies, lists of flows, and distributions of flow sizes.
 //!
-//! The formats are those of the HPCC artefact (`alibaba-edu/High-Precision-Congestion-Control`) and what was derived from
-//! it. As there, what stands behind the announced number of entries is not read: it is often a comment.
+//! The formats are those of the HPCC artefact (`alibaba-edu/High-Precision-Congestion-Control`) and what was derived
+//! from it. As there, what stands behind the announced number of entries is not read: it is often a comment.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;

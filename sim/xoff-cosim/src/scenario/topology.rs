@@ -61,8 +61,8 @@ pub struct Star {
     pub rate: Option<LineRate>,
 }
 
-/// Switches s0, s1, … in a ring, each linked with the next and the last with the first. Each has hosts: the first of h0,
-/// h1, … are those of s0.
+/// Switches s0, s1, … in a ring, each linked with the next and the last with the first. Each has hosts: the first of
+/// h0, h1, … are those of s0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {

@@ -154,7 +154,8 @@ impl Forwarding {
         }
     }
 
-    /// Decides where a frame goes that `arrived` at the port `from`, which has these settings. `lossless` says whether its priority is lossless.
+    /// Decides where a frame goes that `arrived` at the port `from`, which has these settings. `lossless` says whether
+    /// its priority is lossless.
     ///
     /// A router takes only frames to the port's own MAC address. Others are bridged, if the port does that.
     pub fn decide(

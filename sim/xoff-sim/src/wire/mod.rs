@@ -14,9 +14,8 @@
 //! ```
 //! use xoff_sim::wire::{Bth, BthRepr, Opcode, Psn, Qpn};
 //!
-//! let repr = BthRepr { opcode: Opcode::RC_ACK, dest_qp: Qpn::new(0x11).unwrap(), psn: Psn::wrapping(0x4D468A), ..BthRepr::default() };
-//! let mut bytes = [0; BthRepr::LEN];
-//! repr.emit(&mut Bth::new_unchecked(&mut bytes));
+//! let repr = BthRepr { opcode: Opcode::RC_ACK, dest_qp: Qpn::new(0x11).unwrap(), psn: Psn::wrapping(0x4D468A),
+//! ..BthRepr::default() }; let mut bytes = [0; BthRepr::LEN]; repr.emit(&mut Bth::new_unchecked(&mut bytes));
 //! assert_eq!(Bth::new_checked(&bytes)?.psn(), Psn::wrapping(0x4D468A));
 //! # Ok::<(), xoff_sim::wire::Truncated>(())
 //! ```

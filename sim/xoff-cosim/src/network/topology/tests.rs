@@ -318,10 +318,10 @@ fn a_flow_alone_has_a_slowdown_of_one() {
     }
 }
 
-/// One byte from h0 to h4, by hand, in ns. Four hops of 1,000 each way and three switches of 300. A packet of 82 bytes (1
-/// byte padded to 4, 62 of headers, 16 of RETH) and its preamble of 8 at 100, 400, 400 and 100 Gb/s: 18. An ACK of 66 and
-/// 8 likewise: 14.8. The bus of 250 four times. And cycles of the NICs, of 2.048: a beat of the bus, 22 out, 2 more beats
-/// of the packet and 26 to the ACK, 1 more beat of that and 15 to the completion: 67.
+/// One byte from h0 to h4, by hand, in ns. Four hops of 1,000 each way and three switches of 300. A packet of 82 bytes
+/// (1 byte padded to 4, 62 of headers, 16 of RETH) and its preamble of 8 at 100, 400, 400 and 100 Gb/s: 18. An ACK of
+/// 66 and 8 likewise: 14.8. The bus of 250 four times. And cycles of the NICs, of 2.048: a beat of the bus, 22 out, 2
+/// more beats of the packet and 26 to the ACK, 1 more beat of that and 15 to the completion: 67.
 #[test]
 fn the_time_alone_is_that_of_the_path() {
     let scenario = workload("1\n0 4 3 100 1 2\n");
@@ -332,9 +332,9 @@ fn the_time_alone_is_that_of_the_path() {
     assert!((cycles - 67.0).abs() < 0.1, "{alone} {by_hand} {cycles}");
 }
 
-/// Two flows of the same size to one host share its link: the later half of each waits for the other, so both take about
-/// twice the time of one alone. One more that starts after the end of the run is no flow of it, and one that starts just
-/// before is unfinished.
+/// Two flows of the same size to one host share its link: the later half of each waits for the other, so both take
+/// about twice the time of one alone. One more that starts after the end of the run is no flow of it, and one that
+/// starts just before is unfinished.
 #[test]
 fn a_workload_is_measured_under_one_name() {
     let scenario = workload(

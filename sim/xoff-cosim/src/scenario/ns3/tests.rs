@@ -186,8 +186,8 @@ fn every_break_of_a_list_of_flows_has_its_line() {
     }
 }
 
-/// WebSearch, as the HPCC artefact has it. Its mean by hand: Σ Δ% · (size + size before) / 2 = 750 + 750 + 2,500 + 4,000 +
-/// 8,450 + 9,800 + 60,000 + 150,000 + 350,000 + 525,000 + 600,000 bytes.
+/// WebSearch, as the HPCC artefact has it. Its mean by hand: Σ Δ% · (size + size before) / 2 = 750 + 750 + 2,500 +
+/// 4,000 + 8,450 + 9,800 + 60,000 + 150,000 + 350,000 + 525,000 + 600,000 bytes.
 const WEB_SEARCH: &str = "0 0\n10000 15\n20000 20\n30000 30\n50000 40\n80000 53\n200000 60\n1000000 70\n2000000 80\n5000000 90\n10000000 97\n30000000 100\n";
 
 #[test]

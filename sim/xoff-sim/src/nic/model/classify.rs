@@ -48,8 +48,8 @@ pub(super) enum Classified {
     Request(Addressed, Arrival, Bytes),
 }
 
-/// Classifies a frame as the MAC hands it over. `own` is the port's MAC address: only frames to it are taken, and PFC and
-/// PAUSE to the MAC control address (IEEE 802.1Q clause 36, IEEE 802.3 annex 31B).
+/// Classifies a frame as the MAC hands it over. `own` is the port's MAC address: only frames to it are taken, and PFC
+/// and PAUSE to the MAC control address (IEEE 802.1Q clause 36, IEEE 802.3 annex 31B).
 pub(super) fn look(frame: &Bytes, own: MacAddr) -> Classified {
     let classified = read(frame);
     let dst = bytes(frame, 0).map(MacAddr);

@@ -48,8 +48,8 @@ pub const SELECT_PFC: u64 = 4;
 pub const SELECT_AHEAD: u64 = 15;
 /// From a requester's step to its completion at the pins.
 pub const COMPLETE: u64 = 2;
-/// The stages of the sender that a message passes alone, from the doorbell to the first beat at the MAC, without the time
-/// of the bus.
+/// The stages of the sender that a message passes alone, from the doorbell to the first beat at the MAC, without the
+/// time of the bus.
 pub const OUT: u64 = POST + READ + READY + SELECT_PAYLOAD;
 /// The stages of the receiver from a request's last beat to its ACK at the MAC.
 pub const ANSWERED: u64 = PARSE + CLASSIFY + RESPOND + GRANT + ANSWER + SELECT;

@@ -91,8 +91,8 @@ fn a_pause_that_ends_in_time_is_no_business_of_the_watchdog() {
     }
 }
 
-/// SONiC's test of RED: with Kmax + 10 packets of 1 KB behind a pause, packet i sees a queue of Kmax + 10 - i KB when it
-/// leaves. Here Kmin is Kmax - 1 byte, so that exactly the packets that see more than Kmax are marked.
+/// SONiC's test of RED: with Kmax + 10 packets of 1 KB behind a pause, packet i sees a queue of Kmax + 10 - i KB when
+/// it leaves. Here Kmin is Kmax - 1 byte, so that exactly the packets that see more than Kmax are marked.
 #[test]
 fn at_dequeue_a_packet_is_marked_by_what_waits_behind_it() {
     let mut config = star_config(2, LineRate::G40);
