@@ -6,6 +6,7 @@ use xoff::run::execute::{self, RunOptions};
 use xoff::run::judge::judge;
 use xoff::scenario_file::Source;
 use xoff_cosim::metrics::Metrics;
+use xoff_cosim::network::{Nics, Simulation};
 use xoff_cosim::scenario::{Expectation, Scenario};
 use xoff_waves::report::Report;
 
@@ -296,6 +297,17 @@ fn mistakes_in_events_routes_and_switches_are_all_named() {
     let error = of(format!("{}\n{stop}", pair.text)).read(&[]).unwrap_err();
     let expected = "events.0.do.stop: 'bulky' is no flow: flows are bulk";
     assert!(error.to_string().ends_with(expected), "{error}");
+    // Routes around a ring.
+    let ring = Source::find("ring-deadlock").unwrap();
+    let back = "[[routes]]\nswitch = \"D\"\nto = \"b0\"\nvia = [\"C\"]\n";
+    let looped = Source {
+        text: format!("{}\n{back}", ring.text.split("[[expect]]").next().unwrap()),
+        ..ring
+    };
+    let error = Simulation::check(&looped.read(&[]).unwrap(), &Nics::default()).unwrap_err();
+    let expected =
+        "routes: packets for b0 go around among C, D: a route of one of them has to lead out";
+    assert_eq!(error.to_string(), expected);
     // What a variant sets has to be there too.
     let variant = "[variants.x]\nset = { \"switches.t.buffer\" = \"1 MB\" }\n";
     let setting = "variant=x".parse().unwrap();

@@ -174,6 +174,7 @@ impl Simulation {
         let whole = scenario.expanded()?;
         let scenario = &*whole;
         let plan = Plan::new(scenario);
+        plan.check_loops(scenario)?;
         let (connections, series) = scenario.connections();
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
@@ -313,6 +314,7 @@ impl Simulation {
             }
         }
         let plan = Plan::new(scenario);
+        plan.check_loops(scenario)?;
         for settings in &scenario.switches {
             for name in settings.names() {
                 let routes = ForwardingConfig::default();

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
 use xoff_sim::nic::{Address, NicSettings};
@@ -19,6 +21,7 @@ use xoff_sim::switch::{
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
 use xoff_sim::wire::{MacAddr, PRIORITIES};
 
+use crate::scenario::check::Misfit;
 use crate::scenario::check::QPS;
 use crate::scenario::host::Dcqcn;
 use crate::scenario::switch::{Classify, Watched};
@@ -267,6 +270,51 @@ impl Plan {
                 route.hop = NextHop::Ports(ports.clone());
             }
         }
+    }
+
+    /// Checks that given routes send no packet around for ever. Shortest paths never do.
+    ///
+    /// # Errors
+    ///
+    /// A host whose packets go around, and the switches that they do not leave.
+    pub fn check_loops(&self, scenario: &Scenario) -> Result<(), Misfit> {
+        if scenario.routes.is_empty() {
+            return Ok(());
+        }
+        let all = self.routes(scenario);
+        for host in (0..self.hosts as u32).map(NodeId) {
+            let ip = self.address(host).ip;
+            let mut steps = Vec::new();
+            for (config, number) in all.iter().zip(self.hosts as u32..) {
+                let route = config.routes.iter().find(|route| ip == route.prefix);
+                let Some(NextHop::Ports(ports)) = route.map(|route| &route.hop) else {
+                    continue;
+                };
+                let peers = self.peers(NodeId(number));
+                steps.extend(
+                    ports
+                        .iter()
+                        .map(|port| (number, peers[usize::from(port.0)].1.0.0)),
+                );
+            }
+            let parts = tarjan_scc(&DiGraph::<(), ()>::from_edges(steps));
+            if let Some(part) = parts.into_iter().find(|part| part.len() > 1) {
+                let mut names: Vec<&str> = part
+                    .iter()
+                    .map(|node| self.names[node.index()].as_str())
+                    .collect();
+                names.sort_unstable();
+                return Err(Misfit {
+                    place: "routes".into(),
+                    problem: format!(
+                        "packets for {} go around among {}: a route of one of them has to lead out",
+                        self.names[host.0 as usize],
+                        names.join(", ")
+                    ),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The settings of the switch of this name in an expanded scenario, given its [`routes`](Self::routes).
