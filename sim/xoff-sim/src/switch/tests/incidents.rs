@@ -38,10 +38,11 @@ fn the_watchdog_gives_a_class_up_and_restores_it() {
         detect: Duration::from_us(1_000),
         restore: Duration::from_us(2_000),
     });
-    // Host 1 sends to host 2 while that pauses, then once while the class is given up, then after it is restored.
+    // Host 1 sends to host 2 while that pauses, then twice while the class is given up, then after it is restored.
     // Host 2 sends as well while the class is given up.
     let sender = lossless(1, 2, us(100), 10)
         .then(us(2_000), LOSSLESS, roce_frame(1, 2).dscp(24).bytes(200))
+        .then(us(4_500), LOSSLESS, roce_frame(1, 2).dscp(24).bytes(250))
         .then(us(6_000), LOSSLESS, roce_frame(1, 2).dscp(24).bytes(300));
     let mut paused = quiet();
     for at in (0..3_000).step_by(400) {
@@ -69,7 +70,7 @@ fn the_watchdog_gives_a_class_up_and_restores_it() {
     // The last pause came at 2,800 us; the class is restored at 4,800, and serves host 2 again.
     network.run_until(us(7_000), |_| ());
     assert_eq!(source(&network, 2).received.len(), 1);
-    assert_eq!((acts(&network), dropped(&network, 0)), (1, 11));
+    assert_eq!((acts(&network), dropped(&network, 0)), (1, 12));
     conserved(switch(&network)).unwrap();
     assert_eq!(switch(&network).occupancy(), 0);
 }
