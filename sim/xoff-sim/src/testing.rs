@@ -10,7 +10,7 @@ use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::{
     BthRepr, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv4Repr, MacAddr, Opcode,
-    Pause, PauseRepr, Pfc, PfcRepr, Psn, Qpn, UDP_PORT_ROCE, Udp, UdpRepr,
+    Pause, PauseRepr, Pfc, PfcRepr, Psn, Qpn, UDP_PORT_ROCE, Udp, UdpRepr, control_frame,
 };
 
 /// The properties of a frame that can be chosen.
@@ -222,24 +222,12 @@ impl Node for Source {
     }
 }
 
-fn control_frame(control: impl FnOnce(&mut [u8])) -> Bytes {
-    let mut bytes = vec![0; 60];
-    EthernetRepr {
-        dst: MacAddr::CONTROL,
-        src: host_mac(99),
-        ether_type: EtherType::MAC_CONTROL,
-    }
-    .emit(&mut Ethernet::new_unchecked(&mut bytes));
-    control(&mut bytes[EthernetRepr::LEN..]);
-    bytes.into()
-}
-
 /// A PFC frame for one class.
 pub(crate) fn pfc_frame(class: u8, quanta: u16) -> Bytes {
     let mut timers = [0; 8];
     timers[usize::from(class)] = quanta;
     let class_enable = 1 << class;
-    control_frame(|bytes| {
+    control_frame(host_mac(99), |bytes| {
         PfcRepr {
             class_enable,
             timers,
@@ -250,5 +238,7 @@ pub(crate) fn pfc_frame(class: u8, quanta: u16) -> Bytes {
 
 /// An 802.3x PAUSE.
 pub(crate) fn pause_frame(quanta: u16) -> Bytes {
-    control_frame(|bytes| PauseRepr { timer: quanta }.emit(&mut Pause::new_unchecked(bytes)))
+    control_frame(host_mac(99), |bytes| {
+        PauseRepr { timer: quanta }.emit(&mut Pause::new_unchecked(bytes))
+    })
 }

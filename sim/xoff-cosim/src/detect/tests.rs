@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
 use xoff_sim::switch::forwarding::Forwarding;
 use xoff_sim::switch::{Limit, NextHop};
 use xoff_sim::time::{ByteCount, Duration, Length, LineRate, Time};
-use xoff_sim::wire::{EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, Pfc, PfcRepr};
+use xoff_sim::wire::{EtherType, Ethernet, EthernetRepr, MacAddr, Pfc, PfcRepr, control_frame};
 
 use super::*;
 use crate::metrics::{Metric, Metrics, Quantity, Recorder};
@@ -136,26 +135,15 @@ fn quanta(frame: &Frame) -> Option<u16> {
 
 /// A PFC frame that starts at `start`.
 fn pfc(start: Time, quanta: u16) -> Frame {
-    let mut bytes = vec![0; MIN_FRAME_BYTES];
-    let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
-    EthernetRepr {
-        dst: MacAddr::CONTROL,
-        src: MacAddr([2; 6]),
-        ether_type: EtherType::MAC_CONTROL,
-    }
-    .emit(&mut Ethernet::new_unchecked(eth));
-    PfcRepr {
+    let mut timers = [0; 8];
+    timers[usize::from(CLASS)] = quanta;
+    let pause = PfcRepr {
         class_enable: 1 << CLASS,
-        timers: std::array::from_fn(|class| {
-            if class == usize::from(CLASS) {
-                quanta
-            } else {
-                0
-            }
-        }),
-    }
-    .emit(&mut Pfc::new_unchecked(control));
-    Frame::sent(Bytes::from(bytes), start, LineRate::G40)
+        timers,
+    };
+    let emit = |control: &mut [u8]| pause.emit(&mut Pfc::new_unchecked(control));
+    let bytes = control_frame(MacAddr([2; 6]), emit);
+    Frame::sent(bytes, start, LineRate::G40)
 }
 
 /// When a frame that is injected at `start` applies as a pause at the other end of a cable of so many metres: preamble

@@ -9,9 +9,7 @@ use xoff_sim::link::FaultRule;
 use xoff_sim::seeded::Seed;
 use xoff_sim::switch::{Limit, RedConfig, Switch};
 use xoff_sim::time::Time;
-use xoff_sim::wire::{
-    EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, PRIORITIES, Pfc, PfcRepr,
-};
+use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 
 use super::topology::Plan;
 use super::{Simulation, Station};
@@ -75,8 +73,13 @@ enum Change {
 }
 
 impl Agenda {
-    /// The events of a scenario that has passed its check.
-    pub(super) fn new(scenario: &Scenario, plan: &Plan, seed: Seed) -> Self {
+    /// The events of a scenario that has passed its check, with its flows.
+    pub(super) fn new(
+        scenario: &Scenario,
+        plan: &Plan,
+        flows: &[Connection<'_>],
+        seed: Seed,
+    ) -> Self {
         let mut changes: Vec<(Time, Change)> = Vec::new();
         for (number, event) in scenario.events.iter().enumerate() {
             let end = Time::ZERO + scenario.duration;
@@ -84,7 +87,7 @@ impl Agenda {
             let mut times = 0;
             while at < end {
                 let seed = seed.derive(&[number as u64, times]);
-                let all = planned(scenario, plan, &event.action, at, seed);
+                let all = planned((scenario, plan, flows), &event.action, at, seed);
                 changes.extend(all.into_iter().map(|change| (at, change)));
                 let Some(every) = event.every else { break };
                 at = at.saturating_add(every);
@@ -107,7 +110,12 @@ impl Agenda {
 }
 
 /// The changes that an action consists of.
-fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Seed) -> Vec<Change> {
+fn planned(
+    (scenario, plan, flows): (&Scenario, &Plan, &[Connection<'_>]),
+    action: &Action,
+    at: Time,
+    seed: Seed,
+) -> Vec<Change> {
     let end = Time::ZERO + scenario.duration;
     let until = |time: &Option<_>| time.map_or(end, |time| at.saturating_add(time).min(end));
     let link = |[a, b]: &[String; 2], up| {
@@ -132,7 +140,6 @@ fn planned(scenario: &Scenario, plan: &Plan, action: &Action, at: Time, seed: Se
                 stopped,
             })
         };
-        let (flows, _) = scenario.connections();
         flows.iter().enumerate().filter_map(change).collect()
     };
     match action {
@@ -239,22 +246,13 @@ fn storm_frames(
 
 /// A PFC frame (IEEE 802.1Q clause 36) that pauses these classes, one bit each, for `quanta`.
 fn pfc_frame(src: MacAddr, classes: u8, quanta: u16) -> Bytes {
-    let mut bytes = vec![0; MIN_FRAME_BYTES];
-    let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
-    EthernetRepr {
-        dst: MacAddr::CONTROL,
-        src,
-        ether_type: EtherType::MAC_CONTROL,
-    }
-    .emit(&mut Ethernet::new_unchecked(eth));
     let timer = |class: usize| if classes >> class & 1 == 0 { 0 } else { quanta };
     let timers: [u16; PRIORITIES] = std::array::from_fn(timer);
-    PfcRepr {
+    let pause = PfcRepr {
         class_enable: classes.into(),
         timers,
-    }
-    .emit(&mut Pfc::new_unchecked(control));
-    bytes.into()
+    };
+    control_frame(src, |control| pause.emit(&mut Pfc::new_unchecked(control)))
 }
 
 impl Simulation {

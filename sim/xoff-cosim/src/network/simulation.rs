@@ -174,7 +174,10 @@ impl Simulation {
         let whole = scenario.expanded()?;
         let scenario = &*whole;
         let plan = Plan::new(scenario);
-        plan.check_loops(scenario)?;
+        let routes = plan.routes(scenario);
+        if !scenario.routes.is_empty() {
+            plan.check_loops(&routes)?;
+        }
         let (connections, series) = scenario.connections();
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
@@ -249,7 +252,7 @@ impl Simulation {
         let switches = scenario.switches.iter();
         let named = |settings: &SwitchSettings| settings.names().into_iter();
         let switches = switches.flat_map(|entry| named(entry).map(move |name| (name, entry)));
-        for ((name, settings), routes) in switches.zip(plan.routes(scenario)) {
+        for ((name, settings), routes) in switches.zip(routes) {
             let node = plan.number(&name);
             let own = seed.derive(&[2, node.0.into()]);
             let switch = switch(&plan, scenario, &name, settings, routes, own)?;
@@ -278,7 +281,7 @@ impl Simulation {
                     source,
                 })?;
         }
-        let agenda = Agenda::new(scenario, &plan, seed.derive(&[5]));
+        let agenda = Agenda::new(scenario, &plan, &connections, seed.derive(&[5]));
         let mut simulation = Self {
             network: builder.build(),
             names: plan.names,
@@ -314,7 +317,9 @@ impl Simulation {
             }
         }
         let plan = Plan::new(scenario);
-        plan.check_loops(scenario)?;
+        if !scenario.routes.is_empty() {
+            plan.check_loops(&plan.routes(scenario))?;
+        }
         for settings in &scenario.switches {
             for name in settings.names() {
                 let routes = ForwardingConfig::default();

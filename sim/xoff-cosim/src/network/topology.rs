@@ -159,7 +159,7 @@ impl Plan {
 
     /// The MAC address of a port.
     fn mac(&self, node: NodeId, port: PortId) -> MacAddr {
-        if (node.0 as usize) < self.hosts {
+        if self.is_host(node) {
             return self.address(node).mac;
         }
         let [.., high, low] = node.0.to_be_bytes();
@@ -213,7 +213,7 @@ impl Plan {
             let std::net::IpAddr::V4(ip) = ip else {
                 continue;
             };
-            if (edge.0 as usize) < self.hosts {
+            if self.is_host(edge) {
                 continue;
             }
             let far: &Vec<_> = (distances.entry(edge)).or_insert_with(|| self.distances(edge));
@@ -272,16 +272,12 @@ impl Plan {
         }
     }
 
-    /// Checks that given routes send no packet around for ever. Shortest paths never do.
+    /// Checks that [`routes`](Self::routes) with given ones send no packet around for ever. Shortest paths never do.
     ///
     /// # Errors
     ///
     /// A host whose packets go around, and the switches that they do not leave.
-    pub fn check_loops(&self, scenario: &Scenario) -> Result<(), Misfit> {
-        if scenario.routes.is_empty() {
-            return Ok(());
-        }
-        let all = self.routes(scenario);
+    pub fn check_loops(&self, all: &[ForwardingConfig]) -> Result<(), Misfit> {
         for host in (0..self.hosts as u32).map(NodeId) {
             let ip = self.address(host).ip;
             let mut steps = Vec::new();
@@ -336,8 +332,8 @@ impl Plan {
             peer: Some(self.mac(peer.0, peer.1)),
             bridges: false,
             // Frames of a host renew its entry in the MAC table, which matters only where entries can end.
-            learn: self.is_host(peer.0) && settings.on_mac_miss == Miss::Flood
-                || self.is_host(peer.0) && settings.mac_timeout.is_some(),
+            learn: self.is_host(peer.0)
+                && (settings.on_mac_miss == Miss::Flood || settings.mac_timeout.is_some()),
             trunk: settings.trunk.filter(|_| self.is_host(peer.0)),
             watchdog: watchdog
                 .filter(|watchdog| watchdog.ports == Watched::All || self.is_host(peer.0))
@@ -420,13 +416,15 @@ impl Plan {
             .flows
             .iter()
             .map(|flow| u64::from(flow.mtu) + HEADER_BYTES)
-            .max();
+            .max()
+            .unwrap_or(1522);
+        let frame = ByteCount::new(frame);
         let of = |&(rate, entry): &(LineRate, usize)| {
             let link = &scenario.links[entry];
             let needs = Headroom {
                 rate,
-                frame: ByteCount::new(frame.unwrap_or(1522)),
-                other_frame: ByteCount::new(frame.unwrap_or(1522)),
+                frame,
+                other_frame: frame,
                 cable: link.cable,
                 interface: link.interface,
                 response: rate.time_of_quanta(response_quanta(rate)),

@@ -348,26 +348,17 @@ impl Scenario {
             return Err(misfit("hosts", problem));
         }
         let mut nodes = BTreeSet::new();
-        for entry in &self.hosts {
-            if entry.count == Some(0) {
-                return Err(misfit(
-                    format!("hosts.{}.count", entry.name),
-                    "0: leave the entry out instead",
-                ));
+        let hosts = self.hosts.iter();
+        let hosts = hosts.map(|entry| ("hosts", &entry.name, entry.count, entry.names()));
+        let switches = self.switches.iter();
+        let switches = switches.map(|entry| ("switches", &entry.name, entry.count, entry.names()));
+        for (list, entry, count, names) in hosts.chain(switches) {
+            if count == Some(0) {
+                let place = format!("{list}.{entry}.count");
+                return Err(misfit(place, "0: leave the entry out instead"));
             }
-            for name in entry.names() {
-                Self::check_name("hosts", name, &mut nodes)?;
-            }
-        }
-        for entry in &self.switches {
-            if entry.count == Some(0) {
-                return Err(misfit(
-                    format!("switches.{}.count", entry.name),
-                    "0: leave the entry out instead",
-                ));
-            }
-            for name in entry.names() {
-                Self::check_name("switches", name, &mut nodes)?;
+            for name in names {
+                Self::check_name(list, name, &mut nodes)?;
             }
         }
         // A name that is both would mean the group.

@@ -77,6 +77,10 @@ impl Scenario {
     /// Checks that events happen during the run, and that what they are about is there.
     pub(super) fn check_events(&self, names: &Names) -> Vec<Misfit> {
         let mut found = Vec::new();
+        let cables = match self.events.is_empty() {
+            true => Vec::new(),
+            false => self.cables_of(names),
+        };
         for (place, event) in self.events.iter().enumerate() {
             let place = format!("events.{place}");
             if event.at >= self.duration {
@@ -87,7 +91,7 @@ impl Scenario {
                 let problem = format!("{every}: {LEAST_PERIOD} or longer");
                 found.push(misfit(format!("{place}.every"), problem));
             }
-            let action = self.check_action(&format!("{place}.do"), &event.action, names);
+            let action = self.check_action(&format!("{place}.do"), &event.action, (names, &cables));
             found.extend(action.err());
         }
         found
@@ -113,7 +117,12 @@ impl Scenario {
         found
     }
 
-    fn check_action(&self, place: &str, action: &Action, names: &Names) -> Result<(), Misfit> {
+    fn check_action(
+        &self,
+        place: &str,
+        action: &Action,
+        (names, cables): (&Names, &[(String, String, usize)]),
+    ) -> Result<(), Misfit> {
         let host = |key: &str, name: &String| match names.hosts().contains(name) {
             true => Ok(()),
             false => {
@@ -129,7 +138,7 @@ impl Scenario {
             let problem = format!("'{name}' is no switch: {}", switches(names));
             Err(misfit(format!("{place}.{key}"), problem))
         };
-        let link = |key: &str, a: &String, b: &String| match joined(&self.cables_of(names), a, b) {
+        let link = |key: &str, a: &String, b: &String| match joined(cables, a, b) {
             true => Ok(()),
             false => Err(misfit(
                 format!("{place}.{key}"),

@@ -4,9 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::time::{Duration, Time};
-use crate::wire::{
-    EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, Pause, PauseRepr, Pfc, PfcRepr,
-};
+use crate::wire::{MacAddr, Pause, PauseRepr, Pfc, PfcRepr, control_frame};
 
 use super::config::PauseKind;
 
@@ -80,31 +78,25 @@ impl PauseSender {
 
     /// The pause frame to send at `now`. It has the current state of all priorities that are untold or have to pause.
     pub(super) fn frame(&mut self, now: Time) -> Bytes {
-        let mut bytes = vec![0; MIN_FRAME_BYTES];
-        let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
-        EthernetRepr {
-            dst: MacAddr::CONTROL,
-            src: self.mac,
-            ether_type: EtherType::MAC_CONTROL,
-        }
-        .emit(&mut Ethernet::new_unchecked(eth));
-        if self.kind == PauseKind::Link {
-            let timer = if self.xoff == 0 { 0 } else { self.quanta };
-            PauseRepr { timer }.emit(&mut Pause::new_unchecked(control));
-        } else {
-            let timer = |class: usize| match self.xoff & 1 << class {
-                0 => 0,
-                _ => self.quanta,
-            };
-            PfcRepr {
-                class_enable: (self.untold | self.xoff).into(),
-                timers: std::array::from_fn(timer),
+        let bytes = control_frame(self.mac, |control| {
+            if self.kind == PauseKind::Link {
+                let timer = if self.xoff == 0 { 0 } else { self.quanta };
+                PauseRepr { timer }.emit(&mut Pause::new_unchecked(control));
+            } else {
+                let timer = |class: usize| match self.xoff & 1 << class {
+                    0 => 0,
+                    _ => self.quanta,
+                };
+                PfcRepr {
+                    class_enable: (self.untold | self.xoff).into(),
+                    timers: std::array::from_fn(timer),
+                }
+                .emit(&mut Pfc::new_unchecked(control));
             }
-            .emit(&mut Pfc::new_unchecked(control));
-        }
+        });
         self.untold = 0;
         self.refresh_at = (self.xoff != 0).then(|| now.saturating_add(self.refresh));
-        bytes.into()
+        bytes
     }
 }
 

@@ -1,5 +1,9 @@
 //! MAC control: priority pause (PFC) and PAUSE.
 
+use bytes::Bytes;
+
+use super::{EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr};
+
 /// MAC control opcode of PAUSE (IEEE 802.3 annex 31A).
 pub const CONTROL_PAUSE: u16 = 0x0001;
 /// MAC control opcode of priority-based flow control (IEEE 802.3 annex 31D, 802.1Q clause 36).
@@ -42,6 +46,21 @@ header! {
     @fixed
     /// 0x0001 ([`CONTROL_PAUSE`]).
     opcode, set_opcode: u16 = 0..16, always CONTROL_PAUSE;
+}
+
+/// A MAC control frame to the reserved address 01-80-C2-00-00-01 (IEEE 802.3 annex 31A), padded to 60 bytes, without
+/// FCS. `emit` writes what follows the EtherType.
+pub fn control_frame(src: MacAddr, emit: impl FnOnce(&mut [u8])) -> Bytes {
+    let mut bytes = vec![0; MIN_FRAME_BYTES];
+    let (eth, control) = bytes.split_at_mut(EthernetRepr::LEN);
+    EthernetRepr {
+        dst: MacAddr::CONTROL,
+        src,
+        ether_type: EtherType::MAC_CONTROL,
+    }
+    .emit(&mut Ethernet::new_unchecked(eth));
+    emit(control);
+    bytes.into()
 }
 
 #[cfg(test)]

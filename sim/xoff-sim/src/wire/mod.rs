@@ -64,6 +64,7 @@ pub use ipv6::{Ipv6, Ipv6Repr, NEXT_HEADER_FRAGMENT};
 pub use mac_addr::{MacAddr, MacAddrError};
 pub use mac_control::{
     CONTROL_PAUSE, CONTROL_PFC, PRIORITIES, Pause, PauseRepr, Pfc, PfcRepr, QUANTUM_BITS,
+    control_frame,
 };
 pub use opcode::{ExtLayout, Opcode, UnknownOpcode};
 pub use psn::Psn;
