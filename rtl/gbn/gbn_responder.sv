@@ -24,12 +24,13 @@ module gbn_responder
     input logic rst_i,
 
     input  logic                           event_valid_i,
-    input  logic              [       2:0] event_kind_i,           // ResponderOpen to ResponderFail
+    input  logic              [       2:0] event_kind_i,           // ResponderOpen to ResponderFail, ResponderRefuse
     input  logic              [QpBits-1:0] event_qp_i,
     input  responder_config_t              event_configuration_i,  // OPEN
     input  psn_t                           event_psn_i,            // OPEN
     input  recv_t                          event_recv_i,           // POST
     input  arrival_t                       event_arrival_i,        // PACKET
+    input  refusal_t                       event_refusal_i,        // REFUSE
     output logic                           event_ready_o,
 
     output logic                            step_valid_o,
@@ -65,6 +66,7 @@ module gbn_responder
     logic              solicited;
     logic [15:0]       payload_bytes;
     logic [31:0]       imm;
+    refusal_t          refusal;
   } taken_t;
 
   // Fields that only the first half of the step reads
@@ -122,6 +124,7 @@ module gbn_responder
     taken_d.solicited     = event_arrival_i.solicited;
     taken_d.payload_bytes = event_arrival_i.payload_bytes;
     taken_d.imm           = event_arrival_i.imm;
+    taken_d.refusal       = event_refusal_i;
   end
 
   logic unused_arrival;  // only atomics use these
@@ -201,6 +204,7 @@ module gbn_responder
       .solicited_i       (looked_q.taken.solicited),
       .payload_bytes_i   (looked_q.taken.payload_bytes),
       .imm_i             (looked_q.taken.imm),
+      .refusal_i         (looked_q.taken.refusal),
       .context_i         (looked_q.c),
       .facts_i           (looked_q.facts),
       .buffer_i          (oldest),

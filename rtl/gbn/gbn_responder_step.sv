@@ -18,6 +18,7 @@ module gbn_responder_step
     input logic                      solicited_i,
     input logic               [15:0] payload_bytes_i,
     input logic               [31:0] imm_i,
+    input refusal_t                  refusal_i,        // REFUSE
     input responder_context_t        context_i,
     input responder_facts_t          facts_i,
     input recv_t                     buffer_i,
@@ -203,6 +204,19 @@ module gbn_responder_step
         n.state  = QpError;
         n.status = StatusFlushed;
         walk_o   = 1'b1;
+      end
+
+      ResponderRefuse:
+      if (c.state == QpClosed) note_o = ResponderIgnored;
+      else begin
+        note_o  = ResponderUnwritable;
+        n.state = QpError;
+        if (c.state == QpReady) n.status = StatusFlushed;
+        n.expected_psn = refusal_i.psn;
+        n.msn          = refusal_i.msn;
+        n.owed         = OwedNak;
+        n.syndrome     = refusal_i.remote ? SyndromeAccess : SyndromeOperate;
+        walk_o         = 1'b1;
       end
 
       ResponderWalk:

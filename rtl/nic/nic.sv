@@ -22,7 +22,7 @@ module nic
     parameter  int unsigned PeriodPs    = 5120,
     parameter  int unsigned QuantumNum  = 5,
     parameter  int unsigned QuantumDen  = 2,
-    parameter  int unsigned BufferBytes = 65536,
+    parameter  int unsigned BufferBytes = 131072,
     parameter  int unsigned Slots       = 16,
     parameter  int unsigned Regions     = 256,
     localparam int unsigned QpBits      = $clog2(Qps),
@@ -306,6 +306,7 @@ module nic
   logic [QpBits-1:0] judged_qp;
   judged_t judged;
   logic [DataBytes*8-1:0] judged_payload;
+  class_t judged_class;
 
   rx_classify #(
       .DataBytes(DataBytes),
@@ -338,6 +339,7 @@ module nic
       .fate_o         (fate),
       .qp_o           (judged_qp),
       .judged_o       (judged),
+      .class_o        (judged_class),
       .payload_valid_o(judged_payload_valid),
       .payload_data_o (judged_payload),
       .regions_clear_o(regions_clear),
@@ -385,19 +387,34 @@ module nic
       .count_o(answers_in)
   );
 
-  waiting_t header_in, header;
-  logic header_valid, header_ready, buffer_full, buffer_idle;
-  logic [QpBits-1:0] header_qp;
+  waiting_t header_in;
+  waiting_t [Buffers-1:0] header;
+  logic [Buffers-1:0] header_valid, header_ready;
+  logic [Buffers-1:0][QpBits-1:0] header_qp;
+  logic buffer_full, buffer_idle;
+  buffer_t [7:0] buffer_of;
+  logic [Buffers-1:0][AddressBits-1:0] ring_first, ring_last;
   logic ring_read, release_valid;
   logic [AddressBits-1:0] ring_address;
   logic [DataBytes*8-1:0] ring_data;
   class_t release_class;
   logic [15:0] release_bytes;
   beats_t release_beats;
-  logic [$clog2(BufferBytes / 64 + 1)-1:0] headers;
+  logic [Buffers-1:0][$clog2(BufferBytes / 64 + 1)-1:0] headers;
   logic [7:0][23:0] depth;
 
-  assign header_in = '{class_of: judged.class_of, frame_bytes: judged.frame_bytes, arrival: judged.arrival};
+  assign header_in = '{
+          class_of: judged.class_of,
+          frame_bytes: judged.frame_bytes,
+          beat: '0,
+          arrival: judged.arrival
+      };
+
+  logic unused_map;
+  for (genvar c = 0; c < 8; c++) begin : gen_part
+    assign buffer_of[c] = settings.buffer_map[4*c+:2];
+  end
+  assign unused_map = ^settings.buffer_map;
 
   receive_buffer #(
       .DataBytes  (DataBytes),
@@ -406,6 +423,9 @@ module nic
   ) u_buffer (
       .clk_i,
       .rst_i,
+      .cells_i        (settings.buffer_cells),
+      .buffer_of_i    (buffer_of),
+      .class_i        (judged_class),
       .payload_valid_i(judged_payload_valid),
       .payload_data_i (judged_payload),
       .done_valid_i   (judged_valid),
@@ -417,6 +437,8 @@ module nic
       .head_ready_i   (header_ready),
       .head_qp_o      (header_qp),
       .head_o         (header),
+      .first_o        (ring_first),
+      .last_o         (ring_last),
       .read_i         (ring_read),
       .read_address_i (ring_address),
       .read_data_o    (ring_data),
@@ -433,7 +455,7 @@ module nic
   logic [QpBits-1:0] receive_completion_qp;
   completion_t receive_completion;
   logic [7:0] answer_head, answer_pop;
-  logic receive_pass, send_failed_valid, send_failed_ready, send_failed_idle, receive_fails;
+  logic receive_pass, receive_refusing, send_failed_valid, send_failed_ready, send_failed_idle, receive_fails;
   logic [QpBits-1:0] send_failed_qp, receive_fails_qp;
   logic [$clog2(8 * (Recvs + 1) + 9)-1:0] receive_steps;
   logic [7:0][QpBits-1:0] answer_head_qp;
@@ -457,6 +479,7 @@ module nic
       .discard_i         (discard),
       .pass_o            (receive_pass),
       .count_o           (receive_steps),
+      .refusing_o        (receive_refusing),
       .fail_valid_i      (send_failed_valid),
       .fail_qp_i         (send_failed_qp),
       .fail_ready_o      (send_failed_ready),
@@ -474,6 +497,9 @@ module nic
       .packet_i          (header),
       .packet_ready_o    (header_ready),
       .class_i           (classes),
+      .buffer_of_i       (buffer_of),
+      .first_i           (ring_first),
+      .last_i            (ring_last),
       .read_o            (ring_read),
       .read_address_o    (ring_address),
       .read_data_i       (ring_data),
@@ -866,7 +892,7 @@ module nic
   );
 
   qp_drain #(
-      .HeaderBits($bits(headers)),
+      .HeaderBits($bits(headers[0])),
       .AnswerBits($bits(answers_in)),
       .StepBits  ($bits(receive_steps))
   ) u_drain (
@@ -874,11 +900,12 @@ module nic
       .rst_i,
       .discard_i   (discard),
       .headers_i   (headers),
-      .header_pop_i(header_valid && header_ready),
+      .header_pop_i(header_valid & header_ready),
       .answers_i   (answers_in),
       .answer_pop_i(answer_valid && answer_ready),
       .steps_i     (receive_steps),
       .step_pop_i  (receive_pass),
+      .refusing_i  (receive_refusing),
       .holds_i     (holds[command_qp]),
       .drained_o   (drained)
   );

@@ -1,8 +1,8 @@
 // Reads the payload of packets from a RAM and offers it as a stream. Once the first beat of a packet is offered, the
 // stream has no gap inside the packet as long as beats are taken.
 //
-// - A job names the first word, the number of words and the number of bytes in the last word. Addresses count up
-//   modulo the depth of the RAM. Jobs are read in order.
+// - A job names the first word, the number of words and the number of bytes in the last word, and the ring that holds
+//   the words: behind address `job_end_i` comes `job_begin_i`. Jobs are read in order.
 // - `job_ready_o` = 1: all words of the previous job have been read, or the last one is read in this cycle. A job is
 //   therefore at most `Ahead` words ahead of what is taken.
 // - `done_o` = 1: the last word of a job is being read.
@@ -12,7 +12,7 @@
 // Timing: `job_ready_o` depends on registers only.
 module payload_reader #(
     parameter  int unsigned DataBytes   = 32,
-    parameter  int unsigned Depth       = 2048,              // of the RAM; a power of two
+    parameter  int unsigned Depth       = 2048,              // of the RAM
     parameter  int unsigned Ahead       = 8,
     localparam int unsigned AddressBits = $clog2(Depth),
     localparam int unsigned CountBits   = $clog2(Ahead + 1)
@@ -23,6 +23,8 @@ module payload_reader #(
     input  logic                   job_valid_i,
     output logic                   job_ready_o,
     input  logic [AddressBits-1:0] job_address_i,
+    input  logic [AddressBits-1:0] job_begin_i,
+    input  logic [AddressBits-1:0] job_end_i,
     input  logic [            7:0] job_beats_i,    // at least 1
     input  logic [            6:0] job_bytes_i,    // in the last beat
     output logic                   done_o,
@@ -44,7 +46,7 @@ module payload_reader #(
   logic [7:0] left_q;  // words of the job not yet read
   logic first_q;
   logic [6:0] bytes_q;
-  logic [AddressBits-1:0] address_q;
+  logic [AddressBits-1:0] address_q, begin_q, end_q;
 
   logic read_q, read_first_q, read_last_q;
   logic [6:0] read_bytes_q;
@@ -75,10 +77,12 @@ module payload_reader #(
   always_ff @(posedge clk_i) begin
     if (take) begin
       address_q <= job_address_i;
+      begin_q   <= job_begin_i;
+      end_q     <= job_end_i;
       bytes_q   <= job_bytes_i;
       first_q   <= 1'b1;
     end else if (read_o) begin
-      address_q <= address_q + 1'b1;
+      address_q <= (address_q == end_q) ? begin_q : address_q + 1'b1;
       first_q   <= 1'b0;
     end
     if (read_o) begin

@@ -4,9 +4,10 @@
 // - `step_valid_i` has no back-pressure. `room_o` = 1 guarantees room for all steps that four events may still cause
 //   (each may end its QP and flush a ring of `Recvs` buffers). The owner takes a packet or a receive buffer only
 //   while it is 1.
-// - A write is checked here for the last time before it leaves. If its region does not hold it, nothing is written
-//   and `refused_o` pulses; if it belongs to a receive buffer, the completion of the message also gets the status
-//   local access.
+// - A write is checked here for the last time before it leaves, two cycles after its step. If its region does not hold
+//   it, nothing is written, `refused_o` pulses, and the QP is barred until `unbar_i`: nothing of it is written, and no
+//   message of it completes with success. If the write belongs to a receive buffer, the next completion of the QP, that
+//   of the buffer, has the status local access.
 // - A completion is issued after the last beat of its message was taken.
 // - An entry without payload takes one cycle.
 //
@@ -23,7 +24,7 @@ module payload_writer
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned Recvs       = 16,
     parameter  int unsigned Regions     = 256,
-    parameter  int unsigned BufferBytes = 65536,
+    parameter  int unsigned BufferBytes = 131072,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
@@ -38,7 +39,9 @@ module payload_writer
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
 
-    input logic              forget_i,    // the QP was closed: clears its bit of spoilt_q
+    input logic              unbar_i,     // the responder has taken REFUSE of the QP
+    input logic [QpBits-1:0] unbar_qp_i,
+    input logic              forget_i,    // the QP was closed: clears its bits of barred_q and spoilt_q
     input logic [QpBits-1:0] forget_qp_i,
 
     input  logic                      step_valid_i,
@@ -47,11 +50,16 @@ module payload_writer
     output logic                      room_o,
     output logic                      pass_o,        // the oldest step leaves
     output logic      [CountBits-1:0] count_o,       // number of steps that are queued
-    output logic                      refused_o,
+    output logic                      refused_o,     // a packet is not written
+    output logic                      bars_o,        // and bars its QP: the step two cycles ago
+    output logic      [      Qps-1:0] barred_o,
 
-    output logic                   read_o,
-    output logic [AddressBits-1:0] read_address_o,
-    input  logic [DataBytes*8-1:0] read_data_i,
+    input  buffer_t [            7:0]                  buffer_of_i,     // by class
+    input  logic    [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
+    input  logic    [    Buffers-1:0][AddressBits-1:0] last_i,
+    output logic                                       read_o,
+    output logic    [AddressBits-1:0]                  read_address_o,
+    input  logic    [DataBytes*8-1:0]                  read_data_i,
 
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
@@ -117,42 +125,45 @@ module payload_writer
   end
 
   // The answer of the region table makes a job and a head. A QP whose receive buffer could not be written remembers
-  // this until the completion of the message.
-  logic [Qps-1:0] spoilt_q;
-  logic write, refused, spoilt;
+  // this until the completion of the message (spoilt).
+  logic [Qps-1:0] barred_q, spoilt_q;
+  logic write, refused, barred, spoilt;
   beats_t beats;
   payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
 
   assign rounded   = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
   assign beats     = beats_t'(rounded[$left(rounded):BeatBits]);
-  assign write     = asked_q[1] && step_q[1].write && allowed;
-  assign refused   = asked_q[1] && step_q[1].write && !allowed;
+  assign barred    = barred_q[qp_q[1]];
+  assign write     = asked_q[1] && step_q[1].write && allowed && !barred;
+  assign refused   = asked_q[1] && step_q[1].write && !write;
+  assign bars_o    = refused && !barred;
   assign refused_o = refused;
-  assign spoilt    = spoilt_q[qp_q[1]] || (refused && !step_q[1].place.remote);
+  assign barred_o  = barred_q;
+  assign spoilt    = spoilt_q[qp_q[1]] || (bars_o && !step_q[1].place.remote);
 
   always_comb begin
     head_in       = step_q[1];
     head_in.write = write;
-    if (spoilt && head_in.completion.status == StatusSuccess) begin
-      head_in.completion.status = StatusLocalAccess;
+    if (spoilt || ((barred || refused) && head_in.completion.status == StatusSuccess)) begin
+      head_in.completion.status = spoilt ? StatusLocalAccess : StatusFlushed;
       head_in.completion.length = '0;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) spoilt_q <= '0;
-    else begin
+    if (rst_i) begin
+      barred_q <= '0;
+      spoilt_q <= '0;
+    end else begin
+      if (unbar_i) barred_q[unbar_qp_i] <= 1'b0;
+      if (refused) barred_q[qp_q[1]] <= 1'b1;
       if (asked_q[1]) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
-      if (forget_i) spoilt_q[forget_qp_i] <= 1'b0;
+      if (forget_i) begin
+        barred_q[forget_qp_i] <= 1'b0;
+        spoilt_q[forget_qp_i] <= 1'b0;
+      end
     end
-  end
-
-  logic [AddressBits-1:0] fetch_q;  // ring address at which the payload of the next request begins
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) fetch_q <= '0;
-    else if (asked_q[1] && step_q[1].packet) fetch_q <= fetch_q + AddressBits'(beats);
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -161,6 +172,7 @@ module payload_writer
   logic job_valid, job_ready, head_valid, head_ready, push_head;
   logic job_room, head_room;
   logic [AddressBits-1:0] job_address;
+  buffer_t job_buffer;
   beats_t job_beats;
   logic [6:0] job_bytes, last_bytes;
   logic [QpBits-1:0] head_qp;
@@ -171,17 +183,17 @@ module payload_writer
   assign last_bytes = (step_q[1].payload_bytes[BeatBits-1:0] == '0) ? 7'(DataBytes) : 7'(step_q[1].payload_bytes[BeatBits-1:0]);
 
   fifo #(
-      .Width(AddressBits + $bits(beats_t) + 7),
+      .Width($bits(buffer_t) + AddressBits + $bits(beats_t) + 7),
       .Depth(Depth)
   ) u_jobs (
       .clk_i,
       .rst_i,
       .valid_i(write),
       .ready_o(job_room),
-      .data_i ({fetch_q, beats, last_bytes}),
+      .data_i ({buffer_of_i[step_q[1].class_of], step_q[1].beat[AddressBits-1:0], beats, last_bytes}),
       .valid_o(job_valid),
       .ready_i(job_ready),
-      .data_o ({job_address, job_beats, job_bytes}),
+      .data_o ({job_buffer, job_address, job_beats, job_bytes}),
       .count_o(unused_jobs)
   );
 
@@ -215,6 +227,8 @@ module payload_writer
       .job_valid_i  (job_valid),
       .job_ready_o  (job_ready),
       .job_address_i(job_address),
+      .job_begin_i  (first_i[job_buffer]),
+      .job_end_i    (last_i[job_buffer]),
       .job_beats_i  (job_beats),
       .job_bytes_i  (job_bytes),
       .done_o       (unused_done),
@@ -271,7 +285,7 @@ module payload_writer
   assign release_beats_o = beats_t'(release_rounded[$left(release_rounded):BeatBits]);
 
   logic unused_rounded;
-  assign unused_rounded = ^{rounded, release_rounded};
+  assign unused_rounded = ^{rounded, release_rounded, step_q[1].beat, head.beat};
 
   assign idle_o         = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i;
 

@@ -9,10 +9,13 @@
 //     queues    the headers and answers in front of the QP's, and the QP's own, have left
 //     settle    their steps have come
 //     steps     what these steps left to be written is written
+//     refusals  no packet of the QP that was refused waits for the responder
 //     slots     no packet of the QP waits for the wire, and none waits for data
 //
-// Timing: `drained_o` depends on `holds_i`.
-module qp_drain #(
+// Timing: `drained_o` depends on `holds_i` and `refusing_i`.
+module qp_drain
+  import nic_pkg::*;
+#(
     parameter int unsigned HeaderBits = 11,
     parameter int unsigned AnswerBits = 7,
     parameter int unsigned StepBits   = 8
@@ -22,13 +25,14 @@ module qp_drain #(
 
     input logic discard_i,
 
-    input logic [HeaderBits-1:0] headers_i,
-    input logic                  header_pop_i,
-    input logic [AnswerBits-1:0] answers_i,
-    input logic                  answer_pop_i,
-    input logic [  StepBits-1:0] steps_i,
-    input logic                  step_pop_i,
-    input logic                  holds_i,       // the QP has a transmit slot
+    input logic [   Buffers-1:0][HeaderBits-1:0] headers_i,     // of each part of the receive buffer
+    input logic [   Buffers-1:0]                 header_pop_i,
+    input logic [AnswerBits-1:0]                 answers_i,
+    input logic                                  answer_pop_i,
+    input logic [  StepBits-1:0]                 steps_i,
+    input logic                                  step_pop_i,
+    input logic                                  refusing_i,    // a REFUSE waits, perhaps the QP's
+    input logic                                  holds_i,       // the QP has a transmit slot
 
     output logic drained_o
 );
@@ -38,23 +42,26 @@ module qp_drain #(
   localparam logic [3:0] Settle = 4'd15;
 
   logic [3:0] first_q, second_q;
-  logic headers, answers, steps;
+  logic answers, steps;
+  logic [Buffers-1:0] headers;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || !discard_i) first_q <= '0;
     else if (first_q != Settle) first_q <= first_q + 1'b1;
   end
 
-  drain #(
-      .CountBits(HeaderBits)
-  ) u_headers (
-      .clk_i,
-      .rst_i,
-      .start_i (first_q == Settle),
-      .count_i (headers_i),
-      .pop_i   (header_pop_i),
-      .passed_o(headers)
-  );
+  for (genvar b = 0; b < Buffers; b++) begin : gen_headers
+    drain #(
+        .CountBits(HeaderBits)
+    ) u_headers (
+        .clk_i,
+        .rst_i,
+        .start_i (first_q == Settle),
+        .count_i (headers_i[b]),
+        .pop_i   (header_pop_i[b]),
+        .passed_o(headers[b])
+    );
+  end
 
   drain #(
       .CountBits(AnswerBits)
@@ -68,7 +75,7 @@ module qp_drain #(
   );
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || !headers || !answers) second_q <= '0;
+    if (rst_i || headers != '1 || !answers) second_q <= '0;
     else if (second_q != Settle) second_q <= second_q + 1'b1;
   end
 
@@ -83,6 +90,6 @@ module qp_drain #(
       .passed_o(steps)
   );
 
-  assign drained_o = steps && !holds_i;
+  assign drained_o = steps && !refusing_i && !holds_i;
 
 endmodule

@@ -1,13 +1,19 @@
-// Receive buffer: payload in a ring of beats, headers in a queue beside it, in order of arrival; reports the depth
-// per class.
+// Receive buffer in `Buffers` parts: each has payload in a ring of beats and headers in a queue beside it, in order of
+// arrival. A class belongs to one part, so that a flood of one class takes no room from the classes of other parts.
+// Reports the depth per class.
 //
+// - Both are cut in cells of 64 bytes: a part of n cells has n · 64 bytes of payload and n headers. Parts 1 to 3 have
+//   `cells_i`; part 0 has the rest. Sizes and the map of classes may change only while the buffer is empty.
 // - Payload beats are written to the ring as they arrive. The frame's verdict comes with or after its last beat: with
-//   `keep_i` the beats stay and the header goes into the queue, otherwise the ring's end goes back to the start of
-//   the frame.
-// - A frame whose payload or header does not fit is dropped as a whole: `full_o` in the cycle of the verdict.
-// - A frame counts at least 60 bytes of depth and takes at most as many bytes of the ring; the queue has BufferBytes
-//   / 64 headers. No frame is therefore dropped below 15/16 of BufferBytes.
+//   `keep_i` the beats stay and the header goes into the queue, otherwise the next frame overwrites them.
+// - A frame whose payload or header does not fit into its part is dropped as a whole: `full_o` in the cycle of the
+//   verdict.
+// - A frame counts at least 60 bytes of depth and takes at most as many bytes of the ring. No frame is therefore
+//   dropped below 15/16 of its part.
 // - A header leaves the queue long before its payload leaves the ring. `release_i` frees ring and depth.
+//
+// Headers are in one RAM. Each part has one ready to be taken: it is fetched while the one before it is taken, and is
+// offered two cycles later.
 //
 // Timing: `full_o` and `idle_o` depend on inputs of the same cycle; all other outputs are registers.
 module receive_buffer
@@ -15,7 +21,7 @@ module receive_buffer
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
-    parameter  int unsigned BufferBytes = 65536,                            // a power of two
+    parameter  int unsigned BufferBytes = 131072,                           // a power of two
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
     localparam int unsigned CountBits   = $clog2(BufferBytes / 64 + 1)
@@ -23,19 +29,26 @@ module receive_buffer
     input logic clk_i,
     input logic rst_i,
 
-    input logic                   payload_valid_i,
-    input logic [DataBytes*8-1:0] payload_data_i,
+    input cells_t  [Buffers-1:1] cells_i,
+    input buffer_t [        7:0] buffer_of_i, // by class
+
+    input class_t                   class_i,          // of the frame, with its payload and its verdict
+    input logic                     payload_valid_i,
+    input logic   [DataBytes*8-1:0] payload_data_i,
 
     input  logic                  done_valid_i,
     input  logic                  keep_i,
     input  logic     [QpBits-1:0] qp_i,
-    input  waiting_t              header_i,
+    input  waiting_t              header_i,      // `beat` is set here
     output logic                  full_o,
 
-    output logic                  head_valid_o,
-    input  logic                  head_ready_i,
-    output logic     [QpBits-1:0] head_qp_o,
-    output waiting_t              head_o,
+    output logic     [Buffers-1:0]             head_valid_o,
+    input  logic     [Buffers-1:0]             head_ready_i,
+    output logic     [Buffers-1:0][QpBits-1:0] head_qp_o,
+    output waiting_t [Buffers-1:0]             head_o,
+
+    output logic [Buffers-1:0][AddressBits-1:0] first_o,  // first and last beat of each ring
+    output logic [Buffers-1:0][AddressBits-1:0] last_o,
 
     input  logic                   read_i,
     input  logic [AddressBits-1:0] read_address_i,
@@ -48,66 +61,191 @@ module receive_buffer
 
     output logic [7:0][23:0] depth_o,
 
-    output logic [CountBits-1:0] count_o,  // headers in the queue
+    output logic [Buffers-1:0][CountBits-1:0] count_o,  // headers in each queue
 
     output logic idle_o
 );
 
-  localparam int unsigned Beats = BufferBytes / DataBytes;
-  localparam int unsigned Headers = BufferBytes / 64;
+  localparam int unsigned Cells = BufferBytes / 64;
+  localparam int unsigned CellBits = $clog2(Cells);
+  localparam int unsigned BeatsBits = $clog2(64 / DataBytes);  // beats of a cell, as a power of two
 
-  logic [AddressBits:0] kept_q, end_q, end_d, free_q;  // modulo 2 · Beats
+  typedef logic [AddressBits-1:0] address_t;
+  typedef logic [AddressBits:0] number_t;  // of beats
+  typedef logic [CellBits-1:0] slot_t;  // of a header
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Bounds: parts 1 to 3 one behind the other, then part 0
+
+  logic [Buffers-1:0][CountBits-1:0] base_d, base_q, size_d, size_q;  // in cells
+
+  logic [CountBits-1:0] behind_d;  // the first cell behind the parts so far
+
+  always_comb begin
+    behind_d = '0;
+    for (int unsigned b = 1; b < Buffers; b++) begin
+      base_d[b] = behind_d;
+      size_d[b] = CountBits'(cells_i[b]);
+      behind_d  = behind_d + size_d[b];
+    end
+    base_d[0] = behind_d;
+    size_d[0] = CountBits'(Cells) - behind_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    base_q <= base_d;
+    size_q <= size_d;
+  end
+
+  number_t [Buffers-1:0] room;  // beats of each ring
+  slot_t [Buffers-1:0] first_slot, last_slot;
+
+  always_comb begin
+    for (int unsigned b = 0; b < Buffers; b++) begin
+      room[b]       = number_t'(size_q[b]) << BeatsBits;
+      first_o[b]    = address_t'(base_q[b]) << BeatsBits;
+      last_o[b]     = first_o[b] + address_t'(room[b]) - 1'b1;
+      first_slot[b] = slot_t'(base_q[b]);
+      last_slot[b]  = first_slot[b] + slot_t'(size_q[b]) - 1'b1;
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Payload
+
+  buffer_t to;  // part of the frame that arrives
+  address_t [Buffers-1:0] tail_q;  // where the next frame begins
+  number_t [Buffers-1:0] used_q;  // beats of frames that were kept
+  address_t at_q, at, behind;  // next beat of this frame, and the one behind it
+  number_t came_q, came;  // beats of this frame
   logic over_q, over;  // payload of this frame did not fit
-  logic write, keep, queue_ready;
-  logic [CountBits-1:0] queued;
+  logic write, keep, slot_free;
 
-  assign write  = payload_valid_i && (end_q - free_q) != (AddressBits + 1)'(Beats) && !over_q;
+  assign to     = buffer_of_i[class_i];
+  assign at     = (came_q == '0) ? tail_q[to] : at_q;
+  assign behind = (at == last_o[to]) ? first_o[to] : at + 1'b1;
+  assign write  = payload_valid_i && !over_q && used_q[to] + came_q < room[to];
   assign over   = over_q || (payload_valid_i && !write);
-  assign end_d  = end_q + (AddressBits + 1)'(write);
-  assign keep   = done_valid_i && keep_i && !over && queue_ready;
+  assign came   = came_q + number_t'(write);
+  assign keep   = done_valid_i && keep_i && !over && slot_free;
   assign full_o = done_valid_i && keep_i && !keep;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      kept_q <= '0;
-      end_q  <= '0;
-      free_q <= '0;
+      came_q <= '0;
       over_q <= 1'b0;
     end else begin
-      if (keep) kept_q <= end_d;
-      end_q  <= (done_valid_i && !keep) ? kept_q : end_d;
+      came_q <= done_valid_i ? '0 : came;
       over_q <= !done_valid_i && over;
-      if (release_i) free_q <= free_q + (AddressBits + 1)'(release_beats_i);
     end
+  end
+
+  address_t beat_q, beat;  // first beat of this frame
+  assign beat = (came_q == '0) ? tail_q[to] : beat_q;
+
+  always_ff @(posedge clk_i) begin
+    if (write) {at_q, beat_q} <= {behind, beat};
   end
 
   ram_1r1w #(
       .Width(DataBytes * 8),
-      .Depth(Beats)
+      .Depth(BufferBytes / DataBytes)
   ) u_ring (
       .clk_i,
       .write_i        (write),
-      .write_address_i(end_q[AddressBits-1:0]),
+      .write_address_i(at),
       .data_i         (payload_data_i),
       .read_i,
       .read_address_i,
       .data_o         (read_data_o)
   );
 
-  fifo #(
+  buffer_t from;  // part of the frame that leaves
+  assign from = buffer_of_i[release_class_i];
+
+  for (genvar b = 0; b < Buffers; b++) begin : gen_ring
+    logic come, go;
+    assign come = keep && to == buffer_t'(b);
+    assign go   = release_i && from == buffer_t'(b);
+
+    // An empty ring begins anew at its first beat, wherever that is now.
+    always_ff @(posedge clk_i) begin
+      if (come && came != '0) tail_q[b] <= write ? behind : at_q;
+      else if (used_q[b] == '0) tail_q[b] <= first_o[b];
+
+      if (rst_i) used_q[b] <= '0;
+      else if (come || go) used_q[b] <= used_q[b] + (come ? came : '0) - (go ? number_t'(release_beats_i) : '0);
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Headers
+
+  slot_t [Buffers-1:0] put_q, get_q;
+  logic [Buffers-1:0][CountBits-1:0] stored_q;  // in the RAM
+  logic [Buffers-1:0] wanted, fetch, fetch_q, valid_q;
+  waiting_t header;
+  slot_t fetch_slot;
+  logic [QpBits+$bits(waiting_t)-1:0] fetched;
+
+  assign slot_free = stored_q[to] < size_q[to];
+
+  always_comb begin
+    header      = header_i;
+    header.beat = 16'(beat);
+    for (int unsigned b = 0; b < Buffers; b++)
+    wanted[b] = stored_q[b] != '0 && !fetch_q[b] && (!valid_q[b] || head_ready_i[b]);
+    fetch      = wanted & (~wanted + 1'b1);
+    fetch_slot = '0;
+    for (int unsigned b = 0; b < Buffers; b++) if (fetch[b]) fetch_slot |= get_q[b];
+  end
+
+  ram_1r1w #(
       .Width(QpBits + $bits(waiting_t)),
-      .Depth(Headers)
+      .Depth(Cells)
   ) u_headers (
       .clk_i,
-      .rst_i,
-      .valid_i(keep),
-      .ready_o(queue_ready),
-      .data_i ({qp_i, header_i}),
-      .valid_o(head_valid_o),
-      .ready_i(head_ready_i),
-      .data_o ({head_qp_o, head_o}),
-      .count_o(queued)
+      .write_i        (keep),
+      .write_address_i(put_q[to]),
+      .data_i         ({qp_i, header}),
+      .read_i         (fetch != '0),
+      .read_address_i (fetch_slot),
+      .data_o         (fetched)
   );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      fetch_q <= '0;
+      valid_q <= '0;
+    end else begin
+      fetch_q <= fetch;
+      valid_q <= fetch_q | (valid_q & ~head_ready_i);
+    end
+  end
+
+  for (genvar b = 0; b < Buffers; b++) begin : gen_queue
+    logic push;
+    assign push = keep && to == buffer_t'(b);
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) stored_q[b] <= '0;
+      else stored_q[b] <= stored_q[b] + CountBits'(push) - CountBits'(fetch[b]);
+
+      if (stored_q[b] == '0 && !push) {put_q[b], get_q[b]} <= {2{first_slot[b]}};
+      else begin
+        if (push) put_q[b] <= (put_q[b] == last_slot[b]) ? first_slot[b] : put_q[b] + 1'b1;
+        if (fetch[b]) get_q[b] <= (get_q[b] == last_slot[b]) ? first_slot[b] : get_q[b] + 1'b1;
+      end
+      if (fetch_q[b]) {head_qp_o[b], head_o[b]} <= fetched;
+    end
+
+    assign count_o[b] = stored_q[b] + CountBits'(fetch_q[b]) + CountBits'(valid_q[b]);
+  end
+
+  assign head_valid_o = valid_q;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Depth
 
   for (genvar c = 0; c < 8; c++) begin : gen_class
     logic [23:0] depth_q;
@@ -125,13 +263,24 @@ module receive_buffer
     assign depth_o[c] = depth_q;
   end
 
-  assign count_o = queued;
-  assign idle_o  = !payload_valid_i && !done_valid_i && !release_i && queued == '0;
+  assign idle_o = !payload_valid_i && !done_valid_i && !release_i && count_o == '0 && {base_q, size_q} == {base_d, size_d};
+
+  logic empty;  // no frame is in the buffer or arriving
+  assign empty = used_q == '0 && count_o == '0 && came_q == '0;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_i)
-      assert (end_q - free_q <= (AddressBits + 1)'(Beats))
-      else $error("receive_buffer: more in the ring than it has");
+    if (!rst_i) begin
+      for (int unsigned b = 0; b < Buffers; b++) begin
+        assert (used_q[b] <= room[b] || empty)
+        else $error("receive_buffer: more in a ring than it has");
+      end
+      assert (empty || {base_q, size_q} == {base_d, size_d})
+      else $error("receive_buffer: sizes change while a frame is in the buffer");
+      assert (32'(cells_i[1]) + 32'(cells_i[2]) + 32'(cells_i[3]) <= Cells)
+      else $error("receive_buffer: the parts are larger than the buffer");
+      assert (!keep || header_i.class_of == class_i)
+      else $error("receive_buffer: header and payload of different classes");
+    end
   end
 
 endmodule

@@ -2,7 +2,11 @@
 // answers.
 //
 // - The responder's events are arbitrated round robin: commands, receive buffers, packets, grants, failures of the
-//   send side.
+//   send side, refusals.
+// - The verdict on a write comes before its answer. The region of a packet's payload is checked after the packet's step;
+//   if the payload cannot be written, the responder gets REFUSE, and what it answers for the QP until then is discarded.
+//   An answer cannot overtake the verdict: a GRANT is stepped at least three cycles after the packet before it, the
+//   verdict comes two cycles after the packet's step, and an answer one cycle after its GRANT's.
 // - Packets, receive buffers and failures wait while there is no room for what they may leave to be done.
 // - While packets wait, at most one grant per `PacketsPerGrant` packets is requested: a QP can have an event every
 //   three cycles, and the shortest packets come every 3.28 cycles.
@@ -15,7 +19,7 @@ module receive_engine
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned Recvs       = 16,
     parameter  int unsigned Regions     = 256,
-    parameter  int unsigned BufferBytes = 65536,
+    parameter  int unsigned BufferBytes = 131072,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
@@ -34,6 +38,7 @@ module receive_engine
     input  logic                 discard_i,  // discard what waits of a closed QP
     output logic                 pass_o,     // the oldest queued step leaves
     output logic [CountBits-1:0] count_o,
+    output logic                 refusing_o, // a REFUSE waits
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -50,16 +55,20 @@ module receive_engine
     input  recv_t              recv_i,
     output logic               recv_ready_o,
 
-    input  logic                  packet_valid_i,
-    input  logic     [QpBits-1:0] packet_qp_i,
-    input  waiting_t              packet_i,
-    output logic                  packet_ready_o,
+    // Oldest request of each part of the receive buffer
+    input  logic     [Buffers-1:0]             packet_valid_i,
+    input  logic     [Buffers-1:0][QpBits-1:0] packet_qp_i,
+    input  waiting_t [Buffers-1:0]             packet_i,
+    output logic     [Buffers-1:0]             packet_ready_o,
 
     input class_t [Qps-1:0] class_i,
 
-    output logic                   read_o,
-    output logic [AddressBits-1:0] read_address_o,
-    input  logic [DataBytes*8-1:0] read_data_i,
+    input  buffer_t [            7:0]                  buffer_of_i,     // part of each class
+    input  logic    [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each part
+    input  logic    [    Buffers-1:0][AddressBits-1:0] last_i,
+    output logic                                       read_o,
+    output logic    [AddressBits-1:0]                  read_address_o,
+    input  logic    [DataBytes*8-1:0]                  read_data_i,
 
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
@@ -98,28 +107,55 @@ module receive_engine
     FromRecv    = 3'd1,
     FromPacket  = 3'd2,
     FromGrant   = 3'd3,
-    FromFail    = 3'd4
+    FromFail    = 3'd4,
+    FromRefuse  = 3'd5
   } from_e;
 
-  logic [4:0] wish, grant;
+  logic [5:0] wish, grant;
   logic [2:0] from;
   logic event_valid, event_ready, room, carried_ready;
   logic [2:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
-  logic grant_valid, packet_wish;
+  logic grant_valid, packet_wish, refuse_valid;
+  logic [QpBits-1:0] refuse_qp;
+  refusal_t refusal;
+  logic [4:0] refusals;  // that wait
+
+  // The parts of the receive buffer take turns, packet by packet.
+  logic packet_valid, packet_taken;
+  logic [Buffers-1:0] part;
+  buffer_t part_index;
+  logic [QpBits-1:0] packet_qp;
+  waiting_t packet;
+
+  round_robin_arbiter #(
+      .Count(Buffers)
+  ) u_parts (
+      .clk_i,
+      .rst_i,
+      .request_i(packet_valid_i),
+      .valid_o  (packet_valid),
+      .grant_o  (part),
+      .index_o  (part_index),
+      .ready_i  (packet_taken)
+  );
+
+  assign packet_qp = packet_qp_i[part_index];
+  assign packet    = packet_i[part_index];
 
   localparam logic [5:0] PacketsPerGrant = 6'd32;
   logic [5:0] packets_q;  // packets since the last grant; saturates
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv]    = recv_valid_i && room;
-  assign packet_wish       = packet_valid_i && room && carried_ready;
+  assign packet_wish       = packet_valid && room && carried_ready && refusals < 5'd8;
   assign wish[FromPacket]  = packet_wish;
   assign wish[FromGrant]   = grant_valid && (!packet_wish || packets_q == PacketsPerGrant);
   assign wish[FromFail]    = fail_valid_i && room;
+  assign wish[FromRefuse]  = refuse_valid && room;
 
   round_robin_arbiter #(
-      .Count(5)
+      .Count(6)
   ) u_turn (
       .clk_i,
       .rst_i,
@@ -132,22 +168,24 @@ module receive_engine
 
   always_ff @(posedge clk_i) begin
     if (rst_i || (grant[FromGrant] && event_ready)) packets_q <= '0;
-    else if (packet_ready_o && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
+    else if (packet_taken && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
   end
 
   always_comb begin
     case (from_e'(from))
       FromCommand: {kind, qp} = {command_open_i ? ResponderOpen : ResponderClose, command_qp_i};
       FromRecv:    {kind, qp} = {ResponderPost, recv_qp_i};
-      FromPacket:  {kind, qp} = {ResponderPacket, packet_qp_i};
+      FromPacket:  {kind, qp} = {ResponderPacket, packet_qp};
       FromFail:    {kind, qp} = {ResponderFail, fail_qp_i};
+      FromRefuse:  {kind, qp} = {ResponderRefuse, refuse_qp};
       default:     {kind, qp} = {ResponderGrant, grant_qp};
     endcase
   end
 
   assign command_ready_o = grant[FromCommand] && event_ready;
   assign recv_ready_o    = grant[FromRecv] && event_ready;
-  assign packet_ready_o  = grant[FromPacket] && event_ready;
+  assign packet_taken    = grant[FromPacket] && event_ready;
+  assign packet_ready_o  = packet_taken ? part : '0;
   assign fail_ready_o    = grant[FromFail] && event_ready;
 
   logic step_valid, place_valid, response_valid, completion_valid;
@@ -159,7 +197,7 @@ module receive_engine
   completion_t completion;
   logic [Qps-1:0] owed;
   logic responder_idle;
-  responder_context_t unused_context;
+  responder_context_t step_context;
   cycle_t unused_wake;  // no deadline
 
   gbn_responder #(
@@ -174,12 +212,13 @@ module receive_engine
       .event_configuration_i(configuration_i),
       .event_psn_i          (psn_i),
       .event_recv_i         (recv_i),
-      .event_arrival_i      (packet_i.arrival),
+      .event_arrival_i      (packet.arrival),
+      .event_refusal_i      (refusal),
       .event_ready_o        (event_ready),
       .step_valid_o         (step_valid),
       .step_kind_o          (step_kind),
       .step_qp_o            (step_qp),
-      .step_context_o       (unused_context),
+      .step_context_o       (step_context),
       .step_note_o          (step_note),
       .place_valid_o        (place_valid),
       .place_o              (place),
@@ -198,6 +237,7 @@ module receive_engine
   typedef struct packed {
     class_t         class_of;
     logic [15:0]    frame_bytes;
+    logic [15:0]    beat;
     payload_bytes_t payload_bytes;
   } carried_t;
 
@@ -206,9 +246,10 @@ module receive_engine
   logic [3:0] carried_count;
 
   assign carried_in = '{
-          class_of: packet_i.class_of,
-          frame_bytes: packet_i.frame_bytes,
-          payload_bytes: packet_i.arrival.payload_bytes[$bits(payload_bytes_t)-1:0]
+          class_of: packet.class_of,
+          frame_bytes: packet.frame_bytes,
+          beat: packet.beat,
+          payload_bytes: packet.arrival.payload_bytes[$bits(payload_bytes_t)-1:0]
       };
   assign packet_step = step_valid && step_kind == ResponderPacket;
 
@@ -218,7 +259,7 @@ module receive_engine
   ) u_carried (
       .clk_i,
       .rst_i,
-      .valid_i(packet_ready_o),
+      .valid_i(packet_taken),
       .ready_o(carried_ready),
       .data_i (carried_in),
       .valid_o(carried_valid),
@@ -235,13 +276,15 @@ module receive_engine
     work_off.class_of         = carried.class_of;
     work_off.frame_bytes      = carried.frame_bytes;
     work_off.payload_bytes    = carried.payload_bytes;
+    work_off.beat             = carried.beat;
     work_off.write            = packet_step && place_valid;
     work_off.place            = place;
     work_off.completion_valid = completion_valid;
     work_off.completion       = completion;
   end
 
-  logic writer_idle, refused;
+  logic writer_idle, refused, bars;
+  logic [Qps-1:0] barred;
 
   payload_writer #(
       .DataBytes  (DataBytes),
@@ -255,6 +298,8 @@ module receive_engine
       .region_write_i,
       .region_index_i,
       .region_i,
+      .unbar_i     (step_valid && step_kind == ResponderRefuse),
+      .unbar_qp_i  (step_qp),
       .forget_i    (discard_i),
       .forget_qp_i (command_qp_i),
       .pass_o,
@@ -264,6 +309,11 @@ module receive_engine
       .step_i      (work_off),
       .room_o      (room),
       .refused_o   (refused),
+      .bars_o      (bars),
+      .barred_o    (barred),
+      .buffer_of_i,
+      .first_i,
+      .last_i,
       .read_o,
       .read_address_o,
       .read_data_i,
@@ -287,7 +337,58 @@ module receive_engine
       .idle_o      (writer_idle)
   );
 
-  logic answers_idle;
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Refusals: where the responder goes back to, carried beside the check of the region. Packets are taken while there
+  // is room for those that are on their way to their verdict: at most one per cycle, six cycles long.
+
+  typedef struct packed {
+    logic [QpBits-1:0] qp;
+    refusal_t          refusal;
+  } refused_t;
+
+  refused_t refused_d;
+  refused_t [1:0] refused_q;
+  logic refusals_ready;
+  logic unused_step_context;
+
+  assign refused_d = '{
+          qp: step_qp,
+          refusal: '{
+              psn: step_context.expected_psn - 1'b1,
+              msn: step_context.msn - 24'(!step_context.under_way),
+              remote: place.remote
+          }
+      };
+  assign unused_step_context = ^step_context;
+
+  always_ff @(posedge clk_i) begin
+    if (place_valid) refused_q[0] <= refused_d;
+    refused_q[1] <= refused_q[0];
+  end
+
+  fifo #(
+      .Width($bits(refused_t)),
+      .Depth(16)
+  ) u_refusals (
+      .clk_i,
+      .rst_i,
+      .valid_i(bars),
+      .ready_o(refusals_ready),
+      .data_i (refused_q[1]),
+      .valid_o(refuse_valid),
+      .ready_i(grant[FromRefuse] && event_ready),
+      .data_o ({refuse_qp, refusal}),
+      .count_o(refusals)
+  );
+
+  assign refusing_o = refusals != '0;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Answers
+
+  logic answers_idle, answer_valid;
+
+  assign answer_valid = response_valid && !barred[step_qp];
 
   answer_scheduler #(
       .Qps(Qps)
@@ -303,7 +404,7 @@ module receive_engine
       .grant_ready_i   (grant[FromGrant] && event_ready),
       .step_valid_i    (step_valid && step_kind == ResponderGrant),
       .step_qp_i       (step_qp),
-      .response_valid_i(response_valid),
+      .response_valid_i(answer_valid),
       .response_i      (response),
       .head_o          (answer_o),
       .head_qp_o       (answer_qp_o),
@@ -312,7 +413,8 @@ module receive_engine
       .idle_o          (answers_idle)
   );
 
-  assign failed_o    = packet_step && step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong};
+  assign failed_o = step_valid &&
+      step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong, ResponderUnwritable};
   assign failed_qp_o = step_qp;
 
   always_comb begin
@@ -329,14 +431,14 @@ module receive_engine
     event_o[CountRecvRefused] = step_valid && step_kind == ResponderPost &&
         step_note inside {ResponderRefusedFull, ResponderRefusedState};
     event_o[CountLocalAccess] = refused;
-    if (step_valid && step_kind == ResponderGrant && response_valid) begin
+    if (step_valid && step_kind == ResponderGrant && answer_valid) begin
       event_o[CountAnswersOut] = 1'b1;
       event_o[CountNaksOut]    = response.syndrome == SyndromeSequence;
       event_o[CountRnrNaksOut] = response.syndrome[7:5] == SyndromeRnr[7:5];
     end
   end
 
-  assign idle_o = wish == '0 && !recv_valid_i && !packet_valid_i && !fail_valid_i && responder_idle && !step_valid && carried_count == '0 &&
+  assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle && !step_valid && carried_count == '0 && refusals == '0 &&
       writer_idle && answers_idle;
 
   always_ff @(posedge clk_i) begin
@@ -344,8 +446,11 @@ module receive_engine
       assert (!packet_step || carried_valid)
       else $error("receive_engine: a packet's step without its packet");
     if (!rst_i)
-      assert (!packet_ready_o || 32'(packet_i.arrival.payload_bytes) <= PayloadBytesMax)
+      assert (!packet_taken || 32'(packet.arrival.payload_bytes) <= PayloadBytesMax)
       else $error("receive_engine: more payload than a packet has");
+    if (!rst_i)
+      assert (!bars || refusals_ready)
+      else $error("receive_engine: a refusal that has no room");
   end
 
 endmodule

@@ -51,6 +51,7 @@ module rx_classify
     output fate_e                     fate_o,
     output logic    [     QpBits-1:0] qp_o,
     output judged_t                   judged_o,
+    output class_t                    class_o,          // with payload and verdict of a frame that is kept
     output logic                      payload_valid_o,
     output logic    [DataBytes*8-1:0] payload_data_o,
 
@@ -141,11 +142,13 @@ module rx_classify
   logic [14:0] pkey_q;
   logic [QpBits-1:0] qp_q;
   judged_t judged_d, judged_q;
+  class_t ip_class;
+  assign ip_class = class_of_frame(maps_i, eth_i.tags, eth_i.outer.pcp, ip_i.traffic_class[7:2]);
 
   always_comb begin
     judged_d = '0;
-    judged_d.class_of =
-        class_of_frame(maps_i, eth_i.tags, eth_i.outer.pcp, result_i.has_ip ? ip_i.traffic_class[7:2] : 6'd0);
+    judged_d.class_of = ip_class;
+    if (!result_i.has_ip) judged_d.class_of = class_of_frame(maps_i, eth_i.tags, eth_i.outer.pcp, 6'd0);
     judged_d.ce = ip_i.traffic_class[1:0] == 2'b11;
     judged_d.frame_bytes = result_i.frame_bytes;
     judged_d.syndrome = ext_i.syndrome;
@@ -215,7 +218,8 @@ module rx_classify
     judged_o.arrival.access = allowed;
   end
 
-  // Payload delay
+  // Payload delay. A frame that is kept has an IP header, so that its class is known with its first payload.
+  class_t [1:0] class_q;
   logic [1:0] payload_valid_q;
   logic [1:0][DataBytes*8-1:0] payload_data_q;
 
@@ -226,11 +230,13 @@ module rx_classify
 
   always_ff @(posedge clk_i) begin
     if (payload_valid_i) payload_data_q[0] <= payload_data_i;
+    class_q <= {class_q[0], ip_class};
     if (payload_valid_q[0]) payload_data_q[1] <= payload_data_q[0];
   end
 
   assign payload_valid_o = payload_valid_q[1];
   assign payload_data_o  = payload_data_q[1];
+  assign class_o         = class_q[1];
 
   logic unused_fields;  // fields of the parser that are not needed here
   assign unused_fields = ^{result_i, eth_i, ip_i, bth_i, ext_i, payload_bytes_i};

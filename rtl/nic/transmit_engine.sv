@@ -416,6 +416,8 @@ module transmit_engine
       .job_valid_i   (job_valid),
       .job_ready_o   (job_ready),
       .job_address_i (job_address),
+      .job_begin_i   ('0),               // no packet wraps: a slot holds the longest
+      .job_end_i     ('1),
       .job_beats_i   (job_beats),
       .job_bytes_i   (job_bytes),
       .done_o        (slot_release[1]),

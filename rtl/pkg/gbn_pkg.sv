@@ -210,7 +210,8 @@ package gbn_pkg;
     ResponderPacket = 3'd3,
     ResponderGrant  = 3'd4,
     ResponderFail   = 3'd5,  // the QP's other half has failed
-    ResponderWalk   = 3'd6
+    ResponderWalk   = 3'd6,
+    ResponderRefuse = 3'd7   // a packet that was accepted cannot be written
   } responder_kind_e;
 
   typedef enum logic [3:0] {
@@ -227,6 +228,7 @@ package gbn_pkg;
     ResponderNothingOwed  = 4'd10,  // GRANT, and no answer is owed
     ResponderRefusedFull  = 4'd11,  // POST, but the ring is full
     ResponderRefusedState = 4'd12,  // POST, but the QP is closed
+    ResponderUnwritable   = 4'd13,  // REFUSE: NAK remote access or remote operational error, the QP ends
     ResponderIgnored      = 4'd15   // no such event, or the opcode is not a request
   } responder_note_e;
 
@@ -245,6 +247,13 @@ package gbn_pkg;
     logic [63:0]  swap_add;
     logic [63:0]  compare;
   } arrival_t;
+
+  // Packet that was accepted, and whose payload cannot be written. 49 bits.
+  typedef struct packed {
+    psn_t        psn;
+    logic [23:0] msn;     // messages completed before it
+    logic        remote;  // it is a WRITE; else it belongs to a receive buffer
+  } refusal_t;
 
   // Destination of a packet's payload. 112 bits.
   typedef struct packed {

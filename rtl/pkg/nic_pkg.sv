@@ -8,6 +8,10 @@ package nic_pkg;
   typedef logic [12:0] payload_bytes_t;  // payload of a packet: 0 to PayloadBytesMax
   typedef logic [7:0] beats_t;  // beats of a packet's payload: at most PayloadBytesMax / 32
 
+  localparam int unsigned Buffers = 4;  // parts of the receive buffer
+  typedef logic [1:0] buffer_t;
+  typedef logic [15:0] cells_t;  // size of a part, in cells of 64 bytes
+
   // Path of a QP: the header fields of its packets. IPv4 addresses are in the low 32 bits.
   typedef struct packed {
     logic [47:0]  dst_mac;
@@ -73,6 +77,7 @@ package nic_pkg;
   typedef struct packed {
     class_t      class_of;
     logic [15:0] frame_bytes;
+    logic [15:0] beat;         // address of the first beat of its payload
     arrival_t    arrival;
   } waiting_t;
 
@@ -83,6 +88,7 @@ package nic_pkg;
     class_t         class_of;
     logic [15:0]    frame_bytes;
     payload_bytes_t payload_bytes;
+    logic [15:0]    beat;              // address of the first beat of the payload
     logic           write;             // the payload is written to `place`
     place_t         place;
     logic           completion_valid;

@@ -26,6 +26,10 @@ pub const PFC_CLASSES: u16 = 0x018;
 pub const PCP_MAP: u16 = 0x01c;
 /// Class of DSCP 8w + i in bits 4i + 2 to 4i of word w; a frame without an IP header has DSCP 0. The first of 8 words.
 pub const DSCP_MAP: u16 = 0x020;
+/// Size of part w + 1 of the receive buffer in cells of 64 bytes; part 0 has the rest. To be set while no QP is open. The first of 3 words.
+pub const BUFFER_CELLS: u16 = 0x0d4;
+/// Part of the receive buffer for class c in bits 4c + 1 to 4c. To be set while no QP is open.
+pub const BUFFER_MAP: u16 = 0x0e0;
 /// Bytes in the receive buffer from which on class w pauses its peer. The first of 8 words.
 pub const PFC_XOFF: u16 = 0x040;
 /// Bytes down to which it goes on doing so. The first of 8 words.

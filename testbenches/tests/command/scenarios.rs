@@ -391,3 +391,116 @@ fn the_default_headroom_loses_no_lossless_frame() {
         assert!(metrics["pause_frames_tx.s"] > 4.0, "{nic:?} {mtu}");
     }
 }
+
+/// A receiver that takes 5 Gb/s, and senders of two classes.
+const SLOW_HOST: &str = r#"
+title = "two classes into a slow host"
+duration = "400 us"
+[[hosts]]
+name = "a"
+[[hosts]]
+name = "b"
+[[hosts]]
+name = "c"
+[[hosts]]
+name = "slow"
+pcie_rate = "5 Gb/s"
+[[switches]]
+name = "s"
+[[links]]
+ends = ["a", "s"]
+[[links]]
+ends = ["b", "s"]
+[[links]]
+ends = ["c", "s"]
+[[links]]
+ends = ["slow", "s"]
+[[flows]]
+name = "a"
+from = "a"
+to = "slow"
+dscp = 24
+message = "1 MB"
+[[flows]]
+name = "b"
+from = "b"
+to = "slow"
+dscp = 32
+message = "1 MB"
+[[flows]]
+name = "c"
+from = "c"
+to = "slow"
+dscp = 0
+message = "1 MB"
+"#;
+
+/// IEEE 802.1Qbb: a class under priority flow control loses no frame to congestion, whatever the other classes of the
+/// link do. The receive buffer of the NIC holds by class: two lossless classes beside each other, and one beside a
+/// flood of a class that may be dropped.
+#[test]
+fn what_other_classes_do_costs_a_lossless_class_no_frame() {
+    for (nic, mtu) in [NicKind::Rtl, NicKind::Model]
+        .into_iter()
+        .flat_map(|nic| [1024, 4096].map(|mtu| (nic.clone(), mtu)))
+    {
+        for lossless in [vec![3, 4], vec![3]] {
+            let mut scenario: Scenario = toml::from_str(SLOW_HOST).unwrap();
+            scenario.host.nic = nic.clone();
+            scenario.host.lossless = lossless.clone();
+            scenario.switches[0].lossless = lossless.clone();
+            for flow in &mut scenario.flows {
+                flow.mtu = mtu;
+            }
+            let report = execute::run(&scenario, &RunOptions::default()).unwrap();
+            let metrics = &report.summary.metrics;
+            let what = format!("{nic:?}, classes {lossless:?}, MTU {mtu}");
+            assert!(metrics["pause_frames_tx.slow"] > 1.0, "{what}");
+            assert!(metrics["goodput_gbps.a"] > 0.5, "{what}: {metrics:?}");
+            let sent_again = |host: &str| metrics[&format!("retransmitted_packets.{host}")];
+            assert_eq!(sent_again("a"), 0.0, "{what}");
+            assert_eq!(sent_again("b") == 0.0, lossless.contains(&4), "{what}");
+            assert!(sent_again("c") > 0.0, "{what}: the flood is not dropped");
+        }
+    }
+}
+
+/// The NIC's buffer has to hold what arrives after a pause; a scenario for which it is too small is refused with the
+/// numbers.
+#[test]
+fn a_receive_buffer_that_cannot_hold_what_follows_a_pause_is_refused() {
+    let refused = |settings: &[(&str, &str)]| {
+        let mut table: toml::Table = toml::from_str(SLOW_HOST).unwrap();
+        let mut host = toml::Table::new();
+        for (key, value) in settings {
+            let value: toml::Table = toml::from_str(&format!("it = {value}")).unwrap();
+            host.insert((*key).into(), value["it"].clone());
+        }
+        table.insert("host".into(), host.into());
+        let scenario: Scenario = table.try_into().unwrap();
+        Simulation::check(&scenario, &Default::default()).map_err(|error| error.to_string())
+    };
+    assert_eq!(refused(&[]), Ok(()));
+    // 7/8 of 128 KiB, of which 15/16 hold frames of any length.
+    let all = refused(&[("xoff", "\"100 KiB\"")]).unwrap_err();
+    assert!(
+        all.contains("host.xoff") && all.contains("107.52 KB"),
+        "{all}"
+    );
+    assert!(all.contains("102.4 KB is too much"), "{all}");
+    let many = refused(&[("lossless", "[0, 1, 2, 3, 4, 5, 6, 7]")]).unwrap_err();
+    assert!(many.contains("nothing is left before it"), "{many}");
+    let more = [
+        ("lossless", "[0, 1, 2, 3, 4, 5, 6, 7]"),
+        ("nic", "\"model\""),
+        ("buffer", "\"1 MiB\""),
+    ];
+    assert_eq!(refused(&more), Ok(()));
+    let on = refused(&[("xon", "\"40 KiB\"")]).unwrap_err();
+    assert!(
+        on.contains("host.xon: 40.96 KB is above xoff, 32.768 KB"),
+        "{on}"
+    );
+    let small = refused(&[("nic", "\"model\""), ("buffer", "\"1 KB\"")]).unwrap_err();
+    assert!(small.contains("host.buffer: 1 KB: 4.096 KB to"), "{small}");
+}

@@ -9,6 +9,7 @@
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
+//! | [`verdict`] | a packet is acknowledged only if it can be written |
 
 mod congestion;
 mod line_rate;
@@ -17,3 +18,4 @@ mod pauses;
 mod refused;
 mod standard;
 mod tested;
+mod verdict;

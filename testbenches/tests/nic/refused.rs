@@ -122,6 +122,7 @@ fn no_write_leaves_a_region() {
     };
     pair.post(0, 0, work);
     pair.run(10_000, &mut all, |pair| done(pair, [1, 1]));
+    assert_eq!(pair.completions[0][0].1.status, Status::RemoteOperate);
     assert_eq!(pair.completions[1][0].1.status, Status::LocalAccess);
     assert_eq!(pair.count(1, reg::LOCAL_ACCESS), 1);
     assert!(pair.written[1].is_empty());
@@ -131,9 +132,9 @@ fn no_write_leaves_a_region() {
 fn what_finds_no_room_is_dropped_and_sent_again() {
     // Without PFC, the receive buffer overflows while the host takes no writes.
     let mut pair = Tested::new(|setup| setup.requester.window = 0, 1);
-    let (expected, counts) = post(&mut pair, 0, 0, &[100 * MTU]);
+    let (expected, counts) = post(&mut pair, 0, 0, &[200 * MTU]);
     pair.stall(1, Stalled::Writes, 16, u64::MAX);
-    for _ in 0..6000 {
+    for _ in 0..9000 {
         pair.step(&mut all);
     }
     assert!(pair.count(1, reg::DROP_FULL) > 0);

@@ -20,7 +20,7 @@ use super::alone::Paths;
 use super::device::{Created, HostSetup};
 use super::events::Agenda;
 use super::own::Kind;
-use super::topology::Plan;
+use super::topology::{Plan, receive_buffer};
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, Misfits, QPS, RING};
 use crate::scenario::{
@@ -211,7 +211,7 @@ impl Simulation {
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
                 let pcie = settings.pcie();
-                let nic = plan.nic(node, &settings, &clock);
+                let nic = plan.nic(scenario, node, &settings, &clock)?;
                 let config = RtlHostConfig {
                     name: name.clone(),
                     seed: own.0,
@@ -241,6 +241,7 @@ impl Simulation {
                     NicKind::Model => {
                         let config = ModelNicConfig {
                             max_frame: MAX_FRAME,
+                            buffer_bytes: receive_buffer(&settings),
                             qps: qps[node.0 as usize].max(QPS),
                             ..ModelNicConfig::at(settings.rate, clock, nic)
                         };
@@ -319,6 +320,18 @@ impl Simulation {
         let plan = Plan::new(scenario);
         if !scenario.routes.is_empty() {
             plan.check_loops(&plan.routes(scenario))?;
+        }
+        for entry in &scenario.hosts {
+            let of_entry = scenario.settings_of(entry);
+            for name in entry.names() {
+                let node = plan.number(&name);
+                let settings = HostSettings {
+                    rate: plan.rate(node, PortId(0)),
+                    ..of_entry.clone()
+                };
+                let clock = Clock::new(Clock::PERIOD_40G, Duration::ZERO);
+                plan.nic(scenario, node, &settings, &clock)?;
+            }
         }
         for settings in &scenario.switches {
             for name in settings.names() {

@@ -1,13 +1,13 @@
 //! Translates a scenario into settings of nodes: names to numbers, addresses, routes, headroom.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
-use xoff_sim::nic::{Address, NicSettings};
+use xoff_sim::nic::{Address, BufferParts, ModelNicConfig, NicSettings};
 use xoff_sim::protocol::dcqcn::{Rate as DcqcnRate, RpParameters};
 use xoff_sim::seeded::Seed;
 use xoff_sim::switch::classify::DscpMap;
@@ -23,13 +23,15 @@ use xoff_sim::wire::{MacAddr, PRIORITIES};
 
 use crate::scenario::check::Misfit;
 use crate::scenario::check::QPS;
-use crate::scenario::host::Dcqcn;
+use crate::scenario::host::{Dcqcn, NicKind};
 use crate::scenario::switch::{Classify, Watched};
 use crate::scenario::{HostSettings, RouteEntry, Scenario, SwitchSettings};
 
 /// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
 /// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
 const HEADER_BYTES: u64 = 85;
+/// Fill at which a NIC pauses its peer, unless the scenario says otherwise or the buffer is too small.
+const XOFF_DEFAULT: ByteCount = ByteCount::new(32 << 10);
 /// Time from the last bit of a pause frame until its receiver starts no more frames of the class, in quanta. Rates for
 /// which no number is known have the most that any of the others has.
 fn response_quanta(rate: LineRate) -> u16 {
@@ -410,15 +412,9 @@ impl Plan {
         config
     }
 
-    /// The headroom that suffices at every port of a switch: the most that one of its cables needs.
-    fn headroom(&self, scenario: &Scenario, switch: NodeId) -> ByteCount {
-        let frame = scenario
-            .flows
-            .iter()
-            .map(|flow| u64::from(flow.mtu) + HEADER_BYTES)
-            .max()
-            .unwrap_or(1522);
-        let frame = ByteCount::new(frame);
+    /// The headroom that suffices at every port of a node: the most that one of its cables needs.
+    fn headroom(&self, scenario: &Scenario, node: NodeId) -> ByteCount {
+        let frame = largest_frame(scenario);
         let of = |&(rate, entry): &(LineRate, usize)| {
             let link = &scenario.links[entry];
             let needs = Headroom {
@@ -431,24 +427,37 @@ impl Plan {
             };
             needs.exact()
         };
-        let needs = self.lines[switch.0 as usize].iter().map(of);
+        let needs = self.lines[node.0 as usize].iter().map(of);
         needs.max().unwrap_or(ByteCount::ZERO)
     }
 
     /// The settings of a NIC.
-    pub fn nic(&self, host: NodeId, settings: &HostSettings, clock: &Clock) -> NicSettings {
+    ///
+    /// # Errors
+    ///
+    /// A receive buffer that cannot hold what arrives after a pause.
+    pub fn nic(
+        &self,
+        scenario: &Scenario,
+        host: NodeId,
+        settings: &HostSettings,
+        clock: &Clock,
+    ) -> Result<NicSettings, Misfit> {
         let cycles =
             |duration: Option<Duration>| duration.map_or(0, |duration| clock.cycles_in(duration).0);
         let mut nic = NicSettings::new(self.address(host).mac);
         nic.class_by_pcp = settings.classify == Classify::Pcp;
         let quanta = u16::MAX;
+        let classes = settings
+            .lossless
+            .iter()
+            .fold(0, |all, class| all | 1 << class);
+        nic.buffer = BufferParts::new(classes, receive_buffer(settings));
+        let (xoff, xon) = self.pauses_at(scenario, host, settings, &nic.buffer)?;
         nic.pfc = PfcSettings {
-            classes: settings
-                .lossless
-                .iter()
-                .fold(0, |all, class| all | 1 << class),
-            xoff: [settings.xoff.get() as u32; PRIORITIES],
-            xon: [settings.xon.get() as u32; PRIORITIES],
+            classes,
+            xoff: [xoff; PRIORITIES],
+            xon: [xon; PRIORITIES],
             quanta,
             refresh: clock.cycles_in(settings.rate.time_of_quanta(quanta) / 2).0 as u32,
         };
@@ -459,8 +468,84 @@ impl Plan {
         };
         let dcqcn = settings.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
         nic.dcqcn = dcqcn.map(|dcqcn| of_dcqcn(dcqcn, settings.rate, clock));
-        nic
+        Ok(nic)
     }
+
+    /// The fills at which a NIC pauses its peer and lets it go on: as in the scenario, or the default. Behind XOFF, each
+    /// lossless class needs room for what its cable still delivers, and for two frames that the NIC has not counted:
+    /// one in the MAC, which stores a frame before it delivers it, and one in front of the builder when a pause is due.
+    fn pauses_at(
+        &self,
+        scenario: &Scenario,
+        host: NodeId,
+        settings: &HostSettings,
+        parts: &BufferParts,
+    ) -> Result<(u32, u32), Misfit> {
+        let behind = self.headroom(scenario, host) + largest_frame(scenario) * 2;
+        let part_of = |class: u8| parts.of_class[usize::from(class)];
+        let room_of = |class: &u8| {
+            let beside = settings.lossless.iter().collect::<BTreeSet<_>>();
+            let beside = beside
+                .into_iter()
+                .filter(|other| part_of(**other) == part_of(*class));
+            parts.holds(part_of(*class), receive_buffer(settings)) / beside.count() as u64
+        };
+        let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX).min(0xFF_FFFF);
+        let mut most = XOFF_DEFAULT;
+        if let Some(class) = settings.lossless.iter().min_by_key(|class| room_of(class)) {
+            let room = room_of(class);
+            let left = ByteCount::new(room.saturating_sub(behind.get()));
+            let refuse = |place: &str, what: String| {
+                let problem = format!(
+                    "class {class} of {} has {} of the receive buffer, of which {behind} are for what arrives after a \
+                     pause: {what}",
+                    self.names[host.0 as usize],
+                    ByteCount::new(room)
+                );
+                Err(Misfit {
+                    place: place.into(),
+                    problem,
+                })
+            };
+            match settings.xoff {
+                _ if left < largest_frame(scenario) => {
+                    let what = "nothing is left before it; a shorter cable, fewer lossless classes, or for model NICs \
+                                a larger host.buffer";
+                    return refuse("host.lossless", what.into());
+                }
+                Some(xoff) if xoff > left => {
+                    return refuse("host.xoff", format!("{xoff} is too much, {left} at most"));
+                }
+                _ => most = most.min(left),
+            }
+        }
+        let xoff = settings.xoff.unwrap_or(most);
+        let xon = settings
+            .xon
+            .unwrap_or_else(|| ByteCount::new(xoff.get() / 16 * 15));
+        if xon > xoff {
+            return Err(Misfit {
+                place: "host.xon".into(),
+                problem: format!("{xon} is above xoff, {xoff}"),
+            });
+        }
+        Ok((bytes(xoff.get()), bytes(xon.get())))
+    }
+}
+
+/// Size in bytes of the receive buffer of a host's NIC.
+pub fn receive_buffer(settings: &HostSettings) -> u64 {
+    match (&settings.nic, settings.buffer) {
+        (NicKind::Model, Some(buffer)) => buffer.get() / BufferParts::CELL * BufferParts::CELL,
+        (NicKind::Model, None) => ModelNicConfig::buffer_at(settings.rate),
+        _ => xoff_rtl::nic::BUFFER_BYTES.into(),
+    }
+}
+
+/// The largest frame of the flows, FCS included; that of 1,500 bytes of IP without flows.
+fn largest_frame(scenario: &Scenario) -> ByteCount {
+    let mtus = scenario.flows.iter().map(|flow| u64::from(flow.mtu));
+    ByteCount::new(mtus.max().map_or(1522, |mtu| mtu + HEADER_BYTES))
 }
 
 /// A rate in kb/s, saturating at 32 bits.

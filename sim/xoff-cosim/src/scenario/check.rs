@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use thiserror::Error;
-use xoff_sim::time::{Duration, LineRate, Rate};
+use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
 use super::connection::{Connection, MOST_FLOWS, Series, interval_ps};
 use super::expectation::Op;
@@ -408,9 +408,14 @@ impl Scenario {
                 &switch.lossless,
             )?;
         }
-        if host.xon > host.xoff {
-            let problem = format!("{} is above xoff, {}", host.xon, host.xoff);
-            return Err(misfit("host.xon", problem));
+        if let Some(buffer) = host.buffer {
+            let (least, most) = (ByteCount::new(4 << 10), ByteCount::new(1 << 30));
+            if !(least..=most).contains(&buffer) {
+                return Err(misfit(
+                    "host.buffer",
+                    format!("{buffer}: {least} to {most}"),
+                ));
+            }
         }
         if let Some(dcqcn) = &host.dcqcn {
             if !(0.0..1.0).contains(&dcqcn.g) {

@@ -33,10 +33,14 @@ pub struct HostSettings {
     pub lossless: Vec<u8>,
     /// Where the class of a packet comes from.
     pub classify: Classify,
-    /// Fill of a class in the receive buffer from which on the NIC pauses its peer.
-    pub xoff: ByteCount,
-    /// Fill at which the NIC lets its peer send again, at most `xoff`.
-    pub xon: ByteCount,
+    /// Size of the receive buffer of model NICs, 4 KiB to 1 GiB; without it 128 KiB at 40 Gb/s, more at higher rates.
+    /// RTL NICs have 128 KiB. Seven eighths are divided among the lossless classes; all others share the rest.
+    pub buffer: Option<ByteCount>,
+    /// Fill of a class in the receive buffer from which on the NIC pauses its peer; without it 32 KiB, or less where
+    /// the class's part of the buffer has to leave more for what arrives after the pause.
+    pub xoff: Option<ByteCount>,
+    /// Fill at which the NIC lets its peer send again, at most `xoff`; without it 15/16 of `xoff`.
+    pub xon: Option<ByteCount>,
     /// How long receive has to stand still during a pause until the NIC reports it; without it never.
     pub watchdog_bark: Option<Duration>,
     /// How long receive has to stand still until the NIC stops pausing; without it never.
@@ -57,8 +61,9 @@ impl Default for HostSettings {
             rate: LineRate::G40,
             lossless: vec![3],
             classify: Classify::Dscp,
-            xoff: ByteCount::new(32 << 10),
-            xon: ByteCount::new(30 << 10),
+            buffer: None,
+            xoff: None,
+            xon: None,
             watchdog_bark: None,
             watchdog_bite: None,
             dcqcn: None,

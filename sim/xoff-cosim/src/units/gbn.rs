@@ -146,6 +146,7 @@ impl End for Responding {
             ResponderEvent::Grant => ResponderKind::ResponderGrant as u8,
             ResponderEvent::Walk => ResponderKind::ResponderWalk as u8,
             ResponderEvent::Fail => ResponderKind::ResponderFail as u8,
+            ResponderEvent::Refuse(_) => ResponderKind::ResponderRefuse as u8,
             ResponderEvent::Other(kind) => *kind,
         }
     }
@@ -617,6 +618,13 @@ macro_rules! responder_top {
                     ResponderEvent::Post(recv) => put_recv(&mut pins.event_recv_i, recv),
                     ResponderEvent::Packet(arrival) => {
                         pins.set_event_arrival_i(&arrival_ports(arrival));
+                    }
+                    ResponderEvent::Refuse(refusal) => {
+                        pins.set_event_refusal_i(&gbn_pkg::Refusal {
+                            psn: refusal.psn.get(),
+                            msn: refusal.msn.get(),
+                            remote: refusal.remote,
+                        });
                     }
                     _ => {}
                 }

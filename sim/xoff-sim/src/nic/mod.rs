@@ -23,4 +23,6 @@ pub use model::{ModelNic, ModelNicConfig};
 pub use pause_log::PauseLog;
 pub use qp::{Address, QpSettings};
 pub use region::Region;
-pub use settings::{DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings};
+pub use settings::{
+    BUFFERS, BufferParts, DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings,
+};

@@ -25,7 +25,7 @@ fn ip_words(ip: IpAddr) -> [u32; 4] {
     std::array::from_fn(|word| (bits >> (32 * word)) as u32)
 }
 
-/// Packs classes into four bits each, as the class-map registers have them.
+/// Packs classes, or parts of the buffer, into four bits each, as the map registers have them.
 fn nibbles(classes: &[u8]) -> u32 {
     let each = |(i, class): (usize, &u8)| u32::from(class & 7) << (4 * i);
     classes.iter().enumerate().map(each).sum()
@@ -59,6 +59,10 @@ impl NicSettings {
             writes.push((reg::PFC_XOFF + 4 * class, self.pfc.xoff[usize::from(class)]));
             writes.push((reg::PFC_XON + 4 * class, self.pfc.xon[usize::from(class)]));
         }
+        for (part, cells) in (0..).zip(self.buffer.cells) {
+            writes.push((reg::BUFFER_CELLS + 4 * part, cells));
+        }
+        writes.push((reg::BUFFER_MAP, nibbles(&self.buffer.of_class)));
         if let Some(dcqcn) = &self.dcqcn {
             writes.extend([
                 (reg::RATE_MAX, dcqcn.rp.rate_max.0),

@@ -35,6 +35,60 @@ impl Default for PfcSettings {
     }
 }
 
+/// Number of parts of the receive buffer.
+pub const BUFFERS: usize = 4;
+
+/// How the receive buffer is divided. Each class belongs to a part, and takes no room from the classes of other parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BufferParts {
+    /// Sizes of parts 1 to 3 in cells of 64 bytes, 16 bits each in RTL. Part 0 has the rest.
+    pub cells: [u32; BUFFERS - 1],
+    /// The part of each class.
+    pub of_class: [u8; PRIORITIES],
+}
+
+impl BufferParts {
+    /// Bytes of a cell.
+    pub const CELL: u64 = 64;
+
+    /// Divides a buffer of `bytes` for these lossless classes, one bit each: an eighth for all other classes; the rest
+    /// in equal parts, one for each lossless class. Lossless classes from the fourth on share the third one's part.
+    /// Without a lossless class all is one part.
+    pub fn new(lossless: u8, bytes: u64) -> Self {
+        let parts = (lossless.count_ones() as usize).min(BUFFERS - 1);
+        let mut divided = Self::default();
+        if parts == 0 {
+            return divided;
+        }
+        let cells = bytes / Self::CELL;
+        let each = (cells - cells / 8) / parts as u64;
+        divided.cells[..parts].fill(each.min(u32::MAX.into()) as u32);
+        let mut part = 0;
+        for class in (0..PRIORITIES).filter(|class| lossless >> class & 1 != 0) {
+            part = (part + 1).min(parts as u8);
+            divided.of_class[class] = part;
+        }
+        divided
+    }
+
+    /// The size in cells of a part of a buffer of `bytes`.
+    pub fn cells(&self, part: u8, bytes: u64) -> u64 {
+        match usize::from(part).checked_sub(1) {
+            Some(part) => self.cells[part].into(),
+            None => {
+                let others: u64 = self.cells.iter().map(|cells| u64::from(*cells)).sum();
+                bytes / Self::CELL - others
+            }
+        }
+    }
+
+    /// How many bytes of frames a part holds whatever their lengths are: 15/16 of it, because a frame of 60 bytes
+    /// takes a cell.
+    pub fn holds(&self, part: u8, bytes: u64) -> u64 {
+        self.cells(part, bytes) * Self::CELL / 16 * 15
+    }
+}
+
 /// Settings of the watchdog, which stops this port's pauses when reception does not progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WatchdogSettings {
@@ -78,6 +132,8 @@ pub struct NicSettings {
     pub pause_obeyed: bool,
     /// Settings of the pauses that the NIC sends.
     pub pfc: PfcSettings,
+    /// How the receive buffer is divided.
+    pub buffer: BufferParts,
     /// The watchdog.
     pub watchdog: WatchdogSettings,
     /// DCQCN; `None` if it is off.
@@ -96,6 +152,7 @@ impl NicSettings {
             dscp_classes: (0..64).map(|dscp| dscp >> 3).collect(),
             pause_obeyed: false,
             pfc: PfcSettings::default(),
+            buffer: BufferParts::default(),
             watchdog: WatchdogSettings::default(),
             dcqcn: None,
         }

@@ -29,5 +29,6 @@ pub use responder::{
 };
 pub use times::Times;
 pub use types::{
-    Arrival, Completion, Place, QpState, Recv, Request, Response, Status, Work, WorkKind, mtu_bytes,
+    Arrival, Completion, Place, QpState, Recv, Refusal, Request, Response, Status, Work, WorkKind,
+    mtu_bytes,
 };

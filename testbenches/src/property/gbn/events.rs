@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::{
-    Arrival, Cycle, Recv, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
-    ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
+    Arrival, Cycle, Recv, Refusal, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
+    ResponderContext, ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
 };
-use xoff_sim::wire::{Opcode, Psn, Syndrome};
+use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
 
 use crate::property::history::{Part, valid_start};
 use xoff_sim::seeded::SplitMix;
@@ -211,6 +211,15 @@ pub enum Event {
         /// Seed of all other fields.
         seed: u64,
     },
+    /// A packet that was accepted cannot be written.
+    Refuse {
+        /// The QP.
+        qp: u16,
+        /// Number of packets that were accepted since then, with this one.
+        back: u8,
+        /// It is a WRITE.
+        remote: bool,
+    },
     /// An answer may be sent.
     Grant {
         /// The QP.
@@ -238,6 +247,7 @@ impl Part for Event {
             Event::Buffer { packets, .. } if *packets > 0 => *packets /= 2,
             Event::Packet { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Packet { packets, .. } if *packets > 1 => *packets -= 1,
+            Event::Refuse { back, .. } if *back > 1 => *back -= 1,
             _ => return vec![],
         }
         vec![simpler]
@@ -260,6 +270,7 @@ impl Event {
             | Event::Answer { qp, .. }
             | Event::Buffer { qp, .. }
             | Event::Packet { qp, .. }
+            | Event::Refuse { qp, .. }
             | Event::Grant { qp } => Some(qp),
         }
     }
@@ -335,7 +346,9 @@ impl Event {
             },
             Event::Close { .. } => ResponderEvent::Close,
             Event::Kind { kind: 5, .. } => ResponderEvent::Fail,
+            Event::Kind { kind: 7, .. } => refuse(context, 1, false),
             Event::Kind { kind, .. } => ResponderEvent::Other(kind),
+            Event::Refuse { back, remote, .. } => refuse(context, back, remote),
             Event::Buffer {
                 packets,
                 more,
@@ -433,6 +446,16 @@ impl Event {
             compare: draw.bits(),
         })
     }
+}
+
+/// REFUSE for the packet `back` packets ago; every second packet is as if it had ended a message.
+fn refuse(context: &ResponderContext, back: u8, remote: bool) -> ResponderEvent {
+    let msn = context.msn.get().wrapping_sub((back / 2).into()) & Msn::MAX.get();
+    ResponderEvent::Refuse(Refusal {
+        psn: (context.expected_psn).advance(Psn::MAX.get() + 1 - u32::from(back)),
+        msn: Msn::new(msn).expect("24 bits"),
+        remote,
+    })
 }
 
 fn work(length: u32, seed: u64) -> Work {

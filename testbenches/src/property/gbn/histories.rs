@@ -447,6 +447,11 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 seed: draw.bits(),
             },
             15..25 => Event::Grant { qp },
+            25 if draw.once_in(8) => Event::Refuse {
+                qp,
+                back: draw.within(1, 4) as u8,
+                remote: draw.once_in(2),
+            },
             _ => packet(draw, qp, wild),
         });
     }

@@ -199,8 +199,11 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     settings.dcqcn = Some(Dcqcn::default());
     settings.rate = LineRate::G400;
     let clock = Clock::new(Duration::from_ps(512), Duration::ZERO);
-    let nic = plan.nic(plan.number("a"), &settings, &clock);
-    assert_eq!(nic.dcqcn.unwrap().rp.rate_max, DcqcnRate::mbps(400_000));
+    let nic = plan.nic(&scenario, plan.number("a"), &settings, &clock);
+    assert_eq!(
+        nic.unwrap().dcqcn.unwrap().rp.rate_max,
+        DcqcnRate::mbps(400_000)
+    );
     // 1.6 times the line, and never below Gen3 ×8.
     assert_eq!(settings.pcie().rate, Some(Rate::from_gbps(640)));
     settings.rate = LineRate::G10;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NEVER, latency};
 use crate::host::Host;
+use crate::nic::{BUFFERS, BufferParts};
 use crate::protocol::gbn::{Arrival, Completion};
 use crate::time::Cycles;
 use crate::wire::PRIORITIES;
@@ -45,19 +46,27 @@ pub(super) struct Job {
     pub(super) room: Option<Room>,
 }
 
-/// The receive buffer: payload in a ring of beats and headers in a queue beside it, as in `receive_buffer`, followed
-/// by the queue of `payload_writer`.
+/// A part of the receive buffer: payload in a ring of beats, and headers in a queue beside it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Part {
+    /// Size of the ring in beats.
+    ring: u64,
+    headers: usize,
+    used: u64,
+    waiting: VecDeque<Waiting>,
+}
+
+/// The receive buffer with its parts, as in `receive_buffer`, followed by the queue of `payload_writer`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ReceiveBuffer {
     data_bytes: u64,
-    /// Size of the ring in beats.
-    ring: u32,
-    headers: usize,
+    parts: [Part; BUFFERS],
+    of_class: [u8; PRIORITIES],
+    /// The part that is looked at first for the next request.
+    turn: usize,
     /// The responder takes requests only while there are fewer jobs than this.
     jobs_max: usize,
-    used: u32,
     depth: [u32; PRIORITIES],
-    waiting: VecDeque<Waiting>,
     jobs: VecDeque<Job>,
     /// The cycle in which the last beat of the first job is taken.
     writing: Option<u64>,
@@ -68,15 +77,24 @@ pub(super) struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    pub(super) fn new(bytes: u64, data_bytes: usize, recvs: usize) -> Self {
+    pub(super) fn new(bytes: u64, parts: &BufferParts, data_bytes: usize, recvs: usize) -> Self {
+        let data_bytes = data_bytes as u64;
+        let of = |part| {
+            let cells = parts.cells(part, bytes);
+            Part {
+                ring: cells * BufferParts::CELL / data_bytes,
+                headers: cells as usize,
+                used: 0,
+                waiting: VecDeque::new(),
+            }
+        };
         Self {
-            data_bytes: data_bytes as u64,
-            ring: (bytes / data_bytes as u64) as u32,
-            headers: (bytes / 64) as usize,
+            data_bytes,
+            parts: [0, 1, 2, 3].map(of),
+            of_class: parts.of_class,
+            turn: 0,
             jobs_max: 4 * (recvs + 1) + 4,
-            used: 0,
             depth: [0; PRIORITIES],
-            waiting: VecDeque::new(),
             jobs: VecDeque::new(),
             writing: None,
             next_job: 0,
@@ -91,32 +109,43 @@ impl ReceiveBuffer {
 
     /// Puts a request into the buffer. Returns false if it does not fit.
     pub(super) fn put(&mut self, mut request: Waiting) -> bool {
-        let beats = (request.payload.len() as u64).div_ceil(self.data_bytes) as u32;
-        request.room.beats = beats;
-        if self.used + beats > self.ring || self.waiting.len() >= self.headers {
+        let beats = (request.payload.len() as u64).div_ceil(self.data_bytes);
+        request.room.beats = beats as u32;
+        let class = usize::from(request.room.class);
+        let part = &mut self.parts[usize::from(self.of_class[class])];
+        if part.used + beats > part.ring || part.waiting.len() >= part.headers {
             return false;
         }
-        self.used += beats;
-        self.depth[usize::from(request.room.class)] += request.room.bytes;
-        self.waiting.push_back(request);
+        part.used += beats;
+        self.depth[class] += request.room.bytes;
+        part.waiting.push_back(request);
         true
     }
 
     /// When the responder takes the next request.
     pub(super) fn next_step(&self) -> u64 {
-        match self.waiting.front() {
-            Some(request) if self.jobs.len() < self.jobs_max => request.from.max(self.next_step),
-            _ => NEVER,
+        if self.jobs.len() >= self.jobs_max {
+            return NEVER;
         }
+        let fronts = self.parts.iter().filter_map(|part| part.waiting.front());
+        let first = fronts.map(|request| request.from).min();
+        first.map_or(NEVER, |from| from.max(self.next_step))
     }
 
-    /// Takes the request that the responder handles at `now`.
+    /// Takes the request that the responder handles at `now`. The parts take turns.
     pub(super) fn take(&mut self, now: u64) -> Option<Waiting> {
         if self.next_step() > now {
             return None;
         }
         self.next_step = now + latency::RESPOND_EVERY;
-        self.waiting.pop_front()
+        let mut parts = (0..BUFFERS).map(|behind| (self.turn + behind) % BUFFERS);
+        let ready = |part: &usize| {
+            let front = self.parts[*part].waiting.front();
+            front.is_some_and(|request| request.from <= now)
+        };
+        let part = parts.find(ready)?;
+        self.turn = (part + 1) % BUFFERS;
+        self.parts[part].waiting.pop_front()
     }
 
     /// Appends a job.
@@ -128,22 +157,19 @@ impl ReceiveBuffer {
     /// each.
     pub(super) fn forget(&mut self, qp: u16) -> (u64, u8) {
         let (mut count, mut classes) = (0, 0);
-        let Self {
-            waiting,
-            used,
-            depth,
-            ..
-        } = self;
-        waiting.retain(|request| {
-            if request.qp != qp {
-                return true;
-            }
-            count += 1;
-            classes |= 1 << request.room.class;
-            *used -= request.room.beats;
-            depth[usize::from(request.room.class)] -= request.room.bytes;
-            false
-        });
+        let Self { parts, depth, .. } = self;
+        for Part { waiting, used, .. } in parts {
+            waiting.retain(|request| {
+                if request.qp != qp {
+                    return true;
+                }
+                count += 1;
+                classes |= 1 << request.room.class;
+                *used -= u64::from(request.room.beats);
+                depth[usize::from(request.room.class)] -= request.room.bytes;
+                false
+            });
+        }
         (count, classes)
     }
 
@@ -187,8 +213,9 @@ impl ReceiveBuffer {
             beats,
         }) = job.room
         {
-            self.used -= beats;
-            self.depth[usize::from(class)] -= bytes;
+            let class = usize::from(class);
+            self.parts[usize::from(self.of_class[class])].used -= u64::from(beats);
+            self.depth[class] -= bytes;
         }
         Some(job)
     }

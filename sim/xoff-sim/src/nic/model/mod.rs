@@ -78,7 +78,7 @@ pub struct ModelNicConfig {
     pub wqes: usize,
     /// Number of receive buffers that a QP holds: a power of two, 2 to 128.
     pub recvs: usize,
-    /// Size of the receive buffer in bytes, a power of two.
+    /// Size of the receive buffer in bytes, a multiple of 64.
     pub buffer_bytes: u64,
     /// Number of packets whose payload can be fetched at the same time.
     pub slots: usize,
@@ -89,6 +89,9 @@ pub struct ModelNicConfig {
 }
 
 impl ModelNicConfig {
+    /// Size in bytes of the receive buffer at 40 Gb/s, `BufferBytes` of the RTL.
+    pub const BUFFER_40G: u64 = 128 << 10;
+
     /// The RTL's default parameters at 40 Gb/s.
     pub fn new(clock: Clock, settings: NicSettings) -> Self {
         Self {
@@ -98,7 +101,7 @@ impl ModelNicConfig {
             qps: 64,
             wqes: 16,
             recvs: 16,
-            buffer_bytes: 65_536,
+            buffer_bytes: Self::BUFFER_40G,
             slots: 16,
             settings,
             max_frame: ByteCount::new(9216),
@@ -108,14 +111,17 @@ impl ModelNicConfig {
     /// A NIC for a line of this rate: the RTL's default parameters, and a receive buffer that grows with the rate,
     /// because what is in flight when a pause goes out does so too.
     pub fn at(rate: LineRate, clock: Clock, settings: NicSettings) -> Self {
-        let at_40g = Self::new(clock, settings);
-        let times = LineRate::G40.byte_time().as_ps() as f64 / rate.byte_time().as_ps() as f64;
-        let times = (times.ceil().max(1.0) as u64).next_power_of_two();
         Self {
             rate,
-            buffer_bytes: at_40g.buffer_bytes * times,
-            ..at_40g
+            buffer_bytes: Self::buffer_at(rate),
+            ..Self::new(clock, settings)
         }
+    }
+
+    /// Size in bytes of the receive buffer of a NIC for a line of this rate.
+    pub fn buffer_at(rate: LineRate) -> u64 {
+        let times = LineRate::G40.byte_time().as_ps() as f64 / rate.byte_time().as_ps() as f64;
+        Self::BUFFER_40G * (times.ceil().max(1.0) as u64).next_power_of_two()
     }
 
     /// The period of a clock at which 32 bytes a cycle carry a line of this rate and a quarter more, as
@@ -260,7 +266,12 @@ impl ModelNic {
             classes: 0,
             lanes: 0,
             inlet: Inlet::new(clock, data_bytes, config.max_frame),
-            buffer: ReceiveBuffer::new(config.buffer_bytes, data_bytes, config.recvs),
+            buffer: ReceiveBuffer::new(
+                config.buffer_bytes,
+                &config.settings.buffer,
+                data_bytes,
+                config.recvs,
+            ),
             responder: ResponderEnd::new(qps, config.recvs),
             requester: RequesterEnd::new(qps, config.wqes, Times { period_ps }),
             pauses: Pauses::new(config.quantum()),

@@ -9,12 +9,12 @@ use crate::nic_registers as reg;
 use crate::protocol::dcqcn::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
 use crate::protocol::gbn::{
-    Place, QpState, Request, RequesterEnd, RequesterEvent, RequesterNote, ResponderEvent,
+    Place, QpState, Refusal, Request, RequesterEnd, RequesterEvent, RequesterNote, ResponderEvent,
     ResponderNote, Response, Status,
 };
 use crate::protocol::pfc_rx::PfcRxEvent;
 use crate::time::Cycles;
-use crate::wire::Psn;
+use crate::wire::{Msn, Psn};
 
 impl ModelNic {
     /// Looks up the QP of a frame and decides what becomes of the frame.
@@ -205,6 +205,7 @@ impl ModelNic {
         let index = usize::from(qp);
         let from = now + latency::WRITE;
         let mut spoilt = qps[index].as_ref().is_some_and(|qp| qp.spoilt);
+        let mut unwritable = None;
         let mut response = None;
         let mut step_note = ResponderNote::None;
         let mut job = Job {
@@ -229,13 +230,17 @@ impl ModelNic {
                     job.write = Some(va).zip(payload);
                 } else {
                     counters.add(reg::LOCAL_ACCESS, 1);
+                    unwritable = Some(remote);
                     spoilt |= !remote;
                 }
             }
             ResponderAction::Answer(answer) => response = Some(answer),
             ResponderAction::Complete(mut completion) => {
-                if spoilt && completion.status == Status::Success {
+                if spoilt {
                     completion.status = Status::LocalAccess;
+                    completion.length = 0;
+                } else if unwritable.is_some() {
+                    completion.status = Status::Flushed;
                     completion.length = 0;
                 }
                 spoilt = false;
@@ -266,9 +271,24 @@ impl ModelNic {
         self.note(step_note, &event);
         if matches!(
             step_note,
-            ResponderNote::Invalid | ResponderNote::Access | ResponderNote::TooLong
+            ResponderNote::Invalid
+                | ResponderNote::Access
+                | ResponderNote::TooLong
+                | ResponderNote::Unwritable
         ) {
             self.requester_event(now + latency::FAIL, qp, RequesterEvent::Fail);
+        }
+        // A packet that cannot be written is refused before anything is answered.
+        if let Some(remote) = unwritable {
+            let context = &self.responder.qps[index].context;
+            let completed = u32::from(!context.under_way);
+            let msn = context.msn.get().wrapping_sub(completed) & Msn::MAX.get();
+            let refusal = Refusal {
+                psn: context.expected_psn.advance(Psn::MAX.get()),
+                msn: Msn::new(msn).expect("24 bits"),
+                remote,
+            };
+            self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);
         }
         let owed = self.responder.owed(index);
         self.owed.set(index, owed);

@@ -222,6 +222,17 @@ pub struct Arrival {
     pub compare: u64,
 }
 
+/// A packet that was accepted and whose payload cannot be written (`refusal_t`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The PSN of the packet.
+    pub psn: Psn,
+    /// The number of messages that were complete before the packet.
+    pub msn: Msn,
+    /// Whether it belongs to a WRITE; otherwise it belongs to a receive buffer.
+    pub remote: bool,
+}
+
 /// Where a packet's payload is to be written (`place_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]
