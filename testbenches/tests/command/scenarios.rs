@@ -32,25 +32,26 @@ fn every_built_in_scenario_is_read() {
 /// A digest covers every frame at every port and its time. A change here is a change of behaviour: it needs a reason,
 /// kept with the new number.
 ///
-/// All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the default
+/// Those with RTL NICs changed when the receive buffer got its parts: a request is offered to the responder one cycle
+/// later. All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the default
 /// headroom became that of the response time that the standard allows. Before that `livelock` and `incast` changed when
 /// packets that an ACK or NAK made useless were withdrawn from the transmit slots, the ACK timer began to count from
 /// the packet's last bit, and a CE mark behind a gap began to cause a CNP.
 #[test]
 fn digests_are_those_of_earlier_versions() {
-    for (name, settings, digest) in [
-        ("pair", &[("duration", "300 us")][..], "1496df1eefab6d14"),
+    let kept = [
+        ("pair", &[("duration", "300 us")][..], "724f7fe9f505ce3a"),
         (
             "pair",
             &[("duration", "300 us"), ("host.nic", "model")],
             "37d52891834a5163",
         ),
-        ("livelock", &[("duration", "500 us")], "e738a79ebd607beb"),
+        ("livelock", &[("duration", "500 us")], "a3b4539e6ab7f6b2"),
         ("livelock", &[("host.nic", "model")], "ecfb27cc2c7983e6"),
         (
             "incast",
             &[("duration", "300 us"), ("measure_from", "0 us")],
-            "d2e67f1f1f94ff41",
+            "b0ecc816e11df527",
         ),
         (
             "incast",
@@ -61,13 +62,12 @@ fn digests_are_those_of_earlier_versions() {
             ],
             "371bf873930be0a5",
         ),
-    ] {
-        assert_eq!(
-            summary(name, settings).digest,
-            digest,
-            "{name} {settings:?}"
-        );
-    }
+    ];
+    let now = kept.map(|(name, settings, _)| (name, settings, summary(name, settings).digest));
+    assert_eq!(
+        now,
+        kept.map(|(name, settings, digest)| (name, settings, digest.to_owned()))
+    );
 }
 
 #[test]

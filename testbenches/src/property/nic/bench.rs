@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
-use xoff_sim::nic::{DcqcnSettings, NicSettings, PfcSettings, QpSettings};
+use xoff_sim::nic::{BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
 use xoff_sim::protocol::gbn::{Status, WorkKind};
@@ -118,6 +118,7 @@ fn settings(head: &Head, side: usize) -> NicSettings {
     }
     NicSettings {
         pfc,
+        buffer: BufferParts::new(pfc.classes, xoff_rtl::nic::BUFFER_BYTES.into()),
         dcqcn: head.dcqcn.then(|| DcqcnSettings {
             rp: RpParameters {
                 // At a lower rate a packet would take longer than this bench waits.
@@ -254,6 +255,13 @@ impl Bench {
                 self.wire.arrived[side] += 1;
                 let at = self.pair.time();
                 self.pair.receive(side, at, pause(quanta));
+            }
+            Event::Withdraw { side } => {
+                let side = usize::from(side & 1);
+                self.pair.withdraw(side);
+                for ledger in self.ledgers.values_mut() {
+                    ledger.withdraw();
+                }
             }
         }
         Ok(())

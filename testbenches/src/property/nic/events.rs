@@ -91,6 +91,11 @@ pub enum Event {
         /// Pause time in quanta; 0 ends the pause.
         quanta: u16,
     },
+    /// The region of a NIC is withdrawn: nothing can be written from then on.
+    Withdraw {
+        /// Which.
+        side: u8,
+    },
 }
 
 impl Part for Head {}
@@ -185,6 +190,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
                     false => draw.any_length(10) as u16,
                 },
             },
+            6 if draw.once_in(8) => Event::Withdraw { side },
             _ => Event::Post {
                 side,
                 qp: draw.within(0, u64::from(head.qps) - 1) as u16,

@@ -39,8 +39,12 @@ pub struct Ledger {
     /// Messages that the sender reported, or completed without a completion.
     reported: usize,
     failed: Option<usize>,
+    /// The receiver's region was withdrawn, or the sender's: what cannot be written ends the QP on both sides.
+    withdrawn: bool,
     /// The receiver reported the buffers of all messages before this one.
     received: usize,
+    /// The receiver reported success for the buffers of all messages before this one.
+    received_whole: usize,
     /// The receiver's QP has failed: its remaining buffers are flushed.
     receiver_failed: bool,
     /// Buffers that the receiver has not reported.
@@ -140,6 +144,14 @@ impl Ledger {
                 }
                 self.failed = Some(id);
             }
+            (Status::RemoteAccess | Status::RemoteOperate | Status::Flushed, None)
+                if self.withdrawn =>
+            {
+                if !silent(&self.messages[self.reported..id]) {
+                    return wrong("an error out of turn");
+                }
+                self.failed = Some(id);
+            }
             (Status::Flushed, Some(_)) => {
                 if id != self.reported {
                     return wrong("flushed out of turn");
@@ -149,6 +161,11 @@ impl Ledger {
         }
         self.reported = id + 1;
         Ok(())
+    }
+
+    /// Notes that the region of one of the two sides was withdrawn.
+    pub fn withdraw(&mut self) {
+        self.withdrawn = true;
     }
 
     /// Notes that the receiver's QP has failed as a sender: a QP has one state (IBTA volume 1 §10.3.1.5).
@@ -172,13 +189,20 @@ impl Ledger {
         let whole = completion.status == Status::Success
             && completion.length == work.length
             && imm.is_none_or(|imm| completion.imm == imm);
-        let flushed = completion.status == Status::Flushed && self.receiver_failed;
+        let flushed = match completion.status {
+            Status::Flushed => self.receiver_failed || self.withdrawn,
+            Status::LocalAccess => self.withdrawn,
+            _ => false,
+        };
         let right =
             Some(completion.id) == buffer.as_ref().map(|buffer| buffer.id) && (whole || flushed);
         if !right {
             return Err(format!("{completion:?} of message {index}, {work:?}"));
         }
         self.received = index + 1;
+        if whole {
+            self.received_whole = index + 1;
+        }
         self.buffers -= 1;
         Ok(())
     }
@@ -242,7 +266,7 @@ impl Ledger {
                 std::cmp::Ordering::Equal => self.written == u64::from(message.work.length),
                 std::cmp::Ordering::Greater => message.work.length == 0,
             };
-            whole && (message.buffer.is_none() || index < self.received)
+            whole && (message.buffer.is_none() || index < self.received_whole)
         };
         match self.messages[..told]
             .iter()

@@ -466,6 +466,15 @@ impl Pair {
         self.settle(side)
     }
 
+    /// Withdraws the region of a side. It takes effect some cycles later.
+    pub fn withdraw(&mut self, side: usize) {
+        self.update(side, |host| {
+            let registers = host.driver_mut().registers();
+            registers.write(reg::REGION_RIGHTS.into(), 0);
+            registers.write(reg::REGION_COMMAND.into(), 1);
+        });
+    }
+
     /// Opens a QP.
     ///
     /// # Errors
