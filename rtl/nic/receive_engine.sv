@@ -438,8 +438,8 @@ module receive_engine
     end
   end
 
-  assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle && !step_valid && carried_count == '0 && refusals == '0 &&
-      writer_idle && answers_idle;
+  assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
+      !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)
