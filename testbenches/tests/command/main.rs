@@ -10,6 +10,7 @@
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
 //! | [`incidents`] | the incidents: every scenario with and without its cure |
+//! | [`lumina`] | losses, marks and errors at chosen packets, and what has to follow |
 //! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
@@ -21,6 +22,7 @@ mod common;
 mod incidents;
 mod injection;
 mod livelock;
+mod lumina;
 mod monitored;
 mod page;
 mod pictures;

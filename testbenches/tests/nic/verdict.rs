@@ -1,7 +1,6 @@
-//! IBTA volume 1, 9.7.5.1.2 (the responder acknowledges what it has taken responsibility for) and 9.9.3.1.1: a request
-//! that the responder cannot carry out is answered by NAK, remote access error for a WRITE and remote operational error
-//! for a receive buffer of its own, and the QP goes into the error state. So no packet is acknowledged that is not
-//! written, whenever it turns out that it cannot be.
+//! IBTA volume 1, chapter 9: a responder that cannot carry out a request answers it by NAK, remote access error for a
+//! WRITE and remote operational error for a receive buffer of its own, and the QP goes into the error state. So no
+//! packet is acknowledged that is not written, whenever it turns out that it cannot be.
 
 use std::collections::BTreeSet;
 
