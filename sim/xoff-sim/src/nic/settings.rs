@@ -163,3 +163,28 @@ impl NicSettings {
         self.dscp_classes[usize::from(dscp & 63)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lossless_classes_have_parts_of_their_own() {
+        const BYTES: u64 = 128 << 10;
+        let one = BufferParts::new(1 << 3, BYTES);
+        // 7/8 of 2,048 cells.
+        assert_eq!(one.cells, [1792, 0, 0]);
+        assert_eq!(one.of_class, [0, 0, 0, 1, 0, 0, 0, 0]);
+        assert_eq!((one.cells(0, BYTES), one.cells(1, BYTES)), (256, 1792));
+        assert_eq!(one.holds(1, BYTES), 107_520);
+        let two = BufferParts::new(1 << 3 | 1 << 4, BYTES);
+        assert_eq!(two.cells, [896, 896, 0]);
+        assert_eq!(two.of_class, [0, 0, 0, 1, 2, 0, 0, 0]);
+        // From the fourth lossless class on they share the last part.
+        let many = BufferParts::new(0b1011_0101, BYTES);
+        assert_eq!(many.of_class, [1, 0, 2, 0, 3, 3, 0, 3]);
+        assert_eq!(many.cells, [597; 3]);
+        assert_eq!(BufferParts::new(0, BYTES), BufferParts::default());
+        assert_eq!(BufferParts::default().cells(0, BYTES), 2048);
+    }
+}
