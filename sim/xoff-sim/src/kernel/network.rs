@@ -22,10 +22,13 @@ pub struct Network<N> {
     /// When each node has something to do. Empty until the first run, and after a checkpoint.
     #[serde(skip)]
     wakes: Wakes,
+    /// The [`cost`](Node::cost) of each node; filled with `wakes`.
+    #[serde(skip)]
+    costs: Vec<u32>,
 }
 
-/// How many pieces a window has for each thread: more than one, since nodes differ in what they have to do.
-const PIECES: usize = 4;
+/// How many pieces a window has for each thread: more than one, since what nodes have to do is known only roughly.
+const PIECES: u32 = 16;
 
 /// Default of `parallel_from`. Using threads costs some microseconds a window, so below this cost it would be slower.
 const PARALLEL_FROM: u32 = 32;
@@ -38,6 +41,7 @@ impl<N: Node> Network<N> {
             lookahead,
             parallel_from: PARALLEL_FROM,
             wakes: Wakes::default(),
+            costs: Vec::new(),
         }
     }
 
@@ -88,17 +92,25 @@ impl<N: Node> Network<N> {
         let mut due = Vec::new();
         if self.wakes.nodes() != self.nodes.len() {
             self.wakes = Wakes::new(self.nodes.iter().map(NodeContext::next_event));
+            self.costs = self.nodes.iter().map(NodeContext::cost).collect();
         }
+        let mut costs = Vec::new();
         while let Some(from) = self.next_event().filter(|from| *from < end) {
             let until = from.saturating_add(self.lookahead).min(end);
             due.clear();
             self.wakes.due(until, &mut due);
-            let pieces = match threads > 1 && self.cost(&due) >= self.parallel_from {
-                true => threads * PIECES,
-                false => 1,
-            };
-            let piece = due.len().div_ceil(pieces);
-            run_nodes(&mut self.nodes, 0, &due, piece, from, until);
+            if threads > 1 && self.cost(&due, &mut costs) >= self.parallel_from {
+                let window = Window {
+                    from,
+                    until,
+                    piece: costs.last().copied().unwrap_or(0) / (threads as u32 * PIECES),
+                };
+                window.run(&mut self.nodes, 0, &due, &costs);
+            } else {
+                for node in &due {
+                    self.nodes[*node as usize].run(from, until);
+                }
+            }
             self.hand_over(&due, &mut records);
             self.now = until;
             if !records.is_empty() {
@@ -112,17 +124,15 @@ impl<N: Node> Network<N> {
         self.now = self.now.max(end);
     }
 
-    /// The cost of a window in which these nodes have something to do, or a part of it that is enough for several
-    /// threads.
-    fn cost(&self, due: &[u32]) -> u32 {
-        let mut cost = 0;
-        for node in due {
-            if cost >= self.parallel_from {
-                break;
-            }
-            cost += self.nodes[*node as usize].cost();
-        }
-        cost
+    /// The cost of a window in which these nodes have something to do. `costs` gets the sum up to each of them.
+    fn cost(&self, due: &[u32], costs: &mut Vec<u32>) -> u32 {
+        let mut sum = 0u32;
+        costs.clear();
+        costs.extend(due.iter().map(|node| {
+            sum = sum.saturating_add(self.costs[*node as usize]);
+            sum
+        }));
+        sum
     }
 
     /// Delivers the frames that the nodes of a window sent to their destinations, and collects records.
@@ -245,27 +255,38 @@ impl<N: Node> Network<N> {
     }
 }
 
-/// Runs the nodes of a window, which are sorted, in pieces of `piece` nodes that may run at the same time. `nodes` are
-/// those from number `first` on.
-fn run_nodes<N: Node>(
-    nodes: &mut [NodeContext<N>],
-    first: usize,
-    due: &[u32],
-    piece: usize,
+/// A window that runs on several threads.
+struct Window {
     from: Time,
     until: Time,
-) {
-    if due.len() <= piece {
-        for node in due {
-            nodes[*node as usize - first].run(from, until);
+    /// Cost of a piece that is not divided further.
+    piece: u32,
+}
+
+impl Window {
+    /// Runs the nodes `due`, which are sorted, in pieces that may run at the same time. `nodes` are those from number
+    /// `first` on, and `costs` has the sum of costs up to each of those that are due.
+    fn run<N: Node>(&self, nodes: &mut [NodeContext<N>], first: usize, due: &[u32], costs: &[u32]) {
+        let (Some(start), Some(end)) = (costs.first(), costs.last()) else {
+            return;
+        };
+        if due.len() == 1 || end - start <= self.piece {
+            for node in due {
+                nodes[*node as usize - first].run(self.from, self.until);
+            }
+            return;
         }
-        return;
+        // Half of the cost on each side, at least one node.
+        let half = start + (end - start) / 2;
+        let place = costs.partition_point(|cost| *cost <= half);
+        let place = place.clamp(1, due.len() - 1);
+        let (left, right) = due.split_at(place);
+        let (left_costs, right_costs) = costs.split_at(place);
+        let middle = right[0] as usize;
+        let (before, behind) = nodes.split_at_mut(middle - first);
+        rayon::join(
+            || self.run(before, first, left, left_costs),
+            || self.run(behind, middle, right, right_costs),
+        );
     }
-    let (left, right) = due.split_at(due.len() / 2);
-    let middle = right[0] as usize;
-    let (before, behind) = nodes.split_at_mut(middle - first);
-    rayon::join(
-        || run_nodes(before, first, left, piece, from, until),
-        || run_nodes(behind, middle, right, piece, from, until),
-    );
 }
