@@ -143,6 +143,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             values,
             folder: name,
             summary: report.summary,
+            charts: report.charts,
         });
         if execute::interrupted() {
             writeln!(

@@ -101,14 +101,7 @@ impl Switch {
         self.touch(port);
     }
 
-    fn forward(
-        &mut self,
-        now: Time,
-        port: PortId,
-        priority: u8,
-        frame: Frame,
-        headers: &Headers,
-    ) {
+    fn forward(&mut self, now: Time, port: PortId, priority: u8, frame: Frame, headers: &Headers) {
         if self.config.ports[usize::from(port.0)].learn && !headers.src.is_group() {
             self.forwarding.macs.learn(now, headers.src, port);
         }
