@@ -209,11 +209,12 @@ fn findings(findings: &[Finding]) -> Markup {
 fn spread(report: &Report) -> Markup {
     let drawn = &report.pauses;
     let duration = report.summary.duration_ns;
-    let marks: Vec<(u64, &str)> = (report.summary.findings.iter())
+    let mut marks: Vec<(u64, &str)> = (report.summary.findings.iter())
         .filter(|finding| finding.kind <= FindingKind::Storm)
         .take(MOST_MARKS)
         .map(|finding| (finding.from_ns, finding.kind.words()))
         .collect();
+    marks.sort_unstable();
     html! {
         @if !drawn.rows.is_empty() {
             h2 { "Who paused whom" }

@@ -210,8 +210,27 @@ pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
     // Many overlapping wires would otherwise form one dark patch.
     let faint = (wires.len() > 60).then_some("0.35");
     let size = format!("0 0 {} {}", c(layout.width), c(layout.height));
-    let drops = largest(&wires, |wire| wire.drops);
-    let marks = largest(&wires, |wire| wire.marks);
+    let mut room = Room::beside(&layout.groups);
+    let mut texts = Vec::new();
+    let mut put = |class: &'static str, ends: (usize, usize), around: f64, text: String| {
+        let (a, b) = (place(ends.0), place(ends.1));
+        if let Some((x, y)) = room.take(a, b, around, width(&text, FONT)) {
+            texts.push((class, x, y, text));
+        }
+    };
+    let number = |sign: &str, count: u64| format!("{sign} {}", with_groups(&count.to_string()));
+    // The gravest first: where there is no room, texts are left out, and pointing at the wire shows them.
+    for (ends, count) in largest(&wires, |wire| wire.drops) {
+        put(" lost", ends, 0.68, number("✕", count));
+    }
+    for (&(a, b), wire) in &wires {
+        if a != b && !(alone(a) && alone(b)) {
+            put("", (a, b), 0.5, format!("{} ×", wire.cables.len()));
+        }
+    }
+    for (ends, count) in largest(&wires, |wire| wire.marks) {
+        put(" marked", ends, 0.32, number("◆", count));
+    }
     Some(html! {
         svg.topology viewBox=(size) style=(format!("max-width:{}px", c(layout.width))) role="img" aria-label="Topology" {
             g stroke-opacity=[faint] fill="none" {
@@ -230,19 +249,8 @@ pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
                     }
                 }
             }
-            @for (&(a, b), what) in &wires {
-                @if a != b && !(alone(a) && alone(b)) {
-                    @let (x, y) = on_wire(place(a), place(b), 0.5);
-                    text class="halo" x=(c(x)) y=(c(y + 4.0)) text-anchor="middle" { (what.cables.len()) " ×" }
-                }
-            }
-            @for ((a, b), count) in &drops {
-                @let (x, y) = on_wire(place(*a), place(*b), 0.68);
-                text class="halo lost" x=(c(x)) y=(c(y + 4.0)) text-anchor="middle" { "✕ " (with_groups(&count.to_string())) }
-            }
-            @for ((a, b), count) in &marks {
-                @let (x, y) = on_wire(place(*a), place(*b), 0.32);
-                text class="halo marked" x=(c(x)) y=(c(y + 4.0)) text-anchor="middle" { "◆ " (with_groups(&count.to_string())) }
+            @for (class, x, y, text) in &texts {
+                text class=(format!("halo{class}")) x=(c(*x)) y=(c(*y)) text-anchor="middle" { (text) }
             }
             @for (group, x, y) in &layout.groups { (draw_group(group, *x, *y)) }
         }
@@ -263,6 +271,53 @@ fn on_wire(a: (f64, f64), b: (f64, f64), part: f64) -> (f64, f64) {
         y += 2.0 * part * (1.0 - part) * TIER * 0.6;
     }
     (x, y)
+}
+
+/// The room that texts beside wires may take: none that a box or another text has.
+struct Room {
+    taken: Vec<[f64; 4]>,
+}
+
+impl Room {
+    fn beside(groups: &[(Group, f64, f64)]) -> Self {
+        let taken = groups.iter().map(|(group, x, y)| {
+            let (half_width, half_height) = (group.width() / 2.0, group.height() / 2.0);
+            [
+                x - half_width,
+                y - half_height,
+                x + half_width,
+                y + half_height,
+            ]
+        });
+        Self {
+            taken: taken.collect(),
+        }
+    }
+
+    /// Takes room for a text on the wire between two boxes, as near as possible to `around`, and returns where its base
+    /// line begins in the middle. `None` if there is none.
+    fn take(
+        &mut self,
+        a: (f64, f64),
+        b: (f64, f64),
+        around: f64,
+        width: f64,
+    ) -> Option<(f64, f64)> {
+        const STEPS: [f64; 9] = [0.0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18, 0.24, -0.24];
+        STEPS.iter().find_map(|step| {
+            let (x, y) = on_wire(a, b, around + step);
+            let half = width / 2.0 + 2.0;
+            let own = [x - half, y - FONT / 2.0, x + half, y + FONT / 2.0];
+            let overlaps = |other: &[f64; 4]| {
+                own[0] < other[2] && other[0] < own[2] && own[1] < other[3] && other[1] < own[3]
+            };
+            if self.taken.iter().any(overlaps) {
+                return None;
+            }
+            self.taken.push(own);
+            Some((x, y + 4.0))
+        })
+    }
 }
 
 /// Renders the links on which most happened, those that were stopped longest first.
@@ -309,7 +364,7 @@ pub fn table(topology: &Topology, duration_ns: u64) -> Markup {
                 } }
             }
             @if all > shown.len() {
-                p.below.muted { "and " (number((all - shown.len()) as u64)) " more directions of links: point at the picture" }
+                p.below.muted { "and " (number((all - shown.len()) as u64)) " more: point at the picture" }
             }
         }
     }
@@ -537,5 +592,35 @@ fn draw_group(group: &Group, x: f64, y: f64) -> Markup {
                 text x=(c(x)) y=(c(top + 18.0 + line as f64 * LINE_HEIGHT)) text-anchor="middle" { (text) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts that would lie on each other move along their wires, or are left out.
+    #[test]
+    fn texts_of_wires_do_not_overlap() {
+        let mut room = Room {
+            taken: vec![[80.0, 90.0, 120.0, 110.0]],
+        };
+        // Wires from one box at (100, 100) to three that are 100 pixels higher.
+        let ends = |x: f64| ((100.0, 100.0), (x, 0.0));
+        let mut placed = Vec::new();
+        for x in [60.0, 100.0, 140.0, 101.0, 99.0, 100.0] {
+            let (a, b) = ends(x);
+            placed.extend(room.take(a, b, 0.5, 60.0));
+        }
+        assert!((3..6).contains(&placed.len()), "{placed:?}");
+        for (place, a) in placed.iter().enumerate() {
+            for b in &placed[..place] {
+                let apart = (a.0 - b.0).abs() >= 64.0 || (a.1 - b.1).abs() >= FONT;
+                assert!(apart, "{a:?} {b:?}");
+            }
+            assert!(a.1 - 4.0 + FONT / 2.0 <= 90.0, "{a:?} is on the box");
+        }
+        // A wire without room at any place.
+        assert_eq!(room.take((100.0, 100.0), (101.0, 99.0), 0.5, 60.0), None);
     }
 }
