@@ -1,8 +1,12 @@
 //! Cost of the Rust side: cycles per second of a unit, driven alternately from Rust and by a plain C++ loop over the
-//! same model with the same stimulus. Also the cost of the models.
+//! same model with the same stimulus. Also the cost of the models, and that of a network as it grows.
+//!
+//! `cargo bench --bench harness` measures all, `cargo bench --bench harness -- network` one of `parser`, `nic`,
+//! `network`.
 
 use std::time::{Duration, Instant};
 
+mod network;
 mod nic;
 mod parser;
 
@@ -49,6 +53,29 @@ fn report(
 }
 
 fn main() {
-    parser::measure();
-    nic::measure();
+    // Cargo adds options of its own, such as `--bench`.
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [single, name, threads] = &arguments[..]
+        && single == network::SINGLE
+    {
+        return network::single(name, threads);
+    }
+    let named: Vec<&String> = (arguments.iter())
+        .filter(|name| !name.starts_with("--"))
+        .collect();
+    let parts: [(&str, fn()); 3] = [
+        ("parser", parser::measure),
+        ("nic", nic::measure),
+        ("network", network::measure),
+    ];
+    let known = parts.map(|(name, _)| name);
+    if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
+        eprintln!("'{unknown}': there are {}", known.join(", "));
+        std::process::exit(2);
+    }
+    for (name, measure) in parts {
+        if named.is_empty() || named.iter().any(|given| *given == name) {
+            measure();
+        }
+    }
 }

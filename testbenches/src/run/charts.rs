@@ -1,12 +1,16 @@
 //! Charts and network for the report.
 
+use std::collections::{BTreeMap, VecDeque};
 use xoff_sim::time::Time;
-use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, Topology};
+
+use xoff_sim::kernel::{NodeId, PortId};
+use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, Topology, Way};
 
 use xoff_cosim::detect::LinkClass;
 use xoff_cosim::metrics::Samples;
 use xoff_cosim::network::{Simulation, Station};
-use xoff_cosim::scenario::{LinkEntry, Scenario};
+use xoff_cosim::scenario::{LinkEntry, Scenario, SwitchSettings};
+use xoff_sim::switch::Limit;
 
 /// Returns a line for each series that has at least one value.
 fn lines<'a>(
@@ -53,23 +57,22 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
         },
     ];
     if samples.queue.iter().flatten().any(|bytes| *bytes > 0.0) {
-        let ecn = scenario
-            .switches
-            .iter()
-            .find_map(|switch| switch.ecn.as_ref());
-        let levels = ecn.map(|ecn| {
-            let level = |name: &str, value: u64| Level {
-                name: name.into(),
-                value: value as f64,
-            };
-            vec![level("Kmin", ecn.kmin.get()), level("Kmax", ecn.kmax.get())]
-        });
         charts.push(Chart {
             title: "Longest queue".into(),
             unit: "B".into(),
             note: "Bytes that wait at the fullest port of a switch.".into(),
             lines: lines(samples, nodes(), &samples.queue, Shape::Straight),
-            levels: levels.unwrap_or_default(),
+            levels: ecn_levels(scenario),
+            ..Chart::default()
+        });
+    }
+    if samples.ingress.iter().flatten().any(|bytes| *bytes > 0.0) {
+        charts.push(Chart {
+            title: "Fullest ingress queue".into(),
+            unit: "B".into(),
+            note: "Bytes that came by one port in one lossless class and wait in a switch; above XOFF the switch pauses that port.".into(),
+            lines: lines(samples, nodes(), &samples.ingress, Shape::Straight),
+            levels: xoff_levels(scenario, samples),
             ..Chart::default()
         });
     }
@@ -116,6 +119,70 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
     charts
 }
 
+/// Thresholds that switches have, one of each value. Where they differ, the names of the first with that value are
+/// added.
+fn levels(values: impl Iterator<Item = (&'static str, String, u64)>) -> Vec<Level> {
+    let mut found: BTreeMap<(&'static str, u64), String> = BTreeMap::new();
+    for (name, switch, value) in values {
+        found.entry((name, value)).or_insert(switch);
+    }
+    let same = |name: &str| found.keys().filter(|(other, _)| *other == name).count();
+    let level = |((name, value), switch): (&(&str, u64), &String)| Level {
+        name: match same(name) {
+            1 => (*name).into(),
+            _ => format!("{name} of {switch}"),
+        },
+        value: *value as f64,
+    };
+    found.iter().map(level).collect()
+}
+
+/// Kmin and Kmax of the switches.
+fn ecn_levels(scenario: &Scenario) -> Vec<Level> {
+    levels(scenario.switches.iter().flat_map(|switch| {
+        let ecn = switch.ecn.as_ref();
+        ecn.into_iter().flat_map(|ecn| {
+            [
+                ("Kmin", switch.name.clone(), ecn.kmin.get()),
+                ("Kmax", switch.name.clone(), ecn.kmax.get()),
+            ]
+        })
+    }))
+}
+
+/// XOFF and XON of the switches' lossless queues. A dynamic limit moves with the buffer: its greatest and least value in
+/// the run are given.
+fn xoff_levels(scenario: &Scenario, samples: &Samples) -> Vec<Level> {
+    let fixed = scenario.switches.iter().flat_map(|switch| {
+        let xoff = match switch.xoff {
+            Limit::Static(limit) => Some((switch.reserved + limit).get()),
+            Limit::Alpha { .. } => None,
+        };
+        xoff.into_iter().flat_map(|xoff| {
+            let xon = xoff.saturating_sub(switch.xon_offset.get());
+            [
+                ("XOFF", switch.name.clone(), xoff),
+                ("XON", switch.name.clone(), xon),
+            ]
+        })
+    });
+    let mut all = levels(fixed);
+    let dynamic = |switch: &SwitchSettings| matches!(switch.xoff, Limit::Alpha { .. });
+    if scenario.switches.iter().any(dynamic) {
+        let limits = || samples.xoff.iter().flatten().copied();
+        for (name, value) in [
+            ("XOFF at most", limits().reduce(f64::max)),
+            ("XOFF at least", limits().reduce(f64::min)),
+        ] {
+            all.extend(value.map(|value| Level {
+                name: name.into(),
+                value,
+            }));
+        }
+    }
+    all
+}
+
 fn pauses(simulation: &Simulation) -> Vec<Band> {
     let ns = |time: Time| time.as_ps() / 1_000;
     let mut bands = Vec::new();
@@ -144,6 +211,50 @@ fn length(link: &LinkEntry) -> String {
     }
 }
 
+/// The ports of the cables between two nodes, at the first and at the second. Cables between the same nodes are in the
+/// order of their ports, which is that of the scenario's links.
+fn ports(simulation: &Simulation) -> BTreeMap<(NodeId, NodeId), VecDeque<(PortId, PortId)>> {
+    let mut ports = BTreeMap::<_, VecDeque<_>>::new();
+    for (node, _) in simulation.stations() {
+        for port in simulation.ports(node) {
+            if let Some((peer, peer_port)) = simulation.network().peer(node, port) {
+                let cables = ports.entry((node, peer)).or_default();
+                cables.push_back((port, peer_port));
+            }
+        }
+    }
+    ports
+}
+
+/// What happened on a cable in the direction from one port to the other.
+fn way(simulation: &Simulation, from: (NodeId, PortId), to: (NodeId, PortId)) -> Way {
+    let (network, now) = (simulation.network(), simulation.now());
+    let (sender, receiver) = (network.node(from.0), network.node(to.0));
+    let paused = match sender.switch() {
+        Some(switch) => std::array::from_fn(|class| switch.paused_for(from.1, class as u8, now)),
+        None => sender.pause_times(now),
+    };
+    let lost = network
+        .faults(from.0, from.1)
+        .map_or(0, |faults| faults.lost());
+    let dropped = match receiver.switch() {
+        Some(switch) => (switch.counters(to.1).dropped.iter().flatten()).sum(),
+        None => 0,
+    };
+    let marks = match sender.switch() {
+        Some(switch) => switch.counters(from.1).marked.iter().sum(),
+        None => 0,
+    };
+    Way {
+        paused_ns: paused
+            .into_iter()
+            .max()
+            .map_or(0, |time| time.as_ps() / 1_000),
+        drops: lost + dropped,
+        marks,
+    }
+}
+
 /// Returns the topology of the network.
 pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
     let nodes = simulation.stations().map(|(node, station)| Node {
@@ -154,14 +265,134 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
             Station::Switch(_) => NodeKind::Switch,
         },
     });
-    let links = scenario.cables().into_iter().map(|(a, b, entry)| Link {
-        a,
-        b,
-        rate: scenario.rate_of(&scenario.links[entry]).to_string(),
-        length: length(&scenario.links[entry]),
+    let mut ports = ports(simulation);
+    let numbers: BTreeMap<&String, NodeId> =
+        (simulation.names().iter()).zip((0..).map(NodeId)).collect();
+    let links = scenario.cables().into_iter().map(|(a, b, entry)| {
+        let ends = [&a, &b].map(|name| numbers.get(name).copied());
+        let port = ends[0]
+            .zip(ends[1])
+            .and_then(|ends| ports.get_mut(&ends)?.pop_front());
+        let (there, back) = match (port, ends) {
+            (Some(ports), [Some(a), Some(b)]) => (
+                way(simulation, (a, ports.0), (b, ports.1)),
+                way(simulation, (b, ports.1), (a, ports.0)),
+            ),
+            _ => Default::default(),
+        };
+        Link {
+            rate: scenario.rate_of(&scenario.links[entry]).to_string(),
+            length: length(&scenario.links[entry]),
+            a,
+            b,
+            there,
+            back,
+        }
     });
     Topology {
         nodes: nodes.collect(),
         links: links.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use xoff_cosim::metrics::Recorder;
+    use xoff_cosim::scenario::switch::Ecn;
+    use xoff_cosim::scenario::{FlowSettings, NicKind};
+    use xoff_sim::time::{ByteCount, Duration, Length};
+
+    /// Two hosts send to a third; the switch pauses them at 8 kB and marks above 10 kB; one packet of `a` is lost.
+    fn incast() -> Scenario {
+        let cable = Length::from_m(2);
+        let mut scenario = Scenario::new("two to one", Duration::from_us(100));
+        for host in ["a", "b", "r"] {
+            scenario = scenario.host(host).link(host, "s", cable);
+        }
+        scenario = scenario
+            .switch("s")
+            .flow(FlowSettings::new("a", "a", "r"))
+            .flow(FlowSettings::new("b", "b", "r"));
+        scenario.host.nic = NicKind::Model;
+        // Packets are marked only if they are ECN capable, which DCQCN makes them.
+        scenario.host.dcqcn = Some(Default::default());
+        scenario.switches[0].xoff = Limit::Static(ByteCount::new(8_000));
+        scenario.switches[0].ecn = Some(Ecn {
+            kmax: ByteCount::new(10_000),
+            ..Ecn::default()
+        });
+        scenario.links[0].faults = vec!["psn +10, shots 1: drop".parse().unwrap()];
+        scenario
+    }
+
+    #[test]
+    fn what_happened_is_on_the_link_and_in_the_direction_where_it_did() {
+        let scenario = incast();
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut recorder = Recorder::new(&simulation);
+        for us in 1..=100 {
+            simulation.run_until(Time::from_ps(us * 1_000_000)).unwrap();
+            recorder.sample(&simulation);
+        }
+        let topology = topology(&simulation, &scenario);
+        let ends: Vec<_> = topology
+            .links
+            .iter()
+            .map(|link| (&*link.a, &*link.b))
+            .collect();
+        assert_eq!(ends, [("a", "s"), ("b", "s"), ("r", "s")]);
+        let [a, b, r] = &topology.links[..] else {
+            panic!("three links")
+        };
+        // The senders are stopped, the receiver stops nobody.
+        assert!(a.there.paused_ns > 0 && b.there.paused_ns > 0);
+        for way in [a.back, b.back, r.there, r.back] {
+            assert_eq!(way.paused_ns, 0);
+        }
+        assert!(a.there.paused_ns.max(b.there.paused_ns) < 100_000);
+        assert_eq!((a.there.drops, b.there.drops, r.there.drops), (1, 0, 0));
+        // Two packets come for each that leaves: the queue passes Kmax in 2 µs, and XOFF long before a CNP is back.
+        // ACKs are not marked.
+        assert!(r.back.marks > 0);
+        assert_eq!((a.back.marks, b.back.marks), (0, 0));
+
+        let charts = charts(&simulation, &scenario, recorder.samples());
+        let levels = |title: &str| -> Vec<(String, f64)> {
+            let chart = charts.iter().find(|chart| chart.title == title).unwrap();
+            let levels = chart.levels.iter();
+            levels
+                .map(|level| (level.name.clone(), level.value))
+                .collect()
+        };
+        // XON is two frames of 1,086 bytes below; Kmin is the DCQCN paper's.
+        let ingress = [("XOFF".into(), 8_000.0), ("XON".into(), 5_828.0)];
+        assert_eq!(levels("Fullest ingress queue"), ingress);
+        let egress = [("Kmax".into(), 10_000.0), ("Kmin".into(), 5_000.0)];
+        assert_eq!(levels("Longest queue"), egress);
+    }
+
+    #[test]
+    fn levels_that_differ_have_names() {
+        let mut scenario = incast().switch("t");
+        scenario.switches[1].xoff = Limit::Static(ByteCount::new(30_000));
+        let names = |levels: Vec<Level>| -> Vec<String> {
+            levels.into_iter().map(|level| level.name).collect()
+        };
+        let samples = Samples::default();
+        let expected = ["XOFF of s", "XOFF of t", "XON of s", "XON of t"];
+        assert_eq!(names(xoff_levels(&scenario, &samples)), expected);
+        // α·free, which only the run tells: 1/16 of what is free at the start, and less later.
+        for switch in &mut scenario.switches {
+            switch.xoff = Limit::Alpha { num: 1, den: 16 };
+        }
+        let samples = Samples {
+            xoff: vec![vec![], vec![500.0, 300.0], vec![400.0, 450.0]],
+            ..Samples::default()
+        };
+        let levels = xoff_levels(&scenario, &samples);
+        let values: Vec<f64> = levels.iter().map(|level| level.value).collect();
+        assert_eq!(values, [500.0, 300.0]);
+        assert_eq!(names(levels), ["XOFF at most", "XOFF at least"]);
     }
 }

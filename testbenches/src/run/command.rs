@@ -101,7 +101,9 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let folder = arguments.out.join(&name);
         let options = options(arguments, &scenario, words, &folder, streams)?;
         execute::check(&scenario, &options)?;
-        title.clone_from(&scenario.title);
+        if title.is_empty() {
+            title.clone_from(&scenario.title);
+        }
         let values = extra.into_iter().map(|setting| setting.value).collect();
         runs.push((scenario, name, values, options));
     }
@@ -143,6 +145,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             values,
             folder: name,
             summary: report.summary,
+            charts: report.charts,
         });
         if execute::interrupted() {
             writeln!(

@@ -88,6 +88,15 @@ impl Frame {
         frame
     }
 
+    /// Returns the frame for one of several small pictures beside each other.
+    pub fn small(charts: &[Chart]) -> Self {
+        Self {
+            width: 460.0,
+            lines_height: 130.0,
+            ..Self::narrow(charts)
+        }
+    }
+
     fn axis_texts(&self, chart: &Chart) -> f64 {
         let widest = |axis: Axis| {
             axis.ticks
@@ -128,6 +137,19 @@ fn value_axis(chart: &Chart) -> Option<Axis> {
         .filter(|&level| level <= 2.0 * high)
         .fold(high, f64::max);
     Some(Axis::new(low, high, VALUE_TICKS, &chart.unit, false))
+}
+
+/// Gives charts of the same values the same value axis, so that their pictures can be compared: from the least to the
+/// greatest end of their own axes.
+pub fn align(charts: &mut [Chart]) {
+    let ends = charts
+        .iter()
+        .filter_map(value_axis)
+        .map(|axis| (axis.low, axis.high));
+    let all = ends.reduce(|all, ends| (all.0.min(ends.0), all.1.max(ends.1)));
+    for chart in charts {
+        chart.range = all;
+    }
 }
 
 fn value_unit(chart: &Chart) -> String {
@@ -584,7 +606,11 @@ fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
     let figures = if times == 0 {
         "never".to_owned()
     } else {
-        format!("{}, {}×", percent(share), scale::number(times as f64))
+        format!(
+            "{}, {}×",
+            scale::percent(share),
+            scale::number(times as f64)
+        )
     };
     html! {
         text class="ink" x=(c(name_x)) y=(c(text_y)) text-anchor=(name_anchor) { (name) @if name != band.name { title { (band.name) } } }
@@ -594,17 +620,6 @@ fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
             rect class="band" x=(c(left + start)) y=(c(bar_top)) width=(c(end - start)) height=(c(BAR))
                 fill-opacity=[(share < 1.0).then(|| c(share))] {}
         }
-    }
-}
-
-/// Formats a share in percent. A share above zero is never shown as zero.
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        0.0 => "0 %".into(),
-        small if small < 0.1 => "< 0.1 %".into(),
-        some if some < 10.0 => format!("{some:.1} %"),
-        much if share < 1.0 => format!("{:.0} %", much.min(99.0)),
-        _ => "100 %".into(),
     }
 }
 

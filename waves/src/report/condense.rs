@@ -16,7 +16,12 @@ pub fn rank<T: Copy>(sorted: &[T], part: f64) -> T {
 /// Returns a chart with few enough lines to tell them apart: the chart itself, or the distribution over its lines
 /// together with the lines that have the least and the greatest mean.
 pub fn chart(chart: &Chart) -> Cow<'_, Chart> {
-    if chart.lines.len() <= MOST_NAMES {
+    with_at_most(chart, MOST_NAMES)
+}
+
+/// Like [`chart()`], with at most `most` lines.
+pub fn with_at_most(chart: &Chart, most: usize) -> Cow<'_, Chart> {
+    if chart.lines.len() <= most {
         return Cow::Borrowed(chart);
     }
     let mut at = BTreeMap::<u64, Vec<f64>>::new();

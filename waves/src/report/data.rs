@@ -490,8 +490,20 @@ pub struct Node {
     pub kind: NodeKind,
 }
 
+/// What happened on a cable in one direction, in the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Way {
+    /// How long pauses of the receiving end stopped it, in nanoseconds; of several classes, the one that was stopped
+    /// longest.
+    pub paused_ns: u64,
+    /// Frames that were lost on it, and those that its receiving end dropped.
+    pub drops: u64,
+    /// Packets that the sending end marked "congestion experienced".
+    pub marks: u64,
+}
+
 /// A cable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Link {
     /// Name of the node at one end.
     pub a: String,
@@ -501,4 +513,10 @@ pub struct Link {
     pub rate: String,
     /// Its length as text, such as `300 m`.
     pub length: String,
+    /// What happened from `a` to `b`.
+    #[serde(default)]
+    pub there: Way,
+    /// What happened from `b` to `a`.
+    #[serde(default)]
+    pub back: Way,
 }

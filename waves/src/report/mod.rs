@@ -44,11 +44,11 @@ mod topology;
 pub use data::{
     Area, Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line,
     Link, Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, State, Summary,
-    SummaryVersion, Topology,
+    SummaryVersion, Topology, Way,
 };
 
 pub use scale::metric as metric_text;
-pub use sweep::{Sweep, SweepPoint};
+pub use sweep::{Multiple, Sweep, SweepPoint};
 
 impl Chart {
     /// Returns the chart as a whole SVG file with title and legend, for light and dark backgrounds. Without

@@ -4,7 +4,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
-use super::data::{Chart, Drop, Expectation, Fault, Finding, Injection, Report, State, Summary};
+use super::data::{
+    Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Report, State, Summary,
+};
 use super::pauses;
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
@@ -47,6 +49,7 @@ impl Report {
                     footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
                 } }
                 @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
+                @if !self.pauses.rows.is_empty() { script { (PreEscaped(include_str!("zoom.js"))) } }
             }
         };
         clean(page.into_string())
@@ -206,15 +209,22 @@ fn findings(findings: &[Finding]) -> Markup {
 fn spread(report: &Report) -> Markup {
     let drawn = &report.pauses;
     let duration = report.summary.duration_ns;
+    let mut marks: Vec<(u64, &str)> = (report.summary.findings.iter())
+        .filter(|finding| finding.kind <= FindingKind::Storm)
+        .take(MOST_MARKS)
+        .map(|finding| (finding.from_ns, finding.kind.words()))
+        .collect();
+    marks.sort_unstable();
     html! {
         @if !drawn.rows.is_empty() {
             h2 { "Who paused whom" }
-            figure.chart {
+            figure.chart.spread data-duration=(duration) {
                 figcaption {
-                    p.note { "A row for each stopped link, from where the pauses come from outwards; the height of a bar is the part of the time for which the link was stopped. An arrow leads from a link to one that stood because of it." }
+                    p.note { "A row for each stopped link, from where the pauses come from outwards; the height of a bar is the part of the time for which the link was stopped. An arrow leads from a link to one that stood because of it. Drag over a stretch of time to enlarge it; double click shows all of it. " output.tip.time {} }
                 }
-                (pauses::svg(drawn, 960.0, false, duration, "wide"))
-                (pauses::svg(drawn, 380.0, true, duration, "narrow"))
+                (pauses::svg(drawn, &marks, 960.0, false, duration, "chart wide"))
+                (pauses::svg(drawn, &marks, 380.0, true, duration, "chart narrow"))
+                script.spans type="application/json" { (PreEscaped(pauses::spans(drawn, duration))) }
                 @if drawn.left_out > 0 {
                     p.below.muted { "and " (with_groups(&drawn.left_out.to_string())) " more links that were stopped for less: series.csv has all" }
                 }
@@ -224,8 +234,9 @@ fn spread(report: &Report) -> Markup {
 }
 
 fn network(report: &Report) -> Markup {
-    let wide = topology::svg(&report.topology, 960.0);
-    let narrow = topology::svg(&report.topology, 360.0);
+    let duration = report.summary.duration_ns;
+    let wide = topology::svg(&report.topology, 960.0, duration);
+    let narrow = topology::svg(&report.topology, 360.0, duration);
     html! {
         @if let (Some(wide), Some(narrow)) = (wide, narrow) {
             h2 { "Network" }
@@ -234,6 +245,7 @@ fn network(report: &Report) -> Markup {
                 div.narrow { (narrow) }
                 p.below.muted { (topology::caption(&report.topology)) }
             }
+            (topology::table(&report.topology, duration))
         }
     }
 }
@@ -392,6 +404,8 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
+/// Deadlocks and storms that are marked in the picture of pauses.
+const MOST_MARKS: usize = 6;
 /// Maximum number of rows in a table whose rows are of interest one by one. If there are more, the most informative
 /// are shown.
 const MOST_ROWS: usize = 24;

@@ -24,6 +24,12 @@ const MOST_NAME: f64 = 240.0;
 const LEVELS: f64 = 6.0;
 /// Room below the rows for the time axis' texts.
 const TIME_TEXTS: f64 = 24.0;
+/// Room above the rows for the texts of marked moments.
+const MARK_TEXTS: f64 = 18.0;
+/// Most spans that the page has for enlarging the picture: about 20 bytes each.
+const MOST_SPANS: usize = 12_000;
+/// Cells of the finest grid on which they are joined.
+const FINEST: u64 = 1 << 20;
 /// Greatest indentation, so that names of far links have room.
 const MOST_INDENT: u32 = 6;
 
@@ -32,8 +38,18 @@ fn indent(row: &PauseRow) -> f64 {
 }
 
 /// Renders the picture, `room` pixels wide, over a run of `duration_ns`. With `above`, names are above the rows, as on
-/// a phone.
-pub fn svg(pauses: &Pauses, room: f64, above: bool, duration_ns: u64, class: &str) -> Markup {
+/// a phone. `marks` are moments that are drawn through all rows.
+///
+/// What the script of the page needs to enlarge it is in attributes: `data-place` has the left and right end of the
+/// rows and the height of a bar, `data-at` and `data-x` the time of a thing and where it is drawn.
+pub fn svg(
+    pauses: &Pauses,
+    marks: &[(u64, &str)],
+    room: f64,
+    above: bool,
+    duration_ns: u64,
+    class: &str,
+) -> Markup {
     let duration = duration_ns.max(1);
     let names = pauses.rows.iter();
     let widest = names
@@ -42,18 +58,43 @@ pub fn svg(pauses: &Pauses, room: f64, above: bool, duration_ns: u64, class: &st
     let left = if above { 8.0 } else { (widest + 14.0).ceil() };
     let right = room - if above { 22.0 } else { FIGURES };
     let row_height = if above { TALL_ROW } else { ROW };
-    let bottom = pauses.rows.len() as f64 * row_height + 4.0;
+    let top = if marks.is_empty() { 0.0 } else { MARK_TEXTS };
+    let bottom = top + pauses.rows.len() as f64 * row_height + 4.0;
     let axis = Axis::time(0, duration, if above { 5 } else { 10 });
     let x = |at: u64| left + at as f64 / duration as f64 * (right - left);
-    let bar_bottom = |index: usize| index as f64 * row_height + if above { 29.0 } else { 16.0 };
+    let bar_bottom =
+        |index: usize| top + index as f64 * row_height + if above { 29.0 } else { 16.0 };
+    let mut text_end = 0.0_f64;
+    // Texts beside their lines, as far as they do not overlap the one before.
+    let marks: Vec<_> = (marks.iter())
+        .filter(|(at, _)| *at <= duration)
+        .map(|(at, text)| {
+            let (x, text_width) = (x(*at), width(text, FONT));
+            let start = (x + 4.0).min(room - text_width);
+            let fits = start >= text_end;
+            if fits {
+                text_end = start + text_width + 8.0;
+            }
+            (*at, x, text, fits.then_some(start))
+        })
+        .collect();
+    let place = format!("{} {} {BAR}", c(left), c(right));
     let size = format!("0 0 {} {}", c(room), c(bottom + TIME_TEXTS));
     html! {
-        svg class=(class) viewBox=(size) role="img" aria-label="Spread of pauses" {
-            @for (value, text) in &axis.ticks {
-                @let x = c(left + axis.place(*value) * (right - left));
-                line class="grid" x1=(x) x2=(x) y1="0" y2=(c(bottom)) {}
-                text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
-                    (text) @if *value != 0.0 && !axis.unit.is_empty() { " " (axis.unit) }
+        svg class=(class) viewBox=(size) role="img" aria-label="Spread of pauses" data-place=(place) {
+            g class="ticks" data-foot=(c(bottom)) {
+                @for (value, text) in &axis.ticks {
+                    @let x = c(left + axis.place(*value) * (right - left));
+                    line class="grid" x1=(x) x2=(x) y1="0" y2=(c(bottom)) {}
+                    text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
+                        (text) @if *value != 0.0 && !axis.unit.is_empty() { " " (axis.unit) }
+                    }
+                }
+            }
+            @for (at, x, text, start) in &marks {
+                g data-at=(at) data-x=(c(*x)) {
+                    line class="marker" x1=(c(*x)) x2=(c(*x)) y1="2" y2=(c(bottom)) { title { (text) } }
+                    @if let Some(start) = start { text class="ink" x=(c(*start)) y="12" { (text) } }
                 }
             }
             @for (index, row) in pauses.rows.iter().enumerate() {
@@ -63,20 +104,76 @@ pub fn svg(pauses: &Pauses, room: f64, above: bool, duration_ns: u64, class: &st
                 @let name = fitted(&row.name, FONT, name_room);
                 @let (figure_x, anchor) = if above { (right, "end") } else { (right + 8.0, "start") };
                 @let text_y = if above { bottom - 16.0 } else { bottom - 2.0 };
-                text class="ink" x=(c(start)) y=(c(text_y)) { (name) @if name != row.name { title { (row.name) } } }
+                text class="ink" x=(c(start)) y=(c(text_y)) { (name) title { (words(row, &pauses.rows)) } }
                 text x=(c(figure_x)) y=(c(text_y)) text-anchor=(anchor) { (time(row.total_ns)) }
                 rect class="row" x=(c(left)) y=(c(bottom - 1.0)) width=(c(right - left)) height="1" {}
-                @for (from, to, part) in bars(row, duration, right - left) {
-                    rect class="band" x=(c(left + from)) y=(c(bottom - part * BAR)) width=(c(to - from)) height=(c(part * BAR)) {}
+                g class="bars" data-base=(c(bottom)) {
+                    @for (from, to, part) in bars(row, duration, right - left) {
+                        rect class="band" x=(c(left + from)) y=(c(bottom - part * BAR)) width=(c(to - from)) height=(c(part * BAR)) {}
+                    }
                 }
             }
             @for (index, row) in pauses.rows.iter().enumerate() {
                 @if let Some(cause) = row.cause.filter(|cause| *cause < pauses.rows.len() && *cause != index) {
-                    (arrow(x(began(row, &pauses.rows[cause]).min(duration)), bar_bottom(cause), bar_bottom(index)))
+                    @let at = began(row, &pauses.rows[cause]).min(duration);
+                    (arrow(at, x(at), bar_bottom(cause), bar_bottom(index)))
                 }
             }
         }
     }
+}
+
+/// Returns what a row says, in words: how long, since when, and because of what.
+fn words(row: &PauseRow, rows: &[PauseRow]) -> String {
+    let mut text = format!(
+        "{}: {} in all, first at {}",
+        row.name,
+        time(row.total_ns),
+        time(row.from_ns)
+    );
+    if let Some(cause) = row.cause.and_then(|cause| rows.get(cause)) {
+        text += &format!("; because {}", cause.name);
+    }
+    text
+}
+
+/// The spans of all rows for the script that enlarges the picture: a list for each row with start, length and stopped
+/// time of each span, in nanoseconds.
+///
+/// If there are more than [`MOST_SPANS`], those next to each other are joined, on an ever coarser grid.
+pub fn spans(pauses: &Pauses, duration_ns: u64) -> String {
+    let mut cells = FINEST;
+    loop {
+        let cell = (duration_ns / cells).max(1);
+        let rows: Vec<Vec<(u64, u64, u64)>> = (pauses.rows.iter())
+            .map(|row| joined(&row.spans, cell))
+            .collect();
+        if rows.iter().map(Vec::len).sum::<usize>() <= MOST_SPANS || cells == 1 {
+            let row = |row: &Vec<(u64, u64, u64)>| {
+                let span = |(from, length, paused): &(u64, u64, u64)| {
+                    format!("[{from},{length},{paused}]")
+                };
+                format!("[{}]", row.iter().map(span).collect::<Vec<_>>().join(","))
+            };
+            return format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(","));
+        }
+        cells /= 2;
+    }
+}
+
+/// Joins spans that begin in the same cell of a grid. Returns start, length and stopped time of each.
+fn joined(spans: &[(u64, u64, u64)], cell: u64) -> Vec<(u64, u64, u64)> {
+    let mut joined: Vec<(u64, u64, u64)> = Vec::new();
+    for &(from, to, paused) in spans {
+        match joined.last_mut() {
+            Some(last) if last.0 / cell == from / cell => {
+                last.1 = to.saturating_sub(last.0);
+                last.2 += paused;
+            }
+            _ => joined.push((from, to.saturating_sub(from), paused)),
+        }
+    }
+    joined
 }
 
 /// Returns when a row was stopped first while, or after, its cause was.
@@ -88,7 +185,7 @@ fn began(row: &PauseRow, cause: &PauseRow) -> u64 {
 }
 
 /// Returns the line from the bottom of the row of the cause to the top of the bar of what it stopped, or upwards.
-fn arrow(x: f64, cause: f64, row: f64) -> Markup {
+fn arrow(at: u64, x: f64, cause: f64, row: f64) -> Markup {
     let (start, end) = if cause < row {
         (cause, row - BAR - 1.0)
     } else {
@@ -104,7 +201,7 @@ fn arrow(x: f64, cause: f64, row: f64) -> Markup {
         c(x + 3.0),
         c(end + back)
     );
-    html! { path class="cause" d=(format!("M{} {}V{}{head}", c(x), c(start), c(end))) {} }
+    html! { path class="cause" data-at=(at) data-x=(c(x)) d=(format!("M{} {}V{}{head}", c(x), c(start), c(end))) {} }
 }
 
 /// Returns the bars of a row: start, end and height, 0 to 1, which is the part of the time in a few levels.
@@ -162,6 +259,36 @@ mod tests {
             ..PauseRow::default()
         };
         assert_eq!(bars(&short, 2_000_000, 200.0), [(0.0, 2.0, 1.0 / LEVELS)]);
+    }
+
+    /// What is joined keeps its ends and the sum of its stopped time.
+    #[test]
+    fn spans_are_joined_until_there_are_few_enough() {
+        let few = PauseRow {
+            spans: vec![(10, 20, 10), (30, 50, 5)],
+            ..PauseRow::default()
+        };
+        let pauses = |row: PauseRow| Pauses {
+            rows: vec![row, PauseRow::default()],
+            left_out: 0,
+        };
+        assert_eq!(
+            spans(&pauses(few.clone()), 100),
+            "[[[10,10,10],[30,20,5]],[]]"
+        );
+        assert_eq!(joined(&few.spans, 100), [(10, 40, 15)]);
+        // 40,000 spans of 10 ns in 400 µs; 12,000 may stay, so that four are joined: 3 * 10 + 6 ns.
+        let many = PauseRow {
+            spans: (0..40_000).map(|i| (10 * i, 10 * i + 6, 6)).collect(),
+            ..PauseRow::default()
+        };
+        let text = spans(&pauses(many), 400_000);
+        let count = text.matches("],[").count();
+        assert!((6_000..=12_000).contains(&count), "{count} spans");
+        let all: Vec<Vec<(u64, u64, u64)>> = serde_json::from_str(&text).unwrap();
+        assert_eq!(all[0].iter().map(|span| span.2).sum::<u64>(), 240_000);
+        let last = all[0].last().unwrap();
+        assert_eq!(last.0 + last.1, 399_996);
     }
 
     #[test]

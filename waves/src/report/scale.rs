@@ -106,6 +106,17 @@ impl Axis {
     }
 }
 
+/// Formats a share in percent. A share above zero is never shown as zero.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".into(),
+        small if small < 0.1 => "< 0.1 %".into(),
+        some if some < 10.0 => format!("{some:.1} %"),
+        much if share < 1.0 => format!("{:.0} %", much.min(99.0)),
+        _ => "100 %".into(),
+    }
+}
+
 /// Returns the smallest step of at least `raw` that is 1, 2 or 5 times a power of ten, and that power.
 fn nice_step(raw: f64) -> (f64, i32) {
     // Take the exponent from the printed number instead of libm, so that every machine draws the same.

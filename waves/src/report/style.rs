@@ -76,7 +76,10 @@ svg .level{stroke-width:1.2;stroke-dasharray:7 3 1.5 3;fill:none}
 svg .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
 svg .heading{font-size:15px;font-weight:600}
 svg .wire{stroke-width:1.5}
+svg .stopped{stroke-linecap:butt;stroke-opacity:.8}
 svg .cause{fill:none;stroke-width:1.2}
+svg .chosen{fill-opacity:.2}
+.spread svg{touch-action:pan-y;cursor:crosshair;user-select:none;-webkit-user-select:none}
 svg .node rect{stroke-width:1.5}
 svg .node.model rect{stroke-dasharray:4 3}
 ";
@@ -100,15 +103,23 @@ fn picture_colours(palette: &Palette) -> String {
          svg .axis{{stroke:{axis}}}\n\
          svg .marker,svg .level{{stroke:{muted}}}\n\
          svg .row{{fill:{grid}}}\n\
-         svg .band{{fill:{}}}\n\
+         svg .band,svg .chosen{{fill:{}}}\n\
          svg .area{{fill:{}}}\n\
          svg .wire{{stroke:{axis}}}\n\
+         svg .stopped{{stroke:{}}}\n\
+         svg text.lost{{fill:{}}}\n\
+         svg text.marked{{fill:{}}}\n\
          svg .cause{{stroke:{ink}}}\n\
          svg .node rect{{fill:{paper};stroke:{ink}}}\n\
          svg .node.switch rect{{fill:{panel};stroke:{axis}}}\n\
          svg .node.rtl rect{{stroke:{}}}\n\
          svg .node text{{fill:{ink}}}\n",
-        palette.lines[1], palette.lines[0], palette.lines[0]
+        palette.lines[1],
+        palette.lines[0],
+        palette.lines[1],
+        palette.bad,
+        palette.lines[3],
+        palette.lines[0]
     );
     for (index, colour) in palette.lines.iter().enumerate() {
         rules += &format!("svg .c{index}{{stroke:{colour}}}\n");

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use maud::{DOCTYPE, PreEscaped, html};
 
 use super::chart::{self, Frame};
+use super::condense;
 use super::data::{Chart, Line, State, Summary};
 use super::scale::metric;
 use super::style::page_rules;
@@ -33,6 +34,8 @@ pub struct SweepPoint {
     pub folder: String,
     /// The results.
     pub summary: Summary,
+    /// Its charts over time. Those that several runs have are drawn side by side.
+    pub charts: Vec<Chart>,
 }
 
 /// A figure that is shown for every point of a sweep: its title, the first part of its metric's name (for the unit),
@@ -123,7 +126,60 @@ fn quantile(run: &Summary, suffix: &str) -> Option<f64> {
         .reduce(f64::max)
 }
 
+/// Charts that are drawn side by side, at most.
+const MOST_MULTIPLES: usize = 6;
+/// Runs that are drawn side by side, at most: the table has all.
+const MOST_RUNS: usize = 12;
+/// Lines of a small chart; of more, their distribution is drawn.
+const MOST_LINES: usize = 8;
+
+/// The same chart of several runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Multiple {
+    /// The runs' values of the swept keys.
+    pub names: Vec<String>,
+    /// The chart of each, all with the same value axis.
+    pub charts: Vec<Chart>,
+}
+
 impl Sweep {
+    /// Returns the charts that at least two of the runs have, to be drawn side by side: those of the run that has most
+    /// charts first to last. Charts without lines are left out.
+    pub fn multiples(&self) -> Vec<Multiple> {
+        let points = &self.points[..self.points.len().min(MOST_RUNS)];
+        let titles = points
+            .iter()
+            .map(|point| &point.charts)
+            .max_by_key(|charts| charts.len());
+        let titles = titles
+            .into_iter()
+            .flatten()
+            .filter(|chart| !chart.lines.is_empty());
+        let multiple = |title: &String| {
+            let mut multiple = Multiple {
+                names: Vec::new(),
+                charts: Vec::new(),
+            };
+            for point in points {
+                let mut charts = point.charts.iter();
+                if let Some(chart) =
+                    charts.find(|chart| chart.title == *title && !chart.lines.is_empty())
+                {
+                    let mut chart = condense::with_at_most(chart, MOST_LINES).into_owned();
+                    chart.span_ns = chart.span_ns.or(Some((0, point.summary.duration_ns)));
+                    multiple.names.push(point.values.join(", "));
+                    multiple.charts.push(chart);
+                }
+            }
+            chart::align(&mut multiple.charts);
+            multiple
+        };
+        let all = titles.map(|chart| multiple(&chart.title));
+        all.filter(|multiple| multiple.charts.len() > 1)
+            .take(MOST_MULTIPLES)
+            .collect()
+    }
+
     /// Returns the header of [`rows`](Self::rows).
     pub fn head(&self) -> Vec<String> {
         let figures = FIGURES.iter().map(|(_, _, figure)| figure.0.to_owned());
@@ -230,6 +286,28 @@ impl Sweep {
                             (chart::svg(chart, narrow, None, "chart narrow"))
                         }
                     }
+                    @let multiples = self.multiples();
+                    @if !multiples.is_empty() { h2 { "Side by side" } }
+                    @for multiple in &multiples {
+                        @let frame = Frame::small(&multiple.charts);
+                        @let unit = chart::heading_unit(&multiple.charts[0]);
+                        h3 { (multiple.charts[0].title) @if !unit.is_empty() { span.unit.muted { ", " (unit) } } }
+                        p.note.muted { (multiple.charts[0].note) }
+                        div.multiples {
+                            @for (name, chart) in multiple.names.iter().zip(&multiple.charts) {
+                                figure.chart {
+                                    figcaption {
+                                        strong { (name) } " " output.tip.time {}
+                                        (chart::legend(chart))
+                                    }
+                                    (chart::svg(chart, frame, None, "chart"))
+                                }
+                            }
+                        }
+                    }
+                    @if self.points.len() > MOST_RUNS && !multiples.is_empty() {
+                        p.muted { "Of " (self.points.len()) " runs the first " (MOST_RUNS) " are drawn; the table has all." }
+                    }
                     h2 { "Again" }
                     pre { (self.command) }
                 } }
@@ -293,8 +371,19 @@ mod tests {
                         ("drops.total".into(), 0.0),
                     ])
                     .collect(),
+                duration_ns: 1_000,
                 ..Summary::default()
             },
+            charts: vec![Chart {
+                title: "Longest queue".into(),
+                unit: "B".into(),
+                lines: vec![Line {
+                    name: "t".into(),
+                    points: vec![(0, 0.0), (1_000, 1e3 * f64::from(count))],
+                    ..Line::default()
+                }],
+                ..Chart::default()
+            }],
         };
         Sweep {
             title: "Incast".into(),
@@ -319,6 +408,30 @@ mod tests {
                         goodput_gbps.f2,goodput_gbps.f3,goodput_gbps.total\n\
                         2,0,d2,–,0,18,18,,,36\n4,0,d4,–,0,9,9,9,9,36\n";
         assert_eq!(csv, expected);
+    }
+
+    /// The axis of the larger one is that of both; a chart that only one run has is not drawn.
+    #[test]
+    fn charts_side_by_side_have_one_axis() {
+        let mut sweep = sweep();
+        sweep.points[0].charts.push(Chart {
+            title: "Pause time".into(),
+            lines: vec![Line::default()],
+            ..Chart::default()
+        });
+        let multiples = sweep.multiples();
+        assert_eq!(multiples.len(), 1);
+        assert_eq!(multiples[0].names, ["2", "4"]);
+        let ranges: Vec<_> = multiples[0]
+            .charts
+            .iter()
+            .map(|chart| chart.range)
+            .collect();
+        assert_eq!(ranges, [Some((0.0, 4_000.0)); 2]);
+        let page = sweep.html();
+        // Both pictures have the axis of the larger one.
+        assert_eq!(page.matches("data-value=\"0 4 KB\"").count(), 2);
+        assert!(page.contains("Side by side"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! Renders the topology as SVG: hosts at the bottom, and each switch as high as its distance from a host.
+//! Renders the topology as SVG: hosts at the bottom, and each switch as high as its distance from a host. Cables show
+//! for how long pauses stopped them, where frames were dropped, and where packets were marked.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use maud::{Markup, html};
 
-use super::data::{NodeKind, Topology};
+use super::data::{Link, NodeKind, Topology, Way};
+use super::scale::{percent, time, with_groups};
 use super::text::{coordinate as c, width};
 
 const FONT: f64 = 12.0;
@@ -20,6 +22,14 @@ const GOOD_GAP: f64 = 44.0;
 const TIER: f64 = 74.0;
 /// Distance between the lines of text in a box.
 const LINE_HEIGHT: f64 = 16.0;
+/// Width of a wire whose cable is stopped all the time. One that never is has the width that the style gives it.
+const STOPPED: f64 = 9.0;
+/// Width of a wire that was stopped for the shortest time.
+const LEAST_STOPPED: f64 = 2.5;
+/// Numbers of drops and marks are written beside at most this many wires of each; pointing at a wire shows the others.
+const MOST_NUMBERS: usize = 12;
+/// Rows of the table of links.
+const MOST_LINKS: usize = 8;
 /// Cables of a kind other than the most common one are listed by name if there are at most this many of them.
 const MOST_NAMED: usize = 3;
 
@@ -67,8 +77,116 @@ struct Layout {
     groups: Vec<(Group, f64, f64)>,
 }
 
-/// Renders the picture, at most `room` pixels wide. Returns `None` without nodes.
-pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
+/// What happened on the cables between two boxes.
+#[derive(Default)]
+struct Wire<'a> {
+    cables: Vec<&'a Link>,
+    /// The direction that was stopped longest: its two nodes and for how long.
+    longest: Option<(&'a str, &'a str, u64)>,
+    drops: u64,
+    marks: u64,
+}
+
+impl<'a> Wire<'a> {
+    fn add(&mut self, link: &'a Link) {
+        self.cables.push(link);
+        for (from, to, way) in ways(link) {
+            self.drops += way.drops;
+            self.marks += way.marks;
+            let longest = self.longest.map_or(0, |(_, _, paused)| paused);
+            if way.paused_ns > longest {
+                self.longest = Some((from, to, way.paused_ns));
+            }
+        }
+    }
+
+    /// The part of the time for which the direction that was stopped longest was.
+    fn stopped(&self, duration_ns: u64) -> f64 {
+        let longest = self.longest.map_or(0, |(_, _, paused)| paused);
+        (longest as f64 / duration_ns.max(1) as f64).min(1.0)
+    }
+
+    /// All of it in words.
+    fn words(&self, duration_ns: u64) -> String {
+        let one = |link: &Link| {
+            let mut text = format!("{} – {}: {}, {}", link.a, link.b, link.rate, link.length);
+            for (from, to, way) in ways(link) {
+                if *way != Way::default() {
+                    text += &format!("; {from} → {to} {}", way_words(way, duration_ns));
+                }
+            }
+            text
+        };
+        if let [link] = self.cables[..] {
+            return one(link);
+        }
+        let mut text = format!("{} cables", self.cables.len());
+        if let Some((from, to, paused_ns)) = self.longest {
+            let way = Way {
+                paused_ns,
+                ..Way::default()
+            };
+            let stopped = (self.cables.iter())
+                .filter(|link| ways(link).iter().any(|way| way.2.paused_ns > 0));
+            text += &format!(
+                "; {} of them stopped, most of all {from} → {to}, {}",
+                stopped.count(),
+                way_words(&way, duration_ns)
+            );
+        }
+        if self.drops + self.marks > 0 {
+            let sum = Way {
+                drops: self.drops,
+                marks: self.marks,
+                ..Way::default()
+            };
+            text += &format!("; {}", way_words(&sum, duration_ns));
+        }
+        text
+    }
+}
+
+/// The two directions of a cable.
+fn ways(link: &Link) -> [(&str, &str, &Way); 2] {
+    [
+        (&link.a, &link.b, &link.there),
+        (&link.b, &link.a, &link.back),
+    ]
+}
+
+/// What happened in a direction, in words.
+fn way_words(way: &Way, duration_ns: u64) -> String {
+    let part = way.paused_ns as f64 / duration_ns.max(1) as f64;
+    let mut parts = Vec::new();
+    if way.paused_ns > 0 {
+        parts.push(format!(
+            "stopped for {} ({})",
+            time(way.paused_ns),
+            percent(part)
+        ));
+    }
+    for (count, what) in [(way.drops, "dropped"), (way.marks, "marked")] {
+        if count > 0 {
+            parts.push(format!("{} {what}", with_groups(&count.to_string())));
+        }
+    }
+    parts.join(", ")
+}
+
+/// The wires with the largest numbers, at most [`MOST_NUMBERS`].
+fn largest<'a>(
+    wires: &BTreeMap<(usize, usize), Wire<'a>>,
+    number: impl Fn(&Wire<'a>) -> u64,
+) -> Vec<((usize, usize), u64)> {
+    let some = wires.iter().map(|(ends, wire)| (*ends, number(wire)));
+    let mut some: Vec<_> = some.filter(|(_, number)| *number > 0).collect();
+    some.sort_by_key(|(ends, number)| (std::cmp::Reverse(*number), *ends));
+    some.truncate(MOST_NUMBERS);
+    some
+}
+
+/// Renders the picture, at most `room` pixels wide, of a run of `duration_ns`. Returns `None` without nodes.
+pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
     if topology.nodes.is_empty() {
         return None;
     }
@@ -80,12 +198,11 @@ pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
             group_of[node] = place;
         }
     }
-    let mut wires: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+    let mut wires: BTreeMap<(usize, usize), Wire<'_>> = BTreeMap::new();
     for link in &topology.links {
         if let (Some(&a), Some(&b)) = (index.get(link.a.as_str()), index.get(link.b.as_str())) {
             let ends = (group_of[a].min(group_of[b]), group_of[a].max(group_of[b]));
-            let what = format!("{} – {}: {}, {}", link.a, link.b, link.rate, link.length);
-            wires.entry(ends).or_default().push(what);
+            wires.entry(ends).or_default().add(link);
         }
     }
     let place = |group: usize| (layout.groups[group].1, layout.groups[group].2);
@@ -93,28 +210,164 @@ pub fn svg(topology: &Topology, room: f64) -> Option<Markup> {
     // Many overlapping wires would otherwise form one dark patch.
     let faint = (wires.len() > 60).then_some("0.35");
     let size = format!("0 0 {} {}", c(layout.width), c(layout.height));
+    let mut room = Room::beside(&layout.groups);
+    let mut texts = Vec::new();
+    let mut put = |class: &'static str, ends: (usize, usize), around: f64, text: String| {
+        let (a, b) = (place(ends.0), place(ends.1));
+        if let Some((x, y)) = room.take(a, b, around, width(&text, FONT)) {
+            texts.push((class, x, y, text));
+        }
+    };
+    let number = |sign: &str, count: u64| format!("{sign} {}", with_groups(&count.to_string()));
+    // The gravest first: where there is no room, texts are left out, and pointing at the wire shows them.
+    for (ends, count) in largest(&wires, |wire| wire.drops) {
+        put(" lost", ends, 0.68, number("✕", count));
+    }
+    for (&(a, b), wire) in &wires {
+        if a != b && !(alone(a) && alone(b)) {
+            put("", (a, b), 0.5, format!("{} ×", wire.cables.len()));
+        }
+    }
+    for (ends, count) in largest(&wires, |wire| wire.marks) {
+        put(" marked", ends, 0.32, number("◆", count));
+    }
     Some(html! {
         svg.topology viewBox=(size) style=(format!("max-width:{}px", c(layout.width))) role="img" aria-label="Topology" {
             g stroke-opacity=[faint] fill="none" {
-                @for (&(a, b), cables) in &wires {
-                    @let what = if cables.len() > 1 && !(alone(a) && alone(b)) { format!("{} cables", cables.len()) } else { cables.join("; ") };
-                    path class="wire" d=(wire(place(a), place(b))) { title { (what) } }
+                @for (&(a, b), what) in &wires {
+                    path class="wire" d=(wire(place(a), place(b))) { title { (what.words(duration_ns)) } }
                 }
             }
-            @for (&(a, b), cables) in &wires {
-                @if a != b && !(alone(a) && alone(b)) {
-                    @let (x, y) = label_place(place(a), place(b));
-                    text class="halo" x=(c(x)) y=(c(y)) text-anchor="middle" { (cables.len()) " ×" }
+            // Over the others, so that stopped cables are seen among many.
+            g fill="none" {
+                @for (&(a, b), what) in &wires {
+                    @let part = what.stopped(duration_ns);
+                    @if part > 0.0 {
+                        path class="stopped" stroke-width=(c(LEAST_STOPPED + part * (STOPPED - LEAST_STOPPED))) d=(wire(place(a), place(b))) {
+                            title { (what.words(duration_ns)) }
+                        }
+                    }
                 }
+            }
+            @for (class, x, y, text) in &texts {
+                text class=(format!("halo{class}")) x=(c(*x)) y=(c(*y)) text-anchor="middle" { (text) }
             }
             @for (group, x, y) in &layout.groups { (draw_group(group, *x, *y)) }
         }
     })
 }
 
-/// Returns the position of the number of cables on a wire.
-fn label_place(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
-    ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0 + 4.0)
+/// Returns a point on a wire between two boxes: 0 is the lower box, or the left one, and 1 the other.
+fn on_wire(a: (f64, f64), b: (f64, f64), part: f64) -> (f64, f64) {
+    let (from, to) = if (a.1, -a.0) > (b.1, -b.0) {
+        (a, b)
+    } else {
+        (b, a)
+    };
+    let x = from.0 + (to.0 - from.0) * part;
+    let mut y = from.1 + (to.1 - from.1) * part;
+    if a.1 == b.1 {
+        // On the curve of `wire`.
+        y += 2.0 * part * (1.0 - part) * TIER * 0.6;
+    }
+    (x, y)
+}
+
+/// The room that texts beside wires may take: none that a box or another text has.
+struct Room {
+    taken: Vec<[f64; 4]>,
+}
+
+impl Room {
+    fn beside(groups: &[(Group, f64, f64)]) -> Self {
+        let taken = groups.iter().map(|(group, x, y)| {
+            let (half_width, half_height) = (group.width() / 2.0, group.height() / 2.0);
+            [
+                x - half_width,
+                y - half_height,
+                x + half_width,
+                y + half_height,
+            ]
+        });
+        Self {
+            taken: taken.collect(),
+        }
+    }
+
+    /// Takes room for a text on the wire between two boxes, as near as possible to `around`, and returns where its base
+    /// line begins in the middle. `None` if there is none.
+    fn take(
+        &mut self,
+        a: (f64, f64),
+        b: (f64, f64),
+        around: f64,
+        width: f64,
+    ) -> Option<(f64, f64)> {
+        const STEPS: [f64; 9] = [0.0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18, 0.24, -0.24];
+        STEPS.iter().find_map(|step| {
+            let (x, y) = on_wire(a, b, around + step);
+            let half = width / 2.0 + 2.0;
+            let own = [x - half, y - FONT / 2.0, x + half, y + FONT / 2.0];
+            let overlaps = |other: &[f64; 4]| {
+                own[0] < other[2] && other[0] < own[2] && own[1] < other[3] && other[1] < own[3]
+            };
+            if self.taken.iter().any(overlaps) {
+                return None;
+            }
+            self.taken.push(own);
+            Some((x, y + 4.0))
+        })
+    }
+}
+
+/// Renders the links on which most happened, those that were stopped longest first.
+pub fn table(topology: &Topology, duration_ns: u64) -> Markup {
+    let ways = topology.links.iter().flat_map(ways);
+    let mut ways: Vec<_> = ways.filter(|(_, _, way)| **way != Way::default()).collect();
+    let all = ways.len();
+    ways.sort_by_key(|(from, to, way)| {
+        std::cmp::Reverse((
+            way.paused_ns,
+            way.drops,
+            way.marks,
+            (std::cmp::Reverse(*from), std::cmp::Reverse(*to)),
+        ))
+    });
+    // Where drops or marks are most must not be missing because others were stopped for longer.
+    let most = |number: fn(&Way) -> u64| {
+        let most = ways
+            .iter()
+            .map(|(_, _, way)| number(way))
+            .max()
+            .unwrap_or(0);
+        ways.iter()
+            .position(|(_, _, way)| most > 0 && number(way) == most)
+    };
+    let special = [most(|way| way.drops), most(|way| way.marks)];
+    let is_shown = |place: usize| place < MOST_LINKS || special.contains(&Some(place));
+    let shown: Vec<_> = (0..all)
+        .filter(|place| is_shown(*place))
+        .map(|place| ways[place])
+        .collect();
+    let number = |count: u64| with_groups(&count.to_string());
+    html! {
+        @if all > 0 {
+            table.links {
+                thead { tr { th { "link" } th.number { "stopped by pauses" } th.number { "frames dropped" } th.number { "packets marked" } } }
+                tbody { @for (from, to, way) in &shown {
+                    tr {
+                        td { (from) " → " (to) }
+                        td.number { @if way.paused_ns > 0 { (time(way.paused_ns)) ", " (percent(way.paused_ns as f64 / duration_ns.max(1) as f64)) } @else { "–" } }
+                        td.number { @if way.drops > 0 { (number(way.drops)) } @else { "–" } }
+                        td.number { @if way.marks > 0 { (number(way.marks)) } @else { "–" } }
+                    }
+                } }
+            }
+            @if all > shown.len() {
+                p.below.muted { "and " (number((all - shown.len()) as u64)) " more: point at the picture" }
+            }
+        }
+    }
 }
 
 /// Renders the caption under the picture: the kinds of cables and the meaning of the boxes.
@@ -147,9 +400,16 @@ pub fn caption(topology: &Topology) -> Markup {
     if has(NodeKind::Switch) {
         boxes.push("grey: switch");
     }
+    let any = |number: fn(&Way) -> u64| {
+        let mut ways = topology.links.iter().flat_map(ways);
+        ways.any(|(_, _, way)| number(way) > 0)
+    };
     html! {
         @if !cables.is_empty() { "Cables: " (cables.join("; ")) ". " }
-        @if !boxes.is_empty() { "Boxes: " (boxes.join("; ")) "." }
+        @if !boxes.is_empty() { "Boxes: " (boxes.join("; ")) ". " }
+        @if any(|way| way.paused_ns) { "Thick: the wider, the longer pauses stopped the cable, in the worse of its directions. " }
+        @if any(|way| way.drops) { "✕: frames lost or dropped at its end. " }
+        @if any(|way| way.marks) { "◆: packets marked where they enter it." }
     }
 }
 
@@ -332,5 +592,35 @@ fn draw_group(group: &Group, x: f64, y: f64) -> Markup {
                 text x=(c(x)) y=(c(top + 18.0 + line as f64 * LINE_HEIGHT)) text-anchor="middle" { (text) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts that would lie on each other move along their wires, or are left out.
+    #[test]
+    fn texts_of_wires_do_not_overlap() {
+        let mut room = Room {
+            taken: vec![[80.0, 90.0, 120.0, 110.0]],
+        };
+        // Wires from one box at (100, 100) to three that are 100 pixels higher.
+        let ends = |x: f64| ((100.0, 100.0), (x, 0.0));
+        let mut placed = Vec::new();
+        for x in [60.0, 100.0, 140.0, 101.0, 99.0, 100.0] {
+            let (a, b) = ends(x);
+            placed.extend(room.take(a, b, 0.5, 60.0));
+        }
+        assert!((3..6).contains(&placed.len()), "{placed:?}");
+        for (place, a) in placed.iter().enumerate() {
+            for b in &placed[..place] {
+                let apart = (a.0 - b.0).abs() >= 64.0 || (a.1 - b.1).abs() >= FONT;
+                assert!(apart, "{a:?} {b:?}");
+            }
+            assert!(a.1 - 4.0 + FONT / 2.0 <= 90.0, "{a:?} is on the box");
+        }
+        // A wire without room at any place.
+        assert_eq!(room.take((100.0, 100.0), (101.0, 99.0), 0.5, 60.0), None);
     }
 }

@@ -23,6 +23,11 @@ pub struct Samples {
     pub wire: Vec<Vec<f64>>,
     /// For each node, bytes waiting in the egress queues of its fullest port. Empty for hosts.
     pub queue: Vec<Vec<f64>>,
+    /// For each node, bytes that the fullest ingress queue of a lossless class holds. Empty for hosts.
+    pub ingress: Vec<Vec<f64>>,
+    /// For each node, the least fill at which such a queue would pause its peer. Empty for hosts, and for switches
+    /// without lossless classes.
+    pub xoff: Vec<Vec<f64>>,
     /// For each series, the rate that DCQCN allows, in bits a second; NaN while there is none, and of a workload.
     pub rate: Vec<Vec<f64>>,
     /// For each series, DCQCN's α, 0 to 1; NaN while there is none, and of a workload.
@@ -92,6 +97,8 @@ impl Recorder {
                 goodput: vec![Vec::new(); series],
                 wire: vec![Vec::new(); nodes],
                 queue: vec![Vec::new(); nodes],
+                ingress: vec![Vec::new(); nodes],
+                xoff: vec![Vec::new(); nodes],
                 rate: vec![Vec::new(); series],
                 alpha: vec![Vec::new(); series],
                 paused: BTreeMap::new(),
@@ -181,6 +188,15 @@ impl Recorder {
                 let waiting = |port| (0..8).map(|class| switch.egress_waiting(port, class)).sum();
                 let longest: u64 = simulation.ports(node).map(waiting).max().unwrap_or(0);
                 samples.queue[place].push(longest as f64);
+                let lossless = || (0..8).filter(|class| switch.buffer().lossless(*class));
+                let held = |port| {
+                    let queues = lossless().map(|class| switch.ingress(port, class).bytes());
+                    queues.max().unwrap_or(0)
+                };
+                let fullest = simulation.ports(node).map(held).max().unwrap_or(0);
+                samples.ingress[place].push(fullest as f64);
+                let limits = lossless().map(|class| switch.buffer().xoff_at(class));
+                samples.xoff[place].extend(limits.min().map(|limit| limit as f64));
             } else {
                 let held = wire[place] - self.wire[place];
                 samples.wire[place].push(100.0 * held.as_ps() as f64 / ps);

@@ -118,6 +118,9 @@ pub(super) struct NodeContext<N> {
     pub(super) outbox: Vec<(NodeId, Arrival)>,
     #[serde(skip)]
     pub(super) records: Vec<Record>,
+    /// Empty between windows.
+    #[serde(skip)]
+    departures: Departures,
 }
 
 impl<N: Node> NodeContext<N> {
@@ -131,6 +134,7 @@ impl<N: Node> NodeContext<N> {
             node,
             outbox: Vec::new(),
             records: Vec::new(),
+            departures: Departures::default(),
         }
     }
 
@@ -162,10 +166,12 @@ impl<N: Node> NodeContext<N> {
 
     /// Runs the node through a window.
     pub(super) fn run(&mut self, from: Time, until: Time) {
-        let arriving = self
-            .inbox
-            .partition_point(|arrival| arrival.frame.end < until);
-        for arrival in self.inbox.range(..arriving) {
+        let mut arriving = 0;
+        for arrival in &self.inbox {
+            if arrival.frame.end >= until {
+                break;
+            }
+            arriving += 1;
             let port = &mut self.ports[usize::from(arrival.port.0)];
             port.counters.frames_received += 1;
             port.counters.bytes_received += arrival.frame.size();
@@ -176,7 +182,7 @@ impl<N: Node> NodeContext<N> {
             }
         }
         let waiting = self.inbox.len() - arriving;
-        let mut departures = Departures::default();
+        let mut departures = std::mem::take(&mut self.departures);
         self.node.advance(
             until,
             &mut Arrivals::new(&mut self.inbox, until),
@@ -195,9 +201,11 @@ impl<N: Node> NodeContext<N> {
             self.id.0,
             self.next
         );
-        for departure in departures.list {
+        for departure in departures.list.drain(..) {
             self.depart(departure, from, until);
         }
+        // Put back so that its allocation is reused.
+        self.departures = departures;
         if self.next_injected.is_some() {
             for port in &mut self.ports {
                 if let Some(out) = &mut port.out {

@@ -3,13 +3,15 @@
 //! A frame that leaves a node reaches no other node before the least link latency has passed. Within a window of that
 //! length (the look-ahead), no node can therefore be affected by what another one does, and all nodes may run at the
 //! same time, on any number of threads, with the same result. Frames are exchanged after each window. Where nothing
-//! happens, the next window starts at the next event.
+//! happens, the next window starts at the next event. Only nodes with an event in a window are looked at: a window costs
+//! what happens in it, however large the network is.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`node`] | [`Node`]: the interface of a NIC, a switch or another machine's part of the network |
 //! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
 //! | [`network`] | [`Network`]: windows, exchange of frames, digest, checkpoint |
+//! | `wakes` | when each node has something to do |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
 //! | [`injection`] | [`Injection`]: frames put on a wire from outside |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
@@ -23,6 +25,7 @@ pub mod injection;
 pub mod network;
 pub mod node;
 pub mod tap;
+mod wakes;
 
 pub use crate::frame::{self, Frame};
 pub use builder::{BuildError, NetworkBuilder};

@@ -1,9 +1,9 @@
 //! A network of nodes, and its run in simulated time.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::context::NodeContext;
+use super::wakes::Wakes;
 use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
@@ -19,7 +19,16 @@ pub struct Network<N> {
     lookahead: Duration,
     /// The cost of a window from which on it runs on several threads.
     parallel_from: u32,
+    /// When each node has something to do. Empty until the first run, and after a checkpoint.
+    #[serde(skip)]
+    wakes: Wakes,
+    /// The [`cost`](Node::cost) of each node; filled with `wakes`.
+    #[serde(skip)]
+    costs: Vec<u32>,
 }
+
+/// How many pieces a window has for each thread: more than one, since what nodes have to do is known only roughly.
+const PIECES: u32 = 16;
 
 /// Default of `parallel_from`. Using threads costs some microseconds a window, so below this cost it would be slower.
 const PARALLEL_FROM: u32 = 32;
@@ -31,6 +40,8 @@ impl<N: Node> Network<N> {
             now: Time::ZERO,
             lookahead,
             parallel_from: PARALLEL_FROM,
+            wakes: Wakes::default(),
+            costs: Vec::new(),
         }
     }
 
@@ -57,8 +68,20 @@ impl<N: Node> Network<N> {
 
     /// The time of the next event.
     pub fn next_event(&self) -> Option<Time> {
-        let next = self.nodes.iter().filter_map(NodeContext::next_event).min();
+        let next = match self.wakes.nodes() == self.nodes.len() {
+            true => self.wakes.first(),
+            false => self.nodes.iter().filter_map(NodeContext::next_event).min(),
+        };
         next.map(|next| next.max(self.now))
+    }
+
+    /// Notes that a node was changed from outside.
+    fn changed(&mut self, node: NodeId) {
+        if self.wakes.nodes() == self.nodes.len() {
+            let nodes = &self.nodes;
+            self.wakes
+                .set(&[node.0], |node| nodes[node as usize].next_event());
+        }
     }
 
     /// Runs until `end` (exclusive). `observe` receives the records of tapped ports, window by window, in the order
@@ -66,26 +89,29 @@ impl<N: Node> Network<N> {
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
         let threads = rayon::current_num_threads();
         let mut records = Vec::new();
+        let mut due = Vec::new();
+        if self.wakes.nodes() != self.nodes.len() {
+            self.wakes = Wakes::new(self.nodes.iter().map(NodeContext::next_event));
+            self.costs = self.nodes.iter().map(NodeContext::cost).collect();
+        }
+        let mut costs = Vec::new();
         while let Some(from) = self.next_event().filter(|from| *from < end) {
             let until = from.saturating_add(self.lookahead).min(end);
-            let due = |node: &NodeContext<N>| node.next_event().is_some_and(|next| next < until);
-            let run = |node: &mut NodeContext<N>| {
-                if due(node) {
-                    node.run(from, until);
-                }
-            };
-            let cost = || {
-                self.nodes
-                    .iter()
-                    .filter(|node| due(node))
-                    .map(NodeContext::cost)
-            };
-            if threads > 1 && cost().sum::<u32>() >= self.parallel_from {
-                self.nodes.par_iter_mut().for_each(run);
+            due.clear();
+            self.wakes.due(until, &mut due);
+            if threads > 1 && self.cost(&due, &mut costs) >= self.parallel_from {
+                let window = Window {
+                    from,
+                    until,
+                    piece: costs.last().copied().unwrap_or(0) / (threads as u32 * PIECES),
+                };
+                window.run(&mut self.nodes, 0, &due, &costs);
             } else {
-                self.nodes.iter_mut().for_each(run);
+                for node in &due {
+                    self.nodes[*node as usize].run(from, until);
+                }
             }
-            self.hand_over(&mut records);
+            self.hand_over(&due, &mut records);
             self.now = until;
             if !records.is_empty() {
                 records.sort_by_key(|record| {
@@ -98,16 +124,33 @@ impl<N: Node> Network<N> {
         self.now = self.now.max(end);
     }
 
-    /// Delivers each sent frame to its destination, and collects records.
-    fn hand_over(&mut self, records: &mut Vec<Record>) {
-        for sender in 0..self.nodes.len() {
-            records.append(&mut self.nodes[sender].records);
-            let mut outbox = std::mem::take(&mut self.nodes[sender].outbox);
+    /// The cost of a window in which these nodes have something to do. `costs` gets the sum up to each of them.
+    fn cost(&self, due: &[u32], costs: &mut Vec<u32>) -> u32 {
+        let mut sum = 0u32;
+        costs.clear();
+        costs.extend(due.iter().map(|node| {
+            sum = sum.saturating_add(self.costs[*node as usize]);
+            sum
+        }));
+        sum
+    }
+
+    /// Delivers the frames that the nodes of a window sent to their destinations, and collects records.
+    fn hand_over(&mut self, due: &[u32], records: &mut Vec<Record>) {
+        let nodes = &self.nodes;
+        self.wakes
+            .set(due, |node| nodes[node as usize].next_event());
+        for sender in due {
+            let sender = &mut self.nodes[*sender as usize];
+            records.append(&mut sender.records);
+            let mut outbox = std::mem::take(&mut sender.outbox);
+            let id = sender.id;
             for (to, arrival) in outbox.drain(..) {
+                self.wakes.sooner(to.0, arrival.frame.end);
                 self.nodes[to.0 as usize].deliver(arrival);
             }
             // Put back so that its allocation is reused.
-            self.nodes[sender].outbox = outbox;
+            self.nodes[id.0 as usize].outbox = outbox;
         }
     }
 
@@ -140,9 +183,10 @@ impl<N: Node> Network<N> {
     /// Changes a node from outside, between two runs. Nothing that it is told to do may lie before
     /// [`now`](Self::now).
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
-        let node = &mut self.nodes[node.0 as usize];
-        let result = change(&mut node.node);
-        node.ask_again();
+        let context = &mut self.nodes[node.0 as usize];
+        let result = change(&mut context.node);
+        context.ask_again();
+        self.changed(node);
         result
     }
 
@@ -190,6 +234,7 @@ impl<N: Node> Network<N> {
             "a frame injected for {first:?}, before {now}"
         );
         context.injection_changed();
+        self.changed(node);
     }
 
     /// The injection into the wire that starts at a port. `None` when the port is not connected.
@@ -207,5 +252,41 @@ impl<N: Node> Network<N> {
     /// Number of frames on their way to a node.
     pub fn in_flight(&self, to: NodeId) -> usize {
         self.nodes[to.0 as usize].frames_on_their_way()
+    }
+}
+
+/// A window that runs on several threads.
+struct Window {
+    from: Time,
+    until: Time,
+    /// Cost of a piece that is not divided further.
+    piece: u32,
+}
+
+impl Window {
+    /// Runs the nodes `due`, which are sorted, in pieces that may run at the same time. `nodes` are those from number
+    /// `first` on, and `costs` has the sum of costs up to each of those that are due.
+    fn run<N: Node>(&self, nodes: &mut [NodeContext<N>], first: usize, due: &[u32], costs: &[u32]) {
+        let (Some(start), Some(end)) = (costs.first(), costs.last()) else {
+            return;
+        };
+        if due.len() == 1 || end - start <= self.piece {
+            for node in due {
+                nodes[*node as usize - first].run(self.from, self.until);
+            }
+            return;
+        }
+        // Half of the cost on each side, at least one node.
+        let half = start + (end - start) / 2;
+        let place = costs.partition_point(|cost| *cost <= half);
+        let place = place.clamp(1, due.len() - 1);
+        let (left, right) = due.split_at(place);
+        let (left_costs, right_costs) = costs.split_at(place);
+        let middle = right[0] as usize;
+        let (before, behind) = nodes.split_at_mut(middle - first);
+        rayon::join(
+            || self.run(before, first, left, left_costs),
+            || self.run(behind, middle, right, right_costs),
+        );
     }
 }

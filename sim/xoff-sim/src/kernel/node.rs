@@ -101,7 +101,7 @@ impl Iterator for Arrivals<'_> {
 }
 
 /// The departures of a window, those of each port in the order of time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Departures {
     pub(super) list: Vec<Arrival>,
 }

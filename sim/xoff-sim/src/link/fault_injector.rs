@@ -156,6 +156,11 @@ impl FaultInjector {
             .map(|active| (&active.rule, active.counters))
     }
 
+    /// Whether every frame passes as it is.
+    pub fn is_idle(&self) -> bool {
+        self.rules.is_empty() && !self.cut
+    }
+
     /// Passes a frame through the rules. The resulting frames, none to several, go to `out`.
     pub fn pass(&mut self, frame: Frame, mut out: impl FnMut(Frame)) {
         if self.cut {

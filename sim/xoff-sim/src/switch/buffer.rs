@@ -179,6 +179,12 @@ impl SharedBuffer {
         }
     }
 
+    /// The fill at which an ingress queue of this priority enters XOFF now: its reserve and its part of what is shared.
+    pub fn xoff_at(&self, priority: u8) -> u64 {
+        let reserved = self.config.priorities[usize::from(priority)].reserved;
+        reserved.get().saturating_add(self.limit(priority))
+    }
+
     /// Takes in `size` bytes: first in the reserve, then in the shared part up to the limit as it was before, then in
     /// the headroom.
     ///

@@ -46,6 +46,8 @@ impl Queued {
 pub(super) struct Egress {
     pub(super) rate: LineRate,
     queues: [VecDeque<Queued>; PRIORITIES],
+    /// Priorities whose queue is not empty, one bit each: most steps look at one or two queues, not at all.
+    filled: u8,
     waiting_bytes: [u64; PRIORITIES],
     /// Of the bytes waiting in each queue, those of each ingress port, up to the highest port that sent here.
     waiting_from: [Vec<u64>; PRIORITIES],
@@ -68,6 +70,7 @@ impl Egress {
         Self {
             rate,
             queues: Default::default(),
+            filled: 0,
             waiting_bytes: [0; PRIORITIES],
             waiting_from: Default::default(),
             on_wire: None,
@@ -114,6 +117,7 @@ impl Egress {
         }
         waiting_from[from] += frame.size();
         self.queues[queue].push_back(frame);
+        self.filled |= 1 << queue;
     }
 
     /// Takes the frame on the wire if its last bit has left by `now`.
@@ -125,6 +129,7 @@ impl Egress {
     pub(super) fn drain(&mut self, priority: u8) -> VecDeque<Queued> {
         self.waiting_bytes[usize::from(priority)] = 0;
         self.waiting_from[usize::from(priority)].fill(0);
+        self.filled &= !(1 << priority);
         std::mem::take(&mut self.queues[usize::from(priority)])
     }
 
@@ -179,16 +184,25 @@ impl Egress {
             self.send(now, bytes, true, None);
             return Some(Sent::Pause);
         }
-        let may_start = |queue: usize| {
-            self.queues[queue]
+        let mut heads = [None; PRIORITIES];
+        let mut waiting = [false; PRIORITIES];
+        let mut any = false;
+        for queue in set_bits(self.filled) {
+            waiting[queue] = true;
+            heads[queue] = self.queues[queue]
                 .front()
                 .filter(|head| head.ready <= now && self.pauses.until(queue) <= now)
-                .map(Queued::size)
-        };
-        let heads = std::array::from_fn(may_start);
-        let waiting = std::array::from_fn(|queue| !self.queues[queue].is_empty());
+                .map(Queued::size);
+            any |= heads[queue].is_some();
+        }
+        if !any {
+            return None;
+        }
         let queue = self.scheduler.pick(services, &heads, &waiting)?;
         let frame = self.queues[queue].pop_front()?;
+        if self.queues[queue].is_empty() {
+            self.filled &= !(1 << queue);
+        }
         self.waiting_bytes[queue] -= frame.size();
         self.waiting_from[queue][usize::from(frame.charge.ingress.0)] -= frame.size();
         let bytes = leave(queue as u8, self.waiting_bytes[queue], frame.bytes);
@@ -218,8 +232,8 @@ impl Egress {
         } else if self.xoff.pending() {
             earlier(self.line_free);
         } else {
-            for (priority, queue) in self.queues.iter().enumerate() {
-                if let Some(head) = queue.front() {
+            for priority in set_bits(self.filled) {
+                if let Some(head) = self.queues[priority].front() {
                     earlier(
                         head.ready
                             .max(self.line_free)
@@ -230,6 +244,15 @@ impl Egress {
         }
         next
     }
+}
+
+/// The numbers of the bits that are set, from the lowest on.
+fn set_bits(mut set: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (set != 0).then_some(set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        bit
+    })
 }
 
 /// The kind of a frame that started.

@@ -38,6 +38,9 @@ pub struct Switch {
     forwarding: Forwarding,
     faults: FaultInjector,
     ports: Vec<Port>,
+    /// For each port the time of its egress side's next event, [`Time::MAX`] without one. They are apart from the
+    /// ports because each step looks at all of them.
+    wakes: Vec<Time>,
     /// For each flooded frame in the buffer, how many copies are to leave.
     flooded: BTreeMap<u64, u32>,
     /// Number of frames flooded so far.
@@ -54,8 +57,6 @@ struct Port {
     counters: PortCounters,
     /// Whether its link is up.
     up: bool,
-    /// Time of the egress side's next event.
-    wake: Option<Time>,
 }
 
 impl Switch {
@@ -79,7 +80,6 @@ impl Switch {
                 marking: config.seed.derive(&[0, i as u64]).draws(),
                 counters: PortCounters::default(),
                 up: true,
-                wake: None,
             }
         };
         Ok(Self {
@@ -87,6 +87,7 @@ impl Switch {
             forwarding: Forwarding::new(&config.forwarding),
             faults: FaultInjector::new(config.faults.clone(), config.seed.derive(&[1])),
             ports: config.ports.iter().enumerate().map(port).collect(),
+            wakes: vec![Time::MAX; config.ports.len()],
             flooded: BTreeMap::new(),
             floods: 0,
             touched: Vec::new(),
@@ -210,8 +211,8 @@ impl Switch {
 
     fn step(&mut self, now: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         let mut released = false;
-        for i in 0..self.ports.len() {
-            if self.ports[i].wake.is_some_and(|wake| wake <= now) {
+        for i in 0..self.wakes.len() {
+            if self.wakes[i] <= now {
                 let port = PortId(i as u16);
                 self.touch(port);
                 if let Some((frame, charge)) = self.ports[i].egress.depart(now) {
@@ -235,12 +236,12 @@ impl Switch {
         }
         self.touched.sort_unstable();
         self.touched.dedup();
-        for port in std::mem::take(&mut self.touched) {
+        let mut touched = std::mem::take(&mut self.touched);
+        for port in touched.drain(..) {
             let Port {
                 egress,
                 marking,
                 counters,
-                wake,
                 ..
             } = &mut self.ports[usize::from(port.0)];
             let red = &self.config.red;
@@ -257,12 +258,15 @@ impl Switch {
             if egress.pump(now, &self.config.services, leave) == Some(Sent::Pause) {
                 counters.pauses_sent += 1;
             }
-            *wake = egress.next_event();
+            let wake = egress.next_event().unwrap_or(Time::MAX);
             assert!(
-                wake.is_none_or(|wake| wake > now),
+                wake > now,
                 "a port that wakes at {now} again would never let time go on"
             );
+            self.wakes[usize::from(port.0)] = wake;
         }
+        // Put back so that its allocation is reused.
+        self.touched = touched;
     }
 
     /// Releases the buffer of a frame that is gone. Returns whether there was any to release: copies of a flooded frame
@@ -307,12 +311,18 @@ impl Node for Switch {
         self.config.ports.iter().map(|port| port.rate).collect()
     }
 
+    fn cost(&self) -> u32 {
+        // A frame at each port takes about half a microsecond.
+        (self.ports.len() as u32).div_ceil(2)
+    }
+
     fn sending_since(&self, port: PortId) -> Option<Time> {
         self.ports[usize::from(port.0)].egress.sending_since()
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.ports.iter().filter_map(|port| port.wake).min()
+        let next = self.wakes.iter().copied().fold(Time::MAX, Time::min);
+        (next != Time::MAX).then_some(next)
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {

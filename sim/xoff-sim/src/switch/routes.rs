@@ -33,8 +33,17 @@ pub struct Route {
 /// A routing table, ordered from the longest prefixes to the shortest.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RouteTable {
-    /// For each mask, the prefixes with that mask, sorted.
-    levels: Vec<(u32, Vec<(u32, NextHop)>)>,
+    levels: Vec<Level>,
+}
+
+/// The routes whose prefixes have the same length.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Level {
+    mask: u32,
+    /// Sorted, and apart from the next hops, since a search looks at many of them.
+    prefixes: Vec<u32>,
+    /// The next hop of each prefix.
+    hops: Vec<NextHop>,
 }
 
 impl RouteTable {
@@ -46,19 +55,26 @@ impl RouteTable {
                 .checked_shl(32 - u32::from(route.length.min(32)))
                 .unwrap_or(0);
             // Longer prefixes have larger masks.
-            let level = match table.levels.iter().position(|level| level.0 <= mask) {
-                Some(level) if table.levels[level].0 == mask => level,
+            let level = match table.levels.iter().position(|level| level.mask <= mask) {
+                Some(level) if table.levels[level].mask == mask => level,
                 place => {
                     let place = place.unwrap_or(table.levels.len());
-                    table.levels.insert(place, (mask, Vec::new()));
+                    let level = Level {
+                        mask,
+                        ..Level::default()
+                    };
+                    table.levels.insert(place, level);
                     place
                 }
             };
-            let prefixes = &mut table.levels[level].1;
+            let level = &mut table.levels[level];
             let prefix = u32::from(route.prefix) & mask;
-            match prefixes.binary_search_by_key(&prefix, |entry| entry.0) {
-                Ok(place) => prefixes[place].1 = route.hop.clone(),
-                Err(place) => prefixes.insert(place, (prefix, route.hop.clone())),
+            match level.prefixes.binary_search(&prefix) {
+                Ok(place) => level.hops[place] = route.hop.clone(),
+                Err(place) => {
+                    level.prefixes.insert(place, prefix);
+                    level.hops.insert(place, route.hop.clone());
+                }
             }
         }
         table
@@ -66,9 +82,9 @@ impl RouteTable {
 
     /// The next hop of the longest prefix that contains the address.
     pub fn lookup(&self, address: u32) -> Option<&NextHop> {
-        self.levels.iter().find_map(|(mask, prefixes)| {
-            let place = prefixes.binary_search_by_key(&(address & mask), |entry| entry.0);
-            Some(&prefixes[place.ok()?].1)
+        self.levels.iter().find_map(|level| {
+            let place = level.prefixes.binary_search(&(address & level.mask));
+            Some(&level.hops[place.ok()?])
         })
     }
 }

@@ -58,8 +58,32 @@ impl Field for [u16; 8] {
     }
 }
 
+/// The bytes of a field that begins and ends with a byte, as most do: they are read and written at once, since switches
+/// do so for every frame.
+#[inline]
+fn whole_bytes(range: &Range<usize>) -> Option<Range<usize>> {
+    let whole = range.start.is_multiple_of(8) && range.end.is_multiple_of(8);
+    whole.then_some(range.start / 8..range.end / 8)
+}
+
 /// Loads the field at `range`, in bits counted from the header's first, most significant bit.
+#[inline]
 pub(crate) fn load<F: Field>(bytes: &[u8], range: Range<usize>) -> F {
+    if let Some(range) = whole_bytes(&range) {
+        let held = &bytes[range];
+        return F::from_bits(match held.len() {
+            0..=8 => {
+                let mut wide = [0; 8];
+                wide[8 - held.len()..].copy_from_slice(held);
+                u64::from_be_bytes(wide).into()
+            }
+            _ => {
+                let mut wide = [0; 16];
+                wide[16 - held.len()..].copy_from_slice(held);
+                u128::from_be_bytes(wide)
+            }
+        });
+    }
     let bits = &bytes.view_bits::<Msb0>()[range];
     let low = bits.len().saturating_sub(64);
     let high_part = if low > 0 {
@@ -71,8 +95,14 @@ pub(crate) fn load<F: Field>(bytes: &[u8], range: Range<usize>) -> F {
 }
 
 /// Stores the low bits of `field` at `range`, in bits counted from the header's first, most significant bit.
+#[inline]
 pub(crate) fn store<F: Field>(bytes: &mut [u8], range: Range<usize>, field: F) {
     let number = field.to_bits();
+    if let Some(range) = whole_bytes(&range) {
+        let wide = number.to_be_bytes();
+        let from = wide.len() - range.len();
+        return bytes[range].copy_from_slice(&wide[from..]);
+    }
     let bits = &mut bytes.view_bits_mut::<Msb0>()[range];
     let low = bits.len().saturating_sub(64);
     if low > 0 {

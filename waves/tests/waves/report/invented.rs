@@ -31,6 +31,7 @@ fn link(a: &str, b: &str, rate: &str, length: &str) -> Link {
         b: b.into(),
         rate: rate.into(),
         length: length.into(),
+        ..Link::default()
     }
 }
 

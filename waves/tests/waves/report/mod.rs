@@ -5,7 +5,7 @@ mod invented;
 use proptest::prelude::*;
 use xoff_waves::report::{
     Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line, Link,
-    Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology,
+    Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology, Way,
 };
 
 fn tiny() -> Chart {
@@ -63,6 +63,21 @@ fn a_small_page() {
         b: b.into(),
         rate: "40 Gb/s".into(),
         length: "2 m".into(),
+        ..Link::default()
+    };
+    // Stopped for a tenth of the run in one direction and for half of it in the other; drops and marks of both add up.
+    let stopped = Link {
+        there: Way {
+            paused_ns: 100,
+            drops: 12_000,
+            marks: 0,
+        },
+        back: Way {
+            paused_ns: 500,
+            drops: 345,
+            marks: 7,
+        },
+        ..link("b", "t0")
     };
     let report = Report {
         title: "A queue".into(),
@@ -103,7 +118,7 @@ fn a_small_page() {
                 node("b", NodeKind::HostModel),
                 node("t0", NodeKind::Switch),
             ],
-            links: vec![link("a", "t0"), link("b", "t0")],
+            links: vec![link("a", "t0"), stopped],
         },
         ..Report::default()
     };
@@ -228,6 +243,7 @@ fn full_of(text: &str) -> Report {
                 b: "t".into(),
                 rate: text(),
                 length: text(),
+                ..Link::default()
             }],
         },
         charts: vec![Chart {

@@ -452,7 +452,7 @@ impl ModelNic {
         let resumed = self.pauses.obey(now, &self.config.settings);
         let edge = self.config.clock.edge(Cycles(now));
         self.pause_log.set(self.pauses.paused(), edge);
-        if let Some(pacing) = &mut self.pacing {
+        if let Some(pacing) = self.pacing.as_mut().filter(|_| resumed != 0) {
             pacing.resumed(resumed, now);
         }
         if self.slots.release(now) || resumed != 0 {

@@ -19,6 +19,21 @@ impl QpSet {
         *word = if member { *word | bit } else { *word & !bit };
     }
 
+    /// The first member after `last`, wrapping around.
+    pub(super) fn first_after(&self, last: usize) -> Option<usize> {
+        let (word, bit) = ((last / 64) % self.0.len(), last % 64);
+        let behind = self.0[word] & (!0u64 << bit << 1);
+        if behind != 0 {
+            return Some(64 * word + behind.trailing_zeros() as usize);
+        }
+        // The word that contains `last` comes last; what is behind it there is known to be empty.
+        let others = (word + 1..self.0.len()).chain(0..=word);
+        others
+            .map(|word| (word, self.0[word]))
+            .find(|(_, bits)| *bits != 0)
+            .map(|(word, bits)| 64 * word + bits.trailing_zeros() as usize)
+    }
+
     /// The members of the set, starting after `last` and wrapping around, for round robin.
     pub(super) fn after(&self, last: usize) -> impl Iterator<Item = usize> + '_ {
         let (word, bit) = ((last / 64) % self.0.len(), last % 64);
@@ -56,6 +71,7 @@ mod tests {
             }
             let (behind, others): (BTreeSet<_>, BTreeSet<_>) = members.iter().copied().partition(|qp| *qp > last);
             let expected: Vec<usize> = behind.into_iter().chain(others).collect();
+            prop_assert_eq!(set.first_after(last), expected.first().copied());
             prop_assert_eq!(set.after(last).collect::<Vec<_>>(), expected);
         }
     }

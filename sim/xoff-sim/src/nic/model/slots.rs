@@ -83,10 +83,15 @@ impl Slots {
     /// Withdraws the packets of a QP that are not `wanted` any more. Returns their number.
     pub(super) fn withdraw(&mut self, qp: u16, wanted: impl Fn(Psn) -> bool) -> u64 {
         let before = self.draining.len();
+        let keeps = |slot: &Slot| slot.qp != qp || wanted(slot.psn);
         for (class, queue) in (0..).zip(&mut self.queues) {
+            // Nearly always, since only a lost packet makes others unwanted.
+            if queue.iter().all(keeps) {
+                continue;
+            }
             let draining = &mut self.draining;
             queue.retain(|slot| {
-                let keep = slot.qp != qp || wanted(slot.psn);
+                let keep = keeps(slot);
                 if !keep {
                     draining.push((slot.ready, class));
                 }

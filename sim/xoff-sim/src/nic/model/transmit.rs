@@ -170,7 +170,7 @@ impl ModelNic {
     /// The CNP to be sent next: its QP, and the earliest cycle.
     fn next_cnp(&self) -> Option<(usize, u64)> {
         let pacing = self.pacing.as_ref()?;
-        let qp = self.cnps.after(self.turns.cnp).next()?;
+        let qp = self.cnps.first_after(self.turns.cnp)?;
         let settings = &self.config.settings;
         let class = if settings.class_by_pcp {
             let tagged = self.qps[qp].as_ref().is_some_and(|qp| qp.path.tagged());

@@ -48,7 +48,7 @@ impl Switch {
     /// Has the next step, at `now`, process the ports that a change from outside has touched.
     fn wake_touched(&mut self, now: Time) {
         for port in std::mem::take(&mut self.touched) {
-            self.ports[usize::from(port.0)].wake = Some(now);
+            self.wakes[usize::from(port.0)] = now;
         }
     }
 

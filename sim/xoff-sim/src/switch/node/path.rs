@@ -62,6 +62,9 @@ impl Switch {
         if trunk && headers.tag.is_none() {
             return self.drop(port, priority, DropReason::Untagged);
         }
+        if self.faults.is_idle() {
+            return self.forward(now, port, priority, frame, &headers);
+        }
         let mut passed: Vec<Frame> = Vec::new();
         self.faults.pass(frame, |frame| passed.push(frame));
         if passed.is_empty() {
@@ -70,7 +73,11 @@ impl Switch {
         let counters = &mut self.ports[usize::from(port.0)].counters;
         counters.copies += passed.len() as u64 - 1;
         for frame in passed {
-            self.forward(now, port, priority, frame);
+            // A fault rule may have changed the frame.
+            match Headers::at(&frame.bytes) {
+                Some(headers) => self.forward(now, port, priority, frame, &headers),
+                None => self.drop(port, priority, DropReason::Runt),
+            }
         }
     }
 
@@ -94,11 +101,7 @@ impl Switch {
         self.touch(port);
     }
 
-    fn forward(&mut self, now: Time, port: PortId, priority: u8, frame: Frame) {
-        // A fault rule may have changed the frame.
-        let Some(headers) = Headers::at(&frame.bytes) else {
-            return self.drop(port, priority, DropReason::Runt);
-        };
+    fn forward(&mut self, now: Time, port: PortId, priority: u8, frame: Frame, headers: &Headers) {
         if self.config.ports[usize::from(port.0)].learn && !headers.src.is_group() {
             self.forwarding.macs.learn(now, headers.src, port);
         }
@@ -113,7 +116,7 @@ impl Switch {
         let arrived = &self.config.ports[usize::from(port.0)];
         match self
             .forwarding
-            .decide(now, port, arrived, &headers, lossless)
+            .decide(now, port, arrived, headers, lossless)
         {
             Verdict::Drop(reason) => self.drop(port, priority, reason),
             Verdict::Port { port: out, .. } if out == port => {
@@ -125,7 +128,7 @@ impl Switch {
                 dst,
             } => {
                 let exit = exit(routed, dst.or(self.next_router(out, routed)));
-                let mark = match self.may_leave(out, priority, &headers) {
+                let mark = match self.may_leave(out, priority, headers) {
                     Ok(mark) => mark,
                     Err(reason) => return self.drop(port, priority, reason),
                 };
@@ -138,10 +141,10 @@ impl Switch {
                     size: frame.size(),
                     flooded: None,
                 };
-                self.enqueue(out, charge, &headers, frame, exit, mark);
+                self.enqueue(out, charge, headers, frame, exit, mark);
             }
             Verdict::Flood { routed, dst } => {
-                self.flood(port, priority, &headers, &frame, exit(routed, dst));
+                self.flood(port, priority, headers, &frame, exit(routed, dst));
             }
         }
     }
