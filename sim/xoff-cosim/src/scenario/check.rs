@@ -403,10 +403,7 @@ impl Scenario {
         };
         classes("host.lossless", &host.lossless)?;
         for switch in &self.switches {
-            classes(
-                &format!("switches.{}.lossless", switch.name),
-                &switch.lossless,
-            )?;
+            classes(&format!("{}.lossless", switch.place()), &switch.lossless)?;
         }
         if host.xon > host.xoff {
             let problem = format!("{} is above xoff, {}", host.xon, host.xoff);
