@@ -37,7 +37,8 @@ pub struct Head {
     pub alpha: u8,
     /// Pause time in quanta, 200 and more.
     pub quanta: u16,
-    /// Time until a switch obeys a pause, in nanoseconds, at most 600: the least that a standard allows (10 Gb/s).
+    /// Time until a switch obeys a pause, in nanoseconds, at most 500: what headroom and monitors allow at every rate, the
+    /// least of which is 394 quanta at 400 Gb/s.
     pub response: u16,
     /// Switches mark, and hosts obey with DCQCN.
     pub dcqcn: bool,
@@ -131,8 +132,8 @@ impl Part for Head {
         if let Some(rate) = self.rates.iter().find(|rate| !RATES.contains(rate)) {
             return Err(format!("rate {rate}; expected one of {RATES:?}"));
         }
-        if self.quanta < 200 || self.response > 600 {
-            return Err("expected 200 quanta or more, and a response of 600 or less".into());
+        if self.quanta < 200 || self.response > 500 {
+            return Err("expected 200 quanta or more, and a response of 500 or less".into());
         }
         Ok(())
     }
@@ -232,7 +233,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
             true => u16::MAX,
             false => draw.within(200, 5_000) as u16,
         },
-        response: draw.within(0, 600) as u16,
+        response: draw.within(0, 500) as u16,
         dcqcn: draw.once_in(2),
     };
     let hosts = u64::from(head.all_hosts());
