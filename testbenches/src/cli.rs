@@ -212,6 +212,8 @@ Examples:
   xoff run livelock                                 a scenario with the RTL NIC in it
   xoff run pair --set flows.bulk.mtu=4096           with another setting
   xoff run incast --sweep hosts.s.count=2,4,8       one run a value
+  xoff run ring-deadlock --sweep variant=base,two --sweep seed=1..20
+                                                    how many of 20 seeds lock, with and without the third flow
   xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
   xoff show pair > mine.toml                        a scenario to change
   xoff run mine.toml --json | jq .metrics           one's own scenario, for programs
@@ -233,8 +235,8 @@ pub struct RunArgs {
     /// Another value for a key: duration="2 ms", flows.NAME.message="1 MB", host.nic=model
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
-    /// A run for each of several values; several sweeps multiply
-    #[arg(long, value_name = "KEY=A,B,…")]
+    /// A run for each of several values, 1..20 for the numbers 1 to 20; several sweeps multiply
+    #[arg(long, value_name = "KEY=A,B,…|A..B")]
     pub sweep: Vec<SweepArg>,
     /// What everything random is drawn from [default: the scenario's]
     #[arg(long, value_name = "N")]
@@ -316,16 +318,34 @@ impl std::str::FromStr for SweepArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Setting { key, value } = text.parse()?;
-        let values: Vec<String> = value
-            .split(',')
-            .map(|value| value.trim().to_owned())
-            .collect();
-        if values.iter().any(String::is_empty) {
-            return Err(format!("'{text}': a value is missing, such as {key}=1,2,4"));
+        let mut values = Vec::new();
+        for value in value.split(',').map(str::trim) {
+            if value.is_empty() {
+                return Err(format!("'{text}': a value is missing, such as {key}=1,2,4"));
+            }
+            let ends = value.split_once("..");
+            let ends = ends.and_then(|(a, b)| Some((a.parse::<u64>().ok()?, b.parse().ok()?)));
+            match ends {
+                None => values.push(value.to_owned()),
+                // Both ends included, as in names of hosts.
+                Some((first, last))
+                    if (first..first.saturating_add(MOST_VALUES)).contains(&last) =>
+                {
+                    values.extend((first..=last).map(|value| value.to_string()));
+                }
+                Some((first, last)) => {
+                    return Err(format!(
+                        "'{text}': {first}..{last} is no range of 1 to {MOST_VALUES} numbers, such as {key}=1..20"
+                    ));
+                }
+            }
         }
         Ok(Self { key, values })
     }
 }
+
+/// The most numbers of a range in a sweep.
+const MOST_VALUES: u64 = 1_000;
 
 /// A host and a window of time.
 #[derive(Debug, Clone, PartialEq, Eq)]

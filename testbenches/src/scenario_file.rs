@@ -13,10 +13,11 @@ use xoff_cosim::scenario::{Scenario, VERSION, Variant};
 use crate::injection::captured;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 13] = [
+pub const BUILT_IN: [(&str, &str); 15] = [
     ("pair", include_str!("../scenarios/pair.toml")),
     ("livelock", include_str!("../scenarios/livelock.toml")),
     ("incast", include_str!("../scenarios/incast.toml")),
+    ("dcqcn", include_str!("../scenarios/dcqcn.toml")),
     ("deadlock", include_str!("../scenarios/deadlock.toml")),
     (
         "ring-deadlock",
@@ -30,6 +31,7 @@ pub const BUILT_IN: [(&str, &str); 13] = [
     ("alpha", include_str!("../scenarios/alpha.toml")),
     ("headroom", include_str!("../scenarios/headroom.toml")),
     ("long-link", include_str!("../scenarios/long-link.toml")),
+    ("reroute", include_str!("../scenarios/reroute.toml")),
     ("lossy", include_str!("../scenarios/lossy.toml")),
     (
         "dscp-vs-vlan",

@@ -7,7 +7,7 @@
 //! | [`history`] | cases (a head and events): drawing, shrinking, writing and reading |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
 //! | [`mod@unit`] | the units by name |
-//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`] | the properties |
+//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for any length of time, and as `xoff
 //! replay` on one kept case.
@@ -17,6 +17,7 @@ pub mod case_file;
 pub mod dcqcn;
 pub mod gbn;
 pub mod history;
+pub mod network;
 pub mod nic;
 pub mod parser;
 pub mod pfc;

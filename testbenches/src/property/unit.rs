@@ -21,6 +21,9 @@ macro_rules! for_each_unit {
             Gbn, gbn::Gbn;
             /// nic: two of them over a bad path, any messages, stalls and pauses
             Nic, nic::Nic;
+            /// network: small Clos networks of switches and model NICs: no lossless drop, no false deadlock, and no
+            /// frame lost without a reason
+            Network, network::Network;
         }
     };
 }
@@ -87,6 +90,6 @@ mod tests {
             assert_eq!(Unit::named(unit.with(Name)), Ok(unit));
         }
         let unknown = Unit::named("gbm").unwrap_err();
-        assert!(unknown.ends_with("the units are parser, builder, pfc, dcqcn, gbn, nic"));
+        assert!(unknown.ends_with("the units are parser, builder, pfc, dcqcn, gbn, nic, network"));
     }
 }

@@ -21,6 +21,27 @@ use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{Nics, WaveWindow};
 use xoff_cosim::scenario::{NicKind, Scenario};
 
+/// The NICs of a scenario, by kind: with the simulated time it says what a run costs on any machine. An RTL NIC at work
+/// takes some hundred times as long as a model.
+fn size(scenario: &Scenario) -> anyhow::Result<String> {
+    let whole = scenario.expanded()?;
+    let mut kinds = [0, 0];
+    for entry in &whole.hosts {
+        let model = whole.settings_of(entry).nic == NicKind::Model;
+        kinds[usize::from(model)] += entry.names().len();
+    }
+    let kinds = (kinds.iter().zip(["RTL", "model"])).filter(|(count, _)| **count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(count, kind)| {
+            format!(
+                "{count} {kind} {}",
+                if *count == 1 { "NIC" } else { "NICs" }
+            )
+        })
+        .collect();
+    Ok(kinds.join(" and "))
+}
+
 /// Lists the scenarios.
 ///
 /// # Errors
@@ -39,8 +60,10 @@ pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
             .paint(Ink::Heading, format!("{name:longest$}"));
         write!(
             streams.out,
-            "{name} {}; {}",
-            scenario.title, scenario.duration
+            "{name} {}; {} of {}",
+            scenario.title,
+            scenario.duration,
+            size(&scenario)?
         )?;
         let variants: Vec<&str> = scenario.variants.keys().map(String::as_str).collect();
         match variants[..] {

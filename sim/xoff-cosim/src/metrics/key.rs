@@ -29,6 +29,8 @@ pub enum Scope {
     Class,
     /// Each traffic class of each switch: `headroom_peak_bytes.s.3`.
     SwitchClass,
+    /// Each traffic class of each switch, as quantiles over the samples: `queue_bytes.s.3.p90`.
+    SwitchClassQuantile,
     /// Each port of each node: `wire_utilization.s.0`.
     Port,
     /// Each reason for which each node may drop frames: `drops.s.no_route`.
@@ -121,6 +123,9 @@ quantities! {
     HeadroomPeakBytes = "headroom_peak_bytes", SwitchClass;
     /// Most bytes that waited in an egress queue, since the start; the fullest port counts.
     EgressPeakBytes = "egress_peak_bytes", SwitchClass;
+    /// Bytes that waited in an egress queue at the instants of `sample`, without the frame on the wire; the fullest port
+    /// counts.
+    QueueBytes = "queue_bytes", SwitchClassQuantile;
     /// Bytes in the buffer at the end.
     HeldBytes = "held_bytes", Switch total;
     /// Frames lost on links, by fault rules and where a link is down or a server dead, since the start.
@@ -174,21 +179,23 @@ quantities! {
 
 /// A quantile of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "the names say it: 50, 99 and 99.9 %")]
+#[allow(missing_docs, reason = "the names say it: 50, 90, 99 and 99.9 %")]
 pub enum Quantile {
     P50,
+    P90,
     P99,
     P999,
 }
 
 impl Quantile {
     /// All quantiles.
-    pub const ALL: [Self; 3] = [Self::P50, Self::P99, Self::P999];
+    pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
 
     /// The quantile's name, which is the last part of a metric's name: `p99`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
+            Self::P90 => "p90",
             Self::P99 => "p99",
             Self::P999 => "p999",
         }
@@ -198,6 +205,7 @@ impl Quantile {
     pub const fn part(self) -> f64 {
         match self {
             Self::P50 => 0.5,
+            Self::P90 => 0.9,
             Self::P99 => 0.99,
             Self::P999 => 0.999,
         }
@@ -219,6 +227,8 @@ pub enum Subject {
     Node(Arc<str>),
     /// A traffic class of a node, 0 to 7.
     Class(Arc<str>, u8),
+    /// A quantile over the samples of a traffic class of a switch, 0 to 7.
+    ClassQuantile(Arc<str>, u8, Quantile),
     /// A port of a node.
     Port(Arc<str>, u16),
     /// A reason for which a node drops frames, such as `no_route`.
@@ -279,6 +289,9 @@ impl fmt::Display for Metric {
             Subject::Flow(name) | Subject::Node(name) => write!(f, ".{name}"),
             Subject::Quantile(flow, quantile) => write!(f, ".{flow}.{}", quantile.name()),
             Subject::Class(node, class) => write!(f, ".{node}.{class}"),
+            Subject::ClassQuantile(node, class, quantile) => {
+                write!(f, ".{node}.{class}.{}", quantile.name())
+            }
             Subject::Port(node, port) => write!(f, ".{node}.{port}"),
             Subject::Reason(node, reason) => write!(f, ".{node}.{reason}"),
         }
@@ -318,15 +331,22 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     let name = |text: &str| (!text.is_empty()).then(|| Arc::from(text));
     // Names of flows may contain dots; names of nodes contain none.
     let last = text.rsplit_once('.');
+    let quantile = |text: &str| {
+        let mut known = Quantile::ALL.into_iter();
+        known.find(|known| known.name() == text)
+    };
     let read = match quantity.scope() {
         Scope::Network => return None,
         Scope::Flow | Scope::Workload => Subject::Flow(name(text)?),
         Scope::Host | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
         Scope::Quantile | Scope::WorkloadQuantile => {
-            let (flow, quantile) = last?;
-            let mut known = Quantile::ALL.into_iter();
-            let quantile = known.find(|known| known.name() == quantile)?;
-            Subject::Quantile(name(flow)?, quantile)
+            let (flow, part) = last?;
+            Subject::Quantile(name(flow)?, quantile(part)?)
+        }
+        Scope::SwitchClassQuantile => {
+            let (queue, part) = last?;
+            let (node, class) = queue.rsplit_once('.')?;
+            Subject::ClassQuantile(name(node)?, class.parse().ok()?, quantile(part)?)
         }
         Scope::Class | Scope::SwitchClass => Subject::Class(name(last?.0)?, last?.1.parse().ok()?),
         Scope::Port => Subject::Port(name(last?.0)?, last?.1.parse().ok()?),
@@ -350,6 +370,7 @@ mod tests {
             "slowdown.web.p50",
             "flows_unfinished.web",
             "pause_time_ns.t0.3",
+            "queue_bytes.t0.3.p90",
             "wire_utilization.a0.0",
             "drops.t.no_route",
             "drops.total",
@@ -370,6 +391,8 @@ mod tests {
             "jain_index.total",
             "message_latency_ns.f",
             "message_latency_ns.f.p42",
+            "queue_bytes.t0.3",
+            "queue_bytes.t0.p90",
             "wire_utilization.a",
             "wire_utilization.a.x",
             "drops.t",

@@ -151,6 +151,15 @@ fn names_of(nodes: &[String], hosts: usize, ports: &[u16], series: &[Series]) ->
                     }
                 }
             }
+            Scope::SwitchClassQuantile => {
+                for node in &nodes[hosts..] {
+                    for class in 0..8 {
+                        for quantile in Quantile::ALL {
+                            add(Subject::ClassQuantile(node.clone(), class, quantile));
+                        }
+                    }
+                }
+            }
             Scope::Port => {
                 for (node, ports) in nodes.iter().zip(ports) {
                     for port in 0..*ports {
@@ -356,12 +365,34 @@ fn quantiles(
     let name = name.clone();
     Quantile::ALL.into_iter().map(move |part| {
         let subject = Subject::Quantile(name.clone(), part);
-        let value = match values.is_empty() {
-            true => f64::NAN,
-            false => quantile(&values, part.part()) as f64 / scale,
-        };
-        (Metric { quantity, subject }, value)
+        (
+            Metric { quantity, subject },
+            of_sorted(&values, part, scale),
+        )
     })
+}
+
+fn of_sorted(sorted: &[u64], part: Quantile, scale: f64) -> f64 {
+    match sorted.is_empty() {
+        true => f64::NAN,
+        false => quantile(sorted, part.part()) as f64 / scale,
+    }
+}
+
+/// Quantiles of the longest egress queue of each class of a switch; NaN without a sample.
+pub(super) fn queues(switch: &str, samples: &[Vec<u64>; PRIORITIES]) -> Metrics {
+    let switch: Arc<str> = Arc::from(switch);
+    let mut metrics = Metrics::new();
+    for (class, lengths) in (0..).zip(samples) {
+        let mut sorted = lengths.clone();
+        sorted.sort_unstable();
+        for part in Quantile::ALL {
+            let subject = Subject::ClassQuantile(switch.clone(), class, part);
+            let quantity = Quantity::QueueBytes;
+            metrics.insert(Metric { quantity, subject }, of_sorted(&sorted, part, 1.0));
+        }
+    }
+    metrics
 }
 
 /// Slowdowns are compared as whole millionths.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::wire::PRIORITIES;
 
 use super::measure::{self, Metrics};
 use crate::detect::{Detector, LinkClass, Thresholds};
@@ -66,6 +67,8 @@ pub struct Recorder {
     credited_at: Time,
     sampled_at: Time,
     wire: Vec<Duration>,
+    /// For each switch and class, the bytes in the longest egress queue at each sample of the window.
+    queues: BTreeMap<NodeId, [Vec<u64>; PRIORITIES]>,
     detector: Detector,
     /// Pause time of each link until the last sample.
     paused: BTreeMap<LinkClass, Duration>,
@@ -112,6 +115,7 @@ impl Recorder {
             credited_at: simulation.now(),
             sampled_at: simulation.now(),
             wire: wire_times(simulation),
+            queues: BTreeMap::new(),
             detector: Detector::new(simulation, thresholds),
             paused: BTreeMap::new(),
         }
@@ -122,6 +126,7 @@ impl Recorder {
         self.credit(simulation);
         self.before = measure::counts(simulation);
         self.from = simulation.now();
+        self.queues.clear();
         self.credited_before.clone_from(&self.credited);
     }
 
@@ -185,18 +190,27 @@ impl Recorder {
         for (node, station) in simulation.stations() {
             let place = node.0 as usize;
             if let Some(switch) = station.switch() {
-                let waiting = |port| (0..8).map(|class| switch.egress_waiting(port, class)).sum();
-                let longest: u64 = simulation.ports(node).map(waiting).max().unwrap_or(0);
-                samples.queue[place].push(longest as f64);
+                let mut longest = [0; PRIORITIES];
+                let (mut fullest, mut held) = (0, 0);
                 let lossless = || (0..8).filter(|class| switch.buffer().lossless(*class));
-                let held = |port| {
-                    let queues = lossless().map(|class| switch.ingress(port, class).bytes());
-                    queues.max().unwrap_or(0)
-                };
-                let fullest = simulation.ports(node).map(held).max().unwrap_or(0);
-                samples.ingress[place].push(fullest as f64);
+                for port in simulation.ports(node) {
+                    let waiting = |class| switch.egress_waiting(port, class as u8);
+                    let waiting: [u64; PRIORITIES] = std::array::from_fn(waiting);
+                    fullest = fullest.max(waiting.iter().sum());
+                    for (longest, waiting) in longest.iter_mut().zip(waiting) {
+                        *longest = waiting.max(*longest);
+                    }
+                    let ingress = lossless().map(|class| switch.ingress(port, class).bytes());
+                    held = held.max(ingress.max().unwrap_or(0));
+                }
+                samples.queue[place].push(fullest as f64);
+                samples.ingress[place].push(held as f64);
                 let limits = lossless().map(|class| switch.buffer().xoff_at(class));
                 samples.xoff[place].extend(limits.min().map(|limit| limit as f64));
+                let queues = self.queues.entry(node).or_default();
+                for (lengths, longest) in queues.iter_mut().zip(longest) {
+                    lengths.push(longest);
+                }
             } else {
                 let held = wire[place] - self.wire[place];
                 samples.wire[place].push(100.0 * held.as_ps() as f64 / ps);
@@ -225,6 +239,15 @@ impl Recorder {
         let goodput: Vec<f64> = simulation.series().iter().map(gbps).collect();
         let mut metrics = measure::metrics(simulation, &self.before, self.from, &goodput);
         metrics.extend(measure::detected(&self.detector));
+        let none = Default::default();
+        let switches = (simulation.stations()).filter(|(_, station)| station.switch().is_some());
+        for (node, _) in switches {
+            let lengths = self.queues.get(&node).unwrap_or(&none);
+            metrics.extend(measure::queues(
+                &simulation.names()[node.0 as usize],
+                lengths,
+            ));
+        }
         metrics
     }
 

@@ -138,7 +138,10 @@ fn switch(
 ) -> Result<Switch, SimulationError> {
     let config = plan.switch(scenario, name, settings, routes, seed);
     Switch::new(config).map_err(|source| SimulationError::Switch {
-        name: name.into(),
+        name: match settings.key {
+            Some(key) => format!("{name}, {key}"),
+            None => name.into(),
+        },
         source,
     })
 }

@@ -403,10 +403,7 @@ impl Scenario {
         };
         classes("host.lossless", &host.lossless)?;
         for switch in &self.switches {
-            classes(
-                &format!("switches.{}.lossless", switch.name),
-                &switch.lossless,
-            )?;
+            classes(&format!("{}.lossless", switch.place()), &switch.lossless)?;
         }
         if let Some(buffer) = host.buffer {
             let (least, most) = (ByteCount::new(4 << 10), ByteCount::new(1 << 30));

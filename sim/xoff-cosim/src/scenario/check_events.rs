@@ -13,10 +13,13 @@ const LEAST_PERIOD: Duration = Duration::from_us(1);
 impl Scenario {
     /// Checks the settings of switches that are not sizes of buffers.
     pub(super) fn check_switches(&self) -> Vec<Misfit> {
-        self.switches
-            .iter()
+        let switches = self.switches.iter();
+        let mut found: Vec<Misfit> = switches
             .filter_map(|switch| check_switch(switch).err())
-            .collect()
+            .collect();
+        // Tiers of a topology may have the same settings.
+        found.dedup();
+        found
     }
 
     /// Checks the routes that are given.
@@ -213,8 +216,8 @@ impl Scenario {
                 .collect();
             (!missing.is_empty()).then(|| {
                 format!(
-                    "switches.{}.lossless: hosts do not obey pauses of class {}, so it loses packets: host.lossless is {:?}",
-                    switch.name,
+                    "{}.lossless: hosts do not obey pauses of class {}, so it loses packets: host.lossless is {:?}",
+                    switch.place(),
                     missing.join(", "),
                     self.host.lossless
                 )
@@ -225,7 +228,9 @@ impl Scenario {
             .switches
             .iter()
             .filter(|switch| switch.pauses != PauseKind::Off);
-        pausing.filter_map(disobeys).collect()
+        let mut said: Vec<String> = pausing.filter_map(disobeys).collect();
+        said.dedup();
+        said
     }
 }
 
@@ -245,9 +250,8 @@ fn switches(names: &Names) -> String {
 }
 
 fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
-    let wrong = |key: &str, problem: String| {
-        Err(misfit(format!("switches.{}.{key}", switch.name), problem))
-    };
+    let wrong =
+        |key: &str, problem: String| Err(misfit(format!("{}.{key}", switch.place()), problem));
     if switch.pause_quanta == 0 {
         return wrong("pause_quanta", "0 pauses nothing: 1 to 65535".into());
     }
@@ -266,7 +270,7 @@ fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
         return wrong("watchdog", problem.into());
     }
     match &switch.ecn {
-        Some(ecn) => check_ecn(&format!("switches.{}.ecn", switch.name), ecn),
+        Some(ecn) => check_ecn(&format!("{}.ecn", switch.place()), ecn),
         None => Ok(()),
     }
 }

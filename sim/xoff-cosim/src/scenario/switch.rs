@@ -20,6 +20,9 @@ pub struct SwitchSettings {
     /// With a count: the numbers behind the name, if they are not 0, 1, 2 …
     #[serde(skip)]
     pub numbers: Option<Vec<u32>>,
+    /// Of switches that a topology generates: the key that the settings stand under, such as `topology.tor`.
+    #[serde(skip)]
+    pub key: Option<&'static str>,
     /// Size of the shared buffer; those of the papers have 9 or 12 MB.
     pub buffer: ByteCount,
     /// Priorities that pause instead of dropping, 0 to 7. The priority is DSCP / 8.
@@ -86,6 +89,7 @@ impl Default for SwitchSettings {
             name: String::new(),
             count: None,
             numbers: None,
+            key: None,
             buffer: ByteCount::new(12_000_000),
             lossless: vec![3],
             xoff: Limit::Alpha { num: 1, den: 16 },
@@ -162,6 +166,12 @@ pub enum Watched {
 }
 
 impl SwitchSettings {
+    /// Where the settings are in the scenario, for messages: `switches.NAME`, or the key of a topology.
+    pub fn place(&self) -> String {
+        self.key
+            .map_or_else(|| format!("switches.{}", self.name), Into::into)
+    }
+
     /// Names of the switches that the entry stands for.
     pub fn names(&self) -> Vec<String> {
         numbered(&self.name, self.count, self.numbers.as_deref())

@@ -345,8 +345,13 @@ impl Topology {
         if !found.is_empty() {
             return Err(Misfits(found));
         }
+        // Messages name the key that was written, not the switches that come of it.
+        let under = |key, settings: &SwitchSettings| SwitchSettings {
+            key: Some(key),
+            ..settings.clone()
+        };
         let default = SwitchSettings::default();
-        let all = self.switch.as_ref().unwrap_or(&default);
+        let all = &under("topology.switch", self.switch.as_ref().unwrap_or(&default));
         Ok(match self {
             Self {
                 star: Some(star), ..
@@ -357,8 +362,16 @@ impl Topology {
             Self {
                 clos: Some(clos), ..
             } => {
-                let tiers = [&self.tor, &self.leaf, &self.spine];
-                clos.generate(tiers.map(|tier| tier.as_ref().unwrap_or(all)))
+                let tiers = [
+                    ("topology.tor", &self.tor),
+                    ("topology.leaf", &self.leaf),
+                    ("topology.spine", &self.spine),
+                ];
+                let tiers = tiers.map(|(key, tier)| match tier {
+                    Some(settings) => under(key, settings),
+                    None => all.clone(),
+                });
+                clos.generate(tiers.each_ref())
             }
             Self {
                 file: Some(Ok(network)),

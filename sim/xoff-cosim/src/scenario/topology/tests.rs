@@ -1,7 +1,10 @@
 use std::collections::BTreeSet;
 
+use xoff_sim::time::ByteCount;
+
 use super::*;
 use crate::network::topology::Plan;
+use crate::network::{Nics, Simulation};
 use crate::scenario::{FlowSettings, Names, NicKind};
 
 fn scenario(topology: impl Into<Topology>) -> Scenario {
@@ -234,4 +237,40 @@ fn rtl_nics_want_40g() {
         said(&scenario),
         "topology.clos.host_rate: 100 Gb/s: the RTL NIC of host h0 has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
     );
+}
+
+#[test]
+fn mistakes_in_settings_of_generated_switches_name_the_key_that_was_written() {
+    let clos = |change: &dyn Fn(&mut Topology)| {
+        let mut topology = Topology::from(Clos {
+            podsets: 1,
+            tors: 2,
+            hosts: 2,
+            leafs: 2,
+            spines: 2,
+            ..Clos::PAPER
+        });
+        change(&mut topology);
+        scenario(topology).flow(FlowSettings::new("f", "h0", "h2"))
+    };
+    let wrong = || SwitchSettings {
+        pause_quanta: 0,
+        ..SwitchSettings::default()
+    };
+    let zero = "0 pauses nothing: 1 to 65535";
+    // Once, although three tiers have the settings.
+    let all = clos(&|topology| topology.switch = Some(wrong()));
+    assert_eq!(said(&all), format!("topology.switch.pause_quanta: {zero}"));
+    let tier = clos(&|topology| topology.leaf = Some(wrong()));
+    assert_eq!(said(&tier), format!("topology.leaf.pause_quanta: {zero}"));
+    // What depends on the ports of a switch names the switch too.
+    let small = clos(&|topology| {
+        topology.spine = Some(SwitchSettings {
+            buffer: ByteCount::new(100),
+            ..SwitchSettings::default()
+        });
+    });
+    small.check().unwrap();
+    let error = Simulation::check(&small, &Nics::default()).unwrap_err();
+    assert_eq!(error.to_string(), "switch s0, topology.spine");
 }

@@ -5,6 +5,7 @@ mod headroom;
 mod incidents;
 mod lossless;
 mod rules;
+mod sonic;
 mod throughput;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,386 @@
+//! Makes a scenario of a case, and runs it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use xoff_cosim::metrics::Recorder;
+use xoff_cosim::network::Simulation;
+use xoff_cosim::scenario::event::{Faults, Stall};
+use xoff_cosim::scenario::host::Dcqcn;
+use xoff_cosim::scenario::switch::Ecn;
+use xoff_cosim::scenario::{
+    Action, Clos, Event as Happens, FlowSettings, NicKind, Scenario, SwitchSettings, Topology,
+};
+use xoff_monitor::{Monitor, Sighting, Tap};
+use xoff_sim::kernel::{NodeId, PortId, Record};
+use xoff_sim::link::FaultRule;
+use xoff_sim::nic_registers::{self as reg, COUNTERS};
+use xoff_sim::switch::{DropReason, Limit};
+use xoff_sim::time::{ByteCount, Duration, Length, LineRate, Time};
+
+use super::events::{Event, Head, LOSSLESS};
+use super::ledger::Ledger;
+use crate::property::Disagreement;
+
+/// Times between two looks of detectors.
+const SAMPLE: Duration = Duration::from_us(20);
+/// When the books are balanced while traffic flows.
+const DURING: Duration = Duration::from_us(100);
+/// Time within which every lossless message has arrived. Twelve flows of three messages of 200 KB to one host at 10 Gb/s
+/// take 6 ms.
+const ENOUGH: Duration = Duration::from_us(60_000);
+/// Time after which a network without flows is empty: the longest pause at 10 Gb/s is 3.4 ms.
+const REST: Duration = Duration::from_us(4_000);
+/// Timeout of lossless flows, 67 ms: a pause is no loss. Those of lossy ones is 0.5 ms.
+const TIMEOUTS: [u8; 2] = [14, 7];
+/// Number of the first QP of a host.
+const FIRST_QPN: u32 = 0x100;
+
+/// What happened in a case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Frames that ports sent.
+    pub frames: u64,
+    /// Ingress queues that entered XOFF.
+    pub xoff: u64,
+    /// Frames marked.
+    pub marked: u64,
+    /// Frames of lossy classes that switches dropped and wires lost.
+    pub dropped: u64,
+    /// The most bytes of headroom that a queue used.
+    pub headroom: u64,
+}
+
+/// The scenario of a case.
+pub fn scenario(head: &Head, events: &[Event]) -> Scenario {
+    let mut scenario = Scenario::new("a network of xoff fuzz", ENOUGH + REST);
+    scenario.name = "network".into();
+    scenario.seed = head.seed >> 1;
+    scenario.sample = Some(SAMPLE);
+    scenario.host.nic = NicKind::Model;
+    scenario.host.lossless = LOSSLESS.into();
+    scenario.host.dcqcn = head.dcqcn.then(Dcqcn::default);
+    let rates = head.rates.map(rate);
+    let [to_host, to_leaf, to_spine] = head.cables.map(|metres| Length::from_m(metres.into()));
+    let clos = Clos {
+        podsets: head.podsets.into(),
+        tors: head.tors.into(),
+        hosts: head.hosts.into(),
+        leafs: head.leafs.into(),
+        spines: u32::from(head.spines) * u32::from(head.leafs),
+        host_cable: to_host,
+        leaf_cable: to_leaf,
+        spine_cable: to_spine,
+        host_rate: Some(rates[0]),
+        leaf_rate: Some(rates[1]),
+        spine_rate: Some(rates[2]),
+    };
+    let mut switch = SwitchSettings {
+        lossless: LOSSLESS.into(),
+        xoff: match head.xoff {
+            0 => Limit::Alpha {
+                num: 1,
+                den: 1 << head.alpha,
+            },
+            bytes => Limit::Static(ByteCount::new(bytes.into())),
+        },
+        pause_quanta: head.quanta,
+        pause_response: Duration::from_ns(head.response.into()),
+        // Lossy classes are short of buffer, so that they lose packets in an incast.
+        lossy_limit: Limit::Static(ByteCount::new(60_000)),
+        ecn: head.dcqcn.then(Ecn::default),
+        ..SwitchSettings::default()
+    };
+    let hosts = head.all_hosts();
+    let mut qps = BTreeMap::<u32, u32>::new();
+    for (number, event) in events.iter().enumerate() {
+        match *event {
+            Event::Flow {
+                from,
+                to,
+                class,
+                mtu,
+                message,
+                count,
+                start,
+                loss,
+            } => {
+                let [from, to] = ends(from, to, hosts);
+                let name = |host: u32| format!("h{host}");
+                let mut flow = FlowSettings::new(&format!("f{number}"), &name(from), &name(to))
+                    .messages(count.into(), ByteCount::new(message.into()));
+                flow.mtu = 256 << mtu;
+                flow.dscp = class << 3;
+                flow.start = Duration::from_ns(start.into());
+                let lossless = LOSSLESS.contains(&class);
+                flow.timeout = TIMEOUTS[usize::from(!lossless)];
+                // QPs of a host have numbers in the order of the flows that begin or end there.
+                *qps.entry(from).or_default() += 1;
+                let qp = qps.entry(to).or_default();
+                let (qpn, ip) = (FIRST_QPN + *qp, to + 1);
+                *qp += 1;
+                scenario = scenario.flow(flow);
+                if lossless || loss == 0 {
+                    continue;
+                }
+                let rule = format!("dst 10.0.0.{ip}, qpn {qpn}, chance {loss}/1000: drop");
+                let rule: FaultRule = rule.parse().expect("a rule");
+                match loss % 2 {
+                    0 => switch.faults.push(rule),
+                    _ => scenario.events.push(Happens {
+                        at: Duration::ZERO,
+                        every: None,
+                        action: Action::Faults(Faults {
+                            from: name(from),
+                            to: format!("t{}", from / u32::from(head.hosts)),
+                            rules: vec![rule],
+                        }),
+                    }),
+                }
+            }
+            Event::Stall { host, at, time } => scenario.events.push(Happens {
+                at: Duration::from_ns(at.into()),
+                every: None,
+                action: Action::Stall(Stall {
+                    host: format!("h{}", u32::from(host) % hosts),
+                    time: Some(Duration::from_ns(time.into())),
+                }),
+            }),
+        }
+    }
+    scenario.topology = Some(Topology {
+        switch: Some(switch),
+        ..Topology::from(clos)
+    });
+    scenario
+}
+
+/// Sender and receiver of a flow, who are never the same.
+fn ends(from: u8, to: u8, hosts: u32) -> [u32; 2] {
+    let from = u32::from(from) % hosts;
+    [from, (from + 1 + u32::from(to) % (hosts - 1)) % hosts]
+}
+
+fn rate(gbps: u16) -> LineRate {
+    match gbps {
+        10 => LineRate::G10,
+        25 => LineRate::G25,
+        40 => LineRate::G40,
+        100 => LineRate::G100,
+        _ => LineRate::G400,
+    }
+}
+
+/// Runs the scenario of a case and checks what holds in all of them.
+///
+/// # Errors
+///
+/// Returns what does not hold.
+pub fn check(scenario: &Scenario) -> Result<Outcome, Disagreement> {
+    if scenario.flows.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let mut simulation = Simulation::new(scenario).map_err(|error| format!("{error:?}"))?;
+    let mut observed = Observed::new(&mut simulation);
+    // Twice on the way, while buffers and wires are full.
+    for _ in 0..2 {
+        let until = simulation.now() + DURING;
+        while simulation.now() < until {
+            let next = simulation.now() + SAMPLE;
+            observed.run(&mut simulation, next)?;
+        }
+        observed.balance(&simulation)?;
+    }
+    while !simulation.finished() && simulation.now() < Time::ZERO + ENOUGH {
+        let next = simulation.now() + SAMPLE;
+        observed.run(&mut simulation, next)?;
+    }
+    let rest = simulation.now() + REST;
+    observed.run(&mut simulation, rest)?;
+    let dropped = observed.balance(&simulation)?;
+    lossless(scenario, &simulation)?;
+    let report = observed.monitor.into_report();
+    if let Some(violation) = report.violations.first() {
+        return Err(format!("a protocol monitor: {violation:?}"));
+    }
+    let mut outcome = Outcome {
+        frames: observed.ledger.frames,
+        dropped,
+        ..Outcome::default()
+    };
+    for (node, station) in simulation.stations() {
+        let Some(switch) = station.switch() else {
+            continue;
+        };
+        if simulation.finished() && switch.frames() > 0 {
+            let name = &simulation.names()[node.0 as usize];
+            return Err(format!(
+                "{name}: {} frames are left when all is done",
+                switch.frames()
+            ));
+        }
+        for port in simulation.ports(node) {
+            let counters = switch.counters(port);
+            outcome.xoff += counters.xoff.iter().sum::<u64>();
+            outcome.marked += counters.marked.iter().sum::<u64>();
+            let most = counters.headroom_peak.iter().max().copied();
+            outcome.headroom = outcome.headroom.max(most.unwrap_or(0));
+        }
+    }
+    Ok(outcome)
+}
+
+/// What looks at a run.
+struct Observed {
+    ledger: Ledger,
+    monitor: Monitor,
+    taps: BTreeMap<(NodeId, PortId), usize>,
+    recorder: Recorder,
+    /// Frames seen so far.
+    number: u64,
+}
+
+impl Observed {
+    /// Taps all ports. The time between CNPs is not judged: what stands before one of them in a queue or on a wire makes
+    /// it shorter or longer.
+    fn new(simulation: &mut Simulation) -> Self {
+        let mut monitor = Monitor::new();
+        let mut taps = BTreeMap::new();
+        let hosts = (simulation.stations())
+            .map(|(node, station)| (node, station.host().is_some()))
+            .collect::<Vec<_>>();
+        for (node, host) in hosts {
+            for port in simulation.ports(node) {
+                let name = &simulation.names()[node.0 as usize];
+                let tap = Tap {
+                    host,
+                    rate: Some(simulation.line_rate(node, port)),
+                    ..Tap::new(format!("{name}.{}", port.0))
+                };
+                taps.insert((node, port), monitor.add_tap(tap));
+                simulation.network_mut().tap(node, port, true);
+            }
+        }
+        Self {
+            ledger: Ledger::default(),
+            monitor,
+            taps,
+            recorder: Recorder::new(simulation),
+            number: 0,
+        }
+    }
+
+    /// Runs until a point of time, and has detectors look at it.
+    fn run(&mut self, simulation: &mut Simulation, until: Time) -> Result<(), Disagreement> {
+        let see = |records: &[Record]| {
+            for record in records {
+                self.number += 1;
+                self.ledger.see(record);
+                self.monitor.see(&Sighting {
+                    tap: self.taps[&(record.node, record.port)],
+                    number: self.number,
+                    time: record.frame.end,
+                    direction: Some(record.direction),
+                    bytes: &record.frame.bytes,
+                    fcs_ok: record.frame.fcs_ok,
+                });
+            }
+        };
+        let ran = simulation.run_until_observed(until, see);
+        ran.map_err(|error| error.to_string())?;
+        self.recorder.sample(simulation);
+        match self.recorder.detector().deadlocks().next() {
+            None => Ok(()),
+            Some(cycle) => Err(format!(
+                "a deadlock, in a network without cyclic buffer dependency: {cycle:?}"
+            )),
+        }
+    }
+
+    fn balance(&self, simulation: &Simulation) -> Result<u64, Disagreement> {
+        let lost = self.ledger.balance(simulation);
+        lost.map_err(|what| format!("at {}: {what}", simulation.now()))
+    }
+}
+
+/// No switch dropped a frame of a lossless class, no NIC that has only lossless flows dropped or resent any, and all
+/// that their senders posted has arrived as it was.
+fn lossless(scenario: &Scenario, simulation: &Simulation) -> Result<(), Disagreement> {
+    let lossy = |dscp: u8| !LOSSLESS.contains(&(dscp >> 3));
+    let mut with_lossy = BTreeSet::new();
+    for (flow, settings) in simulation.flows().iter().zip(&scenario.flows) {
+        if lossy(settings.dscp) {
+            with_lossy.extend([flow.from, flow.to]);
+            continue;
+        }
+        let sender = simulation.sender(flow);
+        let sent = settings.count.unwrap_or(0) * settings.message.get();
+        let arrived = simulation.receiver(flow).fresh_bytes();
+        if !sender.finished()
+            || sender.delivered().len() as u64 != settings.count.unwrap_or(0)
+            || arrived != sent
+        {
+            return Err(format!(
+                "{}: lossless, {arrived} of {sent} bytes have arrived, {} messages are complete, at {}",
+                flow.name,
+                sender.delivered().len(),
+                simulation.now()
+            ));
+        }
+    }
+    for (node, station) in simulation.stations() {
+        let name = &simulation.names()[node.0 as usize];
+        if let Some(switch) = station.switch() {
+            for port in simulation.ports(node) {
+                for reason in DropReason::ALL {
+                    let dropped = switch.counters(port).dropped[reason as usize];
+                    let class = LOSSLESS
+                        .iter()
+                        .find(|class| dropped[usize::from(**class)] > 0);
+                    if let Some(class) = class {
+                        let count = dropped[usize::from(*class)];
+                        return Err(format!(
+                            "{name}, port {}: {count} frames of the lossless class {class} were dropped: {reason}",
+                            port.0
+                        ));
+                    }
+                }
+            }
+            continue;
+        }
+        if let Some(host) = station.host() {
+            let errors = host.errors();
+            if errors.payload_bytes + errors.completions > 0 {
+                return Err(format!("{name}: {errors:?}"));
+            }
+        }
+        if with_lossy.contains(&node) {
+            continue;
+        }
+        let Some(nic) = station.nic_counters() else {
+            continue;
+        };
+        let dropped = (COUNTERS.iter()).filter(|counter| counter.name.starts_with("drop_"));
+        for counter in dropped {
+            let count = nic.get(counter.address);
+            if count > 0 {
+                return Err(format!(
+                    "{name}: a lossless NIC dropped {count} frames: {}",
+                    counter.name
+                ));
+            }
+        }
+        let mac = station.mac_counters().unwrap_or_default();
+        if mac.overflows + mac.bad_fcs + mac.runts + mac.giants > 0 {
+            return Err(format!("{name}: a lossless NIC dropped frames: {mac:?}"));
+        }
+        let resent = nic
+            .get(reg::RESENT_OUT)
+            .saturating_sub(nic.get(reg::WITHDRAWN));
+        if resent > 0 {
+            return Err(format!(
+                "{name}: {resent} packets were sent again, with lossless flows only"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Whole networks of switches and model NICs: lossless means lossless, and no frame is lost without a reason.
+//!
+//! A case is a small Clos network of two or three tiers, with rates, cables, thresholds and flows that are drawn, some
+//! of them in lossy classes and with faults. The headroom is the one that follows from the links. In each case:
+//!
+//! - no switch and no NIC drops a frame of a lossless class, and every message of a lossless class arrives
+//! - no deadlock is reported: up-down routing has no cyclic buffer dependency
+//! - what hosts and switches took in is what they sent, what they hold, and what they dropped with a reason, in frames
+//!   and in bytes, for each class; what was sent into a wire arrived, is under way, or was lost to a fault
+//! - the protocol monitors find no violation at any port
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`events`] | the network and its flows, and how they are drawn |
+//! | [`mod@bench`] | makes a scenario of a case, and runs it |
+//! | [`ledger`] | counts frames and bytes at every port, and balances them |
+
+pub mod bench;
+pub mod events;
+pub mod ledger;
+
+use proptest::prelude::*;
+use xoff_cosim::units::UnitError;
+
+use super::history::Histories;
+use super::{Case, Disagreement, Property};
+use events::{Event, Head};
+
+/// The property. The network of a case is drawn with it, so there is nothing to keep between two cases.
+#[derive(Debug)]
+pub struct Network;
+
+impl Property for Network {
+    type Head = Head;
+    type Event = Event;
+    const UNIT: &'static str = "network";
+    const EVENTS: &'static str = "frames";
+    const CASES: u64 = 40;
+
+    fn new(_: u64) -> Result<Self, UnitError> {
+        Ok(Self)
+    }
+
+    fn cases() -> BoxedStrategy<Case<Self>> {
+        Histories(events::history).boxed()
+    }
+
+    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+        let scenario = bench::scenario(&case.head, &case.events);
+        bench::check(&scenario).map(|outcome| outcome.frames)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    use xoff_cosim::scenario::Scenario;
+    use xoff_sim::time::ByteCount;
+
+    use super::super::history::{History, cases_are_what_their_text_says};
+    use super::*;
+
+    fn scenarios(count: usize) -> impl Iterator<Item = Scenario> {
+        let mut runner = TestRunner::deterministic();
+        (0..count).map(move |_| {
+            let History { head, events } =
+                Network::cases().new_tree(&mut runner).unwrap().current();
+            bench::scenario(&head, &events)
+        })
+    }
+
+    #[test]
+    fn text_of_cases() {
+        cases_are_what_their_text_says::<Network>();
+    }
+
+    /// Cases in which nothing happens would hold too.
+    #[test]
+    fn cases_have_pauses_marks_and_drops() {
+        let mut all = bench::Outcome::default();
+        for scenario in scenarios(16) {
+            let outcome = bench::check(&scenario).unwrap();
+            all.frames += outcome.frames;
+            all.xoff += outcome.xoff;
+            all.marked += outcome.marked;
+            all.dropped += outcome.dropped;
+            all.headroom = all.headroom.max(outcome.headroom);
+        }
+        assert!(all.frames > 10_000 && all.xoff > 100, "{all:?}");
+        assert!(all.headroom > 10_000, "{all:?}");
+        assert!(all.marked > 10 && all.dropped > 10, "{all:?}");
+    }
+
+    /// A planted fault: switches with headroom for two frames, which the links exceed.
+    #[test]
+    fn headroom_that_is_too_short_is_found() {
+        let found = scenarios(16).find_map(|mut scenario| {
+            let switch = scenario.topology.as_mut()?.switch.as_mut()?;
+            switch.headroom = Some(ByteCount::new(2_200));
+            bench::check(&scenario).err()
+        });
+        let found = found.expect("16 cases have one that needs more");
+        assert!(found.contains("lossless"), "{found}");
+    }
+}
