@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`cli`] | arguments and their help |
+//! | [`cli`] | the subcommands |
 //! | [`terminal`] | where output goes: colour, width, progress |
 //! | [`codec`] | parsers and builders of frames: the RTL, the reference model, or both, compared |
 //! | [`property`] | property tests: random histories run through the units and their references |
@@ -13,8 +13,10 @@
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
+//! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | [`text_file`] | reads text files of limited size |
+//! | [`threads`] | how many threads a command starts |
 
 pub mod calc;
 pub mod check;
@@ -26,11 +28,13 @@ pub mod fuzz;
 pub mod injection;
 pub mod ns3_files;
 pub mod property;
+pub mod row;
 pub mod run;
 pub mod scenario_file;
 pub mod show;
 pub mod terminal;
 pub mod text_file;
+pub mod threads;
 
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,7 @@ Exit codes: 0 all is well, 2 bad input.";
 
 /// Calculates buffers, thresholds and rates
 ///
-/// The planner's arithmetic, by the same code that the simulated switch and the reference models run.
+/// Uses the functions that the simulated switch and the reference models run.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct CalcArgs {

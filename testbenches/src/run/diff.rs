@@ -11,9 +11,9 @@ use xoff_waves::capture::{self, Direction, Reader};
 use xoff_waves::report::{State, Summary, SummaryVersion};
 use xoff_waves::results::{CAPTURE, SUMMARY};
 
+use super::arguments::DiffArgs;
 use super::print::number;
 use crate::Outcome;
-use crate::cli::DiffArgs;
 use crate::terminal::{Ink, Streams};
 
 /// Maximum number of metrics shown, unless all are asked for.

@@ -2,9 +2,10 @@
 //! that histories reach deep states and shrink well.
 
 use serde::{Deserialize, Serialize};
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
-    Arrival, Cycle, Recv, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
-    ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
+    Arrival, Recv, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig, ResponderEvent,
+    ResponderQp, Work, WorkKind, mtu_bytes,
 };
 use xoff_sim::wire::{Opcode, Psn, Syndrome};
 
