@@ -9,6 +9,7 @@ use crate::encode::EncodeArgs;
 use crate::fuzz::{FuzzArgs, ReplayArgs};
 use crate::run::{DiffArgs, RunArgs};
 use crate::show::ShowArgs;
+use crate::wave::WaveArgs;
 
 /// Co-simulates a RoCEv2 NIC pipeline with the network around it.
 #[derive(Debug, Parser)]
@@ -48,4 +49,6 @@ pub enum Command {
     Fuzz(FuzzArgs),
     /// Run a kept failing case again
     Replay(ReplayArgs),
+    /// Print values of signals from a wave file
+    Wave(WaveArgs),
 }

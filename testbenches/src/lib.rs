@@ -14,7 +14,9 @@
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
 //! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
+//! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
+//! | `columns` | aligned columns |
 //! | [`text_file`] | reads text files of limited size |
 //! | [`threads`] | how many threads a command starts |
 
@@ -22,6 +24,7 @@ pub mod calc;
 pub mod check;
 pub mod cli;
 pub mod codec;
+mod columns;
 pub mod decode;
 pub mod encode;
 pub mod fuzz;
@@ -35,6 +38,7 @@ pub mod show;
 pub mod terminal;
 pub mod text_file;
 pub mod threads;
+pub mod wave;
 
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,5 +70,6 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
+        cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }
 }

@@ -13,7 +13,7 @@ use xoff_sim::protocol::dcqcn::{Increase, LimiterContext, RpContext, RpEvent, Rp
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Rate, Time};
 
 use super::quantities;
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::terminal::{Ink, Streams};
 
 /// Cycles of the rate limiter's schedule that a packet may catch up: it starts with a whole cycle.

@@ -12,7 +12,7 @@ use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 
 use super::quantities::{self, Response};
 use super::shared::{MAX_CLASSES, MAX_PORTS};
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
 

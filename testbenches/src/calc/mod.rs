@@ -9,7 +9,6 @@
 //! | [`dcqcn`] | rate and α of a reaction point after a list of CNPs |
 //! | [`quantities`] | arguments in operators' units, with their ranges |
 //! | [`shared`] | the arguments that describe a switch's buffer |
-//! | `table` | aligned columns |
 
 pub mod dcqcn;
 pub mod ecn;
@@ -17,7 +16,6 @@ pub mod headroom;
 pub mod pfc;
 pub mod quantities;
 pub mod shared;
-mod table;
 
 use std::io::Write as _;
 

@@ -10,7 +10,7 @@ use xoff_sim::time::ByteCount;
 
 use super::quantities::{self, Ratio};
 use super::shared::{SharedArgs, SharedBuffer};
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
 

@@ -12,6 +12,7 @@
 //! | [`incidents`] | the incidents: every scenario with and without its cure |
 //! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
+//! | [`wave`] | `xoff wave`: values over time, from wave files |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
 mod calc;
@@ -27,3 +28,4 @@ mod pictures;
 mod run;
 mod scenarios;
 mod topologies;
+mod wave;
