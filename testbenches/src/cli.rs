@@ -7,6 +7,7 @@ use crate::check::CheckArgs;
 use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
 use crate::fuzz::{FuzzArgs, ReplayArgs};
+use crate::regress::RegressArgs;
 use crate::run::{DiffArgs, RunArgs};
 use crate::show::ShowArgs;
 use crate::wave::WaveArgs;
@@ -49,6 +50,8 @@ pub enum Command {
     Fuzz(FuzzArgs),
     /// Run a kept failing case again
     Replay(ReplayArgs),
+    /// Run all units and scenarios over a range of seeds
+    Regress(RegressArgs),
     /// Print values of signals from a wave file
     Wave(WaveArgs),
 }

@@ -14,6 +14,7 @@
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
 //! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
+//! | [`regress`] | `xoff regress`: runs all units and scenarios over a range of seeds and reports |
 //! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | `columns` | aligned columns |
@@ -31,6 +32,7 @@ pub mod fuzz;
 pub mod injection;
 pub mod ns3_files;
 pub mod property;
+pub mod regress;
 pub mod row;
 pub mod run;
 pub mod scenario_file;
@@ -70,6 +72,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
+        cli::Command::Regress(arguments) => regress::run(arguments, streams),
         cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }
 }

@@ -12,6 +12,7 @@
 //! | [`incidents`] | the incidents: every scenario with and without its cure |
 //! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
+//! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
 //! | [`wave`] | `xoff wave`: values over time, from wave files |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
@@ -25,6 +26,7 @@ mod livelock;
 mod monitored;
 mod page;
 mod pictures;
+mod regress;
 mod run;
 mod scenarios;
 mod topologies;
