@@ -46,13 +46,17 @@ impl Bench {
 
     /// Runs the items of the tiny scenario, and of `pfc` with two cases, into the folder `out`.
     fn regress(&self, out: &str, more: &[&str]) -> Said {
+        self.only("scenario/tiny/*,unit/pfc/*", out, more)
+    }
+
+    fn only(&self, only: &str, out: &str, more: &[&str]) -> Said {
         let (file, out) = (self.text("tiny.toml"), self.text(out));
         let common = [
             "regress",
             "--scenario",
             &file,
             "--only",
-            "scenario/tiny/*,unit/pfc/*",
+            only,
             "--cases",
             "2",
             "--jobs",
@@ -219,18 +223,18 @@ fn parts_merge_to_the_whole() {
 #[test]
 fn failures_are_grouped_and_changes_against_a_baseline_named() {
     let bench = Bench::new();
-    let only = ["--only", "scenario/tiny/*"];
+    let only = "scenario/tiny/*";
     let digests = bench.text("digests.json");
     let baseline = ["--baseline", &digests];
     let update = ["--update-baseline", "--captures"];
-    let said = bench.regress("before", &[&only[..], &baseline, &update].concat());
+    let said = bench.only(only, "before", &[&baseline[..], &update].concat());
     assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.err);
-    let said = bench.regress("same", &[&only[..], &baseline].concat());
+    let said = bench.only(only, "same", &baseline);
     assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
 
     // Messages of another length: the first frame differs already.
     fs::write(bench.path("tiny.toml"), scenario(900, 4)).unwrap();
-    let said = bench.regress("after", &[&only[..], &baseline].concat());
+    let said = bench.only(only, "after", &baseline);
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
     let summary_after = summary(&bench.path("after"));
     let bucket = &summary_after["buckets"][0];
@@ -248,10 +252,7 @@ fn failures_are_grouped_and_changes_against_a_baseline_named() {
 
     // The same expectation fails for both seeds: one cause, two items.
     fs::write(bench.path("tiny.toml"), scenario(1_000, 5)).unwrap();
-    let said = bench.regress(
-        "failing",
-        &["--seeds", "1-2", "--only", "scenario/tiny/base/*"],
-    );
+    let said = bench.only("scenario/tiny/base/*", "failing", &["--seeds", "1-2"]);
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
     let file = bench.text("tiny.toml");
     assert_eq!(
