@@ -36,11 +36,15 @@ fn a_table_that_is_not_understood_is_an_error() {
         std::fs::write(&path, sample.replacen(from, to, 1)).unwrap();
         let error = Table::read("sample", &path).unwrap_err();
         assert!(matches!(error, Error::Types { .. }), "{error}");
-        let begin = format!("top `sample`: {path:?}, Verilator's table of types, is not understood: ");
+        let begin =
+            format!("top `sample`: {path:?}, Verilator's table of types, is not understood: ");
         error.to_string().strip_prefix(&begin).unwrap().to_owned()
     };
     assert_eq!(
-        said("name=\"all_i\" dtype_id=\"4\"", "name=\"all_i\" dtype_id=\"999\""),
+        said(
+            "name=\"all_i\" dtype_id=\"4\"",
+            "name=\"all_i\" dtype_id=\"999\""
+        ),
         "type `999` is referred to and not in the type table"
     );
     assert_eq!(said("<typetable", "<types"), "there is no <typetable>");
