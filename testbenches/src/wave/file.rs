@@ -11,7 +11,7 @@ use std::sync::Once;
 
 use thiserror::Error;
 use wellen::simple::{self, Waveform};
-use wellen::{FileFormat, LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
+use wellen::{LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
 
 use super::value::Kind;
 
@@ -121,14 +121,18 @@ impl Waves {
         if !file.metadata().map_err(open)?.is_file() {
             return Err(wrong("not a file; a wave file (FST, VCD) is needed".into()));
         }
-        // The reader takes any text for a VCD file.
         let mut begin = [0; 64];
         let length = file.read(&mut begin).map_err(open)?;
         let text = begin[..length].trim_ascii_start();
         if text.is_empty() {
             return Err(wrong("empty; a wave file (FST, VCD) is needed".into()));
         }
-        let is_vcd = text.starts_with(b"$");
+        // A VCD file begins with a keyword; an FST file with the type of its first block, the header or a compressed
+        // file.
+        let is_fst = matches!(begin[0], 0 | 254);
+        if !(is_fst || text.starts_with(b"$") || text.starts_with(b"GHDLwave")) {
+            return Err(wrong("neither FST nor VCD: a wave file is needed".into()));
+        }
         // A damaged file makes the reader panic in places.
         // On this thread, so that `quietly` sees its panics.
         let options = LoadOptions {
@@ -146,9 +150,6 @@ impl Waves {
             }
         })?;
         let hierarchy = waveform.hierarchy();
-        if hierarchy.file_format() == FileFormat::Vcd && !is_vcd {
-            return Err(wrong("neither FST nor VCD: a wave file is needed".into()));
-        }
         let scale = hierarchy.timescale();
         let factor = scale.map_or(1, |scale| scale.factor);
         // Files without a timescale count nanoseconds, the default of IEEE 1800.
@@ -266,6 +267,8 @@ impl Waves {
         near.retain(|(distance, _)| *distance <= most);
         near.sort_unstable();
         near.dedup();
+        let best = near.first().map_or(0, |(distance, _)| *distance);
+        near.retain(|(distance, _)| *distance <= best + 1);
         let near = near.into_iter().take(MOST_NAMES);
         WaveError::Unknown {
             option,

@@ -116,7 +116,7 @@ fn every_item_is_reported_and_a_killed_regression_continues() {
     );
     let junit = fs::read_to_string(folder.join("junit.xml")).unwrap();
     assert!(
-        junit.contains("tests=\"6\" failures=\"0\" errors=\"0\""),
+        junit.contains("tests=\"6\" skipped=\"0\" failures=\"0\" errors=\"0\""),
         "{junit}"
     );
     assert!(
