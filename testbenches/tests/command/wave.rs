@@ -224,10 +224,10 @@ fn what_is_wrong_is_named() {
             &b"no waves\n"[..],
             "neither FST nor VCD: a wave file is needed",
         ),
-        ("empty", b"", "empty; a wave file (FST, VCD) is needed"),
+        ("empty", &b""[..], "empty; a wave file (FST, VCD) is needed"),
         (
             "elf",
-            b"\x7fELF\x02\x01\x01",
+            &b"\x7fELF\x02\x01\x01"[..],
             "neither FST nor VCD: a wave file is needed",
         ),
     ] {
