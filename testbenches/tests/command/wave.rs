@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use verilated::{Model, Settings};
+use verilated::Settings;
 use xoff::Outcome;
 use xoff_rtl::{PacketParser256, packet_parser256};
 
