@@ -2,6 +2,7 @@
 //!
 //! They take batches, so that frames go through the RTL pipeline back to back.
 
+use clap::Args;
 use thiserror::Error;
 use xoff_sim::protocol::Descriptor;
 use xoff_sim::wire::frame::ParsedFrame;
@@ -12,6 +13,17 @@ use xoff_cosim::units::parser::RtlParser;
 
 /// Seed of the random initial values of the RTL's registers. Results do not depend on it.
 const SEED: u64 = 1;
+
+/// Which implementation does the work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct EngineArgs {
+    /// Use the reference model instead of the RTL
+    #[arg(long)]
+    pub model: bool,
+    /// Use both RTL and reference model and compare: a mismatch is reported with its frame and fields, exit code 1
+    #[arg(long, conflicts_with = "model")]
+    pub both: bool,
+}
 
 /// Failure of an implementation: a failing assertion or a pipeline that hangs.
 #[derive(Debug, Error)]

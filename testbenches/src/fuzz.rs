@@ -4,15 +4,53 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Outcome;
-use crate::cli::{FuzzArgs, ReplayArgs, threads};
 use crate::property::Property;
 use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
 use crate::property::unit::{Unit, WithProperty};
 use crate::terminal::{Ink, Streams};
+use crate::threads::{MAX_THREADS, threads};
+
+/// Tests a unit against its reference model
+///
+/// Runs random histories, legal and hostile, through the verilated unit and the reference model, and compares the two.
+/// The first history for which they differ is shrunk to a small case, shown, and kept as a readable file. Cases that
+/// were kept earlier run first.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
+pub struct FuzzArgs {
+    /// The unit
+    #[arg(value_enum)]
+    pub unit: Unit,
+    /// How long to run, such as 60s or 5m
+    #[arg(long, default_value = "60s", value_name = "TIME")]
+    pub time: humantime::Duration,
+    /// Number of cases to run, instead of a time
+    #[arg(long, value_name = "N", conflicts_with = "time")]
+    pub count: Option<u64>,
+    /// Seed of the cases; the same seed and count give the same cases on any number of threads [default:
+    /// the clock]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub threads: Option<u16>,
+    /// Folder in which failing cases are kept [default: testbenches/cases in the sources, otherwise cases]
+    #[arg(long, value_name = "FOLDER")]
+    pub cases: Option<PathBuf>,
+}
+
+/// Runs a kept case again
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
+pub struct ReplayArgs {
+    /// The file of the case, which xoff fuzz or a test wrote
+    pub case: PathBuf,
+}
 
 /// Runs `xoff fuzz`.
 ///

@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`cli`] | arguments and their help |
+//! | [`cli`] | the subcommands |
 //! | [`terminal`] | where output goes: colour, width, progress |
 //! | [`codec`] | parsers and builders of frames: the RTL, the reference model, or both, compared |
 //! | [`property`] | property tests: random histories run through the units and their references |
@@ -13,24 +13,34 @@
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
+//! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
+//! | [`regress`] | `xoff regress`: runs all units and scenarios over a range of seeds and reports |
+//! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
+//! | `columns` | aligned columns |
 //! | [`text_file`] | reads text files of limited size |
+//! | [`threads`] | how many threads a command starts |
 
 pub mod calc;
 pub mod check;
 pub mod cli;
 pub mod codec;
+mod columns;
 pub mod decode;
 pub mod encode;
 pub mod fuzz;
 pub mod injection;
 pub mod ns3_files;
 pub mod property;
+pub mod regress;
+pub mod row;
 pub mod run;
 pub mod scenario_file;
 pub mod show;
 pub mod terminal;
 pub mod text_file;
+pub mod threads;
+pub mod wave;
 
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,5 +72,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
+        cli::Command::Regress(arguments) => regress::run(arguments, streams),
+        cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }
 }

@@ -12,10 +12,10 @@ use std::time::Instant;
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use xoff::cli::{MAX_THREADS, threads};
 use xoff::property::Property;
 use xoff::property::run::first_failure;
 use xoff::property::unit::{Unit, WithProperty};
+use xoff::threads::{MAX_THREADS, threads};
 
 /// The list that tools/mutants.py wrote about the netlists in this program.
 const LIST: &str = include_str!(concat!(

@@ -3,11 +3,36 @@
 use std::io::Write as _;
 
 use anyhow::Context;
+use clap::Args;
 
 use crate::Outcome;
-use crate::cli::ShowArgs;
-use crate::scenario_file::Source;
+use crate::scenario_file::{Setting, Source};
 use crate::terminal::Streams;
+
+const SHOW_HELP: &str = "\
+Examples:
+  xoff show livelock                                the text of a scenario, with its comments
+  xoff show pair > mine.toml                        a scenario to change
+  xoff show incast --set hosts.s.count=8            all keys, with defaults for those not set
+  xoff schema > scenario.schema.json                for editors: '#:schema scenario.schema.json' as
+                                                    the first line of mine.toml
+
+docs/scenarios.md has every key.
+Exit codes: 0 all is well, 2 bad input.";
+
+/// Prints a scenario
+///
+/// Prints the text of a built-in scenario or of a file as it is. With --set it prints all keys with the values that a
+/// run would have.
+#[derive(Debug, Args)]
+#[command(after_long_help = SHOW_HELP, after_help = "See --help for examples.")]
+pub struct ShowArgs {
+    /// Name of a scenario (xoff list), or a TOML file
+    pub scenario: String,
+    /// Set a key to another value, as in xoff run
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+}
 
 /// Prints a scenario: its text, or, when settings are given, all of its keys with the settings applied.
 ///

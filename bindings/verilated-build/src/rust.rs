@@ -34,7 +34,7 @@ pub(crate) fn bridge(face: &Face, types: &Table, unit: &str, fingerprint: u64) -
     let _ = write!(
         text,
         r#"
-    /// What [`{name}`](super::{name}) is an instance of.
+    /// The top that [`{name}`](super::{name}) instantiates.
     #[derive(Clone, Copy, Debug)]
     pub enum Top {{}}
 
@@ -130,7 +130,7 @@ fn structure(text: &mut String, face: &Face, types: &Table, direction: Direction
         "outputs"
     };
     let but = if direction == Direction::In && face.clock.is_some() {
-        ", but the clock"
+        ", without the clock"
     } else {
         ""
     };

@@ -7,14 +7,13 @@ use clap::Args;
 use serde::{Serialize, Serializer};
 use xoff_cosim::network::topology::{kbps, of_dcqcn};
 use xoff_cosim::scenario::host::Dcqcn;
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::real::RealReactionPoint;
-use xoff_sim::protocol::dcqcn::{
-    Cycle, Increase, LimiterContext, RpContext, RpEvent, RpParameters,
-};
+use xoff_sim::protocol::dcqcn::{Increase, LimiterContext, RpContext, RpEvent, RpParameters};
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Rate, Time};
 
 use super::quantities;
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::terminal::{Ink, Streams};
 
 /// Cycles of the rate limiter's schedule that a packet may catch up: it starts with a whole cycle.
@@ -53,12 +52,12 @@ Exit codes: 0 all is well, 2 bad input.";
 
 /// Calculates the rate of a DCQCN sender
 ///
-/// Prints what a list of CNPs makes of rate and α of a flow, event by event: the fixed point of the NIC beside the
+/// Prints how rate and α of a flow follow a list of CNPs, event by event, in the fixed point of the NIC and by the
 /// paper's equations.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for columns, sources and examples.")]
 pub struct DcqcnArgs {
-    /// When CNPs come, such as 100us,150us,200us
+    /// Times of the CNPs, such as 100us,150us,200us
     #[arg(
         long,
         value_name = "TIMES",
@@ -67,13 +66,13 @@ pub struct DcqcnArgs {
         required_unless_present = "every"
     )]
     pub cnps: Vec<Duration>,
-    /// A CNP in each such interval, the first at its end
+    /// Send CNPs at this interval, the first after one interval
     #[arg(long, value_name = "TIME", value_parser = quantities::interval, conflicts_with = "cnps", requires = "count")]
     pub every: Option<Duration>,
     /// Number of CNPs of --every
     #[arg(long, value_name = "N", requires = "every", value_parser = clap::value_parser!(u64).range(1..=MAX_CNPS))]
     pub count: Option<u64>,
-    /// Until when events are shown [default: ten rate timers after the last CNP]
+    /// Time up to which events are shown [default: ten rate timers after the last CNP]
     #[arg(long, value_name = "TIME", value_parser = quantities::time)]
     pub until: Option<Duration>,
     /// Line rate

@@ -10,7 +10,7 @@ use xoff_sim::time::ByteCount;
 
 use super::quantities;
 use super::shared::{SharedArgs, SharedBuffer};
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
 
@@ -40,7 +40,7 @@ Exit codes: 0 all is well, 2 bad input.";
 
 /// Calculates ECN thresholds
 ///
-/// Prints how large kmin may be for ECN to act before PFC, and with what probability given settings mark.
+/// Prints the largest kmin with which ECN acts before PFC, and the probability of a mark under given settings.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for the formulas, their sources and examples.")]
 pub struct EcnArgs {

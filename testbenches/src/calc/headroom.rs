@@ -12,7 +12,7 @@ use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 
 use super::quantities::{self, Response};
 use super::shared::{MAX_CLASSES, MAX_PORTS};
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
 
@@ -69,10 +69,10 @@ pub struct HeadroomArgs {
     /// Longest frame of any class on the wire with FCS, such as TCP's or jumbo frames [default: the class's own]
     #[arg(long, value_name = "BYTES", value_parser = quantities::frame)]
     pub other_frame: Option<ByteCount>,
-    /// Delay of MAC and PHY, both ends together, for one direction
+    /// Delay of MAC and PHY in one direction, the sum of both ends
     #[arg(long, value_name = "TIME", default_value = "187.5ns", value_parser = quantities::time)]
     pub interface: Duration,
-    /// Until the peer stops, after the pause frame: quanta such as 118, or a time such as 1.5us [default: the
+    /// Time from the pause frame until the peer stops: quanta such as 118, or a time such as 1.5us [default: the
     /// standard's at 10, 40 and 100 Gb/s]
     #[arg(long, value_name = "QUANTA|TIME")]
     pub response: Option<Response>,

@@ -9,7 +9,6 @@
 //! | [`dcqcn`] | rate and α of a reaction point after a list of CNPs |
 //! | [`quantities`] | arguments in operators' units, with their ranges |
 //! | [`shared`] | the arguments that describe a switch's buffer |
-//! | `table` | aligned columns |
 
 pub mod dcqcn;
 pub mod ecn;
@@ -17,7 +16,6 @@ pub mod headroom;
 pub mod pfc;
 pub mod quantities;
 pub mod shared;
-mod table;
 
 use std::io::Write as _;
 
@@ -39,7 +37,7 @@ Exit codes: 0 all is well, 2 bad input.";
 
 /// Calculates buffers, thresholds and rates
 ///
-/// The planner's arithmetic, by the same code that the simulated switch and the reference models run.
+/// Uses the functions that the simulated switch and the reference models run.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct CalcArgs {

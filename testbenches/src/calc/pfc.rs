@@ -10,7 +10,7 @@ use xoff_sim::time::ByteCount;
 
 use super::quantities::{self, Ratio};
 use super::shared::{SharedArgs, SharedBuffer};
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
 
@@ -42,7 +42,7 @@ pub struct PfcArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub switch: SharedArgs,
-    /// Part of the free shared buffer that a queue may hold, one or several
+    /// Alpha, the part of the free shared buffer that a queue may hold; several with commas between
     #[arg(
         long,
         value_name = "N/M",
@@ -50,7 +50,7 @@ pub struct PfcArgs {
         value_delimiter = ','
     )]
     pub alpha: Vec<Ratio>,
-    /// Numbers of queues that fill alike, ingress port and class each [default: 1, 2, 4 … to all]
+    /// Numbers of queues (of a port and a class) that fill at the same rate [default: 1, 2, 4, … up to all]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
     pub queues: Vec<u64>,
     /// How far below the threshold a queue resumes; two frames of 1,086 bytes, as in the paper

@@ -7,7 +7,7 @@ use xoff_sim::switch::Thresholds;
 use xoff_sim::time::ByteCount;
 
 use super::quantities;
-use super::table::{Align, Table};
+use crate::columns::{Align, Table};
 use crate::decode::grouped;
 use crate::terminal::Ink;
 

@@ -1,5 +1,6 @@
 //! `xoff check`: runs the protocol monitors over a capture and prints one row per rule, with the frames that break it.
 
+mod arguments;
 mod table;
 
 use std::fmt::Write as _;
@@ -11,8 +12,9 @@ use xoff_monitor::{FrameCounts, Monitor, Remark, Report, Rule, Sighting, Tally, 
 use xoff_sim::time::{Duration, LineRate, Rate, Time};
 use xoff_waves::capture::{Interface, Reader};
 
+pub use arguments::CheckArgs;
+
 use crate::Outcome;
-use crate::cli::CheckArgs;
 use crate::decode;
 use crate::terminal::Streams;
 
@@ -22,11 +24,11 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 const PS_PER_NS: u64 = 1_000;
 
 const HELP: &str = "\
-Each interface of a pcapng is a tap of its own, such as each port of `xoff run --pcap all`. What one tap cannot see,
-a loss before or behind it, the start in the middle of a connection or the end of the capture, is no violation.
+Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap. What a tap cannot see is not a
+violation: a loss before or after it, the beginning of a connection before the capture, the end of the capture.
 
 Examples:
-  xoff check loss.pcap                                   a row a rule
+  xoff check loss.pcap                                   one row per rule
   xoff check loss.pcap --json | jq '.violations[]'       for programs
   xoff check out/pair/capture.pcapng --host-port a.0,b.0 --cnp-interval 50us
   tcpdump -U -w - -i eth0 -c 10000 | xoff check -        live

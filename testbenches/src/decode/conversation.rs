@@ -12,7 +12,7 @@ use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{Opcode, Psn, SyndromeMeaning};
 use xoff_waves::capture::Direction;
 
-use super::details::addresses;
+use crate::row::addresses;
 
 /// Maximum number of requests without a partner that are kept. A capture of one direction only must not fill the
 /// memory.

@@ -1,7 +1,5 @@
 //! Details of a frame, as text.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, Opcode, SyndromeMeaning};
 
@@ -169,21 +167,6 @@ fn what_other(frame: &ParsedFrame) -> Option<String> {
         length if length < 0x600 => format!("IEEE 802.3, length {length}"),
         other => format!("EtherType {other:#06x}"),
     })
-}
-
-/// Returns source and destination: IP addresses, or else MAC addresses, or `None`.
-pub fn addresses(frame: &ParsedFrame) -> Option<(String, String)> {
-    if let Some(ip) = frame.ip {
-        let text = |address: u128| match ip.kind {
-            IpKind::V4 => Ipv4Addr::from(address as u32).to_string(),
-            IpKind::V6 | IpKind::Grh => Ipv6Addr::from(address).to_string(),
-        };
-        return Some((text(ip.src), text(ip.dst)));
-    }
-    frame
-        .eth
-        .as_ref()
-        .map(|eth| (eth.src.to_string(), eth.dst.to_string()))
 }
 
 /// Returns one letter for each flag that is set.

@@ -1,11 +1,11 @@
 //! `xoff decode`: sends a capture through the parser and prints the results as rows, JSON lines or a picture.
 
+mod arguments;
 mod compare;
 mod conversation;
 mod details;
 mod draw;
 mod range;
-mod row;
 mod summary;
 mod table;
 mod tally;
@@ -20,17 +20,18 @@ use indicatif::ProgressBar;
 use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
 use xoff_waves::capture::{Reader, Record};
 
+pub use arguments::{DecodeArgs, RowFormat};
 pub use compare::differences;
 pub(crate) use draw::grouped;
 pub use range::{FrameRange, FrameRangeError};
-pub use row::{Hex64, Quanta, Row, hex};
 pub use summary::Summary;
 pub use table::Table;
 pub use tally::Tally;
 
 use crate::Outcome;
-use crate::cli::{DecodeArgs, EngineArgs, RowFormat};
-use crate::codec::{self, FrameParser};
+use crate::codec::{self, EngineArgs, FrameParser};
+use crate::encode::rebuilds;
+use crate::row::Row;
 use crate::terminal::Streams;
 
 /// Frames per batch through the parser.
@@ -214,7 +215,11 @@ impl Decoder {
                     table.row(&mut *streams.out, record, reader.interfaces(), frame)?;
                 }
                 View::Jsonl => {
-                    let row = Row::new(record.number, frame).captured(record, reader.interfaces());
+                    let mut row =
+                        Row::new(record.number, frame).captured(record, reader.interfaces());
+                    if !rebuilds(&row, &record.bytes) {
+                        row = row.with_bytes(&record.bytes);
+                    }
                     serde_json::to_writer(&mut *streams.out, &row).map_err(io::Error::from)?;
                     streams.out.write_all(b"\n")?;
                 }

@@ -7,7 +7,8 @@ use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
 use xoff_waves::capture::{Direction, Interface, Record};
 
-use super::details::{Piece, addresses, details, flags};
+use super::details::{Piece, details, flags};
+use crate::row::addresses;
 use crate::terminal::{Ink, Paint};
 
 /// Terminals narrower than this have no column for the verdict, which follows from the operation.

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::description::{Description, DescriptionError, Packet, Seen};
 use super::keys::{self, Kind};
-use crate::decode::Row;
+use crate::row::Row;
 
 /// Keys that say when and where a frame was seen.
 const SEEN: [&str; 4] = ["time_ns", "interface", "direction", "fcs_ok"];

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use xoff_waves::capture::{PcapWriter, PcapngWriter};
 
-use super::Seen;
-use crate::cli::FrameFormat;
+use super::{FrameFormat, Seen};
 
 /// Interval between a frame without a time and the frame before it, so that tools show them in order.
 const STEP_NS: u64 = 1_000;

@@ -136,9 +136,23 @@ pub fn first_failure<P: Property>(
     seed: u64,
     cases: u64,
 ) -> Result<Option<(u64, Disagreement)>, Disagreement> {
+    first_failure_until::<P>(seed, cases, &|| false)
+}
+
+/// Like [`first_failure`], and ends early, without a failure, when `stop` returns true, which is asked before each case.
+///
+/// # Errors
+///
+/// Returns an error if the property's unit cannot be created.
+pub fn first_failure_until<P: Property>(
+    seed: u64,
+    cases: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<(u64, Disagreement)>, Disagreement> {
     let mut property = P::new(seed).map_err(text)?;
     let strategy = P::cases();
-    Ok((0..cases).find_map(|number| {
+    let mut cases = (0..cases).take_while(|_| !stop());
+    Ok(cases.find_map(|number| {
         let case = draw(&strategy, seed, number).current();
         let disagreement = checked(&mut property, &case).err()?;
         Some((number, disagreement))
@@ -173,8 +187,12 @@ pub(super) fn checked<P: Property>(property: &mut P, case: &Case<P>) -> Result<u
     })
 }
 
-/// Shrinks the failing case. Each attempt uses a new unit.
-fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreement> {
+/// Shrinks a failing case of a seed. Each attempt uses a new unit.
+///
+/// # Errors
+///
+/// Returns an error if the property's unit cannot be created.
+pub fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreement> {
     let strategy = P::cases();
     let mut tree = draw(&strategy, seed, number);
     let fails = |case: &Case<P>| -> Result<Option<Disagreement>, Disagreement> {

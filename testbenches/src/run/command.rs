@@ -11,10 +11,10 @@ use xoff_waves::layout::nic_layout;
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SUMMARY};
 
+use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::execute::{self, RunOptions};
 use super::print;
 use crate::Outcome;
-use crate::cli::{RunArgs, SweepArg, WavesArg};
 use crate::scenario_file::{BUILT_IN, Setting, Source};
 use crate::terminal::{Ink, Streams};
 use xoff_cosim::network::topology::Plan;

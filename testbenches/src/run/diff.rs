@@ -11,9 +11,9 @@ use xoff_waves::capture::{self, Direction, Reader};
 use xoff_waves::report::{State, Summary, SummaryVersion};
 use xoff_waves::results::{CAPTURE, SUMMARY};
 
+use super::arguments::DiffArgs;
 use super::print::number;
 use crate::Outcome;
-use crate::cli::DiffArgs;
 use crate::terminal::{Ink, Streams};
 
 /// Maximum number of metrics shown, unless all are asked for.
@@ -84,7 +84,12 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
     let settings = changes(&settings(&a.summary), &settings(&b.summary));
     let metrics = metric_changes(&a.summary.metrics, &b.summary.metrics);
     let digests = [&a.summary.digest, &b.summary.digest];
-    let frame = first_frame(&a, &b)?;
+    let frame = first_frame(
+        [&a, &b]
+            .map(|run| run.folder.join(CAPTURE))
+            .each_ref()
+            .map(PathBuf::as_path),
+    )?;
     let states = [a.summary.state, b.summary.state];
     let paint = streams.paint;
     let out = &mut streams.out;
@@ -221,19 +226,21 @@ fn relative(values: [Option<f64>; 2]) -> String {
     }
 }
 
-/// Describes the first frame in which the captures of two runs differ; `None` when they are equal or one run has no
-/// capture.
-fn first_frame(a: &Run, b: &Run) -> anyhow::Result<Option<String>> {
-    let paths = [a, b].map(|run| run.folder.join(CAPTURE));
+/// Describes the first frame in which two captures differ; `None` when they are equal or one of them does not exist.
+///
+/// # Errors
+///
+/// Returns an error if a capture cannot be read.
+pub fn first_frame(paths: [&Path; 2]) -> anyhow::Result<Option<String>> {
     if !paths.iter().all(|path| path.is_file()) {
         return Ok(None);
     }
     let [mut a, mut b] = [
-        capture::open(&paths[0]).with_context(|| paths[0].display().to_string())?,
-        capture::open(&paths[1]).with_context(|| paths[1].display().to_string())?,
+        capture::open(paths[0]).with_context(|| paths[0].display().to_string())?,
+        capture::open(paths[1]).with_context(|| paths[1].display().to_string())?,
     ];
     for number in 1_u64.. {
-        let what = match (next(&mut a, &paths[0])?, next(&mut b, &paths[1])?) {
+        let what = match (next(&mut a, paths[0])?, next(&mut b, paths[1])?) {
             (None, None) => return Ok(None),
             (Some(only), None) => format!("{}, in the first run alone", only.text()),
             (None, Some(only)) => format!("{}, in the second run alone", only.text()),

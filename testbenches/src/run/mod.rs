@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`arguments`] | arguments of the commands |
 //! | [`command`] | the commands: sweeps, outputs |
 //! | [`mod@print`] | terminal output of a run and of a sweep |
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
@@ -10,6 +11,7 @@
 //! | [`charts`] | charts and network for the report |
 //! | [`pauses`] | findings of the detectors, and how pauses spread |
 
+pub mod arguments;
 pub mod charts;
 pub mod command;
 pub mod diff;
@@ -18,6 +20,7 @@ pub mod judge;
 pub mod pauses;
 pub mod print;
 
+pub use arguments::{DiffArgs, RunArgs};
 pub use command::{list, run};
 pub use diff::diff;
 pub use execute::interrupt;

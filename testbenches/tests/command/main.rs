@@ -13,6 +13,8 @@
 //! | [`lumina`] | losses, marks and errors at chosen packets, and what has to follow |
 //! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
+//! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
+//! | [`wave`] | `xoff wave`: values over time, from wave files |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
 mod calc;
@@ -26,6 +28,8 @@ mod lumina;
 mod monitored;
 mod page;
 mod pictures;
+mod regress;
 mod run;
 mod scenarios;
 mod topologies;
+mod wave;

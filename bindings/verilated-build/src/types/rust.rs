@@ -82,31 +82,20 @@ fn package_module(table: &Table, package: &Package) -> String {
 /// Returns the parameters of a top as constants, for its module.
 pub(crate) fn constants(table: &Table) -> String {
     let mut text = String::new();
-    let scope = Scope {
-        table,
-        package: None,
-    };
-    scope.constants(&mut text, &table.parameters);
+    Scope::of_top(table).constants(&mut text, &table.parameters);
     text
 }
 
 /// Returns the types of a top's ports that are declared in no package, for its module.
 pub(crate) fn local_types(table: &Table) -> String {
     let mut text = String::new();
-    let scope = Scope {
-        table,
-        package: None,
-    };
-    scope.types(&mut text);
+    Scope::of_top(table).types(&mut text);
     text
 }
 
 /// Returns the methods of `In` or `Out` for the ports whose types are more than plain bits.
 pub(crate) fn accessors(table: &Table, name: &str, ports: &[&Port]) -> String {
-    let scope = Scope {
-        table,
-        package: None,
-    };
+    let scope = Scope::of_top(table);
     let mut text = String::new();
     for port in ports {
         let kind = (table.ports.iter()).find(|(name, _)| *name == port.name);
@@ -127,7 +116,14 @@ struct Scope<'a> {
     package: Option<&'a str>,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    fn of_top(table: &'a Table) -> Self {
+        Self {
+            table,
+            package: None,
+        }
+    }
+
     /// Returns the types of this scope, in the order of the source.
     fn members(&self) -> Vec<(usize, &Named)> {
         let mut members: Vec<(usize, &Named)> = (self.table.named.iter().enumerate())

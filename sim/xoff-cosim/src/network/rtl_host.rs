@@ -12,7 +12,8 @@ use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use xoff_sim::mac::{ReceiveCounters, ReceiveMac, TransmitMac};
 use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 

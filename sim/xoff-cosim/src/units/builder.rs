@@ -8,6 +8,7 @@ use xoff_sim::protocol::{Content, Descriptor, RocePacket};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, ExtHeaders};
 
+use super::driven::Driven;
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
 /// Cycles in which no beat moves although all sides are willing, after which the builder is considered hung.
@@ -132,9 +133,7 @@ impl Willing {
 
 /// The verilated builder.
 pub struct RtlBuilder<M: Model = PacketBuilder256> {
-    model: M,
-    pins_in: M::In,
-    pins_out: M::Out,
+    unit: Driven<M>,
     cycle: u64,
 }
 
@@ -160,9 +159,7 @@ impl<M: BuilderTop> RtlBuilder<M> {
             .seed(seed)
             .period_ps(M::PERIOD_PS);
         let mut this = Self {
-            model: M::new(&settings)?,
-            pins_in: M::In::default(),
-            pins_out: M::Out::default(),
+            unit: Driven::new(&settings)?,
             cycle: 0,
         };
         this.reset()?;
@@ -175,17 +172,17 @@ impl<M: BuilderTop> RtlBuilder<M> {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self) -> Result<(), UnitError> {
-        M::describe(&mut self.pins_in, None);
-        M::offer(&mut self.pins_in, None);
-        M::reset(&mut self.pins_in, true);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        M::reset(&mut self.pins_in, false);
+        M::describe(&mut self.unit.pins_in, None);
+        M::offer(&mut self.unit.pins_in, None);
+        M::reset(&mut self.unit.pins_in, true);
+        self.unit.cycle()?;
+        M::reset(&mut self.unit.pins_in, false);
         Ok(())
     }
 
     /// The model, for tracing, saving or inspecting it.
     pub fn model(&mut self) -> &mut M {
-        &mut self.model
+        &mut self.unit.model
     }
 
     /// Builds frames back to back.
@@ -233,16 +230,16 @@ impl<M: BuilderTop> RtlBuilder<M> {
             desc_offered |= sides.descriptor && descriptors.peek().is_some();
             payload_offered |= sides.payload && payload.peek().is_some();
             M::describe(
-                &mut self.pins_in,
+                &mut self.unit.pins_in,
                 descriptors.peek().copied().filter(|_| desc_offered),
             );
             M::offer(
-                &mut self.pins_in,
+                &mut self.unit.pins_in,
                 payload.peek().copied().filter(|_| payload_offered),
             );
-            M::ready(&mut self.pins_in, sides.receiver);
-            self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-            let out = M::read(&self.pins_out);
+            M::ready(&mut self.unit.pins_in, sides.receiver);
+            self.unit.cycle()?;
+            let out = M::read(&self.unit.pins_out);
 
             if let Some(before) = &waiting {
                 let before = M::read(before);
@@ -252,7 +249,7 @@ impl<M: BuilderTop> RtlBuilder<M> {
                     return Err(self.broken("tx changed before it was taken"));
                 }
             }
-            waiting = (out.valid && !sides.receiver).then_some(self.pins_out);
+            waiting = (out.valid && !sides.receiver).then_some(self.unit.pins_out);
             if out.desc_ready && desc_offered {
                 descriptors.next();
                 desc_offered = false;
@@ -302,11 +299,7 @@ impl<M: BuilderTop> RtlBuilder<M> {
     }
 
     fn broken(&self, what: impl Into<String>) -> UnitError {
-        UnitError::Protocol {
-            unit: M::NAME,
-            cycle: self.cycle,
-            what: what.into(),
-        }
+        Driven::<M>::broken(self.cycle, what)
     }
 }
 

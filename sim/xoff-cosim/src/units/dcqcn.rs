@@ -4,10 +4,12 @@ use verilated::{Model, Settings};
 use xoff_rtl::dcqcn_pkg::{self, RP_STEP_LATENCY, RpKind, RpParams};
 use xoff_rtl::{
     DcqcnNp, DcqcnRp, DcqcnRp4, DcqcnRpStep, RateLimiter, RateLimiter4, dcqcn_np, dcqcn_rp,
-    dcqcn_rp_step, dcqcn_rp4, rate_limiter, rate_limiter4,
+    dcqcn_rp4, rate_limiter, rate_limiter4,
 };
-use xoff_sim::protocol::dcqcn::{Alpha, ByteGap, Cycle, Rate, RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::{Alpha, ByteGap, Rate, RpContext, RpEvent, RpParameters};
 
+use super::driven::Driven;
 use super::{PERIOD_256_PS, Rest, UnitError};
 
 /// Cycles from an event at `dcqcn_rp_step` until the resulting context is output.
@@ -85,19 +87,9 @@ fn read_event(kind: RpKind, bytes: u16) -> Option<RpEvent> {
     })
 }
 
-fn broken(unit: &'static str, now: Cycle, what: impl Into<String>) -> UnitError {
-    UnitError::Protocol {
-        unit,
-        cycle: now.0,
-        what: what.into(),
-    }
-}
-
 /// `dcqcn_rp_step`: the step function without the state of QPs.
 pub struct RtlRpStep {
-    model: DcqcnRpStep,
-    pins_in: dcqcn_rp_step::In,
-    pins_out: dcqcn_rp_step::Out,
+    unit: Driven<DcqcnRpStep>,
 }
 
 impl RtlRpStep {
@@ -109,9 +101,7 @@ impl RtlRpStep {
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         let settings = Settings::new("dcqcn_rp_step").seed(seed);
         let mut this = Self {
-            model: DcqcnRpStep::new(&settings)?,
-            pins_in: dcqcn_rp_step::In::default(),
-            pins_out: dcqcn_rp_step::Out::default(),
+            unit: Driven::new(&settings)?,
         };
         this.reset()?;
         Ok(this)
@@ -123,10 +113,10 @@ impl RtlRpStep {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self) -> Result<(), UnitError> {
-        self.pins_in.rst_i = 1;
-        self.pins_in.valid_i = 0;
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        self.pins_in.rst_i = 0;
+        self.unit.pins_in.rst_i = 1;
+        self.unit.pins_in.valid_i = 0;
+        self.unit.cycle()?;
+        self.unit.pins_in.rst_i = 0;
         Ok(())
     }
 
@@ -140,7 +130,7 @@ impl RtlRpStep {
         &mut self,
         event: Option<(&RpParameters, &RpContext, RpEvent, Cycle)>,
     ) -> Result<Option<(RpContext, bool)>, UnitError> {
-        let pins = &mut self.pins_in;
+        let pins = &mut self.unit.pins_in;
         pins.valid_i = u8::from(event.is_some());
         if let Some((parameters, context, event, now)) = event {
             pins.set_params_i(&parameter_ports(parameters));
@@ -150,8 +140,8 @@ impl RtlRpStep {
             pins.bytes_i = bytes;
             pins.now_i = now.0;
         }
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        let out = &self.pins_out;
+        self.unit.cycle()?;
+        let out = &self.unit.pins_out;
         Ok((out.valid_o != 0).then(|| (read_context(&out.context_o()), out.rate_valid_o != 0)))
     }
 }
@@ -240,10 +230,7 @@ macro_rules! rp_top {
                 Ok(RpOut {
                     ready: pins.event_ready_o != 0,
                     step,
-                    rest: Rest {
-                        idle: pins.idle_o != 0,
-                        wake: Cycle(pins.wake_o),
-                    },
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
                 })
             }
         }
@@ -255,9 +242,7 @@ rp_top!(DcqcnRp4, dcqcn_rp4);
 
 /// The verilated reaction point.
 pub struct RtlRp<M: Model = DcqcnRp> {
-    model: M,
-    pins_in: M::In,
-    pins_out: M::Out,
+    unit: Driven<M>,
 }
 
 impl<M: RpTop> RtlRp<M> {
@@ -269,9 +254,7 @@ impl<M: RpTop> RtlRp<M> {
     /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
-            model: M::new(&Settings::new("dcqcn_rp").seed(seed))?,
-            pins_in: M::In::default(),
-            pins_out: M::Out::default(),
+            unit: Driven::new(&Settings::new("dcqcn_rp").seed(seed))?,
         })
     }
 
@@ -281,13 +264,13 @@ impl<M: RpTop> RtlRp<M> {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
-        M::drive(&mut self.pins_in, true, now, None);
-        Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+        M::drive(&mut self.unit.pins_in, true, now, None);
+        self.unit.cycle()
     }
 
     /// Sets the parameters, from the next cycle on.
     pub fn set(&mut self, parameters: &RpParameters) {
-        M::set(&mut self.pins_in, parameters);
+        M::set(&mut self.unit.pins_in, parameters);
     }
 
     /// Runs one cycle, with an event offered or without.
@@ -296,9 +279,9 @@ impl<M: RpTop> RtlRp<M> {
     ///
     /// An assertion of the RTL failed, or the unit reported a step of an unknown kind.
     pub fn cycle(&mut self, now: Cycle, event: Option<(RpEvent, u16)>) -> Result<RpOut, UnitError> {
-        M::drive(&mut self.pins_in, false, now, event);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        M::read(&self.pins_out).map_err(|what| broken(M::NAME, now, what))
+        M::drive(&mut self.unit.pins_in, false, now, event);
+        self.unit.cycle()?;
+        M::read(&self.unit.pins_out).map_err(|what| Driven::<M>::broken(now.0, what))
     }
 
     /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for
@@ -308,9 +291,8 @@ impl<M: RpTop> RtlRp<M> {
     ///
     /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle) -> Result<Vec<u8>, UnitError> {
-        M::drive(&mut self.pins_in, false, now, None);
-        self.model.eval(&self.pins_in, &mut self.pins_out)?;
-        Ok(self.model.state()?)
+        M::drive(&mut self.unit.pins_in, false, now, None);
+        self.unit.state()
     }
 }
 
@@ -336,9 +318,7 @@ pub enum NpEvent {
 
 /// The verilated notification point.
 pub struct RtlNp {
-    model: DcqcnNp,
-    pins_in: dcqcn_np::In,
-    pins_out: dcqcn_np::Out,
+    unit: Driven<DcqcnNp>,
 }
 
 impl RtlNp {
@@ -353,9 +333,7 @@ impl RtlNp {
     /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
-            model: DcqcnNp::new(&Settings::new("dcqcn_np").seed(seed))?,
-            pins_in: dcqcn_np::In::default(),
-            pins_out: dcqcn_np::Out::default(),
+            unit: Driven::new(&Settings::new("dcqcn_np").seed(seed))?,
         })
     }
 
@@ -365,11 +343,11 @@ impl RtlNp {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
-        self.pins_in.rst_i = 1;
-        self.pins_in.now_i = now.0;
-        self.pins_in.event_valid_i = 0;
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        self.pins_in.rst_i = 0;
+        self.unit.pins_in.rst_i = 1;
+        self.unit.pins_in.now_i = now.0;
+        self.unit.pins_in.event_valid_i = 0;
+        self.unit.cycle()?;
+        self.unit.pins_in.rst_i = 0;
         Ok(())
     }
 
@@ -384,7 +362,7 @@ impl RtlNp {
         interval: u32,
         event: Option<(NpEvent, u16)>,
     ) -> Result<NpOut, UnitError> {
-        let pins = &mut self.pins_in;
+        let pins = &mut self.unit.pins_in;
         pins.now_i = now.0;
         pins.interval_i = interval;
         pins.event_valid_i = u8::from(event.is_some());
@@ -392,15 +370,12 @@ impl RtlNp {
             pins.event_open_i = u8::from(event == NpEvent::Open);
             pins.event_qp_i = qp as u8;
         }
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        let out = &self.pins_out;
+        self.unit.cycle()?;
+        let out = &self.unit.pins_out;
         Ok(NpOut {
             ready: out.event_ready_o != 0,
             cnp: (out.cnp_valid_o != 0).then(|| u16::from(out.cnp_qp_o)),
-            rest: Rest {
-                idle: out.idle_o != 0,
-                wake: Cycle(out.wake_o),
-            },
+            rest: Rest::of_ports(out.idle_o, out.wake_o),
         })
     }
 
@@ -411,11 +386,10 @@ impl RtlNp {
     ///
     /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle, interval: u32) -> Result<Vec<u8>, UnitError> {
-        self.pins_in.now_i = now.0;
-        self.pins_in.interval_i = interval;
-        self.pins_in.event_valid_i = 0;
-        self.model.eval(&self.pins_in, &mut self.pins_out)?;
-        Ok(self.model.state()?)
+        self.unit.pins_in.now_i = now.0;
+        self.unit.pins_in.interval_i = interval;
+        self.unit.pins_in.event_valid_i = 0;
+        self.unit.state()
     }
 }
 
@@ -514,10 +488,7 @@ macro_rules! limiter_top {
                         let limited = pins.gap_limited_o != 0;
                         (u16::from(pins.gap_qp_o), ByteGap(pins.gap_o), limited)
                     }),
-                    rest: Rest {
-                        idle: pins.idle_o != 0,
-                        wake: Cycle(pins.wake_o),
-                    },
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
                 }
             }
         }
@@ -529,9 +500,7 @@ limiter_top!(RateLimiter4, rate_limiter4);
 
 /// The verilated rate limiter.
 pub struct RtlLimiter<M: Model = RateLimiter> {
-    model: M,
-    pins_in: M::In,
-    pins_out: M::Out,
+    unit: Driven<M>,
 }
 
 impl<M: LimiterTop> RtlLimiter<M> {
@@ -543,9 +512,7 @@ impl<M: LimiterTop> RtlLimiter<M> {
     /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
-            model: M::new(&Settings::new("rate_limiter").seed(seed))?,
-            pins_in: M::In::default(),
-            pins_out: M::Out::default(),
+            unit: Driven::new(&Settings::new("rate_limiter").seed(seed))?,
         })
     }
 
@@ -555,8 +522,8 @@ impl<M: LimiterTop> RtlLimiter<M> {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
-        M::drive(&mut self.pins_in, true, now, 0, None, None);
-        Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+        M::drive(&mut self.unit.pins_in, true, now, 0, None, None);
+        self.unit.cycle()
     }
 
     /// Runs one cycle, with an update and a packet each offered or not.
@@ -571,9 +538,9 @@ impl<M: LimiterTop> RtlLimiter<M> {
         update: Option<Update>,
         sent: Option<Sent>,
     ) -> Result<LimiterOut, UnitError> {
-        M::drive(&mut self.pins_in, false, now, burst, update, sent);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        Ok(M::read(&self.pins_out))
+        M::drive(&mut self.unit.pins_in, false, now, burst, update, sent);
+        self.unit.cycle()?;
+        Ok(M::read(&self.unit.pins_out))
     }
 
     /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for
@@ -583,8 +550,7 @@ impl<M: LimiterTop> RtlLimiter<M> {
     ///
     /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle, burst: u16) -> Result<Vec<u8>, UnitError> {
-        M::drive(&mut self.pins_in, false, now, burst, None, None);
-        self.model.eval(&self.pins_in, &mut self.pins_out)?;
-        Ok(self.model.state()?)
+        M::drive(&mut self.unit.pins_in, false, now, burst, None, None);
+        self.unit.state()
     }
 }

@@ -5,19 +5,21 @@
 
 use std::fmt::Debug;
 
-use verilated::{BadEnum, Model, Settings};
+use verilated::{BadEnum, Model, PortBits, Settings};
 use xoff_rtl::gbn_pkg::{RequesterKind, ResponderKind};
 use xoff_rtl::{
     GbnRequester, GbnRequester4, GbnResponder, GbnResponder4, gbn_pkg, gbn_requester,
     gbn_requester4, gbn_responder, gbn_responder4,
 };
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
-    After, Arrival, Cycle, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
+    After, Arrival, Completion, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
     RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig, ResponderContext,
     ResponderEvent, ResponderNote, ResponderQp, ResponderStep, Response, Times,
 };
 use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
 
+use super::driven::Driven;
 use super::verbs::{put_recv, put_work, status, take_completion};
 use super::{PERIOD_256_PS, Rest, UnitError};
 
@@ -281,9 +283,7 @@ pub trait GbnTop: Model {
 
 /// A verilated unit.
 pub struct Rtl<M: Model> {
-    model: M,
-    pins_in: M::In,
-    pins_out: M::Out,
+    unit: Driven<M>,
 }
 
 impl<M: GbnTop> Rtl<M> {
@@ -294,9 +294,7 @@ impl<M: GbnTop> Rtl<M> {
     /// The model cannot be created.
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
-            model: M::new(&Settings::new(M::NAME).seed(seed))?,
-            pins_in: M::In::default(),
-            pins_out: M::Out::default(),
+            unit: Driven::new(&Settings::new(M::NAME).seed(seed))?,
         })
     }
 }
@@ -308,9 +306,9 @@ impl<M: GbnTop> Unit for Rtl<M> {
     const SLOTS: usize = M::SLOTS;
 
     fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
-        M::drive(&mut self.pins_in, true, now, None);
+        M::drive(&mut self.unit.pins_in, true, now, None);
         self.let_timers(true);
-        Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+        self.unit.cycle()
     }
 
     fn cycle(
@@ -318,23 +316,19 @@ impl<M: GbnTop> Unit for Rtl<M> {
         now: Cycle,
         event: Option<(u16, &<M::End as End>::Event)>,
     ) -> Result<Out<M::End>, UnitError> {
-        M::drive(&mut self.pins_in, false, now, event);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        M::read(&self.pins_out).map_err(|what| UnitError::Protocol {
-            unit: M::NAME,
-            cycle: now.0,
-            what,
-        })
+        M::drive(&mut self.unit.pins_in, false, now, event);
+        self.unit.cycle()?;
+        M::read(&self.unit.pins_out).map_err(|what| Driven::<M>::broken(now.0, what))
     }
 
     fn let_timers(&mut self, allowed: bool) {
-        M::let_timers(&mut self.pins_in, allowed);
+        M::let_timers(&mut self.unit.pins_in, allowed);
     }
 
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
         let pins = M::In::default();
-        self.model.eval(&pins, &mut self.pins_out)?;
-        Ok(self.model.state()?)
+        self.unit.model.eval(&pins, &mut self.unit.pins_out)?;
+        Ok(self.unit.model.state()?)
     }
 }
 
@@ -505,6 +499,11 @@ fn valid<T>(valid: u8, value: impl FnOnce() -> T) -> Option<T> {
     (valid != 0).then(value)
 }
 
+/// The completion of a step, if it has one.
+fn completion<P: PortBits>(is_valid: u8, port: &P) -> Result<Option<Completion>, String> {
+    valid(is_valid, || take_completion(port)).transpose()
+}
+
 macro_rules! requester_top {
     ($Top:ident, $ports:ident) => {
         impl GbnTop for $Top {
@@ -560,10 +559,7 @@ macro_rules! requester_top {
                             request: valid(pins.request_valid_o, || {
                                 read_request(&pins.request_o())
                             }),
-                            completion: valid(pins.completion_valid_o, || {
-                                take_completion(&pins.completion_o)
-                            })
-                            .transpose()?,
+                            completion: completion(pins.completion_valid_o, &pins.completion_o)?,
                             walk: false,
                         },
                     }),
@@ -576,10 +572,7 @@ macro_rules! requester_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.sendable_o as u64,
-                    rest: Rest {
-                        idle: pins.idle_o != 0,
-                        wake: Cycle(pins.wake_o),
-                    },
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
                 })
             }
         }
@@ -645,10 +638,7 @@ macro_rules! responder_top {
                         step: ResponderStep {
                             note: ResponderNote::from_code(pins.step_note_o)
                                 .ok_or_else(|| format!("step_note_o is {}", pins.step_note_o))?,
-                            completion: valid(pins.completion_valid_o, || {
-                                take_completion(&pins.completion_o)
-                            })
-                            .transpose()?,
+                            completion: completion(pins.completion_valid_o, &pins.completion_o)?,
                             place: valid(pins.place_valid_o, || read_place(&pins.place_o())),
                             response: valid(pins.response_valid_o, || {
                                 read_response(&pins.response_o())
@@ -666,10 +656,7 @@ macro_rules! responder_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.owed_o as u64,
-                    rest: Rest {
-                        idle: pins.idle_o != 0,
-                        wake: Cycle(pins.wake_o),
-                    },
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
                 })
             }
         }

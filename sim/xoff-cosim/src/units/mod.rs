@@ -18,6 +18,7 @@ pub mod axi_stream;
 pub mod beat;
 pub mod builder;
 pub mod dcqcn;
+mod driven;
 pub mod gbn;
 pub mod parser;
 pub mod pfc;

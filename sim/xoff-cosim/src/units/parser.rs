@@ -13,6 +13,7 @@ use xoff_sim::wire::{
     IethRepr, ImmDtRepr, MacAddr, Msn, Qpn, RethRepr, Syndrome, Tci,
 };
 
+use super::driven::Driven;
 use super::pfc::read_control;
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
@@ -101,9 +102,7 @@ parser_top!(PacketParser512, packet_parser512, PERIOD_512_PS);
 
 /// The verilated parser, and the frames for which it has not answered yet.
 pub struct RtlParser<M: Model = PacketParser256> {
-    model: M,
-    pins_in: M::In,
-    pins_out: M::Out,
+    unit: Driven<M>,
     cycle: u64,
     /// Length of each frame in the pipeline, and the cycle of its last beat once that has been sent.
     waiting: VecDeque<(usize, Option<u64>)>,
@@ -136,9 +135,7 @@ impl<M: ParserTop> RtlParser<M> {
             .seed(seed)
             .period_ps(M::PERIOD_PS);
         let mut this = Self {
-            model: M::new(&settings)?,
-            pins_in: M::In::default(),
-            pins_out: M::Out::default(),
+            unit: Driven::new(&settings)?,
             cycle: 0,
             waiting: VecDeque::new(),
             head: None,
@@ -156,8 +153,8 @@ impl<M: ParserTop> RtlParser<M> {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self) -> Result<(), UnitError> {
-        M::drive(&mut self.pins_in, None, true);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
+        M::drive(&mut self.unit.pins_in, None, true);
+        self.unit.cycle()?;
         self.waiting.clear();
         self.head = None;
         self.payload.clear();
@@ -168,7 +165,7 @@ impl<M: ParserTop> RtlParser<M> {
 
     /// The model, for tracing, saving or inspecting it.
     pub fn model(&mut self) -> &mut M {
-        &mut self.model
+        &mut self.unit.model
     }
 
     /// Parses frames back to back.
@@ -219,17 +216,13 @@ impl<M: ParserTop> RtlParser<M> {
     }
 
     fn broken(&self, what: impl Into<String>) -> UnitError {
-        UnitError::Protocol {
-            unit: M::NAME,
-            cycle: self.cycle,
-            what: what.into(),
-        }
+        Driven::<M>::broken(self.cycle, what)
     }
 
     fn step(&mut self, beat: Option<(&[u8], bool)>) -> Result<(), UnitError> {
-        M::drive(&mut self.pins_in, beat, false);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        let out = M::read(&self.pins_out);
+        M::drive(&mut self.unit.pins_in, beat, false);
+        self.unit.cycle()?;
+        let out = M::read(&self.unit.pins_out);
 
         if out.head_valid {
             if self.head.is_some() {
@@ -238,7 +231,7 @@ impl<M: ParserTop> RtlParser<M> {
             if self.waiting.is_empty() {
                 return Err(self.broken("head_valid_o, and no frame is in the pipeline"));
             }
-            self.head = Some(self.pins_out);
+            self.head = Some(self.unit.pins_out);
         }
         if (out.payload_valid || out.done_valid) && self.head.is_none() {
             return Err(self.broken("payload_valid_o or done_valid_o before head_valid_o"));

@@ -16,6 +16,7 @@ use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
 use xoff_sim::wire::CONTROL_PFC;
 use xoff_sim::wire::frame::ControlHead;
 
+use super::driven::Driven;
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError};
 
 /// The ports of one of the units.
@@ -165,9 +166,7 @@ impl PauseTop for PauseWatchdog {
 
 /// A verilated pause unit.
 pub struct RtlPause<M: PauseTop> {
-    model: M,
-    pins_in: M::In,
-    pins_out: M::Out,
+    unit: Driven<M>,
     /// The inputs that the pins have now. Comparing them is cheaper than packing eight thresholds again.
     driven: Option<M::Inputs>,
 }
@@ -181,9 +180,7 @@ impl<M: PauseTop> RtlPause<M> {
     pub fn new(seed: u64) -> Result<Self, UnitError> {
         let settings = Settings::new(M::NAME).seed(seed).period_ps(M::PERIOD_PS);
         Ok(Self {
-            model: M::new(&settings)?,
-            pins_in: M::In::default(),
-            pins_out: M::Out::default(),
+            unit: Driven::new(&settings)?,
             driven: None,
         })
     }
@@ -195,9 +192,9 @@ impl<M: PauseTop> RtlPause<M> {
     /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: u64, inputs: &M::Inputs) -> Result<(), UnitError> {
         self.drive(now, inputs);
-        M::reset(&mut self.pins_in, true);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        M::reset(&mut self.pins_in, false);
+        M::reset(&mut self.unit.pins_in, true);
+        self.unit.cycle()?;
+        M::reset(&mut self.unit.pins_in, false);
         Ok(())
     }
 
@@ -209,12 +206,8 @@ impl<M: PauseTop> RtlPause<M> {
     #[inline]
     pub fn cycle(&mut self, now: u64, inputs: &M::Inputs) -> Result<M::Outputs, UnitError> {
         self.drive(now, inputs);
-        self.model.cycle(&self.pins_in, &mut self.pins_out)?;
-        M::read(&self.pins_out).map_err(|what| UnitError::Protocol {
-            unit: M::NAME,
-            cycle: now,
-            what,
-        })
+        self.unit.cycle()?;
+        M::read(&self.unit.pins_out).map_err(|what| Driven::<M>::broken(now, what))
     }
 
     /// The saved state with the inputs of cycle `now` applied, before its clock edge.
@@ -224,20 +217,19 @@ impl<M: PauseTop> RtlPause<M> {
     /// An assertion of the RTL failed.
     pub fn state(&mut self, now: u64, inputs: &M::Inputs) -> Result<Vec<u8>, UnitError> {
         self.drive(now, inputs);
-        self.model.eval(&self.pins_in, &mut self.pins_out)?;
-        Ok(self.model.state()?)
+        self.unit.state()
     }
 
     /// The model, for tracing, saving or inspecting it.
     pub fn model(&mut self) -> &mut M {
-        &mut self.model
+        &mut self.unit.model
     }
 
     #[inline]
     fn drive(&mut self, now: u64, inputs: &M::Inputs) {
-        M::set_time(&mut self.pins_in, now);
+        M::set_time(&mut self.unit.pins_in, now);
         if self.driven.as_ref() != Some(inputs) {
-            M::drive(&mut self.pins_in, inputs);
+            M::drive(&mut self.unit.pins_in, inputs);
             self.driven = Some(*inputs);
         }
     }

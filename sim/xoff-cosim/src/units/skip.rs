@@ -1,8 +1,8 @@
 //! Skipping of cycles in which a unit need not be evaluated.
 
 use serde::{Deserialize, Serialize};
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::Idle;
-use xoff_sim::protocol::dcqcn::Cycle;
 
 /// Whether the next cycles of a unit may be skipped, and until which cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,6 +11,17 @@ pub struct Rest {
     pub idle: bool,
     /// `wake_o`, which is meaningful only while `idle` is true.
     pub wake: Cycle,
+}
+
+impl Rest {
+    /// What the ports `idle_o` and `wake_o` say.
+    #[inline]
+    pub fn of_ports(idle_o: u8, wake_o: u64) -> Self {
+        Self {
+            idle: idle_o != 0,
+            wake: Cycle(wake_o),
+        }
+    }
 }
 
 impl From<Idle> for Rest {

@@ -3,7 +3,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`numbers`] | rate, α, cycle: widths, units, and how their sums saturate |
+//! | [`numbers`] | rate and α: widths, units, and how their sums saturate |
 //! | [`parameters`] | the parameters of a reaction point, and the paper's defaults |
 //! | [`reaction_point`] | the sender: context and event in, context and rate out |
 //! | [`notification_point`] | the receiver: when a marked packet causes a CNP |
@@ -20,7 +20,7 @@ pub mod reaction_point;
 pub mod real;
 
 pub use notification_point::NpContext;
-pub use numbers::{Alpha, Cycle, Rate};
+pub use numbers::{Alpha, Rate};
 pub use parameters::RpParameters;
 pub use rate_limiter::{ByteGap, LimiterContext, Moment};
 pub use reaction_point::{Increase, RateAction, RpContext, RpEvent};

@@ -17,7 +17,6 @@ pub mod responder;
 pub mod times;
 pub mod types;
 
-pub use super::dcqcn::Cycle;
 pub use ends::{RequesterEnd, ResponderEnd};
 pub use requester::{
     After, RequesterConfig, RequesterContext, RequesterEvent, RequesterNote, RequesterQp,

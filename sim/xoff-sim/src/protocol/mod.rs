@@ -11,6 +11,7 @@
 //! | [`pause_watchdog`] | `rtl/pfc/pause_watchdog`: when to stop asking |
 //! | [`dcqcn`] | `rtl/dcqcn/`: reaction point, notification point, rate limiter |
 //! | [`gbn`] | `rtl/gbn/`: go-back-N requester and responder |
+//! | [`cycle`] | points in time and durations in clock cycles, at which units have deadlines |
 //! | [`pause_time`] | quanta of pause in clock cycles |
 //! | [`idle`] | how long a unit may be left unevaluated |
 //!
@@ -18,6 +19,7 @@
 //! applies the clock edge that ends it.
 
 pub mod builder;
+pub mod cycle;
 pub mod dcqcn;
 pub mod gbn;
 pub mod icrc;
@@ -29,6 +31,7 @@ pub mod pfc_rx;
 pub mod pfc_tx;
 
 pub use builder::{Content, Descriptor, DescriptorError, IpFields, RocePacket};
+pub use cycle::Cycle;
 pub use icrc::icrc;
 pub use idle::Idle;
 pub use parser::parse;

@@ -1,7 +1,8 @@
 //! Events of the DCQCN units, and how they are drawn.
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::protocol::dcqcn::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::{Alpha, Rate, RpContext, RpEvent, RpParameters};
 
 use crate::property::history::{History, Part, less_than, valid_start};
 use xoff_cosim::units::{PERIOD_256_PS, dcqcn::RtlNp};

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::protocol::dcqcn::{ByteGap, Cycle, LimiterContext};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::{ByteGap, LimiterContext};
 
 use super::events::{Event, Head};
 use super::{Clock, Sleep};

@@ -19,7 +19,7 @@ pub mod step;
 
 use proptest::prelude::*;
 use xoff_rtl::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
-use xoff_sim::protocol::dcqcn::Cycle;
+use xoff_sim::protocol::Cycle;
 
 use super::history::Histories;
 use super::{Case, Disagreement, Property, text};

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::protocol::dcqcn::{Cycle, NpContext};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::NpContext;
 
 use super::events::{Event, Head};
 use super::{Clock, Sleep};

@@ -1,6 +1,7 @@
 //! `rate_limiter`: senders that always have a packet keep to their rate within 1 %.
 
-use xoff_sim::protocol::dcqcn::{Cycle, Rate};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::Rate;
 
 use super::Clock;
 use super::events::{Event, Head};

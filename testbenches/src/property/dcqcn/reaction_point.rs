@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::protocol::dcqcn::{Cycle, RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::{RpContext, RpEvent, RpParameters};
 
 use super::events::{Event, Head};
 use super::{Clock, Sleep};

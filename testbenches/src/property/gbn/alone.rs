@@ -1,7 +1,7 @@
 //! Runs one unit alone, with arbitrary behaviour of its peer: answers for packets that were never sent, packets that no
 //! requester makes, events at any time.
 
-use xoff_sim::protocol::gbn::Cycle;
+use xoff_sim::protocol::Cycle;
 
 use super::events::{Event, Head, due};
 use super::judge::Judged;

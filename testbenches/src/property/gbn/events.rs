@@ -2,8 +2,9 @@
 //! that histories reach deep states and shrink well.
 
 use serde::{Deserialize, Serialize};
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
-    Arrival, Cycle, Recv, Refusal, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
+    Arrival, Recv, Refusal, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
     ResponderContext, ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
 };
 use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::protocol::gbn::Cycle;
+use xoff_sim::protocol::Cycle;
 
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::gbn::{End, Shown, Unit};

@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
-    Cycle, RequesterConfig, RequesterEvent, ResponderConfig, ResponderEvent, ResponderNote,
-    Response, Status, Work, WorkKind,
+    RequesterConfig, RequesterEvent, ResponderConfig, ResponderEvent, ResponderNote, Response,
+    Status, Work, WorkKind,
 };
 use xoff_sim::wire::Psn;
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::protocol::gbn::Cycle;
+use xoff_sim::protocol::Cycle;
 
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::UnitError;

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
-    Completion, Cycle, QpState, Recv, Request, RequesterConfig, RequesterEvent, RequesterQp,
+    Completion, QpState, Recv, Request, RequesterConfig, RequesterEvent, RequesterQp,
     ResponderEvent, ResponderNote, ResponderQp, Response, Status, Work, mtu_bytes,
 };
 use xoff_sim::wire::Psn;

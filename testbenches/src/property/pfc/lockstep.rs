@@ -4,7 +4,7 @@
 //! a second instance that skips no cycle. Its outputs in the skipped cycles, and its saved state after them, must equal
 //! those of the first instance.
 
-use xoff_sim::protocol::dcqcn::Cycle;
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::pause_time::LAST_CYCLE;
 use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
 use xoff_sim::protocol::pfc_rx::{PfcRxIn, PfcRxOut};

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use xoff_rtl::{PfcRx40, PfcTx};
-use xoff_sim::protocol::dcqcn::Cycle;
+use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::pfc_rx::PfcRxIn;
 use xoff_sim::protocol::pfc_tx::PfcTxIn;
 use xoff_sim::protocol::{CyclesPerQuantum, Idle, Quanta};

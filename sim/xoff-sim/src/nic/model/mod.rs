@@ -33,8 +33,9 @@ use crate::host::Host;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::mac::ReceiveCounters;
 use crate::nic_registers as reg;
+use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
-use crate::protocol::dcqcn::{Alpha, Cycle, Rate};
+use crate::protocol::dcqcn::{Alpha, Rate};
 use crate::protocol::gbn::{
     RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
 };

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use crate::nic::DcqcnSettings;
+use crate::protocol::Cycle;
 use crate::protocol::dcqcn::{
-    Alpha, Cycle, LimiterContext, NpContext, Rate, RateAction, RpContext, RpEvent,
+    Alpha, LimiterContext, NpContext, Rate, RateAction, RpContext, RpEvent,
 };
 use crate::wire::PRIORITIES;
 

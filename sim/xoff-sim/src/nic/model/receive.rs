@@ -6,7 +6,7 @@ use super::buffer::{Job, Room, Waiting};
 use super::classify::{Addressed, Classified, look};
 use super::{ModelNic, latency};
 use crate::nic_registers as reg;
-use crate::protocol::dcqcn::Cycle;
+use crate::protocol::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
 use crate::protocol::gbn::{
     Place, QpState, Refusal, Request, RequesterEnd, RequesterEvent, RequesterNote, ResponderEvent,

@@ -1,7 +1,8 @@
 //! How far the integer models may be from real arithmetic: random histories through both.
 
 use super::real::RealReactionPoint;
-use super::{Alpha, Cycle, Rate, RpContext, RpEvent, RpParameters};
+use super::{Alpha, Rate, RpContext, RpEvent, RpParameters};
+use crate::protocol::Cycle;
 use crate::seeded::SplitMix;
 
 /// Number of histories, of 100 ms each.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Cycle;
+use crate::protocol::Cycle;
 
 /// The state of a notification point for one QP. The default is that of a QP just opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Rate;
-use super::numbers::cycles_of_ns;
+use crate::protocol::cycle::cycles_of_ns;
 
 /// Gain g of α in the paper, 1/256, in units of 2⁻¹⁶ (SIGCOMM 2015, section 5.2 and figure 14).
 pub const PAPER_G: u16 = 256;

@@ -6,7 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cycle, Rate};
+use super::Rate;
+use crate::protocol::Cycle;
 
 /// Number of fraction bits of [`ByteGap`] and [`Moment`].
 pub const FRACTION_BITS: u32 = 24;

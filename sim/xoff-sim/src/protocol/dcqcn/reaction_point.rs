@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Alpha, Cycle, Rate, RpParameters};
+use super::{Alpha, Rate, RpParameters};
+use crate::protocol::Cycle;
 
 /// The value at which the counts of increases saturate: 5 bits.
 const COUNT_MAX: u8 = 31;

@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Completion, Cycle, Owed, Place, Request, RequesterEvent, RequesterNote, RequesterQp,
-    ResponderEvent, ResponderNote, ResponderQp, Response, Times,
+    Completion, Owed, Place, Request, RequesterEvent, RequesterNote, RequesterQp, ResponderEvent,
+    ResponderNote, ResponderQp, Response, Times,
 };
+use crate::protocol::Cycle;
 
 /// A result of an event at the requester. The results are reported in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::types::{MESSAGE_BYTES_MAX, MESSAGE_PACKETS_MAX};
-use super::{Completion, Cycle, QpState, Request, Status, Times, Work, WorkKind, mtu_bytes};
+use super::{Completion, QpState, Request, Status, Times, Work, WorkKind, mtu_bytes};
+use crate::protocol::Cycle;
 use crate::wire::{NakCode, Psn, RnrTimer, Syndrome, SyndromeMeaning};
 
 /// The largest window. 0 and larger values stand for it.

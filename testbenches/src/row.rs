@@ -1,13 +1,12 @@
 //! A frame as a JSON line. The keys are a stable interface: programs read them, and `xoff encode` accepts them.
 
 use std::fmt::Write as _;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde::{Serialize, Serializer};
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
 use xoff_waves::capture::{Direction, Interface, Record};
-
-use super::details::addresses;
 
 /// The middle one of the three IPv4 flags.
 const DONT_FRAGMENT: u8 = 0b010;
@@ -286,7 +285,7 @@ impl Row {
         }
     }
 
-    /// Adds what the capture says about the frame, and its bytes if the keys do not reproduce them.
+    /// Adds what the capture says about the frame.
     #[must_use]
     pub fn captured(mut self, record: &Record, interfaces: &[Interface]) -> Self {
         let name = interfaces[record.interface].name.clone();
@@ -295,10 +294,29 @@ impl Row {
         self.interface = name.or_else(number);
         self.direction = record.direction;
         self.fcs_ok = (!record.fcs_ok).then_some(false);
-        if !crate::encode::rebuilds(&self, &record.bytes) {
-            self.payload = None;
-            self.raw = Some(hex(&record.bytes));
-        }
         self
     }
+
+    /// Adds the bytes of the frame, for one that the keys do not reproduce. They replace the payload.
+    #[must_use]
+    pub fn with_bytes(mut self, bytes: &[u8]) -> Self {
+        self.payload = None;
+        self.raw = Some(hex(bytes));
+        self
+    }
+}
+
+/// Returns source and destination: IP addresses, or else MAC addresses, or `None`.
+pub fn addresses(frame: &ParsedFrame) -> Option<(String, String)> {
+    if let Some(ip) = frame.ip {
+        let text = |address: u128| match ip.kind {
+            IpKind::V4 => Ipv4Addr::from(address as u32).to_string(),
+            IpKind::V6 | IpKind::Grh => Ipv6Addr::from(address).to_string(),
+        };
+        return Some((text(ip.src), text(ip.dst)));
+    }
+    frame
+        .eth
+        .as_ref()
+        .map(|eth| (eth.src.to_string(), eth.dst.to_string()))
 }

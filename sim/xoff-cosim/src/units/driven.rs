@@ -1,0 +1,44 @@
+//! A verilated top together with the values at its ports.
+
+use verilated::{Model, Settings};
+
+use super::UnitError;
+
+/// A model, the inputs that its next cycle gets, and the outputs of its last one.
+pub(super) struct Driven<M: Model> {
+    pub model: M,
+    pub pins_in: M::In,
+    pub pins_out: M::Out,
+}
+
+impl<M: Model> Driven<M> {
+    /// Creates the model, with all inputs 0.
+    pub fn new(settings: &Settings) -> Result<Self, UnitError> {
+        Ok(Self {
+            model: M::new(settings)?,
+            pins_in: M::In::default(),
+            pins_out: M::Out::default(),
+        })
+    }
+
+    /// Runs one cycle: applies the inputs, samples the outputs, then applies the clock edge.
+    #[inline]
+    pub fn cycle(&mut self) -> Result<(), UnitError> {
+        Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+    }
+
+    /// Applies the inputs and returns the values of registers, memories and wires before the clock edge.
+    pub fn state(&mut self) -> Result<Vec<u8>, UnitError> {
+        self.model.eval(&self.pins_in, &mut self.pins_out)?;
+        Ok(self.model.state()?)
+    }
+
+    /// The error of a unit that broke a rule of its ports in `cycle`.
+    pub fn broken(cycle: u64, what: impl Into<String>) -> UnitError {
+        UnitError::Protocol {
+            unit: M::NAME,
+            cycle,
+            what: what.into(),
+        }
+    }
+}

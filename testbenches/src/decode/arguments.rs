@@ -1,0 +1,68 @@
+//! Arguments of `xoff decode`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::FrameRange;
+use crate::codec::EngineArgs;
+
+const DECODE_HELP: &str = "\
+Columns:
+  flags    S solicited event, A acknowledgement asked for, M migrated, F FECN, B BECN,
+           C congestion met (ECN field CE)
+  icrc     ok, BAD, or nothing when the frame has none
+  details  payload bytes; remote address, key and length; syndrome and MSN; immediate data;
+           anything unusual. On a narrow terminal they have a line of their own.
+
+Frames of other protocols and malformed frames have rows too, with the reason.
+A capture of several interfaces has a column port: →a.0 for received at a.0, a.0→ for sent.
+JSON lines contain all that is needed to write the same capture again:
+decode --format jsonl | encode --jsonl -.
+
+Examples:
+  xoff decode loss.pcap                        one row per frame
+  xoff decode --summary loss.pcap              a summary of the capture
+  xoff decode --frames 100-120 loss.pcap       some frames
+  xoff decode --format jsonl loss.pcap | jq 'select(.icrc_ok == false) | .frame'
+  tcpdump -U -w - -i eth0 | xoff decode -      live
+  xoff decode --both loss.pcap                 RTL and reference model, compared
+
+Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input (rows before it are kept).";
+
+/// Decodes a capture
+///
+/// Reads pcap (microseconds, nanoseconds, either byte order) and pcapng (any number of sections and interfaces), sends
+/// every frame through the parser of the NIC pipeline and prints its results: the kind of packet, its headers, whether
+/// its ICRC is right.
+#[derive(Debug, Args)]
+#[command(after_long_help = DECODE_HELP, after_help = "See --help for columns and examples.")]
+pub struct DecodeArgs {
+    /// Capture to read, pcap or pcapng; - for standard input
+    pub file: PathBuf,
+    /// Format of the rows
+    #[arg(long, value_enum, default_value_t)]
+    pub format: RowFormat,
+    /// Print a summary instead of rows: operations, verdicts, ICRC, conversations
+    #[arg(long, conflicts_with = "format")]
+    pub summary: bool,
+    /// Stop after this number of frames
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Only these frames, counted from 1: 7, 7-20, 7- or -20
+    #[arg(long, value_name = "A-B", allow_hyphen_values = true)]
+    pub frames: Option<FrameRange>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub engine: EngineArgs,
+}
+
+/// Format of the rows of `xoff decode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Aligned columns for people
+    #[default]
+    Table,
+    /// One JSON object per line, for programs
+    Jsonl,
+}

@@ -1,0 +1,253 @@
+//! `xoff regress`: runs the properties of all units and all scenarios over a range of seeds, in parallel, and reports.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`plan`] | which items there are |
+//! | `work` | runs one item |
+//! | [`journal`] | finished items, kept so that a killed regression continues and parts can be merged |
+//! | [`baseline`] | digests of earlier runs |
+//! | [`report`] | failures by cause; JSON, JUnit XML and an HTML page |
+
+mod arguments;
+pub mod baseline;
+pub mod journal;
+pub mod plan;
+pub mod report;
+mod work;
+
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+pub use arguments::{MergeArgs, RegressArgs, RegressCommand, Seeds, Shard};
+
+use self::journal::{Finished, Journal};
+use self::plan::Item;
+use self::report::{Summary, in_shard};
+use self::work::Bench;
+use crate::Outcome;
+use crate::run::execute::interrupted;
+use crate::terminal::{Ink, Streams};
+use crate::threads::threads;
+
+/// Failures shown on the terminal.
+const MOST_SHOWN: usize = 20;
+
+/// Runs `xoff regress`.
+///
+/// # Errors
+///
+/// Returns an error for invalid arguments, scenarios, journals and baselines, before anything runs, and for files that
+/// cannot be written.
+pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    if let Some(RegressCommand::Merge(arguments)) = &arguments.command {
+        return merge(arguments, streams);
+    }
+    let (plan, items) = plan::plan(arguments)?;
+    let baseline = match &arguments.baseline {
+        Some(path) if !arguments.update_baseline => {
+            Some((path.as_path(), baseline::read(path, &plan)?))
+        }
+        _ => None,
+    };
+    let (journal, mut finished) = Journal::open(&arguments.out, &plan, arguments.restart)?;
+    let known: HashSet<&str> = finished.iter().map(|entry| &entry.item[..]).collect();
+    let shard = Some(arguments.shard);
+    let todo: Vec<&Item> = (items.iter().enumerate())
+        .filter(|(at, item)| in_shard(*at, shard) && !known.contains(&item.name[..]))
+        .map(|(_, item)| item)
+        .collect();
+    if !finished.is_empty() {
+        writeln!(
+            streams.err,
+            "xoff: {} items finished before, {} are left",
+            finished.len(),
+            todo.len()
+        )?;
+    }
+    let bench = Bench {
+        cases: arguments.cases,
+        out: &arguments.out,
+        baseline,
+        capture_for: (arguments.baseline.as_deref()).filter(|_| arguments.captures),
+    };
+    let bar = bar(todo.len(), streams);
+    let done = in_parallel(&bench, &todo, journal, threads(arguments.jobs), &bar);
+    bar.finish_and_clear();
+    let (new, error) = done;
+    finished.extend(new);
+    let summary = Summary::new(&plan, shard, &finished);
+    // What was found is kept, whatever happened after it.
+    summary.write(&arguments.out)?;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    print(&summary, &arguments.out, streams)?;
+    if interrupted() {
+        writeln!(
+            streams.err,
+            "xoff: interrupted; the same command continues with the {} items that are left",
+            summary.missing.len()
+        )?;
+        return Ok(Outcome::Interrupted);
+    }
+    if let (Some(path), true) = (&arguments.baseline, arguments.update_baseline) {
+        let count = baseline::update(path, &plan, &finished)?;
+        writeln!(streams.out, "  {count} digests: {}", path.display())?;
+    }
+    Ok(outcome(&summary))
+}
+
+/// Runs items on several threads. Returns those that finished, and the first error, which ends the others.
+fn in_parallel(
+    bench: &Bench,
+    todo: &[&Item],
+    journal: Journal,
+    jobs: usize,
+    bar: &ProgressBar,
+) -> (Vec<Finished>, Option<anyhow::Error>) {
+    let next = AtomicUsize::new(0);
+    let shared = Mutex::new((journal, Vec::new(), None));
+    let worker = || {
+        while let Some(item) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if interrupted() {
+                return;
+            }
+            let result = bench.run(item);
+            let mut shared = shared.lock().expect("no thread panics while it holds this");
+            let (journal, finished, error) = &mut *shared;
+            if error.is_some() {
+                return;
+            }
+            let kept = match result {
+                Ok(None) => return,
+                Ok(Some(entry)) => journal.add(&entry).map(|()| entry).map_err(Into::into),
+                Err(error) => Err(error.context(item.name.clone())),
+            };
+            match kept {
+                Ok(entry) => {
+                    finished.push(entry);
+                    let failed = finished.iter().filter(|entry| entry.failure.is_some());
+                    bar.set_message(format!("{} failed, {}", failed.count(), item.name));
+                    bar.inc(1);
+                }
+                Err(first) => {
+                    *error = Some(first);
+                    return;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(todo.len()) {
+            scope.spawn(worker);
+        }
+    });
+    let (_, finished, error) = shared.into_inner().expect("no thread panicked");
+    (finished, error)
+}
+
+/// Runs `xoff regress merge`: combines the journals of several folders.
+fn merge(arguments: &MergeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let mut whole: Option<(plan::Plan, Vec<Finished>)> = None;
+    for folder in &arguments.folders {
+        if !folder.join(journal::JOURNAL).is_file() {
+            bail!(
+                "{}: no results of xoff regress: it has no {}",
+                folder.display(),
+                journal::JOURNAL
+            );
+        }
+        let recorded = journal::read(folder)?;
+        let Some((plan, finished)) = &mut whole else {
+            whole = Some((recorded.plan, recorded.finished));
+            continue;
+        };
+        if *plan != recorded.plan {
+            bail!(
+                "{}: other seeds, items or settings than {}: parts of one regression are merged",
+                folder.display(),
+                arguments.folders[0].display()
+            );
+        }
+        for entry in recorded.finished {
+            match finished.iter().find(|known| known.item == entry.item) {
+                None => finished.push(entry),
+                Some(known)
+                    if (&known.failure, &known.digest) == (&entry.failure, &entry.digest) => {}
+                Some(known) => bail!(
+                    "{}: {} has another result than before: digest {} → {}; the same item must give the same",
+                    folder.display(),
+                    entry.item,
+                    known.digest.as_deref().unwrap_or("-"),
+                    entry.digest.as_deref().unwrap_or("-")
+                ),
+            }
+        }
+    }
+    let (plan, finished) = whole.context("no folder")?;
+    journal::write(&arguments.out, &plan, &finished)?;
+    let summary = Summary::new(&plan, None, &finished);
+    summary.write(&arguments.out)?;
+    print(&summary, &arguments.out, streams)?;
+    Ok(match (outcome(&summary), summary.missing.is_empty()) {
+        (Outcome::Held, false) => Outcome::Failed,
+        (outcome, _) => outcome,
+    })
+}
+
+fn outcome(summary: &Summary) -> Outcome {
+    match summary.failed {
+        0 => Outcome::Held,
+        _ => Outcome::Failed,
+    }
+}
+
+fn print(summary: &Summary, folder: &std::path::Path, streams: &mut Streams) -> anyhow::Result<()> {
+    let ink = match summary.failed {
+        0 => Ink::Good,
+        _ => Ink::Bad,
+    };
+    let paint = streams.paint;
+    writeln!(streams.out, "{}", paint.paint(ink, summary.sentence()))?;
+    for bucket in summary.buckets.iter().take(MOST_SHOWN) {
+        let count = match bucket.items.len() {
+            1 => "1 item".to_owned(),
+            count => format!("{count} items"),
+        };
+        writeln!(
+            streams.out,
+            "  {}, {count}",
+            paint.paint(Ink::Bad, &bucket.cause)
+        )?;
+        for line in bucket.detail.lines().take(3) {
+            writeln!(streams.out, "    {line}")?;
+        }
+        writeln!(streams.out, "    again: {}", bucket.repeat)?;
+    }
+    if summary.buckets.len() > MOST_SHOWN {
+        let more = summary.buckets.len() - MOST_SHOWN;
+        writeln!(streams.out, "  and {more} more causes")?;
+    }
+    writeln!(
+        streams.out,
+        "  report: {}",
+        folder.join("index.html").display()
+    )?;
+    Ok(())
+}
+
+fn bar(items: usize, streams: &Streams) -> ProgressBar {
+    if !streams.progress {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(items as u64), ProgressDrawTarget::stderr());
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} items, {msg}, {eta} left");
+    bar.with_style(style.expect("the template is right"))
+        .with_message("0 failed")
+}

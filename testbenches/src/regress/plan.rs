@@ -1,0 +1,149 @@
+//! What a regression runs.
+
+use anyhow::bail;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use xoff_cosim::scenario::variant::BASE;
+
+use super::arguments::{RegressArgs, Seeds};
+use crate::property::unit::Unit;
+use crate::scenario_file::{BUILT_IN, Setting, Source};
+
+/// Version of the files of a regression.
+pub const VERSION: u32 = 1;
+
+/// What two regressions must have in common for their results to be combined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of the format.
+    pub version: u32,
+    /// Seeds of each unit and scenario.
+    pub seeds: Seeds,
+    /// Cases of a unit for each seed.
+    pub cases: Option<u64>,
+    /// Settings of all scenarios, `KEY=VALUE`.
+    pub set: Vec<String>,
+    /// Names of all items of all parts.
+    pub items: Vec<String>,
+}
+
+/// A piece of work.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Its name: `unit/pfc/1`, `scenario/deadlock/cured/7`.
+    pub name: String,
+    /// Its seed.
+    pub seed: u64,
+    /// What is run.
+    pub work: Work,
+}
+
+/// What an item runs.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// The property of a unit.
+    Unit(Unit),
+    /// A scenario.
+    Scenario {
+        /// Its text.
+        source: Source,
+        /// How `xoff run` finds it: name or file.
+        origin: String,
+        /// The variant, `base` for none, and the settings of all scenarios.
+        settings: Vec<Setting>,
+    },
+}
+
+/// Returns what is to be run, and every item of it. Scenarios come first, because some take long.
+///
+/// # Errors
+///
+/// Returns an error if a scenario or setting is invalid, if two scenarios have the same name, or if no item is left.
+pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
+    let seeds = arguments.seeds.first..=arguments.seeds.last;
+    let mut works = Vec::new();
+    let built_in = BUILT_IN.iter().map(|(name, _)| (*name).to_owned());
+    let mut names = Vec::new();
+    for origin in built_in.chain(arguments.scenario.iter().cloned()) {
+        let source = Source::find(&origin)?;
+        if names.contains(&source.name) {
+            bail!(
+                "--scenario {origin}: there is already a scenario '{}': rename the file",
+                source.name
+            );
+        }
+        names.push(source.name.clone());
+        let variants: Vec<String> = source.read(&[])?.variants.keys().cloned().collect();
+        for variant in std::iter::once(BASE.to_owned()).chain(variants) {
+            let name = format!("scenario/{}/{variant}", source.name);
+            let chosen = (variant != BASE).then(|| Setting {
+                key: "variant".into(),
+                value: variant,
+            });
+            let settings: Vec<Setting> = chosen
+                .into_iter()
+                .chain(arguments.set.iter().cloned())
+                .collect();
+            let (source, origin) = (source.clone(), origin.clone());
+            let work = Work::Scenario {
+                source,
+                origin,
+                settings,
+            };
+            works.push((name, work));
+        }
+    }
+    for unit in Unit::value_variants() {
+        let name = unit.to_possible_value().expect("no unit is hidden");
+        works.push((format!("unit/{}", name.get_name()), Work::Unit(*unit)));
+    }
+    let patterns: Vec<wildmatch::WildMatch> = arguments
+        .only
+        .iter()
+        .map(|pattern| wildmatch::WildMatch::new(pattern))
+        .collect();
+    let wanted =
+        |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
+    let mut items = Vec::new();
+    for seed in seeds {
+        for (work_name, work) in &works {
+            let name = format!("{work_name}/{seed}");
+            if wanted(&name) {
+                // Invalid settings are found before anything runs.
+                if let (
+                    Work::Scenario {
+                        source, settings, ..
+                    },
+                    true,
+                ) = (work, seed == arguments.seeds.first)
+                {
+                    source.read(settings)?;
+                }
+                items.push(Item {
+                    name,
+                    seed,
+                    work: work.clone(),
+                });
+            }
+        }
+    }
+    if items.is_empty() {
+        let names: Vec<&str> = works.iter().map(|(name, _)| &name[..]).collect();
+        bail!(
+            "--only {}: matches none of the items, which are {}, each with /SEED behind it",
+            arguments.only.join(","),
+            names.join(", ")
+        );
+    }
+    let set = arguments.set.iter();
+    let plan = Plan {
+        version: VERSION,
+        seeds: arguments.seeds,
+        cases: arguments.cases,
+        set: set
+            .map(|Setting { key, value }| format!("{key}={value}"))
+            .collect(),
+        items: items.iter().map(|item| item.name.clone()).collect(),
+    };
+    Ok((plan, items))
+}

@@ -1,0 +1,167 @@
+//! Arguments of `xoff run` and `xoff diff`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use xoff_sim::time::Duration;
+
+use crate::scenario_file::Setting;
+use crate::threads::MAX_THREADS;
+
+const RUN_HELP: &str = "\
+Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv; with --pcap capture.pcapng, with --waves
+the waves. A sweep adds out/NAME-sweep/: sweep.html, sweep.svg, sweep.csv. Files of an earlier run are removed first.
+
+Examples:
+  xoff run livelock                                 a built-in scenario with RTL NICs
+  xoff run pair --set flows.bulk.mtu=4096           with a key changed
+  xoff run incast --sweep hosts.s.count=2,4,8       one run per value
+  xoff run ring-deadlock --sweep variant=base,two --sweep seed=1..20
+                                                    how many of 20 seeds lock, with and without the third flow
+  xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
+  xoff show pair > mine.toml                        a scenario to change
+  xoff run mine.toml --json | jq .metrics           your own scenario, for programs
+
+docs/scenarios.md has every key of a scenario, the language of fault rules, and how to inject captures.
+
+Exit codes: 0 every expectation held, 1 one failed, 2 bad input, 130 interrupted.";
+
+/// Runs a scenario
+///
+/// Builds the network that a scenario describes, simulates it, measures it, and compares the metrics with what the
+/// scenario expects. The same seed gives exactly the same result with any number of threads, with waves and captures or
+/// without.
+#[derive(Debug, Args)]
+#[command(after_long_help = RUN_HELP, after_help = "See --help for outputs and examples.")]
+pub struct RunArgs {
+    /// Name of a scenario (xoff list), or a TOML file
+    pub scenario: String,
+    /// Set a key to another value: duration="2 ms", flows.NAME.message="1 MB", host.nic=model
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+    /// Run once for each value, 1..20 being the numbers 1 to 20; several sweeps run every combination
+    #[arg(long, value_name = "KEY=A,B,…|A..B")]
+    pub sweep: Vec<SweepArg>,
+    /// Seed of everything random [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub threads: Option<u16>,
+    /// Evaluate NICs also while they are idle: slower, the same result
+    #[arg(long)]
+    pub no_skip: bool,
+    /// Write waves of a host's NIC, for a window of time or the whole run: a:1ms-1.1ms, a
+    #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
+    pub waves: Vec<WavesArg>,
+    /// Capture ports: all, or nodes and ports such as a,s.2
+    #[arg(long, value_name = "PORTS", num_args = 0..=1, default_missing_value = "all")]
+    pub pcap: Option<String>,
+    /// Print the summary as JSON; for a sweep an array of summaries
+    #[arg(long)]
+    pub json: bool,
+    /// Folder in which the folders of results are created
+    #[arg(long, value_name = "FOLDER", default_value = "out")]
+    pub out: PathBuf,
+}
+
+/// Compares two runs
+///
+/// Shows which settings differ, which metrics changed and by how much, and, if both runs have a capture, the first
+/// frame that differs.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 equal, 1 different, 2 bad input.")]
+pub struct DiffArgs {
+    /// One run: its folder, such as out/pair, or its summary.json
+    #[arg(value_name = "RUN")]
+    pub a: PathBuf,
+    /// The other run
+    #[arg(value_name = "RUN")]
+    pub b: PathBuf,
+    /// Show every metric that changed
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// A key and its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweepArg {
+    /// As in a [`Setting`].
+    pub key: String,
+    /// The values, one per run.
+    pub values: Vec<String>,
+}
+
+impl std::str::FromStr for SweepArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Setting { key, value } = text.parse()?;
+        let mut values = Vec::new();
+        for value in value.split(',').map(str::trim) {
+            if value.is_empty() {
+                return Err(format!("'{text}': a value is missing, such as {key}=1,2,4"));
+            }
+            let ends = value.split_once("..");
+            let ends = ends.and_then(|(a, b)| Some((a.parse::<u64>().ok()?, b.parse().ok()?)));
+            match ends {
+                None => values.push(value.to_owned()),
+                // Both ends included, as in names of hosts.
+                Some((first, last))
+                    if (first..first.saturating_add(MOST_VALUES)).contains(&last) =>
+                {
+                    values.extend((first..=last).map(|value| value.to_string()));
+                }
+                Some((first, last)) => {
+                    return Err(format!(
+                        "'{text}': {first}..{last} is no range of 1 to {MOST_VALUES} numbers, such as {key}=1..20"
+                    ));
+                }
+            }
+        }
+        Ok(Self { key, values })
+    }
+}
+
+/// The most numbers of a range in a sweep.
+const MOST_VALUES: u64 = 1_000;
+
+/// A host and a window of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WavesArg {
+    /// The host.
+    pub host: String,
+    /// Start of the window.
+    pub from: Duration,
+    /// End of the window; `None`: the end of the run.
+    pub until: Option<Duration>,
+}
+
+impl std::str::FromStr for WavesArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((host, window)) = text.split_once(':') else {
+            return Ok(Self {
+                host: text.into(),
+                from: Duration::ZERO,
+                until: None,
+            });
+        };
+        let Some((from, until)) = window.split_once('-') else {
+            return Err(format!(
+                "'{text}': expected HOST:FROM-UNTIL, such as a:1ms-1.1ms"
+            ));
+        };
+        let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
+        let (from, until) = (read(from)?, read(until)?);
+        if until <= from {
+            return Err(format!("'{text}': the window ends before it begins"));
+        }
+        Ok(Self {
+            host: host.into(),
+            from,
+            until: Some(until),
+        })
+    }
+}

@@ -1,0 +1,363 @@
+//! Wave files.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use thiserror::Error;
+use wellen::simple::{self, Waveform};
+use wellen::{LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
+
+use super::value::Kind;
+
+/// Maximum number of similar names in a message.
+const MOST_NAMES: usize = 5;
+
+/// Femtoseconds in a picosecond.
+const FS_PER_PS: u64 = 1_000;
+
+/// A wave file that cannot be used, or a signal that cannot be found.
+#[derive(Debug, Error)]
+pub enum WaveError {
+    /// The file cannot be opened.
+    #[error("{}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is something else, or damaged.
+    #[error("{}: {problem}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// No signal has the name.
+    #[error("{option} {name}: no such signal{}", hint(.near))]
+    Unknown {
+        /// The option that names it.
+        option: &'static str,
+        /// The name or pattern.
+        name: String,
+        /// Similar names.
+        near: Vec<String>,
+    },
+    /// More than one signal has the name.
+    #[error("{option} {name}: several signals: {}", listed(.names))]
+    Ambiguous {
+        /// The option that names it.
+        option: &'static str,
+        /// The name.
+        name: String,
+        /// The full names.
+        names: Vec<String>,
+    },
+    /// No time is in the window.
+    #[error("{0}")]
+    Window(String),
+}
+
+fn hint(near: &[String]) -> String {
+    match near {
+        [] => "; without --signals all signals are listed".into(),
+        near => format!("; did you mean {}?", listed(near)),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let mut text = names[..names.len() - more].join(", ");
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    text
+}
+
+/// A signal of a file.
+#[derive(Debug, Clone)]
+pub struct Signal {
+    /// Scopes and name, with dots between.
+    pub name: String,
+    /// What its values are.
+    pub kind: Kind,
+    /// Its values in the file: signals of different names may be the same.
+    pub id: SignalRef,
+}
+
+/// An open wave file.
+pub struct Waves {
+    path: PathBuf,
+    waveform: Waveform,
+    /// All signals, in the order of the file.
+    pub signals: Vec<Signal>,
+    /// Femtoseconds of a unit of time in the file.
+    fs_per_tick: u64,
+}
+
+impl Waves {
+    /// Opens an FST or VCD file and reads its list of signals.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read or is not a wave file.
+    pub fn open(path: &Path) -> Result<Self, WaveError> {
+        let open = |source| WaveError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let wrong = |problem: String| WaveError::Read {
+            path: path.to_owned(),
+            problem,
+        };
+        let mut file = File::open(path).map_err(open)?;
+        if !file.metadata().map_err(open)?.is_file() {
+            return Err(wrong("not a file; a wave file (FST, VCD) is needed".into()));
+        }
+        let mut begin = [0; 64];
+        let length = file.read(&mut begin).map_err(open)?;
+        let text = begin[..length].trim_ascii_start();
+        if text.is_empty() {
+            return Err(wrong("empty; a wave file (FST, VCD) is needed".into()));
+        }
+        // A VCD file begins with a keyword; an FST file with the type of its first block, the header or a compressed
+        // file.
+        let is_fst = matches!(begin[0], 0 | 254);
+        if !(is_fst || text.starts_with(b"$") || text.starts_with(b"GHDLwave")) {
+            return Err(wrong("neither FST nor VCD: a wave file is needed".into()));
+        }
+        // A damaged file makes the reader panic in places.
+        // On this thread, so that `quietly` sees its panics.
+        let options = LoadOptions {
+            multi_thread: false,
+            ..LoadOptions::default()
+        };
+        let waveform = quietly(|| simple::read_with_options(path, &options)).map_err(&wrong)?;
+        let waveform = waveform.map_err(|error| match error {
+            WellenError::UnknownFileFormat => {
+                wrong("neither FST nor VCD: a wave file is needed".into())
+            }
+            WellenError::Io(source) => open(source),
+            WellenError::FailedToLoad(format, problem) => {
+                wrong(format!("a damaged {format:?} file: {}", problem.trim()))
+            }
+        })?;
+        let hierarchy = waveform.hierarchy();
+        let scale = hierarchy.timescale();
+        let factor = scale.map_or(1, |scale| scale.factor);
+        // Files without a timescale count nanoseconds, the default of IEEE 1800.
+        let exponent = scale
+            .and_then(|scale| scale.unit.to_exponent())
+            .unwrap_or(-9);
+        let Ok(power) = u32::try_from(i32::from(exponent) + 15) else {
+            return Err(wrong(format!(
+                "its unit of time is 10^{exponent} s: 1 fs or longer is supported"
+            )));
+        };
+        let fs_per_tick = u64::from(factor) * 10_u64.pow(power);
+        let signals = hierarchy.iter_vars().map(|var| {
+            let names = var.enum_type(hierarchy).map(|(_, names)| {
+                let name = |(value, name): (&str, &str)| (value.to_owned(), name.to_owned());
+                names.into_iter().map(name).collect()
+            });
+            let signed = matches!(
+                var.var_type(),
+                VarType::Integer
+                    | VarType::Int
+                    | VarType::ShortInt
+                    | VarType::LongInt
+                    | VarType::Byte
+            );
+            Signal {
+                name: var.full_name(hierarchy),
+                kind: match (var.length(), names) {
+                    (None, _) => Kind::Text,
+                    (Some(_), Some(names)) => Kind::Enum(names),
+                    (Some(bits), None) => Kind::Bits { bits, signed },
+                },
+                id: var.signal_ref(),
+            }
+        });
+        let signals = signals.collect();
+        Ok(Self {
+            path: path.to_owned(),
+            waveform,
+            signals,
+            fs_per_tick,
+        })
+    }
+
+    /// Returns the signals that any of the patterns selects, in the order of the file.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first pattern that selects none.
+    pub fn select(&self, patterns: &[String]) -> Result<Vec<Signal>, WaveError> {
+        let mut selected = BTreeSet::new();
+        for pattern in patterns {
+            let found = self.matching(pattern);
+            if found.is_empty() {
+                return Err(self.unknown("--signals", pattern));
+            }
+            selected.extend(found);
+        }
+        let signals = selected.into_iter();
+        Ok(signals.map(|at| self.signals[at].clone()).collect())
+    }
+
+    /// Returns the one signal of a name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if none has the name, or if several do that are not the same signal.
+    pub fn find(&self, option: &'static str, name: &str) -> Result<Signal, WaveError> {
+        let found = self.matching(name);
+        let whole = found.iter().find(|at| self.signals[**at].name == name);
+        let Some(&first) = whole.or(found.first()) else {
+            return Err(self.unknown(option, name));
+        };
+        let same = |at: &usize| self.signals[*at].id == self.signals[first].id;
+        if whole.is_none() && !found.iter().all(same) {
+            return Err(WaveError::Ambiguous {
+                option,
+                name: name.into(),
+                names: found
+                    .iter()
+                    .map(|at| self.signals[*at].name.clone())
+                    .collect(),
+            });
+        }
+        Ok(self.signals[first].clone())
+    }
+
+    /// Returns the places of the signals whose name, or an end of it behind a dot, matches a pattern.
+    fn matching(&self, pattern: &str) -> Vec<usize> {
+        let pattern = wildmatch::WildMatch::new(pattern.trim());
+        let matches = |name: &str| {
+            let ends = name.match_indices('.').map(|(at, _)| &name[at + 1..]);
+            std::iter::once(name)
+                .chain(ends)
+                .any(|end| pattern.matches(end))
+        };
+        let signals = self.signals.iter().enumerate();
+        signals
+            .filter(|(_, signal)| matches(&signal.name))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    fn unknown(&self, option: &'static str, name: &str) -> WaveError {
+        // Compared with the end of each name that has as many parts.
+        let parts = name.matches('.').count() + 1;
+        let distance = |known: &str| {
+            let cut = known.rmatch_indices('.').nth(parts - 1);
+            let end = cut.map_or(known, |(at, _)| &known[at + 1..]);
+            strsim::damerau_levenshtein(end, name)
+        };
+        let most = 1 + name.chars().count() / 3;
+        let near = self.signals.iter().map(|signal| &signal.name[..]);
+        let mut near: Vec<(usize, &str)> = near.map(|known| (distance(known), known)).collect();
+        near.retain(|(distance, _)| *distance <= most);
+        near.sort_unstable();
+        near.dedup();
+        let best = near.first().map_or(0, |(distance, _)| *distance);
+        near.retain(|(distance, _)| *distance <= best + 1);
+        let near = near.into_iter().take(MOST_NAMES);
+        WaveError::Unknown {
+            option,
+            name: name.into(),
+            near: near.map(|(_, name)| name.to_owned()).collect(),
+        }
+    }
+
+    /// Reads the values of signals.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file is damaged.
+    pub fn load(&mut self, signals: impl IntoIterator<Item = SignalRef>) -> Result<(), WaveError> {
+        let ids: BTreeSet<SignalRef> = signals.into_iter().collect();
+        let ids: Vec<SignalRef> = ids.into_iter().collect();
+        let waveform = &mut self.waveform;
+        quietly(|| waveform.load_signals(&ids)).map_err(|problem| WaveError::Read {
+            path: self.path.clone(),
+            problem,
+        })
+    }
+
+    /// Returns the changes of a loaded signal.
+    pub fn changes(&self, signal: SignalRef) -> &Changes {
+        self.waveform.get_signal(signal).expect("it was loaded")
+    }
+
+    /// The times of the file, in its units, in ascending order.
+    pub fn times(&self) -> &[u64] {
+        self.waveform.time_table()
+    }
+
+    /// Converts a time of the file to picoseconds, with a fraction if its unit is shorter.
+    pub fn ps(&self, tick: u64) -> (u64, u64) {
+        let fs = u128::from(tick) * u128::from(self.fs_per_tick);
+        let per_ps = u128::from(FS_PER_PS);
+        ((fs / per_ps) as u64, (fs % per_ps) as u64)
+    }
+
+    /// Converts picoseconds to the file's units, rounded down.
+    pub fn tick_at(&self, ps: u64) -> u64 {
+        (u128::from(ps) * u128::from(FS_PER_PS) / u128::from(self.fs_per_tick)) as u64
+    }
+
+    /// Converts picoseconds to the file's units, rounded up.
+    pub fn tick_from(&self, ps: u64) -> u64 {
+        (u128::from(ps) * u128::from(FS_PER_PS)).div_ceil(u128::from(self.fs_per_tick)) as u64
+    }
+
+    /// Formats a time of the file in nanoseconds.
+    pub fn ns_text(&self, tick: u64) -> String {
+        let (ps, fs) = self.ps(tick);
+        let text = format!("{}.{:03}", ps / 1_000, ps % 1_000);
+        match self.fs_per_tick % FS_PER_PS {
+            0 => text,
+            _ => format!("{text}{fs:03}"),
+        }
+    }
+
+    /// Formats a time of the file for messages.
+    pub fn time_text(&self, tick: u64) -> String {
+        format!("{} ns", self.ns_text(tick))
+    }
+}
+
+thread_local! {
+    /// Whether panics of this thread are reported by [`quietly`] rather than printed.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls the reader. Its panic is returned as a message and not printed.
+fn quietly<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                print(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = catch_unwind(AssertUnwindSafe(read));
+    QUIET.set(false);
+    let text = |panic: Box<dyn Any + Send>| {
+        (panic.downcast_ref::<String>().cloned())
+            .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+            .unwrap_or_default()
+    };
+    result.map_err(|panic| format!("a damaged wave file: {}", text(panic)))
+}

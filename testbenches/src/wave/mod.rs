@@ -1,0 +1,71 @@
+//! `xoff wave`: prints values of signals from a wave file.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`file`] | reads FST and VCD files, and finds signals by names and patterns |
+//! | [`value`] | values of signals: their bits, their names in enums, their text |
+//! | [`condition`] | conditions of `--when` |
+//! | [`rows`] | which times become rows, and the values there |
+//! | `print` | tables, CSV and JSON |
+
+mod arguments;
+pub mod condition;
+pub mod file;
+mod print;
+pub mod rows;
+pub mod value;
+
+use std::io::Write as _;
+
+use anyhow::bail;
+
+pub use arguments::{Radix, WaveArgs, WaveFormat};
+
+use self::file::Waves;
+use self::rows::Window;
+use crate::Outcome;
+use crate::terminal::Streams;
+
+/// Runs `xoff wave`.
+///
+/// # Errors
+///
+/// Returns an error if the file is not a wave file, if a signal does not exist or several have the name, if the window
+/// is empty, or if the output cannot be written.
+pub fn run(arguments: &WaveArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let mut waves = Waves::open(&arguments.file)?;
+    if arguments.signals.is_empty() {
+        if arguments.at.is_some() || arguments.when.is_some() {
+            bail!("--at and --when choose rows: say which signals to print with --signals");
+        }
+        print::list(&waves, arguments.format, streams)?;
+        return Ok(Outcome::Held);
+    }
+    let shown = waves.select(&arguments.signals)?;
+    let clock = match &arguments.at {
+        Some(name) => Some(waves.find("--at", name)?),
+        None => None,
+    };
+    let when = match &arguments.when {
+        Some(condition) => Some(condition.resolve(&waves)?),
+        None => None,
+    };
+    let window = Window::new(&waves, arguments.from, arguments.to)?;
+    let rows = rows::rows(&mut waves, &shown, window, clock, when.as_ref())?;
+    print::rows(&waves, &shown, &rows, arguments, streams)?;
+    if rows.is_empty() {
+        let why = match (&arguments.when, &arguments.at) {
+            (Some(when), _) => format!("no row fulfils '{when}'"),
+            (None, Some(clock)) => format!("no rising edge of {clock}"),
+            (None, None) => unreachable!("the beginning of the window is a row"),
+        };
+        writeln!(
+            streams.err,
+            "xoff: {why} from {} to {}",
+            waves.time_text(window.from),
+            waves.time_text(window.to)
+        )?;
+        return Ok(Outcome::Failed);
+    }
+    Ok(Outcome::Held)
+}

@@ -1,0 +1,174 @@
+//! Output of `xoff wave`.
+
+use std::io::Write as _;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
+
+use super::file::{Signal, Waves};
+use super::rows::Row;
+use super::value::Kind;
+use super::{WaveArgs, WaveFormat};
+use crate::columns::{Align, Table};
+use crate::terminal::{Ink, Streams};
+
+/// What is printed before the first value of a signal.
+const NO_VALUE: &str = "-";
+
+/// Prints the signals of a file.
+pub(super) fn list(waves: &Waves, format: WaveFormat, streams: &mut Streams) -> anyhow::Result<()> {
+    let kind = |signal: &Signal| match &signal.kind {
+        Kind::Text => (None, String::new()),
+        Kind::Bits { bits, .. } => (Some(*bits), String::new()),
+        Kind::Enum(names) => {
+            let bits = names.first().map(|(bits, _)| bits.len() as u32);
+            let names: Vec<&str> = names.iter().map(|(_, name)| &name[..]).collect();
+            (bits, names.join(" "))
+        }
+    };
+    let rows = waves
+        .signals
+        .iter()
+        .map(|signal| (&signal.name, kind(signal)));
+    let text = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
+    match format {
+        WaveFormat::Table => {
+            let mut table = Table::new([
+                ("signal", Align::Left),
+                ("bits", Align::Right),
+                ("names", Align::Left),
+            ]);
+            for (name, (bits, names)) in rows {
+                table.row(Ink::Plain, [name.clone(), text(bits), names]);
+            }
+            table.write(streams)?;
+        }
+        WaveFormat::Csv => {
+            let mut out = csv::Writer::from_writer(&mut streams.out);
+            out.write_record(["signal", "bits", "names"])?;
+            for (name, (bits, names)) in rows {
+                out.write_record([name, &text(bits), &names])?;
+            }
+            out.flush()?;
+        }
+        WaveFormat::Json => {
+            let signals = rows.map(|(name, (bits, names))| {
+                let names: Vec<&str> = names.split_whitespace().collect();
+                json!({ "signal": name, "bits": bits, "names": names })
+            });
+            let signals: Vec<serde_json::Value> = signals.collect();
+            serde_json::to_writer_pretty(&mut streams.out, &signals)?;
+            writeln!(streams.out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints rows.
+pub(super) fn rows(
+    waves: &Waves,
+    shown: &[Signal],
+    rows: &[Row],
+    arguments: &WaveArgs,
+    streams: &mut Streams,
+) -> anyhow::Result<()> {
+    let cells = |row: &Row| {
+        let values = row.values.iter().zip(shown).map(|(value, signal)| {
+            value.as_ref().map_or_else(
+                || NO_VALUE.to_owned(),
+                |value| value.text(&signal.kind, arguments.radix),
+            )
+        });
+        let time = std::iter::once(waves.ns_text(row.tick));
+        time.chain(values).collect::<Vec<String>>()
+    };
+    match arguments.format {
+        WaveFormat::Table => {
+            let columns = short_names(shown)
+                .into_iter()
+                .map(|name| (name, Align::Right));
+            let time = std::iter::once(("time ns".to_owned(), Align::Right));
+            let mut table = Table::new(time.chain(columns));
+            for row in rows {
+                table.row(Ink::Plain, cells(row));
+            }
+            table.write(streams)?;
+        }
+        WaveFormat::Csv => {
+            let mut out = csv::Writer::from_writer(&mut streams.out);
+            let names = shown.iter().map(|signal| &signal.name[..]);
+            out.write_record(std::iter::once("time_ns").chain(names))?;
+            for row in rows {
+                out.write_record(cells(row))?;
+            }
+            out.flush()?;
+        }
+        WaveFormat::Json => {
+            let rows: Vec<JsonRow> = rows
+                .iter()
+                .map(|row| JsonRow { waves, shown, row })
+                .collect();
+            serde_json::to_writer_pretty(&mut streams.out, &rows)?;
+            writeln!(streams.out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A row for programs: the time in picoseconds, then the signals by their full names.
+struct JsonRow<'a> {
+    waves: &'a Waves,
+    shown: &'a [Signal],
+    row: &'a Row,
+}
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1 + self.shown.len()))?;
+        match self.waves.ps(self.row.tick) {
+            (ps, 0) => map.serialize_entry("time_ps", &ps)?,
+            (ps, fs) => map.serialize_entry("time_ps", &(ps as f64 + fs as f64 / 1_000.0))?,
+        }
+        for (signal, value) in self.shown.iter().zip(&self.row.values) {
+            let value = value.as_ref().map(|value| value.json(&signal.kind));
+            map.serialize_entry(&signal.name, &value)?;
+        }
+        map.end()
+    }
+}
+
+/// Returns for each signal the shortest end of its name that no other one has.
+fn short_names(signals: &[Signal]) -> Vec<String> {
+    let short = |signal: &Signal| {
+        let name = &signal.name[..];
+        let ends = name.rmatch_indices('.').map(|(at, _)| &name[at..]);
+        let alone = |end: &&str| {
+            let others = signals.iter().filter(|other| other.name != name);
+            others.into_iter().all(|other| {
+                // The other name behind a dot, so that `a.x` ends in `.x`.
+                !format!(".{}", other.name).ends_with(*end)
+            })
+        };
+        ends.into_iter()
+            .find(alone)
+            .map_or(name, |end| &end[1..])
+            .to_owned()
+    };
+    signals.iter().map(short).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_short_as_they_can_be() {
+        let signal = |name: &str| Signal {
+            name: name.into(),
+            kind: Kind::Text,
+            id: wellen::SignalRef::from_index(0).unwrap(),
+        };
+        let names = ["x", "a.x", "a.b.x", "a.b.y"].map(signal);
+        assert_eq!(short_names(&names), ["x", "a.x", "b.x", "y"]);
+    }
+}

@@ -1,0 +1,325 @@
+//! Tests of `xoff wave`: tables, windows, conditions, rejected input, and values that agree with those that the Rust
+//! side saw.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use verilated::Settings;
+use xoff::Outcome;
+use xoff_rtl::{PacketParser256, packet_parser256};
+
+use crate::common::{Said, argument, run};
+
+/// A counter of two bits behind an enable, for a clock of 2 ns, and a vector with unknown bits.
+const VCD: &str = "\
+$timescale 1ns $end
+$scope module top $end
+$var wire 1 ! clk $end
+$var wire 1 \" en $end
+$scope module counter $end
+$var wire 1 ! clk $end
+$var wire 2 # count [1:0] $end
+$upscope $end
+$var wire 6 % mixed [5:0] $end
+$upscope $end
+$enddefinitions $end
+#0
+0!
+0\"
+b00 #
+b0x1 %
+#1
+1!
+#2
+0!
+1\"
+#3
+1!
+b01 #
+#4
+0!
+#5
+1!
+b10 #
+#6
+0!
+0\"
+b111111 %
+#7
+1!
+";
+
+fn file(folder: &TempDir, text: &str) -> String {
+    let path = folder.path().join("w.vcd");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn wave(arguments: &[&str]) -> Said {
+    run(&[&["wave"], arguments].concat(), None, false)
+}
+
+fn table(arguments: &[&str]) -> String {
+    let said = wave(arguments);
+    assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.err);
+    said.out
+}
+
+fn refused(arguments: &[&str]) -> String {
+    wave(arguments).outcome.unwrap_err().to_string()
+}
+
+#[test]
+fn rows_are_changes_edges_or_what_fulfils_a_condition() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = &file(&folder, VCD);
+    assert_eq!(
+        table(&[path]),
+        "signal             bits  names\n\
+         top.clk               1\n\
+         top.en                1\n\
+         top.counter.clk       1\n\
+         top.counter.count     2\n\
+         top.mixed             6\n"
+    );
+    // The beginning, and each change of either; 0x1 has an unknown bit and is extended by zeros.
+    assert_eq!(
+        table(&[path, "--signals", "count,mixed"]),
+        "time ns  count   mixed\n  \
+           0.000      0  0000x1\n  \
+           3.000      1  0000x1\n  \
+           5.000      2  0000x1\n  \
+           6.000      2      3f\n"
+    );
+    // The value at the beginning of a window is that of the last change before it.
+    assert_eq!(
+        table(&[
+            path,
+            "--signals",
+            "count",
+            "--from",
+            "4ns",
+            "--to",
+            "5500 ps",
+            "--radix",
+            "bin"
+        ]),
+        "time ns  count\n  4.000     01\n  5.000     10\n"
+    );
+    // What flip-flops take in at edges 1, 3, 5 and 7 ns: the values just before.
+    assert_eq!(
+        table(&[path, "--signals", "en,count", "--at", "top.clk"]),
+        "time ns  en  count\n  \
+           1.000   0      0\n  \
+           3.000   1      0\n  \
+           5.000   1      1\n  \
+           7.000   0      2\n"
+    );
+    let csv = [
+        "--at",
+        "clk",
+        "--when",
+        "en && count != 0",
+        "--format",
+        "csv",
+    ];
+    assert_eq!(
+        table(&[&[&path[..], "--signals", "*.en", "*unt"], &csv[..]].concat()),
+        "time_ns,top.en,top.counter.count\n5.000,1,1\n"
+    );
+    let said = table(&[
+        path,
+        "--signals",
+        "count,mixed",
+        "--from",
+        "5ns",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&said).unwrap(),
+        json!([
+            { "time_ps": 5_000, "top.counter.count": 2, "top.mixed": "0000x1" },
+            { "time_ps": 6_000, "top.counter.count": 2, "top.mixed": 63 },
+        ])
+    );
+    // A condition that never holds is said, with exit code 1.
+    let said = wave(&[path, "--signals", "en", "--when", "count == 3"]);
+    assert_eq!(said.outcome.unwrap(), Outcome::Failed);
+    assert_eq!(
+        said.err,
+        "xoff: no row fulfils 'count == 3' from 0.000 ns to 7.000 ns\n"
+    );
+}
+
+#[test]
+fn enums_have_their_names() {
+    let path = &argument("../waves/tests/waves/enum.fst");
+    let listed: Value = serde_json::from_str(&table(&[path, "--format", "json"])).unwrap();
+    let signals = listed.as_array().unwrap();
+    let named = |signal: &&Value| !signal["names"].as_array().unwrap().is_empty();
+    let signal = signals.iter().find(named).expect("a signal of an enum");
+    let name = signal["signal"].as_str().unwrap();
+    let names: Vec<&str> = (signal["names"].as_array().unwrap().iter())
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    let rows: Value =
+        serde_json::from_str(&table(&[path, "--signals", name, "--format", "json"])).unwrap();
+    for row in rows.as_array().unwrap() {
+        let value = row[name].as_str().unwrap();
+        assert!(names.contains(&value), "{value}");
+        // A condition may compare with the name.
+        let condition = format!("{name} == {value}");
+        let found = table(&[path, "--signals", name, "--when", &condition]);
+        assert!(found.contains(value), "{found}");
+    }
+    let wrong = format!("{name} == NOTHING");
+    let said = refused(&[path, "--signals", name, "--when", &wrong]);
+    assert_eq!(
+        said,
+        format!(
+            "--when NOTHING: no such signal; did you mean {}?",
+            names.join(", ")
+        )
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = &file(&folder, VCD);
+    assert_eq!(
+        refused(&[path, "--signals", "cuont"]),
+        "--signals cuont: no such signal; did you mean top.counter.count?"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "counter.cont"]),
+        "--signals counter.cont: no such signal; did you mean top.counter.count?"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "nic.rx_*"]),
+        "--signals nic.rx_*: no such signal; without --signals all signals are listed"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "en", "--at", "c*"]),
+        "--at c*: several signals: top.clk, top.counter.clk, top.counter.count"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "en", "--from", "8ns"]),
+        "--from 8 ns: the file has values from 0.000 ns to 7.000 ns"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "en", "--from", "3ns", "--to", "2ns"]),
+        "--from 3 ns --to 2 ns: the window ends before it begins"
+    );
+    assert_eq!(
+        refused(&[path, "--when", "en"]),
+        "--at and --when choose rows: say which signals to print with --signals"
+    );
+    for (name, bytes, said) in [
+        (
+            "text",
+            &b"no waves\n"[..],
+            "neither FST nor VCD: a wave file is needed",
+        ),
+        ("empty", &b""[..], "empty; a wave file (FST, VCD) is needed"),
+        (
+            "elf",
+            &b"\x7fELF\x02\x01\x01"[..],
+            "neither FST nor VCD: a wave file is needed",
+        ),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let path = path.to_str().unwrap();
+        assert_eq!(refused(&[path]), format!("{path}: {said}"));
+    }
+    let path = folder.path().to_str().unwrap();
+    assert_eq!(
+        refused(&[path]),
+        format!("{path}: not a file; a wave file (FST, VCD) is needed")
+    );
+    // The beginning of a file only.
+    let whole = fs::read(argument("../waves/tests/waves/enum.fst")).unwrap();
+    let cut = folder.path().join("cut.fst");
+    fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    let cut = cut.to_str().unwrap();
+    assert!(
+        refused(&[cut]).starts_with(&format!("{cut}: ")),
+        "{}",
+        refused(&[cut])
+    );
+}
+
+/// Runs a unit with a trace and compares every port of every cycle with what `xoff wave` prints for it.
+#[test]
+fn values_are_those_that_the_rust_side_saw() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["w.fst", "w.vcd"] {
+        let path = folder.path().join(name);
+        let seen = trace(&path);
+        let ports =
+            "rst_i,rx_valid_i,rx_last_i,rx_bytes_i,head_valid_o,done_valid_o,udp_src_port_o";
+        let out = table(&[
+            path.to_str().unwrap(),
+            "--signals",
+            &ports
+                .split(',')
+                .map(|port| format!("parser.{port}"))
+                .collect::<Vec<_>>()
+                .join(","),
+            "--at",
+            "parser.clk_i",
+            "--format",
+            "json",
+        ]);
+        let rows: Vec<Value> = serde_json::from_str(&out).unwrap();
+        assert_eq!(rows.len(), seen.len());
+        for (cycle, (row, seen)) in rows.iter().zip(&seen).enumerate() {
+            let printed = ports.split(',').map(|port| {
+                let name = format!("parser.{port}");
+                row[&name]
+                    .as_u64()
+                    .unwrap_or_else(|| panic!("{name} in {row}"))
+            });
+            assert_eq!(&printed.collect::<Vec<_>>(), seen, "{name}, cycle {cycle}");
+        }
+        assert!(seen.iter().any(|seen| seen[5] == 1), "no frame was parsed");
+    }
+}
+
+/// Sends a frame through the parser. Returns the values of ports in each cycle.
+fn trace(path: &Path) -> Vec<Vec<u64>> {
+    let settings = Settings::new("parser").seed(1).period_ps(5_120);
+    let mut parser = PacketParser256::new(&settings).unwrap();
+    let mut out = packet_parser256::Out::default();
+    parser.trace_open(path).unwrap();
+    let mut seen = Vec::new();
+    for cycle in 0..24_u8 {
+        let mut pins = packet_parser256::In {
+            rst_i: u8::from(cycle < 2),
+            ..Default::default()
+        };
+        // 70 bytes: two whole beats and one of 6 bytes.
+        if let beat @ 3..6 = cycle {
+            pins.rx_valid_i = 1;
+            pins.rx_last_i = u8::from(beat == 5);
+            pins.rx_bytes_i = if beat == 5 { 6 } else { 32 };
+            pins.rx_data_i = [0x0101_0101 * u32::from(beat); 8];
+        }
+        parser.cycle(&pins, &mut out).unwrap();
+        seen.push(vec![
+            pins.rst_i.into(),
+            pins.rx_valid_i.into(),
+            pins.rx_last_i.into(),
+            pins.rx_bytes_i.into(),
+            out.head_valid_o.into(),
+            out.done_valid_o.into(),
+            out.udp_src_port_o.into(),
+        ]);
+    }
+    parser.trace_close().unwrap();
+    seen
+}
