@@ -88,7 +88,7 @@ fn a_fat_tree_of_ns3_at_half_load() {
     assert!(metric("flows_unfinished.web") < 10.0);
     // All of a workload's metrics have the entry's name.
     let of_flows = summary.metrics.keys().filter(|name| name.contains(".web"));
-    assert_eq!(of_flows.count(), 12);
+    assert_eq!(of_flows.count(), 15);
     assert_eq!(summary.digest, run(2).digest);
     // The summary has the scenario as it was written, not 14 nodes and 16 links.
     assert_eq!(summary.settings["topology"]["ns3"], "net/fat.txt");

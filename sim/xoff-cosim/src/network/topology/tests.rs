@@ -362,7 +362,7 @@ fn a_workload_is_measured_under_one_name() {
         .map(|metric| metric.to_string())
         .filter(|name| name.contains(".list"))
         .collect();
-    assert_eq!(flows.len(), 12, "{flows:?}");
+    assert_eq!(flows.len(), 15, "{flows:?}");
     // The priority is the class.
     let switch = simulation.station("s3").switch().unwrap();
     assert!(switch.counters(PortId(0)).sent[3].bytes > 400_000);

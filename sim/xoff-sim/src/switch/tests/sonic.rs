@@ -17,6 +17,9 @@ fn frame_time() -> Duration {
     LineRate::G40.time_of(FRAME + 20)
 }
 
+/// 2 m of cable and the interface.
+const WAY: Duration = Duration::from_ps(10_000 + 100_000);
+
 /// `count` frames of a class to host 2, one in `every` frame times.
 fn paced(from: u8, class: u8, every: u64, count: u32) -> Source {
     (0..count).fold(quiet(), |source, psn| {
@@ -33,7 +36,9 @@ fn starts(network: &Network<Either>, class: u8) -> Vec<Time> {
         let ip = Headers::at(&frame.bytes).unwrap().ip.unwrap();
         ip.traffic_class >> 5 == class
     });
-    of_class.map(|frame| frame.start).collect()
+    of_class
+        .map(|frame| Time::from_ps(frame.start.as_ps() - WAY.as_ps()))
+        .collect()
 }
 
 /// A paused priority has a rate of exactly 0, others are within 2 % of theirs; the pause lasts its quanta within 5 %,
@@ -59,8 +64,8 @@ fn a_pause_stops_its_priority_for_its_quanta_and_no_other() {
     // 10,000 quanta of 512 bits at 25 ps a bit.
     let pause = Duration::from_us(128);
     for sent in [us(100), us(300)] {
-        // Preamble and 64 bytes, 2 m of cable, and the interface.
-        let from = sent + Duration::from_ps(72 * 200 + 10_000 + 100_000);
+        // Preamble and 64 bytes.
+        let from = sent + Duration::from_ps(72 * 200) + WAY;
         let until = from + pause;
         let within = |starts: &[Time]| {
             let within = starts.iter().filter(|start| (from..until).contains(*start));
