@@ -130,7 +130,7 @@ mod tests {
                 } else {
                     // Every third node from there on.
                     let nodes: Vec<u32> = (node as u32..list.len() as u32).step_by(3).collect();
-                    let next = |node: u32| (node % 2 == 0).then_some(at);
+                    let next = |node: u32| node.is_multiple_of(2).then_some(at);
                     nodes.iter().for_each(|node| list[*node as usize] = next(*node));
                     wakes.set(&nodes, next);
                 }
