@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`file`] | reads FST and VCD files, and finds signals by names and patterns |
+//! | [`mod@file`] | reads FST and VCD files, and finds signals by names and patterns |
 //! | [`value`] | values of signals: their bits, their names in enums, their text |
 //! | [`condition`] | conditions of `--when` |
 //! | [`rows`] | which times become rows, and the values there |

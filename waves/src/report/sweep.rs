@@ -266,11 +266,11 @@ impl Sweep {
                     h1 { (self.title) }
                     h2 { "Runs" }
                     div.scroll { table {
-                        thead { tr { @for name in self.head() { th.number { (name) } } th { "report" } } }
+                        thead { tr { th { "report" } @for name in self.head() { th.number { (name) } } } }
                         tbody { @for (row, point) in self.rows().iter().zip(&self.points) {
                             tr {
-                                @for text in row { td.number { (text) } }
                                 td { a href=(format!("../{}/report.html", point.folder)) { "report" } }
+                                @for text in row { td.number { (text) } }
                             }
                         } }
                     } }
