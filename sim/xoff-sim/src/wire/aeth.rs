@@ -27,6 +27,14 @@ number24! {
     Msn, "MSN"
 }
 
+impl Msn {
+    /// The MSN `messages` further on, wrapping around after 2²⁴.
+    #[must_use]
+    pub const fn advance(self, messages: u32) -> Self {
+        Self(self.0.wrapping_add(messages) & Self::MAX.0)
+    }
+}
+
 /// The syndrome of an AETH: the responder's verdict on the packet (IBTA volume 1 table 44):
 ///
 /// ```text

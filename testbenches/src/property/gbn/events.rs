@@ -7,7 +7,7 @@ use xoff_sim::protocol::gbn::{
     Arrival, Recv, Refusal, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
     ResponderContext, ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
 };
-use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
+use xoff_sim::wire::{Opcode, Psn, Syndrome};
 
 use crate::property::history::{Part, valid_start};
 use xoff_sim::seeded::SplitMix;
@@ -451,10 +451,9 @@ impl Event {
 
 /// REFUSE for the packet `back` packets ago; every second packet is as if it had ended a message.
 fn refuse(context: &ResponderContext, back: u8, remote: bool) -> ResponderEvent {
-    let msn = context.msn.get().wrapping_sub((back / 2).into()) & Msn::MAX.get();
     ResponderEvent::Refuse(Refusal {
-        psn: (context.expected_psn).advance(Psn::MAX.get() + 1 - u32::from(back)),
-        msn: Msn::new(msn).expect("24 bits"),
+        psn: (context.expected_psn).advance(u32::from(back).wrapping_neg()),
+        msn: context.msn.advance(u32::from(back / 2).wrapping_neg()),
         remote,
     })
 }

@@ -14,7 +14,7 @@ use crate::protocol::gbn::{
 };
 use crate::protocol::pfc_rx::PfcRxEvent;
 use crate::time::Cycles;
-use crate::wire::{Msn, Psn};
+use crate::wire::Psn;
 
 impl ModelNic {
     /// Looks up the QP of a frame and decides what becomes of the frame.
@@ -282,10 +282,9 @@ impl ModelNic {
         if let Some(remote) = unwritable {
             let context = &self.responder.qps[index].context;
             let completed = u32::from(!context.under_way);
-            let msn = context.msn.get().wrapping_sub(completed) & Msn::MAX.get();
             let refusal = Refusal {
                 psn: context.expected_psn.advance(Psn::MAX.get()),
-                msn: Msn::new(msn).expect("24 bits"),
+                msn: context.msn.advance(completed.wrapping_neg()),
                 remote,
             };
             self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);

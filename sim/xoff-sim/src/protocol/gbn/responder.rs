@@ -513,8 +513,7 @@ impl ResponderQp {
                 context.tail = context.tail.wrapping_add(1);
             }
             context.forget_message();
-            context.msn =
-                Msn::new(context.msn.get().wrapping_add(1) & Msn::MAX.get()).expect("24 bits");
+            context.msn = context.msn.advance(1);
         }
         step
     }
