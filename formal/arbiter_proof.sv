@@ -31,7 +31,8 @@ module arbiter_proof #(
       .valid_o(valid),
       .grant_o(grant),
       .index_o(index),
-      .ready_i
+      .ready_i,
+      .moves_o(unused_moves)
   );
 
   // Number of other grants taken while the followed request has been waiting

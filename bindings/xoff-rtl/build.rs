@@ -97,6 +97,22 @@ fn main() {
                 .param("DataBytes", 32)
                 .param("Qps", 64)
                 .large()
+                .sampled(&[
+                    &["now_i"],
+                    &[
+                        "rx_valid_i",
+                        "rx_last_i",
+                        "rx_bytes_i",
+                        "rx_data_i",
+                        "tx_ready_i",
+                        "read_ready_i",
+                        "data_valid_i",
+                        "data_tag_i",
+                        "data_last_i",
+                        "data_data_i",
+                        "write_ready_i",
+                    ],
+                ])
                 .cpp("bindings/xoff-rtl/cpp/nic_loop.cpp"),
         )
         .run();

@@ -205,7 +205,9 @@ module gbn_requester
     else armed_q <= armed_d;
   end
 
-  always_ff @(posedge clk_i) asks_q <= asks_i[taken_d.qp];
+  always_ff @(posedge clk_i) begin
+    if (take) asks_q <= asks_i[taken_d.qp];
+  end
 
   ram_1r1w #(
       .Width($bits(left_t)),
@@ -224,6 +226,7 @@ module gbn_requester
       .Wqes    (Wqes),
       .PeriodPs(PeriodPs)
   ) u_look (
+      .valid_i   (taken_valid_q),
       .now_i,
       .context_i (read_context),
       .psn_i     (taken_q.psn),

@@ -1,12 +1,13 @@
 // First half of a requester's step: the facts that follow from event and context without the ring.
 //
-// Purely combinational.
+// Purely combinational. Without `valid_i` the facts are 0, so that nothing is computed for a cycle without a step.
 module gbn_requester_look
   import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
     parameter int unsigned Wqes     = 16,
     parameter int unsigned PeriodPs = 5120
 ) (
+    input logic                      valid_i,
     input cycle_t                    now_i,
     input requester_context_t        context_i,
     input psn_t                      psn_i,       // of an answer
@@ -37,50 +38,61 @@ module gbn_requester_look
       .rnr_o    (rnr)
   );
 
-  assign unacknowledged = context_i.next_psn - context_i.una_psn;
-  assign ack_every = context_i.configuration.ack_every;
-  assign window = window_packets(context_i.configuration.window);
-
-  // ⌈length / mtu⌉ − 1; 0 for length 0, which is one packet
-  assign less = (length_i == '0) ? '0 : (length_i - 1'b1) >> mtu_bits(context_i.configuration.mtu);
-
-  assign ack = syndrome_i[7:5] == 3'b000;
-  assign rnr_nak = syndrome_i[7:5] == 3'b001;
-  assign sequence_nak = syndrome_i == SyndromeSequence;
-  assign error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
-  assign left = left_i.at + timeout;
-  assign una = psn_i + psn_t'(ack);  // a NAK acknowledges the packets before its PSN
-
   always_comb begin
     facts_o = '0;
-    facts_o.due = context_i.timer_runs && context_i.deadline <= now_i;
-    facts_o.empty = context_i.tail == context_i.head;
-    facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
+    unacknowledged = '0;
+    ack_every = '0;
+    window = '0;
+    less = '0;
+    ack = '0;
+    rnr_nak = '0;
+    sequence_nak = '0;
+    error = '0;
+    left = '0;
+    una = '0;
+    if (valid_i) begin
+      unacknowledged = context_i.next_psn - context_i.una_psn;
+      ack_every = context_i.configuration.ack_every;
+      window = window_packets(context_i.configuration.window);
 
-    facts_o.work_bad = kind_i > WorkWriteImm || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
-    facts_o.packets_less = less[21:0];
+      // ⌈length / mtu⌉ − 1; 0 for length 0, which is one packet
+      less = (length_i == '0) ? '0 : (length_i - 1'b1) >> mtu_bits(context_i.configuration.mtu);
 
-    facts_o.sendable = requester_sendable(context_i);
-    facts_o.window_last = unacknowledged + 1'b1 >= psn_t'(window);
-    facts_o.asked_long_ago = ack_every != '0 && 9'(context_i.unasked) + 9'd1 >= 9'(ack_every);
-    facts_o.again = psn_behind(context_i.next_psn, context_i.top_psn);
+      ack = syndrome_i[7:5] == 3'b000;
+      rnr_nak = syndrome_i[7:5] == 3'b001;
+      sequence_nak = syndrome_i == SyndromeSequence;
+      error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
+      left = left_i.at + timeout;
+      una = psn_i + psn_t'(ack);  // a NAK acknowledges the packets before its PSN
+      facts_o.due = context_i.timer_runs && context_i.deadline <= now_i;
+      facts_o.empty = context_i.tail == context_i.head;
+      facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
 
-    facts_o.ack = ack;
-    facts_o.rnr = rnr_nak;
-    facts_o.sequence_nak = sequence_nak;
-    facts_o.error = error;
-    facts_o.behind_una = psn_behind(psn_i, context_i.una_psn);
-    facts_o.unsent = !psn_behind(psn_i, context_i.top_psn);
-    facts_o.progress = ack ? !psn_behind(psn_i, context_i.una_psn) : psn_ahead(psn_i, context_i.una_psn);
-    facts_o.una_psn = una;
-    facts_o.next_behind = psn_behind(context_i.next_psn, una);
-    facts_o.asked_behind = psn_behind(context_i.asked_psn, una);
-    facts_o.asked_ahead = psn_ahead(context_i.asked_psn, una);
-    facts_o.ack_timer_on = context_i.configuration.timeout != '0;
-    facts_o.ack_deadline = now_i + timeout;
-    facts_o.rnr_deadline = now_i + rnr;
-    facts_o.held = !context_i.rnr_wait && (asks_i || (left_i.valid && left > now_i));
-    facts_o.held_deadline = asks_i ? facts_o.ack_deadline : left;
+      facts_o.work_bad = kind_i > WorkWriteImm || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
+      facts_o.packets_less = less[21:0];
+
+      facts_o.sendable = requester_sendable(context_i);
+      facts_o.window_last = unacknowledged + 1'b1 >= psn_t'(window);
+      facts_o.asked_long_ago = ack_every != '0 && 9'(context_i.unasked) + 9'd1 >= 9'(ack_every);
+      facts_o.again = psn_behind(context_i.next_psn, context_i.top_psn);
+
+      facts_o.ack = ack;
+      facts_o.rnr = rnr_nak;
+      facts_o.sequence_nak = sequence_nak;
+      facts_o.error = error;
+      facts_o.behind_una = psn_behind(psn_i, context_i.una_psn);
+      facts_o.unsent = !psn_behind(psn_i, context_i.top_psn);
+      facts_o.progress = ack ? !psn_behind(psn_i, context_i.una_psn) : psn_ahead(psn_i, context_i.una_psn);
+      facts_o.una_psn = una;
+      facts_o.next_behind = psn_behind(context_i.next_psn, una);
+      facts_o.asked_behind = psn_behind(context_i.asked_psn, una);
+      facts_o.asked_ahead = psn_ahead(context_i.asked_psn, una);
+      facts_o.ack_timer_on = context_i.configuration.timeout != '0;
+      facts_o.ack_deadline = now_i + timeout;
+      facts_o.rnr_deadline = now_i + rnr;
+      facts_o.held = !context_i.rnr_wait && (asks_i || (left_i.valid && left > now_i));
+      facts_o.held_deadline = asks_i ? facts_o.ack_deadline : left;
+    end
   end
 
 endmodule

@@ -66,7 +66,7 @@ module answer_scheduler
 
   always_comb begin
     full_d = full_q & ~pop_i;
-    for (int unsigned c = 0; c < 8; c++) if (discard_i && qp_q[c] == discard_qp_i) full_d[c] = 1'b0;
+    if (discard_i) for (int unsigned c = 0; c < 8; c++) if (qp_q[c] == discard_qp_i) full_d[c] = 1'b0;
     if (step_valid_i && response_valid_i) full_d[class_of] = 1'b1;
   end
 

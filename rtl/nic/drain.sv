@@ -1,7 +1,7 @@
 // Drain monitor: says when everything that was in a FIFO when `start_i` rose has left it. It counts while `start_i`
 // is 1; `passed_o` falls with `start_i`.
 //
-// Timing: `passed_o` depends on registers only.
+// Timing: `passed_o` depends on registers only, `idle_o` on `start_i`.
 module drain #(
     parameter int unsigned CountBits = 4
 ) (
@@ -9,9 +9,10 @@ module drain #(
     input logic rst_i,
 
     input  logic                 start_i,
-    input  logic [CountBits-1:0] count_i,  // words in the FIFO
-    input  logic                 pop_i,    // a word leaves
-    output logic                 passed_o
+    input  logic [CountBits-1:0] count_i,   // words in the FIFO
+    input  logic                 pop_i,     // a word leaves
+    output logic                 passed_o,
+    output logic                 idle_o
 );
 
   logic started_q;
@@ -19,6 +20,7 @@ module drain #(
 
   assign left     = started_q ? left_q : count_i;
   assign passed_o = started_q && left_q == '0;
+  assign idle_o   = !start_i && !started_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || !start_i) started_q <= 1'b0;

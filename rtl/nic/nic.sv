@@ -10,6 +10,14 @@
 // This module connects the units. The received frames that it queues itself are those that must not wait behind
 // requests: CNPs and answers.
 //
+// Clocks: groups of units that rest together have a gated clock, with its enable at the end of this module and of the
+// two engines. Only the gates themselves are on `clk_i`.
+//
+//     clk_parser     parser, and the payload that it hands on
+//     clk_judge      what happens once per received frame: classifier, headers of the receive buffer
+//     clk_control    registers, commands, PFC, watchdog, completions, answers that wait
+//     clk_dcqcn      reaction point, rate limiter, notification point
+//
 // Timing: `idle_o` and the readies of registers, work requests and receive buffers depend on inputs of the same
 // cycle. So do the tx outputs, as described in packet_builder.
 module nic
@@ -113,6 +121,8 @@ module nic
   localparam int unsigned RegionBits = $clog2(Regions);
   localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes);
 
+  logic clk_parser, clk_judge, clk_control, clk_dcqcn;
+
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Registers, commands, counters
 
@@ -123,11 +133,11 @@ module nic
   logic qp_command, region_command, rearm, busy, registers_idle, region_write;
   logic [Counters-1:0][31:0] counters;
   logic [1:0][31:0] bytes_high;
-  logic regions_clear, discard, drained;
+  logic regions_clear, discard, drained, drain_idle;
   logic [Counters-1:0] receive_event, transmit_event;
 
   nic_registers u_registers (
-      .clk_i,
+      .clk_i           (clk_control),
       .rst_i,
       .awvalid_i,
       .awready_o,
@@ -197,7 +207,7 @@ module nic
   qp_commands #(
       .Qps(Qps)
   ) u_commands (
-      .clk_i,
+      .clk_i            (clk_control),
       .rst_i,
       .command_i        (qp_command && 32'(command_data[15:0]) < Qps),
       .open_i           (command_data[16]),
@@ -248,7 +258,7 @@ module nic
   packet_parser #(
       .DataBytes(DataBytes)
   ) u_parser (
-      .clk_i,
+      .clk_i          (clk_parser),
       .rst_i,
       .rx_valid_i,
       .rx_last_i,
@@ -273,7 +283,7 @@ module nic
   localparam logic [4:0] Settle = 5'd20;
   logic [4:0] moving_q;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_parser) begin
     if (rst_i) moving_q <= '0;
     else if (rx_valid_i) moving_q <= Settle;
     else if (moving_q != '0) moving_q <= moving_q - 1'b1;
@@ -287,7 +297,7 @@ module nic
       .QuantumNum(QuantumNum),
       .QuantumDen(QuantumDen)
   ) u_pfc_rx (
-      .clk_i,
+      .clk_i         (clk_control),
       .rst_i,
       .now_i,
       .frame_valid_i (pause_frame),
@@ -301,7 +311,7 @@ module nic
       .wake_o        (pfc_rx_wake)
   );
 
-  logic judged_valid, judged_payload_valid, classify_idle;
+  logic judged_valid, judged_payload_valid, classify_moves, classify_idle;
   fate_e fate;
   logic [QpBits-1:0] judged_qp;
   judged_t judged;
@@ -313,7 +323,8 @@ module nic
       .Qps      (Qps),
       .Regions  (Regions)
   ) u_classify (
-      .clk_i,
+      .clk_i          (clk_judge),
+      .clk_beats_i    (clk_parser),
       .rst_i,
       .port_mac_i     ({settings.port_mac_high, settings.port_mac_low}),
       .qpn_base_i     (settings.qpn_base),
@@ -343,6 +354,7 @@ module nic
       .payload_valid_o(judged_payload_valid),
       .payload_data_o (judged_payload),
       .regions_clear_o(regions_clear),
+      .moves_o        (classify_moves),
       .idle_o         (classify_idle)
   );
 
@@ -360,7 +372,7 @@ module nic
   qp_set #(
       .Qps(Qps)
   ) u_cnps_in (
-      .clk_i,
+      .clk_i     (clk_dcqcn),
       .rst_i,
       .add_i     (cnp_in),
       .add_qp_i  (judged_qp),
@@ -376,7 +388,7 @@ module nic
       .Width(QpBits + 32),
       .Depth(64)
   ) u_answers_in (
-      .clk_i,
+      .clk_i  (clk_control),
       .rst_i,
       .valid_i(answer_in),
       .ready_o(answer_room),
@@ -391,7 +403,7 @@ module nic
   waiting_t [Buffers-1:0] header;
   logic [Buffers-1:0] header_valid, header_ready;
   logic [Buffers-1:0][QpBits-1:0] header_qp;
-  logic buffer_full, buffer_idle;
+  logic buffer_full, buffer_moves, buffer_idle;
   buffer_t [7:0] buffer_of;
   logic [Buffers-1:0][AddressBits-1:0] ring_first, ring_last;
   logic ring_read, release_valid;
@@ -421,7 +433,8 @@ module nic
       .Qps        (Qps),
       .BufferBytes(BufferBytes)
   ) u_buffer (
-      .clk_i,
+      .clk_i          (clk_judge),
+      .clk_beats_i    (clk_parser),
       .rst_i,
       .cells_i        (settings.buffer_cells),
       .buffer_of_i    (buffer_of),
@@ -448,6 +461,7 @@ module nic
       .release_beats_i(release_beats),
       .depth_o        (depth),
       .count_o        (headers),
+      .moves_o        (buffer_moves),
       .idle_o         (buffer_idle)
   );
 
@@ -537,7 +551,7 @@ module nic
   cycle_t pfc_tx_wake, watchdog_wake;
 
   pfc_tx u_pfc_tx (
-      .clk_i,
+      .clk_i        (clk_control),
       .rst_i,
       .now_i,
       .depth_i      (depth),
@@ -556,7 +570,7 @@ module nic
   );
 
   pause_watchdog u_watchdog (
-      .clk_i,
+      .clk_i       (clk_control),
       .rst_i,
       .now_i,
       .pausing_i   (xoff != '0),
@@ -571,7 +585,7 @@ module nic
       .wake_o      (watchdog_wake)
   );
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_control) begin
     if (rst_i) silence_q <= 1'b0;
     else silence_q <= silence;
   end
@@ -598,12 +612,12 @@ module nic
 
   // The reaction point takes no event of a QP that is in its pipeline. A source that was refused for two cycles is
   // masked in the third, so that the events of one QP do not block those of other QPs.
-  logic refused_q;
+  logic refused_q, unused_rp_moves;
   logic [2:0] pass_q, rp_request;
 
   assign rp_request = ((rp_wish & ~pass_q) != '0) ? rp_wish & ~pass_q : rp_wish;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_dcqcn) begin
     if (rst_i) begin
       refused_q <= 1'b0;
       pass_q    <= '0;
@@ -616,13 +630,14 @@ module nic
   round_robin_arbiter #(
       .Count(3)
   ) u_rp_turn (
-      .clk_i,
+      .clk_i(clk_dcqcn),
       .rst_i,
       .request_i(rp_request),
-      .valid_o  (rp_valid),
-      .grant_o  (rp_grant),
-      .index_o  (rp_from),
-      .ready_i  (rp_ready)
+      .valid_o(rp_valid),
+      .grant_o(rp_grant),
+      .index_o(rp_from),
+      .ready_i(rp_ready),
+      .moves_o(unused_rp_moves)
   );
 
   always_comb begin
@@ -647,7 +662,7 @@ module nic
   dcqcn_rp #(
       .Qps(Qps)
   ) u_rp (
-      .clk_i,
+      .clk_i         (clk_dcqcn),
       .rst_i,
       .now_i,
       .params_i      (rp_params),
@@ -681,13 +696,13 @@ module nic
   logic fresh_idle;
 
   resumed_classes u_resumed (
-      .clk_i,
+      .clk_i(clk_dcqcn),
       .rst_i,
       .now_i,
       .window_i(settings.limiter_burst),
       .paused_i(paused_o),
-      .fresh_o (fresh),
-      .idle_o  (fresh_idle)
+      .fresh_o(fresh),
+      .idle_o(fresh_idle)
   );
 
   logic [Qps-1:0] eligible;
@@ -699,7 +714,7 @@ module nic
       .Qps     (Qps),
       .PeriodPs(PeriodPs)
   ) u_limiter (
-      .clk_i,
+      .clk_i(clk_dcqcn),
       .rst_i,
       .now_i,
       .update_valid_i(rp_step && rp_rate),
@@ -734,7 +749,7 @@ module nic
   dcqcn_np #(
       .Qps(Qps)
   ) u_np (
-      .clk_i,
+      .clk_i        (clk_dcqcn),
       .rst_i,
       .now_i,
       .interval_i   (settings.cnp_interval),
@@ -751,7 +766,7 @@ module nic
   qp_set #(
       .Qps(Qps)
   ) u_cnps (
-      .clk_i,
+      .clk_i     (clk_dcqcn),
       .rst_i,
       .add_i     (np_cnp),
       .add_qp_i  (np_cnp_qp),
@@ -767,6 +782,7 @@ module nic
   // Transmit and completions
 
   logic send_completion_valid, completion_room, completions_idle, transmit_idle;
+  logic [15:0] frame_bytes_out;
   logic [QpBits-1:0] send_completion_qp;
   completion_t send_completion;
   fetch_t fetch;
@@ -850,6 +866,7 @@ module nic
       .tx_bytes_o,
       .tx_data_o,
       .tx_ready_i,
+      .frame_bytes_o     (frame_bytes_out),
       .event_o           (transmit_event),
       .idle_o            (transmit_idle),
       .wake_o            (requester_wake)
@@ -864,7 +881,7 @@ module nic
   qp_set #(
       .Qps(Qps)
   ) u_send_failed (
-      .clk_i,
+      .clk_i     (clk_control),
       .rst_i,
       .add_i     (send_fails),
       .add_qp_i  (send_fails_qp),
@@ -879,7 +896,7 @@ module nic
   qp_set #(
       .Qps(Qps)
   ) u_receive_failed (
-      .clk_i,
+      .clk_i     (clk_control),
       .rst_i,
       .add_i     (receive_fails),
       .add_qp_i  (receive_fails_qp),
@@ -896,7 +913,7 @@ module nic
       .AnswerBits($bits(answers_in)),
       .StepBits  ($bits(receive_steps))
   ) u_drain (
-      .clk_i,
+      .clk_i       (clk_control),
       .rst_i,
       .discard_i   (discard),
       .headers_i   (headers),
@@ -907,14 +924,15 @@ module nic
       .step_pop_i  (receive_pass),
       .refusing_i  (receive_refusing),
       .holds_i     (holds[command_qp]),
-      .drained_o   (drained)
+      .drained_o   (drained),
+      .idle_o      (drain_idle)
   );
 
   completion_queue #(
       .Qps (Qps),
       .Wqes(Wqes)
   ) u_completions (
-      .clk_i,
+      .clk_i          (clk_control),
       .rst_i,
       .send_valid_i   (send_completion_valid),
       .send_qp_i      (send_completion_qp),
@@ -964,7 +982,7 @@ module nic
       .rst_i,
       .event_i    (event_o),
       .bytes_in_i (judged.frame_bytes),
-      .bytes_out_i(tx_bytes_o),
+      .bytes_out_i(frame_bytes_out),
       .counters_o (counters),
       .high_o     (bytes_high)
   );
@@ -974,10 +992,10 @@ module nic
   assign unused_head_valid = head_valid;
 
   assign idle_o = !rx_valid_i && moving_q == '0 && !work_valid_i && !recv_valid_i && !data_valid_i && event_o == '0 &&
-      registers_idle && !busy &&
+      registers_idle && !busy && drain_idle &&
       pfc_rx_idle && classify_idle && cnps_in_idle && send_failed_idle && receive_failed_idle && answers_in == '0 &&
       buffer_idle && receive_idle && pfc_tx_idle && watchdog_idle &&
-      silence == silence_q && rp_wish == '0 && rp_idle &&
+      silence == silence_q && rp_wish == '0 && !refused_q && pass_q == '0 && rp_idle &&
       fresh_idle && limiter_idle && np_idle && cnps_idle && transmit_idle && completions_idle;
 
   earliest #(
@@ -986,6 +1004,37 @@ module nic
       .valid_i('1),
       .at_i   ({requester_wake, limiter_wake, rp_wake, watchdog_wake, pfc_tx_wake, pfc_rx_wake}),
       .at_o   (wake_o)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Clocks. An enable counts what the idle of a unit leaves out because it changes nothing by itself: a command, a
+  // read of the ring, a pause that ends.
+
+  clock_gate u_clk_parser (
+      .clk_i,
+      .enable_i(rst_i || rx_valid_i || moving_q != '0 || payload_valid || judged_payload_valid || judged_valid || ring_read),
+      .clk_o(clk_parser)
+  );
+
+  clock_gate u_clk_judge (
+      .clk_i,
+      .enable_i(rst_i || classify_moves || buffer_moves),
+      .clk_o   (clk_judge)
+  );
+
+  clock_gate u_clk_control (
+      .clk_i,
+      .enable_i(rst_i || !registers_idle || qp_command || busy || !drain_idle || !pfc_rx_idle || pfc_rx_wake <= now_i ||
+          !pfc_tx_idle || !watchdog_idle || silence != silence_q || answer_in || answers_in != '0 || !send_failed_idle ||
+          !receive_failed_idle || !completions_idle),
+      .clk_o(clk_control)
+  );
+
+  clock_gate u_clk_dcqcn (
+      .clk_i,
+      .enable_i(rst_i || !cnps_in_idle || rp_wish != '0 || refused_q || pass_q != '0 || !rp_idle || !fresh_idle ||
+          !limiter_idle || !np_idle || !cnps_idle),
+      .clk_o(clk_dcqcn)
   );
 
 endmodule

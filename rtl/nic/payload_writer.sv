@@ -32,7 +32,8 @@ module payload_writer
     localparam int unsigned Depth       = 2 * Reserve,
     localparam int unsigned CountBits   = $clog2(Depth + 1)
 ) (
-    input logic clk_i,
+    input logic clk_i,        // steps; rises when `moves_o` is 1
+    input logic clk_beats_i,  // payload; rises when `beats_move_o` is 1
     input logic rst_i,
 
     input logic                     region_write_i,
@@ -81,6 +82,8 @@ module payload_writer
     output completion_t              completion_o,
     input  logic                     completion_ready_i,
 
+    output logic moves_o,       // the state on `clk_i` changes with this cycle
+    output logic beats_move_o,  // and that on `clk_beats_i`
     output logic idle_o
 );
 
@@ -222,7 +225,7 @@ module payload_writer
       .DataBytes(DataBytes),
       .Depth    (BufferBytes / DataBytes)
   ) u_reader (
-      .clk_i,
+      .clk_i        (clk_beats_i),
       .rst_i,
       .job_valid_i  (job_valid),
       .job_ready_o  (job_ready),
@@ -265,7 +268,7 @@ module payload_writer
 
   assign head_ready         = head.completion_valid ? written && completion_ready_i : !head.write || last_beat;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
       written_q <= 1'b0;
       offset_q  <= '0;
@@ -287,7 +290,19 @@ module payload_writer
   logic unused_rounded;
   assign unused_rounded = ^{rounded, release_rounded, step_q[1].beat, head.beat};
 
-  assign idle_o         = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i;
+  // The queues offer a word in the second cycle after it came or the one before it left.
+  logic queues_q, queues;
+  assign queues = asked_q[1] || pass_o || (job_valid && job_ready);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) queues_q <= 1'b0;
+    else queues_q <= queues;
+  end
+
+  assign moves_o      = region_write_i || !regions_idle || step_valid_i || asked_q != '0 || unbar_i || forget_i || queues || queues_q;
+  assign beats_move_o = job_valid || !reader_idle || head_valid;
+
+  assign idle_o         = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i && !queues_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -12,7 +12,7 @@
 //     refusals  no packet of the QP that was refused waits for the responder
 //     slots     no packet of the QP waits for the wire, and none waits for data
 //
-// Timing: `drained_o` depends on `holds_i` and `refusing_i`.
+// Timing: `drained_o` depends on `holds_i` and `refusing_i`, `idle_o` on `discard_i`.
 module qp_drain
   import nic_pkg::*;
 #(
@@ -34,7 +34,8 @@ module qp_drain
     input logic                                  refusing_i,    // a REFUSE waits, perhaps the QP's
     input logic                                  holds_i,       // the QP has a transmit slot
 
-    output logic drained_o
+    output logic drained_o,
+    output logic idle_o
 );
 
   // Cycles from the judgement of a frame to its queue, and from a queue to the writer; more than the number of
@@ -43,7 +44,8 @@ module qp_drain
 
   logic [3:0] first_q, second_q;
   logic answers, steps;
-  logic [Buffers-1:0] headers;
+  logic [Buffers-1:0] headers, headers_idle;
+  logic answers_idle, steps_idle;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || !discard_i) first_q <= '0;
@@ -59,7 +61,8 @@ module qp_drain
         .start_i (first_q == Settle),
         .count_i (headers_i[b]),
         .pop_i   (header_pop_i[b]),
-        .passed_o(headers[b])
+        .passed_o(headers[b]),
+        .idle_o  (headers_idle[b])
     );
   end
 
@@ -71,7 +74,8 @@ module qp_drain
       .start_i (first_q == Settle),
       .count_i (answers_i),
       .pop_i   (answer_pop_i),
-      .passed_o(answers)
+      .passed_o(answers),
+      .idle_o  (answers_idle)
   );
 
   always_ff @(posedge clk_i) begin
@@ -87,9 +91,11 @@ module qp_drain
       .start_i (second_q == Settle),
       .count_i (steps_i),
       .pop_i   (step_pop_i),
-      .passed_o(steps)
+      .passed_o(steps),
+      .idle_o  (steps_idle)
   );
 
   assign drained_o = steps && !refusing_i && !holds_i;
+  assign idle_o    = !discard_i && first_q == '0 && second_q == '0 && headers_idle == '1 && answers_idle && steps_idle;
 
 endmodule

@@ -17,7 +17,7 @@ module qp_picker #(
     input  logic              ready_i
 );
 
-  logic valid_q, some;
+  logic valid_q, some, unused_moves;
   logic [QpBits-1:0] qp_q, index;
   logic [Qps-1:0] unused_grant;
 
@@ -30,7 +30,8 @@ module qp_picker #(
       .valid_o  (some),
       .grant_o  (unused_grant),
       .index_o  (index),
-      .ready_i  (1'b1)
+      .ready_i  (1'b1),
+      .moves_o  (unused_moves)
   );
 
   always_ff @(posedge clk_i) begin

@@ -26,7 +26,8 @@ module receive_buffer
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
     localparam int unsigned CountBits   = $clog2(BufferBytes / 64 + 1)
 ) (
-    input logic clk_i,
+    input logic clk_i,        // frames; rises when `moves_o` is 1
+    input logic clk_beats_i,  // payload: rises with every beat that comes or is read
     input logic rst_i,
 
     input cells_t  [Buffers-1:1] cells_i,
@@ -63,6 +64,7 @@ module receive_buffer
 
     output logic [Buffers-1:0][CountBits-1:0] count_o,  // headers in each queue
 
+    output logic moves_o,  // the state on `clk_i` changes with this cycle
     output logic idle_o
 );
 
@@ -130,7 +132,7 @@ module receive_buffer
   assign keep   = done_valid_i && keep_i && !over && slot_free;
   assign full_o = done_valid_i && keep_i && !keep;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
       came_q <= '0;
       over_q <= 1'b0;
@@ -143,7 +145,7 @@ module receive_buffer
   address_t beat_q, beat;  // first beat of this frame
   assign beat = (came_q == '0) ? tail_q[to] : beat_q;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats_i) begin
     if (write) {at_q, beat_q} <= {behind, beat};
   end
 
@@ -151,7 +153,7 @@ module receive_buffer
       .Width(DataBytes * 8),
       .Depth(BufferBytes / DataBytes)
   ) u_ring (
-      .clk_i,
+      .clk_i          (clk_beats_i),
       .write_i        (write),
       .write_address_i(at),
       .data_i         (payload_data_i),
@@ -263,7 +265,19 @@ module receive_buffer
     assign depth_o[c] = depth_q;
   end
 
-  assign idle_o = !payload_valid_i && !done_valid_i && !release_i && count_o == '0 && {base_q, size_q} == {base_d, size_d};
+  // Bounds and empty queues settle in the cycle after a change.
+  logic bounds_move, happens, happened_q;
+  assign bounds_move = {base_q, size_q} != {base_d, size_d};
+  assign happens = keep || release_i || wanted != '0 || fetch_q != '0 || (valid_q & head_ready_i) != '0 || bounds_move;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) happened_q <= 1'b0;
+    else happened_q <= happens;
+  end
+
+  assign moves_o = happens || happened_q;
+
+  assign idle_o  = !payload_valid_i && !done_valid_i && !release_i && count_o == '0 && !bounds_move && !happened_q;
 
   logic empty;  // no frame is in the buffer or arriving
   assign empty = used_q == '0 && count_o == '0 && came_q == '0;

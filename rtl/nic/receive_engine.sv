@@ -11,6 +11,9 @@
 // - While packets wait, at most one grant per `PacketsPerGrant` packets is requested: a QP can have an event every
 //   three cycles, and the shortest packets come every 3.28 cycles.
 //
+// Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
+// payload that is written, once per beat.
+//
 // Timing: readies depend on valids and QPs of the same cycle.
 module receive_engine
   import roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
@@ -102,6 +105,8 @@ module receive_engine
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Event arbitration
 
+  logic clk_responder, clk_beats;
+
   typedef enum logic [2:0] {
     FromCommand = 3'd0,
     FromRecv    = 3'd1,
@@ -122,7 +127,7 @@ module receive_engine
   logic [4:0] refusals;  // that wait
 
   // The parts of the receive buffer take turns, packet by packet.
-  logic packet_valid, packet_taken;
+  logic packet_valid, packet_taken, parts_move, unused_turn_moves;
   logic [Buffers-1:0] part;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;
@@ -131,13 +136,14 @@ module receive_engine
   round_robin_arbiter #(
       .Count(Buffers)
   ) u_parts (
-      .clk_i,
+      .clk_i    (clk_responder),
       .rst_i,
       .request_i(packet_valid_i),
       .valid_o  (packet_valid),
       .grant_o  (part),
       .index_o  (part_index),
-      .ready_i  (packet_taken)
+      .ready_i  (packet_taken),
+      .moves_o  (parts_move)
   );
 
   assign packet_qp = packet_qp_i[part_index];
@@ -157,16 +163,17 @@ module receive_engine
   round_robin_arbiter #(
       .Count(6)
   ) u_turn (
-      .clk_i,
+      .clk_i    (clk_responder),
       .rst_i,
       .request_i(wish),
       .valid_o  (event_valid),
       .grant_o  (grant),
       .index_o  (from),
-      .ready_i  (event_ready)
+      .ready_i  (event_ready),
+      .moves_o  (unused_turn_moves)
   );
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_responder) begin
     if (rst_i || (grant[FromGrant] && event_ready)) packets_q <= '0;
     else if (packet_taken && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
   end
@@ -204,7 +211,7 @@ module receive_engine
       .Qps  (Qps),
       .Recvs(Recvs)
   ) u_responder (
-      .clk_i,
+      .clk_i                (clk_responder),
       .rst_i,
       .event_valid_i        (event_valid),
       .event_kind_i         (kind),
@@ -257,7 +264,7 @@ module receive_engine
       .Width($bits(carried_t)),
       .Depth(8)
   ) u_carried (
-      .clk_i,
+      .clk_i  (clk_responder),
       .rst_i,
       .valid_i(packet_taken),
       .ready_o(carried_ready),
@@ -283,7 +290,7 @@ module receive_engine
     work_off.completion       = completion;
   end
 
-  logic writer_idle, refused, bars;
+  logic writer_idle, writer_moves, writer_beats_move, refused, bars;
   logic [Qps-1:0] barred;
 
   payload_writer #(
@@ -293,7 +300,8 @@ module receive_engine
       .Regions    (Regions),
       .BufferBytes(BufferBytes)
   ) u_writer (
-      .clk_i,
+      .clk_i       (clk_responder),
+      .clk_beats_i (clk_beats),
       .rst_i,
       .region_write_i,
       .region_index_i,
@@ -334,6 +342,8 @@ module receive_engine
       .completion_qp_o,
       .completion_o,
       .completion_ready_i,
+      .moves_o     (writer_moves),
+      .beats_move_o(writer_beats_move),
       .idle_o      (writer_idle)
   );
 
@@ -361,7 +371,7 @@ module receive_engine
       };
   assign unused_step_context = ^step_context;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_responder) begin
     if (place_valid) refused_q[0] <= refused_d;
     refused_q[1] <= refused_q[0];
   end
@@ -370,7 +380,7 @@ module receive_engine
       .Width($bits(refused_t)),
       .Depth(16)
   ) u_refusals (
-      .clk_i,
+      .clk_i  (clk_responder),
       .rst_i,
       .valid_i(bars),
       .ready_o(refusals_ready),
@@ -393,7 +403,7 @@ module receive_engine
   answer_scheduler #(
       .Qps(Qps)
   ) u_answers (
-      .clk_i,
+      .clk_i           (clk_responder),
       .rst_i,
       .owed_i          (owed),
       .class_i,
@@ -441,7 +451,23 @@ module receive_engine
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
       !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle;
 
-  always_ff @(posedge clk_i) begin
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Clocks
+
+  clock_gate u_clk_responder (
+      .clk_i,
+      .enable_i(rst_i || wish != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
+          writer_moves || !answers_idle),
+      .clk_o(clk_responder)
+  );
+
+  clock_gate u_clk_beats (
+      .clk_i,
+      .enable_i(rst_i || writer_beats_move),
+      .clk_o   (clk_beats)
+  );
+
+  always_ff @(posedge clk_responder) begin
     if (!rst_i)
       assert (!packet_step || carried_valid)
       else $error("receive_engine: a packet's step without its packet");

@@ -21,7 +21,8 @@ module rx_classify
     localparam int unsigned QpBits     = $clog2(Qps),
     localparam int unsigned RegionBits = $clog2(Regions)
 ) (
-    input logic                  clk_i,
+    input logic                  clk_i,        // frames; rises when `moves_o` is 1
+    input logic                  clk_beats_i,  // payload: the parser's clock
     input logic                  rst_i,
     input logic        [   47:0] port_mac_i,
     input logic        [   23:0] qpn_base_i,
@@ -56,6 +57,7 @@ module rx_classify
     output logic    [DataBytes*8-1:0] payload_data_o,
 
     output logic regions_clear_o,  // the region table is being cleared
+    output logic moves_o,  // the state on `clk_i` changes with this cycle
     output logic idle_o
 );
 
@@ -223,12 +225,12 @@ module rx_classify
   logic [1:0] payload_valid_q;
   logic [1:0][DataBytes*8-1:0] payload_data_q;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats_i) begin
     if (rst_i) payload_valid_q <= '0;
     else payload_valid_q <= {payload_valid_q[0], payload_valid_i};
   end
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats_i) begin
     if (payload_valid_i) payload_data_q[0] <= payload_data_i;
     class_q <= {class_q[0], ip_class};
     if (payload_valid_q[0]) payload_data_q[1] <= payload_data_q[0];
@@ -240,6 +242,8 @@ module rx_classify
 
   logic unused_fields;  // fields of the parser that are not needed here
   assign unused_fields = ^{result_i, eth_i, ip_i, bth_i, ext_i, payload_bytes_i};
+
+  assign moves_o = peer_write_i || region_write_i || !regions_idle || done_valid_i || done_q || done_out_q;
 
   assign idle_o = regions_idle && !done_valid_i && !done_q && !done_out_q && !payload_valid_i && payload_valid_q == '0;
 

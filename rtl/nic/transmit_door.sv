@@ -40,6 +40,7 @@ module transmit_door
     output logic [            6:0] tx_bytes_o,
     output logic [DataBytes*8-1:0] tx_data_o,
     input  logic                   tx_ready_i,
+    output logic [           15:0] frame_bytes_o, // of the frame, up to and with the beat at tx
 
     output logic idle_o
 );
@@ -110,6 +111,15 @@ module transmit_door
       .tx_data_o,
       .tx_ready_i
   );
+
+  logic [15:0] sent_q;  // bytes of the frame in front of the beat at tx
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) sent_q <= '0;
+    else if (tx_valid_o && tx_ready_i) sent_q <= tx_last_o ? '0 : frame_bytes_o;
+  end
+
+  assign frame_bytes_o = sent_q + 16'(tx_bytes_o);
 
   assign idle_o = !pfc_valid_i && !desc_valid_i && !inside_q && !tx_valid_o && moving_q == '0;
 

@@ -4,6 +4,9 @@
 //   receive side.
 // - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
 //
+// Three clocks rest apart: that of the requester and what belongs to its steps, that of the slots and of what is
+// selected, both once per packet, and that of payload and frames, once per beat.
+//
 // Timing: readies depend on valids and QPs of the same cycle.
 module transmit_engine
   import eth_pkg::*, roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
@@ -100,6 +103,7 @@ module transmit_engine
     output logic [DataBytes*8-1:0] tx_data_o,
     input  logic                   tx_ready_i,
 
+    output logic   [        15:0] frame_bytes_o,  // of the frame that ends
     output logic   [Counters-1:0] event_o,
     output logic                  idle_o,
     output cycle_t                wake_o
@@ -107,6 +111,8 @@ module transmit_engine
 
   localparam int unsigned SlotBeats = 4096 / DataBytes;
   localparam int unsigned AddressBits = SlotBits + $clog2(SlotBeats);
+
+  logic clk_requester, clk_slots, clk_beats;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Event arbitration
@@ -125,7 +131,7 @@ module transmit_engine
   logic [2:0] kind;
   logic [QpBits-1:0] qp, send_qp;
   psn_t psn;
-  logic send_valid, send_ready;
+  logic send_valid, send_ready, unused_turn_moves;
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromAck]     = ack_valid_i && completion_room_i;
@@ -136,13 +142,14 @@ module transmit_engine
   round_robin_arbiter #(
       .Count(5)
   ) u_turn (
-      .clk_i,
+      .clk_i    (clk_requester),
       .rst_i,
       .request_i(wish),
       .valid_o  (event_valid),
       .grant_o  (grant),
       .index_o  (from),
-      .ready_i  (event_ready)
+      .ready_i  (event_ready),
+      .moves_o  (unused_turn_moves)
   );
 
   always_comb begin
@@ -181,7 +188,7 @@ module transmit_engine
       .Wqes    (Wqes),
       .PeriodPs(PeriodPs)
   ) u_requester (
-      .clk_i,
+      .clk_i                (clk_requester),
       .rst_i,
       .now_i,
       .event_valid_i        (event_valid),
@@ -233,7 +240,7 @@ module transmit_engine
   send_scheduler #(
       .Qps(Qps)
   ) u_scheduler (
-      .clk_i,
+      .clk_i          (clk_requester),
       .rst_i,
       .sendable_i     (sendable),
       .paced_i        (dcqcn_on_i),
@@ -252,7 +259,7 @@ module transmit_engine
   sent_account #(
       .Qps(Qps)
   ) u_account (
-      .clk_i,
+      .clk_i          (clk_requester),
       .rst_i,
       .write_i        (path_write_i),
       .write_qp_i     (path_qp_i),
@@ -289,7 +296,7 @@ module transmit_engine
   logic [DataBytes*8-1:0] payload_data;
   logic [1:0] slot_release;
   logic [1:0][SlotBits-1:0] slot_release_slot;
-  logic slots_idle;
+  logic slots_idle, slots_move, select_moves;
 
   logic popped;  // what is popped asks for an ACK
 
@@ -298,7 +305,8 @@ module transmit_engine
       .Qps      (Qps),
       .Slots    (Slots)
   ) u_slots (
-      .clk_i,
+      .clk_i            (clk_slots),
+      .clk_beats_i      (clk_beats),
       .rst_i,
       .take_i           (send_ready),
       .take_class_i     (class_i[send_qp]),
@@ -337,6 +345,7 @@ module transmit_engine
       .holds_o,
       .release_i        (slot_release),
       .release_slot_i   (slot_release_slot),
+      .moves_o          (slots_move),
       .idle_o           (slots_idle)
   );
 
@@ -358,7 +367,7 @@ module transmit_engine
       .Qps      (Qps),
       .Slots    (Slots)
   ) u_select (
-      .clk_i,
+      .clk_i           (clk_slots),
       .rst_i,
       .paused_i,
       .ecn_i           (dcqcn_on_i),
@@ -400,6 +409,7 @@ module transmit_engine
       .bth_o           (bth),
       .ext_o           (ext),
       .payload_bytes_o (payload_bytes),
+      .moves_o         (select_moves),
       .idle_o          (select_idle)
   );
 
@@ -411,7 +421,7 @@ module transmit_engine
       .DataBytes(DataBytes),
       .Depth    (Slots * SlotBeats)
   ) u_reader (
-      .clk_i,
+      .clk_i         (clk_beats),
       .rst_i,
       .job_valid_i   (job_valid),
       .job_ready_o   (job_ready),
@@ -433,7 +443,7 @@ module transmit_engine
       .idle_o        (reader_idle)
   );
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats) begin
     if (job_valid && job_ready) reading_q <= job_slot;
   end
 
@@ -442,7 +452,7 @@ module transmit_engine
   transmit_door #(
       .DataBytes(DataBytes)
   ) u_door (
-      .clk_i,
+      .clk_i               (clk_beats),
       .rst_i,
       .port_mac_i,
       .pfc_valid_i,
@@ -467,6 +477,7 @@ module transmit_engine
       .tx_bytes_o,
       .tx_data_o,
       .tx_ready_i,
+      .frame_bytes_o       (frame_bytes_o),
       .idle_o              (door_idle)
   );
 
@@ -486,7 +497,7 @@ module transmit_engine
       .Width(1 + QpBits),
       .Depth(8)
   ) u_frames (
-      .clk_i,
+      .clk_i  (clk_beats),
       .rst_i,
       .valid_i(enter),
       .ready_o(frame_room),
@@ -500,20 +511,20 @@ module transmit_engine
   // A popped packet counts as leaving until its end has left, because its slot, once released, no longer reports it
   // as waiting.
   logic popped_ready, popped_valid;
-  logic [2:0] unused_popped_count;
+  logic [2:0] popped_count;
   logic [QpBits-1:0] popped_qp, popping_qp;
 
 
   always_comb begin
     popping_qp = '0;
-    for (int unsigned c = 0; c < 8; c++) if (pop[c]) popping_qp |= head_qp[c];
+    if (pop != '0) for (int unsigned c = 0; c < 8; c++) if (pop[c]) popping_qp |= head_qp[c];
   end
 
   fifo #(
       .Width(QpBits),
       .Depth(4)
   ) u_popped (
-      .clk_i,
+      .clk_i  (clk_beats),
       .rst_i,
       .valid_i(popped),
       .ready_o(popped_ready),
@@ -521,14 +532,14 @@ module transmit_engine
       .valid_o(popped_valid),
       .ready_i(!(frame_end && frame_asks)),
       .data_o (popped_qp),
-      .count_o(unused_popped_count)
+      .count_o(popped_count)
   );
 
   assign left_end   = frame_end && frame_asks;
   assign left_valid = left_end || popped_valid;
   assign left_qp    = left_end ? frame_qp : popped_qp;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats) begin
     if (!rst_i) begin
       assert (!popped || popped_ready)
       else $error("transmit_engine: packets are popped faster than frames end");
@@ -544,8 +555,8 @@ module transmit_engine
   always_comb begin
     event_o                   = '0;
     event_o[CountWithdrawn]   = withdrawn;
-    event_o[CountFramesOut]   = tx_valid_o && tx_ready_i && tx_last_o;
-    event_o[CountBytesOut]    = tx_valid_o && tx_ready_i;
+    event_o[CountFramesOut]   = frame_end;
+    event_o[CountBytesOut]    = frame_end;
     event_o[CountCnpsOut]     = cnp_ready_o;
     event_o[CountPfcOut]      = pfc_ready_o;
     event_o[CountRequestsOut] = request_valid;
@@ -564,5 +575,27 @@ module transmit_engine
   assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && requester_idle && !step_valid && scheduler_idle &&
       account_idle && slots_idle &&
       select_idle && reader_idle && door_idle && frames == '0 && !popped_valid;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Clocks. An enable counts what the idle of a unit leaves out because it changes nothing by itself: a path that is
+  // written, a packet that leaves.
+
+  clock_gate u_clk_requester (
+      .clk_i,
+      .enable_i(rst_i || wish != '0 || !requester_idle || left_valid || !scheduler_idle || !account_idle || path_write_i),
+      .clk_o(clk_requester)
+  );
+
+  clock_gate u_clk_slots (
+      .clk_i,
+      .enable_i(rst_i || slots_move || select_moves),
+      .clk_o   (clk_slots)
+  );
+
+  clock_gate u_clk_beats (
+      .clk_i,
+      .enable_i(rst_i || data_valid_i || job_valid || !reader_idle || !door_idle || frames != '0 || popped || popped_count != '0),
+      .clk_o(clk_beats)
+  );
 
 endmodule

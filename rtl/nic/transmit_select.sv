@@ -72,6 +72,7 @@ module transmit_select
     output ext_head_t              ext_o,
     output logic      [      15:0] payload_bytes_o,
 
+    output logic moves_o,  // the state changes with this cycle
     output logic idle_o
 );
 
@@ -94,7 +95,7 @@ module transmit_select
   // Select stage
 
   logic [7:0] answer_wish, slot_wish, answer_grant, slot_grant;
-  logic answer_some, slot_some, cnp_wish;
+  logic answer_some, slot_some, cnp_wish, answer_moves, slot_moves;
   logic [2:0] answer_class, slot_class;
   class_t cnp_class;
   logic select, stage_ready, may_select;
@@ -118,7 +119,8 @@ module transmit_select
       .valid_o  (answer_some),
       .grant_o  (answer_grant),
       .index_o  (answer_class),
-      .ready_i  (may_select && kind == KindAnswer)
+      .ready_i  (may_select && kind == KindAnswer),
+      .moves_o  (answer_moves)
   );
 
   round_robin_arbiter #(
@@ -130,7 +132,8 @@ module transmit_select
       .valid_o  (slot_some),
       .grant_o  (slot_grant),
       .index_o  (slot_class),
-      .ready_i  (may_select && kind == KindRequest)
+      .ready_i  (may_select && kind == KindRequest),
+      .moves_o  (slot_moves)
   );
 
   assign kind         = cnp_wish ? KindCnp : answer_some ? KindAnswer : KindRequest;
@@ -267,6 +270,7 @@ module transmit_select
   logic unused_fields;  // fields of packed types that are not needed here
   assign unused_fields = ^{request_i, maps_i, rounded};
 
+  assign moves_o = write_i || select || move || (offered_q && desc_ready_i) || answer_moves || slot_moves;
   assign idle_o = !cnp_wish && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
 
 endmodule

@@ -29,7 +29,8 @@ module transmit_slots
     localparam int unsigned AddressBits = SlotBits + $clog2(SlotBeats),
     localparam int unsigned InfoBits    = $bits(request_t)
 ) (
-    input logic clk_i,
+    input logic clk_i,        // packets; rises when `moves_o` is 1
+    input logic clk_beats_i,  // payload
     input logic rst_i,
 
     input  logic         take_i,
@@ -78,6 +79,7 @@ module transmit_slots
     input logic [1:0]               release_i,
     input logic [1:0][SlotBits-1:0] release_slot_i,
 
+    output logic moves_o,  // the state on `clk_i` changes with this cycle
     output logic idle_o
 );
 
@@ -276,10 +278,8 @@ module transmit_slots
   always_comb begin
     pop_slot  = '0;
     drop_slot = '0;
-    for (int unsigned c = 0; c < 8; c++) begin
-      if (pop_i[c]) pop_slot |= slot[c];
-      if (drop[c]) drop_slot |= slot[c];
-    end
+    if (pop_i != '0) for (int unsigned c = 0; c < 8; c++) if (pop_i[c]) pop_slot |= slot[c];
+    if (drop != '0) for (int unsigned c = 0; c < 8; c++) if (drop[c]) drop_slot |= slot[c];
   end
 
   assign drop = drop_wish & (~drop_wish + 1'b1);
@@ -323,7 +323,7 @@ module transmit_slots
 
   logic [$clog2(SlotBeats)-1:0] beat_q;  // of the packet whose data is arriving
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_beats_i) begin
     if (rst_i) beat_q <= '0;
     else if (data_valid_i) beat_q <= data_last_i ? '0 : beat_q + 1'b1;
   end
@@ -332,7 +332,7 @@ module transmit_slots
       .Width(DataBytes * 8),
       .Depth(Slots * SlotBeats)
   ) u_payload (
-      .clk_i,
+      .clk_i          (clk_beats_i),
       .write_i        (data_valid_i),
       .write_address_i({data_tag_i, beat_q}),
       .data_i         (data_data_i),
@@ -341,10 +341,21 @@ module transmit_slots
       .data_o         (payload_data_o)
   );
 
+  // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
+  logic happens, happened_q;
+  assign happens = take_i || context_valid_i || pop_i != '0 || drop_wish != '0 || release_i != '0 || come_last ||
+      (read_valid_o && read_ready_i);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) happened_q <= 1'b0;
+    else happened_q <= happens;
+  end
+
+  assign moves_o = happens || happened_q;
+
   // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
   assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 &&
-      pop_i == '0 && !context_valid_i &&
-      drop_wish == '0;
+      pop_i == '0 && !context_valid_i && drop_wish == '0 && !happened_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
@@ -358,9 +369,13 @@ module transmit_slots
       else $error("transmit_slots: more payload than a packet has");
       assert (!fill || (used_q[granted_slot] && !filled_q[granted_slot]))
       else $error("transmit_slots: a packet for a slot that has one");
+    end
+  end
+
+  always_ff @(posedge clk_beats_i) begin
+    if (!rst_i)
       assert (!data_valid_i || used_q[data_tag_i])
       else $error("transmit_slots: data for a slot that is free");
-    end
   end
 
 endmodule

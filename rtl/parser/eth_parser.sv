@@ -65,31 +65,36 @@ module eth_parser
   assign {type0, type1, type2} = {wire_head[79-:16], wire_head[47-:16], wire_head[15-:16]};
 
   always_comb begin
-    // Bytes behind the end of a cut frame are stale, so each level is valid only when the previous one is whole.
-    tag0 = is_tag(type0) && beat.bytes >= 7'd18;
-    tag1 = tag0 && is_tag(type1) && beat.bytes >= 7'd22;
-    cut  = tag0 ? is_tag(type1) && !tag1 : is_tag(type0);
-
+    tag0 = 1'b0;
+    tag1 = 1'b0;
+    cut  = 1'b0;
     head = '0;
-    if (beat.bytes < 7'd14) begin
-      head.reason = ReasonEthTruncated;
-    end else begin
-      head.whole    = 1'b1;
-      head.eth.dst  = wire_head[175-:48];
-      head.eth.src  = wire_head[127-:48];
-      head.eth.tags = {tag1, tag0 & ~tag1};
-      if (tag0) head.eth.outer = wire_head[63-:16];
-      if (tag1) head.eth.inner = wire_head[31-:16];
-      head.eth.ether_type = tag1 ? type2 : tag0 ? type1 : type0;
-      if (cut) head.reason = ReasonVlanTruncated;
-      else
-        case (head.eth.ether_type)
-          EtherTypeIpv4:       head.ip_kind = IpV4;
-          EtherTypeIpv6:       head.ip_kind = IpV6;
-          EtherTypeRoceV1:     head.ip_kind = IpGrh;
-          EtherTypeMacControl: head.control = ~tag0;
-          default:             ;
-        endcase
+    if (beat.valid && beat.first) begin
+      // Bytes behind the end of a cut frame are stale, so each level is valid only when the previous one is whole.
+      tag0 = is_tag(type0) && beat.bytes >= 7'd18;
+      tag1 = tag0 && is_tag(type1) && beat.bytes >= 7'd22;
+      cut  = tag0 ? is_tag(type1) && !tag1 : is_tag(type0);
+
+      if (beat.bytes < 7'd14) begin
+        head.reason = ReasonEthTruncated;
+      end else begin
+        head.whole    = 1'b1;
+        head.eth.dst  = wire_head[175-:48];
+        head.eth.src  = wire_head[127-:48];
+        head.eth.tags = {tag1, tag0 & ~tag1};
+        if (tag0) head.eth.outer = wire_head[63-:16];
+        if (tag1) head.eth.inner = wire_head[31-:16];
+        head.eth.ether_type = tag1 ? type2 : tag0 ? type1 : type0;
+        if (cut) head.reason = ReasonVlanTruncated;
+        else
+          case (head.eth.ether_type)
+            EtherTypeIpv4:       head.ip_kind = IpV4;
+            EtherTypeIpv6:       head.ip_kind = IpV6;
+            EtherTypeRoceV1:     head.ip_kind = IpGrh;
+            EtherTypeMacControl: head.control = ~tag0;
+            default:             ;
+          endcase
+      end
     end
   end
 

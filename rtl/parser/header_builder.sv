@@ -3,10 +3,11 @@
 //
 // Purely combinational. `l2_o` and `l3_o` are left-aligned. `l3_o` runs from the network header to the last extension
 // header; for MAC control it is opcode, vector and timers. The opcode determines the extension headers; an undefined
-// opcode has none.
+// opcode has none. Without `valid_i` all outputs are 0, so that nothing is formed in a cycle without a descriptor.
 module header_builder
   import eth_pkg::*, roce_pkg::*;
 (
+    input logic             valid_i,
     input eth_head_t        eth_i,
     input control_t         control_i,
     input ip_head_t         ip_i,            // IpNone: a MAC control frame
@@ -23,135 +24,140 @@ module header_builder
 
   logic grh;
   ext_layout_t layout;
+  logic [1:0] pad;
+  logic [13:0] ib_words;  // BTH to ICRC
+  logic [15:0] udp_bytes, ipv4_bytes, ipv4_flags, checksum, ether_type;
+  logic [ 19:0] sum;
+  logic [ 16:0] folded;
+  logic [223:0] ext;  // extension headers, left-aligned
+  logic [ 95:0] bth;
+  logic [ 63:0] udp;
+  logic [159:0] ipv4;
+  logic [319:0] ipv6;
+  logic [127:0] timers;
 
-  assign grh = ip_i.kind == IpGrh;
-  assign layout = ext_layout(bth_i.opcode, grh);
+  always_comb begin
+    grh        = ip_i.kind == IpGrh;
+    layout     = ext_layout(bth_i.opcode, grh);
+    pad        = 2'd0 - payload_bytes_i[1:0];
+    ib_words   = '0;
+    udp_bytes  = '0;
+    ext        = '0;
+    bth        = '0;
+    udp        = '0;
+    ipv4_bytes = '0;
+    ipv4_flags = '0;
+    sum        = '0;
+    folded     = '0;
+    checksum   = '0;
+    ipv4       = '0;
+    ipv6       = '0;
+    timers     = '0;
+    ether_type = '0;
+    l2_o       = '0;
+    l2_words_o = '0;
+    l3_o       = '0;
+    l3_words_o = '0;
+
+    if (valid_i) begin
+      // Lengths, from the innermost layer outwards
+      ib_words = 14'((BthBytes + IcrcBytes) / 4) + 14'(layout.words) + payload_bytes_i[15:2] + 14'(payload_bytes_i[1:0] != 2'd0);
+      udp_bytes = {14'(UdpHeaderBytes / 4) + ib_words, 2'b00};
+      ipv4_bytes = 16'(Ipv4HeaderBytes) + udp_bytes;
+
+      if (layout.deth) ext[223-:96] = {ext_i.qkey, 8'd0, ext_i.src_qp, layout.imm ? ext_i.imm : 32'd0};
+      else if (layout.reth) ext[223-:160] = {ext_i.va, ext_i.rkey, ext_i.dma_len, layout.imm ? ext_i.imm : 32'd0};
+      else if (layout.atomic) ext = {ext_i.va, ext_i.rkey, ext_i.swap_add, ext_i.compare};
+      else if (layout.aeth) ext[223-:96] = {ext_i.syndrome, ext_i.msn, layout.atomic_ack ? ext_i.original : 64'd0};
+      else if (layout.imm) ext[223-:32] = ext_i.imm;
+
+      bth = {
+        bth_i.opcode,
+        bth_i.solicited,
+        bth_i.mig_req,
+        pad,
+        4'd0,
+        bth_i.pkey,
+        bth_i.fecn,
+        bth_i.becn,
+        bth_i.reserved6,
+        bth_i.dest_qp,
+        bth_i.ack_req,
+        bth_i.reserved7,
+        bth_i.psn
+      };
+      udp = {udp_src_port_i, UdpPortRoce, udp_bytes, 16'd0};
+
+      // IPv4 checksum: sum of the 16-bit words of the header without the checksum field.
+      ipv4_flags = {ip_i.flags, 13'd0};
+      sum = 20'({8'h45, ip_i.traffic_class}) + 20'(ipv4_bytes) + 20'(ip_i.id) + 20'(ipv4_flags) +
+          20'({ip_i.hop_limit, IpProtocolUdp}) + 20'(ip_i.src[31:16]) + 20'(ip_i.src[15:0]) + 20'(ip_i.dst[31:16]) +
+          20'(ip_i.dst[15:0]);
+      folded = 17'(sum[15:0]) + 17'(sum[19:16]);
+      checksum = ~(folded[15:0] + 16'(folded[16]));
+
+      ipv4 = {
+        8'h45,
+        ip_i.traffic_class,
+        ipv4_bytes,
+        ip_i.id,
+        ipv4_flags,
+        ip_i.hop_limit,
+        IpProtocolUdp,
+        checksum,
+        ip_i.src[31:0],
+        ip_i.dst[31:0]
+      };
+      ipv6 = {
+        4'd6,
+        ip_i.traffic_class,
+        ip_i.flow_label,
+        grh ? {ib_words, 2'b00} : udp_bytes,
+        grh ? GrhNextHeader : IpProtocolUdp,
+        ip_i.hop_limit,
+        ip_i.src,
+        ip_i.dst
+      };
+
+      for (int unsigned c = 0; c < 8; c++) timers[127-16*c-:16] = control_i.timer[c];
+      case (ip_i.kind)
+        IpV4: begin
+          ether_type = EtherTypeIpv4;
+          l3_o       = {ipv4, udp, bth, ext, 160'd0};
+          l3_words_o = 5'd10 + 5'(layout.words);
+        end
+        IpV6: begin
+          ether_type = EtherTypeIpv6;
+          l3_o       = {ipv6, udp, bth, ext};
+          l3_words_o = 5'd15 + 5'(layout.words);
+        end
+        IpGrh: begin
+          ether_type = EtherTypeRoceV1;
+          l3_o       = {ipv6, bth, ext, 64'd0};
+          l3_words_o = 5'd13 + 5'(layout.words);
+        end
+        default: begin
+          ether_type = EtherTypeMacControl;
+          l3_o       = {control_i.opcode, control_i.class_enable, timers, 544'd0};
+          l3_words_o = 5'd5;
+          // PAUSE has its single timer in the place of PFC's vector.
+          if (control_i.opcode == ControlPause) l3_o = {control_i.opcode, control_i.timer[0], 672'd0};
+        end
+      endcase
+
+      l2_words_o = (eth_i.tags > 2'd2) ? 2'd2 : eth_i.tags;
+      case (eth_i.tags)
+        2'd0:    l2_o = {eth_i.dst, eth_i.src, ether_type, 64'd0};
+        2'd1:    l2_o = {eth_i.dst, eth_i.src, EtherTypeCTag, eth_i.outer, ether_type, 32'd0};
+        default: l2_o = {eth_i.dst, eth_i.src, EtherTypeSTag, eth_i.outer, EtherTypeCTag, eth_i.inner, ether_type};
+      endcase
+    end
+  end
 
   // The structs are shared with the parser. Here these fields follow from others.
   logic unused_fields;
   assign unused_fields = ^{
     eth_i.ether_type, ip_i.offset, ip_i.next_header, ip_i.length, bth_i.pad, bth_i.tver, layout.known, layout.cnp, layout.payload
   };
-
-  // Lengths, from the innermost layer outwards
-  logic [ 1:0] pad;
-  logic [13:0] ib_words;
-  logic [15:0] udp_bytes;
-
-  assign pad = 2'd0 - payload_bytes_i[1:0];
-  assign ib_words = 14'((BthBytes + IcrcBytes) / 4) + 14'(layout.words) + payload_bytes_i[15:2] + 14'(payload_bytes_i[1:0] != 2'd0);
-  assign udp_bytes = {14'(UdpHeaderBytes / 4) + ib_words, 2'b00};
-
-  // Extension headers, left-aligned in 28 bytes
-  logic [223:0] ext;
-
-  always_comb begin
-    ext = '0;
-    if (layout.deth) ext[223-:96] = {ext_i.qkey, 8'd0, ext_i.src_qp, layout.imm ? ext_i.imm : 32'd0};
-    else if (layout.reth) ext[223-:160] = {ext_i.va, ext_i.rkey, ext_i.dma_len, layout.imm ? ext_i.imm : 32'd0};
-    else if (layout.atomic) ext = {ext_i.va, ext_i.rkey, ext_i.swap_add, ext_i.compare};
-    else if (layout.aeth) ext[223-:96] = {ext_i.syndrome, ext_i.msn, layout.atomic_ack ? ext_i.original : 64'd0};
-    else if (layout.imm) ext[223-:32] = ext_i.imm;
-  end
-
-  logic [95:0] bth;
-  logic [63:0] udp;
-
-  assign bth = {
-    bth_i.opcode,
-    bth_i.solicited,
-    bth_i.mig_req,
-    pad,
-    4'd0,
-    bth_i.pkey,
-    bth_i.fecn,
-    bth_i.becn,
-    bth_i.reserved6,
-    bth_i.dest_qp,
-    bth_i.ack_req,
-    bth_i.reserved7,
-    bth_i.psn
-  };
-  assign udp = {udp_src_port_i, UdpPortRoce, udp_bytes, 16'd0};
-
-  // IPv4 checksum: sum of the 16-bit words of the header without the checksum field.
-  logic [15:0] ipv4_bytes, ipv4_flags, checksum;
-  logic [19:0] sum;
-  logic [16:0] folded;
-
-  always_comb begin
-    ipv4_bytes = 16'(Ipv4HeaderBytes) + udp_bytes;
-    ipv4_flags = {ip_i.flags, 13'd0};
-    sum = 20'({8'h45, ip_i.traffic_class}) + 20'(ipv4_bytes) + 20'(ip_i.id) + 20'(ipv4_flags) + 20'({ip_i.hop_limit, IpProtocolUdp})
-        + 20'(ip_i.src[31:16]) + 20'(ip_i.src[15:0]) + 20'(ip_i.dst[31:16]) + 20'(ip_i.dst[15:0]);
-    folded = 17'(sum[15:0]) + 17'(sum[19:16]);
-    checksum = ~(folded[15:0] + 16'(folded[16]));
-  end
-
-  logic [159:0] ipv4;
-  logic [319:0] ipv6;
-
-  assign ipv4 = {
-    8'h45,
-    ip_i.traffic_class,
-    ipv4_bytes,
-    ip_i.id,
-    ipv4_flags,
-    ip_i.hop_limit,
-    IpProtocolUdp,
-    checksum,
-    ip_i.src[31:0],
-    ip_i.dst[31:0]
-  };
-  assign ipv6 = {
-    4'd6,
-    ip_i.traffic_class,
-    ip_i.flow_label,
-    grh ? {ib_words, 2'b00} : udp_bytes,
-    grh ? GrhNextHeader : IpProtocolUdp,
-    ip_i.hop_limit,
-    ip_i.src,
-    ip_i.dst
-  };
-
-  logic [ 15:0] ether_type;
-  logic [127:0] timers;
-
-  always_comb begin
-    for (int unsigned c = 0; c < 8; c++) timers[127-16*c-:16] = control_i.timer[c];
-    case (ip_i.kind)
-      IpV4: begin
-        ether_type = EtherTypeIpv4;
-        l3_o       = {ipv4, udp, bth, ext, 160'd0};
-        l3_words_o = 5'd10 + 5'(layout.words);
-      end
-      IpV6: begin
-        ether_type = EtherTypeIpv6;
-        l3_o       = {ipv6, udp, bth, ext};
-        l3_words_o = 5'd15 + 5'(layout.words);
-      end
-      IpGrh: begin
-        ether_type = EtherTypeRoceV1;
-        l3_o       = {ipv6, bth, ext, 64'd0};
-        l3_words_o = 5'd13 + 5'(layout.words);
-      end
-      default: begin
-        ether_type = EtherTypeMacControl;
-        l3_o       = {control_i.opcode, control_i.class_enable, timers, 544'd0};
-        l3_words_o = 5'd5;
-        // PAUSE has its single timer in the place of PFC's vector.
-        if (control_i.opcode == ControlPause) l3_o = {control_i.opcode, control_i.timer[0], 672'd0};
-      end
-    endcase
-  end
-
-  always_comb begin
-    l2_words_o = (eth_i.tags > 2'd2) ? 2'd2 : eth_i.tags;
-    case (eth_i.tags)
-      2'd0:    l2_o = {eth_i.dst, eth_i.src, ether_type, 64'd0};
-      2'd1:    l2_o = {eth_i.dst, eth_i.src, EtherTypeCTag, eth_i.outer, ether_type, 32'd0};
-      default: l2_o = {eth_i.dst, eth_i.src, EtherTypeSTag, eth_i.outer, EtherTypeCTag, eth_i.inner, ether_type};
-    endcase
-  end
 
 endmodule

@@ -105,7 +105,7 @@ module icrc
     end
     lane0 = 6'(beats) * 6'(Lanes);
     ends  = left != '0 && left <= 17'(DataBytes);
-    fill  = LaneBits'(Lanes) - left[2+:LaneBits];
+    fill  = ends ? LaneBits'(Lanes) - left[2+:LaneBits] : '0;
   end
 
   always_ff @(posedge clk_i) begin

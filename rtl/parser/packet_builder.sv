@@ -73,6 +73,7 @@ module packet_builder
   logic [  4:0] l3_words;
 
   header_builder u_header (
+      .valid_i   (desc_valid_i),
       .eth_i,
       .control_i,
       .ip_i,

@@ -33,27 +33,25 @@ module pfc_rx
   localparam int unsigned PauseTimer = 8;  // index of the PAUSE timer, after those of the eight classes
 
   logic [8:0] load, nonzero;
-  logic   [8:0] runs_q;
+  logic [8:0] runs_q;
   cycle_t [8:0] end_q;  // the last cycle in which the timer runs
-  cycle_t [8:0] new_end;
-  logic   [7:0] class_nonzero;
-  cycle_t [7:0] class_end;
+  logic [8:0][23:0] new_cycles;  // duration of the new pause
+  logic [7:0] class_nonzero;
+  logic [7:0][23:0] class_cycles;
   pfc_rx_event_t event_q, event_d;
 
   for (genvar c = 0; c < 8; c++) begin : gen_class
-    logic [23:0] cycles;
     pause_duration #(
         .QuantumNum(QuantumNum),
         .QuantumDen(QuantumDen)
     ) u_duration (
         .quanta_i(control_i.timer[c]),
-        .cycles_o(cycles)
+        .cycles_o(class_cycles[c])
     );
-    assign class_end[c] = now_i + cycle_t'(cycles);
     assign class_nonzero[c] = control_i.timer[c] != '0;
   end
   // The time of PAUSE is in the place of PFC's timer of class 0.
-  assign new_end = {class_end[0], class_end};
+  assign new_cycles = {class_cycles[0], class_cycles};
   assign nonzero = {class_nonzero[0], class_nonzero};
 
   always_comb begin
@@ -74,7 +72,7 @@ module pfc_rx
     end
 
     always_ff @(posedge clk_i) begin
-      if (load[i]) end_q[i] <= new_end[i];
+      if (load[i]) end_q[i] <= now_i + cycle_t'(new_cycles[i]);
     end
 
     always_ff @(posedge clk_i) begin

@@ -5,7 +5,9 @@
 // - A grant that waits for `ready_i` stands as long as its request does, whatever other requests come. When the
 //   request is withdrawn, the next one in turn is granted in the same cycle.
 //
-// Timing: the grant depends on the requests of the same cycle, not on `ready_i`.
+// - `moves_o`: the priority changes with this cycle, for the gate of a clock.
+//
+// Timing: the grant depends on the requests of the same cycle, not on `ready_i`; `moves_o` depends on both.
 module round_robin_arbiter #(
     parameter  int unsigned Count     = 8,                               // 1 or more
     localparam int unsigned IndexBits = (Count > 1) ? $clog2(Count) : 1
@@ -17,12 +19,13 @@ module round_robin_arbiter #(
     output logic                 valid_o,
     output logic [    Count-1:0] grant_o,    // one-hot; zero without a request
     output logic [IndexBits-1:0] index_o,    // of the grant; 0 without one
-    input  logic                 ready_i
+    input  logic                 ready_i,
+    output logic                 moves_o
 );
 
   // Thermometer code of the priority: ones from the request with the highest priority to the last one. Zero is
   // equivalent to all ones.
-  logic [Count-1:0] turn_q;
+  logic [Count-1:0] turn_q, turn_d;
   logic [Count-1:0] from_turn, candidates, from_grant;
 
   assign from_turn  = request_i & turn_q;
@@ -30,6 +33,8 @@ module round_robin_arbiter #(
   assign grant_o    = candidates & (~candidates + 1'b1);
   assign from_grant = ~(grant_o - 1'b1);
   assign valid_o    = request_i != '0;
+  assign turn_d     = !valid_o ? turn_q : ready_i ? from_grant & ~grant_o : from_grant;
+  assign moves_o    = turn_d != turn_q;
 
   always_comb begin
     index_o = '0;
@@ -38,7 +43,7 @@ module round_robin_arbiter #(
 
   always_ff @(posedge clk_i) begin
     if (rst_i) turn_q <= '1;
-    else if (valid_o) turn_q <= ready_i ? from_grant & ~grant_o : from_grant;
+    else turn_q <= turn_d;
   end
 
   always_ff @(posedge clk_i) begin

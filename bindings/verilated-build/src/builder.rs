@@ -12,7 +12,7 @@ use crate::shim::Face;
 use crate::store::Store;
 use crate::types::{Packages, Table};
 use crate::verilate::{Common, verilate};
-use crate::{Error, Top, list, names, rust, shim};
+use crate::{Error, Top, list, names, rust, sampled, shim};
 
 /// The models of a crate: the settings and sources that they share, and one entry per top.
 ///
@@ -437,14 +437,38 @@ impl Work<'_> {
             coverage: table.coverage,
             trace_arrays: table.trace_arrays,
         };
-        let verilated = verilate(
-            &runtime.verilator,
-            &self.store,
-            &self.contents,
-            &common,
-            top,
-            &prefix,
-        )?;
+        let run = |top: &Top, prefix: &str| {
+            verilate(
+                &runtime.verilator,
+                &self.store,
+                &self.contents,
+                &common,
+                top,
+                prefix,
+            )
+        };
+        // The module around a top repeats its ports, so Verilator reads the top first.
+        let around = match &top.sampled {
+            None => None,
+            Some(_) => {
+                let alone = run(top, &format!("{prefix}_alone"))?;
+                let header = read(&alone.folder.join(format!("{prefix}_alone.h")))?;
+                let ports = ports::read(&top.module, &header)?;
+                let edges = generated_files(&alone.folder)?.edges;
+                let clock = (table.clock_of(top, &ports, &edges)?).ok_or_else(|| {
+                    Error::SampledWithoutClock {
+                        top: top.module.clone(),
+                    }
+                })?;
+                Some(Top {
+                    around: Some(sampled::module(top, &ports, clock)?),
+                    source_of_netlist: (top.source_of_netlist.clone())
+                        .or_else(|| Some(Box::new(top.clone()))),
+                    ..top.clone()
+                })
+            }
+        };
+        let verilated = run(around.as_ref().unwrap_or(top), &prefix)?;
         for path in &verilated.read {
             // If two files have the name of a module, Verilator takes the first; `find` reports them as an error.
             let module = ["sv", "v"]
@@ -515,7 +539,9 @@ impl Work<'_> {
             .include(&verilated.folder)
             .include(&runtime.headers)
             .include(&include)
-            .include(include.join("vltstd"));
+            .include(include.join("vltstd"))
+            .flag("-include")
+            .flag("verilated_rs/triggers.h");
         let seldom = shim::seldom_unit(&face, &units);
         let seldom_file = seldom
             .as_ref()

@@ -180,6 +180,22 @@ pub enum Error {
         /// The inputs that exist.
         inputs: String,
     },
+    /// An input that is to be sampled does not exist.
+    #[error("top `{top}` has no input `{input}` that can be sampled; it has: {inputs}")]
+    Sampled {
+        /// The module.
+        top: String,
+        /// The name that was given.
+        input: String,
+        /// The names that there are.
+        inputs: String,
+    },
+    /// Inputs are to be sampled, but the top has no clock.
+    #[error("top `{top}`: inputs are sampled while the clock is 0, but it has no clock")]
+    SampledWithoutClock {
+        /// The module.
+        top: String,
+    },
     /// Processes in a top wait for edges, but the top has no clock of the build's name.
     #[error(
         "top `{top}` has no clock `{clock}`, but processes in it wait for edges of: {edges}. Name its clock, as in `.clock(\"{example}\")`; one-bit inputs that could be it: {candidates}"

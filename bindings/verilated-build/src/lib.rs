@@ -65,6 +65,7 @@ mod names;
 mod parallel;
 mod ports;
 mod rust;
+mod sampled;
 mod shim;
 mod store;
 mod toolchain;

@@ -17,7 +17,11 @@ pub struct Top {
     pub(crate) flags: Vec<String>,
     pub(crate) large: bool,
     pub(crate) readable: Vec<(String, String)>,
-    /// The source that a netlist was made from, if this top is a netlist.
+    /// Groups of inputs that are sampled together; `None`: inputs are not sampled.
+    pub(crate) sampled: Option<Vec<Vec<String>>>,
+    /// The text of the module around a top whose inputs are sampled.
+    pub(crate) around: Option<String>,
+    /// The source that a netlist was made from, if this top is a netlist, or the top inside the module around it.
     pub(crate) source_of_netlist: Option<Box<Top>>,
 }
 
@@ -35,6 +39,8 @@ impl Top {
             flags: Vec::new(),
             large: false,
             readable: Vec::new(),
+            sampled: None,
+            around: None,
             source_of_netlist: None,
         }
     }
@@ -88,6 +94,18 @@ impl Top {
     /// Keeping a signal can make the model slower.
     pub fn readable(mut self, module: &str, signal: &str) -> Top {
         self.readable.push((module.to_owned(), signal.to_owned()));
+        self
+    }
+
+    /// Passes the inputs on only when they have changed, so that logic behind them is not evaluated twice per cycle.
+    ///
+    /// Results stay the same. A model with much logic behind its inputs gets faster, one with little slower. Inputs of
+    /// a group are passed on together when one of them has changed; those in no group form one more group. So inputs
+    /// that change in every cycle, such as a time, belong in a group of their own, and inputs that move together in
+    /// one group. The top must have a clock. In waves and in paths of signals, its scope is inside a scope `pins`.
+    pub fn sampled(mut self, groups: &[&[&str]]) -> Top {
+        let owned = |group: &&[&str]| group.iter().map(|&name| name.to_owned()).collect();
+        self.sampled = Some(groups.iter().map(owned).collect());
         self
     }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::files::{Contents, Hash, failed, names_in, read};
 use crate::store::Store;
 use crate::types::FIRST_JSON;
-use crate::{Error, Top, Verilator, deps};
+use crate::{Error, Top, Verilator, deps, sampled};
 
 /// Settings that all tops of a build share, ready for the command line. Paths are relative to `root`.
 pub(crate) struct Common<'a> {
@@ -71,8 +71,11 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
     );
     list.extend(["--prefix".to_owned(), prefix.to_owned()]);
     list.extend(["-Mdir".to_owned(), out.display().to_string()]);
-    if !top.readable.is_empty() {
+    if !top.readable.is_empty() || top.around.is_some() {
         list.push(out.join(READABLE).display().to_string());
+    }
+    if top.around.is_some() {
+        list.push(out.join(sampled::FILE).display().to_string());
     }
     list.extend(source_arguments(common, top));
     list
@@ -100,12 +103,14 @@ fn type_arguments(common: &Common, top: &Top, path: &Path) -> Vec<String> {
 
 /// Returns the arguments that select the sources.
 fn source_arguments(common: &Common, top: &Top) -> Vec<String> {
-    let mut list = vec!["--top-module".to_owned(), top.module.clone()];
-    list.extend(
-        top.params
-            .iter()
-            .map(|(name, value)| format!("-G{name}={value}")),
-    );
+    let mut list = vec!["--top-module".to_owned()];
+    if top.around.is_some() {
+        list.push(sampled::MODULE.to_owned());
+    } else {
+        list.push(top.module.clone());
+        let parameter = |(name, value): &(String, String)| format!("-G{name}={value}");
+        list.extend(top.params.iter().map(parameter));
+    }
     list.extend(common.defines.iter().map(|(name, value)| match value {
         Some(value) => format!("-D{name}={value}"),
         None => format!("-D{name}"),
@@ -145,7 +150,12 @@ fn readable(top: &Top) -> String {
         format!("public_flat_rd -module \"{module}\" -var \"{signal}\"\n")
     };
     let lines: String = top.readable.iter().map(line).collect();
-    format!("`verilator_config\n{lines}")
+    // The generated module is not the user's to keep clean.
+    let around = match top.around {
+        Some(_) => format!("lint_off -file \"*{}\"\n", sampled::FILE),
+        None => String::new(),
+    };
+    format!("`verilator_config\n{around}{lines}")
 }
 
 /// Rejects a `.readable(…)` that matches no signal, because Verilator does not report it.
@@ -217,6 +227,7 @@ pub(crate) fn verilate(
         command.add(argument.as_bytes());
     }
     command.add(readable(top).as_bytes());
+    command.add(top.around.as_deref().unwrap_or_default().as_bytes());
     let command = format!("verilated-{}-", command.name());
     for name in store.names(&command)? {
         // Another build may remove an entry at this moment; then it is skipped.
@@ -297,10 +308,14 @@ fn run(
 ) -> Result<(String, Vec<PathBuf>), Error> {
     let config = out.join(READABLE);
     std::fs::write(&config, readable(top)).map_err(failed("write", &config))?;
+    let around = out.join(sampled::FILE);
+    if let Some(text) = &top.around {
+        std::fs::write(&around, text).map_err(failed("write", &around))?;
+    }
     let text = call(verilator, common, top, &arguments(common, top, prefix, out))?;
     check_readable(top, out)?;
     let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
-    list.retain(|path| *path != config);
+    list.retain(|path| *path != config && *path != around);
     for waiver in common.waivers {
         if !list.contains(waiver) {
             list.push(waiver.clone());
