@@ -43,11 +43,18 @@ module answer_scheduler
   logic [1:0] busy_q;  // bit 0: a GRANT is under way; bit 1: its step has come
   logic [Qps-1:0] request;
   class_t class_of;
+  logic [7:0][Qps-1:0] of_class;  // QPs of each class; changes only with an OPEN
+
+  always_comb begin
+    for (int unsigned c = 0; c < 8; c++)
+    for (int unsigned q = 0; q < Qps; q++) of_class[c][q] = class_i[q] == class_t'(c);
+  end
 
   always_comb begin
     request = '0;
     if (busy_q == '0 && owed_i != '0) begin
-      for (int unsigned q = 0; q < Qps; q++) request[q] = owed_i[q] && !full_q[class_i[q]];
+      for (int unsigned c = 0; c < 8; c++) if (!full_q[c]) request |= of_class[c];
+      request &= owed_i;
     end
   end
 

@@ -149,25 +149,27 @@ module rx_classify
 
   always_comb begin
     judged_d = '0;
-    judged_d.class_of = ip_class;
-    if (!result_i.has_ip) judged_d.class_of = class_of_frame(maps_i, eth_i.tags, eth_i.outer.pcp, 6'd0);
-    judged_d.ce = ip_i.traffic_class[1:0] == 2'b11;
-    judged_d.frame_bytes = result_i.frame_bytes;
-    judged_d.syndrome = ext_i.syndrome;
-    judged_d.arrival = '{
-        operation: bth_i.opcode[4:0],
-        psn: bth_i.psn,
-        ack_req: bth_i.ack_req,
-        solicited: bth_i.solicited,
-        payload_bytes: result_i.payload_bytes,
-        access : 1'b0,
-        va: ext_i.va,
-        rkey: ext_i.rkey,
-        dma_len: ext_i.dma_len,
-        imm: ext_i.imm,
-        swap_add: ext_i.swap_add,
-        compare: ext_i.compare
-    };
+    if (done_valid_i) begin
+      judged_d.class_of = ip_class;
+      if (!result_i.has_ip) judged_d.class_of = class_of_frame(maps_i, eth_i.tags, eth_i.outer.pcp, 6'd0);
+      judged_d.ce = ip_i.traffic_class[1:0] == 2'b11;
+      judged_d.frame_bytes = result_i.frame_bytes;
+      judged_d.syndrome = ext_i.syndrome;
+      judged_d.arrival = '{
+          operation: bth_i.opcode[4:0],
+          psn: bth_i.psn,
+          ack_req: bth_i.ack_req,
+          solicited: bth_i.solicited,
+          payload_bytes: result_i.payload_bytes,
+          access : 1'b0,
+          va: ext_i.va,
+          rkey: ext_i.rkey,
+          dma_len: ext_i.dma_len,
+          imm: ext_i.imm,
+          swap_add: ext_i.swap_add,
+          compare: ext_i.compare
+      };
+    end
   end
 
   always_ff @(posedge clk_i) begin

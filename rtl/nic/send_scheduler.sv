@@ -32,12 +32,18 @@ module send_scheduler
 
   logic [Qps-1:0] locked_q, locked_d, request;
   logic take;
+  logic [7:0][Qps-1:0] of_class;  // QPs of each class; changes only with an OPEN
+
+  always_comb begin
+    for (int unsigned c = 0; c < 8; c++)
+    for (int unsigned q = 0; q < Qps; q++) of_class[c][q] = class_i[q] == class_t'(c);
+  end
 
   always_comb begin
     request = '0;
     if (allowed_i && sendable_i != '0) begin
-      for (int unsigned q = 0; q < Qps; q++)
-      request[q] = sendable_i[q] && !locked_q[q] && (eligible_i[q] || !paced_i) && class_allowed_i[class_i[q]];
+      for (int unsigned c = 0; c < 8; c++) if (class_allowed_i[c]) request |= of_class[c];
+      request &= sendable_i & ~locked_q & (eligible_i | {Qps{!paced_i}});
     end
   end
 

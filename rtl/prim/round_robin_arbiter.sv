@@ -23,6 +23,11 @@ module round_robin_arbiter #(
     output logic                 moves_o
 );
 
+  // Requests whose index has bit `b`
+  function automatic logic [Count-1:0] with_bit(input int unsigned b);
+    for (int unsigned i = 0; i < Count; i++) with_bit[i] = 1'((i >> b) & 1);
+  endfunction
+
   // Thermometer code of the priority: ones from the request with the highest priority to the last one. Zero is
   // equivalent to all ones.
   logic [Count-1:0] turn_q, turn_d;
@@ -37,8 +42,7 @@ module round_robin_arbiter #(
   assign moves_o    = turn_d != turn_q;
 
   always_comb begin
-    index_o = '0;
-    for (int unsigned i = 0; i < Count; i++) if (grant_o[i]) index_o |= IndexBits'(i);
+    for (int unsigned b = 0; b < IndexBits; b++) index_o[b] = (grant_o & with_bit(b)) != '0;
   end
 
   always_ff @(posedge clk_i) begin

@@ -76,6 +76,7 @@ module stream_prepend
   assign join_body = (state_q == StHead && !in_prefix && !alone_i) || state_q == StBody;
   assign total = shift + body_bytes_i;
 
+  logic [  DataBits-1:0] behind;  // mask of the bytes from `shift` on
   logic [2*DataBits-1:0] twice;
   assign twice = {2{body_data_i}};
 
@@ -83,8 +84,12 @@ module stream_prepend
     // Body rotated by `shift` bytes. The bytes that do not fit wrap around to the front, where the next beat needs
     // them.
     rotated = body_data_i;
+    behind  = '1;
     for (int unsigned l = 0; l < Lanes; l++) begin
-      if (Reachable[l] && lane == LaneBits'(l)) rotated = twice[8*(4*l+Odd)+:DataBits];
+      if (Reachable[l] && lane == LaneBits'(l)) begin
+        rotated = twice[8*(4*l+Odd)+:DataBits];
+        behind  = {DataBits{1'b1}} >> (8 * (4 * l + Odd));
+      end
     end
   end
 
@@ -104,9 +109,8 @@ module stream_prepend
   always_comb begin
     data_o = front;
     if (!in_prefix) begin
-      for (int unsigned b = 0; b < DataBytes; b++) begin
-        if (7'(b) >= shift) data_o[DataBits-1-8*b-:8] = join_body ? rotated[DataBits-1-8*b-:8] : '0;
-      end
+      data_o = front & ~behind;
+      if (join_body) data_o |= rotated & behind;
     end
   end
 

@@ -262,7 +262,7 @@ fn layouts(options: &RunOptions) -> anyhow::Result<Vec<[PathBuf; 3]>> {
         .filter(|(_, window)| window.path.exists());
     written
         .map(|(host, WaveWindow { path, .. })| {
-            let [gtkwave, surfer] = nic_layout(&format!("{host}.nic")).write_beside(path)?;
+            let [gtkwave, surfer] = nic_layout(&format!("{host}.pins.nic")).write_beside(path)?;
             Ok([path.clone(), gtkwave, surfer])
         })
         .collect()
