@@ -91,8 +91,8 @@ fn main() {
                 .param("Recvs", 4)
                 .named("GbnResponder4"),
         )
-        .top(Top::new("nic_counters"))
-        .top(
+        .top(gates(Top::new("nic_counters")))
+        .top(gates(
             Top::new("nic")
                 .param("DataBytes", 32)
                 .param("Qps", 64)
@@ -114,6 +114,14 @@ fn main() {
                     ],
                 ])
                 .cpp("bindings/xoff-rtl/cpp/nic_loop.cpp"),
-        )
+        ))
         .run();
+}
+
+/// With the feature `ungated`, clock gates are wires.
+fn gates(top: Top) -> Top {
+    match cfg!(feature = "ungated") {
+        true => top.flag("-DCLOCK_GATE_WIRE"),
+        false => top,
+    }
 }

@@ -2,10 +2,11 @@
 //! same model with the same stimulus. Also the cost of the models, and that of a network as it grows.
 //!
 //! `cargo bench --bench harness` measures all, `cargo bench --bench harness -- network` one of `parser`, `nic`,
-//! `network`.
+//! `gates`, `network`.
 
 use std::time::{Duration, Instant};
 
+mod gates;
 mod network;
 mod nic;
 mod parser;
@@ -60,12 +61,18 @@ fn main() {
     {
         return network::single(name, threads);
     }
+    if let [single, name] = &arguments[..]
+        && single == gates::SINGLE
+    {
+        return gates::single(name);
+    }
     let named: Vec<&String> = (arguments.iter())
         .filter(|name| !name.starts_with("--"))
         .collect();
-    let parts: [(&str, fn()); 3] = [
+    let parts: [(&str, fn()); 4] = [
         ("parser", parser::measure),
         ("nic", nic::measure),
+        ("gates", gates::measure),
         ("network", network::measure),
     ];
     let known = parts.map(|(name, _)| name);
