@@ -284,8 +284,7 @@ module nic
   logic [4:0] moving_q;
 
   always_ff @(posedge clk_parser) begin
-    if (rst_i) moving_q <= '0;
-    else if (rx_valid_i) moving_q <= Settle;
+    if (rst_i || rx_valid_i) moving_q <= Settle;
     else if (moving_q != '0) moving_q <= moving_q - 1'b1;
   end
 

@@ -53,7 +53,7 @@ module payload_reader #(
   logic [CountBits-1:0] owed_q;  // words read and not yet taken
   logic pop, take;
   logic unused_ready;
-  logic [CountBits-1:0] unused_count;
+  logic [CountBits-1:0] ahead;  // words in the FIFO
 
   assign read_o         = left_q != '0 && owed_q != CountBits'(Ahead);
   assign read_address_o = address_q;
@@ -104,10 +104,10 @@ module payload_reader #(
       .valid_o,
       .ready_i,
       .data_o({first_o, last_o, bytes_o, data_o}),
-      .count_o(unused_count)
+      .count_o(ahead)
   );
 
-  assign idle_o = left_q == '0 && owed_q == '0;
+  assign idle_o = left_q == '0 && !read_q && owed_q == '0 && ahead == '0 && !valid_o;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

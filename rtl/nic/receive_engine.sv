@@ -358,7 +358,7 @@ module receive_engine
 
   refused_t refused_d;
   refused_t [1:0] refused_q;
-  logic refusals_ready;
+  logic refusals_ready, placed_q;
   logic unused_step_context;
 
   assign refused_d = '{
@@ -372,8 +372,13 @@ module receive_engine
   assign unused_step_context = ^step_context;
 
   always_ff @(posedge clk_responder) begin
+    if (rst_i) placed_q <= 1'b0;
+    else placed_q <= place_valid;
+  end
+
+  always_ff @(posedge clk_responder) begin
     if (place_valid) refused_q[0] <= refused_d;
-    refused_q[1] <= refused_q[0];
+    if (placed_q) refused_q[1] <= refused_q[0];
   end
 
   fifo #(

@@ -133,12 +133,15 @@ module sent_account
     else known_q <= {known_q[2:0], sent_valid_o && sent_ready_i};
   end
 
-  always_ff @(posedge clk_i) known_qp_q <= {known_qp_q[2:0], qp_o};
+  always_ff @(posedge clk_i) begin
+    if (sent_valid_o && sent_ready_i) known_qp_q[0] <= qp_o;
+    for (int unsigned i = 1; i < 4; i++) if (known_q[i-1]) known_qp_q[i] <= known_qp_q[i-1];
+  end
 
   assign release_o    = {known_q[3], step_q && !packet_q};
   assign release_qp_o = {known_qp_q[3], qp_q};
 
-  assign idle_o = !step_valid_i && !step_q && count == '0 && known_q == '0;
+  assign idle_o = !step_valid_i && !step_q && count == '0 && !valid && known_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

@@ -64,7 +64,7 @@ module transmit_door
       inside_q    <= 1'b0;
       held_pfc_q  <= 1'b0;
       held_desc_q <= 1'b0;
-      moving_q    <= '0;
+      moving_q    <= Settle;  // what reset leaves moves on too
     end else begin
       if (payload_valid_i && payload_ready_o) inside_q <= !payload_last_i;
       held_pfc_q  <= let_pfc && !ready;

