@@ -1,8 +1,9 @@
 """Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints their cost.
 
 Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. Of the large tops in
-tools/lint-tops.txt, the first of each module is only checked for that, and mapped with --large. `synth.py TOP …` maps
-only these tops. Run it with the Python in .tools/.
+tools/lint-tops.txt, the first of each module is only checked for that, and mapped with --large. Clock gates are wires
+for the mapping; a second check has them as cells, with the latch of each gate and no other. `synth.py TOP …` maps only
+these tops. Run it with the Python in .tools/.
 """
 
 import json
@@ -20,12 +21,22 @@ WORKER = """
 import sys
 from pyosys import libyosys as ys
 top, parameters, source, stat, maps = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4], sys.argv[5] == "True"
-design = ys.Design()
 overrides = " ".join("-G " + p for p in parameters)
-ys.run_pass(f"read_slang --ignore-assertions --top {top} {overrides} -F rtl/rtl.f {source}", design)
-ys.run_pass(f"hierarchy -check -top {top}", design)
-ys.run_pass("proc", design)
-ys.run_pass("select -assert-none t:$dlatch t:$adlatch t:$dlatchsr", design)
+
+def read(define, latches):
+    design = ys.Design()
+    ys.run_pass(f"read_slang --ignore-assertions {define} --top {top} {overrides} -F rtl/rtl.f {source}", design)
+    ys.run_pass(f"hierarchy -check -top {top}", design)
+    ys.run_pass("proc", design)
+    ys.run_pass(f"select -assert-none t:$dlatch t:$adlatch %u t:$dlatchsr %u {latches}", design)
+    return design
+
+# The latch of a gate drives its `enable_q`.
+cells = read("", "w:*enable_q %ci1 %d")
+ys.run_pass("flatten", cells)
+ys.run_pass("opt_clean", cells)
+ys.run_pass("check -assert", cells)
+design = read("-D CLOCK_GATE_WIRE", "")
 if not maps:
     ys.run_pass("flatten", design)
     ys.run_pass("opt_clean", design)

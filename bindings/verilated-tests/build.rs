@@ -16,6 +16,12 @@ fn main() {
                 .named("Counter12"),
         )
         .top(
+            Top::new("counter")
+                .param("Limit", 250)
+                .sampled(&[&["en_i"]])
+                .named("SampledCounter"),
+        )
+        .top(
             Top::new("lanes")
                 .readable("lanes", "meta_q")
                 .readable("lanes", "count_q")

@@ -190,6 +190,14 @@ pub enum Error {
         /// The names that there are.
         inputs: String,
     },
+    /// Inputs are to be sampled, but a port is an unpacked array.
+    #[error("top `{top}`: inputs cannot be sampled, because port `{port}` has unpacked dimensions")]
+    SampledArray {
+        /// The module.
+        top: String,
+        /// The port.
+        port: String,
+    },
     /// Inputs are to be sampled, but the top has no clock.
     #[error("top `{top}`: inputs are sampled while the clock is 0, but it has no clock")]
     SampledWithoutClock {

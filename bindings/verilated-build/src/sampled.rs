@@ -17,10 +17,15 @@ pub(crate) const FILE: &str = "pins.sv";
 
 /// Returns the text of the module. `ports` are those of the top.
 pub(crate) fn module(top: &Top, ports: &[Port], clock: &Port) -> Result<String, Error> {
-    // Inputs with unpacked dimensions cannot be compared as one vector; they are passed on as they are.
+    // The range of an unpacked dimension is not in the header, and elements are connected in its order.
+    if let Some(port) = ports.iter().find(|port| !port.dims.is_empty()) {
+        return Err(Error::SampledArray {
+            top: top.module.clone(),
+            port: port.name.clone(),
+        });
+    }
     let inputs: Vec<&Port> = (ports.iter())
         .filter(|port| port.direction == Direction::In && port.name != clock.name)
-        .filter(|port| port.dims.is_empty())
         .collect();
     let mut groups = top.sampled.clone().unwrap_or_default();
     for name in groups.iter().flatten() {
@@ -40,62 +45,54 @@ pub(crate) fn module(top: &Top, ports: &[Port], clock: &Port) -> Result<String, 
     groups.push(rest);
     groups.retain(|group| !group.is_empty());
 
-    let sample = |name: &str| format!("{name}__sampled");
-    let sampled = |port: &Port| inputs.iter().any(|input| input.name == port.name);
-    // Writing to a String cannot fail. The same holds below.
-    let mut text = format!("module {MODULE} (\n");
-    for (at, port) in ports.iter().enumerate() {
+    // Escaped identifiers may be any name, keywords included. They end with a blank.
+    let signal = |name: &str| format!("\\{name} ");
+    let sample = |name: &str| signal(&format!("{name}__sampled"));
+    let list = |parts: Vec<String>, between: &str| parts.join(between);
+    let declared = ports.iter().map(|port| {
         let direction = match port.direction {
             Direction::In => "input",
             Direction::Out => "output",
         };
-        let range = range(port);
-        let dims: String = port.dims.iter().map(|size| format!(" [{size}]")).collect();
-        let comma = if at + 1 < ports.len() { "," } else { "" };
-        let _ = writeln!(
-            text,
-            "  {direction} logic{range} {}{dims}{comma}",
-            port.name
-        );
-    }
-    text.push_str(");\n  // verilator tracing_off\n");
+        format!("  {direction} logic{} {}", range(port), signal(&port.name))
+    });
+    let mut text = format!(
+        "module {MODULE} (\n{}\n);\n  // verilator tracing_off\n",
+        list(declared.collect(), ",\n")
+    );
+    // Writing to a String cannot fail. The same holds below.
     for port in &inputs {
         let _ = writeln!(text, "  logic{} {};", range(port), sample(&port.name));
     }
     for (at, group) in groups.iter().enumerate() {
-        let samples: Vec<String> = group.iter().map(|name| sample(name)).collect();
-        let (from, to) = (group.join(", "), samples.join(", "));
+        let from = list(group.iter().map(|name| signal(name)).collect(), ", ");
+        let to = list(group.iter().map(|name| sample(name)).collect(), ", ");
+        let clock = signal(&clock.name);
         let _ = writeln!(
             text,
-            "  wire changed_{at} = !{} && {{{from}}} != {{{to}}};\n  \
+            "  wire changed_{at} = !{clock} && {{{from}}} != {{{to}}};\n  \
              always @(posedge changed_{at}) {{{to}}} <= {{{from}}};\n  \
              // There is no edge before the first inputs.\n  \
-             initial {{{to}}} = {{{from}}};",
-            clock.name
+             initial {{{to}}} = {{{from}}};"
         );
     }
     text.push_str("  // verilator tracing_on\n");
-    let parameters: Vec<String> = (top.params.iter())
-        .map(|(name, value)| format!(".{name}({value})"))
-        .collect();
+    let parameters = (top.params.iter()).map(|(name, value)| format!(".{name}({value})"));
+    let connected = ports.iter().map(|port| {
+        let passed = inputs.iter().any(|input| input.name == port.name);
+        let to = match passed {
+            true => sample(&port.name),
+            false => signal(&port.name),
+        };
+        format!("    .{}({to})", signal(&port.name))
+    });
     let _ = writeln!(
         text,
-        "  {} #({}) {} (",
-        top.module,
-        parameters.join(", "),
-        top.module
+        "  {module} #({}) {module} (\n{}\n  );\nendmodule",
+        list(parameters.collect(), ", "),
+        list(connected.collect(), ",\n"),
+        module = top.module,
     );
-    for (at, port) in ports.iter().enumerate() {
-        let name = &port.name;
-        let from = if sampled(port) {
-            sample(name)
-        } else {
-            name.clone()
-        };
-        let comma = if at + 1 < ports.len() { "," } else { "" };
-        let _ = writeln!(text, "    .{name}({from}){comma}");
-    }
-    text.push_str("  );\nendmodule\n");
     Ok(text)
 }
 

@@ -102,7 +102,7 @@ impl Top {
     /// Results stay the same. A model with much logic behind its inputs gets faster, one with little slower. Inputs of
     /// a group are passed on together when one of them has changed; those in no group form one more group. So inputs
     /// that change in every cycle, such as a time, belong in a group of their own, and inputs that move together in
-    /// one group. The top must have a clock. In waves and in paths of signals, its scope is inside a scope `pins`.
+    /// one group. The top must have a clock and no port with unpacked dimensions. In waves and in paths of signals, its scope is inside a scope `pins`.
     pub fn sampled(mut self, groups: &[&[&str]]) -> Top {
         let owned = |group: &&[&str]| group.iter().map(|&name| name.to_owned()).collect();
         self.sampled = Some(groups.iter().map(owned).collect());

@@ -69,6 +69,18 @@ fn misnamed() {
 
 #[test]
 #[ignore = "run by the tests below"]
+fn sampled() {
+    say(Build::new().top(Top::new("register").clock("ck").sampled(&[&["d"]])));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn sampled_unknown() {
+    say(Build::new().top(Top::new("register").clock("ck").sampled(&[&["d", "e"]])));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
 fn inside() {
     say(Build::new().top(Top::new("gated")));
 }
@@ -187,6 +199,15 @@ fn a_top_that_waits_for_edges_needs_a_clock() {
     assert_eq!(
         run("misnamed"),
         "top `register`: clock `d` is no one-bit input. Inputs: ck, rst_n, d, en"
+    );
+}
+
+#[test]
+fn inputs_to_be_sampled_exist() {
+    assert_eq!(run("sampled"), "fine Some(\"ck\");");
+    assert_eq!(
+        run("sampled_unknown"),
+        "top `register` has no input `e` that can be sampled; it has: rst_n, d, en"
     );
 }
 

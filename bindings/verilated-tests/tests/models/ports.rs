@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use verilated::{Direction, Settings};
 use verilated_tests::kinds_pkg::{Kind, Meta};
 use verilated_tests::wide_ports::{In, Out};
-use verilated_tests::{Adder, Counter, Counter12, WidePorts, adder, counter, counter12};
+use verilated_tests::{
+    Adder, Counter, Counter12, SampledCounter, WidePorts, adder, counter, counter12,
+    sampled_counter,
+};
 
 /// Clocks `inputs` in and returns the outputs.
 fn through(inputs: &In) -> Out {
@@ -186,4 +189,32 @@ fn combinational_modules_need_no_clock() {
         .cycle(&adder::In { a_i: 1, b_i: 2 }, &mut out)
         .unwrap();
     assert_eq!((out.sum_o, model.time_ps()), (3, 7));
+}
+
+proptest! {
+    /// A model with sampled inputs gives what the same model without gives: from the first cycle on, for outputs that
+    /// depend on inputs of the same cycle, when a cycle is evaluated several times, and behind a checkpoint.
+    #[test]
+    fn sampled_inputs_change_nothing(cycles in proptest::collection::vec(any::<[bool; 3]>(), 1..60), at in 0usize..60) {
+        let mut plain = Counter::new(&Settings::new("plain")).unwrap();
+        let mut sampled = SampledCounter::new(&Settings::new("sampled")).unwrap();
+        let mut outs = (counter::Out::default(), sampled_counter::Out::default());
+        for (cycle, [rst, en, before]) in cycles.into_iter().enumerate() {
+            let rst_i = u8::from(rst || cycle == 0);
+            for en_i in [u8::from(before), u8::from(en)] {
+                plain.eval(&counter::In { rst_i, en_i }, &mut outs.0).unwrap();
+                sampled.eval(&sampled_counter::In { rst_i, en_i }, &mut outs.1).unwrap();
+                prop_assert_eq!(outs.0.next_o, outs.1.next_o, "cycle {}", cycle);
+            }
+            if cycle == at {
+                let state = sampled.save().unwrap();
+                sampled = SampledCounter::new(&Settings::new("sampled")).unwrap();
+                sampled.restore(&state).unwrap();
+            }
+            let en_i = u8::from(en);
+            plain.cycle(&counter::In { rst_i, en_i }, &mut outs.0).unwrap();
+            sampled.cycle(&sampled_counter::In { rst_i, en_i }, &mut outs.1).unwrap();
+            prop_assert_eq!((outs.0.count_o, outs.0.next_o), (outs.1.count_o, outs.1.next_o), "cycle {}", cycle);
+        }
+    }
 }
