@@ -36,6 +36,7 @@ check-rtl:
 
 formal: check-tools
 	.tools/bin/python tools/formal.py
+	.tools/bin/python tools/formal_gates.py
 
 synth: check-tools
 	.tools/bin/python tools/synth.py --large
