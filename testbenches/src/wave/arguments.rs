@@ -8,7 +8,7 @@ use xoff_sim::time::Duration;
 use super::condition::Condition;
 
 const HELP: &str = "\
-Signals are selected by their full names (a.nic.depth), by the end of the name (depth, nic.depth), or by
+Signals are selected by their full names (a.pins.nic.depth), by the end of the name (depth, nic.depth), or by
 patterns in which * stands for any text and ? for one character (nic.*ready*). Without --signals the
 command lists the signals of the file.
 
