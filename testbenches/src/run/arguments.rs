@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use xoff_sim::time::Duration;
 
+use super::checkpoint::Every;
 use crate::scenario_file::Setting;
 use crate::threads::MAX_THREADS;
 
@@ -54,6 +55,10 @@ pub struct RunArgs {
     /// Write waves of a host's NIC, for a window of time or the whole run: a:1ms-1.1ms, a
     #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
     pub waves: Vec<WavesArg>,
+    /// Keep checkpoints, from which a later run with --waves begins: auto (where they cost less than a hundredth of
+    /// the run), off, or one for each interval of simulated time, such as 1ms
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub checkpoints: Every,
     /// Capture ports: all, or nodes and ports such as a,s.2
     #[arg(long, value_name = "PORTS", num_args = 0..=1, default_missing_value = "all")]
     pub pcap: Option<String>,

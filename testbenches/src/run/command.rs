@@ -338,6 +338,7 @@ fn options(
         no_skip: arguments.no_skip,
         capture,
         waves,
+        checkpoints: Some((arguments.out.clone(), arguments.checkpoints)),
         progress: streams.progress && !arguments.json,
         nics: Nics::default(),
     })

@@ -244,11 +244,12 @@ fn source(operand: &Operand, other: Option<&Operand>, waves: &Waves) -> Result<S
         .find("--when", name)
         .map_err(|error| match (error, enumeration) {
             (WaveError::Unknown { option, name, .. }, Some(signal)) => match signal.kind {
-                Kind::Enum(names) => WaveError::Unknown {
-                    option,
-                    name,
-                    near: names.into_iter().map(|(_, name)| name).collect(),
-                },
+                Kind::Enum(names) => {
+                    let distance = |known: &String| strsim::damerau_levenshtein(known, &name);
+                    let mut near: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
+                    near.sort_by_cached_key(distance);
+                    WaveError::Unknown { option, name, near }
+                }
                 _ => waves
                     .find("--when", &name)
                     .expect_err("it was not found before"),
