@@ -12,6 +12,7 @@ use xoff_waves::capture::{TapPort, TapWriter};
 use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
 
 use super::checkpoint::{Checkpoints, Every, RunState};
+use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub capture: Option<(Vec<(NodeId, PortId)>, std::path::PathBuf)>,
     /// Waves of hosts.
     pub waves: Vec<(String, WaveWindow)>,
+    /// Waves around a condition; not together with `waves` or `capture`.
+    pub trigger: Option<Trigger>,
     /// Folder of results, in which checkpoints are kept, and when they are taken; `None`: none are.
     pub checkpoints: Option<(std::path::PathBuf, Every)>,
     /// Whether progress is shown.
@@ -61,6 +64,18 @@ pub fn interrupted() -> bool {
 /// Returns an error for an inconsistent scenario, a failing RTL assertion, a file that cannot be written, and an
 /// expectation of a metric that does not exist.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
+    run_triggered(scenario, options).map(|(report, _)| report)
+}
+
+/// Like [`run`]; also returns the clock edge at which the condition of the trigger held first.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_triggered(
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> anyhow::Result<(Report, Option<Time>)> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
         .build()?;
@@ -135,7 +150,7 @@ fn remark(text: Option<String>) {
 
 impl RunState {
     /// Runs to the next sample, the start of the measured window or `end`, whichever is first, and returns that time.
-    fn advance(
+    pub(super) fn advance(
         &mut self,
         scenario: &Scenario,
         end: Time,
@@ -166,13 +181,16 @@ impl RunState {
     }
 }
 
-fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
+fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report, Option<Time>)> {
     let started = Instant::now();
     // The summary has the scenario as it was written.
     let settings = serde_json::to_value(scenario)?;
     let mut checkpoints = (options.checkpoints.as_ref())
         .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
-    let begin = (options.waves.iter().map(|(_, window)| window.from)).min();
+    let trigger = options.trigger.as_ref();
+    let begin = (options.waves.iter().map(|(_, window)| window.from))
+        .chain(trigger.map(|trigger| trigger.window(trigger.from).from))
+        .min();
     let jumped = match (&checkpoints, begin) {
         // A capture begins at the start.
         (Some(checkpoints), Some(begin)) if options.capture.is_none() => {
@@ -189,7 +207,34 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
     for warning in state.simulation.warnings() {
         anstream::eprintln!("warning: {warning}");
     }
-    for (host, window) in &options.waves {
+    let bar = bar(scenario, options.progress);
+    let show = |now: Time| {
+        let ns = now.as_ps() / 1_000;
+        bar.set_position(ns);
+        let real = started.elapsed().as_nanos().max(1) as f64;
+        bar.set_message(format!(
+            "{} of {}, {:.0} times slower than life",
+            now.since_start(),
+            scenario.duration,
+            real / ns.max(1) as f64
+        ));
+    };
+    let end = Time::ZERO + scenario.duration;
+    let mut windows = options.waves.clone();
+    let mut triggered = None;
+    if let Some(trigger) = trigger {
+        (state, triggered) = trigger.find(state, scenario, end, show)?;
+        match triggered {
+            Some(edge) => windows.push((trigger.host.clone(), trigger.window(edge))),
+            None => remark(Some(format!(
+                "--wave-when '{}': no clock edge fulfils it from {} to {}",
+                trigger.condition,
+                trigger.from.since_start(),
+                state.simulation.now().since_start()
+            ))),
+        }
+    }
+    for (host, window) in &windows {
         let window = window.clone();
         state.simulation.set_waves(host, window)?;
     }
@@ -217,10 +262,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             .map(|(_, path)| path.display().to_string());
         format!("{}: cannot be written", path.unwrap_or_default())
     };
-    let bar = bar(scenario, options.progress);
-    let end = Time::ZERO + scenario.duration;
     // Nothing behind the last window is of interest that an earlier run has not measured already.
-    let mut after_waves = (options.waves.iter().map(|(_, window)| window.until))
+    let mut after_waves = (windows.iter().map(|(_, window)| window.until))
         .max()
         .filter(|_| options.capture.is_none());
     let mut written = Ok(());
@@ -245,15 +288,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
                 remark(checkpoints.offer(&state));
             }
         }
-        let ns = state.simulation.now().as_ps() / 1_000;
-        bar.set_position(ns);
-        let real = started.elapsed().as_nanos().max(1) as f64;
-        bar.set_message(format!(
-            "{} of {}, {:.0} times slower than life",
-            state.simulation.now().since_start(),
-            scenario.duration,
-            real / ns.max(1) as f64
-        ));
+        show(state.simulation.now());
     }
     bar.finish_and_clear();
     if let Some(checkpoints) = &mut checkpoints
@@ -321,7 +356,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         // So that charts and tables show it too.
         chart.title += " (interrupted)";
     }
-    Ok(Report {
+    let report = Report {
         title: scenario.title.clone(),
         description: scenario.description.trim().into(),
         command: options.command.clone(),
@@ -329,7 +364,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         topology: charts::topology(simulation, scenario),
         pauses: pauses::spread(simulation, recorder.detector()),
         charts,
-    })
+    };
+    Ok((report, triggered))
 }
 
 /// Returns the fault rules of the scenario and what they have done.

@@ -8,6 +8,7 @@
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
+//! | [`trigger`] | waves around the first clock edge at which a condition holds |
 //! | [`judge`] | compares measured values with expectations |
 //! | [`charts`] | charts and network for the report |
 //! | [`pauses`] | findings of the detectors, and how pauses spread |
@@ -21,6 +22,7 @@ pub mod execute;
 pub mod judge;
 pub mod pauses;
 pub mod print;
+pub mod trigger;
 
 pub use arguments::{DiffArgs, RunArgs};
 pub use command::{list, run};
