@@ -73,7 +73,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "wave_when")]
     pub wave_from: Option<Duration>,
     /// Keep checkpoints, from which a later run with --waves begins: auto (where they cost less than a hundredth of
-    /// the run), off, or one for each interval of simulated time, such as 1ms
+    /// the run, and not in sweeps), off, or one for each interval of simulated time, such as 1ms
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub checkpoints: Every,
     /// Capture ports: all, or nodes and ports such as a,s.2

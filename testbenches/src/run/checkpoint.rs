@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The folder is the hash of everything that the result depends on: the scenario with its seed, variant and settings, and
-//! the content of the files that it names. Each file also has the hash of the program that wrote it: state of another
-//! program is never read. A file is written under another name and renamed, so it is whole, and its checksum finds
+//! the content of the files that it names. Each file also says which build of the program wrote it: state of another
+//! build is never read. A file is written under another name and renamed, so it is whole, and its checksum finds
 //! what is damaged later.
 //!
 //! When [`Every::Auto`] is asked for, a checkpoint is taken only when it is cheap compared with what was simulated before
@@ -44,9 +44,9 @@ const COST: f64 = 0.01;
 /// The most checkpoints of a run; every second one is removed when there are more.
 const MOST: usize = 32;
 /// The most bytes of the checkpoints of a run.
-const RUN_BYTES: u64 = 1 << 30;
+const RUN_BYTES: u64 = 512 << 20;
 /// The most bytes of the checkpoints of all runs; those that were not used for longest are removed.
-const ALL_BYTES: u64 = 4 << 30;
+const ALL_BYTES: u64 = 2 << 30;
 
 /// When checkpoints are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,13 +186,21 @@ impl Checkpoints {
         !self.written.is_empty()
     }
 
-    /// The hash of the running program, which is computed when it is needed first.
+    /// Identifies the running program: its length and when it was written, which no other build has in common. Hashing
+    /// its content would take as long as several checkpoints.
     fn program(&self) -> u64 {
         *self.program.get_or_init(|| {
-            let program = std::env::current_exe().and_then(fs::read);
+            let about = || -> io::Result<u64> {
+                let about = fs::metadata(std::env::current_exe()?)?;
+                let mut hash = XxHash3_64::new();
+                hash.write_u64(about.len());
+                hash.write_u128(nanos(about.modified()?));
+                Ok(hash.finish())
+            };
             // Without it no state is read: the process's own number and the time are those of no other run.
-            let unknown = || u64::from(std::process::id()) << 32 ^ nanos();
-            program.map_or_else(|_| unknown(), |bytes| XxHash3_64::oneshot(&bytes))
+            about().unwrap_or_else(|_| {
+                u64::from(std::process::id()) << 32 ^ nanos(SystemTime::now()) as u64
+            })
         })
     }
 
@@ -422,9 +430,9 @@ fn word(header: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-fn nanos() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
+fn nanos(time: SystemTime) -> u128 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos())
 }
 
 /// Hashes everything that the result of a scenario depends on. 64 bits distinguish the few runs of a folder.

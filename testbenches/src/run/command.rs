@@ -12,6 +12,7 @@ use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SUMMARY};
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
+use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
 use super::print;
 use super::trigger::Trigger;
@@ -344,6 +345,11 @@ fn options(
         None => None,
         Some(condition) => Some(trigger(arguments, condition, scenario, &plan, folder)?),
     };
+    let checkpoints = match arguments.checkpoints {
+        // A sweep is many runs, few of which are looked at again.
+        Every::Auto if !arguments.sweep.is_empty() => Every::Off,
+        every => every,
+    };
     Ok(RunOptions {
         command,
         threads: arguments.threads.map(usize::from),
@@ -351,7 +357,7 @@ fn options(
         capture,
         waves,
         trigger,
-        checkpoints: Some((arguments.out.clone(), arguments.checkpoints)),
+        checkpoints: Some((arguments.out.clone(), checkpoints)),
         progress: streams.progress && !arguments.json,
         nics: Nics::default(),
     })
