@@ -106,13 +106,14 @@ impl Trigger {
         Clock::PERIOD_40G * cycles
     }
 
-    /// The window of waves around an edge.
+    /// The window of waves around a rising edge. It contains cycles by the time at which they begin, which is less than
+    /// a period before their edge.
     pub fn window(&self, edge: Time) -> WaveWindow {
-        let before = Self::time(self.cycles[0]).as_ps();
+        let before = Self::time(self.cycles[0] + 1).as_ps();
         WaveWindow {
             path: self.path.clone(),
             from: Time::from_ps(edge.as_ps().saturating_sub(before)),
-            until: edge + Self::time(self.cycles[1] + 1),
+            until: edge + Self::time(self.cycles[1]),
         }
     }
 
@@ -135,7 +136,7 @@ impl Trigger {
             .tempdir_in(folder)
             .with_context(|| format!("{}", folder.display()))?;
         let path = folder.path().join("segment.fst");
-        let before = Self::time(self.cycles[0]);
+        let before = Self::time(self.cycles[0] + 1);
         let mut saved: VecDeque<(Time, Vec<u8>)> = VecDeque::new();
         let ignore = |_: &[Record]| {};
         while state.simulation.now() < end && !interrupted() {

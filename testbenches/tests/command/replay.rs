@@ -95,7 +95,7 @@ fn a_failing_case_of_two_nics_leaves_waves_around_it() {
     assert!((failed..failed + PERIOD).contains(&edge), "{edge} {failed}");
 
     // Again, and the same; and with another window nothing of the first one is left.
-    let again = command(&arguments);
+    let again = command(&[&arguments[..], &["--before", "5", "--after", "0"]].concat());
     assert_eq!(again.outcome.unwrap(), Outcome::Failed);
     assert_eq!(marker(&folder.join("nic0.gtkw")), failed);
     let only = command(&["replay", &planted, "--no-waves"]);
@@ -293,22 +293,24 @@ impl Pair {
     }
 }
 
+/// Messages of 4 KiB do not fill the wire, which the scenario expects of longer ones.
+const MISSED: i32 = 1;
 const WAVES: [&str; 2] = ["--waves", "b:50us-51us"];
 
 #[test]
 fn waves_from_a_checkpoint_are_those_of_the_whole_run() {
     let pair = Pair::new();
     // Without checkpoints, without waves.
-    let (plain, said) = pair.run(&["--checkpoints", "off"], 0);
+    let (plain, said) = pair.run(&["--checkpoints", "off"], MISSED);
     assert_eq!((said.as_str(), pair.checkpoints().len()), ("", 0));
-    let (whole, said) = pair.run(&[&WAVES[..], &["--checkpoints", "off"]].concat(), 0);
+    let (whole, said) = pair.run(&[&WAVES[..], &["--checkpoints", "off"]].concat(), MISSED);
     assert_eq!((said.as_str(), &whole), ("", &plain));
     let waves = pair.waves();
     // 1 µs has 195.3 cycles.
     assert!((195..=196).contains(&waves.len()), "{}", waves.len());
 
     // Checkpoints change nothing.
-    let (kept, said) = pair.run(&["--checkpoints", "20us"], 0);
+    let (kept, said) = pair.run(&["--checkpoints", "20us"], MISSED);
     assert_eq!((said.as_str(), &kept), ("", &plain));
     let times: Vec<String> = (pair.checkpoints().iter())
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
@@ -320,7 +322,7 @@ fn waves_from_a_checkpoint_are_those_of_the_whole_run() {
 
     // The same from a checkpoint; nothing behind the window is simulated again either.
     fs::remove_file(pair.folder.path().join("out/pair/b.fst")).unwrap_or_default();
-    let (jumped, said) = pair.run(&WAVES, 0);
+    let (jumped, said) = pair.run(&WAVES, MISSED);
     assert_eq!(
         said,
         "xoff: goes on from a checkpoint at 40 us\nxoff: goes on from a checkpoint at 60 us\n"
@@ -329,10 +331,13 @@ fn waves_from_a_checkpoint_are_those_of_the_whole_run() {
     assert_eq!(pair.waves(), waves);
 
     // With another setting it is another run.
-    let (_, said) = pair.run(&[&WAVES[..], &["--set", "flows.bulk.mtu=512"]].concat(), 0);
+    let (_, said) = pair.run(
+        &[&WAVES[..], &["--set", "flows.bulk.mtu=512"]].concat(),
+        MISSED,
+    );
     assert_eq!(said, "");
     // A capture begins at the start.
-    let (captured, said) = pair.run(&[&WAVES[..], &["--pcap"]].concat(), 0);
+    let (captured, said) = pair.run(&[&WAVES[..], &["--pcap"]].concat(), MISSED);
     assert_eq!(
         (said.as_str(), captured["digest"].clone()),
         ("", plain["digest"].clone())
@@ -342,7 +347,7 @@ fn waves_from_a_checkpoint_are_those_of_the_whole_run() {
 #[test]
 fn checkpoints_that_are_of_no_use_are_named_and_the_run_is_right() {
     let pair = Pair::new();
-    let (plain, _) = pair.run(&["--checkpoints", "20us"], 0);
+    let (plain, _) = pair.run(&["--checkpoints", "20us"], MISSED);
     let files = pair.checkpoints();
     let name = |at: usize| {
         let root = pair.folder.path();
@@ -353,7 +358,7 @@ fn checkpoints_that_are_of_no_use_are_named_and_the_run_is_right() {
     let mut bytes = fs::read(&files[1]).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&files[1], bytes).unwrap();
-    let (jumped, said) = pair.run(&WAVES, 0);
+    let (jumped, said) = pair.run(&WAVES, MISSED);
     assert_eq!(jumped, plain);
     let expected = format!(
         "xoff: {}: damaged: its checksum does not match; not used\nxoff: goes on from a checkpoint at 20 us\n",
@@ -367,7 +372,7 @@ fn checkpoints_that_are_of_no_use_are_named_and_the_run_is_right() {
         bytes[8] ^= 1;
         fs::write(file, bytes).unwrap();
     }
-    let (again, said) = pair.run(&WAVES, 0);
+    let (again, said) = pair.run(&WAVES, MISSED);
     assert_eq!(again, plain);
     let folder = Path::new(&name(0)).parent().unwrap().display().to_string();
     let first = said.lines().next().unwrap();
@@ -382,7 +387,7 @@ fn checkpoints_that_are_of_no_use_are_named_and_the_run_is_right() {
     let pair = Pair::new();
     fs::create_dir(pair.folder.path().join("out")).unwrap();
     fs::write(pair.folder.path().join("out/.checkpoints"), "").unwrap();
-    let (summary, said) = pair.run(&["--checkpoints", "20us"], 0);
+    let (summary, said) = pair.run(&["--checkpoints", "20us"], MISSED);
     assert_eq!(summary, plain);
     assert!(
         said.contains("this run keeps no more checkpoints") && said.lines().count() == 1,
@@ -393,8 +398,8 @@ fn checkpoints_that_are_of_no_use_are_named_and_the_run_is_right() {
 #[test]
 fn waves_begin_at_a_condition() {
     let pair = Pair::new();
-    let waves = ["--checkpoints", "20us", "--waves", "a:45us-49us"];
-    let (plain, _) = pair.run(&waves, 0);
+    let waves = ["--checkpoints", "20us", "--waves", "a:45us-47us"];
+    let (plain, _) = pair.run(&waves, MISSED);
     let path = pair.folder.path().join("out/pair/a.fst");
     // The first completion behind 45 µs, as the waves of that time show it: one every 0.9 µs.
     let when = "a.cqe_valid_o && a.cqe_ready_i";
@@ -409,24 +414,21 @@ fn waves_begin_at_a_condition() {
         "20",
     ];
     let from = ["--wave-from", "45us"];
-    let (found, said) = pair.run(&[&arguments[..], &from].concat(), 0);
+    let (found, said) = pair.run(&[&arguments[..], &from].concat(), MISSED);
     assert_eq!(found, plain);
     let from_checkpoints =
         "xoff: goes on from a checkpoint at 40 us\nxoff: goes on from a checkpoint at 60 us\n";
     assert_eq!(said, from_checkpoints);
     let window = edges(&path, "a.now_i", "a.clk_i", None);
     let place = window.iter().position(|(time, _)| *time == edge).unwrap();
-    // A cycle more or less: the window is in time, and clocks have a phase.
-    assert!((100..=101).contains(&place), "{place}");
-    let behind = window.len() - 1 - place;
-    assert!((20..=21).contains(&behind), "{behind}");
+    assert_eq!((place, window.len() - 1 - place), (100, 20));
     assert_eq!(marker(&path.with_extension("gtkw")), edge);
 
     // A bit of a vector that is never set: one class of all, and no PFC in this scenario.
-    let arguments = ["--wave-when", "a.nic.xoff[3]", "--wave-from", "58us"];
-    let (found, said) = pair.run(&arguments, 0);
+    let arguments = ["--wave-when", "a.nic.xoff[3]", "--wave-from", "59us"];
+    let (found, said) = pair.run(&arguments, MISSED);
     assert_eq!(found, plain);
-    let nothing = "xoff: --wave-when 'a.nic.xoff[3]': no clock edge fulfils it from 58 us to 60 us";
+    let nothing = "xoff: --wave-when 'a.nic.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
     assert_eq!(said.lines().last(), Some(nothing));
     assert!(!path.exists());
 }
