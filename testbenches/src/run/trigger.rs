@@ -25,8 +25,8 @@ use crate::wave::rows::{Window, rows};
 
 /// The option, for messages.
 const OPTION: &str = "--wave-when";
-/// The least simulated time of a segment: a thousand cycles, so that opening its file costs little of it.
-const SEGMENT: Duration = Duration::from_us(5);
+/// The least simulated time of a segment: some hundred cycles, so that opening its file costs little of it.
+const SEGMENT: Duration = Duration::from_us(2);
 
 /// Waves of a host around the first clock edge at which a condition holds.
 #[derive(Debug, Clone)]

@@ -260,7 +260,7 @@ fn one_digest_whatever_the_manner() {
             from: Time::from_ps(10_000_000),
             until: Time::from_ps(20_000_000),
         };
-        let interval = Every::Interval(Duration::from_us(10));
+        let interval = Every::Interval(Duration::from_us(3));
         let checkpoints = Some((folder.path().to_owned(), interval));
         for manner in [
             RunOptions {
@@ -287,7 +287,7 @@ fn one_digest_whatever_the_manner() {
                 checkpoints: checkpoints.clone(),
                 ..RunOptions::default()
             },
-            // From the checkpoint at 10 µs to the window's end, and then at 60 µs.
+            // From the checkpoint at 9 µs to the window's end, and then at 60 µs.
             RunOptions {
                 waves: vec![(host, window)],
                 checkpoints,
