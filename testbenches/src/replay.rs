@@ -259,7 +259,7 @@ fn last_edges(waves: &Waves) -> anyhow::Result<String> {
         last.iter()
             .map(|row| (file.ns_text(row.tick), Align::Right)),
     );
-    let mut table = Table::new(columns.into_iter());
+    let mut table = Table::new(columns);
     for (place, (port, name)) in ports.iter().zip(names).enumerate() {
         let values: Vec<String> = (last.iter())
             .map(|row| {

@@ -22,8 +22,8 @@ Examples:
                                                     how many of 20 seeds lock, with and without the third flow
   xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
   xoff run pair --waves a:900us-901us               later waves: from a checkpoint of the run before
-  xoff run incast --set host.nic=rtl --wave-when 'r.nic.xoff[3]'
-                                                    waves around the moment at which the receiver pauses class 3
+  xoff run pair --wave-when 'a.cqe_valid_o && a.cqe_ready_i' --wave-from 900us
+                                                    waves around the first completion after 900 us
   xoff show pair > mine.toml                        a scenario to change
   xoff run mine.toml --json | jq .metrics           your own scenario, for programs
 
