@@ -6,8 +6,9 @@ use crate::calc::CalcArgs;
 use crate::check::CheckArgs;
 use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
-use crate::fuzz::{FuzzArgs, ReplayArgs};
+use crate::fuzz::FuzzArgs;
 use crate::regress::RegressArgs;
+use crate::replay::ReplayArgs;
 use crate::run::{DiffArgs, RunArgs};
 use crate::show::ShowArgs;
 use crate::wave::WaveArgs;
@@ -48,7 +49,7 @@ pub enum Command {
     Schema,
     /// Test a unit against its reference model with random histories
     Fuzz(FuzzArgs),
-    /// Run a kept failing case again
+    /// Run a kept failing case again, with waves around the failure
     Replay(ReplayArgs),
     /// Run all units and scenarios over a range of seeds
     Regress(RegressArgs),

@@ -37,6 +37,19 @@ impl Table {
 
     /// Writes heading and rows.
     pub fn write(&self, streams: &mut Streams) -> io::Result<()> {
+        for (ink, line) in self.lines() {
+            writeln!(streams.out, "{}", streams.paint.paint(ink, line))?;
+        }
+        Ok(())
+    }
+
+    /// Returns heading and rows as text.
+    pub fn text(&self) -> String {
+        let lines = self.lines();
+        lines.iter().map(|(_, line)| format!("{line}\n")).collect()
+    }
+
+    fn lines(&self) -> Vec<(Ink, String)> {
         let head: Vec<String> = self.columns.iter().map(|it| it.0.clone()).collect();
         let widths: Vec<usize> = (0..head.len())
             .map(|column| {
@@ -48,15 +61,16 @@ impl Table {
             })
             .collect();
         let rows = self.rows.iter().map(|(ink, row)| (*ink, row));
-        for (ink, row) in [(Ink::Heading, &head)].into_iter().chain(rows) {
+        let line = |(ink, row): (Ink, &Vec<String>)| {
             let cells = row.iter().zip(&self.columns).zip(&widths);
             let cells = cells.map(|((cell, (_, align)), width)| match align {
                 Align::Left => format!("{cell:width$}"),
                 Align::Right => format!("{cell:>width$}"),
             });
             let line = cells.collect::<Vec<_>>().join("  ");
-            writeln!(streams.out, "{}", streams.paint.paint(ink, line.trim_end()))?;
-        }
-        Ok(())
+            (ink, line.trim_end().to_owned())
+        };
+        let all = std::iter::once((Ink::Heading, &head)).chain(rows);
+        all.map(line).collect()
     }
 }

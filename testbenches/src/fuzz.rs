@@ -1,4 +1,4 @@
-//! `xoff fuzz`: runs the properties of a unit for a time or a count. `xoff replay`: runs one kept case again.
+//! `xoff fuzz`: runs the properties of a unit for a time or a count.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use crate::property::Property;
 use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
 use crate::property::unit::{Unit, WithProperty};
+use crate::replay;
 use crate::terminal::{Ink, Streams};
 use crate::threads::{MAX_THREADS, threads};
 
@@ -44,14 +45,6 @@ pub struct FuzzArgs {
     pub cases: Option<PathBuf>,
 }
 
-/// Runs a kept case again
-#[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
-pub struct ReplayArgs {
-    /// The file of the case, which xoff fuzz or a test wrote
-    pub case: PathBuf,
-}
-
 /// Runs `xoff fuzz`.
 ///
 /// # Errors
@@ -59,18 +52,6 @@ pub struct ReplayArgs {
 /// Returns an error if the unit cannot be created, or if a case file cannot be read or written.
 pub fn run(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     arguments.unit.with(Fuzz(arguments, streams))
-}
-
-/// Runs `xoff replay`.
-///
-/// # Errors
-///
-/// Returns an error if the file is not a case.
-pub fn replay(arguments: &ReplayArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    let case = CaseFile::open(&arguments.case)?;
-    let unit = Unit::named(&case.unit)
-        .map_err(|what| anyhow::anyhow!("{}: line 1: {what}", arguments.case.display()))?;
-    unit.with(Replay(&arguments.case, &case, streams))
 }
 
 /// Returns the folder for failing cases: in the source tree if that exists, otherwise in the working folder.
@@ -93,20 +74,10 @@ impl WithProperty for Fuzz<'_> {
     }
 }
 
-struct Replay<'a>(&'a Path, &'a CaseFile, &'a mut Streams);
-
-impl WithProperty for Replay<'_> {
-    type Output = anyhow::Result<Outcome>;
-
-    fn with<P: Property>(self) -> anyhow::Result<Outcome> {
-        replay_case::<P>(self.0, self.1, self.2)
-    }
-}
-
 fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let folder = case_folder(arguments);
     for path in case_file::kept::<P>(&folder)? {
-        if replay_case::<P>(&path, &CaseFile::open(&path)?, streams)? == Outcome::Failed {
+        if replay::only::<P>(&path, &CaseFile::open(&path)?, streams)? == Outcome::Failed {
             return Ok(Outcome::Failed);
         }
     }
@@ -178,27 +149,6 @@ fn tell<P: Property>(
     writeln!(streams.out, "{}", failing.disagreement)?;
     writeln!(streams.out, "kept; again: xoff replay {}", path.display())?;
     Ok(())
-}
-
-fn replay_case<P: Property>(
-    path: &Path,
-    case: &CaseFile,
-    streams: &mut Streams,
-) -> anyhow::Result<Outcome> {
-    let held = case.replay::<P>()?;
-    let file = path.display();
-    Ok(match held {
-        Ok(events) => {
-            let good = streams.paint.paint(Ink::Good, "no difference");
-            writeln!(streams.out, "{file}: {events} {}, {good}", P::EVENTS)?;
-            Outcome::Held
-        }
-        Err(disagreement) => {
-            let bad = streams.paint.paint(Ink::Bad, "differs");
-            writeln!(streams.out, "{file}: {bad}\n{disagreement}")?;
-            Outcome::Failed
-        }
-    })
 }
 
 fn progress_bar<P: Property>(plan: Plan, streams: &Streams) -> ProgressBar {

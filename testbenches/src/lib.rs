@@ -12,7 +12,8 @@
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
-//! | [`fuzz`] | `xoff fuzz` and `xoff replay`: runs the properties for a time or a count; runs a kept failure again |
+//! | [`fuzz`] | `xoff fuzz`: runs the properties for a time or a count |
+//! | [`replay`] | `xoff replay`: runs a kept failure again, with waves around it |
 //! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
 //! | [`regress`] | `xoff regress`: runs all units and scenarios over a range of seeds and reports |
 //! | [`wave`] | `xoff wave`: prints values of signals from wave files |
@@ -33,6 +34,7 @@ pub mod injection;
 pub mod ns3_files;
 pub mod property;
 pub mod regress;
+pub mod replay;
 pub mod row;
 pub mod run;
 pub mod scenario_file;
@@ -71,7 +73,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Show(arguments) => show::show(arguments, streams),
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
-        cli::Command::Replay(arguments) => fuzz::replay(arguments, streams),
+        cli::Command::Replay(arguments) => replay::run(arguments, streams),
         cli::Command::Regress(arguments) => regress::run(arguments, streams),
         cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }

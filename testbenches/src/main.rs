@@ -13,7 +13,7 @@ const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Command::Run(_) | Command::Regress(_) = cli.command {
+    if let Command::Run(_) | Command::Regress(_) | Command::Replay(_) = cli.command {
         ctrlc::set_handler(|| {
             // A second Ctrl-C ends the process at once.
             if xoff::run::interrupt() {

@@ -152,12 +152,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     let mut step = |word: u64| sum = (sum ^ word).wrapping_mul(PRIME).rotate_left(29);
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {
-        step(
-            chunk
-                .iter()
-                .rev()
-                .fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        );
+        step(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
     }
     for byte in chunks.remainder() {
         step(u64::from(*byte));

@@ -3,7 +3,7 @@
 mod arguments;
 mod compare;
 mod conversation;
-mod details;
+pub(crate) mod details;
 mod draw;
 mod range;
 mod summary;

@@ -179,6 +179,7 @@ fn build_and_compare<M: BuilderTop>(
     let (frames, cycles) = (builder.build_with_stalls(packets, willing)).map_err(text)?;
     for (i, (frame, expected)) in frames.iter().zip(expected).enumerate() {
         if frame != expected {
+            builder.blame(i);
             let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
             return Err(format!(
                 "packet {}\n{who}:  {}\nreference: {}",

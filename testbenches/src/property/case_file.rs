@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use super::history::History;
 use super::run::{Failing, checked};
-use super::{Disagreement, Property, text};
+use super::{Case, Disagreement, Property, text};
 use crate::text_file;
 
 const FIRST_LINE: &str = "# xoff case of ";
@@ -90,6 +90,19 @@ impl CaseFile {
     ///
     /// Returns an error if the case is one of another unit, or if a line is invalid.
     pub fn replay<P: Property>(&self) -> Result<Result<u64, Disagreement>, CaseFileError> {
+        let case = self.case::<P>()?;
+        Ok(
+            (P::new(self.seed).map_err(text))
+                .and_then(|mut property| checked(&mut property, &case)),
+        )
+    }
+
+    /// The case.
+    ///
+    /// # Errors
+    ///
+    /// As [`replay`](Self::replay).
+    pub fn case<P: Property>(&self) -> Result<Case<P>, CaseFileError> {
         let wrong = |what| CaseFileError::Line {
             path: self.path.clone(),
             what,
@@ -102,11 +115,7 @@ impl CaseFile {
             );
             return Err(wrong(what));
         }
-        let case = History::read(&self.text).map_err(wrong)?;
-        Ok(
-            (P::new(self.seed).map_err(text))
-                .and_then(|mut property| checked(&mut property, &case)),
-        )
+        History::read(&self.text).map_err(wrong)
     }
 }
 

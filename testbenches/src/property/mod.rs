@@ -6,6 +6,7 @@
 //! | [`run`] | draws cases on all cores until a count or a time is reached, and shrinks the first that fails |
 //! | [`history`] | cases (a head and events): drawing, shrinking, writing and reading |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
+//! | [`retrace`] | failing cases again, with waves around the failure |
 //! | [`mod@unit`] | the units by name |
 //! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`] | the properties |
 //!
@@ -21,6 +22,7 @@ pub mod network;
 pub mod nic;
 pub mod parser;
 pub mod pfc;
+pub mod retrace;
 pub mod run;
 pub mod unit;
 
@@ -30,6 +32,7 @@ use proptest::strategy::BoxedStrategy;
 use xoff_cosim::units::UnitError;
 
 use history::{History, Part};
+use retrace::{Retraced, Wanted};
 
 /// A message that says what does not hold and where.
 pub type Disagreement = String;
@@ -70,6 +73,15 @@ pub trait Property: Sized {
     ///
     /// Returns the first violation.
     fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement>;
+
+    /// Runs a case; if it fails, runs it again with waves around the failure. `seed` is that of [`new`](Self::new).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the units cannot be created, or if waves cannot be written.
+    fn retrace(seed: u64, case: &Case<Self>, wanted: &Wanted) -> anyhow::Result<Retraced> {
+        retrace::units::<Self>(seed, case, wanted)
+    }
 }
 
 /// Converts an error into a violation of a property.

@@ -12,7 +12,7 @@ use xoff_sim::wire::frame::ParsedFrame;
 use super::history::{History, Part};
 use super::{Case, Disagreement, Property, text};
 use xoff_cosim::units::UnitError;
-use xoff_cosim::units::parser::RtlParser;
+use xoff_cosim::units::parser::{ParserTop, RtlParser};
 
 /// Maximum length of a frame in bytes (`rtl/parser/README.md`, Beats).
 const MAX_FRAME_BYTES: usize = 16_383;
@@ -128,16 +128,22 @@ impl Property for Parser {
         self.narrow.reset().map_err(text)?;
         self.wide.reset().map_err(text)?;
         let narrow = self.narrow.parse_with_gaps(&frames, gaps).map_err(text)?;
-        agree("256-bit RTL", &narrow, &expected)?;
+        agree("256-bit RTL", &self.narrow, &narrow, &expected)?;
         let wide = self.wide.parse_with_gaps(&frames, gaps).map_err(text)?;
-        agree("512-bit RTL", &wide, &expected)?;
+        agree("512-bit RTL", &self.wide, &wide, &expected)?;
         Ok(frames.len() as u64)
     }
 }
 
-fn agree(who: &str, got: &[ParsedFrame], expected: &[ParsedFrame]) -> Result<(), Disagreement> {
+fn agree<M: ParserTop>(
+    who: &str,
+    rtl: &RtlParser<M>,
+    got: &[ParsedFrame],
+    expected: &[ParsedFrame],
+) -> Result<(), Disagreement> {
     for (i, (got, expected)) in got.iter().zip(expected).enumerate() {
         if got != expected {
+            rtl.blame(i);
             return Err(format!(
                 "frame {}\n{who}:  {got:?}\nreference: {expected:?}",
                 i + 1

@@ -180,7 +180,16 @@ fn draw<S: Strategy>(strategy: &S, seed: u64, number: u64) -> S::Tree {
 ///
 /// Returns what does not hold.
 pub(super) fn checked<P: Property>(property: &mut P, case: &Case<P>) -> Result<u64, Disagreement> {
-    catch_unwind(AssertUnwindSafe(|| property.check(case))).unwrap_or_else(|panic| {
+    caught(|| property.check(case))
+}
+
+/// Calls a part of a property. A panic counts as a failure.
+///
+/// # Errors
+///
+/// Returns what does not hold.
+pub(super) fn caught<R>(part: impl FnOnce() -> Result<R, Disagreement>) -> Result<R, Disagreement> {
+    catch_unwind(AssertUnwindSafe(part)).unwrap_or_else(|panic| {
         let text = (panic.downcast_ref::<String>().cloned())
             .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
         Err(format!("panic: {}", text.unwrap_or_default()))

@@ -108,6 +108,13 @@ pub struct Seeds {
     pub last: u64,
 }
 
+impl Seeds {
+    /// How many there are.
+    pub const fn count(self) -> u64 {
+        self.last - self.first + 1
+    }
+}
+
 impl FromStr for Seeds {
     type Err = String;
 

@@ -12,6 +12,9 @@ use crate::scenario_file::{BUILT_IN, Setting, Source};
 /// Version of the files of a regression.
 pub const VERSION: u32 = 1;
 
+/// The maximum number of similar names in a message.
+const MOST_NAMES: usize = 5;
+
 /// What two regressions must have in common for their results to be combined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -128,11 +131,12 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
         }
     }
     if items.is_empty() {
-        let names: Vec<&str> = works.iter().map(|(name, _)| &name[..]).collect();
+        let names = works.iter().map(|(name, _)| &name[..]);
+        let near = nearest(&arguments.only, names).join(", ");
         bail!(
-            "--only {}: matches none of the items, which are {}, each with /SEED behind it",
+            "--only {}: matches none of {} items; the nearest are {near}, each with /SEED behind it",
             arguments.only.join(","),
-            names.join(", ")
+            works.len() * arguments.seeds.count() as usize,
         );
     }
     let set = arguments.set.iter();
@@ -146,4 +150,44 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
         items: items.iter().map(|item| item.name.clone()).collect(),
     };
     Ok((plan, items))
+}
+
+/// Returns the names that are most similar to any of the patterns, the most similar first. A name counts with and
+/// without the pattern's last part, which may be a seed.
+fn nearest<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let distance = |name: &str| {
+        let to = |pattern: &String| {
+            let whole = strsim::damerau_levenshtein(name, pattern);
+            let (begin, _) = pattern.rsplit_once('/').unwrap_or((pattern, ""));
+            whole.min(strsim::damerau_levenshtein(name, begin))
+        };
+        patterns.iter().map(to).min().unwrap_or(0)
+    };
+    let mut near: Vec<(usize, &str)> = names.map(|name| (distance(name), name)).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.into_iter()
+        .take(MOST_NAMES)
+        .map(|(_, name)| name)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_come_in_the_order_of_nearness() {
+        let names = [
+            "scenario/alpha/base",
+            "scenario/deadlock/cured",
+            "unit/gbn",
+            "unit/pfc",
+            "unit/parser",
+            "unit/nic",
+        ];
+        let of = |pattern: &str| nearest(&[pattern.into()], names.into_iter());
+        assert_eq!(of("unit/pcf/1")[0], "unit/pfc");
+        assert_eq!(of("scenario/deadlok/cured/*")[0], "scenario/deadlock/cured");
+        assert_eq!(of("unit/gbm/*").len(), MOST_NAMES);
+    }
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use xoff_sim::time::Duration;
 
+use super::checkpoint::Every;
 use crate::scenario_file::Setting;
 use crate::threads::MAX_THREADS;
+use crate::wave::condition::Condition;
 
 const RUN_HELP: &str = "\
 Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv; with --pcap capture.pcapng, with --waves
@@ -19,6 +21,9 @@ Examples:
   xoff run ring-deadlock --sweep variant=base,two --sweep seed=1..20
                                                     how many of 20 seeds lock, with and without the third flow
   xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
+  xoff run pair --waves a:900us-901us               later waves: from a checkpoint of the run before
+  xoff run pair --wave-when 'a.cqe_valid_o && a.cqe_ready_i' --wave-from 900us
+                                                    waves around the first completion after 900 us
   xoff show pair > mine.toml                        a scenario to change
   xoff run mine.toml --json | jq .metrics           your own scenario, for programs
 
@@ -54,6 +59,23 @@ pub struct RunArgs {
     /// Write waves of a host's NIC, for a window of time or the whole run: a:1ms-1.1ms, a
     #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
     pub waves: Vec<WavesArg>,
+    /// Write waves around the first clock edge at which a condition on signals of a host's NIC holds, in the language
+    /// of xoff wave --when: a.nic.xoff[3], 'a.nic.depth > 0x100 && !a.idle_o'
+    #[arg(long, value_name = "EXPR", conflicts_with_all = ["waves", "pcap"])]
+    pub wave_when: Option<Condition>,
+    /// Cycles before the edge of --wave-when in the waves
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "wave_when")]
+    pub wave_before: u64,
+    /// Cycles behind the edge of --wave-when in the waves
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "wave_when")]
+    pub wave_after: u64,
+    /// Look for the edge of --wave-when from this time on [default: the start]
+    #[arg(long, value_name = "TIME", requires = "wave_when")]
+    pub wave_from: Option<Duration>,
+    /// Keep checkpoints, from which a later run with --waves begins: auto (where they cost less than a hundredth of
+    /// the run, and not in sweeps), off, or one for each interval of simulated time, such as 1ms
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub checkpoints: Every,
     /// Capture ports: all, or nodes and ports such as a,s.2
     #[arg(long, value_name = "PORTS", num_args = 0..=1, default_missing_value = "all")]
     pub pcap: Option<String>,

@@ -7,16 +7,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
-use xoff_waves::layout::nic_layout;
+use xoff_waves::layout::{Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SUMMARY};
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
+use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
 use super::print;
+use super::trigger::Trigger;
 use crate::Outcome;
 use crate::scenario_file::{BUILT_IN, Setting, Source};
 use crate::terminal::{Ink, Streams};
+use crate::wave::condition::Condition;
 use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{Nics, WaveWindow};
 use xoff_cosim::scenario::{NicKind, Scenario};
@@ -135,8 +138,8 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let folder = OutDir::create(&arguments.out, &name)?;
         let files = files(&options);
         folder.begin(&scenario.name, &files)?;
-        let mut report = match execute::run(&scenario, &options) {
-            Ok(report) => report,
+        let (mut report, triggered) = match execute::run_triggered(&scenario, &options) {
+            Ok(ran) => ran,
             Err(error) => {
                 let failed = Summary {
                     scenario: scenario.name.clone(),
@@ -150,7 +153,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             }
         };
         report.summary.files = files;
-        let waves = layouts(&options)?;
+        let waves = layouts(&options, triggered)?;
         let page = folder.write_all(&report)?;
         if !arguments.json {
             print::run(streams, &scenario, &report.summary)?;
@@ -221,7 +224,8 @@ fn files(options: &RunOptions) -> Vec<String> {
         .map(String::from)
         .to_vec();
     files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));
-    for (host, _) in &options.waves {
+    let triggered = options.trigger.iter().map(|trigger| &trigger.host);
+    for host in options.waves.iter().map(|(host, _)| host).chain(triggered) {
         files.extend(["fst", "gtkw", "sucl"].map(|ending| format!("{host}.{ending}")));
     }
     files
@@ -254,16 +258,21 @@ fn write_sweep(
 }
 
 /// Writes the viewer layouts beside each wave file: three files per host. A host whose window an interrupted run did
-/// not reach gets none.
-fn layouts(options: &RunOptions) -> anyhow::Result<Vec<[PathBuf; 3]>> {
-    let written = options
-        .waves
-        .iter()
-        .filter(|(_, window)| window.path.exists());
-    written
-        .map(|(host, WaveWindow { path, .. })| {
-            let [gtkwave, surfer] = nic_layout(&format!("{host}.pins.nic")).write_beside(path)?;
-            Ok([path.clone(), gtkwave, surfer])
+/// not reach gets none. `triggered` is the edge to mark.
+fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<[PathBuf; 3]>> {
+    let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
+    let of_trigger = options.trigger.iter();
+    let of_trigger = of_trigger.map(|trigger| (trigger.host.clone(), trigger.path.clone()));
+    let all = options.waves.iter().map(of_window).chain(of_trigger);
+    let marker = triggered.map(|edge| Marker {
+        name: "trigger".into(),
+        time_ps: edge.as_ps(),
+    });
+    all.filter(|(_, path)| path.exists())
+        .map(|(host, path)| {
+            let layout = nic_layout(&format!("{host}.pins.nic"));
+            let [gtkwave, surfer] = layout.write_marked(&path, marker.clone())?;
+            Ok([path, gtkwave, surfer])
         })
         .collect()
 }
@@ -332,14 +341,48 @@ fn options(
         };
         waves.push((host.clone(), window));
     }
+    let trigger = match &arguments.wave_when {
+        None => None,
+        Some(condition) => Some(trigger(arguments, condition, scenario, &plan, folder)?),
+    };
+    let checkpoints = match arguments.checkpoints {
+        // A sweep is many runs, few of which are looked at again.
+        Every::Auto if !arguments.sweep.is_empty() => Every::Off,
+        every => every,
+    };
     Ok(RunOptions {
         command,
         threads: arguments.threads.map(usize::from),
         no_skip: arguments.no_skip,
         capture,
         waves,
+        trigger,
+        checkpoints: Some((arguments.out.clone(), checkpoints)),
         progress: streams.progress && !arguments.json,
         nics: Nics::default(),
+    })
+}
+
+/// The trigger of `--wave-when`, whose signals exist.
+fn trigger(
+    arguments: &RunArgs,
+    condition: &Condition,
+    scenario: &Scenario,
+    plan: &Plan,
+    folder: &Path,
+) -> anyhow::Result<Trigger> {
+    let from = arguments.wave_from.unwrap_or_default();
+    if from >= scenario.duration {
+        bail!("--wave-from {from}: the run ends at {}", scenario.duration);
+    }
+    let host = Trigger::host(condition, scenario, plan)?;
+    Trigger::check(condition, &host)?;
+    Ok(Trigger {
+        path: folder.join(format!("{host}.fst")),
+        host,
+        condition: condition.clone(),
+        from: Time::ZERO + from,
+        cycles: [arguments.wave_before, arguments.wave_after],
     })
 }
 

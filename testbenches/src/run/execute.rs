@@ -7,10 +7,12 @@ use std::time::Instant;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff_sim::kernel::{NodeId, PortId, Record};
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::{TapPort, TapWriter};
 use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
 
+use super::checkpoint::{Checkpoints, Every, RunState};
+use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
@@ -32,6 +34,10 @@ pub struct RunOptions {
     pub capture: Option<(Vec<(NodeId, PortId)>, std::path::PathBuf)>,
     /// Waves of hosts.
     pub waves: Vec<(String, WaveWindow)>,
+    /// Waves around a condition; not together with `waves` or `capture`.
+    pub trigger: Option<Trigger>,
+    /// Folder of results, in which checkpoints are kept, and when they are taken; `None`: none are.
+    pub checkpoints: Option<(std::path::PathBuf, Every)>,
     /// Whether progress is shown.
     pub progress: bool,
     /// Custom NICs, by their names in scenarios.
@@ -58,6 +64,18 @@ pub fn interrupted() -> bool {
 /// Returns an error for an inconsistent scenario, a failing RTL assertion, a file that cannot be written, and an
 /// expectation of a metric that does not exist.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
+    run_triggered(scenario, options).map(|(report, _)| report)
+}
+
+/// Like [`run`]; also returns the clock edge at which the condition of the trigger held first.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_triggered(
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> anyhow::Result<(Report, Option<Time>)> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
         .build()?;
@@ -96,20 +114,129 @@ fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expec
     Ok(expectations)
 }
 
-fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
-    let started = Instant::now();
+/// A run at time zero.
+fn fresh(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<RunState> {
     let mut simulation = Simulation::with(scenario, &options.nics)?;
+    simulation.set_skip(!options.no_skip);
+    Ok(RunState {
+        recorder: Recorder::with(&simulation, scenario.detect),
+        simulation,
+        next_sample: Time::ZERO + scenario.sampling(),
+    })
+}
+
+/// Returns the run at its last checkpoint between two times.
+fn jump(checkpoints: &Checkpoints, from: Time, to: Time) -> Option<RunState> {
+    let (state, remarks) = checkpoints.latest(from, to);
+    for text in remarks {
+        remark(Some(text));
+    }
+    let mut state = state?;
+    let skipped = state.simulation.now().since_start();
+    remark(Some(format!("goes on from a checkpoint at {skipped}")));
+    // The run that wrote it may have had a capture.
+    for (node, port) in state.ports() {
+        state.simulation.network_mut().tap(node, port, false);
+    }
+    Some(state)
+}
+
+/// Tells something that changes no result.
+fn remark(text: Option<String>) {
+    if let Some(text) = text {
+        anstream::eprintln!("xoff: {text}");
+    }
+}
+
+impl RunState {
+    /// Runs to the next sample, the start of the measured window or `end`, whichever is first, and returns that time.
+    pub(super) fn advance(
+        &mut self,
+        scenario: &Scenario,
+        end: Time,
+        observe: impl FnMut(&[Record]),
+    ) -> anyhow::Result<Time> {
+        let from = Time::ZERO + scenario.measure_from;
+        let begins = (self.simulation.now() < from).then_some(from);
+        let until = begins
+            .map_or(self.next_sample, |begins| begins.min(self.next_sample))
+            .min(end);
+        self.simulation.run_until_observed(until, observe)?;
+        if until == from && begins.is_some() {
+            self.recorder.begin(&self.simulation);
+        }
+        if until == self.next_sample || until == end {
+            self.recorder.sample(&self.simulation);
+            self.next_sample = until + scenario.sampling();
+        }
+        Ok(until)
+    }
+
+    fn ports(&self) -> Vec<(NodeId, PortId)> {
+        let simulation = &self.simulation;
+        let nodes = simulation.stations().map(|(node, _)| node);
+        nodes
+            .flat_map(|node| simulation.ports(node).map(move |port| (node, port)))
+            .collect()
+    }
+}
+
+fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report, Option<Time>)> {
+    let started = Instant::now();
     // The summary has the scenario as it was written.
     let settings = serde_json::to_value(scenario)?;
+    let mut checkpoints = (options.checkpoints.as_ref())
+        .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
+    let trigger = options.trigger.as_ref();
+    let begin = (options.waves.iter().map(|(_, window)| window.from))
+        .chain(trigger.map(|trigger| trigger.window(trigger.from).from))
+        .min();
+    let jumped = match (&checkpoints, begin) {
+        // A capture begins at the start.
+        (Some(checkpoints), Some(begin)) if options.capture.is_none() => {
+            jump(checkpoints, Time::ZERO, begin)
+        }
+        _ => None,
+    };
+    let mut state = match jumped {
+        Some(state) => state,
+        None => fresh(scenario, options)?,
+    };
     let whole = scenario.expanded()?;
     let scenario = &*whole;
-    for warning in simulation.warnings() {
+    for warning in state.simulation.warnings() {
         anstream::eprintln!("warning: {warning}");
     }
-    simulation.set_skip(!options.no_skip);
-    for (host, window) in &options.waves {
+    let bar = bar(scenario, options.progress);
+    let show = |now: Time| {
+        let ns = now.as_ps() / 1_000;
+        bar.set_position(ns);
+        let real = started.elapsed().as_nanos().max(1) as f64;
+        bar.set_message(format!(
+            "{} of {}, {:.0} times slower than life",
+            now.since_start(),
+            scenario.duration,
+            real / ns.max(1) as f64
+        ));
+    };
+    let end = Time::ZERO + scenario.duration;
+    let mut windows = options.waves.clone();
+    let mut triggered = None;
+    if let Some(trigger) = trigger {
+        (state, triggered) = trigger.find(state, scenario, end, show)?;
+        match triggered {
+            Some(edge) => windows.push((trigger.host.clone(), trigger.window(edge))),
+            None => remark(Some(format!(
+                "--wave-when '{}': no clock edge fulfils it from {} to {}",
+                trigger.condition,
+                trigger.from.since_start(),
+                state.simulation.now().since_start()
+            ))),
+        }
+    }
+    for (host, window) in &windows {
         let window = window.clone();
-        simulation.set_waves(host, window)?;
+        state.simulation.set_waves(host, window)?;
     }
     let mut capture = match &options.capture {
         None => None,
@@ -117,13 +244,13 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             let tap = |&(node, port): &(NodeId, PortId)| TapPort {
                 node,
                 port,
-                name: format!("{}.{}", simulation.names()[node.0 as usize], port.0),
-                rate: Some(simulation.line_rate(node, port)),
+                name: format!("{}.{}", state.simulation.names()[node.0 as usize], port.0),
+                rate: Some(state.simulation.line_rate(node, port)),
             };
             let file = File::create(path).with_context(|| format!("{}", path.display()))?;
             let writer = TapWriter::new(file, ports.iter().map(tap))?;
             for (node, port) in ports {
-                simulation.network_mut().tap(*node, *port, true);
+                state.simulation.network_mut().tap(*node, *port, true);
             }
             Some(writer)
         }
@@ -135,19 +262,13 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             .map(|(_, path)| path.display().to_string());
         format!("{}: cannot be written", path.unwrap_or_default())
     };
-    let bar = bar(scenario, options.progress);
-    let mut recorder = Recorder::with(&simulation, scenario.detect);
-    let end = Time::ZERO + scenario.duration;
-    let from = Time::ZERO + scenario.measure_from;
-    let mut next_sample = Time::ZERO + scenario.sampling();
+    // Nothing behind the last window is of interest that an earlier run has not measured already.
+    let mut after_waves = (windows.iter().map(|(_, window)| window.until))
+        .max()
+        .filter(|_| options.capture.is_none());
     let mut written = Ok(());
-    while simulation.now() < end && !interrupted() {
-        let now = simulation.now();
-        let begins = (now < from).then_some(from);
-        let until = begins
-            .map_or(next_sample, |begins| begins.min(next_sample))
-            .min(end);
-        simulation.run_until_observed(until, |records: &[Record]| {
+    while state.simulation.now() < end && !interrupted() {
+        let until = state.advance(scenario, end, |records| {
             if let Some(capture) = &mut capture {
                 let wrote = records.iter().try_for_each(|record| capture.write(record));
                 if written.is_ok() {
@@ -156,24 +277,30 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
             }
         })?;
         std::mem::replace(&mut written, Ok(())).with_context(of_capture)?;
-        if until == from && begins.is_some() {
-            recorder.begin(&simulation);
+        if let Some(checkpoints) = &mut checkpoints {
+            if after_waves.is_some_and(|last| last <= until) {
+                after_waves = None;
+                if let Some(later) = jump(checkpoints, until + Duration::from_ps(1), end) {
+                    state.simulation.close_waves()?;
+                    state = later;
+                }
+            } else {
+                remark(checkpoints.offer(&state));
+            }
         }
-        if until == next_sample || until == end {
-            recorder.sample(&simulation);
-            next_sample = until + scenario.sampling();
-        }
-        let ns = until.as_ps() / 1_000;
-        bar.set_position(ns);
-        let real = started.elapsed().as_nanos().max(1) as f64;
-        bar.set_message(format!(
-            "{} of {}, {:.0} times slower than life",
-            until.since_start(),
-            scenario.duration,
-            real / ns.max(1) as f64
-        ));
+        show(state.simulation.now());
     }
     bar.finish_and_clear();
+    if let Some(checkpoints) = &mut checkpoints
+        && state.simulation.now() >= end
+    {
+        remark(checkpoints.end(&state));
+    }
+    let RunState {
+        simulation,
+        recorder,
+        ..
+    } = &mut state;
     let interrupted = simulation.now() < end;
     if let Some(mut capture) = capture {
         if interrupted {
@@ -184,8 +311,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         capture.flush().with_context(of_capture)?;
     }
     simulation.close_waves()?;
-    recorder.sample(&simulation);
-    let metrics = recorder.metrics(&simulation);
+    recorder.sample(simulation);
+    let metrics = recorder.metrics(simulation);
     let expectations = match interrupted {
         true => Vec::new(),
         false => judge_all(scenario, &metrics)?,
@@ -195,11 +322,11 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         reason: drop.reason.to_string(),
         count: drop.frames,
     };
-    let drops = dropped(&simulation)
+    let drops = dropped(simulation)
         .into_iter()
         .filter(|drop| drop.frames > 0);
     let finite = metrics.iter().filter(|(_, value)| value.is_finite());
-    let (nic_cycles, nic_cycles_evaluated) = nic_cycles(&simulation);
+    let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);
     let summary = Summary {
         state: if interrupted {
             State::Interrupted
@@ -219,25 +346,26 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         metrics: finite
             .map(|(metric, value)| (metric.to_string(), *value))
             .collect(),
-        faults: faults(&simulation, scenario),
-        injections: injections(&simulation, scenario),
-        findings: pauses::findings(&simulation, recorder.detector()),
+        faults: faults(simulation, scenario),
+        injections: injections(simulation, scenario),
+        findings: pauses::findings(simulation, recorder.detector()),
         ..Summary::default()
     };
-    let mut charts = charts::charts(&simulation, scenario, recorder.samples());
+    let mut charts = charts::charts(simulation, scenario, recorder.samples());
     for chart in charts.iter_mut().filter(|_| interrupted) {
         // So that charts and tables show it too.
         chart.title += " (interrupted)";
     }
-    Ok(Report {
+    let report = Report {
         title: scenario.title.clone(),
         description: scenario.description.trim().into(),
         command: options.command.clone(),
         summary,
-        topology: charts::topology(&simulation, scenario),
-        pauses: pauses::spread(&simulation, recorder.detector()),
+        topology: charts::topology(simulation, scenario),
+        pauses: pauses::spread(simulation, recorder.detector()),
         charts,
-    })
+    };
+    Ok((report, triggered))
 }
 
 /// Returns the fault rules of the scenario and what they have done.

@@ -7,18 +7,22 @@
 //! | [`mod@print`] | terminal output of a run and of a sweep |
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
+//! | [`checkpoint`] | files with the state of a run, from which it goes on |
+//! | [`trigger`] | waves around the first clock edge at which a condition holds |
 //! | [`judge`] | compares measured values with expectations |
 //! | [`charts`] | charts and network for the report |
 //! | [`pauses`] | findings of the detectors, and how pauses spread |
 
 pub mod arguments;
 pub mod charts;
+pub mod checkpoint;
 pub mod command;
 pub mod diff;
 pub mod execute;
 pub mod judge;
 pub mod pauses;
 pub mod print;
+pub mod trigger;
 
 pub use arguments::{DiffArgs, RunArgs};
 pub use command::{list, run};

@@ -19,7 +19,8 @@ Rows:
              take in
   --when     of these rows only those for which the condition holds. Conditions compare signals with
              numbers (7, 0x1f, 0b101), names of enums, or other signals by == != < <= > >=, and are combined
-             by && || ! and parentheses; a signal alone means that it is not 0.
+             by && || ! and parentheses; a signal alone means that it is not 0, and
+             xoff[3] is a bit of a vector.
 
 Values: names for enums; hexadecimal numbers for vectors, decimal ones with --radix dec; the bits of
 values that have x or z among them.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use wellen::SignalRef;
 
-use super::file::{WaveError, Waves};
+use super::file::{Signal, WaveError, Waves};
 use super::value::{Kind, Value, compare};
 
 /// A condition as it was written.
@@ -48,6 +48,8 @@ enum Operand {
 enum Source {
     Number(String),
     Signal(SignalRef),
+    /// A bit of a signal, counted from its least significant one.
+    Bit(SignalRef, usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,27 +194,42 @@ impl<'a> Parser<'a> {
 }
 
 impl Condition {
-    /// Finds the signals of the condition.
+    /// The names in the condition: signals, and names of enums.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        visit(&self.expression, &mut |operand| {
+            if let Operand::Name(name) = operand {
+                names.push(&name[..]);
+            }
+        });
+        names
+    }
+
+    /// Finds the signals of the condition. `option` is the option that it was given to, for messages.
     ///
     /// # Errors
     ///
     /// Returns an error for a name that is neither a signal of the file nor a name of the enum that it is compared
     /// with, and for signals that are no numbers.
-    pub fn resolve(&self, waves: &Waves) -> Result<Resolved, WaveError> {
-        resolve(&self.expression, waves).map(Resolved)
+    pub fn resolve(&self, waves: &Waves, option: &'static str) -> Result<Resolved, WaveError> {
+        resolve(&self.expression, waves, option).map(Resolved)
     }
 }
 
-fn resolve(from: &Expression<Operand>, waves: &Waves) -> Result<Expression<Source>, WaveError> {
-    let both = |a, b| Ok((Box::new(resolve(a, waves)?), Box::new(resolve(b, waves)?)));
+fn resolve(
+    from: &Expression<Operand>,
+    waves: &Waves,
+    option: &'static str,
+) -> Result<Expression<Source>, WaveError> {
+    let one = |from| resolve(from, waves, option).map(Box::new);
+    let both = |a, b| Ok((one(a)?, one(b)?));
+    let source = |operand, other| source(operand, other, waves, option);
     Ok(match from {
-        Expression::Is(operand) => Expression::Is(source(operand, None, waves)?),
-        Expression::Compare(a, comparison, b) => Expression::Compare(
-            source(a, Some(b), waves)?,
-            *comparison,
-            source(b, Some(a), waves)?,
-        ),
-        Expression::Not(inner) => Expression::Not(Box::new(resolve(inner, waves)?)),
+        Expression::Is(operand) => Expression::Is(source(operand, None)?),
+        Expression::Compare(a, comparison, b) => {
+            Expression::Compare(source(a, Some(b))?, *comparison, source(b, Some(a))?)
+        }
+        Expression::Not(inner) => Expression::Not(one(inner)?),
         Expression::And(a, b) => {
             let (a, b) = both(a, b)?;
             Expression::And(a, b)
@@ -224,14 +241,19 @@ fn resolve(from: &Expression<Operand>, waves: &Waves) -> Result<Expression<Sourc
     })
 }
 
-/// Finds an operand: a signal, or a name of the enum of the operand that it is compared with.
-fn source(operand: &Operand, other: Option<&Operand>, waves: &Waves) -> Result<Source, WaveError> {
+/// Finds an operand: a signal, a bit of one, or a name of the enum of the operand that it is compared with.
+fn source(
+    operand: &Operand,
+    other: Option<&Operand>,
+    waves: &Waves,
+    option: &'static str,
+) -> Result<Source, WaveError> {
     let name = match operand {
         Operand::Number(bits) => return Ok(Source::Number(bits.clone())),
         Operand::Name(name) => name,
     };
     let enumeration = match other {
-        Some(Operand::Name(other)) => waves.find("--when", other).ok(),
+        Some(Operand::Name(other)) => waves.find(option, other).ok(),
         _ => None,
     };
     let bits = enumeration
@@ -240,26 +262,53 @@ fn source(operand: &Operand, other: Option<&Operand>, waves: &Waves) -> Result<S
     if let Some(bits) = bits {
         return Ok(Source::Number(bits.to_owned()));
     }
-    let signal = waves
-        .find("--when", name)
-        .map_err(|error| match (error, enumeration) {
-            (WaveError::Unknown { option, name, .. }, Some(signal)) => match signal.kind {
-                Kind::Enum(names) => WaveError::Unknown {
-                    option,
-                    name,
-                    near: names.into_iter().map(|(_, name)| name).collect(),
-                },
-                _ => waves
-                    .find("--when", &name)
-                    .expect_err("it was not found before"),
-            },
-            (error, _) => error,
-        })?;
+    let signal = match (waves.find(option, name), bit(name), enumeration) {
+        (Ok(signal), ..) => signal,
+        (Err(error @ WaveError::Ambiguous { .. }), ..) => return Err(error),
+        (Err(_), Some((vector, index)), _) if waves.find(option, vector).is_ok() => {
+            return bit_of(waves.find(option, vector)?, name, index, option);
+        }
+        (Err(WaveError::Unknown { option, name, .. }), _, Some(signal))
+            if matches!(signal.kind, Kind::Enum(_)) =>
+        {
+            let mut near = signal.kind.names();
+            near.sort_by_cached_key(|known| strsim::damerau_levenshtein(known, &name));
+            return Err(WaveError::Unknown { option, name, near });
+        }
+        (Err(error), ..) => return Err(error),
+    };
     match signal.kind {
-        Kind::Text => Err(WaveError::Window(format!(
-            "--when {name}: its values are no bits; conditions compare vectors"
-        ))),
+        Kind::Text => Err(no_bits(name, option)),
         _ => Ok(Source::Signal(signal.id)),
+    }
+}
+
+fn no_bits(name: &str, option: &str) -> WaveError {
+    WaveError::Window(format!(
+        "{option} {name}: its values are no bits; conditions compare vectors"
+    ))
+}
+
+/// Splits `xoff[3]` into the name of a vector and an index.
+fn bit(name: &str) -> Option<(&str, i64)> {
+    let (vector, index) = name.strip_suffix(']')?.rsplit_once('[')?;
+    Some((vector, index.parse().ok()?))
+}
+
+fn bit_of(signal: Signal, name: &str, index: i64, option: &str) -> Result<Source, WaveError> {
+    let bits = match &signal.kind {
+        Kind::Text => return Err(no_bits(name, option)),
+        Kind::Bits { bits, .. } => i64::from(*bits),
+        Kind::Enum(names) => names.first().map_or(0, |(bits, _)| bits.len() as i64),
+    };
+    match usize::try_from(index - signal.lsb) {
+        Ok(place) if (place as i64) < bits => Ok(Source::Bit(signal.id, place)),
+        _ => Err(WaveError::Window(format!(
+            "{option} {name}: no such bit: {} has {} to {}",
+            signal.name,
+            signal.lsb,
+            signal.lsb + bits - 1
+        ))),
     }
 }
 
@@ -267,7 +316,10 @@ impl Resolved {
     /// Returns the signals of the condition.
     pub fn signals(&self) -> Vec<SignalRef> {
         let mut signals = Vec::new();
-        visit(&self.0, &mut signals);
+        visit(&self.0, &mut |source| match source {
+            Source::Signal(signal) | Source::Bit(signal, _) => signals.push(*signal),
+            Source::Number(_) => {}
+        });
         signals
     }
 
@@ -277,20 +329,18 @@ impl Resolved {
     }
 }
 
-fn visit(expression: &Expression<Source>, signals: &mut Vec<SignalRef>) {
-    let mut add = |sources: &[&Source]| {
-        signals.extend(sources.iter().filter_map(|source| match source {
-            Source::Signal(signal) => Some(*signal),
-            Source::Number(_) => None,
-        }));
-    };
+/// Calls a function with every operand.
+fn visit<'a, T>(expression: &'a Expression<T>, see: &mut dyn FnMut(&'a T)) {
     match expression {
-        Expression::Is(a) => add(&[a]),
-        Expression::Compare(a, _, b) => add(&[a, b]),
-        Expression::Not(inner) => visit(inner, signals),
+        Expression::Is(a) => see(a),
+        Expression::Compare(a, _, b) => {
+            see(a);
+            see(b);
+        }
+        Expression::Not(inner) => visit(inner, see),
         Expression::And(a, b) | Expression::Or(a, b) => {
-            visit(a, signals);
-            visit(b, signals);
+            visit(a, see);
+            visit(b, see);
         }
     }
 }
@@ -299,6 +349,12 @@ fn holds(expression: &Expression<Source>, value: &dyn Fn(SignalRef) -> Option<Va
     let bits = |source: &Source| match source {
         Source::Number(bits) => Some(bits.clone()),
         Source::Signal(signal) => value(*signal)?.known().map(str::to_owned),
+        Source::Bit(signal, place) => {
+            let value = value(*signal)?;
+            let bits = value.known()?;
+            let at = bits.len().checked_sub(place + 1)?;
+            Some(bits[at..=at].to_owned())
+        }
     };
     match expression {
         Expression::Is(a) => bits(a).is_some_and(|bits| bits.contains('1')),

@@ -88,6 +88,8 @@ pub struct Signal {
     pub name: String,
     /// What its values are.
     pub kind: Kind,
+    /// The index of its least significant bit.
+    pub lsb: i64,
     /// Its values in the file: signals of different names may be the same.
     pub id: SignalRef,
 }
@@ -182,6 +184,7 @@ impl Waves {
                     (Some(_), Some(names)) => Kind::Enum(names),
                     (Some(bits), None) => Kind::Bits { bits, signed },
                 },
+                lsb: var.index().map_or(0, |index| index.lsb()),
                 id: var.signal_ref(),
             }
         });

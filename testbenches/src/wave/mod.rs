@@ -20,6 +20,7 @@ use std::io::Write as _;
 use anyhow::bail;
 
 pub use arguments::{Radix, WaveArgs, WaveFormat};
+pub use print::short_names;
 
 use self::file::Waves;
 use self::rows::Window;
@@ -47,7 +48,7 @@ pub fn run(arguments: &WaveArgs, streams: &mut Streams) -> anyhow::Result<Outcom
         None => None,
     };
     let when = match &arguments.when {
-        Some(condition) => Some(condition.resolve(&waves)?),
+        Some(condition) => Some(condition.resolve(&waves, "--when")?),
         None => None,
     };
     let window = Window::new(&waves, arguments.from, arguments.to)?;

@@ -138,7 +138,7 @@ impl Serialize for JsonRow<'_> {
 }
 
 /// Returns for each signal the shortest end of its name that no other one has.
-fn short_names(signals: &[Signal]) -> Vec<String> {
+pub fn short_names(signals: &[Signal]) -> Vec<String> {
     let short = |signal: &Signal| {
         let name = &signal.name[..];
         let ends = name.rmatch_indices('.').map(|(at, _)| &name[at..]);
@@ -166,6 +166,7 @@ mod tests {
         let signal = |name: &str| Signal {
             name: name.into(),
             kind: Kind::Text,
+            lsb: 0,
             id: wellen::SignalRef::from_index(0).unwrap(),
         };
         let names = ["x", "a.x", "a.b.x", "a.b.y"].map(signal);

@@ -32,6 +32,14 @@ impl Kind {
         names.iter().find(same).map(|(_, name)| &name[..])
     }
 
+    /// Returns the names of an enum; none for other kinds.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::Enum(names) => names.iter().map(|(_, name)| name.clone()).collect(),
+            Self::Text | Self::Bits { .. } => Vec::new(),
+        }
+    }
+
     /// Returns the bits of a name in an enum.
     pub fn bits_of(&self, name: &str) -> Option<&str> {
         let Self::Enum(names) = self else {

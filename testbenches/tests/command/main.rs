@@ -14,6 +14,7 @@
 //! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
+//! | [`replay`] | from a failure to its waves: `xoff replay`, checkpoints of runs, `--wave-when`, docs/debugging.md |
 //! | [`wave`] | `xoff wave`: values over time, from wave files |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
@@ -29,6 +30,7 @@ mod monitored;
 mod page;
 mod pictures;
 mod regress;
+mod replay;
 mod run;
 mod scenarios;
 mod topologies;

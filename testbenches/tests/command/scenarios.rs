@@ -7,12 +7,13 @@ mod first_bench;
 use std::collections::BTreeMap;
 
 use crate::common::scenarios::{holds, scenario, summary};
+use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::metrics::{Metric, Recorder, names};
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 use xoff_waves::report::Summary;
 
 #[test]
@@ -259,6 +260,8 @@ fn one_digest_whatever_the_manner() {
             from: Time::from_ps(10_000_000),
             until: Time::from_ps(20_000_000),
         };
+        let interval = Every::Interval(Duration::from_us(3));
+        let checkpoints = Some((folder.path().to_owned(), interval));
         for manner in [
             RunOptions {
                 threads: Some(1),
@@ -277,7 +280,17 @@ fn one_digest_whatever_the_manner() {
                 ..RunOptions::default()
             },
             RunOptions {
+                waves: vec![(host.clone(), window.clone())],
+                ..RunOptions::default()
+            },
+            RunOptions {
+                checkpoints: checkpoints.clone(),
+                ..RunOptions::default()
+            },
+            // From the checkpoint at 9 µs to the window's end, and then at 60 µs.
+            RunOptions {
                 waves: vec![(host, window)],
+                checkpoints,
                 ..RunOptions::default()
             },
         ] {

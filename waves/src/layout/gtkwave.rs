@@ -19,15 +19,23 @@ const ENUM: u64 = 1 << 32;
 /// The zoom level: 200 pixels show 2^-ZOOM of the file's time steps, which are 1 ps. So a cycle of 5 ns has eight
 /// pixels.
 const ZOOM: f64 = -17.0;
+/// The part of the window's time before a marker, in picoseconds: about half of what fits into the window.
+const BEFORE_MARKER: u64 = 400_000;
 /// The height of stairs in rows, including the signal's own row.
 const STAIRS_ROWS: usize = 3;
 
 /// Returns the save file. GTKWave looks for the wave file beside it.
 pub(super) fn save_file(found: &Found) -> String {
-    let mut text = format!(
-        "[dumpfile] \"{}\"\n*{ZOOM:.6} -1\n[size] 1600 1000\n[pos] 0 0\n[signals_width] 280\n[sst_width] 200\n",
-        found.file
-    );
+    let mut text = format!("[dumpfile] \"{}\"\n", found.file);
+    // The zoom is followed by the time of the primary marker, -1 for none.
+    match &found.marker {
+        None => text += &format!("*{ZOOM:.6} -1\n"),
+        Some(marker) => {
+            let start = marker.time_ps.saturating_sub(BEFORE_MARKER);
+            text += &format!("[timestart] {start}\n*{ZOOM:.6} {}\n", marker.time_ps);
+        }
+    }
+    text += "[size] 1600 1000\n[pos] 0 0\n[signals_width] 280\n[sst_width] 200\n";
     let flags = |text: &mut String, flags: u64| writeln!(text, "@{flags:x}").expect("a string");
     for (name, signals) in &found.groups {
         flags(&mut text, GROUP_BEGIN | BLANK);

@@ -71,6 +71,16 @@ pub struct Found {
     /// The file's name without its folder.
     file: String,
     groups: Vec<(String, Vec<FoundSignal>)>,
+    marker: Option<Marker>,
+}
+
+/// A marked point of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker {
+    /// Its name, a single word.
+    pub name: String,
+    /// The time in picoseconds, the unit of Verilator's files.
+    pub time_ps: u64,
 }
 
 /// A signal as the file stores it.
@@ -117,6 +127,44 @@ impl Layout {
         Ok(Found {
             file: file.to_string_lossy().into_owned(),
             groups,
+            marker: None,
+        })
+    }
+
+    /// Returns a layout of the ports of a top: its clock, inputs and outputs, as they are named in an FST file. The
+    /// ports are the signals of the outermost scope.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
+    pub fn of_ports(waves: impl AsRef<Path>) -> Result<Self, Error> {
+        let there = hierarchy::read(waves.as_ref())?;
+        let ports = there
+            .iter()
+            .filter(|(path, _)| path.matches('.').count() == 1);
+        let mut groups = ["time", "inputs", "outputs"].map(|name| Group {
+            name: name.into(),
+            signals: Vec::new(),
+        });
+        for (path, entry) in ports {
+            let name = path.split_once('.').map_or("", |(_, name)| name);
+            let place = match name {
+                "clk_i" | "rst_i" | "now_i" => 0,
+                _ if name.ends_with("_o") => 2,
+                _ => 1,
+            };
+            groups[place].signals.push(Signal {
+                path: path.clone(),
+                format: match (name, &entry.range[..]) {
+                    ("now_i", _) => Format::Unsigned,
+                    (_, "") => Format::Binary,
+                    _ => Format::Hex,
+                },
+            });
+        }
+        let groups = groups.into_iter();
+        Ok(Self {
+            groups: groups.filter(|group| !group.signals.is_empty()).collect(),
         })
     }
 
@@ -127,8 +175,24 @@ impl Layout {
     ///
     /// As [`find_in`](Self::find_in), and fails if a file cannot be written.
     pub fn write_beside(&self, waves: impl AsRef<Path>) -> Result<[PathBuf; 2], Error> {
+        self.write_marked(waves, None)
+    }
+
+    /// Like [`write_beside`](Self::write_beside), with a marker at a point of time, to which GTKWave scrolls.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_beside`](Self::write_beside).
+    pub fn write_marked(
+        &self,
+        waves: impl AsRef<Path>,
+        marker: Option<Marker>,
+    ) -> Result<[PathBuf; 2], Error> {
         let waves = waves.as_ref();
-        let found = self.find_in(waves)?;
+        let found = Found {
+            marker,
+            ..self.find_in(waves)?
+        };
         let paths = [waves.with_extension("gtkw"), waves.with_extension("sucl")];
         for (path, text) in paths.iter().zip([found.gtkwave(), found.surfer()]) {
             crate::results::write_whole(path, |file| file.write_all(text.as_bytes())).map_err(

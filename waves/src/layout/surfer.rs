@@ -13,5 +13,11 @@ pub(super) fn commands(found: &Found) -> String {
             text += &format!("variable_add {}\n", signal.path);
         }
     }
-    text + "zoom_fit\n"
+    text += "zoom_fit\n";
+    if let Some(marker) = &found.marker {
+        // Times are in units of the file. The marker is set where the cursor is.
+        let name = marker.name.replace(char::is_whitespace, "_");
+        text += &format!("cursor_set {}\nmarker_set {name}\n", marker.time_ps);
+    }
+    text
 }

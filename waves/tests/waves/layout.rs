@@ -7,7 +7,7 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 use fst_writer::{
     FstFileType, FstInfo, FstScopeType, FstSignalType, FstVarDirection, FstVarType, open_fst,
 };
-use xoff_waves::layout::{Format, Group, Layout, Signal, nic_layout};
+use xoff_waves::layout::{Format, Group, Layout, Marker, Signal, nic_layout};
 
 /// Creates a wave file with the signals `a.now_i [47:0]`, `a.idle_o`, `a.nic.depth [23:0]`.
 fn waves(folder: &Path) -> PathBuf {
@@ -76,6 +76,42 @@ fn both_viewers_get_what_the_file_has() {
     let [gtkwave, surfer] = paths.map(|path| fs::read_to_string(path).unwrap());
     insta::assert_snapshot!(gtkwave);
     insta::assert_snapshot!(surfer);
+
+    // With a marker both files have two more facts, and are otherwise the same.
+    let marker = Marker {
+        name: "first difference".into(),
+        time_ps: 1_000_000,
+    };
+    let paths = layout("a.nic.depth").write_marked(&waves, Some(marker));
+    let [marked, commands] = paths.unwrap().map(|path| fs::read_to_string(path).unwrap());
+    assert_eq!(
+        marked,
+        gtkwave.replace("*-17.000000 -1", "[timestart] 600000\n*-17.000000 1000000")
+    );
+    assert_eq!(
+        commands,
+        surfer + "cursor_set 1000000\nmarker_set first_difference\n"
+    );
+}
+
+#[test]
+fn ports_are_found_without_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::of_ports(waves(folder.path())).unwrap();
+    let groups: Vec<(&str, Vec<(&str, Format)>)> = (layout.groups.iter())
+        .map(|group| {
+            let signals = group.signals.iter();
+            let signals = signals.map(|signal| (&signal.path[..], signal.format));
+            (&group.name[..], signals.collect())
+        })
+        .collect();
+    assert_eq!(
+        groups,
+        [
+            ("time", vec![("a.now_i", Format::Unsigned)]),
+            ("outputs", vec![("a.idle_o", Format::Binary)]),
+        ]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
+use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
 
@@ -12,7 +13,7 @@ use super::pauses::{LinkClass, Recent, name};
 use crate::network::Simulation;
 
 /// A link of a cycle, and why it waits for the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependency {
     /// The stopped link.
     pub link: LinkClass,
@@ -23,7 +24,7 @@ pub struct Dependency {
 }
 
 /// A cyclic wait: stopped links, each of which waits for the next, and the last for the first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycle {
     /// The links in the order of their direction, from the node with the least number.
     pub dependencies: Vec<Dependency>,
@@ -59,7 +60,7 @@ impl Cycle {
 }
 
 /// The cyclic waits of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cycles {
     pub(super) all: Vec<Cycle>,
 }

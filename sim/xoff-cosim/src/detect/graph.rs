@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 
@@ -13,7 +14,7 @@ use crate::network::Simulation;
 const LEAST_SHARE: u64 = 10;
 
 /// Where a chain of waits ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Root {
     /// An egress queue that was not stopped since the last observation, and for which bytes arrive faster than it sends
     /// them: congestion.

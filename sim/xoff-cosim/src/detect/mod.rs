@@ -105,7 +105,7 @@ pub struct Alarm {
 }
 
 /// Where a link stands among those that are stopped because of the same root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Spread {
     /// The root.
     pub root: Root,
@@ -114,7 +114,7 @@ pub struct Spread {
 }
 
 /// Watches the pauses of a simulation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Detector {
     thresholds: Thresholds,
     began: Time,

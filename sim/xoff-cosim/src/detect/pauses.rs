@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
@@ -9,7 +10,7 @@ use xoff_sim::wire::PRIORITIES;
 use crate::network::{Simulation, Station};
 
 /// A class of a directed link, named by the port where it starts: what one pause stops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LinkClass {
     /// The node that sends on the link, and that the pause stops.
     pub node: NodeId,
@@ -49,7 +50,7 @@ pub(super) fn name(simulation: &Simulation, node: NodeId) -> &str {
 }
 
 /// A part of a run in which a link was stopped, all of the time or some of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The start: that of the pause, or of the observed interval if several pauses were in it.
     pub from: Time,
@@ -67,7 +68,7 @@ impl Span {
 }
 
 /// The pauses of a link.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkPauses {
     /// How long the link was stopped in all.
     pub total: Duration,
@@ -91,7 +92,7 @@ pub(super) struct Recent {
 }
 
 /// The pauses of all links that were ever stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pauses {
     pub(super) links: BTreeMap<LinkClass, LinkPauses>,
     observed: Time,

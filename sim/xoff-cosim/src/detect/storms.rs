@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::NodeId;
 use xoff_sim::time::{Duration, Time};
 
@@ -11,7 +12,7 @@ use super::pauses::{LinkClass, Recent};
 use crate::network::Simulation;
 
 /// A pause storm: a host that stops its neighbour for a large part of the time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storm {
     /// The link that the origin stops.
     pub link: LinkClass,
@@ -29,7 +30,7 @@ pub struct Storm {
 }
 
 /// Pauses of one origin that may be or become a storm.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Suspect {
     storm: Storm,
     /// For the observations of the window, their time and how long the link was stopped before each.
@@ -40,7 +41,7 @@ struct Suspect {
 }
 
 /// The storms of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Storms {
     ended: Vec<Storm>,
     suspects: BTreeMap<LinkClass, Suspect>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::headers::{Headers, IpFields};
 use xoff_sim::kernel::PortId;
 use xoff_sim::nic::QpSettings;
@@ -15,7 +16,7 @@ use super::pauses::LinkClass;
 use crate::network::{FlowEnds, Simulation};
 
 /// A flow that stood because of pauses that it did not cause.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Victim {
     /// The flow's index in [`Simulation::flows`].
     pub flow: usize,
@@ -45,7 +46,7 @@ const PATH_AGE: usize = 16;
 type Hop = (LinkClass, Option<PortId>);
 
 /// The flows that stood in a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Victims {
     pub(super) all: BTreeMap<usize, Victim>,
     /// The last known path of each flow; empty if it was not asked for yet.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{Node, NodeId, PortId};
 use xoff_sim::time::{Duration, LineRate, Time};
 use xoff_sim::wire::PRIORITIES;
@@ -12,7 +13,7 @@ use crate::network::{FlowEnds, Simulation};
 use crate::scenario::Series;
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
     /// When the samples were taken, in nanoseconds.
     pub at_ns: Vec<u64>,
@@ -43,7 +44,7 @@ pub struct Samples {
 /// Bytes are counted once they have been written to memory, but never faster than the line carries them: a NIC's
 /// buffer may be emptied at the rate of the bus, and a packet is written in one instant. Bytes above the line's rate
 /// are credited later, so the only bytes not counted are those still uncredited at the end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Credit {
     rate: LineRate,
     flows: Vec<usize>,
@@ -51,8 +52,9 @@ struct Credit {
 
 /// Measures a simulation: metrics of a window, and samples over time.
 ///
-/// The window starts when the recorder is created by [`new`](Self::new); [`begin`](Self::begin) restarts it.
-#[derive(Debug, Clone)]
+/// The window starts when the recorder is created by [`new`](Self::new); [`begin`](Self::begin) restarts it. In
+/// serialized form it is a checkpoint, together with that of its simulation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorder {
     samples: Samples,
     /// Counters at the start of the window (`before`), and the time of that start (`from`).

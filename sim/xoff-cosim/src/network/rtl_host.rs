@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verilated::{Instance, Settings};
 use xoff_sim::host::Host;
@@ -99,7 +100,8 @@ struct State<D: Driver> {
 #[serde(bound = "")]
 struct Saved<D: Driver> {
     config: RtlHostConfig,
-    model: Vec<u8>,
+    // As one piece: a sequence of numbers would take longer than all the rest of a checkpoint.
+    model: Bytes,
     state: State<D>,
 }
 
@@ -575,13 +577,13 @@ impl<D: Driver> Serialize for RtlHost<D> {
         #[serde(bound = "")]
         struct Saving<'a, D: Driver> {
             config: &'a RtlHostConfig,
-            model: Vec<u8>,
+            model: Bytes,
             state: &'a State<D>,
         }
         let model = self.model.borrow_mut().save();
         Saving {
             config: &self.config,
-            model: model.map_err(serde::ser::Error::custom)?,
+            model: model.map_err(serde::ser::Error::custom)?.into(),
             state: &self.state,
         }
         .serialize(serializer)

@@ -177,7 +177,13 @@ impl<M: BuilderTop> RtlBuilder<M> {
         M::reset(&mut self.unit.pins_in, true);
         self.unit.cycle()?;
         M::reset(&mut self.unit.pins_in, false);
+        self.unit.forget_answers();
         Ok(())
+    }
+
+    /// Tells a [watch](super::watch) which frame since the last reset, counted from 0, was built wrongly.
+    pub fn blame(&self, frame: usize) {
+        self.unit.blame(frame);
     }
 
     /// The model, for tracing, saving or inspecting it.
@@ -278,6 +284,7 @@ impl<M: BuilderTop> RtlBuilder<M> {
                 }
                 if out.last {
                     frames.push(std::mem::take(&mut frame));
+                    self.unit.answered();
                 }
                 idle = 0;
             } else if sides == Willing::ALL {

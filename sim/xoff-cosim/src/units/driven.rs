@@ -3,12 +3,14 @@
 use verilated::{Model, Settings};
 
 use super::UnitError;
+use super::watch::Watcher;
 
 /// A model, the inputs that its next cycle gets, and the outputs of its last one.
 pub(super) struct Driven<M: Model> {
     pub model: M,
     pub pins_in: M::In,
     pub pins_out: M::Out,
+    watcher: Option<Box<Watcher>>,
 }
 
 impl<M: Model> Driven<M> {
@@ -18,13 +20,51 @@ impl<M: Model> Driven<M> {
             model: M::new(settings)?,
             pins_in: M::In::default(),
             pins_out: M::Out::default(),
+            watcher: Watcher::next(&settings.instance),
         })
     }
 
     /// Runs one cycle: applies the inputs, samples the outputs, then applies the clock edge.
     #[inline]
     pub fn cycle(&mut self) -> Result<(), UnitError> {
+        if self.watcher.is_some() {
+            return self.watched_cycle();
+        }
         Ok(self.model.cycle(&self.pins_in, &mut self.pins_out)?)
+    }
+
+    #[cold]
+    fn watched_cycle(&mut self) -> Result<(), UnitError> {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.before(&mut self.model);
+        }
+        let result = self.model.cycle(&self.pins_in, &mut self.pins_out);
+        if let Some(watcher) = &mut self.watcher {
+            watcher.after(&mut self.model);
+        }
+        Ok(result?)
+    }
+
+    /// Tells a watch that the unit's next answer is complete in this cycle.
+    #[inline]
+    pub fn answered(&self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.answered();
+        }
+    }
+
+    /// Tells a watch that the answers are counted from 0 again.
+    pub fn forget_answers(&self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.forget_answers();
+        }
+    }
+
+    /// Tells a watch which answer is wrong.
+    pub fn blame(&self, answer: usize) {
+        if let Some(watcher) = &self.watcher {
+            watcher.blame(answer);
+        }
     }
 
     /// Applies the inputs and returns the values of registers, memories and wires before the clock edge.
@@ -39,6 +79,14 @@ impl<M: Model> Driven<M> {
             unit: M::NAME,
             cycle,
             what: what.into(),
+        }
+    }
+}
+
+impl<M: Model> Drop for Driven<M> {
+    fn drop(&mut self) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.close(&mut self.model);
         }
     }
 }

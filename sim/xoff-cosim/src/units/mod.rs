@@ -11,6 +11,7 @@
 //! | [`axi_lite`] | an AXI4-Lite master |
 //! | [`axi_stream`] | beats of AXI4-Stream |
 //! | [`verbs`] | work requests, receive buffers and completions at ports |
+//! | [`watch`] | counts cycles of units, and writes waves around a failure |
 //! | [`beat`] | bytes to and from the beats of a stream |
 
 pub mod axi_lite;
@@ -24,6 +25,7 @@ pub mod parser;
 pub mod pfc;
 mod skip;
 pub mod verbs;
+pub mod watch;
 
 pub use skip::{Rest, Skip};
 

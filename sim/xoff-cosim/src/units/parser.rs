@@ -160,7 +160,13 @@ impl<M: ParserTop> RtlParser<M> {
         self.payload.clear();
         self.payload_ended = false;
         self.parsed.clear();
+        self.unit.forget_answers();
         Ok(())
+    }
+
+    /// Tells a [watch](super::watch) which frame since the last reset, counted from 0, was parsed wrongly.
+    pub fn blame(&self, frame: usize) {
+        self.unit.blame(frame);
     }
 
     /// The model, for tracing, saving or inspecting it.
@@ -275,6 +281,7 @@ impl<M: ParserTop> RtlParser<M> {
                 )));
             }
             self.parsed.push(parsed);
+            self.unit.answered();
             self.payload_ended = false;
             self.head = None;
         }

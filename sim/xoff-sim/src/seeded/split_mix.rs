@@ -15,7 +15,7 @@ const fn finalize(state: u64) -> u64 {
 }
 
 /// A generator for histories that are drawn event by event, and for payloads.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct SplitMix(u64);
 
 impl SplitMix {

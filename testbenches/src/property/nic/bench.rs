@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::{BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
 use xoff_sim::protocol::gbn::{Status, WorkKind};
+use xoff_sim::protocol::icrc;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
-use xoff_sim::wire::frame::{ParsedFrame, Verdict};
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 
 use super::events::{Event, Head, Path};
 use super::ledger::Ledger;
@@ -41,17 +43,40 @@ pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreeme
     let first = run(seed, head, events, true)?;
     if head.twice {
         let whole = run(seed, head, events, false)?;
-        if first.frames != whole.frames {
-            return Err("other frames when idle cycles are left out".into());
-        }
-        if first.completions != whole.completions || first.written != whole.written {
-            return Err("other completions or bytes when idle cycles are left out".into());
-        }
+        compare(&first, &whole)?;
     }
     Ok(first.frames.len() as u64)
 }
 
+/// Compares two runs of a case, without idle cycles and with them.
+///
+/// # Errors
+///
+/// The first difference.
+pub fn compare(first: &Pair, whole: &Pair) -> Result<(), Disagreement> {
+    if let Some(cycle) = first_other_frame(first, whole) {
+        return Err(format!(
+            "cycle {cycle}: other frames when idle cycles are left out"
+        ));
+    }
+    if first.completions != whole.completions || first.written != whole.written {
+        return Err("other completions or bytes when idle cycles are left out".into());
+    }
+    Ok(())
+}
+
+/// The cycle in which the first frame begins that two runs do not have in common.
+pub fn first_other_frame(first: &Pair, whole: &Pair) -> Option<u64> {
+    let both = first.frames.iter().zip(&whole.frames);
+    let same = both.take_while(|(a, b)| a == b).count();
+    let next = [first, whole].map(|pair| pair.frames.get(same));
+    let starts = next.into_iter().flatten();
+    let start = starts.map(|(_, frame, _)| frame.start.as_ps()).min()?;
+    Some(start / PERIOD.as_ps())
+}
+
 /// The faults of the path between the NICs.
+#[derive(Serialize, Deserialize)]
 struct Wire {
     path: Path,
     draw: SplitMix,
@@ -71,6 +96,7 @@ impl Wire {
             doubles,
             late,
             marks,
+            forged,
             ..
         } = self.path;
         let mut chance = |of_thousand: u16| self.draw.below(1_000) < of_thousand.into();
@@ -85,6 +111,10 @@ impl Wire {
         let (flip, twice, mark) = (chance(flips), chance(doubles), chance(marks));
         let delays = [chance(late), chance(late)];
         let mut bytes = sent.bytes.to_vec();
+        // No draw where there is none, so that kept cases stay the same.
+        if forged > 0 && chance(forged) {
+            forge(&mut bytes, frame);
+        }
         if mark
             && let Some(ip) = Headers::at(&bytes).and_then(|headers| headers.ip)
             && rewrite::ecn_capable(ip.traffic_class)
@@ -104,6 +134,24 @@ impl Wire {
         (delays.into_iter().take(copies))
             .map(|late| (delay(late), bytes.clone()))
             .collect()
+    }
+}
+
+/// Changes the last byte of a packet's payload, and its ICRC.
+fn forge(bytes: &mut [u8], frame: &ParsedFrame) {
+    let (Some(eth), Some(ip)) = (&frame.eth, &frame.ip) else {
+        return;
+    };
+    let pad = frame.bth.map_or(0, |bth| usize::from(bth.pad));
+    let start = 14 + 4 * eth.tags.len();
+    let length = usize::from(ip.length) + if ip.kind == IpKind::V6 { 40 } else { 0 };
+    if frame.payload.is_empty() {
+        return;
+    }
+    let end = start + length - 4;
+    bytes[end - pad - 1] ^= 0xFF;
+    if let Ok(right) = icrc(ip.kind, &bytes[start..end]) {
+        bytes[end..end + 4].copy_from_slice(&right);
     }
 }
 
@@ -171,8 +219,11 @@ fn pause(quanta: u16) -> Vec<u8> {
     frame
 }
 
-struct Bench {
-    pair: Pair,
+/// A pair in the middle of a case. In serialized form it is a checkpoint.
+#[derive(Serialize, Deserialize)]
+pub struct Bench {
+    /// The NICs, their hosts and the path.
+    pub pair: Pair,
     wire: Wire,
     /// By sender's side and QP.
     ledgers: BTreeMap<(usize, u16), Ledger>,
@@ -182,51 +233,118 @@ struct Bench {
     judged: [(usize, usize); 2],
     /// Cycle in which something happened last.
     stirred: u64,
+    stage: Stage,
+    steps: u64,
 }
 
+/// Where a bench stands in its case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// This event is next.
+    Event(usize),
+    /// A wait until a cycle; then this event is next.
+    Wait { until: u64, next: usize },
+    /// All messages are to be reported since this cycle.
+    Drain { begin: u64 },
+    /// Both NICs are to become idle; all messages were reported in this cycle.
+    Rest { settled: u64 },
+    /// The case is over, and everything held.
+    Done,
+}
+
+/// Runs a case to its end and returns the pair.
 fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Disagreement> {
-    let mut pair = connect(seed, head).map_err(|error| error.to_string())?;
-    pair.set_skip(skip);
-    let mut ledgers = BTreeMap::new();
-    for side in 0..2 {
-        for qp in 0..head.qps {
-            let base = REGION + (u64::from(qp) << 24);
-            ledgers.insert((side, qp), Ledger::new(base, head.requester.restart));
-        }
-    }
-    let mut bench = Bench {
-        stirred: pair.now(),
-        pair,
-        wire: Wire {
-            path: head.path,
-            draw: SplitMix::new(head.path.seed),
-            arrived: [0; 2],
-        },
-        ledgers,
-        last_buffer: BTreeMap::new(),
-        judged: [(0, 0); 2],
-    };
-    for event in events {
-        bench.happen(event)?;
-    }
-    bench.end()?;
+    let mut bench = Bench::new(seed, head, skip).map_err(|error| error.to_string())?;
+    while bench.advance(events)? {}
     Ok(bench.pair)
 }
 
 impl Bench {
-    fn now(&self) -> u64 {
+    /// Creates the bench at the beginning of a case.
+    pub fn new(seed: u64, head: &Head, skip: bool) -> Result<Self, UnitError> {
+        let mut pair = connect(seed, head)?;
+        pair.set_skip(skip);
+        let mut ledgers = BTreeMap::new();
+        for side in 0..2 {
+            for qp in 0..head.qps {
+                let base = REGION + (u64::from(qp) << 24);
+                ledgers.insert((side, qp), Ledger::new(base, head.requester.restart));
+            }
+        }
+        Ok(Self {
+            stirred: pair.now(),
+            pair,
+            wire: Wire {
+                path: head.path,
+                draw: SplitMix::new(head.path.seed),
+                arrived: [0; 2],
+            },
+            ledgers,
+            last_buffer: BTreeMap::new(),
+            judged: [(0, 0); 2],
+            stage: Stage::Event(0),
+            steps: 0,
+        })
+    }
+
+    /// The next cycle of both NICs.
+    pub fn now(&self) -> u64 {
         self.pair.now()
     }
 
-    fn happen(&mut self, event: &Event) -> Result<(), Disagreement> {
+    /// How often [`advance`](Self::advance) was called.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Carries out an event, or at most [`STEP_MAX`] cycles. Returns whether the case goes on.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    pub fn advance(&mut self, events: &[Event]) -> Result<bool, Disagreement> {
         let now = self.now();
-        match *event {
-            Event::Wait(cycles) => {
-                let until = now + u64::from(cycles);
-                while self.now() < until {
-                    self.step((until - self.now()).min(STEP_MAX))?;
+        self.steps += 1;
+        match self.stage {
+            Stage::Event(place) => match events.get(place) {
+                None => self.close(),
+                Some(event) => {
+                    let next = place + 1;
+                    self.stage = match *event {
+                        Event::Wait(cycles) => Stage::Wait {
+                            until: now + u64::from(cycles),
+                            next,
+                        },
+                        _ => Stage::Event(next),
+                    };
+                    self.happen(event);
+                }
+            },
+            Stage::Wait { until, next } if now >= until => self.stage = Stage::Event(next),
+            Stage::Wait { until, .. } => self.step((until - now).min(STEP_MAX))?,
+            Stage::Drain { .. } if self.ledgers.values().all(Ledger::settled) => {
+                self.stage = Stage::Rest { settled: now };
+            }
+            Stage::Drain { begin } => self.drain(begin)?,
+            Stage::Rest { .. } if self.pair.rests() => {
+                self.end()?;
+                self.stage = Stage::Done;
+            }
+            Stage::Rest { settled } => {
+                self.step(STEP_MAX)?;
+                if self.now() > settled + REST_MAX {
+                    return Err(format!("cycle {}: not idle, and all is done", self.now()));
                 }
             }
+            Stage::Done => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn happen(&mut self, event: &Event) {
+        let now = self.now();
+        match *event {
+            Event::Wait(_) => {}
             Event::Post {
                 side,
                 qp,
@@ -264,7 +382,6 @@ impl Bench {
                 }
             }
         }
-        Ok(())
     }
 
     /// Posts a message over an existing QP.
@@ -292,8 +409,12 @@ impl Bench {
         }
     }
 
-    /// Runs a number of cycles and judges their results.
-    fn step(&mut self, cycles: u64) -> Result<(), Disagreement> {
+    /// Runs a number of cycles, at most [`STEP_MAX`], and judges their results.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    pub fn step(&mut self, cycles: u64) -> Result<(), Disagreement> {
         let before = self.pair.frames.len();
         let wire = &mut self.wire;
         let stepped = (self.pair).step_over(cycles, &mut |side, sent, frame| {
@@ -306,6 +427,18 @@ impl Bench {
         }
         self.judge(now)
             .map_err(|what| format!("cycle {now}: {what}"))
+    }
+
+    /// Runs a number of cycles, at most [`STEP_MAX`], and judges nothing.
+    ///
+    /// # Errors
+    ///
+    /// A NIC failed.
+    pub fn run_on(&mut self, cycles: u64) -> Result<(), UnitError> {
+        let wire = &mut self.wire;
+        (self.pair).step_over(cycles, &mut |side, sent, frame| {
+            wire.carry(side, sent, frame)
+        })
     }
 
     /// Judges new completions and writes.
@@ -349,8 +482,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs until all messages are reported and both NICs are idle.
-    fn end(&mut self) -> Result<(), Disagreement> {
+    /// Begins the end of the case: all messages are to be reported.
+    fn close(&mut self) {
         let begin = self.now();
         self.stirred = begin;
         // A message without a completion is only known to be complete by a later completion.
@@ -361,24 +494,24 @@ impl Bench {
         for direction in used {
             self.post(direction, WorkKind::WRITE, 0, true, 0);
         }
-        while !self.ledgers.values().all(Ledger::settled) {
-            self.step(STEP_MAX)?;
-            let now = self.now();
-            if now > self.stirred + QUIET_MAX || now > begin + CYCLES_MAX {
-                let open = self.ledgers.iter().filter(|(_, ledger)| !ledger.settled());
-                let open: Vec<_> = open.map(|(direction, _)| direction).collect();
-                return Err(format!(
-                    "cycle {now}: no completion comes any more from (side, QP) {open:?}"
-                ));
-            }
+        self.stage = Stage::Drain { begin };
+    }
+
+    fn drain(&mut self, begin: u64) -> Result<(), Disagreement> {
+        self.step(STEP_MAX)?;
+        let now = self.now();
+        if now > self.stirred + QUIET_MAX || now > begin + CYCLES_MAX {
+            let open = self.ledgers.iter().filter(|(_, ledger)| !ledger.settled());
+            let open: Vec<_> = open.map(|(direction, _)| direction).collect();
+            return Err(format!(
+                "cycle {now}: no completion comes any more from (side, QP) {open:?}"
+            ));
         }
-        let settled = self.now();
-        while !self.pair.rests() {
-            self.step(STEP_MAX)?;
-            if self.now() > settled + REST_MAX {
-                return Err(format!("cycle {}: not idle, and all is done", self.now()));
-            }
-        }
+        Ok(())
+    }
+
+    /// Judges what is left when all messages are reported and both NICs are idle.
+    fn end(&self) -> Result<(), Disagreement> {
         for ((side, qp), ledger) in &self.ledgers {
             let place = |what| format!("from side {side} over QP {qp}: {what}");
             ledger.end().map_err(place)?;

@@ -25,6 +25,14 @@ pub struct Path {
     pub late: u16,
     /// Frames marked CE, of those that may be marked.
     pub marks: u16,
+    /// RoCE packets with another last byte of payload and the ICRC that fits it, so that no NIC can notice. Never
+    /// drawn: every such case fails. It is for trying out what happens then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forged: u16,
+}
+
+const fn is_zero(of_thousand: &u16) -> bool {
+    *of_thousand == 0
 }
 
 /// Settings of a whole case.
@@ -143,6 +151,7 @@ fn path(draw: &mut SplitMix, restarts: bool) -> Path {
         doubles: often(200),
         late: often(200),
         marks: often(1000),
+        forged: 0,
         seed: draw.bits(),
     }
 }

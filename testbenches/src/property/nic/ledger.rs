@@ -1,5 +1,6 @@
 //! What was posted in one direction of a connection, and which results are allowed.
 
+use serde::{Deserialize, Serialize};
 use xoff_sim::host::Written;
 use xoff_sim::host::memory::differing;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
@@ -13,6 +14,7 @@ const PLACE: u64 = 1 << 18;
 /// Maximum number of messages posted and not yet reported. The rings have 16 slots.
 const UNDER_WAY: usize = 14;
 
+#[derive(Serialize, Deserialize)]
 struct Message {
     work: Work,
     buffer: Option<Recv>,
@@ -29,7 +31,7 @@ impl Message {
 }
 
 /// One direction of a connection.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Ledger {
     /// Address of the first place.
     base: u64,

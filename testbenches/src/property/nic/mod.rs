@@ -6,17 +6,20 @@
 //! | [`events`] | the events, and how they are drawn |
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
 //! | [`mod@bench`] | runs a case on a pair |
+//! | `retrace` | runs a failing case again from a checkpoint, with waves |
 //! | [`ledger`] | what was posted, and which results are allowed |
 
 pub mod bench;
 pub mod events;
 pub mod ledger;
 pub mod pair;
+mod retrace;
 
 use proptest::prelude::*;
 use xoff_cosim::units::UnitError;
 
 use super::history::Histories;
+use super::retrace::{Retraced, Wanted};
 use super::{Case, Disagreement, Property};
 use events::{Event, Head};
 
@@ -43,5 +46,9 @@ impl Property for Nic {
 
     fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
         bench::check(self.seed, &case.head, &case.events)
+    }
+
+    fn retrace(seed: u64, case: &Case<Self>, wanted: &Wanted) -> anyhow::Result<Retraced> {
+        retrace::nics(seed, &case.head, &case.events, wanted)
     }
 }

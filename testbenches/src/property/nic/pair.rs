@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use xoff_cosim::network::{RtlHost, RtlHostConfig, RtlNode, XoffNic};
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 use xoff_sim::host::{Host, PcieConfig, Stalled, Written};
@@ -92,7 +93,7 @@ pub fn all(_: usize, _: &mut Vec<u8>, _: &ParsedFrame) -> bool {
 }
 
 /// Keeps frames until the pair decides about them, then forwards what is left of them. The port number is the side.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Between {
     arrived: Vec<(usize, Frame)>,
     leaving: [VecDeque<Frame>; 2],
@@ -106,7 +107,7 @@ impl Between {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Member {
     Host(Box<RtlHost>),
     Between(Between),
@@ -149,7 +150,8 @@ impl Node for Member {
     }
 }
 
-/// Two hosts and the path between them.
+/// Two hosts and the path between them. In serialized form it is a checkpoint, without the frames until then.
+#[derive(Serialize, Deserialize)]
 pub struct Pair {
     network: Network<Member>,
     nodes: [NodeId; 2],
@@ -157,6 +159,7 @@ pub struct Pair {
     /// Keys of the NICs' regions.
     pub key: [u32; 2],
     /// Every frame, with the side that sent it and its times there.
+    #[serde(skip)]
     pub frames: Vec<(usize, Frame, ParsedFrame)>,
     /// All completions, by side, each with its QP index.
     pub completions: [Vec<(u16, Completion)>; 2],

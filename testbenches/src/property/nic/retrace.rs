@@ -1,0 +1,243 @@
+//! A failing case of two NICs, with waves. The run to the failure keeps checkpoints in memory; the window of waves is reached
+//! from the last one before it.
+
+use std::time::Instant;
+
+use anyhow::Context;
+use xoff_cosim::network::{RtlNode, WaveWindow};
+use xoff_sim::time::Time;
+use xoff_sim::wire::frame::Verdict;
+
+use super::bench::{Bench, compare, first_other_frame};
+use super::events::{Event, Head};
+use super::pair::{PERIOD, STEP_MAX};
+use crate::decode::details::details;
+use crate::property::Disagreement;
+use crate::property::retrace::{Failed, Reached, Retraced, Wanted, Waves};
+use crate::property::run::caught;
+use crate::run::execute::interrupted;
+
+/// Cycles between two checkpoints at the beginning of a run.
+const GAP: u64 = 500;
+/// The most checkpoints. When there are more, every second one is dropped and the gap is doubled, so the way from a
+/// checkpoint to a window is at most a sixteenth of the run.
+const MOST_CHECKPOINTS: usize = 32;
+/// The most frames and completions in the account of a failure.
+const MOST_EVENTS: usize = 20;
+
+/// Checkpoints by cycle, ascending.
+struct Checkpoints {
+    kept: Vec<(u64, Vec<u8>)>,
+    gap: u64,
+    next: u64,
+}
+
+impl Checkpoints {
+    fn offer(&mut self, bench: &Bench) -> anyhow::Result<()> {
+        let now = bench.now();
+        if now < self.next {
+            return Ok(());
+        }
+        self.kept.push((now, postcard::to_stdvec(bench)?));
+        if self.kept.len() > MOST_CHECKPOINTS {
+            let mut place = 0;
+            self.kept.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.gap *= 2;
+        }
+        self.next = now + self.gap;
+        Ok(())
+    }
+
+    /// The last one at or before a cycle. The first is at cycle 0.
+    fn before(&self, cycle: u64) -> &(u64, Vec<u8>) {
+        let behind = self.kept.partition_point(|(at, _)| *at <= cycle);
+        &self.kept[behind.saturating_sub(1)]
+    }
+}
+
+/// A run to its first violation.
+struct Violated {
+    disagreement: Disagreement,
+    checkpoints: Checkpoints,
+    /// The step in which it failed, by its number; none if it is the comparison of two runs that failed.
+    number: Option<u64>,
+    /// The cycles in which that step began and ended; without it twice that of the first difference.
+    step: (u64, u64),
+    bench: Bench,
+}
+
+/// Runs a case, and its failure again with waves of both NICs.
+///
+/// # Errors
+///
+/// A NIC cannot be created, or waves cannot be written.
+pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow::Result<Retraced> {
+    let began = Instant::now();
+    let failed = match to_failure(seed, head, events)? {
+        Run::Held(frames) => return Ok(Retraced::Held(frames)),
+        Run::Interrupted => return Ok(Retraced::Interrupted),
+        Run::Violated(failed) => failed,
+    };
+    let run = began.elapsed();
+    wanted.create()?;
+
+    let began = Instant::now();
+    let from = failed.step.0.saturating_sub(wanted.before);
+    let (checkpoint, state) = failed.checkpoints.before(from);
+    let mut bench: Bench = postcard::from_bytes(state).context("a checkpoint of this run")?;
+    let mut waves = Vec::new();
+    let due = |bench: &Bench| match failed.number {
+        _ if interrupted() => false,
+        Some(number) => bench.steps() < number,
+        None => bench.now() < failed.step.0,
+    };
+    let goes_on = |bench: &mut Bench| caught(|| bench.advance(events)).unwrap_or(false);
+    while due(&bench) && bench.now() + STEP_MAX < from && goes_on(&mut bench) {}
+    let window = began.elapsed();
+    for side in 0..2 {
+        let path = wanted.folder.join(format!("nic{side}.fst"));
+        let window = WaveWindow {
+            path: path.clone(),
+            from: Time::ZERO + PERIOD * from,
+            until: Time::ZERO + PERIOD * (failed.step.1 + wanted.after),
+        };
+        bench.pair.update(side, |host| host.set_waves(window));
+        waves.push(path);
+    }
+    while due(&bench) && goes_on(&mut bench) {}
+    // The cycle of the failure within the step. It may also be found by what the case has no step for.
+    let mut cycle = failed.step.1;
+    while bench.now() < failed.step.1 && !interrupted() {
+        if caught(|| bench.step(1)).is_err() {
+            cycle = bench.now();
+            break;
+        }
+    }
+    // What comes behind it is not judged.
+    let end = cycle + wanted.after;
+    while bench.now() < end && !interrupted() {
+        let cycles = (end - bench.now()).min(STEP_MAX);
+        if caught(|| bench.run_on(cycles).map_err(|error| error.to_string())).is_err() {
+            break;
+        }
+    }
+    for side in 0..2 {
+        bench.pair.update(side, |host| host.close_waves())?;
+    }
+    let failed_at = Time::ZERO + PERIOD * (cycle.max(1) - 1);
+    // An idle NIC is not evaluated, so it may have nothing in the window.
+    let waves = (0..2).zip(waves).filter(|(_, path)| path.exists());
+    Ok(Retraced::Failed(Failed {
+        interrupted: interrupted(),
+        disagreement: failed.disagreement,
+        waves: waves
+            .map(|(side, path)| Waves {
+                path,
+                nic: Some(format!("nic{side}.nic")),
+                failed_ps: failed_at.as_ps(),
+            })
+            .collect(),
+        events: account(&failed.bench, cycle),
+        reached: Some(Reached {
+            run,
+            window,
+            checkpoint: *checkpoint,
+        }),
+    }))
+}
+
+/// The result of a run.
+enum Run {
+    Held(u64),
+    Violated(Box<Violated>),
+    Interrupted,
+}
+
+/// Runs a case to its first violation.
+fn to_failure(seed: u64, head: &Head, events: &[Event]) -> anyhow::Result<Run> {
+    let mut done: Vec<Bench> = Vec::new();
+    let passes: &[bool] = if head.twice { &[true, false] } else { &[true] };
+    for &skip in passes {
+        let mut bench = Bench::new(seed, head, skip)?;
+        let mut checkpoints = Checkpoints {
+            kept: Vec::new(),
+            gap: GAP,
+            next: 0,
+        };
+        let violated = loop {
+            if interrupted() {
+                return Ok(Run::Interrupted);
+            }
+            checkpoints.offer(&bench)?;
+            let (before, number) = (bench.now(), bench.steps());
+            match caught(|| bench.advance(events)) {
+                Ok(true) => {}
+                // Of two passes that held, the difference may be what does not.
+                Ok(false) => {
+                    break match done.first().map(|first| compare(&first.pair, &bench.pair)) {
+                        Some(Err(disagreement)) => {
+                            let cycle = first_other_frame(&done[0].pair, &bench.pair);
+                            let cycle = cycle.unwrap_or(bench.now());
+                            Some((disagreement, None, (cycle, cycle)))
+                        }
+                        _ => None,
+                    };
+                }
+                Err(disagreement) => {
+                    break Some((disagreement, Some(number), (before, bench.now())));
+                }
+            }
+        };
+        if let Some((disagreement, number, step)) = violated {
+            return Ok(Run::Violated(Box::new(Violated {
+                disagreement,
+                checkpoints,
+                number,
+                step,
+                bench,
+            })));
+        }
+        done.push(bench);
+    }
+    Ok(Run::Held(done[0].pair.frames.len() as u64))
+}
+
+/// Returns the last frames and completions until a cycle.
+fn account(bench: &Bench, cycle: u64) -> Vec<String> {
+    let until = Time::ZERO + PERIOD * cycle;
+    let frames = bench.pair.frames.iter();
+    let mut frames: Vec<_> = frames.filter(|(_, frame, _)| frame.start < until).collect();
+    frames.sort_by_key(|(_, frame, _)| frame.start);
+    frames.drain(..frames.len().saturating_sub(MOST_EVENTS));
+    let mut lines = Vec::new();
+    for (side, frame, parsed) in frames {
+        let what = match (parsed.verdict, &parsed.bth) {
+            (Verdict::Pfc, _) => "PFC".to_owned(),
+            (_, Some(bth)) => format!(
+                "{} to QP {:#x}, PSN {}",
+                bth.opcode,
+                bth.dest_qp.get(),
+                bth.psn
+            ),
+            (verdict, None) => verdict.name().to_owned(),
+        };
+        let details: Vec<String> = details(parsed).into_iter().map(|(_, text)| text).collect();
+        lines.push(format!(
+            "{:>9} ns  nic{side} sent {what} {}",
+            frame.start.as_ps() / 1_000,
+            details.join(" ")
+        ));
+    }
+    for (side, completions) in bench.pair.completions.iter().enumerate() {
+        if let Some((qp, last)) = completions.last() {
+            lines.push(format!(
+                "nic{side}: {} completions, the last at QP {qp}: {last:?}",
+                completions.len()
+            ));
+        }
+    }
+    lines
+}

@@ -1,0 +1,178 @@
+//! Cases with waves around their failure.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use xoff_cosim::units::watch::{UnitWaves, Watch, Watched, wave_path};
+
+use super::run::checked;
+use super::{Case, Disagreement, Property};
+
+/// What is wanted of a failing case.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The folder for waves; [`create`](Self::create) creates it.
+    pub folder: PathBuf,
+    /// Number of cycles before the failure.
+    pub before: u64,
+    /// Number of cycles behind it, if anything drives the unit then.
+    pub after: u64,
+}
+
+/// Ends of the names of the files that a replay leaves.
+const ENDINGS: [&str; 4] = ["fst", "gtkw", "sucl", "txt"];
+
+impl Wanted {
+    /// Creates the folder, and removes the files that an earlier replay left in it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the folder cannot be created or changed.
+    pub fn create(&self) -> anyhow::Result<()> {
+        let clear = || -> std::io::Result<()> {
+            fs::create_dir_all(&self.folder)?;
+            for entry in fs::read_dir(&self.folder)? {
+                let path = entry?.path();
+                let ending = path.extension().and_then(|ending| ending.to_str());
+                if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+                    fs::remove_file(path)?;
+                }
+            }
+            Ok(())
+        };
+        clear().with_context(|| format!("{}", self.folder.display()))
+    }
+}
+
+/// A file of waves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waves {
+    /// The file.
+    pub path: PathBuf,
+    /// The scope of module `nic`, if it is that.
+    pub nic: Option<String>,
+    /// The time of the failing cycle in picoseconds.
+    pub failed_ps: u64,
+}
+
+/// The result of a case, with what shows a failure.
+#[derive(Debug, Clone)]
+pub enum Retraced {
+    /// It held, with this number of events.
+    Held(u64),
+    /// It failed.
+    Failed(Failed),
+    /// The process was asked to end before the result was known.
+    Interrupted,
+}
+
+/// A failure, and what shows it.
+#[derive(Debug, Clone, Default)]
+pub struct Failed {
+    /// What does not hold.
+    pub disagreement: Disagreement,
+    /// Whether the process was asked to end before the waves were whole.
+    pub interrupted: bool,
+    /// The files of waves, one for each instance that worked in the case.
+    pub waves: Vec<Waves>,
+    /// The last things that happened, one line each, in the order of time.
+    pub events: Vec<String>,
+    /// What reaching the window of waves took, and the run up to the failure.
+    pub reached: Option<Reached>,
+}
+
+/// What it took to reach the window of waves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reached {
+    /// Real time of the run to the failure, without waves.
+    pub run: Duration,
+    /// Real time from the last checkpoint to the window.
+    pub window: Duration,
+    /// The cycle of that checkpoint.
+    pub checkpoint: u64,
+}
+
+/// Runs a case, and again with waves if it fails; for properties that create all of their units in [`Property::new`] or in
+/// [`Property::check`] by the drivers of `xoff_cosim::units`. Such cases are short, so this is a second run from the
+/// start, with waves in the window only.
+///
+/// # Errors
+///
+/// The unit cannot be created, waves cannot be written, or the case does not fail again.
+pub fn units<P: Property>(seed: u64, case: &Case<P>, wanted: &Wanted) -> anyhow::Result<Retraced> {
+    let (first, result) = watched::<P>(seed, case, Vec::new())?;
+    let disagreement = match result {
+        Ok(count) => return Ok(Retraced::Held(count)),
+        Err(disagreement) => disagreement,
+    };
+    // A property has instances for several benches; those of this case went on after they were created and reset.
+    let idle = watched_at_creation::<P>(seed)?;
+    let place_of_idle = |place: usize| idle.get(place).map_or(0, |unit: &Watched| unit.cycles);
+    let works = |(place, unit): &(usize, &Watched)| unit.cycles > place_of_idle(*place);
+    let working: Vec<usize> = (first.iter().enumerate())
+        .filter(works)
+        .map(|(place, _)| place)
+        .collect();
+    let mut waves = vec![None; first.len()];
+    for &place in &working {
+        let unit = &first[place];
+        let marked = unit.blamed.unwrap_or(unit.cycles);
+        let from = marked.saturating_sub(wanted.before).max(1);
+        let alone =
+            (working.iter()).all(|other| *other == place || first[*other].name != unit.name);
+        waves[place] = Some(UnitWaves {
+            path: wave_path(&wanted.folder, &unit.name, place, alone),
+            cycles: from..=(marked + wanted.after).min(unit.cycles),
+            marked,
+        });
+    }
+    // If one of them has the wrong answer, the others are not of interest.
+    if first.iter().any(|unit| unit.blamed.is_some()) {
+        for (waves, unit) in waves.iter_mut().zip(&first) {
+            *waves = waves.take().filter(|_| unit.blamed.is_some());
+        }
+    }
+    wanted.create()?;
+    let (second, again) = watched::<P>(seed, case, waves)?;
+    if again.is_ok() {
+        bail!("the case failed once and not again: the unit depends on something else");
+    }
+    let mut failed = Failed {
+        disagreement,
+        ..Failed::default()
+    };
+    for unit in second {
+        if let Some(error) = unit.error {
+            return Err(error.into());
+        }
+        failed.waves.extend(unit.waves.map(|path| Waves {
+            path,
+            nic: None,
+            failed_ps: unit.marked_ps,
+        }));
+    }
+    Ok(Retraced::Failed(failed))
+}
+
+/// Runs a case with a watch on the units. Returns what is known of them, and the result.
+fn watched<P: Property>(
+    seed: u64,
+    case: &Case<P>,
+    waves: Vec<Option<UnitWaves>>,
+) -> anyhow::Result<(Vec<Watched>, Result<u64, Disagreement>)> {
+    let watch = Watch::begin(waves);
+    let checked = P::new(seed).map(|mut property| checked(&mut property, case));
+    let units = watch.end();
+    Ok((units, checked?))
+}
+
+/// The units as a property creates them.
+fn watched_at_creation<P: Property>(seed: u64) -> anyhow::Result<Vec<Watched>> {
+    let watch = Watch::begin(Vec::new());
+    let created = P::new(seed);
+    let units = watch.end();
+    created?;
+    Ok(units)
+}

@@ -1,0 +1,283 @@
+//! `xoff replay`: runs a kept case again and, if it fails, shows the failure: waves around it, layouts for viewers, and
+//! an account of what happened last.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use xoff_sim::time::Duration;
+use xoff_waves::layout::{Layout, Marker, nic_layout};
+
+use crate::Outcome;
+use crate::columns::{Align, Table};
+use crate::property::Property;
+use crate::property::case_file::CaseFile;
+use crate::property::retrace::{Failed, Reached, Retraced, Wanted, Waves};
+use crate::property::unit::{Unit, WithProperty};
+use crate::terminal::{Ink, Streams};
+use crate::wave::file::Waves as WaveFile;
+use crate::wave::rows::{Window, rows};
+use crate::wave::{Radix, short_names};
+
+/// The name of the account in the folder of a replay.
+pub const ACCOUNT: &str = "failure.txt";
+/// The clock of every top.
+const CLOCK: &str = "clk_i";
+/// Number of clock edges in the account.
+const EDGES: usize = 6;
+/// The most characters of a value in the account.
+const MOST_DIGITS: usize = 18;
+/// The most events of the case in the account; the rest is in the case's file.
+const MOST_EVENTS: usize = 40;
+
+const HELP: &str = "\
+A case that fails leaves a folder, out/replay/CASE/:
+  UNIT.fst      waves from --before cycles before the failing cycle to --after cycles behind it
+  UNIT.gtkw     layout for GTKWave, with a marker at the failing cycle
+  UNIT.sucl     commands for Surfer, with the same marker
+  failure.txt   the difference, the case, the last frames or clock edges
+
+The run to the failure has no waves. The window is then reached from the last checkpoint before it (nic), or
+by a second run from the start (units, whose cases are short). A unit's case ends with its failing cycle unless
+the difference is found later, so --after may have no effect.
+
+Examples:
+  xoff replay testbenches/cases/gbn/1f2e3d4c.case
+  xoff replay 1f2e3d4c.case --before 2000 --after 500
+  xoff wave out/replay/1f2e3d4c/nic1.fst --signals 'write_*' --at clk_i
+
+Exit codes: 0 no difference, 1 a difference, 2 bad input, 130 interrupted.";
+
+/// Runs a kept case again
+///
+/// Runs the case, without waves and fast. If it fails, the part around the failure is run again with waves.
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP, after_help = "See --help for the files and examples.")]
+pub struct ReplayArgs {
+    /// The file of the case, which xoff fuzz or a test wrote
+    pub case: PathBuf,
+    /// Cycles before the failing cycle in the waves
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub before: u64,
+    /// Cycles behind the failing cycle in the waves
+    #[arg(long, value_name = "M", default_value_t = 50)]
+    pub after: u64,
+    /// Say only whether it fails
+    #[arg(long)]
+    pub no_waves: bool,
+    /// Folder in which the folder replay/CASE/ is created
+    #[arg(long, value_name = "FOLDER", default_value = "out")]
+    pub out: PathBuf,
+}
+
+/// Runs `xoff replay`.
+///
+/// # Errors
+///
+/// Returns an error if the file is not a case, or if the results cannot be written.
+pub fn run(arguments: &ReplayArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let case = CaseFile::open(&arguments.case)?;
+    let unit = Unit::named(&case.unit)
+        .map_err(|what| anyhow::anyhow!("{}: line 1: {what}", arguments.case.display()))?;
+    unit.with(Replay(arguments, &case, streams))
+}
+
+struct Replay<'a>(&'a ReplayArgs, &'a CaseFile, &'a mut Streams);
+
+impl WithProperty for Replay<'_> {
+    type Output = anyhow::Result<Outcome>;
+
+    fn with<P: Property>(self) -> anyhow::Result<Outcome> {
+        let Self(arguments, case, streams) = self;
+        match arguments.no_waves {
+            true => only::<P>(&arguments.case, case, streams),
+            false => with_waves::<P>(arguments, case, streams),
+        }
+    }
+}
+
+/// Runs a case and says whether it holds.
+///
+/// # Errors
+///
+/// Returns an error if the file is not a case of the unit, or if the output cannot be written.
+pub fn only<P: Property>(
+    path: &Path,
+    case: &CaseFile,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
+    match case.replay::<P>()? {
+        Ok(events) => held::<P>(path, events, streams),
+        Err(disagreement) => differs(path, &disagreement, streams),
+    }
+}
+
+fn held<P: Property>(path: &Path, events: u64, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let good = streams.paint.paint(Ink::Good, "no difference");
+    let file = path.display();
+    writeln!(streams.out, "{file}: {events} {}, {good}", P::EVENTS)?;
+    Ok(Outcome::Held)
+}
+
+fn differs(path: &Path, disagreement: &str, streams: &mut Streams) -> anyhow::Result<Outcome> {
+    let bad = streams.paint.paint(Ink::Bad, "differs");
+    writeln!(streams.out, "{}: {bad}\n{disagreement}", path.display())?;
+    Ok(Outcome::Failed)
+}
+
+fn with_waves<P: Property>(
+    arguments: &ReplayArgs,
+    case: &CaseFile,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
+    let path = &arguments.case;
+    let history = case.case::<P>()?;
+    let folder = arguments.out.join("replay");
+    let folder = folder.join(path.file_stem().unwrap_or_default());
+    let wanted = Wanted {
+        folder: folder.clone(),
+        before: arguments.before,
+        after: arguments.after,
+    };
+    let failed = match P::retrace(case.seed, &history, &wanted)? {
+        Retraced::Held(events) => return held::<P>(path, events, streams),
+        Retraced::Interrupted => {
+            writeln!(
+                streams.err,
+                "xoff: interrupted before a difference was found"
+            )?;
+            return Ok(Outcome::Interrupted);
+        }
+        Retraced::Failed(failed) => failed,
+    };
+    differs(path, &failed.disagreement, streams)?;
+    if let Some(Reached {
+        run,
+        window,
+        checkpoint,
+    }) = failed.reached
+    {
+        writeln!(
+            streams.out,
+            "  reached again from a checkpoint at cycle {checkpoint} in {:.1} ms, {:.0} % of the run's {:.0} ms",
+            window.as_secs_f64() * 1e3,
+            100.0 * window.as_secs_f64() / run.as_secs_f64(),
+            run.as_secs_f64() * 1e3
+        )?;
+    }
+    let lines = history.write();
+    let mut text = account(path, case, &lines, &failed);
+    for waves in &failed.waves {
+        let [gtkwave, surfer] = layouts(waves)?;
+        let wave = waves.path.display();
+        writeln!(streams.out, "  waves: gtkwave {wave} {}", gtkwave.display())?;
+        writeln!(
+            streams.out,
+            "      or surfer --command-file {} {wave}",
+            surfer.display()
+        )?;
+        if waves.nic.is_none() {
+            text += &last_edges(waves)?;
+        }
+    }
+    let file = folder.join(ACCOUNT);
+    fs::write(&file, text).with_context(|| format!("{}", file.display()))?;
+    writeln!(streams.out, "  account: {}", file.display())?;
+    if failed.interrupted {
+        writeln!(
+            streams.err,
+            "xoff: interrupted; the waves end before the failing cycle"
+        )?;
+        return Ok(Outcome::Interrupted);
+    }
+    Ok(Outcome::Failed)
+}
+
+/// Writes the layouts beside a file of waves.
+fn layouts(waves: &Waves) -> anyhow::Result<[PathBuf; 2]> {
+    let layout = match &waves.nic {
+        Some(scope) => nic_layout(scope),
+        None => Layout::of_ports(&waves.path)?,
+    };
+    let marker = Marker {
+        name: "failure".into(),
+        time_ps: waves.failed_ps,
+    };
+    Ok(layout.write_marked(&waves.path, Some(marker))?)
+}
+
+/// Returns the account of a failure: the difference, the case, and the last events.
+fn account(path: &Path, case: &CaseFile, lines: &[String], failed: &Failed) -> String {
+    let mut text = format!(
+        "{}: a case of {}, seed {}\n\n{}\n\nThe case:\n",
+        path.display(),
+        case.unit,
+        case.seed,
+        failed.disagreement
+    );
+    for line in lines.iter().take(MOST_EVENTS) {
+        let _ = writeln!(text, "  {line}");
+    }
+    if lines.len() > MOST_EVENTS {
+        let _ = writeln!(text, "  … and {} more events", lines.len() - MOST_EVENTS);
+    }
+    if !failed.events.is_empty() {
+        text += "\nThe last frames and completions before the failure:\n";
+        for line in &failed.events {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+/// Returns a table of the ports at the last clock edges until the failing cycle: those that change or are not 0.
+fn last_edges(waves: &Waves) -> anyhow::Result<String> {
+    let mut file = WaveFile::open(&waves.path)?;
+    let is_port = |name: &str| name.matches('.').count() == 1 && !name.ends_with(CLOCK);
+    let ports = file.signals.iter().filter(|signal| is_port(&signal.name));
+    let ports: Vec<_> = ports.cloned().collect();
+    let is_clock = |name: &str| name.matches('.').count() == 1 && name.ends_with(CLOCK);
+    let clock = file.signals.iter().find(|signal| is_clock(&signal.name));
+    let clock = clock.context("every top has a clock")?.clone();
+    // The edge of the failing cycle is the first one behind its beginning.
+    let to = Duration::from_ps(waves.failed_ps);
+    let window = Window::new(&file, None, None)?;
+    let all = rows(&mut file, &ports, window, Some(clock), None)?;
+    let behind = all.partition_point(|row| row.tick <= file.tick_at(to.as_ps()));
+    let last = &all[..(behind + 1).min(all.len())];
+    let last = &last[last.len().saturating_sub(EDGES)..];
+    let mut text = format!(
+        "\n{}: values before the last {} clock edges; the last one is that of the failing cycle\n",
+        waves.path.display(),
+        last.len()
+    );
+    let names = short_names(&ports);
+    let mut columns = vec![("time ns".to_owned(), Align::Left)];
+    columns.extend(
+        last.iter()
+            .map(|row| (file.ns_text(row.tick), Align::Right)),
+    );
+    let mut table = Table::new(columns);
+    for (place, (port, name)) in ports.iter().zip(names).enumerate() {
+        let values: Vec<String> = (last.iter())
+            .map(|row| {
+                let value = row.values[place].as_ref();
+                value.map_or("-".into(), |value| value.text(&port.kind, Radix::Hex))
+            })
+            .collect();
+        let zero = |value: &String| value.bytes().all(|digit| digit == b'0');
+        if values.iter().all(zero) {
+            continue;
+        }
+        let short = |value: &String| match value.char_indices().nth(MOST_DIGITS) {
+            None => value.clone(),
+            Some((at, _)) => format!("{}…", &value[..at]),
+        };
+        let cells = std::iter::once(name).chain(values.iter().map(short));
+        table.row(Ink::Plain, cells);
+    }
+    text += &table.text();
+    Ok(text)
+}

@@ -1,0 +1,206 @@
+//! Waves around the first clock edge at which a condition holds: `xoff run --wave-when`.
+//!
+//! The condition may name any signal of the NIC, so the run is traced while it is looked for: in segments whose waves are
+//! searched and removed. Before each segment the state of the run is kept in memory. When the edge is found, the run
+//! goes back to the last state that is early enough, and is traced from the wanted number of cycles before the edge on.
+//! So neither memory nor disk grows with the length of the run.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use verilated::Settings;
+use xoff_cosim::network::WaveWindow;
+use xoff_cosim::network::topology::Plan;
+use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_rtl::{Nic, nic};
+use xoff_sim::kernel::Record;
+use xoff_sim::time::{Clock, Duration, Time};
+
+use super::checkpoint::RunState;
+use super::execute::interrupted;
+use crate::wave::condition::Condition;
+use crate::wave::file::Waves;
+use crate::wave::rows::{Window, rows};
+
+/// The option, for messages.
+const OPTION: &str = "--wave-when";
+/// The least simulated time of a segment: some hundred cycles, so that opening its file costs little of it.
+const SEGMENT: Duration = Duration::from_us(2);
+
+/// Waves of a host around the first clock edge at which a condition holds.
+#[derive(Debug, Clone)]
+pub struct Trigger {
+    /// The host.
+    pub host: String,
+    /// The condition.
+    pub condition: Condition,
+    /// Edges before this time do not count.
+    pub from: Time,
+    /// Cycles before the edge, and behind it.
+    pub cycles: [u64; 2],
+    /// The file of waves.
+    pub path: PathBuf,
+}
+
+impl Trigger {
+    /// Finds the host of a condition: the one whose name its signals begin with, or the only one with RTL.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the condition is not of one host with RTL.
+    pub fn host(condition: &Condition, scenario: &Scenario, plan: &Plan) -> anyhow::Result<String> {
+        let rtl = |name: &&String| {
+            let entry = (scenario.hosts.iter()).find(|entry| entry.names().contains(name));
+            entry.is_some_and(|entry| scenario.settings_of(entry).nic != NicKind::Model)
+        };
+        let hosts: Vec<&String> = plan.names[..plan.hosts].iter().filter(rtl).collect();
+        let listed = || {
+            let listed: Vec<&str> = hosts.iter().map(|host| &host[..]).collect();
+            listed.join(", ")
+        };
+        if hosts.is_empty() {
+            bail!("{OPTION}: all NICs are models, and only RTL has waves: nic = \"rtl\"");
+        }
+        let names = condition.names();
+        let first = names
+            .iter()
+            .map(|name| name.split('.').next().unwrap_or_default());
+        let mut named: Vec<&String> = hosts.clone();
+        let first: Vec<&str> = first.collect();
+        named.retain(|host| first.contains(&&host[..]));
+        match (&named[..], &hosts[..]) {
+            ([one], _) | ([], [one]) => Ok((*one).clone()),
+            ([], _) => bail!(
+                "{OPTION} '{condition}': of which host? Write HOST.SIGNAL; hosts with an RTL NIC are {}",
+                listed()
+            ),
+            _ => bail!(
+                "{OPTION} '{condition}': signals of several hosts: a condition is about one of {}",
+                listed()
+            ),
+        }
+    }
+
+    /// Checks that the NIC has the signals of the condition, before anything runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for the first that it does not have.
+    pub fn check(condition: &Condition, host: &str) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("nic.fst");
+        let mut nic = Nic::new(&Settings::new(host))?;
+        nic.trace_open(&path)?;
+        let inputs = nic::In {
+            rst_i: 1,
+            ..nic::In::default()
+        };
+        nic.cycle(&inputs, &mut nic::Out::default())?;
+        nic.trace_close()?;
+        condition.resolve(&Waves::open(&path)?, OPTION)?;
+        Ok(())
+    }
+
+    fn time(cycles: u64) -> Duration {
+        Clock::PERIOD_40G * cycles
+    }
+
+    /// The window of waves around a rising edge. It contains cycles by the time at which they begin, which is less than
+    /// a period before their edge.
+    pub fn window(&self, edge: Time) -> WaveWindow {
+        let before = Self::time(self.cycles[0] + 1).as_ps();
+        WaveWindow {
+            path: self.path.clone(),
+            from: Time::from_ps(edge.as_ps().saturating_sub(before)),
+            until: edge + Self::time(self.cycles[1]),
+        }
+    }
+
+    /// Runs until the condition holds at a clock edge, or until `end`. Returns the state of the run, in the former case
+    /// one before the window of waves, and the time of the edge. `told` is called from time to time.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for a run that fails, a state that cannot be saved, and waves that cannot be written.
+    pub fn find(
+        &self,
+        mut state: RunState,
+        scenario: &Scenario,
+        end: Time,
+        mut told: impl FnMut(Time),
+    ) -> anyhow::Result<(RunState, Option<Time>)> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let folder = tempfile::Builder::new()
+            .prefix(".trigger-")
+            .tempdir_in(folder)
+            .with_context(|| format!("{}", folder.display()))?;
+        let path = folder.path().join("segment.fst");
+        let before = Self::time(self.cycles[0] + 1);
+        let mut saved: VecDeque<(Time, Vec<u8>)> = VecDeque::new();
+        let ignore = |_: &[Record]| {};
+        while state.simulation.now() < end && !interrupted() {
+            let begin = state.simulation.now();
+            if state.next_sample + before <= self.from {
+                state.advance(scenario, end, ignore)?;
+                told(state.simulation.now());
+                continue;
+            }
+            let kept = state.save().map_err(|_| {
+                anyhow::anyhow!("{OPTION}: a host with an own NIC cannot be saved: use --waves")
+            })?;
+            saved.push_back((begin, kept));
+            // An edge in this segment needs a state at or before the beginning of its window.
+            while saved
+                .get(1)
+                .is_some_and(|(time, _)| *time + before <= begin)
+            {
+                saved.pop_front();
+            }
+            if state.next_sample <= self.from {
+                state.advance(scenario, end, ignore)?;
+                told(state.simulation.now());
+                continue;
+            }
+            let segment = WaveWindow {
+                path: path.clone(),
+                from: begin,
+                until: Time::MAX,
+            };
+            state.simulation.set_waves(&self.host, segment)?;
+            let until = (begin + SEGMENT).min(end);
+            while state.simulation.now() < until && !interrupted() {
+                state.advance(scenario, end, ignore)?;
+            }
+            state.simulation.close_waves()?;
+            told(state.simulation.now());
+            // A NIC that rests is not evaluated, and then there are no waves.
+            if path.exists() {
+                if let Some(edge) = self.first_edge(&path)? {
+                    let wanted = self.window(edge).from;
+                    let early = saved.iter().rfind(|(time, _)| *time <= wanted);
+                    let (_, kept) = early.or(saved.front()).expect("one was kept before");
+                    let state = RunState::restore(kept).map_err(anyhow::Error::msg)?;
+                    return Ok((state, Some(edge)));
+                }
+                std::fs::remove_file(&path)?;
+            }
+        }
+        Ok((state, None))
+    }
+
+    /// Returns the time of the first clock edge in a file at which the condition holds.
+    fn first_edge(&self, path: &Path) -> anyhow::Result<Option<Time>> {
+        let mut waves = Waves::open(path)?;
+        if waves.times().is_empty() {
+            return Ok(None);
+        }
+        let condition = self.condition.resolve(&waves, OPTION)?;
+        // The whole name: clocks of parts may be gated.
+        let clock = waves.find(OPTION, &format!("{}.clk_i", self.host))?;
+        let window = Window::new(&waves, None, None)?;
+        let edges = rows(&mut waves, &[], window, Some(clock), Some(&condition))?;
+        let times = edges.iter().map(|row| Time::from_ps(waves.ps(row.tick).0));
+        Ok(times.into_iter().find(|time| *time >= self.from))
+    }
+}
