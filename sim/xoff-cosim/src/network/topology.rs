@@ -212,9 +212,6 @@ impl Plan {
         for host in (0..self.hosts as u32).map(NodeId) {
             let (_, (edge, _)) = self.peers(host)[0];
             let Address { mac, ip } = self.address(host);
-            let std::net::IpAddr::V4(ip) = ip else {
-                continue;
-            };
             if self.is_host(edge) {
                 continue;
             }
