@@ -139,7 +139,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
     let mut recorder = Recorder::with(&simulation, scenario.detect);
     let end = Time::ZERO + scenario.duration;
     let from = Time::ZERO + scenario.measure_from;
-    let mut next_sample = Time::ZERO + scenario.sampling();
+    let sampling = scenario.sampling(simulation.series().len(), simulation.names().len());
+    let mut next_sample = Time::ZERO + sampling;
     let mut written = Ok(());
     while simulation.now() < end && !interrupted() {
         let now = simulation.now();
@@ -161,7 +162,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report>
         }
         if until == next_sample || until == end {
             recorder.sample(&simulation);
-            next_sample = until + scenario.sampling();
+            next_sample = until + sampling;
         }
         let ns = until.as_ps() / 1_000;
         bar.set_position(ns);

@@ -155,7 +155,9 @@ fn by_definition(network: &Network<Source>, records: &[Record]) -> Digest {
 #[test]
 fn the_digest_is_that_of_all_frames_with_faults_that_come_and_go() {
     let (mut network, a, b) = paced();
-    [a, b].map(|node| network.tap(node, PortId(0), true));
+    for node in [a, b] {
+        network.tap(node, PortId(0), true);
+    }
     let mut records = Vec::new();
     let mut run = |network: &mut Network<Source>, us: u64| {
         let end = Time::from_ps(us * 1_000_000);
