@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use xoff_sim::headers::Headers;
 use xoff_sim::kernel::Direction;
-use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::time::Time;
 use xoff_sim::wire::CONTROL_PFC;
 use xoff_sim::wire::frame::ControlHead;
 
@@ -123,15 +123,4 @@ impl Pauses {
             )
         });
     }
-}
-
-/// The longest time allowed from the last bit of a pause until no further frame of the class starts: 12 quanta at 10
-/// Gb/s, 118 at 40 Gb/s, 394 at 100 Gb/s (IEEE 802.1Q annex O's term for the higher layer, as vendor guides quote
-/// it); for other rates the longest of these.
-pub(crate) fn response(rate: LineRate) -> Duration {
-    rate.time_of_quanta(match rate {
-        LineRate::G10 => 12,
-        LineRate::G40 => 118,
-        _ => 394,
-    })
 }

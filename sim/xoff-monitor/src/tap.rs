@@ -1,9 +1,8 @@
 //! Where frames are seen.
 
 use xoff_sim::headers::Headers;
+use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{Duration, LineRate};
-
-use crate::pauses;
 
 /// A place where frames are seen: a port, or an interface of a capture.
 #[derive(Debug, Clone)]
@@ -23,7 +22,8 @@ pub struct Tap {
     /// Class of each DSCP, for frames without a VLAN tag; for frames with a tag the PCP is the class. The default is
     /// DSCP / 8.
     pub classes: [u8; 64],
-    /// How long after a pause frames may still start; `None` for what the standard allows at the rate.
+    /// How long after a pause frames may still start; `None` for what the standard allows at the rate:
+    /// [`longest_response`].
     pub pause_response: Option<Duration>,
 }
 
@@ -53,7 +53,7 @@ impl Tap {
     /// How long after a pause frames may still start.
     pub(crate) fn response(&self) -> Duration {
         self.pause_response
-            .or_else(|| self.rate.map(pauses::response))
+            .or_else(|| self.rate.map(longest_response))
             .unwrap_or(Duration::MAX)
     }
 }

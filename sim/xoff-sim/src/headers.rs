@@ -1,6 +1,8 @@
 //! The header fields that a switch, or a fault rule, reads: addresses, tag, IP, ports, BTH. Frames are not validated
 //! here; the reference parser does that.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use bytes::BytesMut;
 
 use crate::wire::{
@@ -52,9 +54,12 @@ pub struct IpFields {
 }
 
 impl IpFields {
-    /// The destination, if it is IPv4.
-    pub fn dst_v4(&self) -> Option<u32> {
-        (self.version == 4).then_some(self.dst as u32)
+    /// The destination.
+    pub fn destination(&self) -> IpAddr {
+        match self.version {
+            6 => Ipv6Addr::from(self.dst).into(),
+            _ => Ipv4Addr::from(self.dst as u32).into(),
+        }
     }
 }
 

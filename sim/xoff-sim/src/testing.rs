@@ -53,8 +53,8 @@ pub(crate) fn router_mac() -> MacAddr {
     MacAddr([0x02, 0, 0, 0, 0, 0xFE])
 }
 
-pub(crate) fn host_ip(host: u8) -> u32 {
-    0x0A00_0000 | u32::from(host)
+pub(crate) fn host_ip(host: u8) -> std::net::Ipv4Addr {
+    std::net::Ipv4Addr::new(10, 0, 0, host)
 }
 
 #[allow(dead_code)]
@@ -88,8 +88,8 @@ impl Template {
             fragment_offset: 0,
             ttl: self.ttl,
             protocol: IP_PROTOCOL_UDP,
-            src: host_ip(self.src),
-            dst: host_ip(self.dst),
+            src: host_ip(self.src).into(),
+            dst: host_ip(self.dst).into(),
         }
         .emit(&mut Ipv4::new_unchecked(&mut *ip));
         let udp = &mut ip[Ipv4Repr::LEN..];

@@ -60,7 +60,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
     pub waves: Vec<WavesArg>,
     /// Write waves around the first clock edge at which a condition on signals of a host's NIC holds, in the language
-    /// of xoff wave --when: a.nic.xoff[3], 'a.nic.depth > 0x100 && !a.idle_o'
+    /// of xoff wave --when: a.pins.nic.xoff[3], 'a.pins.nic.depth > 0x100 && !a.idle_o'
     #[arg(long, value_name = "EXPR", conflicts_with_all = ["waves", "pcap"])]
     pub wave_when: Option<Condition>,
     /// Cycles before the edge of --wave-when in the waves

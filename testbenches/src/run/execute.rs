@@ -114,14 +114,19 @@ fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expec
     Ok(expectations)
 }
 
+/// The time between two samples of a run.
+fn sampling_of(scenario: &Scenario, simulation: &Simulation) -> Duration {
+    scenario.sampling(simulation.series().len(), simulation.names().len())
+}
+
 /// A run at time zero.
 fn fresh(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<RunState> {
     let mut simulation = Simulation::with(scenario, &options.nics)?;
     simulation.set_skip(!options.no_skip);
     Ok(RunState {
         recorder: Recorder::with(&simulation, scenario.detect),
+        next_sample: Time::ZERO + sampling_of(scenario, &simulation),
         simulation,
-        next_sample: Time::ZERO + scenario.sampling(),
     })
 }
 
@@ -167,7 +172,7 @@ impl RunState {
         }
         if until == self.next_sample || until == end {
             self.recorder.sample(&self.simulation);
-            self.next_sample = until + scenario.sampling();
+            self.next_sample = until + sampling_of(scenario, &self.simulation);
         }
         Ok(until)
     }

@@ -58,7 +58,7 @@ fn pin(simulation: &mut Simulation, scenario: &Scenario, pins: &[(&str, &str, &s
         let port = simulation.ports(at).find(leads).unwrap();
         let address = plan.address(to).ip;
         let mut routes = configs[at.0 as usize - plan.hosts].routes.iter_mut();
-        let route = routes.find(|route| std::net::IpAddr::from(route.prefix) == address);
+        let route = routes.find(|route| route.prefix == address);
         route.unwrap().hop = NextHop::Ports(vec![port]);
     }
     for (number, config) in (plan.hosts as u32..).zip(configs) {

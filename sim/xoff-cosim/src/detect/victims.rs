@@ -200,6 +200,5 @@ fn waits(simulation: &Simulation, &(link, arrived): &Hop) -> bool {
     let (Some(switch), Some(arrived)) = (switch, arrived) else {
         return true;
     };
-    let mut from = switch.waiting_from(link.port, link.class);
-    from.any(|(port, _)| port == arrived)
+    switch.waits_from(link.port, link.class, arrived)
 }

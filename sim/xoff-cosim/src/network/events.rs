@@ -48,7 +48,7 @@ enum Change {
     Forget {
         switch: NodeId,
         mac: MacAddr,
-        ip: u32,
+        ip: std::net::IpAddr,
         table: Table,
     },
     Limit {
@@ -170,13 +170,10 @@ fn planned(
             table,
         }) => {
             let address = plan.address(plan.number(host));
-            let std::net::IpAddr::V4(ip) = address.ip else {
-                return Vec::new();
-            };
             vec![Change::Forget {
                 switch: plan.number(switch),
                 mac: address.mac,
-                ip: ip.into(),
+                ip: address.ip,
                 table: *table,
             }]
         }

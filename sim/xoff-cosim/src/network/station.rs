@@ -219,6 +219,21 @@ impl Node for Station {
         self.node().next_event()
     }
 
+    fn prefetch(&self, step: u8, until: Time) {
+        match self {
+            Self::Model(node) => node.prefetch(step, until),
+            Self::Switch(switch) => switch.prefetch(step, until),
+            // One of them takes longer than the rest of the network.
+            Self::Rtl(_) | Self::Own(_) => {}
+        }
+    }
+
+    fn prefetch_arrival(&self, port: PortId) {
+        if let Self::Switch(switch) = self {
+            switch.prefetch_arrival(port);
+        }
+    }
+
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         match self {
             Self::Rtl(node) => node.advance(until, arrivals, departures),

@@ -32,11 +32,6 @@ use crate::scenario::{HostSettings, RouteEntry, Scenario, SwitchSettings};
 const HEADER_BYTES: u64 = 85;
 /// Fill at which a NIC pauses its peer, unless the scenario says otherwise or the buffer is too small.
 const XOFF_DEFAULT: ByteCount = ByteCount::new(32 << 10);
-/// Time from the last bit of a pause frame until its receiver starts no more frames of the class, in quanta. Rates for
-/// which no number is known have the most that any of the others has.
-fn response_quanta(rate: LineRate) -> u16 {
-    headroom::response_quanta(rate).unwrap_or(394)
-}
 
 /// Why a topology can be expanded.
 pub(crate) const CHECKED: &str = "the scenario has passed its check";
@@ -212,9 +207,6 @@ impl Plan {
         for host in (0..self.hosts as u32).map(NodeId) {
             let (_, (edge, _)) = self.peers(host)[0];
             let Address { mac, ip } = self.address(host);
-            let std::net::IpAddr::V4(ip) = ip else {
-                continue;
-            };
             if self.is_host(edge) {
                 continue;
             }
@@ -423,7 +415,7 @@ impl Plan {
                 other_frame: frame,
                 cable: link.cable,
                 interface: link.interface,
-                response: rate.time_of_quanta(response_quanta(rate)),
+                response: headroom::longest_response(rate),
             };
             needs.exact()
         };

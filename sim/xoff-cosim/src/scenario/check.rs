@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use thiserror::Error;
+use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
 use super::connection::{Connection, MOST_FLOWS, Series, interval_ps};
 use super::expectation::Op;
 use super::names::Names;
 use super::variant::BASE;
-use super::{FlowSettings, HostEntry, InjectEntry, LinkEntry, NicKind, Scenario};
+use super::{FlowSettings, HostEntry, InjectEntry, LinkEntry, NicKind, Scenario, SwitchSettings};
 
 /// Number of QPs of an RTL NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
@@ -28,6 +29,11 @@ pub const MOST_PORTS: usize = u16::MAX as usize;
 pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_gbps(10)..=Rate::from_gbps(400);
 /// Largest number of values that all charts may have together: 32 MB of numbers.
 pub const MOST_SAMPLES: u64 = 4_000_000;
+
+/// Number of lines in the charts of a network: goodput, rate and α of each series, and one for each node.
+pub(super) const fn lines(series: u64, nodes: u64) -> u64 {
+    3 * series + nodes
+}
 
 /// Something in a scenario that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -113,7 +119,7 @@ impl Scenario {
             );
             return Err(misfit("measure_from", problem));
         }
-        if self.sampling() == Duration::ZERO {
+        if self.sample == Some(Duration::ZERO) {
             return Err(misfit("sample", "0 never goes on: such as '100 us'"));
         }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
@@ -323,19 +329,22 @@ impl Scenario {
         Ok(())
     }
 
-    /// Refuses more points of charts than anybody looks at. `series` are the flows that are drawn.
+    /// Refuses a `sample` that makes more points of charts than anybody looks at. `series` are the flows that are
+    /// drawn.
     fn check_samples(&self, series: u64) -> Result<(), Misfit> {
+        let Some(sample) = self.sample else {
+            return Ok(());
+        };
         let hosts = self.hosts.iter().map(|entry| entry.count.unwrap_or(1));
         let switches = self.switches.iter().map(|entry| entry.count.unwrap_or(1));
         let nodes: u64 = hosts.chain(switches).map(u64::from).sum();
-        let series = 3 * series + nodes;
-        let points = self.duration.as_ps() / self.sampling().as_ps();
-        if points.saturating_mul(series) > MOST_SAMPLES {
+        let lines = lines(series, nodes);
+        let points = self.duration.as_ps() / sample.as_ps();
+        if points.saturating_mul(lines) > MOST_SAMPLES {
             let least =
-                Duration::from_ps(self.duration.as_ps() / (MOST_SAMPLES / series.max(1)).max(1));
+                Duration::from_ps(self.duration.as_ps() / (MOST_SAMPLES / lines.max(1)).max(1));
             let problem = format!(
-                "{} makes {points} points of {series} lines, more than {MOST_SAMPLES} values: {least} or longer",
-                self.sampling()
+                "{sample} makes {points} points of {lines} lines, more than {MOST_SAMPLES} values: {least} or longer"
             );
             return Err(misfit("sample", problem));
         }
@@ -474,7 +483,12 @@ impl Scenario {
                 .collect::<Vec<_>>()
         };
         let rtl: BTreeMap<String, String> = self.hosts.iter().flat_map(kinds).collect();
-        // Each mistake is said once: a rate for each place where it is given, and an RTL NIC for each entry of hosts.
+        let named = |entry: &SwitchSettings| entry.names().into_iter();
+        let switches: BTreeMap<String, &SwitchSettings> = (self.switches.iter())
+            .flat_map(|entry| named(entry).map(move |name| (name, entry)))
+            .collect();
+        // Each mistake is said once: a rate for each place where it is given, an RTL NIC for each entry of hosts, and
+        // the response of each entry of switches.
         let mut said = BTreeSet::new();
         let mut cables = BTreeMap::<String, usize>::new();
         for (a, b, number) in self.cables_of(names) {
@@ -493,6 +507,21 @@ impl Scenario {
                         "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
                     );
                     found.push(misfit(place(), problem));
+                }
+                if let Some(switch) = switches.get(end)
+                    && switch.pause_response > longest_response(rate)
+                    && said.insert(format!("switches.{}", switch.name))
+                {
+                    let problem = format!(
+                        "{}: at {rate}, of the link to {}, the standard allows {}, which the headroom at the other end counts on",
+                        switch.pause_response,
+                        if *end == a { &b } else { &a },
+                        longest_response(rate)
+                    );
+                    found.push(misfit(
+                        format!("switches.{}.pause_response", switch.name),
+                        problem,
+                    ));
                 }
                 *cables.entry(end.clone()).or_default() += 1;
             }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
+use super::check::{MOST_SAMPLES, lines};
 use super::names::numbered;
 use super::variant::BASE;
 use super::{
@@ -38,7 +39,8 @@ pub struct Scenario {
     /// From when on goodput, utilization, pauses and latencies count; drops and errors count from the start.
     #[serde(default)]
     pub measure_from: Duration,
-    /// Time between two points of the charts; without it a two-hundredth of the duration.
+    /// Time between two points of the charts; without it a two-hundredth of the duration, and in networks with more than
+    /// 20,000 lines to draw as much longer as it takes to stay below 4 million values.
     #[serde(default)]
     pub sample: Option<Duration>,
     /// What everything random is drawn from.
@@ -214,12 +216,18 @@ impl Scenario {
         self
     }
 
-    /// Time between two points of the charts.
-    pub fn sampling(&self) -> Duration {
-        let default = || (self.duration / 200).max(Duration::from_ns(100));
+    /// Time between two points of the charts in a network of so many hosts and switches, with so many series (flows
+    /// and workloads) that are drawn.
+    pub fn sampling(&self, series: usize, nodes: usize) -> Duration {
+        let lines = lines(series as u64, nodes as u64);
+        let points = (MOST_SAMPLES / lines.max(1)).clamp(1, POINTS);
+        let default = || (self.duration / points).max(Duration::from_ns(100));
         self.sample.unwrap_or_else(default)
     }
 }
+
+/// Points of a chart, unless the scenario says otherwise or there are too many lines.
+const POINTS: u64 = 200;
 
 impl LinkEntry {
     /// A link without faults, with the common rate.

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::context::{NodeContext, Outgoing};
-use super::{Injection, Network, Node, NodeId, PortId};
+use super::{Digest, Injection, Network, Node, NodeId, PortId};
 use crate::link::{FaultInjector, LatencyTooSmall, Link, MIN_LATENCY};
 use crate::seeded::Seed;
 use crate::time::LineRate;
@@ -128,6 +128,7 @@ impl<N: Node> NetworkBuilder<N> {
                 to_port: to.1,
                 latency,
                 faults: FaultInjector::new(rules.clone(), seed),
+                arriving: Some(Digest::default()),
                 injection: Injection::default(),
             });
         }

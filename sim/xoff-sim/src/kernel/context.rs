@@ -6,12 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
 use super::node::sort_in;
+use super::prefetch::{prefetch, prefetch_one};
 use super::{
     Arrival, Arrivals, Departures, Digest, Direction, Frame, Injection, Node, NodeId, PortId,
     Record,
 };
 use crate::link::FaultInjector;
 use crate::time::{Duration, LineRate, Time};
+
+/// Bytes of a frame in which most headers end.
+const HEADER_BYTES: usize = 64;
 
 /// Frames and bytes (FCS included) through a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,6 +44,10 @@ pub(super) struct Outgoing {
     pub(super) to_port: PortId,
     pub(super) latency: Duration,
     pub(super) faults: FaultInjector,
+    /// The digest of what arrives at the other end. It is computed here, right after that of what is sent, while the
+    /// frame is in the processor's caches. `None` from the first frame on that fault rules have seen: the other end
+    /// computes it then, since only there the order of frames is known.
+    pub(super) arriving: Option<Digest>,
     /// Frames injected from outside, which the node did not send.
     #[serde(default)]
     pub(super) injection: Injection,
@@ -49,13 +57,22 @@ impl Outgoing {
     /// Sends a frame through the link's fault rules and on its way.
     fn send(&mut self, frame: Frame, outbox: &mut Vec<(NodeId, Arrival)>) {
         let (to, port, latency) = (self.to, self.to_port, self.latency);
+        self.arriving.take_if(|_| !self.faults.is_idle());
+        let arriving = &mut self.arriving;
         self.faults.pass(frame, |frame| {
             let frame = Frame {
                 start: frame.start + latency,
                 end: frame.end + latency,
                 ..frame
             };
-            outbox.push((to, Arrival { port, frame }));
+            if let Some(digest) = arriving {
+                digest.frame(&frame);
+            }
+            let arrival = Arrival {
+                received: *arriving,
+                ..Arrival::new(port, frame)
+            };
+            outbox.push((to, arrival));
         });
     }
 
@@ -160,8 +177,43 @@ impl<N: Node> NodeContext<N> {
         self.next = self.node.next_event();
     }
 
+    /// Asks for the memory that [`deliver`](Self::deliver) needs.
+    pub(super) fn prefetch_inbox(&self) {
+        prefetch_one(&self.inbox);
+    }
+
     pub(super) fn deliver(&mut self, arrival: Arrival) {
         sort_in(&mut self.inbox, arrival);
+    }
+
+    /// Asks for memory that `run` will read, as [`Node::prefetch`] does. Step 0 is for the context itself.
+    pub(super) fn prefetch(&self, step: u8, until: Time) {
+        match step {
+            0 => return prefetch_one(self),
+            1 => {
+                if let [port] = &self.ports[..] {
+                    prefetch_one(port);
+                }
+                self.inbox.iter().take(4).for_each(prefetch_one);
+            }
+            2 => {
+                let arriving = self.inbox.iter();
+                for arrival in arriving.take_while(|arrival| arrival.frame.end < until) {
+                    // All of the frame is read only where its digest has to be computed.
+                    let bytes = &arrival.frame.bytes[..];
+                    let headers = &bytes[..bytes.len().min(HEADER_BYTES)];
+                    prefetch(if arrival.received.is_some() {
+                        headers
+                    } else {
+                        bytes
+                    });
+                    prefetch_one(&self.ports[usize::from(arrival.port.0)]);
+                    self.node.prefetch_arrival(arrival.port);
+                }
+            }
+            _ => {}
+        }
+        self.node.prefetch(step - 1, until);
     }
 
     /// Runs the node through a window.
@@ -175,7 +227,10 @@ impl<N: Node> NodeContext<N> {
             let port = &mut self.ports[usize::from(arrival.port.0)];
             port.counters.frames_received += 1;
             port.counters.bytes_received += arrival.frame.size();
-            port.received.frame(&arrival.frame);
+            match arrival.received {
+                Some(received) => port.received = received,
+                None => port.received.frame(&arrival.frame),
+            }
             if port.tapped {
                 let record = Self::record(self.id, arrival, Direction::Received);
                 self.records.push(record);
@@ -201,6 +256,9 @@ impl<N: Node> NodeContext<N> {
             self.id.0,
             self.next
         );
+        for departure in &departures.list {
+            prefetch_one(&self.ports[usize::from(departure.port.0)]);
+        }
         for departure in departures.list.drain(..) {
             self.depart(departure, from, until);
         }

@@ -14,6 +14,7 @@
 //! | `wakes` | when each node has something to do |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
 //! | [`injection`] | [`Injection`]: frames put on a wire from outside |
+//! | [`prefetch`] | hints to the processor about memory that the next nodes will read |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
 //!
 //! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
@@ -24,6 +25,7 @@ pub mod digest;
 pub mod injection;
 pub mod network;
 pub mod node;
+pub mod prefetch;
 pub mod tap;
 mod wakes;
 

@@ -30,6 +30,9 @@ pub struct Network<N> {
 /// How many pieces a window has for each thread: more than one, since what nodes have to do is known only roughly.
 const PIECES: u32 = 16;
 
+/// How many steps [`NodeContext::prefetch`] has.
+const PREFETCHES: usize = 6;
+
 /// Default of `parallel_from`. Using threads costs some microseconds a window, so below this cost it would be slower.
 const PARALLEL_FROM: u32 = 32;
 
@@ -107,9 +110,7 @@ impl<N: Node> Network<N> {
                 };
                 window.run(&mut self.nodes, 0, &due, &costs);
             } else {
-                for node in &due {
-                    self.nodes[*node as usize].run(from, until);
-                }
+                run_all(&mut self.nodes, 0, &due, from, until);
             }
             self.hand_over(&due, &mut records);
             self.now = until;
@@ -145,6 +146,9 @@ impl<N: Node> Network<N> {
             records.append(&mut sender.records);
             let mut outbox = std::mem::take(&mut sender.outbox);
             let id = sender.id;
+            for (to, _) in &outbox {
+                self.nodes[to.0 as usize].prefetch_inbox();
+            }
             for (to, arrival) in outbox.drain(..) {
                 self.wakes.sooner(to.0, arrival.frame.end);
                 self.nodes[to.0 as usize].deliver(arrival);
@@ -255,6 +259,31 @@ impl<N: Node> Network<N> {
     }
 }
 
+/// Runs the nodes `due` through a window, one after the other. `nodes` are those from number `first` on.
+///
+/// While a node runs, the memory of the next ones is asked for.
+fn run_all<N: Node>(
+    nodes: &mut [NodeContext<N>],
+    first: usize,
+    due: &[u32],
+    from: Time,
+    until: Time,
+) {
+    let ahead = |place: usize| due.get(place).map(|node| *node as usize - first);
+    for place in 0..due.len() + PREFETCHES {
+        for step in 0..PREFETCHES {
+            // The node that is to run `PREFETCHES - step` nodes later.
+            let of = place.checked_sub(step);
+            if let Some(node) = of.and_then(ahead) {
+                nodes[node].prefetch(step as u8, until);
+            }
+        }
+        if let Some(node) = place.checked_sub(PREFETCHES).and_then(ahead) {
+            nodes[node].run(from, until);
+        }
+    }
+}
+
 /// A window that runs on several threads.
 struct Window {
     from: Time,
@@ -271,10 +300,7 @@ impl Window {
             return;
         };
         if due.len() == 1 || end - start <= self.piece {
-            for node in due {
-                nodes[*node as usize - first].run(self.from, self.until);
-            }
-            return;
+            return run_all(nodes, first, due, self.from, self.until);
         }
         // Half of the cost on each side, at least one node.
         let half = start + (end - start) / 2;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::Frame;
+use super::{Digest, Frame};
 use crate::time::{LineRate, Time};
 
 /// A node's number: its index in the network's list.
@@ -52,6 +52,20 @@ pub trait Node: Send {
         None
     }
 
+    /// Asks for memory that `advance(until)` will read, so that it is in the processor's caches by then. Called before
+    /// `advance` with steps 0 to 4, some time apart: each may follow pointers that the step before asked for.
+    ///
+    /// Has no effect but on speed. Large networks spend most of their time waiting for memory without it.
+    fn prefetch(&self, step: u8, until: Time) {
+        let _ = (step, until);
+    }
+
+    /// Asks for memory that the arrival of a frame at this port needs, between steps 2 and 3 of
+    /// [`prefetch`](Self::prefetch).
+    fn prefetch_arrival(&self, port: PortId) {
+        let _ = port;
+    }
+
     /// Runs until `until` (exclusive).
     ///
     /// Takes every arrival (all are before `until`), and hands over every frame whose last bit leaves before `until`,
@@ -67,6 +81,20 @@ pub struct Arrival {
     pub port: PortId,
     /// The frame, with its times at this port.
     pub frame: Frame,
+    /// The digest of everything that the port has received up to this frame, if it is known already.
+    #[serde(default)]
+    pub(super) received: Option<Digest>,
+}
+
+impl Arrival {
+    /// A frame that arrives at a port.
+    pub const fn new(port: PortId, frame: Frame) -> Self {
+        Self {
+            port,
+            frame,
+            received: None,
+        }
+    }
 }
 
 /// The arrivals of a window, sorted by time, then port.
@@ -109,7 +137,7 @@ pub struct Departures {
 impl Departures {
     /// Hands over a frame whose last bit left `port` at the frame's `end`.
     pub fn push(&mut self, port: PortId, frame: Frame) {
-        self.list.push(Arrival { port, frame });
+        self.list.push(Arrival::new(port, frame));
     }
 
     /// Takes all departures; for tests of a single node.

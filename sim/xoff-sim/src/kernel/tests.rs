@@ -138,6 +138,48 @@ fn records_come_in_the_order_of_time_and_change_nothing() {
     assert!(dropped > 20);
 }
 
+/// The digest of a network by its definition, from the records of all ports.
+fn by_definition(network: &Network<Source>, records: &[Record]) -> Digest {
+    let mut all = Digest::default();
+    for node in (0..network.nodes() as u32).map(NodeId) {
+        for direction in [Direction::Received, Direction::Sent] {
+            let mut port = Digest::default();
+            let of_port = |record: &&Record| (record.node, record.direction) == (node, direction);
+            (records.iter().filter(of_port)).for_each(|record| port.frame(&record.frame));
+            all.part(port);
+        }
+    }
+    all
+}
+
+#[test]
+fn the_digest_is_that_of_all_frames_with_faults_that_come_and_go() {
+    let (mut network, a, b) = paced();
+    for node in [a, b] {
+        network.tap(node, PortId(0), true);
+    }
+    let mut records = Vec::new();
+    let mut run = |network: &mut Network<Source>, us: u64| {
+        let end = Time::from_ps(us * 1_000_000);
+        network.run_until(end, |window| records.extend_from_slice(window));
+        assert_eq!(network.digest(), by_definition(network, &records), "{us}");
+        network.digest()
+    };
+    let three = run(&mut network, 3);
+    let faults = network.faults_mut(a, PortId(0)).unwrap();
+    faults.add("psn 4-5: delay 3us".parse().unwrap(), Seed(1));
+    let injected = [hostile(0, 4_500_000), hostile(1, 6_300_000)];
+    network.inject(a, PortId(0), injected);
+    let six = run(&mut network, 6);
+    assert_ne!(three, six);
+    network.faults_mut(a, PortId(0)).unwrap().set_cut(true);
+    run(&mut network, 8);
+    network.faults_mut(a, PortId(0)).unwrap().set_cut(false);
+    run(&mut network, 20);
+    // The frames of 6 and 7 us are lost; those of 4 and 5 us come after them.
+    assert_eq!(network.node(b).received.len(), 8 + 1);
+}
+
 #[test]
 fn what_does_not_fit_is_said() {
     let mut builder = NetworkBuilder::new(Seed(0));

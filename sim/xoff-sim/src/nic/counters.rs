@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::prefetch::prefetch;
 use crate::nic_registers as reg;
 
 /// Counters, addressed by the offsets of their registers, [`FRAMES_IN`](reg::FRAMES_IN) to
@@ -20,6 +21,11 @@ impl Default for NicCounters {
 }
 
 impl NicCounters {
+    /// Asks for the memory of all counters.
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.0);
+    }
+
     /// Adds `more` to the counter of a register. Panics when the offset is not that of a counter, as does
     /// [`get`](Self::get).
     pub fn add(&mut self, register: u16, more: u64) {

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::DropReason;
 use crate::kernel::PortId;
+use crate::kernel::prefetch::prefetch_one;
 use crate::time::ByteCount;
 use crate::wire::PRIORITIES;
 
@@ -145,6 +146,11 @@ impl SharedBuffer {
     /// Whether a priority is lossless.
     pub fn lossless(&self, priority: u8) -> bool {
         self.config.priorities[usize::from(priority)].lossless
+    }
+
+    /// Asks for the memory of a port's queues.
+    pub(super) fn prefetch(&self, port: PortId) {
+        prefetch_one(&self.queues[usize::from(port.0)]);
     }
 
     /// The bytes that a port's queue holds.

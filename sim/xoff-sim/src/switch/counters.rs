@@ -136,7 +136,7 @@ pub struct PortCounters {
     /// Frames created here rather than received: copies of flooded or duplicated frames beyond the first.
     pub copies: u64,
     /// Frames received here and dropped, by [`DropReason`] in the order of [`DropReason::ALL`].
-    pub dropped: [[u64; PRIORITIES]; DropReason::ALL.len()],
+    pub dropped: Box<[[u64; PRIORITIES]; DropReason::ALL.len()]>,
     /// Frames marked "congestion experienced" when sent here.
     pub marked: [u64; PRIORITIES],
     /// Pause frames received.

@@ -10,6 +10,7 @@ use super::pause_sender::PauseSender;
 use super::scheduler::{Scheduler, Service};
 use super::watchdog::{Decision, Watchdog};
 use crate::kernel::frame::FCS_BYTES;
+use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::kernel::{Frame, PortId};
 use crate::time::{LineRate, Time};
 use crate::wire::PRIORITIES;
@@ -41,16 +42,37 @@ impl Queued {
     }
 }
 
+/// The frames of a priority that wait, in the order in which they came.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Queue {
+    frames: VecDeque<Queued>,
+    bytes: u64,
+    /// When the first frame may start, and its size: what each step looks at, without a look at the frame.
+    head: Option<(Time, u64)>,
+}
+
+impl Queue {
+    fn push(&mut self, frame: Queued) {
+        self.bytes += frame.size();
+        self.head.get_or_insert((frame.ready, frame.size()));
+        self.frames.push_back(frame);
+    }
+
+    fn pop(&mut self) -> Option<Queued> {
+        let frame = self.frames.pop_front()?;
+        self.bytes -= frame.size();
+        self.head = self.frames.front().map(|next| (next.ready, next.size()));
+        Some(frame)
+    }
+}
+
 /// The sending side of a port: a FIFO for each priority, and the frame on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Egress {
     pub(super) rate: LineRate,
-    queues: [VecDeque<Queued>; PRIORITIES],
+    queues: [Queue; PRIORITIES],
     /// Priorities whose queue is not empty, one bit each: most steps look at one or two queues, not at all.
     filled: u8,
-    waiting_bytes: [u64; PRIORITIES],
-    /// Of the bytes waiting in each queue, those of each ingress port, up to the highest port that sent here.
-    waiting_from: [Vec<u64>; PRIORITIES],
     /// The frame on the wire, and where its buffer space is accounted; `None` for pause frames, which use no buffer.
     on_wire: Option<(Frame, Option<Charge>)>,
     line_free: Time,
@@ -71,8 +93,6 @@ impl Egress {
             rate,
             queues: Default::default(),
             filled: 0,
-            waiting_bytes: [0; PRIORITIES],
-            waiting_from: Default::default(),
             on_wire: None,
             line_free: Time::ZERO,
             scheduler: Scheduler::default(),
@@ -82,19 +102,49 @@ impl Egress {
         }
     }
 
-    /// Bytes waiting in a queue, without the frame on the wire.
-    pub(super) fn waiting(&self, priority: u8) -> u64 {
-        self.waiting_bytes[usize::from(priority)]
+    /// Asks for the memory that the next departure and the next start of a frame need: in step 0 for what says which
+    /// queues are filled, in step 1 for those and the frame on the wire, in step 2 for the frames that come next.
+    pub(super) fn prefetch(&self, step: u8) {
+        if step == 0 {
+            prefetch_one(&self.on_wire);
+            prefetch_one(&self.filled);
+            prefetch_one(&self.line_free);
+            prefetch_one(&self.scheduler);
+            self.pauses.prefetch();
+            prefetch_one(&self.xoff);
+            return;
+        }
+        let filled = set_bits(self.filled).map(|queue| &self.queues[queue]);
+        if step == 1 {
+            filled.for_each(prefetch_one);
+            if let Some((frame, _)) = &self.on_wire {
+                prefetch(&frame.bytes);
+            }
+            return;
+        }
+        for queue in filled {
+            queue.frames.iter().take(2).for_each(prefetch_one);
+        }
     }
 
-    /// Of the bytes waiting in a queue, those of each ingress port from port 0 on; ports that are not listed have none.
-    pub(super) fn waiting_from(&self, priority: u8) -> &[u64] {
-        &self.waiting_from[usize::from(priority)]
+    /// The queue whose buffer space is released when the frame on the wire has left.
+    pub(super) fn leaving(&self) -> Option<&Charge> {
+        self.on_wire.as_ref()?.1.as_ref()
+    }
+
+    /// Bytes waiting in a queue, without the frame on the wire.
+    pub(super) fn waiting(&self, priority: u8) -> u64 {
+        self.queues[usize::from(priority)].bytes
+    }
+
+    /// The frames that wait in a queue.
+    pub(super) fn queued(&self, priority: u8) -> impl Iterator<Item = &Queued> {
+        self.queues[usize::from(priority)].frames.iter()
     }
 
     /// Number of frames, including the one on the wire, but without pause frames.
     pub(super) fn frames(&self) -> u64 {
-        let waiting: usize = self.queues.iter().map(VecDeque::len).sum();
+        let waiting: usize = self.queues.iter().map(|queue| queue.frames.len()).sum();
         let on_wire = self
             .on_wire
             .as_ref()
@@ -109,14 +159,7 @@ impl Egress {
 
     pub(super) fn push(&mut self, frame: Queued) {
         let queue = usize::from(frame.charge.priority);
-        self.waiting_bytes[queue] += frame.size();
-        let from = usize::from(frame.charge.ingress.0);
-        let waiting_from = &mut self.waiting_from[queue];
-        if waiting_from.len() <= from {
-            waiting_from.resize(from + 1, 0);
-        }
-        waiting_from[from] += frame.size();
-        self.queues[queue].push_back(frame);
+        self.queues[queue].push(frame);
         self.filled |= 1 << queue;
     }
 
@@ -127,10 +170,8 @@ impl Egress {
 
     /// Removes the frames that wait in a queue.
     pub(super) fn drain(&mut self, priority: u8) -> VecDeque<Queued> {
-        self.waiting_bytes[usize::from(priority)] = 0;
-        self.waiting_from[usize::from(priority)].fill(0);
         self.filled &= !(1 << priority);
-        std::mem::take(&mut self.queues[usize::from(priority)])
+        std::mem::take(&mut self.queues[usize::from(priority)]).frames
     }
 
     /// The next decision of the watchdog that is due, with its priority. Obeys it as far as pauses are concerned.
@@ -163,7 +204,8 @@ impl Egress {
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.paused(now, paused);
             for priority in 0..PRIORITIES {
-                let waits = !self.queues[priority].is_empty() && self.pauses.until(priority) > now;
+                let waits =
+                    self.queues[priority].head.is_some() && self.pauses.until(priority) > now;
                 watchdog.waits(now, priority as u8, waits);
             }
         }
@@ -190,22 +232,21 @@ impl Egress {
         for queue in set_bits(self.filled) {
             waiting[queue] = true;
             heads[queue] = self.queues[queue]
-                .front()
-                .filter(|head| head.ready <= now && self.pauses.until(queue) <= now)
-                .map(Queued::size);
+                .head
+                .filter(|(ready, _)| *ready <= now && self.pauses.until(queue) <= now)
+                .map(|(_, size)| size);
             any |= heads[queue].is_some();
         }
         if !any {
             return None;
         }
         let queue = self.scheduler.pick(services, &heads, &waiting)?;
-        let frame = self.queues[queue].pop_front()?;
-        if self.queues[queue].is_empty() {
+        let from = &mut self.queues[queue];
+        let frame = from.pop()?;
+        if from.head.is_none() {
             self.filled &= !(1 << queue);
         }
-        self.waiting_bytes[queue] -= frame.size();
-        self.waiting_from[queue][usize::from(frame.charge.ingress.0)] -= frame.size();
-        let bytes = leave(queue as u8, self.waiting_bytes[queue], frame.bytes);
+        let bytes = leave(queue as u8, from.bytes, frame.bytes);
         self.send(now, bytes, frame.fcs_ok, Some(frame.charge));
         Some(Sent::Data)
     }
@@ -233,12 +274,8 @@ impl Egress {
             earlier(self.line_free);
         } else {
             for priority in set_bits(self.filled) {
-                if let Some(head) = self.queues[priority].front() {
-                    earlier(
-                        head.ready
-                            .max(self.line_free)
-                            .max(self.pauses.until(priority)),
-                    );
+                if let Some((ready, _)) = self.queues[priority].head {
+                    earlier(ready.max(self.line_free).max(self.pauses.until(priority)));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Forwarding: where a frame goes.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub enum Miss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostEntry {
     /// The host's IP address.
-    pub ip: Ipv4Addr,
+    pub ip: IpAddr,
     /// The host's MAC address.
     pub mac: MacAddr,
     /// The port that leads to the host.
@@ -42,7 +42,7 @@ pub struct HostEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ForwardingConfig {
-    /// Routes by IPv4 destination.
+    /// Routes by destination.
     pub routes: Vec<Route>,
     /// Hosts that are known at time zero, as if learned then.
     pub hosts: Vec<HostEntry>,
@@ -51,7 +51,7 @@ pub struct ForwardingConfig {
     /// Time after which a MAC entry expires unless a frame from that address refreshes it; `None`: never. The paper's
     /// switches: 5 min.
     pub mac_timeout: Option<Duration>,
-    /// What to do when the MAC address is unknown: the ARP entry is incomplete, or the frame is not IPv4.
+    /// What to do when the MAC address is unknown: the ARP entry is incomplete, or the frame is not IP.
     pub on_mac_miss: Miss,
     /// The fix for the deadlock (SIGCOMM 2016): lossless packets with an incomplete ARP entry are dropped, never
     /// flooded.
@@ -71,14 +71,14 @@ pub enum Verdict {
     Port {
         /// The port.
         port: PortId,
-        /// Whether the packet is routed by its IPv4 destination.
+        /// Whether the packet is routed by its destination.
         routed: bool,
         /// New destination address.
         dst: Option<MacAddr>,
     },
     /// Out of every port but the one where it arrived.
     Flood {
-        /// Whether the packet is routed by its IPv4 destination.
+        /// Whether the packet is routed by its destination.
         routed: bool,
         /// New destination address.
         dst: Option<MacAddr>,
@@ -91,8 +91,9 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forwarding {
     routes: RouteTable,
-    /// The ARP table: MAC addresses by IPv4 address.
-    pub arp: AgingTable<u32, MacAddr>,
+    /// The ARP table: MAC addresses by IP address. For IPv6 it is the table of neighbours (RFC 4861), with the same
+    /// time-out.
+    pub arp: AgingTable<IpAddr, MacAddr>,
     /// The MAC table: ports by MAC address.
     pub macs: AgingTable<MacAddr, PortId>,
     on_mac_miss: Miss,
@@ -129,10 +130,15 @@ impl Forwarding {
             },
         };
         for host in &config.hosts {
-            forwarding.arp.learn(Time::ZERO, host.ip.into(), host.mac);
+            forwarding.arp.learn(Time::ZERO, host.ip, host.mac);
             forwarding.macs.learn(Time::ZERO, host.mac, host.port);
         }
         forwarding
+    }
+
+    /// Asks for the memory of the routes, as [`RouteTable::prefetch`].
+    pub(super) fn prefetch(&self, step: u8) {
+        self.routes.prefetch(step);
     }
 
     pub(super) fn set_lossless_never_floods(&mut self, never: bool) {
@@ -172,9 +178,10 @@ impl Forwarding {
                 false => Verdict::Drop(DropReason::OtherMac),
             };
         }
-        let Some((ip, address)) = headers.ip.and_then(|ip| Some((ip, ip.dst_v4()?))) else {
+        let Some(ip) = headers.ip else {
             return Verdict::Drop(DropReason::NoRoute);
         };
+        let address = ip.destination();
         match self.routes.lookup(address) {
             None => Verdict::Drop(DropReason::NoRoute),
             Some(_) if ip.ttl <= 1 => Verdict::Drop(DropReason::TtlExpired),

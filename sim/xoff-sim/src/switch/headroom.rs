@@ -35,6 +35,12 @@ pub fn response_quanta(rate: LineRate) -> Option<u16> {
     }
 }
 
+/// The longest time that a port may take to act on a pause: [`response_quanta`], and at rates without a number the 394
+/// quanta of 100 Gb/s, the most of all. The headroom of a peer counts on it, and the monitors judge by it.
+pub fn longest_response(rate: LineRate) -> Duration {
+    rate.time_of_quanta(response_quanta(rate).unwrap_or(394))
+}
+
 /// The quantities that determine how many bytes arrive after a queue has asked for a pause, in the terms of IEEE
 /// 802.1Q annex O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ use super::pause_sender::PauseSender;
 use super::watchdog::Watchdog;
 use super::{ConfigError, DropReason, MarkAt, PortCounters, SwitchConfig};
 use crate::headers::Headers;
+use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::link::FaultInjector;
 use crate::seeded::Draws;
@@ -112,11 +113,18 @@ impl Switch {
 
     /// The ingress ports with bytes that wait in an egress queue, and how many. The frame on the wire is not counted.
     pub fn waiting_from(&self, port: PortId, priority: u8) -> impl Iterator<Item = (PortId, u64)> {
-        let ingress = self.ports[usize::from(port.0)]
-            .egress
-            .waiting_from(priority);
-        let all = ingress.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
-        all.map(|(ingress, bytes)| (PortId(ingress as u16), *bytes))
+        let mut from = vec![0; self.ports.len()];
+        for frame in self.ports[usize::from(port.0)].egress.queued(priority) {
+            from[usize::from(frame.charge.ingress.0)] += frame.size();
+        }
+        let all = from.into_iter().enumerate().filter(|(_, bytes)| *bytes > 0);
+        all.map(|(ingress, bytes)| (PortId(ingress as u16), bytes))
+    }
+
+    /// Whether bytes that came in by the port `ingress` wait in an egress queue. The frame on the wire is not counted.
+    pub fn waits_from(&self, port: PortId, priority: u8, ingress: PortId) -> bool {
+        let mut queued = self.ports[usize::from(port.0)].egress.queued(priority);
+        queued.any(|frame| frame.charge.ingress == ingress)
     }
 
     /// The priority of a frame with these headers, and where the switch would send it now if it arrived at `port`.
@@ -323,6 +331,44 @@ impl Node for Switch {
     fn next_event(&self) -> Option<Time> {
         let next = self.wakes.iter().copied().fold(Time::MAX, Time::min);
         (next != Time::MAX).then_some(next)
+    }
+
+    fn prefetch(&self, step: u8, until: Time) {
+        match step {
+            0 => prefetch_one(self),
+            1 => {
+                prefetch(&self.wakes);
+                self.forwarding.prefetch(0);
+            }
+            _ => {
+                if step < 4 {
+                    self.forwarding.prefetch(step - 1);
+                }
+                let ports = self.wakes.iter().zip(&self.ports);
+                for (_, port) in ports.filter(|(wake, _)| **wake < until) {
+                    let Port {
+                        egress, counters, ..
+                    } = port;
+                    egress.prefetch(step - 2);
+                    if step == 3
+                        && let Some(charge) = egress.leaving()
+                    {
+                        prefetch_one(self.buffer.queue(charge.ingress, charge.priority));
+                        prefetch_one(&counters.sent[usize::from(charge.priority)]);
+                    }
+                }
+            }
+        }
+    }
+
+    fn prefetch_arrival(&self, port: PortId) {
+        let place = usize::from(port.0);
+        let counters = &self.ports[place].counters;
+        prefetch_one(&self.config.ports[place]);
+        prefetch_one(&counters.received);
+        prefetch_one(&counters.ingress_peak);
+        prefetch_one(&counters.headroom_peak);
+        self.buffer.prefetch(port);
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {

@@ -210,9 +210,7 @@ const LATEST: u32 = 60_000;
 /// Draws a case.
 pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let podsets = draw.within(1, 2) as u8;
-    // The model NIC has the latencies of the RTL in cycles. At 10 Gb/s its cycles are four times as long, and it obeys a
-    // pause after 0.9 us instead of the 614 ns that are allowed.
-    let host_rate = draw.one_of(&[25, 40, 40, 100]);
+    let host_rate = draw.one_of(&[10, 25, 40, 40, 100]);
     let mut fabric = || draw.one_of(&[host_rate, host_rate, 10, 40, 100, 400]);
     let rates = [host_rate, fabric(), fabric()];
     let head = Head {

@@ -136,7 +136,7 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
         waves: waves
             .map(|(side, path)| Waves {
                 path,
-                nic: Some(format!("nic{side}.nic")),
+                nic: Some(format!("nic{side}.pins.nic")),
                 failed_ps: failed_at.as_ps(),
             })
             .collect(),

@@ -210,6 +210,57 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     assert_eq!(settings.pcie().rate, Some(Rate::from_gbps(64)));
 }
 
+/// 394 quanta are 1.28 ns each at 400 Gb/s and 5.12 ns at 100 Gb/s; 118 of 12.8 ns at 40 Gb/s.
+#[test]
+fn a_response_that_the_standard_does_not_allow_is_said() {
+    let mut scenario = rates("40");
+    let said = |scenario: &Scenario| scenario.check().err().map(|misfits| misfits.to_string());
+    scenario.switches[0].pause_response = Duration::from_ps(504_320);
+    assert_eq!(said(&scenario), None);
+    scenario.switches[0].pause_response = Duration::from_ps(504_321);
+    let expected = "switches.s.pause_response: 504.321 ns: at 400 Gb/s, of the link to a, the standard allows 504.32 ns, which the headroom at the other end counts on";
+    assert_eq!(said(&scenario).as_deref(), Some(expected));
+    scenario.links[0].rate = Some(LineRate::G100);
+    scenario.switches[0].pause_response = Duration::from_ps(1_510_400);
+    assert_eq!(said(&scenario), None);
+    scenario.switches[0].pause_response = Duration::from_ps(1_510_401);
+    let found = said(&scenario).unwrap_or_default();
+    assert!(found.contains("at 40 Gb/s, of the link to b, "), "{found}");
+}
+
+/// 1,024 hosts with 8 QPs each have 24,576 lines for their flows and 1,205 or more for nodes: 155 points or fewer.
+#[test]
+fn large_networks_have_fewer_points_instead_of_a_refusal() {
+    use crate::scenario::Clos;
+    let clos = Clos {
+        tors: 64,
+        spines: 172,
+        ..Clos::PAPER
+    };
+    let mut scenario = clos.scenario(8, Duration::from_us(200));
+    scenario.sample = None;
+    assert_eq!(scenario.check().err(), None);
+    let nodes = 1_024 + 2 * (64 + 4) + 172;
+    let points = |scenario: &Scenario, series, nodes| {
+        scenario.duration.as_ps() / scenario.sampling(series, nodes).as_ps()
+    };
+    let lines = 3 * 8_192 + nodes as u64;
+    let most = points(&scenario, 8_192, nodes);
+    assert!(
+        (150..=155).contains(&most) && most * lines <= 4_000_000,
+        "{most}"
+    );
+    // Small ones have 200, and what is asked for is refused where it is too much.
+    assert_eq!(points(&scenario, 16, 20), 200);
+    scenario.sample = Some(Duration::from_us(1));
+    let said = scenario.check().unwrap_err().to_string();
+    let expected = "sample: 1 us makes 200 points of ";
+    assert!(
+        said.starts_with(expected) && said.contains("4000000 values: 1.29"),
+        "{said}"
+    );
+}
+
 #[test]
 fn rates_that_do_not_fit_are_said() {
     let mut scenario = rates("100");

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NEVER, latency};
 use crate::kernel::Frame;
+use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::mac::ReceiveCounters;
 use crate::time::{ByteCount, Clock};
 use crate::wire::EtherType;
@@ -51,6 +52,21 @@ impl Inlet {
         let after = latency::PARSE + if control { 0 } else { latency::CLASSIFY };
         self.frames
             .push_back((self.next_beat - 1 + after, frame.bytes));
+    }
+
+    /// Asks for the memory of the next frame: in step 0 for its entry, in step 1 for its headers.
+    pub(super) fn prefetch(&self, step: u8) {
+        if let Some(entry) = self.frames.front() {
+            match step {
+                0 => prefetch_one(entry),
+                _ => prefetch(&entry.1),
+            }
+        }
+    }
+
+    /// The next frame, for [`prefetch`](Self::prefetch) of what it is about.
+    pub(super) fn first(&self) -> Option<&Bytes> {
+        self.frames.front().map(|(_, frame)| frame)
     }
 
     /// When the next frame can be judged.

@@ -55,3 +55,7 @@ pub const OUT: u64 = POST + READ + READY + SELECT_PAYLOAD;
 pub const ANSWERED: u64 = PARSE + CLASSIFY + RESPOND + GRANT + ANSWER + SELECT;
 /// The stages of the sender from an ACK's last beat to the completion at the pins.
 pub const COMPLETED: u64 = PARSE + CLASSIFY + ACKNOWLEDGE + COMPLETE;
+/// From the last bit of a pause to the start of the last frame that was selected before: the 131 beats of a packet of
+/// 4,096 bytes in front of it, its own two, the parser and the pause unit, and [`SELECT_AHEAD`] with the edges in
+/// between.
+pub const OBEY: u64 = 131 + 2 + PARSE + 2 + SELECT_AHEAD + 2;

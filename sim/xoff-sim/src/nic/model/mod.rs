@@ -30,6 +30,7 @@ use self::qp_set::QpSet;
 use self::slots::Slots;
 use super::{NicCounters, NicSettings, PauseLog, QpSettings, Region};
 use crate::host::Host;
+use crate::kernel::prefetch::prefetch_one;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::mac::ReceiveCounters;
 use crate::nic_registers as reg;
@@ -39,6 +40,7 @@ use crate::protocol::dcqcn::{Alpha, Rate};
 use crate::protocol::gbn::{
     RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
 };
+use crate::switch::headroom::longest_response;
 use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
 use crate::wire::QUANTUM_BITS;
@@ -128,12 +130,19 @@ impl ModelNicConfig {
     /// The period of a clock at which 32 bytes a cycle carry a line of this rate and a quarter more, as
     /// [`Clock::PERIOD_40G`] does at 40 Gb/s; a third more where a quarter would be no whole number of picoseconds,
     /// such as 62.5 Gb/s. A quantum of pause is 5/2 or 8/3 cycles.
-    pub const fn period(rate: LineRate) -> Duration {
+    ///
+    /// At 10 Gb/s it is an eighth of that: a pause may come behind a packet of 4,096 bytes, and is to be obeyed within
+    /// [`longest_response`] all the same.
+    pub fn period(rate: LineRate) -> Duration {
         let byte = rate.byte_time().as_ps();
-        Duration::from_ps(match byte.is_multiple_of(5) {
+        let mut period = match byte.is_multiple_of(5) {
             true => byte / 5 * 128,
             false => byte * 24,
-        })
+        };
+        while period.is_multiple_of(2) && period * latency::OBEY > longest_response(rate).as_ps() {
+            period /= 2;
+        }
+        Duration::from_ps(period)
     }
 
     /// Cycles per quantum of pause.
@@ -419,6 +428,15 @@ impl ModelNic {
             .sum()
     }
 
+    /// Asks for what a packet of a QP's requester needs.
+    fn prefetch_requester(&self, qp: usize) {
+        self.qps.get(qp).into_iter().for_each(prefetch_one);
+        (self.requester.qps.get(qp).into_iter()).for_each(prefetch_one);
+        if let Some(pacing) = &self.pacing {
+            pacing.prefetch(qp);
+        }
+    }
+
     fn count(&mut self, register: u16) {
         self.counters.add(register, 1);
     }
@@ -572,6 +590,45 @@ impl Node for ModelNic {
         let next = self.next_cycle();
         let cycle = (next != NEVER).then(|| self.config.clock.edge(Cycles(next)));
         cycle.into_iter().chain(self.outlet.next_departure()).min()
+    }
+
+    fn prefetch(&self, step: u8, _until: Time) {
+        match step {
+            0 => prefetch_one(self),
+            1 => {
+                self.inlet.prefetch(0);
+                self.buffer.prefetch(0);
+                self.slots.prefetch(0, self.lanes);
+                self.outlet.prefetch(0);
+                self.counters.prefetch();
+                for set in [&self.sendable, &self.owed, &self.cnps] {
+                    set.prefetch();
+                }
+            }
+            2 => {
+                self.inlet.prefetch(1);
+                self.buffer.prefetch(1);
+                self.slots.prefetch(1, self.lanes);
+                self.outlet.prefetch(1);
+                if let Some(qp) = self.sendable.first_after(self.turns.sender) {
+                    self.prefetch_requester(qp);
+                }
+                let responders = self.buffer.first().map(usize::from);
+                (responders.filter_map(|qp| self.responder.qps.get(qp))).for_each(prefetch_one);
+            }
+            3 => {
+                // The QP of the next frame, whose headers step 2 has asked for.
+                let qpn = self
+                    .inlet
+                    .first()
+                    .and_then(|frame| classify::probable_qpn(frame));
+                let qp = qpn.and_then(|qpn| qpn.checked_sub(self.config.settings.qpn_base));
+                if let Some(qp) = qp {
+                    self.prefetch_requester(qp as usize);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {

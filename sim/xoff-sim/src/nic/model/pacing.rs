@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
+use crate::kernel::prefetch::prefetch_one;
 use crate::nic::DcqcnSettings;
 use crate::protocol::Cycle;
 use crate::protocol::dcqcn::{
@@ -42,6 +43,11 @@ impl Pacing {
 
     pub(super) const fn settings(&self) -> &DcqcnSettings {
         &self.settings
+    }
+
+    /// Asks for the memory of a QP's state.
+    pub(super) fn prefetch(&self, qp: usize) {
+        self.qps.get(qp).into_iter().for_each(prefetch_one);
     }
 
     /// When a timer may be due.

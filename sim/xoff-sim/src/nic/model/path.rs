@@ -41,6 +41,12 @@ pub(super) struct Draft {
     pub(super) payload: usize,
 }
 
+impl Draft {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Path {
     /// The path of a QP. `None` when its settings do not allow a frame: the two addresses are of different kinds,
     /// there are more than two tags, or the peer's QP number has more than 24 bits.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::prefetch::prefetch;
+
 /// A set of QP indices, one bit each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QpSet(Vec<u64>);
@@ -10,6 +12,11 @@ impl QpSet {
     /// Creates an empty set for `qps` QPs.
     pub(super) fn new(qps: usize) -> Self {
         Self(vec![0; qps.div_ceil(64)])
+    }
+
+    /// Asks for the memory of the set.
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.0);
     }
 
     /// Adds a QP to the set or removes it.

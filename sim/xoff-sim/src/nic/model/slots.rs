@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use super::path::Draft;
+use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::wire::{PRIORITIES, Psn};
 
 /// A packet that was granted.
@@ -54,6 +55,19 @@ impl Slots {
         let share = (self.slots / of_qps.count_ones().max(1) as usize).max(1);
         let free = |class: &u8| self.used_by[usize::from(*class)] < share;
         (0..8).filter(free).fold(0, |set, class| set | 1 << class)
+    }
+
+    /// Asks for the memory of the packets that may be selected next, of these classes, one bit each: in step 0 for the
+    /// slots, in step 1 for the drafts.
+    pub(super) fn prefetch(&self, step: u8, classes: u8) {
+        for (class, queue) in self.queues.iter().enumerate() {
+            if let Some(slot) = queue.front().filter(|_| classes >> class & 1 != 0) {
+                match step {
+                    0 => prefetch_one(slot),
+                    _ => prefetch(slot.draft.bytes()),
+                }
+            }
+        }
     }
 
     /// Puts a packet into a slot.

@@ -29,7 +29,8 @@ fn nic(host: u8, pcie: &PcieConfig, change: impl FnOnce(&mut ModelNicConfig)) ->
     let clock = Clock::new(Clock::PERIOD_40G, phase);
     let mut config = ModelNicConfig::new(clock, NicSettings::new(address(host).mac));
     change(&mut config);
-    ModelNic::new(config, Host::new(clock, 32, pcie))
+    let host = Host::new(config.clock, 32, pcie);
+    ModelNic::new(config, host)
 }
 
 fn qp(own: u8, peer: u8, own_index: u16, peer_index: u16) -> QpSettings {

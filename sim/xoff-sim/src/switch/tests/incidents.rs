@@ -256,7 +256,7 @@ fn a_flooded_frame_takes_up_buffer_once_until_its_last_copy_has_left() {
     config.forwarding.on_mac_miss = Miss::Flood;
     let mut node = Switch::new(config).unwrap();
     let tables = node.forwarding_mut();
-    tables.arp.learn(Time::ZERO, host_ip(4), host_mac(4));
+    tables.arp.learn(Time::ZERO, host_ip(4).into(), host_mac(4));
     let mut builder = NetworkBuilder::new(Seed(1));
     let switch_node = builder.node(Either::Switch(Box::new(node)));
     // Host 3 accepts nothing of the class for 12.8 us; hosts 2 and 4 get their copies at once.

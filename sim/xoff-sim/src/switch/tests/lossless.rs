@@ -195,7 +195,7 @@ fn storm(seed: u64, windows: u64) -> Result<(Vec<(PortId, Frame)>, Switch), Stri
             };
             at = frame.line_free(LineRate::G40);
             let port = PortId(port as u16);
-            arrivals.push(Arrival { port, frame });
+            arrivals.push(Arrival::new(port, frame));
         }
     }
     arrivals.sort_by_key(|arrival| (arrival.frame.end, arrival.port));

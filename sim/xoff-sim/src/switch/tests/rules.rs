@@ -152,7 +152,7 @@ fn marks_those_that_can_be_marked_when_the_queue_is_long() {
                 .unwrap()
                 .checksum_ok()
         );
-        match (ip.src as u32 == host_ip(1), ip.traffic_class & 3) {
+        match (ip.src as u32 == u32::from(host_ip(1)), ip.traffic_class & 3) {
             (true, 0b11) => marked += 1,
             (true, 0b01) => last_unmarked = last_unmarked.max(headers.bth.unwrap().psn.get()),
             (false, ecn) => assert_eq!(ecn, 0),
@@ -175,7 +175,7 @@ fn flooding_goes_everywhere_but_back() {
     // Host 4 has an ARP entry but no MAC entry.
     arp.forwarding_mut()
         .arp
-        .learn(Time::ZERO, host_ip(4), host_mac(4));
+        .learn(Time::ZERO, host_ip(4).into(), host_mac(4));
     let mut builder = NetworkBuilder::new(Seed(1));
     let node = builder.node(Either::Switch(Box::new(arp)));
     for port in 0..4 {

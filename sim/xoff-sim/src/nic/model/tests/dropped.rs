@@ -43,10 +43,7 @@ impl Alone {
     fn run(&mut self, frame: Option<Frame>, until: Time) -> Vec<Frame> {
         let mut inbox: VecDeque<_> = frame
             .into_iter()
-            .map(|frame| Arrival {
-                port: PortId(0),
-                frame,
-            })
+            .map(|frame| Arrival::new(PortId(0), frame))
             .collect();
         let mut out = Departures::default();
         self.nic
