@@ -16,6 +16,7 @@ pub struct Top {
     pub(crate) cpp: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
     pub(crate) large: bool,
+    pub(crate) counted: bool,
     pub(crate) readable: Vec<(String, String)>,
     /// The source that a netlist was made from, if this top is a netlist.
     pub(crate) source_of_netlist: Option<Box<Top>>,
@@ -34,6 +35,7 @@ impl Top {
             cpp: Vec::new(),
             flags: Vec::new(),
             large: false,
+            counted: true,
             readable: Vec::new(),
             source_of_netlist: None,
         }
@@ -78,6 +80,12 @@ impl Top {
     /// at the same time.
     pub fn large(mut self) -> Top {
         self.large = true;
+        self
+    }
+
+    /// Leaves this top out of coverage. It is then built as it is without coverage, and can save and restore.
+    pub fn without_coverage(mut self) -> Top {
+        self.counted = false;
         self
     }
 
