@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::bins::Bins;
 use super::history::History;
 use super::run::{Failing, checked};
 use super::{Disagreement, Property, text};
@@ -103,10 +104,8 @@ impl CaseFile {
             return Err(wrong(what));
         }
         let case = History::read(&self.text).map_err(wrong)?;
-        Ok(
-            (P::new(self.seed).map_err(text))
-                .and_then(|mut property| checked(&mut property, &case)),
-        )
+        Ok((P::new(self.seed).map_err(text))
+            .and_then(|mut property| checked(&mut property, &case, &mut Bins::new(P::groups()))))
     }
 }
 
