@@ -1,7 +1,7 @@
 """Runs the properties of units on models that count, and shows which lines and toggles of the RTL they reach.
 
-`coverage.py [UNIT…]` (default: all below) builds `xoff` with the feature `coverage`, runs `xoff fuzz UNIT` with the seed
-and the number of cases of `make test`, and adds up the counts of all instances, parameters and threads: a point of the
+`coverage.py [UNIT…]` (default: all below) builds `xoff` with the feature `coverage`, runs `xoff fuzz UNIT` with the
+seed and the number of cases of `make test`, and adds up the counts of all instances, parameters and threads: a point of the
 source is reached if it is reached anywhere. It prints a line per unit and writes target/coverage/UNIT.html, the source
 with marks (by `verilator_coverage --annotate`) under the list of what is not reached.
 
@@ -35,8 +35,9 @@ LEAST = 95.0
 Point = collections.namedtuple("Point", "file line kind what")
 
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:1200px;margin:24px auto;padding:0 16px;color:#1b1f24}
-table{border-collapse:collapse;font-size:14px}td,th{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #d0d7de;
-vertical-align:top}pre{font:13px/1.45 ui-monospace,monospace;white-space:pre;overflow-x:auto}.no{background:#f9d6d2}
+table{border-collapse:collapse;font-size:14px}
+td,th{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #d0d7de;vertical-align:top}
+pre{font:13px/1.45 ui-monospace,monospace;white-space:pre;overflow-x:auto}.no{background:#f9d6d2}
 .some{background:#fbf0cf}td.number{text-align:right}summary{cursor:pointer;font-weight:600;margin:8px 0}"""
 
 
@@ -93,7 +94,8 @@ def matches(reason, unit, point):
         return point.kind == "toggle" and fnmatch.fnmatchcase(point.what, pattern.replace("[", "[[]"))
     lines, functions = source(point.file)
     if kind == "function":
-        return point.kind == "line" and functions[point.line - 1] and fnmatch.fnmatchcase(functions[point.line - 1], pattern)
+        function = functions[point.line - 1]
+        return point.kind == "line" and function != "" and fnmatch.fnmatchcase(function, pattern)
     return point.kind == "line" and pattern in lines[point.line - 1]
 
 
@@ -167,7 +169,8 @@ def main():
                     break
         for reason in reasons:
             if reason[1] == unit and not any(matches(reason, unit, point) for point in missing):
-                sys.exit(f"{REASONS.relative_to(ROOT)}:{reason[0]}: every point that this describes is reached, or none exists")
+                place = f"{REASONS.relative_to(ROOT)}:{reason[0]}"
+                sys.exit(f"{place}: every point that this describes is reached, or none exists")
         page(unit, files, counts, why)
         share = {}
         for kind in ("line", "toggle"):

@@ -139,9 +139,6 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
     bar.finish_and_clear();
 
     let coverage = UnitCoverage::of_run(seed, &report);
-    if let Some(path) = &arguments.coverage {
-        Coverage::of_unit(coverage.clone()).save(path)?;
-    }
     let seconds = report.elapsed.as_secs_f64();
     writeln!(
         streams.out,
@@ -157,21 +154,26 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
     if reachable > 0 {
         writeln!(streams.out, "{hit} of {reachable} functional bins")?;
     }
-    match &report.failure {
+    let outcome = match &report.failure {
         None => {
             writeln!(
                 streams.out,
                 "{}",
                 streams.paint.paint(Ink::Good, "no difference")
             )?;
-            Ok(Outcome::Held)
+            Outcome::Held
         }
         Some(failing) => {
             let path = case_file::keep::<P>(&folder, seed, failing)?;
             tell::<P>(failing, &path, streams)?;
-            Ok(Outcome::Failed)
+            Outcome::Failed
         }
+    };
+    // Last, so that a file that cannot be written loses no failing case.
+    if let Some(path) = &arguments.coverage {
+        Coverage::of_unit(coverage).save(path)?;
     }
+    Ok(outcome)
 }
 
 fn tell<P: Property>(

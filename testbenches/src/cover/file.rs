@@ -182,7 +182,8 @@ impl UnitCoverage {
             });
         if !same {
             return Err(format!(
-                "unit '{}' declares other bins here ({}) than in the file before ({}): files of one version can be added up",
+                "unit '{}' declares other bins here ({}) than in the file before ({}): \
+                 files of one version can be added up",
                 self.unit,
                 names(&other).join(", "),
                 names(self).join(", ")

@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`file`] | the file: every declared bin of a unit, by name, with its hits or the reason why it has none |
+//! | [`mod@file`] | the file: every declared bin of a unit, by name, with its hits or the reason why it has none |
 //! | [`page`] | the same as a page of HTML |
 
 pub mod file;
@@ -26,7 +26,8 @@ use file::{Coverage, GroupCounts};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 every bin that can be hit was, 1 some were not, 2 bad input.\n\n\
-                  Example:\n  xoff fuzz gbn --seed 1 --count 2000 --coverage gbn.json\n  xoff cover gbn.json --html gbn.html"
+                  Example:\n  xoff fuzz gbn --seed 1 --count 2000 --coverage gbn.json\n  \
+                  xoff cover gbn.json --html gbn.html"
 )]
 pub struct CoverArgs {
     /// Files of coverage

@@ -96,7 +96,7 @@ pub static ENDS: Group<(LastBeat, Receiver)> = Group {
     // 60 is the length of the shortest frames, MAC control among them.
     unreachable: |(last, _)| {
         (last.bytes() % 4 != 2 && last.bytes() != 60).then_some(
-            "a packet is a whole number of words of 4 bytes behind 14 bytes of Ethernet; shorter frames are padded to 60",
+            "words of 4 bytes follow 14 bytes of Ethernet; shorter frames are padded to 60",
         )
     },
 };

@@ -409,9 +409,9 @@ pub fn in_force(bins: &mut Bins, gap: ByteGap, limited: bool, eligible: bool) {
 /// Counts a sender that keeps to a rate.
 pub fn sender(bins: &mut Bins, rate: Rate, bytes: u16) {
     let pace = match rate.0 {
-        ..100_000 => Pace::M100,
-        ..1_000_000 => Pace::G1,
-        ..10_000_000 => Pace::G10,
+        0..100_000 => Pace::M100,
+        100_000..1_000_000 => Pace::G1,
+        1_000_000..10_000_000 => Pace::G10,
         _ => Pace::G40,
     };
     let packet = match bytes {
