@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check check-rust check-rtl synth formal mutants setup check-tools
+.PHONY: demo test check check-rust check-rtl synth formal mutants coverage setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -46,6 +46,11 @@ mutants: setup check-tools
 	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
 	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(ARGS) "$(UNIT)"
+
+# make coverage UNITS="pfc gbn": lines and toggles of the RTL that the properties of units reach (docs/coverage.md).
+coverage: setup
+	@echo "coverage: building the units with counters (some minutes the first time)"
+	@python3 tools/coverage.py $(UNITS)
 
 setup:
 	@tools/setup.sh

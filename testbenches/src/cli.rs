@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::calc::CalcArgs;
 use crate::check::CheckArgs;
+use crate::cover::CoverArgs;
 use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
 use crate::fuzz::FuzzArgs;
@@ -51,6 +52,8 @@ pub enum Command {
     Fuzz(FuzzArgs),
     /// Run a kept failing case again, with waves around the failure
     Replay(ReplayArgs),
+    /// Show which situations fuzzing brought about
+    Cover(CoverArgs),
     /// Run all units and scenarios over a range of seeds
     Regress(RegressArgs),
     /// Print values of signals from a wave file

@@ -8,6 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Outcome;
+use crate::cover::file::{Coverage, UnitCoverage};
 use crate::property::Property;
 use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{Failing, Limit, Plan, run as run_property};
@@ -40,6 +41,9 @@ pub struct FuzzArgs {
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     pub threads: Option<u16>,
+    /// Write to this file which of the unit's functional bins the cases hit, for xoff cover
+    #[arg(long, value_name = "FILE")]
+    pub coverage: Option<PathBuf>,
     /// Folder in which failing cases are kept [default: testbenches/cases in the sources, otherwise cases]
     #[arg(long, value_name = "FOLDER")]
     pub cases: Option<PathBuf>,
@@ -105,6 +109,7 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
     .map_err(|error| anyhow::anyhow!("{}: {error}", P::UNIT))?;
     bar.finish_and_clear();
 
+    let coverage = UnitCoverage::of_run(seed, &report);
     let seconds = report.elapsed.as_secs_f64();
     writeln!(
         streams.out,
@@ -116,21 +121,30 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
         report.events as f64 / seconds,
         P::EVENTS,
     )?;
-    match &report.failure {
+    let (hit, reachable) = coverage.sum();
+    if reachable > 0 {
+        writeln!(streams.out, "{hit} of {reachable} functional bins")?;
+    }
+    let outcome = match &report.failure {
         None => {
             writeln!(
                 streams.out,
                 "{}",
                 streams.paint.paint(Ink::Good, "no difference")
             )?;
-            Ok(Outcome::Held)
+            Outcome::Held
         }
         Some(failing) => {
             let path = case_file::keep::<P>(&folder, seed, failing)?;
             tell::<P>(failing, &path, streams)?;
-            Ok(Outcome::Failed)
+            Outcome::Failed
         }
+    };
+    // Last, so that a file that cannot be written loses no failing case.
+    if let Some(path) = &arguments.coverage {
+        Coverage::of_unit(coverage).save(path)?;
     }
+    Ok(outcome)
 }
 
 fn tell<P: Property>(

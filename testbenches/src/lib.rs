@@ -11,6 +11,7 @@
 //! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
+//! | [`cover`] | `xoff cover`: shows the functional coverage that properties reached |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | [`fuzz`] | `xoff fuzz`: runs the properties for a time or a count |
 //! | [`replay`] | `xoff replay`: runs a kept failure again, with waves around it |
@@ -27,6 +28,7 @@ pub mod check;
 pub mod cli;
 pub mod codec;
 mod columns;
+pub mod cover;
 pub mod decode;
 pub mod encode;
 pub mod fuzz;
@@ -74,6 +76,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => replay::run(arguments, streams),
+        cli::Command::Cover(arguments) => cover::run(arguments, streams),
         cli::Command::Regress(arguments) => regress::run(arguments, streams),
         cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }

@@ -16,7 +16,8 @@ use crate::{Error, Top, list, names, rust, sampled, shim};
 
 /// The models of a crate: the settings and sources that they share, and one entry per top.
 ///
-/// Coverage is counted if the crate has a feature `coverage` and it is on; such models cannot save or restore.
+/// Coverage is counted if the crate has a feature `coverage` and it is on, except in tops that are
+/// [without it](Top::without_coverage); such models cannot save or restore.
 #[derive(Clone, Debug)]
 pub struct Build {
     root: PathBuf,
@@ -434,7 +435,7 @@ impl Work<'_> {
             waivers: &table.waivers,
             defines: &table.defines,
             flags: &table.flags,
-            coverage: table.coverage,
+            coverage: table.coverage && top.counted,
             trace_arrays: table.trace_arrays,
         };
         let run = |top: &Top, prefix: &str| {
@@ -507,7 +508,7 @@ impl Work<'_> {
             ports: &ports,
             clock,
             parameters: &top.params,
-            coverage: table.coverage,
+            coverage: table.coverage && top.counted,
             large: top.large,
         };
         let unit_name = format!("{prefix}_unit.h");

@@ -16,6 +16,7 @@ pub struct Top {
     pub(crate) cpp: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
     pub(crate) large: bool,
+    pub(crate) counted: bool,
     pub(crate) readable: Vec<(String, String)>,
     /// Groups of inputs that are sampled together; `None`: inputs are not sampled.
     pub(crate) sampled: Option<Vec<Vec<String>>>,
@@ -38,6 +39,7 @@ impl Top {
             cpp: Vec::new(),
             flags: Vec::new(),
             large: false,
+            counted: true,
             readable: Vec::new(),
             sampled: None,
             around: None,
@@ -84,6 +86,12 @@ impl Top {
     /// at the same time.
     pub fn large(mut self) -> Top {
         self.large = true;
+        self
+    }
+
+    /// Leaves this top out of coverage. It is then built as it is without coverage, and can save and restore.
+    pub fn without_coverage(mut self) -> Top {
+        self.counted = false;
         self
     }
 

@@ -1,6 +1,20 @@
-//! Errors of writing coverage counts.
+//! Where coverage counts go, and errors of writing them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The environment variable that names a folder for the counts of every instance.
+const FOLDER: &str = "VERILATED_COVERAGE";
+
+/// Returns the file to which an instance writes its counts when it ends, in the folder that `VERILATED_COVERAGE`
+/// names. `None` without that variable.
+pub(crate) fn file(model: &str) -> Option<PathBuf> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty())?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    Some(Path::new(&folder).join(format!("{model}-{process}-{number}.dat")))
+}
 
 /// Why coverage counts were not written.
 #[derive(Debug, thiserror::Error)]

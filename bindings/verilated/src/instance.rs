@@ -11,7 +11,7 @@ use cxx::UniquePtr;
 use crate::ffi::Core;
 use crate::{
     BuildError, CoverageError, Failure, Model, Port, PortBits, RestoreError, Settings, Signal,
-    SignalError, Top, TraceError, TraceFormat, signal, snapshot, trace, trace::OpenTrace,
+    SignalError, Top, TraceError, TraceFormat, coverage, signal, snapshot, trace, trace::OpenTrace,
 };
 
 /// One instance of a model, with its own Verilator context.
@@ -401,6 +401,13 @@ impl<T: Top> Drop for Instance<T> {
     fn drop(&mut self) {
         // Errors are ignored here; call `trace_close` first to see them.
         let _ = self.trace_close();
+        if T::COVERAGE
+            && let Some(path) = coverage::file(T::NAME)
+            && let Err(error) = self.coverage_write(&path)
+        {
+            // Counts that are missing would pass for code that was never reached.
+            eprintln!("{error}");
+        }
         // SAFETY: the pointer came out of a UniquePtr in `new` and is not used after this.
         drop(unsafe { UniquePtr::from_raw(self.shim.as_ptr()) });
     }
@@ -421,6 +428,7 @@ impl<T: Top> Model for Instance<T> {
     type Out = T::Out;
     const NAME: &'static str = T::NAME;
     const PORTS: &'static [Port] = T::PORTS;
+    const COVERAGE: bool = T::COVERAGE;
 
     fn new(settings: &Settings) -> Result<Self, BuildError> {
         Instance::new(settings)

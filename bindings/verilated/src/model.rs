@@ -18,6 +18,8 @@ pub trait Model: Send + Sized {
     const NAME: &'static str;
     /// All ports except the clock.
     const PORTS: &'static [Port];
+    /// Whether the model was built for coverage; it can then not save or restore.
+    const COVERAGE: bool;
 
     /// Creates an instance.
     fn new(settings: &Settings) -> Result<Self, BuildError>;

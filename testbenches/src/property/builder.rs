@@ -2,6 +2,8 @@
 //! Each frame also goes through the verilated parser and has to give back the descriptor. Without stalls a frame takes
 //! as many cycles as it has beats.
 
+pub mod bins;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,7 @@ use xoff_rtl::{PacketBuilder256, PacketBuilder512};
 use xoff_sim::protocol::{Content, Descriptor};
 use xoff_sim::strategies;
 
+use super::bins::{Bins, Groups};
 use super::history::{History, Part};
 use super::{Case, Disagreement, Property, text};
 use xoff_cosim::units::UnitError;
@@ -102,7 +105,11 @@ impl Property for Builder {
             .boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+    fn groups() -> Groups {
+        bins::GROUPS
+    }
+
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement> {
         let packets: Vec<_> = case
             .events
             .iter()
@@ -112,6 +119,7 @@ impl Property for Builder {
             .map(Descriptor::build)
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| format!("a descriptor that cannot be built: {error}"))?;
+        bins::see(bins, &case.events, case.head, &expected);
         build_and_compare(
             "256-bit RTL",
             &mut self.narrow,

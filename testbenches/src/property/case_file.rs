@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::bins::Bins;
 use super::history::History;
 use super::run::{Failing, checked};
 use super::{Case, Disagreement, Property, text};
@@ -91,10 +92,8 @@ impl CaseFile {
     /// Returns an error if the case is one of another unit, or if a line is invalid.
     pub fn replay<P: Property>(&self) -> Result<Result<u64, Disagreement>, CaseFileError> {
         let case = self.case::<P>()?;
-        Ok(
-            (P::new(self.seed).map_err(text))
-                .and_then(|mut property| checked(&mut property, &case)),
-        )
+        Ok((P::new(self.seed).map_err(text))
+            .and_then(|mut property| checked(&mut property, &case, &mut Bins::new(P::groups()))))
     }
 
     /// The case.

@@ -5,17 +5,21 @@
 //! |---|---|
 //! | [`run`] | draws cases on all cores until a count or a time is reached, and shrinks the first that fails |
 //! | [`history`] | cases (a head and events): drawing, shrinking, writing and reading |
+//! | [`bins`] | functional coverage: which situations the cases brought about |
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
 //! | [`retrace`] | failing cases again, with waves around the failure |
 //! | [`mod@unit`] | the units by name |
+//! | [`frames`] | axes of bins that frames have |
 //! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for any length of time, and as `xoff
 //! replay` on one kept case.
 
+pub mod bins;
 pub mod builder;
 pub mod case_file;
 pub mod dcqcn;
+pub mod frames;
 pub mod gbn;
 pub mod history;
 pub mod network;
@@ -31,6 +35,7 @@ use std::fmt::Debug;
 use proptest::strategy::BoxedStrategy;
 use xoff_cosim::units::UnitError;
 
+use bins::{Bins, Groups};
 use history::{History, Part};
 use retrace::{Retraced, Wanted};
 
@@ -67,12 +72,18 @@ pub trait Property: Sized {
     /// Draws cases.
     fn cases() -> BoxedStrategy<Case<Self>>;
 
-    /// Runs a case and returns the number of events in it.
+    /// Declares the bins that cases fill.
+    fn groups() -> Groups {
+        &[]
+    }
+
+    /// Runs a case and returns the number of events in it. Counts in `bins`, which are those of [`Property::groups`],
+    /// the situations that it brings about.
     ///
     /// # Errors
     ///
     /// Returns the first violation.
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement>;
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement>;
 
     /// Runs a case; if it fails, runs it again with waves around the failure. `seed` is that of [`new`](Self::new).
     ///

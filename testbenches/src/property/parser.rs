@@ -1,6 +1,8 @@
 //! `packet_parser` against the reference parser, at both widths: any frames, any gaps; every field and every payload
 //! byte are compared.
 
+pub mod bins;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,7 @@ use xoff_sim::protocol;
 use xoff_sim::strategies;
 use xoff_sim::wire::frame::ParsedFrame;
 
+use super::bins::{Bins, Groups};
 use super::history::{History, Part};
 use super::{Case, Disagreement, Property, text};
 use xoff_cosim::units::UnitError;
@@ -113,7 +116,11 @@ impl Property for Parser {
         (vec(timed_frame(), 1..=12).prop_map(|events| History { head: (), events })).boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+    fn groups() -> Groups {
+        bins::GROUPS
+    }
+
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement> {
         let frames: Vec<&[u8]> = case.events.iter().map(Event::bytes).collect();
         let gaps = |f: usize, b: usize| {
             let Event::Frame { gap, stutter, .. } = &case.events[f];
@@ -125,6 +132,7 @@ impl Property for Parser {
         let expected: Vec<_> = (frames.iter())
             .map(|frame| protocol::parse(frame))
             .collect();
+        bins::see(bins, &case.events, &expected);
         self.narrow.reset().map_err(text)?;
         self.wide.reset().map_err(text)?;
         let narrow = self.narrow.parse_with_gaps(&frames, gaps).map_err(text)?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use xoff_cosim::units::watch::{UnitWaves, Watch, Watched, wave_path};
 
+use super::bins::Bins;
 use super::run::checked;
 use super::{Case, Disagreement, Property};
 
@@ -163,7 +164,8 @@ fn watched<P: Property>(
     waves: Vec<Option<UnitWaves>>,
 ) -> anyhow::Result<(Vec<Watched>, Result<u64, Disagreement>)> {
     let watch = Watch::begin(waves);
-    let checked = P::new(seed).map(|mut property| checked(&mut property, case));
+    let checked =
+        P::new(seed).map(|mut property| checked(&mut property, case, &mut Bins::new(P::groups())));
     let units = watch.end();
     Ok((units, checked?))
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use super::bins::Bins;
 use super::{Case, Disagreement, Property, text};
 
 /// Amount of work to do.
@@ -30,7 +31,7 @@ pub struct Plan {
 }
 
 /// Result of a run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Report<P: Property> {
     /// Cases checked.
     pub cases: u64,
@@ -38,6 +39,9 @@ pub struct Report<P: Property> {
     pub events: u64,
     /// Duration of the run.
     pub elapsed: Duration,
+    /// The bins that they hit. Without a failure they depend only on the seed and the number of cases; after a failure
+    /// also on how far other threads had come.
+    pub bins: Bins,
     /// The failing case with the least number, shrunk.
     pub failure: Option<Failing<P>>,
 }
@@ -75,8 +79,9 @@ pub fn run<P: Property>(
     // Only the failing case with the least number is reported, so cases with greater numbers need no check.
     let first_failure = AtomicU64::new(u64::MAX);
 
-    let worker = |thread: usize| -> Result<Option<u64>, Disagreement> {
+    let worker = |thread: usize| -> Result<(Option<u64>, Bins), Disagreement> {
         let mut property = P::new(plan.seed).map_err(text)?;
+        let mut bins = Bins::new(P::groups());
         let strategy = P::cases();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -85,10 +90,10 @@ pub fn run<P: Property>(
                 Limit::Time(limit) => start.elapsed() >= limit,
             };
             if over || number > first_failure.load(Ordering::Relaxed) {
-                return Ok(None);
+                return Ok((None, bins));
             }
             let case = draw(&strategy, plan.seed, number).current();
-            match checked(&mut property, &case) {
+            match checked(&mut property, &case, &mut bins) {
                 Ok(count) => {
                     let events = events.fetch_add(count, Ordering::Relaxed) + count;
                     let cases = cases.fetch_add(1, Ordering::Relaxed) + 1;
@@ -99,7 +104,7 @@ pub fn run<P: Property>(
                 Err(_) => {
                     cases.fetch_add(1, Ordering::Relaxed);
                     first_failure.fetch_min(number, Ordering::Relaxed);
-                    return Ok(Some(number));
+                    return Ok((Some(number), bins));
                 }
             }
         }
@@ -114,7 +119,13 @@ pub fn run<P: Property>(
             .map(|thread| thread.join().expect("checked() catches panics"))
             .collect::<Result<Vec<_>, _>>()
     })?;
-    let failure = match failures.into_iter().flatten().min() {
+    let mut bins = Bins::new(P::groups());
+    failures.iter().for_each(|(_, hit)| bins.merge(hit));
+    let failure = match failures
+        .into_iter()
+        .filter_map(|(failure, _)| failure)
+        .min()
+    {
         Some(number) => Some(shrink::<P>(plan.seed, number)?),
         None => None,
     };
@@ -122,6 +133,7 @@ pub fn run<P: Property>(
         cases: cases.into_inner(),
         events: events.into_inner(),
         elapsed: start.elapsed(),
+        bins,
         failure,
     })
 }
@@ -150,13 +162,49 @@ pub fn first_failure_until<P: Property>(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<(u64, Disagreement)>, Disagreement> {
     let mut property = P::new(seed).map_err(text)?;
+    let mut bins = Bins::new(P::groups());
     let strategy = P::cases();
     let mut cases = (0..cases).take_while(|_| !stop());
     Ok(cases.find_map(|number| {
         let case = draw(&strategy, seed, number).current();
-        let disagreement = checked(&mut property, &case).err()?;
+        let disagreement = checked(&mut property, &case, &mut bins).err()?;
         Some((number, disagreement))
     }))
+}
+
+/// Checks cases 0 to `cases` (exclusive) of a seed, each on new units whose registers and memories start with the random
+/// bits of each of `starts` in turn. After reset nothing may depend on them: each case has to hold with the same number
+/// of events and the same bins.
+///
+/// # Errors
+///
+/// Returns the first case that fails or differs, with the two starts.
+pub fn same_from_any_start<P: Property>(
+    seed: u64,
+    cases: u64,
+    starts: &[u64],
+) -> Result<(), Disagreement> {
+    let strategy = P::cases();
+    for number in 0..cases {
+        let case = draw(&strategy, seed, number).current();
+        let mut first: Option<(u64, u64, Bins)> = None;
+        for &start in starts {
+            let mut bins = Bins::new(P::groups());
+            let mut property = P::new(start).map_err(text)?;
+            let events = checked(&mut property, &case, &mut bins)
+                .map_err(|what| format!("case {number}, registers of start {start}: {what}"))?;
+            match &first {
+                None => first = Some((start, events, bins)),
+                Some((_, same, hit)) if *same == events && hit.counts() == bins.counts() => {}
+                Some((other, ..)) => {
+                    return Err(format!(
+                        "case {number}: another run with registers of start {start} than with those of {other}"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Draws case `number` of a seed.
@@ -179,8 +227,12 @@ fn draw<S: Strategy>(strategy: &S, seed: u64, number: u64) -> S::Tree {
 /// # Errors
 ///
 /// Returns what does not hold.
-pub(super) fn checked<P: Property>(property: &mut P, case: &Case<P>) -> Result<u64, Disagreement> {
-    caught(|| property.check(case))
+pub(super) fn checked<P: Property>(
+    property: &mut P,
+    case: &Case<P>,
+    bins: &mut Bins,
+) -> Result<u64, Disagreement> {
+    caught(|| property.check(case, bins))
 }
 
 /// Calls a part of a property. A panic counts as a failure.
@@ -204,8 +256,10 @@ pub(super) fn caught<R>(part: impl FnOnce() -> Result<R, Disagreement>) -> Resul
 pub fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreement> {
     let strategy = P::cases();
     let mut tree = draw(&strategy, seed, number);
-    let fails = |case: &Case<P>| -> Result<Option<Disagreement>, Disagreement> {
-        Ok(checked(&mut P::new(seed).map_err(text)?, case).err())
+    // What simpler cases hit is not counted.
+    let mut bins = Bins::new(P::groups());
+    let mut fails = |case: &Case<P>| -> Result<Option<Disagreement>, Disagreement> {
+        Ok(checked(&mut P::new(seed).map_err(text)?, case, &mut bins).err())
     };
     let mut case = tree.current();
     let Some(mut disagreement) = fails(&case)? else {
@@ -279,7 +333,7 @@ pub(super) mod planted {
         fn cases() -> BoxedStrategy<Case<Self>> {
             numbers()
         }
-        fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+        fn check(&mut self, case: &Case<Self>, _: &mut Bins) -> Result<u64, Disagreement> {
             let bad = |pair: &&[Number]| matches!(pair, [Number::Is(a), Number::Is(b)] if a % 2 == 0 && *b > 700);
             match case.events.windows(2).find(bad) {
                 Some(pair) => Err(format!("{pair:?}")),
@@ -305,7 +359,7 @@ pub(super) mod planted {
         fn cases() -> BoxedStrategy<Case<Self>> {
             numbers()
         }
-        fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+        fn check(&mut self, case: &Case<Self>, _: &mut Bins) -> Result<u64, Disagreement> {
             // A panic is a failure in a replay too.
             assert!(self.0.is_multiple_of(2), "the registers start odd");
             Ok(case.events.len() as u64)
@@ -315,7 +369,7 @@ pub(super) mod planted {
 
 #[cfg(test)]
 mod tests {
-    use super::planted::{Number, Planted};
+    use super::planted::{ByStart, Number, Planted};
     use super::*;
 
     #[test]
@@ -323,6 +377,17 @@ mod tests {
         let (number, _) = first_failure::<Planted>(5, 500).unwrap().unwrap();
         assert_eq!(number, run_on(1).failure.unwrap().number);
         assert_eq!(first_failure::<Planted>(5, number).unwrap(), None);
+    }
+
+    #[test]
+    fn what_depends_on_the_start_is_found() {
+        // ByStart fails where the start is odd.
+        assert_eq!(same_from_any_start::<ByStart>(1, 3, &[2, 4]), Ok(()));
+        let found = same_from_any_start::<ByStart>(1, 3, &[2, 3]).unwrap_err();
+        assert!(
+            found.starts_with("case 0, registers of start 3: panic"),
+            "{found}"
+        );
     }
 
     fn run_on(threads: usize) -> Report<Planted> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use proptest::strategy::{BoxedStrategy, Just, Strategy as _};
 use serde_json::Value;
 use xoff::Outcome;
+use xoff::property::bins::Bins;
 use xoff::property::history::History;
 use xoff::property::retrace::{self, Retraced, Wanted};
 use xoff::property::{Case, Disagreement, Property};
@@ -126,7 +127,7 @@ impl Property for Planted {
         Just(History { head: (), events }).boxed()
     }
 
-    fn check(&mut self, _: &Case<Self>) -> Result<u64, Disagreement> {
+    fn check(&mut self, _: &Case<Self>, _: &mut Bins) -> Result<u64, Disagreement> {
         let _ = &self.unused;
         let inputs = PfcRxIn::default();
         let text = |error: UnitError| error.to_string();
@@ -421,7 +422,8 @@ fn waves_begin_at_a_condition() {
     let arguments = ["--wave-when", "a.pins.nic.xoff[3]", "--wave-from", "59us"];
     let (found, said) = pair.run(&arguments, MISSED);
     assert_eq!(found, plain);
-    let nothing = "xoff: --wave-when 'a.pins.nic.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
+    let nothing =
+        "xoff: --wave-when 'a.pins.nic.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
     assert_eq!(said.lines().last(), Some(nothing));
     assert!(!path.exists());
 }
@@ -436,7 +438,9 @@ fn what_is_wrong_with_a_condition_is_said_before_anything_runs() {
     };
     let unknown = refused("a.pins.nic.xof[3]", &[]);
     assert!(
-        unknown.starts_with("--wave-when a.pins.nic.xof[3]: no such signal; did you mean a.pins.nic.xoff"),
+        unknown.starts_with(
+            "--wave-when a.pins.nic.xof[3]: no such signal; did you mean a.pins.nic.xoff"
+        ),
         "{unknown}"
     );
     assert_eq!(

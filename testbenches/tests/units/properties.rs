@@ -1,12 +1,15 @@
 //! Property tests of the units against their references: kept cases first, then fixed seeds, then a fresh seed that is
 //! printed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::ValueEnum;
+use xoff::cover::file::{Bin, UnitCoverage};
 use xoff::property::Property;
 use xoff::property::case_file::{CaseFile, keep, kept};
-use xoff::property::run::{Limit, Plan, run};
+use xoff::property::run::{Limit, Plan, Report, run, same_from_any_start};
 use xoff::property::unit::{Unit, WithProperty};
 
 struct Holds;
@@ -40,8 +43,9 @@ impl WithProperty for Holds {
                 limit: Limit::Cases(cases),
                 threads: 2,
             };
-            if let Some(failing) = run::<P>(plan, &|_, _| ()).unwrap().failure {
-                let path = keep::<P>(&folder, seed, &failing).unwrap();
+            let report = run::<P>(plan, &|_, _| ()).unwrap();
+            if let Some(failing) = &report.failure {
+                let path = keep::<P>(&folder, seed, failing).unwrap();
                 panic!(
                     "case {} of seed {seed}, shrunk in {} steps:\n{}\n{}\nrepeat it: xoff replay {}",
                     failing.number,
@@ -51,7 +55,26 @@ impl WithProperty for Holds {
                     path.display()
                 );
             }
+            if seed == 1 {
+                covered::<P>(seed, &report);
+            }
         }
+    }
+}
+
+/// The cases of the fixed seed hit every bin that is not declared unreachable, and none that is.
+fn covered<P: Property>(seed: u64, report: &Report<P>) {
+    let coverage = UnitCoverage::of_run(seed, report);
+    for group in &coverage.groups {
+        let named = |bin: &Bin| format!("{} {}: {}", P::UNIT, group.name, bin.at.join(" × "));
+        let holes: Vec<_> = group.holes().map(named).collect();
+        assert!(holes.is_empty(), "not hit:\n{}", holes.join("\n"));
+        let wrong: Vec<_> = group.wrong().map(named).collect();
+        assert!(
+            wrong.is_empty(),
+            "declared unreachable and hit:\n{}",
+            wrong.join("\n")
+        );
     }
 }
 
@@ -67,3 +90,77 @@ macro_rules! tests {
 }
 
 xoff::for_each_unit!(tests);
+
+/// Results after reset do not depend on what registers and memories start with.
+struct AnyStart;
+
+impl WithProperty for AnyStart {
+    type Output = ();
+
+    fn with<P: Property>(self) {
+        // New units for each case and start, so there are few; two whole NICs cost most. The networks are models.
+        let cases = match P::UNIT {
+            "nic" => 1,
+            "network" => return,
+            _ => 6,
+        };
+        if let Err(what) = same_from_any_start::<P>(7, cases, &[0, 1, 2]) {
+            panic!("{}: {what}", P::UNIT);
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_what_registers_start_with() {
+    for &unit in Unit::value_variants() {
+        unit.with(AnyStart);
+    }
+}
+
+/// A planted dependency: the reset is left out.
+#[test]
+fn a_missing_reset_shows_in_the_start_of_registers() {
+    use xoff_rtl::{PauseWatchdog, pause_watchdog::In};
+
+    let outcome = |start: u64, resets: bool| {
+        let settings = verilated::Settings::new("watchdog").seed(start);
+        let mut unit = PauseWatchdog::new(&settings).unwrap();
+        let mut out = Default::default();
+        let reset = In {
+            rst_i: resets.into(),
+            ..In::default()
+        };
+        // Without a reset an assertion may fail too.
+        match unit
+            .cycle(&reset, &mut out)
+            .and_then(|()| unit.cycle(&In::default(), &mut out))
+        {
+            Ok(()) => format!("silence {}", out.silence_o),
+            Err(failure) => failure.to_string(),
+        }
+    };
+    let outcomes = |resets: bool| -> BTreeSet<String> {
+        (1..=16).map(|start| outcome(start, resets)).collect()
+    };
+    assert_eq!(outcomes(true), BTreeSet::from(["silence 0".to_owned()]));
+    assert!(outcomes(false).len() > 1, "{:?}", outcomes(false));
+}
+
+#[test]
+fn bins_do_not_depend_on_the_number_of_threads() {
+    use xoff::property::parser::Parser;
+
+    let counts = |threads: usize| {
+        let plan = Plan {
+            seed: 3,
+            limit: Limit::Cases(100),
+            threads,
+        };
+        let report = run::<Parser>(plan, &|_, _| ()).unwrap();
+        report.bins.counts().to_vec()
+    };
+    let one = counts(1);
+    // Every case has a frame, which has an end.
+    assert!(one.iter().flatten().sum::<u64>() >= 100);
+    assert_eq!(one, counts(3));
+}

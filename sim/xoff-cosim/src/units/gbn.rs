@@ -326,9 +326,7 @@ impl<M: GbnTop> Unit for Rtl<M> {
     }
 
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
-        let pins = M::In::default();
-        self.unit.model.eval(&pins, &mut self.unit.pins_out)?;
-        Ok(self.unit.model.state()?)
+        self.unit.state_with(M::In::default())
     }
 }
 

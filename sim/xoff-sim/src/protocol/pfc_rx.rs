@@ -65,6 +65,11 @@ impl PfcRx {
         }
     }
 
+    /// The length of a quantum.
+    pub const fn quantum(&self) -> CyclesPerQuantum {
+        self.quantum
+    }
+
     /// A cycle of reset: stops the timers.
     pub fn reset(&mut self) {
         *self = Self::new(self.quantum);

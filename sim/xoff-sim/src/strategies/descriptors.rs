@@ -37,7 +37,19 @@ pub fn roce_descriptor() -> impl Strategy<Value = Descriptor> {
 
 /// PFC or PAUSE.
 pub fn control_descriptor() -> impl Strategy<Value = Descriptor> {
-    let pfc = (any::<u16>(), any::<[u16; 8]>()).prop_map(|(class_enable, timers)| {
+    // Mostly as the standard has them: the reserved half is zero, and some timers are.
+    let classes = prop_oneof![
+        2 => prop::sample::select(vec![0, 1, 8, 0x80, 0xFF, 0x0100, 0x8008, 0xFFFF]),
+        2 => 0..=0xFFu16,
+        1 => any::<u16>(),
+    ];
+    let timer = || prop_oneof![1 => Just(0), 2 => any::<u16>()];
+    let timers = prop_oneof![
+        1 => Just([0; 8]),
+        2 => prop::array::uniform8(timer()),
+        2 => any::<[u16; 8]>(),
+    ];
+    let pfc = (classes, timers).prop_map(|(class_enable, timers)| {
         (
             MacAddr::CONTROL,
             Content::Pfc(PfcRepr {

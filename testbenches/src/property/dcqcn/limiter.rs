@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{ByteGap, LimiterContext};
 
+use super::bins;
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
@@ -34,10 +36,11 @@ pub fn check<M: LimiterTop>(
     rtl: &mut RtlLimiter<M>,
     head: &Head,
     events: &[Event],
+    bins: &mut Bins,
 ) -> Result<u64, Disagreement> {
-    let skipped = run(rtl, head, events, None)?;
+    let skipped = run(rtl, head, events, None, bins)?;
     if head.twice {
-        let whole = run(rtl, head, events, Some(skipped.end))?;
+        let whole = run(rtl, head, events, Some(skipped.end), bins)?;
         same_runs(&skipped.changes, &whole.changes)?;
     }
     Ok(skipped.count)
@@ -108,6 +111,7 @@ impl Judge {
         update: Option<Update>,
         sent: Option<Sent>,
         burst: u16,
+        bins: &mut Bins,
     ) -> Result<(), Disagreement> {
         // Bits that changed, and those that have settled.
         let mut changed = self.eligible ^ out.eligible;
@@ -123,14 +127,17 @@ impl Judge {
         }
 
         if let Some((qp, gap, limited)) = out.in_force {
+            bins::in_force(bins, gap, limited, self.eligible >> qp & 1 != 0);
             self.update(now, qp, gap, limited)?;
         }
         if let Some(sent) = sent {
             let qp = &mut self.qps[usize::from(sent.qp)];
+            bins::sent(bins, &qp.context, sent.bytes, now, burst);
             qp.context = qp.context.sent(sent.bytes, now, burst);
             self.settle(now.0 + SENT_SETTLES, sent.qp);
         }
         if let Some(update) = update {
+            bins::update(bins, update.qp, update.limited, self.updating);
             let others = self.updating & !(1 << update.qp);
             // One division may be for an older rate of a QP that waits again, for example of this QP itself.
             let front = u64::from(others.count_ones()) + 1;
@@ -264,6 +271,7 @@ fn run<M: LimiterTop>(
     head: &Head,
     events: &[Event],
     whole: Option<Cycle>,
+    bins: &mut Bins,
 ) -> Result<Run, Disagreement> {
     let mut clock = Clock::new(head.start, whole.is_none(), awake_max::<M>());
     let mut judge = Judge::new::<M>();
@@ -299,7 +307,7 @@ fn run<M: LimiterTop>(
             update.filter(|_| out.update_ready),
             sent.filter(|_| out.sent_ready),
         );
-        judge.see(clock.now, &out, taken.0, taken.1, burst)?;
+        judge.see(clock.now, &out, taken.0, taken.1, burst, bins)?;
         count += u64::from(taken.0.is_some()) + u64::from(taken.1.is_some());
         clock.tick(out.rest, !alone || changed || out.in_force.is_some())?;
         Ok(taken.0.is_some() || taken.1.is_some())

@@ -2,6 +2,7 @@
 //!
 //! | module | what is checked |
 //! |---|---|
+//! | [`mod@bins`] | what situations the cases bring about |
 //! | [`step`] | `dcqcn_rp_step`: any context, any parameters, any event |
 //! | [`reaction_point`] | `dcqcn_rp`: every event stepped once, in order; timers in time; no change while idle |
 //! | [`notification_point`] | `dcqcn_np`: which marks are answered, and when |
@@ -10,6 +11,7 @@
 //!
 //! A case is one of these benches with a list of events, drawn in [`events`].
 
+pub mod bins;
 pub mod events;
 pub mod limiter;
 pub mod notification_point;
@@ -21,6 +23,7 @@ use proptest::prelude::*;
 use xoff_rtl::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
 use xoff_sim::protocol::Cycle;
 
+use super::bins::{Bins, Groups};
 use super::history::Histories;
 use super::{Case, Disagreement, Property, text};
 use events::{Bench, Event, Head};
@@ -59,17 +62,21 @@ impl Property for Dcqcn {
         Histories(events::history).boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+    fn groups() -> Groups {
+        bins::GROUPS
+    }
+
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement> {
         let (head, events) = (&case.head, &case.events);
         match head.bench {
-            Bench::Step => step::check(&mut self.step, events),
-            Bench::ReactionPoint => reaction_point::check(&mut self.rp, head, events),
-            Bench::ReactionPoint4 => reaction_point::check(&mut self.rp4, head, events),
-            Bench::NotificationPoint => notification_point::check(&mut self.np, head, events),
-            Bench::RateLimiter => limiter::check(&mut self.limiter, head, events),
-            Bench::RateLimiter4 => limiter::check(&mut self.limiter4, head, events),
-            Bench::Pace => pace::check(&mut self.limiter, head, events),
-            Bench::Pace4 => pace::check(&mut self.limiter4, head, events),
+            Bench::Step => step::check(&mut self.step, events, bins),
+            Bench::ReactionPoint => reaction_point::check(&mut self.rp, head, events, bins),
+            Bench::ReactionPoint4 => reaction_point::check(&mut self.rp4, head, events, bins),
+            Bench::NotificationPoint => notification_point::check(&mut self.np, head, events, bins),
+            Bench::RateLimiter => limiter::check(&mut self.limiter, head, events, bins),
+            Bench::RateLimiter4 => limiter::check(&mut self.limiter4, head, events, bins),
+            Bench::Pace => pace::check(&mut self.limiter, head, events, bins),
+            Bench::Pace4 => pace::check(&mut self.limiter4, head, events, bins),
         }
     }
 }

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::NpContext;
 
+use super::bins;
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 
@@ -15,10 +17,15 @@ use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 /// # Errors
 ///
 /// Returns the first CNP that is superfluous, missing, or at a wrong time.
-pub fn check(rtl: &mut RtlNp, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
-    let (skipped, count) = run(rtl, head, events, true)?;
+pub fn check(
+    rtl: &mut RtlNp,
+    head: &Head,
+    events: &[Event],
+    bins: &mut Bins,
+) -> Result<u64, Disagreement> {
+    let (skipped, count) = run(rtl, head, events, true, bins)?;
     if head.twice {
-        same_runs(&skipped, &run(rtl, head, events, false)?.0)?;
+        same_runs(&skipped, &run(rtl, head, events, false, bins)?.0)?;
     }
     Ok(count)
 }
@@ -29,6 +36,7 @@ fn run(
     head: &Head,
     events: &[Event],
     skips: bool,
+    bins: &mut Bins,
 ) -> Result<(Vec<(Cycle, u16)>, u64), Disagreement> {
     let mut clock = Clock::new(head.start, skips, u64::from(RtlNp::QPS) + CNP_LATENCY);
     let mut qps = vec![NpContext::default(); usize::from(RtlNp::QPS)];
@@ -59,6 +67,7 @@ fn run(
         match taken {
             Some((NpEvent::Open, qp)) => qps[usize::from(qp)] = NpContext::default(),
             Some((NpEvent::Marked, qp)) => {
+                bins::mark(bins, &qps[usize::from(qp)], interval, now);
                 let (context, cnp) = qps[usize::from(qp)].marked(interval, now);
                 qps[usize::from(qp)] = context;
                 expected.extend(cnp.then_some((Cycle(now.0 + CNP_LATENCY), qp)));

@@ -4,8 +4,10 @@ use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::Rate;
 
 use super::Clock;
+use super::bins;
 use super::events::{Event, Head};
 use super::limiter::{DIVISION, Judge, awake_max};
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
 
@@ -40,6 +42,7 @@ pub fn check<M: LimiterTop>(
     rtl: &mut RtlLimiter<M>,
     head: &Head,
     events: &[Event],
+    bins: &mut Bins,
 ) -> Result<u64, Disagreement> {
     let mut senders: Vec<Sender> = Vec::new();
     let mut burst = 0;
@@ -70,7 +73,7 @@ pub fn check<M: LimiterTop>(
             sent.filter(|_| out.sent_ready),
         );
         let eligible = judge.eligible();
-        judge.see(clock.now, &out, taken.0, taken.1, burst)?;
+        judge.see(clock.now, &out, taken.0, taken.1, burst, bins)?;
         let stirs = update.is_some() || sent.is_some() || out.in_force.is_some();
         clock.tick(out.rest, stirs || out.eligible != eligible)?;
         Ok::<_, Disagreement>((out, taken.0.is_some() || taken.1.is_some()))
@@ -144,6 +147,7 @@ pub fn check<M: LimiterTop>(
     }
     judge.end()?;
     for sender in &senders {
+        bins::sender(bins, sender.rate, sender.bytes);
         // The time of the last packet itself has not passed.
         let bytes = (sender.packets - 1) * u64::from(sender.bytes);
         let cycles = sender.last.0 - sender.first.map_or(0, |first| first.0);
@@ -199,7 +203,8 @@ mod tests {
                 }
                 let qp = (mbps % 64) as u16;
                 let events = [Event::Burst(512), Event::Sender { qp, rate, bytes }];
-                check(&mut rtl, &head, &events).unwrap();
+                let mut bins = Bins::new(super::bins::GROUPS);
+                check(&mut rtl, &head, &events, &mut bins).unwrap();
             }
         }
     }

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{RpContext, RpEvent, RpParameters};
 
+use super::bins::{self, Unit};
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
@@ -27,10 +29,11 @@ pub fn check<M: RpTop>(
     rtl: &mut RtlRp<M>,
     head: &Head,
     events: &[Event],
+    bins: &mut Bins,
 ) -> Result<u64, Disagreement> {
-    let skipped = run(rtl, head, events, true)?;
+    let skipped = run(rtl, head, events, true, bins)?;
     if head.twice {
-        same_runs(&skipped, &run(rtl, head, events, false)?)?;
+        same_runs(&skipped, &run(rtl, head, events, false, bins)?)?;
     }
     Ok(skipped.len() as u64)
 }
@@ -74,8 +77,9 @@ impl Judge {
     }
 
     /// Judges a step that shows in cycle `now`.
-    fn see(&mut self, now: Cycle, step: RpStep) -> Result<(), Disagreement> {
+    fn see(&mut self, now: Cycle, step: RpStep, bins: &mut Bins) -> Result<(), Disagreement> {
         let parameters = self.parameters(step.now);
+        let count = self.qps.len();
         let qp = &mut self.qps[usize::from(step.qp)];
         let wrong = |what: &str| Err(format!("cycle {}: {what}\n{step:?}", now.0));
         if step.now > now || step.now.0 + STEP_TIME < now.0 {
@@ -106,6 +110,12 @@ impl Judge {
             }
         }
         let (after, action) = qp.context.step(&parameters, step.event, step.now);
+        let unit = match count {
+            4 => Unit::Qps4,
+            _ => Unit::Qps64,
+        };
+        let event = (step.event, step.now);
+        bins::step(bins, unit, &qp.context, event, &parameters, &after);
         if (step.context, step.rate_valid) != (after, action.is_some()) {
             return Err(format!(
                 "cycle {}, QP {}, {:?} at {} under {parameters:?}\nbefore:    {:?}\nRTL:       {:?}, rate_valid {}\nreference: {after:?}, rate_valid {}",
@@ -152,6 +162,7 @@ fn run<M: RpTop>(
     head: &Head,
     events: &[Event],
     skips: bool,
+    bins: &mut Bins,
 ) -> Result<Vec<RpStep>, Disagreement> {
     let qps = u64::from(M::QPS);
     let mut clock = Clock::new(head.start, skips, AWAKE * qps + EVENT_WAITS);
@@ -178,6 +189,9 @@ fn run<M: RpTop>(
     let cleared = Cycle(clock.now.0 + qps);
 
     let mut sleep = Sleep::default();
+    // The last event taken, and since when one is offered.
+    let mut last: Option<(u16, Cycle)> = None;
+    let mut offered: Option<Cycle> = None;
     let mut cycle = |rtl: &mut RtlRp<M>,
                      clock: &mut Clock,
                      judge: &mut Judge,
@@ -195,10 +209,15 @@ fn run<M: RpTop>(
             ));
         }
         if let Some(step) = out.step {
-            judge.see(clock.now, step)?;
+            judge.see(clock.now, step, bins)?;
         }
         let taken = event.filter(|_| out.ready);
+        offered = event.and(offered.or(Some(clock.now)));
         if let Some((event, qp)) = taken {
+            let this = (qp, clock.now);
+            if let (Some(before), Some(offered)) = (last.replace(this), offered.take()) {
+                bins::spacing(bins, before, this, offered);
+            }
             judge.qps[usize::from(qp)]
                 .inside
                 .push_back((event, clock.now));

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::bins;
 use super::events::Event;
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
@@ -11,7 +13,7 @@ use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 /// # Errors
 ///
 /// Returns the first step that differs from the reference.
-pub fn check(rtl: &mut RtlRpStep, events: &[Event]) -> Result<u64, Disagreement> {
+pub fn check(rtl: &mut RtlRpStep, events: &[Event], bins: &mut Bins) -> Result<u64, Disagreement> {
     rtl.reset().map_err(text)?;
     // The events in the pipeline, the oldest first.
     let mut inside: VecDeque<Option<&Event>> = VecDeque::with_capacity(STEP_LATENCY + 1);
@@ -52,6 +54,14 @@ pub fn check(rtl: &mut RtlRpStep, events: &[Event]) -> Result<u64, Disagreement>
                 }
             };
             let (after, action) = context.step(parameters, *event, *now);
+            bins::step(
+                bins,
+                bins::Unit::Step,
+                context,
+                (*event, *now),
+                parameters,
+                &after,
+            );
             let expected = Some((after, action.is_some()));
             if out != expected {
                 return Err(format!(

@@ -3,8 +3,10 @@
 
 use xoff_sim::protocol::Cycle;
 
+use super::bins::Binned;
 use super::events::{Event, Head, due};
 use super::judge::Judged;
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs};
 use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
@@ -15,7 +17,7 @@ const LONG: u64 = 4_000;
 const LATEST: u64 = Cycle::MAX.0 - (1 << 42);
 
 /// A requester or responder whose events can be drawn.
-pub trait Drawn: End {
+pub trait Drawn: Binned {
     /// Returns the event for a QP in this state; `None` for events of the other end.
     fn resolve(event: &Event, stands: &Self::Qp) -> Option<Self::Event>;
 }
@@ -41,10 +43,11 @@ pub fn check<U: Unit<End: Drawn>>(
     unit: &mut U,
     head: &Head,
     events: &[Event],
+    bins: &mut Bins,
 ) -> Result<u64, Disagreement> {
-    let (count, skipped) = run(unit, head, events, true)?;
+    let (count, skipped) = run(unit, head, events, true, bins)?;
     if head.twice {
-        same_runs(&skipped, &run(unit, head, events, false)?.1)?;
+        same_runs(&skipped, &run(unit, head, events, false, bins)?.1)?;
     }
     Ok(count)
 }
@@ -56,6 +59,7 @@ fn run<U: Unit<End: Drawn>>(
     head: &Head,
     events: &[Event],
     skips: bool,
+    bins: &mut Bins,
 ) -> Result<Run<U::End>, Disagreement> {
     let mut judged = Judged::new(unit, Cycle(head.start), skips, head.twice)?;
     let mut many = 1;
@@ -98,5 +102,6 @@ fn run<U: Unit<End: Drawn>>(
         }
     }
     judged.end()?;
+    bins.merge(&judged.bins);
     Ok((judged.count, std::mem::take(&mut judged.steps)))
 }

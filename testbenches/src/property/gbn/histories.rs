@@ -177,6 +177,39 @@ fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     ]
 }
 
+/// Draws an answer of any kind, also a fatal one, for any packet while the requester waits for an RNR timer.
+fn answer_in_wait(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
+    let post = Event::Post {
+        qp,
+        kind: draw.within(0, 4) as u8,
+        packets: 4,
+        less: 0,
+        signaled: true,
+        seed: draw.bits(),
+    };
+    let answer = |at, offset, syndrome| Event::Answer {
+        qp,
+        at,
+        offset,
+        syndrome,
+    };
+    let (at, offset) = draw.one_of(&[
+        (Anchor::Una, -1),
+        (Anchor::Una, 0),
+        (Anchor::Una, 1),
+        (Anchor::Top, -1),
+        (Anchor::Top, 0),
+        (Anchor::Top, 1),
+    ]);
+    let syndrome = draw.one_of(&[0x1F, 0x21, 0x40, 0x60, 0x61, 0x62, 0x63]);
+    [
+        post,
+        Event::Send { qp, times: 4 },
+        answer(Anchor::Una, 0, 0x21),
+        answer(at, offset, syndrome),
+    ]
+}
+
 /// Draws messages of one packet, sent and acknowledged, in such number that the indexes of the ring wrap around.
 fn turns(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let mut events = vec![Event::Open {
@@ -228,7 +261,7 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
     // Errors end a QP, so histories without them reach deeper states.
-    let deadly = draw.one_of(&[4, 40, 1_000]);
+    let deadly = draw.one_of(&[4, 12, 40, 1_000]);
     let holds = draw.one_of(&[8, 1_000, 1_000]);
     let mut events = Vec::new();
     for _ in 0..draw.within(1, 5) {
@@ -289,6 +322,10 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             }
             36 if draw.once_in(16) => {
                 events.extend(long_message(draw, qp));
+                continue;
+            }
+            37 if draw.once_in(deadly.min(8)) => {
+                events.extend(answer_in_wait(draw, qp));
                 continue;
             }
             _ => answer(draw, qp, deadly),
@@ -408,7 +445,7 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     }
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
-    let wild = draw.one_of(&[8, 40, 400]);
+    let wild = draw.one_of(&[4, 8, 40, 400]);
     let configuration = |draw: &mut SplitMix| ResponderConfig {
         mtu: draw.within(0, 7) as u8,
         rnr_timer: draw.within(0, 31) as u8,
@@ -426,17 +463,17 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
         events.extend(wait(draw, pace));
         let qp = qp(draw);
         events.push(match draw.within(0, 63) {
-            0 | 1 => Event::Listen {
+            0..4 => Event::Listen {
                 qp,
                 configuration: configuration(draw),
                 psn: any_psn(draw),
             },
-            2 if draw.once_in(4) => Event::Close { qp },
-            2 => Event::Kind {
+            4 if draw.once_in(4) => Event::Close { qp },
+            4 => Event::Kind {
                 qp,
                 kind: draw.within(5, 7) as u8,
             },
-            3..15 => Event::Buffer {
+            5..17 => Event::Buffer {
                 qp,
                 packets: draw.any_length(4) as u32,
                 more: match draw.within(0, 7) {
@@ -446,21 +483,83 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 },
                 seed: draw.bits(),
             },
-            15..25 => Event::Grant { qp },
-            25 if draw.once_in(8) => Event::Refuse {
+            17..27 => Event::Grant { qp },
+            27 if draw.once_in(8) => Event::Refuse {
                 qp,
                 back: draw.within(1, 4) as u8,
                 remote: draw.once_in(2),
             },
+            28 | 29 if draw.once_in(wild.min(4)) => {
+                events.extend(packet_in_message(draw, qp));
+                continue;
+            }
             _ => packet(draw, qp, wild),
         });
     }
     events
 }
 
+/// Draws a packet of any operation, length and PSN while a message is under way.
+fn packet_in_message(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
+    let write = draw.once_in(2);
+    let next = |offset, operation, more, seed| Event::Packet {
+        qp,
+        first: false,
+        offset,
+        operation,
+        write,
+        more,
+        packets: 8,
+        dma_more: 0,
+        ack_req: false,
+        access: true,
+        seed,
+    };
+    let mut events = vec![
+        Event::Buffer {
+            qp,
+            packets: 16,
+            more: 0,
+            seed: draw.bits(),
+        },
+        next(0, Operation::GoOn, 0, draw.bits()),
+    ];
+    // Sometimes behind a gap, which has been answered.
+    if draw.once_in(3) {
+        events.push(next(1, Operation::GoOn, 0, draw.bits()));
+    }
+    let far = [0x7F_FFFF, 0x60_0000, -0x60_0000, -0x80_0000];
+    events.push(match draw.once_in(2) {
+        true => next(draw.one_of(&far), Operation::GoOn, 0, draw.bits()),
+        false => {
+            let operation = match draw.once_in(2) {
+                true => Operation::Code(draw.one_of(&REQUESTS)),
+                false => Operation::End(draw.within(0, 2) as u8),
+            };
+            next(
+                0,
+                operation,
+                draw.one_of(&[0, 0, 5, -70_000, 70_000]),
+                draw.bits(),
+            )
+        }
+    });
+    events
+}
+
+/// Codes of the requests of RC: SEND, WRITE, READ, atomics.
+const REQUESTS: [u8; 17] = [
+    0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x13, 0x14, 0x16,
+    0x17,
+];
+
 fn packet(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
     let operation = match draw.within(0, 9) {
-        _ if draw.once_in(wild) => Operation::Code(draw.within(0, 31) as u8),
+        // Mostly one that means something to a responder, at the wrong place.
+        _ if draw.once_in(wild) => Operation::Code(match draw.once_in(8) {
+            true => draw.within(0, 31) as u8,
+            false => draw.one_of(&REQUESTS),
+        }),
         0..5 => Operation::GoOn,
         n => Operation::End((n % 3) as u8),
     };

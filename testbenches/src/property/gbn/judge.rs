@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use xoff_sim::protocol::Cycle;
 
+use super::bins::{Binned, GROUPS};
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::gbn::{End, Shown, Unit};
 use xoff_cosim::units::{Rest, Skip};
@@ -75,6 +77,8 @@ pub struct Judged<'a, U: Unit> {
     keeps_steps: bool,
     /// Number of steps seen.
     pub count: u64,
+    /// The bins that they hit.
+    pub bins: Bins,
 }
 
 /// Result of one cycle.
@@ -87,7 +91,7 @@ pub struct Seen<E: End> {
     pub bits: u64,
 }
 
-impl<'a, U: Unit> Judged<'a, U> {
+impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
     /// Creates the judge and resets the unit at `start`. `keeps_steps`: keep the steps, for a comparison of two runs.
     ///
     /// # Errors
@@ -128,6 +132,7 @@ impl<'a, U: Unit> Judged<'a, U> {
             steps: Vec::new(),
             keeps_steps,
             count: 0,
+            bins: Bins::new(GROUPS),
         })
     }
 
@@ -422,6 +427,7 @@ impl<'a, U: Unit> Judged<'a, U> {
         let before = *U::End::context(&qp.reference);
         let (step, walks) = U::End::step(&mut qp.reference, event, at);
         let context = *U::End::context(&qp.reference);
+        U::End::see(&mut self.bins, &before, &event, &step);
         if (shown.context, shown.step) != (context, step) {
             return Err(format!(
                 "cycle {}, QP {}, {event:?} at {}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",

@@ -12,6 +12,7 @@ use xoff_sim::protocol::gbn::{
 };
 use xoff_sim::wire::Psn;
 
+use super::bins::Binned;
 use super::judge::{Judged, Seen};
 use crate::property::Disagreement;
 use xoff_cosim::units::gbn::{End, Requesting, Responding, Unit};
@@ -129,7 +130,7 @@ where
 }
 
 /// Offers an event and waits until it and its walks have come out.
-fn stepped<U: Unit>(
+fn stepped<U: Unit<End: Binned>>(
     unit: &mut Judged<'_, U>,
     event: &<U::End as End>::Event,
     mut see: impl FnMut(&Seen<U::End>),

@@ -2,6 +2,7 @@
 //!
 //! | module | what is checked |
 //! |---|---|
+//! | [`mod@bins`] | what situations the cases bring about |
 //! | [`judge`] | a unit and its reference, cycle by cycle |
 //! | [`alone`] | one unit alone, with arbitrary behaviour of its peer |
 //! | [`pair`] | requester and responder: every message is delivered once and in order, or there is an error |
@@ -11,6 +12,7 @@
 //! A case is one of these benches with a list of [`events`], drawn in [`histories`].
 
 pub mod alone;
+pub mod bins;
 pub mod events;
 pub mod histories;
 pub mod judge;
@@ -21,6 +23,7 @@ pub mod pair;
 use proptest::prelude::*;
 use xoff_rtl::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
 
+use super::bins::{Bins, Groups};
 use super::history::Histories;
 use super::{Case, Disagreement, Property};
 use events::{Bench, Event, Head};
@@ -60,19 +63,30 @@ impl Property for Gbn {
         Histories(histories::history).boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+    fn groups() -> Groups {
+        bins::GROUPS
+    }
+
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement> {
         let (head, events) = (&case.head, &case.events);
         match head.bench {
-            Bench::Requester => alone::check(&mut self.requester, head, events),
-            Bench::Requester4 => alone::check(&mut self.requester4, head, events),
-            Bench::Responder => alone::check(&mut self.responder, head, events),
-            Bench::Responder4 => alone::check(&mut self.responder4, head, events),
-            Bench::Pair => pair::check(&mut self.requester4, &mut self.responder4, head, events),
+            Bench::Requester => alone::check(&mut self.requester, head, events, bins),
+            Bench::Requester4 => alone::check(&mut self.requester4, head, events, bins),
+            Bench::Responder => alone::check(&mut self.responder, head, events, bins),
+            Bench::Responder4 => alone::check(&mut self.responder4, head, events, bins),
+            Bench::Pair => pair::check(
+                &mut self.requester4,
+                &mut self.responder4,
+                head,
+                events,
+                bins,
+            ),
             Bench::PairOfModels => pair::check(
                 &mut self.requester_model,
                 &mut self.responder_model,
                 head,
                 events,
+                bins,
             ),
         }
     }

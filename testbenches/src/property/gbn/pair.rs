@@ -14,8 +14,10 @@ use xoff_sim::protocol::gbn::{
 };
 use xoff_sim::wire::Psn;
 
+use super::bins::{Carried, Fate, GROUPS, PATHS};
 use super::events::{Event, Head, Path};
 use super::judge::Judged;
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs};
 use xoff_cosim::units::gbn::{Requesting, Responding, Shown, Unit};
 use xoff_sim::seeded::SplitMix;
@@ -38,14 +40,20 @@ const BUFFER_LATE_MAX: u64 = 6_000;
 /// # Errors
 ///
 /// Returns the first violation.
-pub fn check<A, B>(a: &mut A, b: &mut B, head: &Head, events: &[Event]) -> Result<u64, Disagreement>
+pub fn check<A, B>(
+    a: &mut A,
+    b: &mut B,
+    head: &Head,
+    events: &[Event],
+    bins: &mut Bins,
+) -> Result<u64, Disagreement>
 where
     A: Unit<End = Requesting>,
     B: Unit<End = Responding>,
 {
-    let (count, skipped) = run(a, b, head, events, true)?;
+    let (count, skipped) = run(a, b, head, events, true, bins)?;
     if head.twice {
-        let whole = run(a, b, head, events, false)?.1;
+        let whole = run(a, b, head, events, false, bins)?.1;
         same_runs(&skipped.0, &whole.0)?;
         same_runs(&skipped.1, &whole.1)?;
     }
@@ -62,9 +70,11 @@ struct Wire<T> {
     given: u64,
     /// Packets that have arrived or will.
     carried: u64,
+    /// What happened to packets.
+    bins: Bins,
 }
 
-impl<T: Copy> Wire<T> {
+impl<T: Copy + Carried> Wire<T> {
     fn new(path: Path, way: u64) -> Self {
         Self {
             path,
@@ -72,6 +82,7 @@ impl<T: Copy> Wire<T> {
             flight: BTreeMap::new(),
             given: 0,
             carried: 0,
+            bins: Bins::new(GROUPS),
         }
     }
 
@@ -86,15 +97,25 @@ impl<T: Copy> Wire<T> {
             faulty && draw.below(1_000) < of_thousand.into()
         };
         self.given += 1;
+        let kind = packet.packet();
         if by_chance(&mut self.draw, self.path.drops) {
+            self.bins.hit(&PATHS, (kind, Fate::Loses));
             return;
         }
         let copies = 1 + u64::from(by_chance(&mut self.draw, self.path.doubles));
+        if copies > 1 {
+            self.bins.hit(&PATHS, (kind, Fate::Doubles));
+        }
         for _ in 0..copies {
             let late = match by_chance(&mut self.draw, self.path.late) {
                 true => self.draw.within(1, LATE_MAX),
                 false => 0,
             };
+            let fate = match late {
+                0 => Fate::Passes,
+                _ => Fate::Delays,
+            };
+            self.bins.hit(&PATHS, (kind, fate));
             let at = Cycle(now.0 + 1 + u64::from(self.path.delay) + late);
             self.flight.insert((at, self.carried), (qp, packet));
             self.carried += 1;
@@ -349,6 +370,7 @@ pub(super) fn run<A, B>(
     head: &Head,
     events: &[Event],
     skips: bool,
+    bins: &mut Bins,
 ) -> Result<(u64, Steps), Disagreement>
 where
     A: Unit<End = Requesting>,
@@ -422,6 +444,12 @@ where
         if opened[usize::from(qp)] {
             (connection.ended(state, &head.path)).map_err(|what| format!("QP {qp}: {what}"))?;
         }
+    }
+    for hit in [&bench.requester.bins, &bench.responder.bins] {
+        bins.merge(hit);
+    }
+    for hit in [&bench.requests.bins, &bench.answers.bins] {
+        bins.merge(hit);
     }
     let count = bench.requester.count + bench.responder.count;
     let steps = (

@@ -56,7 +56,14 @@ fn message(
     let mut requester = ModelUnit::<Requesting>::default();
     let mut responder = ModelUnit::<Responding>::default();
     [true, false].map(|skips| {
-        match pair::run(&mut requester, &mut responder, &head, &events, skips) {
+        match pair::run(
+            &mut requester,
+            &mut responder,
+            &head,
+            &events,
+            skips,
+            &mut Bins::new(bins::GROUPS),
+        ) {
             Ok(_) => "it ends".to_owned(),
             Err(what) => what,
         }
@@ -139,12 +146,17 @@ fn models_pass_their_own_benches() {
     let mut requester = ModelUnit::<Requesting>::default();
     let mut responder = ModelUnit::<Responding>::default();
     let mut events = 0;
+    let mut bins = Bins::new(bins::GROUPS);
     for seed in 0..1_000 {
         let History { head, events: case } = histories::history(&mut SplitMix::new(seed));
         let held = match head.bench {
-            Bench::Requester | Bench::Requester4 => alone::check(&mut requester, &head, &case),
-            Bench::Responder | Bench::Responder4 => alone::check(&mut responder, &head, &case),
-            _ => pair::check(&mut requester, &mut responder, &head, &case),
+            Bench::Requester | Bench::Requester4 => {
+                alone::check(&mut requester, &head, &case, &mut bins)
+            }
+            Bench::Responder | Bench::Responder4 => {
+                alone::check(&mut responder, &head, &case, &mut bins)
+            }
+            _ => pair::check(&mut requester, &mut responder, &head, &case, &mut bins),
         };
         match held {
             Ok(count) => events += count,

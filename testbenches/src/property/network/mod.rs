@@ -22,6 +22,7 @@ pub mod ledger;
 use proptest::prelude::*;
 use xoff_cosim::units::UnitError;
 
+use super::bins::Bins;
 use super::history::Histories;
 use super::{Case, Disagreement, Property};
 use events::{Event, Head};
@@ -45,7 +46,7 @@ impl Property for Network {
         Histories(events::history).boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+    fn check(&mut self, case: &Case<Self>, _: &mut Bins) -> Result<u64, Disagreement> {
         let scenario = bench::scenario(&case.head, &case.events);
         bench::check(&scenario).map(|outcome| outcome.frames)
     }

@@ -14,10 +14,12 @@ use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 
+use super::bins::{self, Fate};
 use super::events::{Event, Head, Path};
 use super::ledger::Ledger;
 use super::pair::{PERIOD, Pair, PairConfig, REGION, STEP_MAX};
 use crate::property::Disagreement;
+use crate::property::bins::Bins;
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 use xoff_sim::seeded::SplitMix;
@@ -39,10 +41,17 @@ const CLASS: usize = 3;
 /// # Errors
 ///
 /// Returns the first violation.
-pub fn check(seed: u64, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
-    let first = run(seed, head, events, true)?;
+pub fn check(
+    seed: u64,
+    head: &Head,
+    events: &[Event],
+    bins: &mut Bins,
+) -> Result<u64, Disagreement> {
+    bins::case(bins, head, events);
+    let (first, hit) = run(seed, head, events, true)?;
+    bins.merge(&hit);
     if head.twice {
-        let whole = run(seed, head, events, false)?;
+        let (whole, _) = run(seed, head, events, false)?;
         compare(&first, &whole)?;
     }
     Ok(first.frames.len() as u64)
@@ -81,6 +90,13 @@ struct Wire {
     path: Path,
     draw: SplitMix,
     arrived: [u64; 2],
+    /// What happened to frames. A bench that goes on from a checkpoint counts anew.
+    #[serde(skip, default = "no_bins")]
+    bins: Bins,
+}
+
+fn no_bins() -> Bins {
+    Bins::new(bins::GROUPS)
 }
 
 impl Wire {
@@ -100,10 +116,14 @@ impl Wire {
             ..
         } = self.path;
         let mut chance = |of_thousand: u16| self.draw.below(1_000) < of_thousand.into();
+        let bins = &mut self.bins;
+        let mut seen = |fate| bins::frame(bins, frame, fate);
         if chance(drops) {
+            seen(Fate::Loses);
             return vec![];
         }
         if frame.verdict == Verdict::Pfc {
+            seen(Fate::Passes);
             // The frame goes directly from port to port, so the path can only lose it.
             self.arrived[1 - from] += 1;
             return vec![(Duration::ZERO, sent.bytes.to_vec())];
@@ -120,11 +140,20 @@ impl Wire {
             && rewrite::ecn_capable(ip.traffic_class)
         {
             rewrite::mark_ce(&mut bytes, &ip);
+            seen(Fate::Marks);
         }
         if flip {
+            seen(Fate::Flips);
             let bit = self.draw.below(8 * bytes.len() as u32);
             bytes[bit as usize / 8] ^= 1 << (bit % 8);
         }
+        if twice {
+            seen(Fate::Doubles);
+        }
+        seen(match delays[0] {
+            true => Fate::Delays,
+            false => Fate::Passes,
+        });
         let copies = 1 + usize::from(twice);
         self.arrived[1 - from] += copies as u64;
         let mut delay = |late| match late {
@@ -159,8 +188,8 @@ fn settings(head: &Head, side: usize) -> NicSettings {
     let mut pfc = PfcSettings::default();
     if head.pfc {
         pfc.classes = 1 << CLASS;
-        pfc.xoff[CLASS] = 20_000;
-        pfc.xon[CLASS] = 10_000;
+        pfc.xoff[CLASS] = 6_000;
+        pfc.xon[CLASS] = 3_000;
         pfc.quanta = 2_000;
         pfc.refresh = 2_500;
     }
@@ -252,11 +281,15 @@ enum Stage {
     Done,
 }
 
-/// Runs a case to its end and returns the pair.
-fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<Pair, Disagreement> {
+/// Runs a case to its end and returns the pair and what was hit.
+fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<(Pair, Bins), Disagreement> {
     let mut bench = Bench::new(seed, head, skip).map_err(|error| error.to_string())?;
     while bench.advance(events)? {}
-    Ok(bench.pair)
+    let mut bins = bench.wire.bins;
+    for (_, completion) in bench.pair.completions.iter().flatten() {
+        bins::completion(&mut bins, completion);
+    }
+    Ok((bench.pair, bins))
 }
 
 impl Bench {
@@ -278,6 +311,7 @@ impl Bench {
                 path: head.path,
                 draw: SplitMix::new(head.path.seed),
                 arrived: [0; 2],
+                bins: no_bins(),
             },
             ledgers,
             last_buffer: BTreeMap::new(),

@@ -3,6 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`mod@bins`] | what situations the cases bring about |
 //! | [`events`] | the events, and how they are drawn |
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
 //! | [`mod@bench`] | runs a case on a pair |
@@ -10,6 +11,7 @@
 //! | [`ledger`] | what was posted, and which results are allowed |
 
 pub mod bench;
+pub mod bins;
 pub mod events;
 pub mod ledger;
 pub mod pair;
@@ -18,6 +20,7 @@ mod retrace;
 use proptest::prelude::*;
 use xoff_cosim::units::UnitError;
 
+use super::bins::{Bins, Groups};
 use super::history::Histories;
 use super::retrace::{Retraced, Wanted};
 use super::{Case, Disagreement, Property};
@@ -44,8 +47,12 @@ impl Property for Nic {
         Histories(events::history).boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
-        bench::check(self.seed, &case.head, &case.events)
+    fn groups() -> Groups {
+        bins::GROUPS
+    }
+
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement> {
+        bench::check(self.seed, &case.head, &case.events, bins)
     }
 
     fn retrace(seed: u64, case: &Case<Self>, wanted: &Wanted) -> anyhow::Result<Retraced> {

@@ -139,8 +139,8 @@ fn frame(draw: &mut SplitMix) -> ControlHead {
     if draw.once_in(4) {
         return ControlHead {
             opcode: CONTROL_PAUSE,
-            // A PAUSE has no class-enable vector; the unit must ignore it.
-            class_enable: draw.bits() as u16,
+            // A PAUSE has no class-enable vector; the unit must ignore it. The parser reports 0.
+            class_enable: draw.bits() as u16 & draw.one_of(&[0, 0x0010, 0x00FF, 0xFFFF]),
             timers,
         };
     }

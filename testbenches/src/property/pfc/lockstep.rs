@@ -11,7 +11,9 @@ use xoff_sim::protocol::pfc_rx::{PfcRxIn, PfcRxOut};
 use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
 use xoff_sim::protocol::{Idle, PauseWatchdog, PfcRx, PfcTx};
 
+use super::bins::{Observer, RxObserver, TxObserver, WatchdogObserver};
 use super::events::{Driven, Event, Head, LAST_EVENT};
+use crate::property::bins::Bins;
 use crate::property::history::History;
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::pfc::{PauseTop, RtlPause};
@@ -31,6 +33,10 @@ pub trait Reference {
     type Inputs;
     /// Outputs in a cycle.
     type Outputs;
+    /// Counts what happens to the unit.
+    type Observer: Observer<Inputs = Self::Inputs, Outputs = Self::Outputs>;
+    /// Creates the observer of a history.
+    fn observer(&self) -> Self::Observer;
     /// Runs a cycle with reset.
     fn reset(&mut self);
     /// Returns the outputs, then applies the clock edge.
@@ -40,10 +46,14 @@ pub trait Reference {
 }
 
 macro_rules! reference {
-    ($Model:ty, $In:ty, $Out:ty) => {
+    ($Model:ty, $In:ty, $Out:ty, $Observer:ty, $observer:expr) => {
         impl Reference for $Model {
             type Inputs = $In;
             type Outputs = $Out;
+            type Observer = $Observer;
+            fn observer(&self) -> $Observer {
+                $observer(self)
+            }
             fn reset(&mut self) {
                 self.reset();
             }
@@ -57,9 +67,19 @@ macro_rules! reference {
     };
 }
 
-reference!(PfcRx, PfcRxIn, PfcRxOut);
-reference!(PfcTx, PfcTxIn, PfcTxOut);
-reference!(PauseWatchdog, WatchdogIn, WatchdogOut);
+reference!(PfcRx, PfcRxIn, PfcRxOut, RxObserver, |unit: &PfcRx| {
+    RxObserver::new(unit.quantum())
+});
+reference!(PfcTx, PfcTxIn, PfcTxOut, TxObserver, |_| {
+    TxObserver::default()
+});
+reference!(
+    PauseWatchdog,
+    WatchdogIn,
+    WatchdogOut,
+    WatchdogObserver,
+    |_| WatchdogObserver::default()
+);
 
 /// A unit and its reference.
 pub struct Lockstep<M: PauseTop, R> {
@@ -94,7 +114,11 @@ where
     /// # Errors
     ///
     /// Returns the first difference.
-    pub fn run(&mut self, history: &History<Head, Event>) -> Result<u64, Disagreement>
+    pub fn run(
+        &mut self,
+        history: &History<Head, Event>,
+        bins: &mut Bins,
+    ) -> Result<u64, Disagreement>
     where
         M::Inputs: Driven,
     {
@@ -112,6 +136,8 @@ where
         let mut run = Run {
             rtl,
             walker,
+            observer: self.reference.observer(),
+            bins,
             reference: &mut self.reference,
             now: start,
             inputs: M::Inputs::default(),
@@ -159,10 +185,12 @@ struct Walker<'a, M: PauseTop> {
 }
 
 /// A history being run.
-struct Run<'a, M: PauseTop, R> {
+struct Run<'a, M: PauseTop, R: Reference> {
     rtl: &'a mut RtlPause<M>,
     walker: Option<Walker<'a, M>>,
     reference: &'a mut R,
+    observer: R::Observer,
+    bins: &'a mut Bins,
     /// The last cycle that was evaluated.
     now: u64,
     /// The inputs of the next cycle.
@@ -220,6 +248,7 @@ where
             walker.rtl.reset(at, &self.inputs).map_err(text)?;
         }
         self.reference.reset();
+        self.observer.reset();
         self.now = at;
         self.disturb();
         Ok(())
@@ -254,6 +283,7 @@ where
     #[inline]
     fn evaluate(&mut self, at: u64) -> Result<(), Disagreement> {
         let expected = self.reference.cycle(at, &self.inputs);
+        self.observer.see(at, &self.inputs, &expected, self.bins);
         let got = self.rtl.cycle(at, &self.inputs).map_err(text)?;
         if got != expected {
             return Err(self.difference(at, "RTL", &got, "reference", &expected));

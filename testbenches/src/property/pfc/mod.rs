@@ -5,11 +5,13 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`mod@bins`] | what situations the cases bring about |
 //! | [`events`] | the events of a unit |
 //! | [`histories`] | how histories are drawn |
 //! | [`lockstep`] | unit and reference, cycle by cycle, with and without jumps over idle cycles |
 //! | [`pair`] | the pauses of one NIC as its peer obeys them |
 
+pub mod bins;
 pub mod events;
 pub mod histories;
 pub mod lockstep;
@@ -23,6 +25,7 @@ use xoff_sim::protocol::{CyclesPerQuantum, PauseWatchdog, PfcRx, PfcTx};
 use self::events::{Bench, Event, Head};
 use self::lockstep::Lockstep;
 use self::pair::Pair;
+use super::bins::{Bins, Groups};
 use super::history::Histories;
 use super::{Case, Disagreement, Property};
 
@@ -62,13 +65,17 @@ impl Property for Pfc {
         .boxed()
     }
 
-    fn check(&mut self, case: &Case<Self>) -> Result<u64, Disagreement> {
+    fn groups() -> Groups {
+        bins::GROUPS
+    }
+
+    fn check(&mut self, case: &Case<Self>, bins: &mut Bins) -> Result<u64, Disagreement> {
         match &case.head.bench {
-            Bench::Rx40 => self.rx_40.run(case),
-            Bench::Rx100 => self.rx_100.run(case),
-            Bench::Tx => self.tx.run(case),
-            Bench::Watchdog => self.watchdog.run(case),
-            Bench::Pair(wire) => self.pair.run(wire, &case.head, &case.events),
+            Bench::Rx40 => self.rx_40.run(case, bins),
+            Bench::Rx100 => self.rx_100.run(case, bins),
+            Bench::Tx => self.tx.run(case, bins),
+            Bench::Watchdog => self.watchdog.run(case, bins),
+            Bench::Pair(wire) => self.pair.run(wire, &case.head, &case.events, bins),
         }
     }
 }

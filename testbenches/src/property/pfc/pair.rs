@@ -15,7 +15,9 @@ use xoff_sim::protocol::pfc_tx::PfcTxIn;
 use xoff_sim::protocol::{CyclesPerQuantum, Idle, Quanta};
 use xoff_sim::wire::frame::ControlHead;
 
+use super::bins;
 use super::events::{Event, Head, LAST_EVENT};
+use crate::property::bins::Bins;
 use crate::property::{Disagreement, text};
 use xoff_cosim::units::pfc::RtlPause;
 use xoff_cosim::units::{Skip, UnitError};
@@ -148,7 +150,13 @@ impl Pair {
     /// # Errors
     ///
     /// Returns the first cycle in which the peer does not do what it has to.
-    pub fn run(&mut self, wire: &Wire, head: &Head, events: &[Event]) -> Result<u64, Disagreement> {
+    pub fn run(
+        &mut self,
+        wire: &Wire,
+        head: &Head,
+        events: &[Event],
+        bins: &mut Bins,
+    ) -> Result<u64, Disagreement> {
         let mut run = Run::new(self, wire, head.start)?;
         let mut count = 0;
         for event in events {
@@ -163,7 +171,7 @@ impl Pair {
                     continue;
                 }
                 Event::Reset => run.reset()?,
-                Event::Depth(set, bytes) => run.set_depth(set, bytes),
+                Event::Depth(set, bytes) => run.set_depth(set, bytes, bins),
                 Event::Silence(on) => run.set_silence(on),
                 _ => {}
             }
@@ -246,8 +254,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn set_depth(&mut self, set: u8, bytes: u32) {
+    fn set_depth(&mut self, set: u8, bytes: u32, bins: &mut Bins) {
+        let flying = !self.flying.is_empty();
         for p in (0..8).filter(|p| set >> p & 1 != 0) {
+            let from = level(self.tx_in.depth[p]);
+            bins::depth(bins, from, level(bytes), self.tx_in.silence, flying);
             self.tx_in.depth[p] = bytes;
             if !self.tx_in.silence {
                 self.wish(p);
