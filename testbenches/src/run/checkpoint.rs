@@ -12,7 +12,7 @@
 //! what is damaged later.
 //!
 //! When [`Every::Auto`] is asked for, a checkpoint is taken only when it is cheap compared with what was simulated before
-//! it ([`COST`]), and never in the first [`FIRST`]. Of more than [`MOST`] every second one is removed, so the gap between
+//! it (`COST`), and never in the first `FIRST`. Of more than `MOST` every second one is removed, so the gap between
 //! two is at most a sixteenth of the run, however long that is.
 
 use std::cell::OnceCell;
