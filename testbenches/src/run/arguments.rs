@@ -59,7 +59,7 @@ pub struct RunArgs {
     /// Write waves of a host's NIC, for a window of time or the whole run: a:1ms-1.1ms, a
     #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
     pub waves: Vec<WavesArg>,
-    // Not a doc comment, in which the brackets would be a link.
+    /// The condition that triggers waves. The help is apart, because brackets would be a link here.
     #[arg(
         long,
         value_name = "EXPR",
@@ -67,7 +67,6 @@ pub struct RunArgs {
         help = "Write waves around the first clock edge at which a condition on signals of a host's NIC holds, in the \
                 language of xoff wave --when: a.pins.nic.xoff[3], 'a.pins.nic.depth > 0x100 && !a.idle_o'"
     )]
-    #[allow(missing_docs)]
     pub wave_when: Option<Condition>,
     /// Cycles before the edge of --wave-when in the waves
     #[arg(long, value_name = "N", default_value_t = 200, requires = "wave_when")]
