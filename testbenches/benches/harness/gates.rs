@@ -4,6 +4,7 @@
 //! Each figure comes from a process of its own. The builds take turns, so that both have the same share of the machine,
 //! and the ratio is taken within a turn.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -138,38 +139,38 @@ pub fn single(name: &str) {
     println!("{per_cycle} {digest:x}");
 }
 
-/// Builds the bench and `xoff`, with or without gates, and returns their paths.
-fn builds(ungated: bool) -> [String; 2] {
+/// Builds the bench and `xoff`, with or without gates, and returns their paths: in `folder`, because Cargo gives both
+/// builds of `xoff` one path.
+fn builds(ungated: bool, folder: &Path) -> [PathBuf; 2] {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let path = |arguments: &[&str], kind: &str| {
+    let features: &[&str] = match ungated {
+        true => &["--features", "ungated"],
+        false => &[],
+    };
+    let built = |arguments: &[&str], kind: &str| {
         let mut command = Command::new(&cargo);
-        command
-            .args(arguments)
-            .args(["-p", "xoff", "--message-format=json"]);
-        if ungated {
-            command.args(["--features", "ungated", "--target-dir", "target/ungated"]);
-        }
-        let output = command.output().expect("cargo starts");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        (command.args(arguments)).args(["-p", "xoff", "--message-format=json"]);
+        let output = command.args(features).output().expect("cargo starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        (text.lines())
+        let built = (text.lines())
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter(|message| message["target"]["kind"][0] == kind)
             .find_map(|message| message["executable"].as_str().map(str::to_owned))
-            .expect("cargo names what it has built")
+            .expect("cargo names what it has built");
+        let copy = folder.join(format!("{kind}-{ungated}"));
+        std::fs::copy(built, &copy).expect("the folder for temporary files can be written");
+        copy
     };
     [
-        path(&["bench", "--no-run", "--bench", "harness"], "bench"),
-        path(&["build", "--release", "--bin", "xoff"], "bin"),
+        built(&["bench", "--no-run", "--bench", "harness"], "bench"),
+        built(&["build", "--release", "--bin", "xoff"], "bin"),
     ]
 }
 
 /// Runs a program and returns what it prints.
-fn output(program: &str, arguments: &[&str]) -> String {
+fn output(program: &Path, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let output = output.expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -177,7 +178,8 @@ fn output(program: &str, arguments: &[&str]) -> String {
     // A scenario whose expectations do not hold in the shorter time ends with 1.
     assert!(
         matches!(output.status.code(), Some(0 | 1)),
-        "{program} {arguments:?}: {text}{errors}"
+        "{} {arguments:?}: {text}{errors}",
+        program.display()
     );
     text
 }
@@ -198,7 +200,11 @@ fn medians(rounds: &[[f64; 2]]) -> [f64; 3] {
 
 /// Measures all loads and the scenarios.
 pub fn measure() {
-    let [gated, ungated] = [builds(false), builds(true)];
+    let folder = std::env::temp_dir().join(format!("xoff-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    // The gated build comes last and leaves `target/release/xoff` as it was.
+    let ungated = builds(true, &folder);
+    let gated = builds(false, &folder);
     for (name, _) in LOADS {
         let rounds: Vec<[f64; 2]> = (0..ROUNDS)
             .map(|_| {
@@ -217,8 +223,7 @@ pub fn measure() {
             "nic cycle {name}: {with:.0} ns gated, {without:.0} ns ungated, {ratio:.2} times as fast"
         );
     }
-    let out = std::env::temp_dir().join(format!("xoff-bench-{}", std::process::id()));
-    let out = out.display().to_string();
+    let out = folder.join("out").display().to_string();
     let eight = [
         "run",
         "incast",
@@ -253,5 +258,5 @@ pub fn measure() {
         let [with, without, ratio] = medians(&rounds);
         println!("{name}: {with:.2} s gated, {without:.2} s ungated, {ratio:.2} times as fast");
     }
-    let _ = std::fs::remove_dir_all(&out);
+    let _ = std::fs::remove_dir_all(&folder);
 }
