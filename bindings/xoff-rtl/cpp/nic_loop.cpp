@@ -8,6 +8,7 @@
 
 namespace {
 
+// The ports in the order of `nic::In`, which is that of Verilator's header.
 struct Stimulus {
     std::uint8_t rst_i;
     std::uint8_t rx_valid_i;
@@ -35,9 +36,9 @@ struct Stimulus {
     std::uint32_t rx_data_i[8];
     std::uint32_t data_data_i[8];
     std::uint32_t wdata_i;
-    std::uint64_t now_i;
     std::uint32_t work_i[15];
     std::uint32_t recv_i[6];
+    std::uint64_t now_i;
 };
 
 }  // namespace
