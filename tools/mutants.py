@@ -2,8 +2,9 @@
 
 `mutants.py UNIT FOLDER [COUNT [SEED]]` takes the unit's tops from tools/mutants.txt and writes FOLDER/NAME.v for each:
 the top after Yosys has read it, with the same ports, its share of the mutations, and an instance of mutant_select that
-selects the active one. FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what is broken,
-source location. The same COUNT (default 200) and SEED (default 1) give the same mutants. Run it with the Python in
+selects the active one. To these come, for each clock gate, one mutation per term of its enable: the enable without the
+term. FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what is broken, source location.
+The same COUNT (default 200) and SEED (default 1) give the same mutants. Run it with the Python in
 .tools/, through `make mutants`.
 """
 
@@ -52,6 +53,33 @@ def drawn(seed):
 lines, others = drawn(seed), drawn(int(seed) + 1_000)
 spare = iter([line for line in others if line not in lines and not is_none(line)])
 lines = [next(spare) if is_none(line) else line for line in lines]
+def key(bit):
+    # After `opt` every reader of a bit names it as its driver does.
+    bit = bit.as_bit()
+    return (bit.wire.name.str(), bit.offset) if bit.is_wire() else None
+def terms(bit, cell, port, index):
+    # The operands of the OR that drives a bit, each as the cell and the port bit that reads it.
+    driver, at = drivers.get(key(bit), (None, 0))
+    kind = driver and driver.type.str()
+    if kind == "$logic_or" and at == 0:
+        read = [(p, i) for p in "AB" if driver.hasPort(ident(p)) for i in range(driver.getPort(ident(p)).size())]
+    elif kind == "$or":
+        read = [(p, at) for p in "AB" if at < driver.getPort(ident(p)).size()]
+    else:
+        return [(cell, port, index)]
+    return [leaf for p, i in read for leaf in terms(driver.getPort(ident(p)).extract(i, 1), driver, p, i)]
+# Enables of clock gates, each without one of its terms.
+drivers = {}
+for cell in top.cells_.values():
+    for port, signal in cell.connections_.items():
+        if cell.output(port):
+            for i in range(signal.size()):
+                drivers[key(signal.extract(i, 1))] = (cell, i)
+for latch in [cell for cell in top.cells_.values() if cell.type.str() == "$dlatch"]:
+    enable = latch.getPort(ident("D"))
+    gate = enable.as_bit().wire.name.str()[1:]
+    for cell, port, index in terms(enable, latch, "D", 0):
+        lines.append(f"mutate -mode const0 -module {module} -cell {cell.name.str()} -port \\\\{port} -portbit {index} -src {gate}")
 kind = {}
 for number, line in enumerate(lines, int(first)):
     command, options = line.split(maxsplit=1)
@@ -119,7 +147,9 @@ def netlist(folder, row, first, count, seed):
     for line in run.stdout.splitlines():
         if line.startswith("mutant\t"):
             _, number, kind, options = line.split("\t")
-            yield "\t".join([number, judge, name, *in_words(kind, options)])
+            broken, place = in_words(kind, options)
+            group = f"{name}, clock gates" if place.endswith(".enable_i") else name
+            yield "\t".join([number, judge, group, broken, place])
 
 
 def main():
