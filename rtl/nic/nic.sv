@@ -133,7 +133,9 @@ module nic
   logic qp_command, region_command, rearm, busy, registers_idle, region_write;
   logic [Counters-1:0][31:0] counters;
   logic [1:0][31:0] bytes_high;
-  logic regions_clear, discard, drained, drain_idle;
+  logic discard, drained, drain_idle;
+  logic invalidate;
+  logic [RegionBits-1:0] invalidate_index;
   logic [Counters-1:0] receive_event, transmit_event;
 
   nic_registers u_registers (
@@ -161,7 +163,6 @@ module nic
       .qp_command_o    (qp_command),
       .busy_i          (busy),
       .region_command_o(region_command),
-      .regions_clear_i (regions_clear),
       .rearm_o         (rearm),
       .counters_i      (counters),
       .high_i          (bytes_high),
@@ -335,6 +336,8 @@ module nic
       .region_write_i (region_write),
       .region_index_i (command_data[RegionBits-1:0]),
       .region_i       (region),
+      .invalidate_i   (invalidate),
+      .invalidate_index_i(invalidate_index),
       .done_valid_i   (done_valid),
       .result_i       (result),
       .eth_i          (eth),
@@ -352,7 +355,6 @@ module nic
       .class_o        (judged_class),
       .payload_valid_o(judged_payload_valid),
       .payload_data_o (judged_payload),
-      .regions_clear_o(regions_clear),
       .moves_o        (classify_moves),
       .idle_o         (classify_idle)
   );
@@ -501,6 +503,8 @@ module nic
       .region_write_i    (region_write),
       .region_index_i    (command_data[RegionBits-1:0]),
       .region_i          (region),
+      .invalidate_o      (invalidate),
+      .invalidate_index_o(invalidate_index),
       .recv_valid_i,
       .recv_qp_i,
       .recv_i,

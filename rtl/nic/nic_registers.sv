@@ -38,7 +38,6 @@ module nic_registers
     output logic        qp_command_o,
     input  logic        busy_i,
     output logic        region_command_o,
-    input  logic        regions_clear_i,   // the region table is being cleared
     output logic        rearm_o,
 
     input logic [Counters-1:0][31:0] counters_i,
@@ -64,7 +63,7 @@ module nic_registers
   logic write, read;
   logic [1:0][31:0] high_q;
 
-  assign write = awvalid_i && wvalid_i && !bvalid_q && !(regions_clear_i && awaddr_i == AddressRegionCommand);
+  assign write = awvalid_i && wvalid_i && !bvalid_q;
   assign read  = arvalid_i && !rvalid_q;
 
   always_comb begin

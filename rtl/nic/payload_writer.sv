@@ -8,6 +8,9 @@
 //   it, nothing is written, `refused_o` pulses, and the QP is barred until `unbar_i`: nothing of it is written, and no
 //   message of it completes with success. If the write belongs to a receive buffer, the next completion of the QP, that
 //   of the buffer, has the status local access.
+// - The last packet of a SEND with invalidate invalidates the region that its key names, at the time of this check and
+//   with its answer (`invalidate_o`): no packet behind it is written there. A key that names no valid region is refused
+//   as a write is.
 // - A completion is issued after the last beat of its message was taken.
 // - An entry without payload takes one cycle.
 //
@@ -39,6 +42,8 @@ module payload_writer
     input logic                     region_write_i,
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
+    output logic                    invalidate_o,        // the peer invalidates a region
+    output logic   [RegionBits-1:0] invalidate_index_o,
 
     input logic              unbar_i,     // the responder has taken REFUSE of the QP
     input logic [QpBits-1:0] unbar_qp_i,
@@ -53,6 +58,7 @@ module payload_writer
     output logic      [CountBits-1:0] count_o,       // number of steps that are queued
     output logic                      refused_o,     // a packet is not written
     output logic                      bars_o,        // and bars its QP: the step two cycles ago
+    output logic                      bars_remote_o, // because of a key of the peer
     output logic      [      Qps-1:0] barred_o,
 
     input  buffer_t [            7:0]                  buffer_of_i,     // by class
@@ -92,8 +98,7 @@ module payload_writer
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Region check
 
-  logic allowed, regions_idle;
-  logic unused_clear;  // rx_classify reports the same of its own copy of the table
+  logic allowed, named, regions_idle;
 
   region_table #(
       .Regions(Regions)
@@ -109,7 +114,10 @@ module payload_writer
       .va_i         (step_i.place.va),
       .bytes_i      (32'(step_i.place.bytes)),
       .allowed_o    (allowed),
-      .clear_o      (unused_clear),
+      .other_key_i  (step_i.completion.imm),
+      .other_valid_o(named),
+      .invalidate_i (invalidate_o),
+      .invalidate_index_i(invalidate_index_o),
       .idle_o       (regions_idle)
   );
 
@@ -130,20 +138,28 @@ module payload_writer
   // The answer of the region table makes a job and a head. A QP whose receive buffer could not be written remembers
   // this until the completion of the message (spoilt).
   logic [Qps-1:0] barred_q, spoilt_q;
-  logic write, refused, barred, spoilt;
+  logic write, writable, invalidates, held, refused, barred, spoilt;
   beats_t beats;
   payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
 
   assign rounded   = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
   assign beats     = beats_t'(rounded[$left(rounded):BeatBits]);
-  assign barred    = barred_q[qp_q[1]];
-  assign write     = asked_q[1] && step_q[1].write && allowed && !barred;
-  assign refused   = asked_q[1] && step_q[1].write && !write;
-  assign bars_o    = refused && !barred;
-  assign refused_o = refused;
-  assign barred_o  = barred_q;
-  assign spoilt    = spoilt_q[qp_q[1]] || (bars_o && !step_q[1].place.remote);
+  assign barred      = barred_q[qp_q[1]];
+  assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
+      step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
+  assign writable    = allowed || !step_q[1].write;
+  assign held        = writable && (named || !invalidates) && !barred;  // the packet is carried out
+  assign write       = asked_q[1] && step_q[1].write && held;
+  assign refused     = asked_q[1] && (step_q[1].write || invalidates) && !held;
+  assign bars_o      = refused && !barred;
+  assign bars_remote_o = step_q[1].place.remote || writable;
+  assign refused_o   = refused;
+  assign barred_o    = barred_q;
+  assign spoilt      = spoilt_q[qp_q[1]] || (bars_o && !bars_remote_o);
+
+  assign invalidate_o       = asked_q[1] && invalidates && held;
+  assign invalidate_index_o = step_q[1].completion.imm[8+:RegionBits];
 
   always_comb begin
     head_in       = step_q[1];

@@ -52,6 +52,8 @@ module receive_engine
     input logic                     region_write_i,
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
+    output logic                    invalidate_o,       // a peer invalidates a region
+    output logic   [RegionBits-1:0] invalidate_index_o,
 
     input  logic               recv_valid_i,
     input  logic  [QpBits-1:0] recv_qp_i,
@@ -290,7 +292,7 @@ module receive_engine
     work_off.completion       = completion;
   end
 
-  logic writer_idle, writer_moves, writer_beats_move, refused, bars;
+  logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote;
   logic [Qps-1:0] barred;
 
   payload_writer #(
@@ -306,6 +308,8 @@ module receive_engine
       .region_write_i,
       .region_index_i,
       .region_i,
+      .invalidate_o,
+      .invalidate_index_o,
       .unbar_i     (step_valid && step_kind == ResponderRefuse),
       .unbar_qp_i  (step_qp),
       .forget_i    (discard_i),
@@ -318,6 +322,7 @@ module receive_engine
       .room_o      (room),
       .refused_o   (refused),
       .bars_o      (bars),
+      .bars_remote_o(bars_remote),
       .barred_o    (barred),
       .buffer_of_i,
       .first_i,
@@ -356,9 +361,9 @@ module receive_engine
     refusal_t          refusal;
   } refused_t;
 
-  refused_t refused_d;
+  refused_t refused_d, refused_in;
   refused_t [1:0] refused_q;
-  logic refusals_ready, placed_q;
+  logic refusals_ready, checked, checked_q;
   logic unused_step_context;
 
   assign refused_d = '{
@@ -366,19 +371,25 @@ module receive_engine
           refusal: '{
               psn: step_context.expected_psn - 1'b1,
               msn: step_context.msn - 24'(!step_context.under_way),
-              remote: place.remote
+              remote: 1'b0
           }
       };
+  assign checked = place_valid || completion_valid;  // the steps that the check may refuse are among these
   assign unused_step_context = ^step_context;
 
   always_ff @(posedge clk_responder) begin
-    if (rst_i) placed_q <= 1'b0;
-    else placed_q <= place_valid;
+    if (rst_i) checked_q <= 1'b0;
+    else checked_q <= checked;
   end
 
   always_ff @(posedge clk_responder) begin
-    if (place_valid) refused_q[0] <= refused_d;
-    if (placed_q) refused_q[1] <= refused_q[0];
+    if (checked) refused_q[0] <= refused_d;
+    if (checked_q) refused_q[1] <= refused_q[0];
+  end
+
+  always_comb begin
+    refused_in                = refused_q[1];
+    refused_in.refusal.remote = bars_remote;
   end
 
   fifo #(
@@ -389,7 +400,7 @@ module receive_engine
       .rst_i,
       .valid_i(bars),
       .ready_o(refusals_ready),
-      .data_i (refused_q[1]),
+      .data_i (refused_in),
       .valid_o(refuse_valid),
       .ready_i(grant[FromRefuse] && event_ready),
       .data_o ({refuse_qp, refusal}),

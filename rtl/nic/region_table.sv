@@ -1,10 +1,11 @@
 // Table of registered memory regions. Checks an access: region valid, tag of the key right, write access granted, va
-// to va + bytes − 1 inside the region.
+// to va + bytes − 1 inside the region. Also tells whether a second key names a valid region, which SEND with invalidate
+// needs.
 //
 // - A key is index · 256 + tag.
-// - Latency: a request in cycle n is answered in n + 2; one request per cycle.
-// - After reset all regions are invalid: reset clears the table in its first `Regions` cycles, in which nothing may
-//   be written.
+// - Latency: a request in cycle n is answered in n + 2; one request per cycle. The answer knows of all regions that
+//   were written or invalidated in cycle n and before; an invalidation also in cycle n + 1.
+// - After reset all regions are invalid.
 //
 // Timing: `idle_o` depends on `ask_i` of the same cycle; all other outputs are registers or depend on registers only.
 module region_table
@@ -26,22 +27,24 @@ module region_table
     input  logic [63:0] va_i,
     input  logic [31:0] bytes_i,
     output logic        allowed_o,
+    input  logic [31:0] other_key_i,  // asked at the same time
+    output logic        other_valid_o,
 
-    output logic clear_o,  // reset is clearing the table
+    input logic                 invalidate_i,
+    input logic [IndexBits-1:0] invalidate_index_i,
+
     output logic idle_o
 );
 
-  logic clear;
-  logic [IndexBits-1:0] clear_index;
+  logic [Regions-1:0] valid_q;
 
-  ram_clear #(
-      .Depth(Regions)
-  ) u_clear (
-      .clk_i,
-      .rst_i,
-      .valid_o  (clear),
-      .address_o(clear_index)
-  );
+  always_ff @(posedge clk_i) begin
+    if (rst_i) valid_q <= '0;
+    else begin
+      if (invalidate_i) valid_q[invalidate_index_i] <= 1'b0;
+      if (write_i) valid_q[write_index_i] <= region_i.valid;
+    end
+  end
 
   logic [$bits(region_t)-1:0] bits;
   region_t region;
@@ -52,17 +55,32 @@ module region_table
       .Depth(Regions)
   ) u_regions (
       .clk_i,
-      .write_i        (clear || write_i),
-      .write_address_i(clear ? clear_index : write_index_i),
-      .data_i         (clear ? '0 : region_i),
+      .write_i,
+      .write_address_i(write_index_i),
+      .data_i         (region_i),
       .read_i         (ask_i),
       .read_address_i (key_i[8+:IndexBits]),
       .data_o         (bits)
   );
 
+  logic [7:0] other_tag;
+
+  ram_1r1w #(
+      .Width(8),
+      .Depth(Regions)
+  ) u_tags (
+      .clk_i,
+      .write_i,
+      .write_address_i(write_index_i),
+      .data_i         (region_i.tag),
+      .read_i         (ask_i),
+      .read_address_i (other_key_i[8+:IndexBits]),
+      .data_o         (other_tag)
+  );
+
   // Stage 1: the region is read; compare it with the key.
   logic ask_q, remote_q;
-  logic [31:0] key_q, bytes_q;
+  logic [31:0] key_q, bytes_q, other_key_q;
   logic [63:0] va_q, offset;
 
   assign offset = va_q - region.base;
@@ -74,37 +92,39 @@ module region_table
 
   always_ff @(posedge clk_i) begin
     if (ask_i) begin
-      remote_q <= remote_i;
-      key_q    <= key_i;
-      bytes_q  <= bytes_i;
-      va_q     <= va_i;
+      remote_q    <= remote_i;
+      key_q       <= key_i;
+      bytes_q     <= bytes_i;
+      va_q        <= va_i;
+      other_key_q <= other_key_i;
     end
   end
 
   // Stage 2: compare the range.
-  logic named_q;
+  logic named_q, other_named_q;
+  logic [IndexBits-1:0] index_q, other_index_q;
   logic [63:0] offset_q;
   logic [47:0] length_q;
   logic [31:0] asked_q;
 
   always_ff @(posedge clk_i) begin
     if (ask_q) begin
-      named_q  <= region.valid && region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions &&
+      named_q       <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions &&
           (remote_q ? region.remote_write : region.local_write) && va_q >= region.base;
-      offset_q <= offset;
-      length_q <= region.length;
-      asked_q <= bytes_q;
+      index_q       <= key_q[8+:IndexBits];
+      offset_q      <= offset;
+      length_q      <= region.length;
+      asked_q       <= bytes_q;
+      other_named_q <= other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions;
+      other_index_q <= other_key_q[8+:IndexBits];
     end
   end
 
-  assign allowed_o = named_q && 65'(offset_q) + 65'(asked_q) <= 65'(length_q);
-  assign clear_o   = clear;
-  assign idle_o    = !clear && !ask_q && !ask_i;
+  assign allowed_o     = named_q && valid_q[index_q] && 65'(offset_q) + 65'(asked_q) <= 65'(length_q);
+  assign other_valid_o = other_named_q && valid_q[other_index_q];
+  assign idle_o        = !ask_q && !ask_i;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_i)
-      assert (!(clear && write_i))
-      else $error("region_table: a region is written while reset clears the table");
-  end
+  logic unused_valid;  // kept in valid_q
+  assign unused_valid = region.valid;
 
 endmodule

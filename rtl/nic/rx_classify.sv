@@ -35,6 +35,8 @@ module rx_classify
     input logic                     region_write_i,
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
+    input logic                     invalidate_i,       // a peer has invalidated a region
+    input logic    [RegionBits-1:0] invalidate_index_i,
 
     // From packet_parser
     input logic                            done_valid_i,
@@ -56,7 +58,6 @@ module rx_classify
     output logic                      payload_valid_o,
     output logic    [DataBytes*8-1:0] payload_data_o,
 
-    output logic regions_clear_o,  // the region table is being cleared
     output logic moves_o,  // the state on `clk_i` changes with this cycle
     output logic idle_o
 );
@@ -85,6 +86,7 @@ module rx_classify
   );
 
   logic allowed, regions_idle;
+  logic unused_other;
 
   region_table #(
       .Regions(Regions)
@@ -100,7 +102,10 @@ module rx_classify
       .va_i         (ext_i.va),
       .bytes_i      (ext_i.dma_len),
       .allowed_o    (allowed),
-      .clear_o      (regions_clear_o),
+      .other_key_i  ('0),
+      .other_valid_o(unused_other),
+      .invalidate_i,
+      .invalidate_index_i,
       .idle_o       (regions_idle)
   );
 
@@ -245,7 +250,7 @@ module rx_classify
   logic unused_fields;  // fields of the parser that are not needed here
   assign unused_fields = ^{result_i, eth_i, ip_i, bth_i, ext_i, payload_bytes_i};
 
-  assign moves_o = peer_write_i || region_write_i || !regions_idle || done_valid_i || done_q || done_out_q;
+  assign moves_o = peer_write_i || region_write_i || invalidate_i || !regions_idle || done_valid_i || done_q || done_out_q;
 
   assign idle_o = regions_idle && !done_valid_i && !done_q && !done_out_q && !payload_valid_i && payload_valid_q == '0;
 

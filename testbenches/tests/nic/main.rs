@@ -6,12 +6,14 @@
 //! | [`congestion`] | marks, CNPs, rates |
 //! | [`pauses`] | PFC and PAUSE in both directions, and the watchdog |
 //! | [`refused`] | frames that are dropped and counted, and writes that are refused |
+//! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
 
 mod congestion;
+mod invalidation;
 mod line_rate;
 mod messages;
 mod pauses;

@@ -31,6 +31,12 @@ impl MemoryTable {
             right && region.tag == key as u8 && region.holds(va, bytes)
         })
     }
+
+    /// Removes the region that a key names. Returns whether there was one.
+    pub(super) fn invalidate(&mut self, key: u32) -> bool {
+        let region = self.0.get_mut((key >> 8) as usize);
+        region.is_some_and(|region| region.take_if(|region| region.tag == key as u8).is_some())
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +61,11 @@ mod tests {
         assert!(!table.allows(key ^ 1, 0x1000, 1, true), "tag");
         assert!(!table.allows(key + 256, 0x1000, 1, true), "index");
         assert!(!table.allows(u32::MAX, 0x1000, 1, true), "no such index");
+        assert!(!table.invalidate(key ^ 1), "tag");
+        assert!(!table.invalidate(u32::MAX), "no such index");
+        assert!(table.allows(key, 0x1000, 0x100, true));
+        assert!(table.invalidate(key));
+        assert!(!table.allows(key, 0x1000, 0x100, true), "invalidated");
+        assert!(!table.invalidate(key), "invalidated");
     }
 }

@@ -236,6 +236,15 @@ impl ModelNic {
             }
             ResponderAction::Answer(answer) => response = Some(answer),
             ResponderAction::Complete(mut completion) => {
+                // A SEND with invalidate needs a key that names a region.
+                if let Some(key) = completion.invalidated()
+                    && unwritable.is_none()
+                    && !memory.invalidate(key)
+                {
+                    counters.add(reg::LOCAL_ACCESS, 1);
+                    unwritable = Some(true);
+                    job.write = None;
+                }
                 if spoilt {
                     completion.status = Status::LocalAccess;
                     completion.length = 0;

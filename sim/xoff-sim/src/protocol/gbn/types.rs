@@ -203,6 +203,15 @@ pub struct Completion {
     pub solicited: bool,
 }
 
+impl Completion {
+    /// Returns the key that the message has invalidated: of a SEND with invalidate that was received.
+    pub fn invalidated(&self) -> Option<u32> {
+        let with_key = [Opcode::RC_SEND_LAST_INV, Opcode::RC_SEND_ONLY_INV];
+        let whole = self.receive && self.status == Status::Success;
+        (whole && with_key.contains(&Opcode(self.operation))).then_some(self.imm)
+    }
+}
+
 /// A request packet that was received (`arrival_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the package says what they are")]

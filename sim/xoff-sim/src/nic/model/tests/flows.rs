@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kernel::{Digest, Direction};
+use crate::protocol::gbn::Status;
 use crate::protocol::parse;
 use crate::wire::frame::Verdict;
 
@@ -42,10 +43,9 @@ fn one_flow_fills_the_wire() {
     }
 }
 
-const KINDS: [WorkKind; 5] = [
+const KINDS: [WorkKind; 4] = [
     WorkKind::SEND,
     WorkKind::SEND_IMM,
-    WorkKind::SEND_INV,
     WorkKind::WRITE,
     WorkKind::WRITE_IMM,
 ];
@@ -291,5 +291,38 @@ fn speed() {
             packets / seconds,
             frames / seconds
         );
+    }
+}
+
+/// IBTA volume 1: a SEND with invalidate takes its key from the memory table; a key that is not there is an access
+/// error.
+#[test]
+fn a_send_with_invalidate_invalidates_its_key() {
+    for length in [1, 5 * 1024] {
+        let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), |_| ()));
+        let [a, b] = &mut nics;
+        // The keys of a flow's messages are their numbers: 0, which names this region, then 1, which names none.
+        let config = flow(0, WorkKind::SEND_INV, length, Some(3));
+        connect((a, 1), (b, 2), 5, &config, |_| ());
+        let region = Region {
+            base: 0x5000,
+            length: 0x1000,
+            tag: 0,
+            local_write: false,
+            remote_write: true,
+        };
+        assert_eq!(b.register(0, region), 0);
+        assert!(b.memory.allows(0, 0x5000, 8, true));
+        let mut network = pair(nics, [&[], &[]]);
+        network.run_until(us(200), |_| ());
+        let [a, b] = [A, B].map(|node| network.node(node));
+        assert!(!b.memory.allows(0, 0x5000, 8, true));
+        let sender = &a.host().senders()[0];
+        assert_eq!(sender.delivered().len(), 1, "{length} bytes");
+        assert_eq!(sender.failed(), Some(Status::RemoteAccess));
+        let receiver = &b.host().receivers()[0];
+        assert_eq!(receiver.whole(), 1);
+        assert_eq!(receiver.failed(), Some(Status::Flushed));
+        assert_eq!(b.counters().get(reg::LOCAL_ACCESS), 1);
     }
 }
