@@ -21,7 +21,7 @@
 // Timing: `release_o` and `pass_o` depend on `write_ready_i` and `completion_ready_i`, `idle_o` on `step_valid_i` and
 // `forget_i` of the same cycle; all other outputs are registers or depend on registers only.
 module payload_writer
-  import gbn_pkg::*, nic_pkg::*;
+  import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
@@ -39,11 +39,11 @@ module payload_writer
     input logic clk_beats_i,  // payload; rises when `beats_move_o` is 1
     input logic rst_i,
 
-    input logic                     region_write_i,
-    input logic    [RegionBits-1:0] region_index_i,
-    input region_t                  region_i,
-    output logic                    invalidate_o,        // the peer invalidates a region
-    output logic   [RegionBits-1:0] invalidate_index_o,
+    input  logic                     region_write_i,
+    input  logic    [RegionBits-1:0] region_index_i,
+    input  region_t                  region_i,
+    output logic                     invalidate_o,       // the peer invalidates a region
+    output logic    [RegionBits-1:0] invalidate_index_o,
 
     input logic              unbar_i,     // the responder has taken REFUSE of the QP
     input logic [QpBits-1:0] unbar_qp_i,
@@ -54,11 +54,11 @@ module payload_writer
     input  logic      [   QpBits-1:0] step_qp_i,
     input  work_off_t                 step_i,
     output logic                      room_o,
-    output logic                      pass_o,        // the oldest step leaves
-    output logic      [CountBits-1:0] count_o,       // number of steps that are queued
-    output logic                      refused_o,     // a packet is not written
-    output logic                      bars_o,        // and bars its QP: the step two cycles ago
-    output logic                      bars_remote_o, // because of a key of the peer
+    output logic                      pass_o,         // the oldest step leaves
+    output logic      [CountBits-1:0] count_o,        // number of steps that are queued
+    output logic                      refused_o,      // a packet is not written
+    output logic                      bars_o,         // and bars its QP: the step two cycles ago
+    output logic                      bars_remote_o,  // because of a key of the peer
     output logic      [      Qps-1:0] barred_o,
 
     input  buffer_t [            7:0]                  buffer_of_i,     // by class
@@ -105,20 +105,20 @@ module payload_writer
   ) u_regions (
       .clk_i,
       .rst_i,
-      .write_i      (region_write_i),
-      .write_index_i(region_index_i),
+      .write_i           (region_write_i),
+      .write_index_i     (region_index_i),
       .region_i,
-      .ask_i        (step_valid_i),
-      .remote_i     (step_i.place.remote),
-      .key_i        (step_i.place.key),
-      .va_i         (step_i.place.va),
-      .bytes_i      (32'(step_i.place.bytes)),
-      .allowed_o    (allowed),
-      .other_key_i  (step_i.completion.imm),
-      .other_valid_o(named),
-      .invalidate_i (invalidate_o),
+      .ask_i             (step_valid_i),
+      .remote_i          (step_i.place.remote),
+      .key_i             (step_i.place.key),
+      .va_i              (step_i.place.va),
+      .bytes_i           (32'(step_i.place.bytes)),
+      .allowed_o         (allowed),
+      .other_key_i       (step_i.completion.imm),
+      .other_valid_o     (named),
+      .invalidate_i      (invalidate_o),
       .invalidate_index_i(invalidate_index_o),
-      .idle_o       (regions_idle)
+      .idle_o            (regions_idle)
   );
 
   logic [1:0] asked_q;
@@ -143,22 +143,22 @@ module payload_writer
   payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
 
-  assign rounded   = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
-  assign beats     = beats_t'(rounded[$left(rounded):BeatBits]);
-  assign barred      = barred_q[qp_q[1]];
+  assign rounded = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
+  assign beats = beats_t'(rounded[$left(rounded):BeatBits]);
+  assign barred = barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
-  assign writable    = allowed || !step_q[1].write;
-  assign held        = writable && (named || !invalidates) && !barred;  // the packet is carried out
-  assign write       = asked_q[1] && step_q[1].write && held;
-  assign refused     = asked_q[1] && (step_q[1].write || invalidates) && !held;
-  assign bars_o      = refused && !barred;
+  assign writable = allowed || !step_q[1].write;
+  assign held = writable && (named || !invalidates) && !barred;  // the packet is carried out
+  assign write = asked_q[1] && step_q[1].write && held;
+  assign refused = asked_q[1] && (step_q[1].write || invalidates) && !held;
+  assign bars_o = refused && !barred;
   assign bars_remote_o = step_q[1].place.remote || writable;
-  assign refused_o   = refused;
-  assign barred_o    = barred_q;
-  assign spoilt      = spoilt_q[qp_q[1]] || (bars_o && !bars_remote_o);
+  assign refused_o = refused;
+  assign barred_o = barred_q;
+  assign spoilt = spoilt_q[qp_q[1]] || (bars_o && !bars_remote_o);
 
-  assign invalidate_o       = asked_q[1] && invalidates && held;
+  assign invalidate_o = asked_q[1] && invalidates && held;
   assign invalidate_index_o = step_q[1].completion.imm[8+:RegionBits];
 
   always_comb begin

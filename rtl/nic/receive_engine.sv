@@ -49,11 +49,11 @@ module receive_engine
     output logic              failed_o,      // a QP failed on the receive side
     output logic [QpBits-1:0] failed_qp_o,
 
-    input logic                     region_write_i,
-    input logic    [RegionBits-1:0] region_index_i,
-    input region_t                  region_i,
-    output logic                    invalidate_o,       // a peer invalidates a region
-    output logic   [RegionBits-1:0] invalidate_index_o,
+    input  logic                     region_write_i,
+    input  logic    [RegionBits-1:0] region_index_i,
+    input  region_t                  region_i,
+    output logic                     invalidate_o,       // a peer invalidates a region
+    output logic    [RegionBits-1:0] invalidate_index_o,
 
     input  logic               recv_valid_i,
     input  logic  [QpBits-1:0] recv_qp_i,
@@ -302,28 +302,28 @@ module receive_engine
       .Regions    (Regions),
       .BufferBytes(BufferBytes)
   ) u_writer (
-      .clk_i       (clk_responder),
-      .clk_beats_i (clk_beats),
+      .clk_i        (clk_responder),
+      .clk_beats_i  (clk_beats),
       .rst_i,
       .region_write_i,
       .region_index_i,
       .region_i,
       .invalidate_o,
       .invalidate_index_o,
-      .unbar_i     (step_valid && step_kind == ResponderRefuse),
-      .unbar_qp_i  (step_qp),
-      .forget_i    (discard_i),
-      .forget_qp_i (command_qp_i),
+      .unbar_i      (step_valid && step_kind == ResponderRefuse),
+      .unbar_qp_i   (step_qp),
+      .forget_i     (discard_i),
+      .forget_qp_i  (command_qp_i),
       .pass_o,
       .count_o,
-      .step_valid_i(step_valid && (packet_step || completion_valid)),
-      .step_qp_i   (step_qp),
-      .step_i      (work_off),
-      .room_o      (room),
-      .refused_o   (refused),
-      .bars_o      (bars),
+      .step_valid_i (step_valid && (packet_step || completion_valid)),
+      .step_qp_i    (step_qp),
+      .step_i       (work_off),
+      .room_o       (room),
+      .refused_o    (refused),
+      .bars_o       (bars),
       .bars_remote_o(bars_remote),
-      .barred_o    (barred),
+      .barred_o     (barred),
       .buffer_of_i,
       .first_i,
       .last_i,
@@ -347,9 +347,9 @@ module receive_engine
       .completion_qp_o,
       .completion_o,
       .completion_ready_i,
-      .moves_o     (writer_moves),
-      .beats_move_o(writer_beats_move),
-      .idle_o      (writer_idle)
+      .moves_o      (writer_moves),
+      .beats_move_o (writer_beats_move),
+      .idle_o       (writer_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////

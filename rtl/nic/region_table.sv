@@ -22,12 +22,12 @@ module region_table
     input region_t                 region_i,
 
     input  logic        ask_i,
-    input  logic        remote_i,  // 1: WRITE of a peer; 0: receive buffer
+    input  logic        remote_i,      // 1: WRITE of a peer; 0: receive buffer
     input  logic [31:0] key_i,
     input  logic [63:0] va_i,
     input  logic [31:0] bytes_i,
     output logic        allowed_o,
-    input  logic [31:0] other_key_i,  // asked at the same time
+    input  logic [31:0] other_key_i,   // asked at the same time
     output logic        other_valid_o,
 
     input logic                 invalidate_i,
@@ -111,10 +111,10 @@ module region_table
     if (ask_q) begin
       named_q       <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions &&
           (remote_q ? region.remote_write : region.local_write) && va_q >= region.base;
-      index_q       <= key_q[8+:IndexBits];
-      offset_q      <= offset;
-      length_q      <= region.length;
-      asked_q       <= bytes_q;
+      index_q <= key_q[8+:IndexBits];
+      offset_q <= offset;
+      length_q <= region.length;
+      asked_q <= bytes_q;
       other_named_q <= other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions;
       other_index_q <= other_key_q[8+:IndexBits];
     end

@@ -206,7 +206,7 @@ pub const INVALID_IN: u16 = 0x440;
 pub const ACCESS_IN: u16 = 0x444;
 /// Counter: request packets for a QP in error.
 pub const NOT_READY_IN: u16 = 0x448;
-/// Counter: packets not written: their receive buffer, or a region that went meanwhile, is not registered for it.
+/// Counter: packets not carried out: their receive buffer, a region that went meanwhile, or the region of a key to invalidate, is not registered.
 pub const LOCAL_ACCESS: u16 = 0x44c;
 /// Counter: CNPs taken.
 pub const CNPS_IN: u16 = 0x450;
