@@ -1,6 +1,7 @@
 //! Functional coverage as a page of HTML: a table for each group, with a cell for each bin.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
+use xoff_waves::document::document;
 
 use super::file::{Bin, Coverage, GroupCounts};
 
@@ -15,40 +16,29 @@ td.bin{text-align:right;font-variant-numeric:tabular-nums;padding:3px 10px}\
 
 /// Returns the page.
 pub fn html(all: &Coverage) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width";
-                title { "xoff cover" }
-                style { (PreEscaped(STYLE)) }
+    let body = html! {
+        h1 { "Functional coverage" }
+        p {
+            "A number is how often a bin was hit. " span class="hole" { "0" }
+            " was not hit; " span class="never" { "–" }
+            " cannot be hit, and below the table is why."
+        }
+        @for unit in &all.units {
+            @let (hit, reachable) = unit.sum();
+            h2 { (unit.unit) }
+            p class=(if hit < reachable { "failed" } else { "passed" }) {
+                (hit) " of " (reachable) " bins"
             }
-            body {
-                h1 { "Functional coverage" }
-                p {
-                    "A number is how often a bin was hit. " span class="hole" { "0" }
-                    " was not hit; " span class="never" { "–" }
-                    " cannot be hit, and below the table is why."
-                }
-                @for unit in &all.units {
-                    @let (hit, reachable) = unit.sum();
-                    h2 { (unit.unit) }
-                    p class=(if hit < reachable { "failed" } else { "passed" }) {
-                        (hit) " of " (reachable) " bins"
-                    }
-                    p {
-                        @for (place, run) in unit.runs.iter().enumerate() {
-                            @if place > 0 { ", " }
-                            (run)
-                        }
-                    }
-                    @for group in &unit.groups { (table(group)) }
+            p {
+                @for (place, run) in unit.runs.iter().enumerate() {
+                    @if place > 0 { ", " }
+                    (run)
                 }
             }
+            @for group in &unit.groups { (table(group)) }
         }
     };
-    page.into_string()
+    document("xoff cover", STYLE, &body).into_string()
 }
 
 /// A row for each combination of all axes but the last, and a column for each value of the last.

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::html;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
+use xoff_waves::document::document;
 
 use super::arguments::Shard;
 use super::journal::Finished;
@@ -191,51 +192,40 @@ impl<'a> Summary<'a> {
     }
 
     fn html(&self) -> String {
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width";
-                    title { "xoff regress" }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    h1 { "Regression" }
-                    p class=(if self.failed > 0 { "failed" } else { "passed" }) { (self.sentence()) }
-                    @if !self.buckets.is_empty() {
-                        h2 { "Failures by cause" }
-                    }
-                    @for bucket in &self.buckets {
-                        h3 { (bucket.cause) }
-                        p { (bucket.items.len()) " items: " (bucket.items.join(", ")) }
-                        p { "Repeat the first: " code { (bucket.repeat) } }
-                        pre { (bucket.detail) }
-                    }
-                    @if !self.missing.is_empty() {
-                        h2 { "Missing" }
-                        p { (self.missing.join(", ")) }
-                    }
-                    h2 { "Items" }
-                    table {
-                        tr { th { "item" } th { "result" } th { "seconds" } th { "repeat" } th { "digest" } }
-                        @for entry in &self.items {
-                            tr {
-                                td { (entry.item) }
-                                @match entry.failure {
-                                    None => td class="passed" { "passed" },
-                                    Some(_) => td class="failed" { "failed" },
-                                }
-                                td class="number" { (format!("{:.1}", entry.seconds)) }
-                                td { code { (entry.repeat) } }
-                                td { code { (entry.digest.as_deref().unwrap_or_default()) } }
-                            }
+        let body = html! {
+            h1 { "Regression" }
+            p class=(if self.failed > 0 { "failed" } else { "passed" }) { (self.sentence()) }
+            @if !self.buckets.is_empty() {
+                h2 { "Failures by cause" }
+            }
+            @for bucket in &self.buckets {
+                h3 { (bucket.cause) }
+                p { (bucket.items.len()) " items: " (bucket.items.join(", ")) }
+                p { "Repeat the first: " code { (bucket.repeat) } }
+                pre { (bucket.detail) }
+            }
+            @if !self.missing.is_empty() {
+                h2 { "Missing" }
+                p { (self.missing.join(", ")) }
+            }
+            h2 { "Items" }
+            table {
+                tr { th { "item" } th { "result" } th { "seconds" } th { "repeat" } th { "digest" } }
+                @for entry in &self.items {
+                    tr {
+                        td { (entry.item) }
+                        @match entry.failure {
+                            None => td class="passed" { "passed" },
+                            Some(_) => td class="failed" { "failed" },
                         }
+                        td class="number" { (format!("{:.1}", entry.seconds)) }
+                        td { code { (entry.repeat) } }
+                        td { code { (entry.digest.as_deref().unwrap_or_default()) } }
                     }
                 }
             }
         };
-        page.into_string()
+        document("xoff regress", STYLE, &body).into_string()
     }
 }
 

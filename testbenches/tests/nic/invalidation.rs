@@ -74,7 +74,8 @@ fn told(pair: &Tested, side: usize, qp: u16) -> Vec<(u64, Status)> {
 /// Whether the second region of side 1 has the bytes of this WRITE, all or none of them.
 fn has(pair: &Tested, offset: u64) -> bool {
     let memory = pair.memory(1);
-    let bytes = (offset..offset + u64::from(2 * MTU)).map(|at| memory.get(&(SECOND + at)) == Some(&content(SOURCE + at)));
+    let bytes = (offset..offset + u64::from(2 * MTU))
+        .map(|at| memory.get(&(SECOND + at)) == Some(&content(SOURCE + at)));
     let there = bytes.filter(|there| *there).count() as u32;
     assert!([0, 2 * MTU].contains(&there), "{there} bytes are there");
     there > 0

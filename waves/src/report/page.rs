@@ -1,6 +1,6 @@
 //! Renders the page: one HTML file that needs no other file and can be read without scripts.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
@@ -12,47 +12,39 @@ use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
 use super::topology;
+use crate::document::document;
 
 impl Report {
     /// Renders the whole page.
     pub fn html(&self) -> String {
         let summary = &self.summary;
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { (self.headline()) " – Xoff" }
-                    style { (PreEscaped(page_rules())) }
+        let body = html! {
+            main {
+                p.name.muted { "Xoff scenario " code { (summary.scenario) } }
+                h1 { (self.headline()) }
+                (verdict(summary))
+                @for paragraph in self.description.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
+                    p { (with_code(paragraph)) }
                 }
-                body { main {
-                    p.name.muted { "Xoff scenario " code { (summary.scenario) } }
-                    h1 { (self.headline()) }
-                    (verdict(summary))
-                    @for paragraph in self.description.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
-                        p { (with_code(paragraph)) }
-                    }
-                    (facts(summary))
-                    (expectations(&summary.expectations))
-                    (findings(&summary.findings))
-                    (network(self))
-                    (charts(self))
-                    (spread(self))
-                    (drops(&summary.drops))
-                    (faults(&summary.faults))
-                    (injections(&summary.injections))
-                    (repeat(self))
-                    (settings(&summary.settings))
-                    (metrics(summary))
-                    footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
-                } }
-                @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
-                @if !self.pauses.rows.is_empty() { script { (PreEscaped(include_str!("zoom.js"))) } }
+                (facts(summary))
+                (expectations(&summary.expectations))
+                (findings(&summary.findings))
+                (network(self))
+                (charts(self))
+                (spread(self))
+                (drops(&summary.drops))
+                (faults(&summary.faults))
+                (injections(&summary.injections))
+                (repeat(self))
+                (settings(&summary.settings))
+                (metrics(summary))
+                footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
             }
+            @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
+            @if !self.pauses.rows.is_empty() { script { (PreEscaped(include_str!("zoom.js"))) } }
         };
-        clean(page.into_string())
+        let title = format!("{} – Xoff", self.headline());
+        clean(document(&title, &page_rules(), &body).into_string())
     }
 
     /// Returns the title, or the scenario's name if there is none.

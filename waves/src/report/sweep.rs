@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
@@ -11,6 +11,7 @@ use super::data::{Chart, Line, State, Summary};
 use super::scale::metric;
 use super::style::page_rules;
 use super::text::clean;
+use crate::document::document;
 
 /// Runs of a scenario that differ in some settings.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -251,70 +252,61 @@ impl Sweep {
     pub fn html(&self) -> String {
         let charts = self.charts();
         let (wide, narrow) = (Frame::wide(&charts), Frame::narrow(&charts));
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { (self.title) " – Xoff" }
-                    style { (PreEscaped(page_rules())) }
-                }
-                body { main {
-                    p.name.muted { "Xoff sweep over " code { (self.keys.join(", ")) } }
-                    h1 { (self.title) }
-                    h2 { "Runs" }
-                    div.scroll { table {
-                        thead { tr { th { "report" } @for name in self.head() { th.number { (name) } } } }
-                        tbody { @for (row, point) in self.rows().iter().zip(&self.points) {
-                            tr {
-                                td { a href=(format!("../{}/report.html", point.folder)) { "report" } }
-                                @for text in row { td.number { (text) } }
-                            }
-                        } }
+        let body = html! {
+            main {
+                p.name.muted { "Xoff sweep over " code { (self.keys.join(", ")) } }
+                h1 { (self.title) }
+                h2 { "Runs" }
+                div.scroll { table {
+                    thead { tr { th { "report" } @for name in self.head() { th.number { (name) } } } }
+                    tbody { @for (row, point) in self.rows().iter().zip(&self.points) {
+                        tr {
+                            td { a href=(format!("../{}/report.html", point.folder)) { "report" } }
+                            @for text in row { td.number { (text) } }
+                        }
                     } }
-                    @for chart in &charts {
-                        @let unit = chart::heading_unit(chart);
-                        figure.chart {
-                            figcaption {
-                                h3 { (chart.title) @if !unit.is_empty() { span.unit { ", " (unit) } } " " output.tip.time {} }
-                                p.note { (chart.note) }
-                                (chart::legend(chart))
-                            }
-                            (chart::svg(chart, wide, None, "chart wide"))
-                            (chart::svg(chart, narrow, None, "chart narrow"))
-                        }
-                    }
-                    @let multiples = self.multiples();
-                    @if !multiples.is_empty() { h2 { "Side by side" } }
-                    @for multiple in &multiples {
-                        @let frame = Frame::small(&multiple.charts);
-                        @let unit = chart::heading_unit(&multiple.charts[0]);
-                        h3 { (multiple.charts[0].title) @if !unit.is_empty() { span.unit.muted { ", " (unit) } } }
-                        p.note.muted { (multiple.charts[0].note) }
-                        div.multiples {
-                            @for (name, chart) in multiple.names.iter().zip(&multiple.charts) {
-                                figure.chart {
-                                    figcaption {
-                                        strong { (name) } " " output.tip.time {}
-                                        (chart::legend(chart))
-                                    }
-                                    (chart::svg(chart, frame, None, "chart"))
-                                }
-                            }
-                        }
-                    }
-                    @if self.points.len() > MOST_RUNS && !multiples.is_empty() {
-                        p.muted { "Of " (self.points.len()) " runs the first " (MOST_RUNS) " are drawn; the table has all." }
-                    }
-                    h2 { "Again" }
-                    pre { (self.command) }
                 } }
-                script { (PreEscaped(include_str!("hover.js"))) }
+                @for chart in &charts {
+                    @let unit = chart::heading_unit(chart);
+                    figure.chart {
+                        figcaption {
+                            h3 { (chart.title) @if !unit.is_empty() { span.unit { ", " (unit) } } " " output.tip.time {} }
+                            p.note { (chart.note) }
+                            (chart::legend(chart))
+                        }
+                        (chart::svg(chart, wide, None, "chart wide"))
+                        (chart::svg(chart, narrow, None, "chart narrow"))
+                    }
+                }
+                @let multiples = self.multiples();
+                @if !multiples.is_empty() { h2 { "Side by side" } }
+                @for multiple in &multiples {
+                    @let frame = Frame::small(&multiple.charts);
+                    @let unit = chart::heading_unit(&multiple.charts[0]);
+                    h3 { (multiple.charts[0].title) @if !unit.is_empty() { span.unit.muted { ", " (unit) } } }
+                    p.note.muted { (multiple.charts[0].note) }
+                    div.multiples {
+                        @for (name, chart) in multiple.names.iter().zip(&multiple.charts) {
+                            figure.chart {
+                                figcaption {
+                                    strong { (name) } " " output.tip.time {}
+                                    (chart::legend(chart))
+                                }
+                                (chart::svg(chart, frame, None, "chart"))
+                            }
+                        }
+                    }
+                }
+                @if self.points.len() > MOST_RUNS && !multiples.is_empty() {
+                    p.muted { "Of " (self.points.len()) " runs the first " (MOST_RUNS) " are drawn; the table has all." }
+                }
+                h2 { "Again" }
+                pre { (self.command) }
             }
+            script { (PreEscaped(include_str!("hover.js"))) }
         };
-        clean(page.into_string())
+        let title = format!("{} – Xoff", self.title);
+        clean(document(&title, &page_rules(), &body).into_string())
     }
 
     /// Writes a table of everything as CSV: one row per point, with the swept settings, seed, digest and state of the
