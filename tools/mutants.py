@@ -142,8 +142,9 @@ def netlist(folder, row, first, count, seed):
     if run.returncode != 0:
         sys.exit("\n".join([f"mutants: {name}", *(run.stdout + run.stderr).splitlines()[-20:]]))
     Path(f"{file}.list").unlink()
-    with file.open("a") as out:
-        out.write((ROOT / "tools/mutant_select.v").read_text())
+    # Nobody looks at waves of mutants, and the code that traces a netlist takes longest to compile.
+    select = (ROOT / "tools/mutant_select.v").read_text()
+    file.write_text("/* verilator tracing_off */\n" + file.read_text() + select)
     for line in run.stdout.splitlines():
         if line.startswith("mutant\t"):
             _, number, kind, options = line.split("\t")
