@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,8 +25,6 @@ const FOLDER: &str = env!(
     "XOFF_MUTANTS",
     "this program is built by: make mutants UNIT=…"
 );
-/// The list that tools/mutants.py wrote about them.
-const LIST: &str = include_str!(concat!(env!("XOFF_MUTANTS"), "/list.tsv"));
 
 /// Turns the properties of a unit against its mutants
 #[derive(Debug, Parser)]
@@ -44,6 +43,9 @@ struct Cli {
     /// What the cases are drawn from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// The folder of list.tsv and verdicts.tsv, where the program has the netlists of several units
+    #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
+    folder: PathBuf,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     threads: Option<u16>,
@@ -51,22 +53,22 @@ struct Cli {
 
 /// A line of the list.
 #[derive(Debug, Clone, Copy)]
-struct Mutant {
+struct Mutant<'a> {
     /// 0: the unbroken netlist.
     number: u16,
     /// The property that judges it.
-    property: &'static str,
-    top: &'static str,
-    broken: &'static str,
-    source: &'static str,
+    property: &'a str,
+    top: &'a str,
+    broken: &'a str,
+    source: &'a str,
 }
 
 /// Result of a property for a mutant: the number of the case that failed and why, or `None`.
 type Verdict = Option<(u64, String)>;
 
 /// Reads the list: the unbroken netlist for each property, then the mutants.
-fn read_list() -> Option<Vec<Mutant>> {
-    let mutants = LIST
+fn read_list(list: &str) -> Option<Vec<Mutant<'_>>> {
+    let mutants = list
         .lines()
         .map(|line| {
             let mut fields = line.split('\t');
@@ -95,7 +97,7 @@ fn read_list() -> Option<Vec<Mutant>> {
 
 /// Runs the cases of a mutant. A survivor runs all of them, which takes a few seconds.
 struct Judge<'a> {
-    mutant: &'a Mutant,
+    mutant: &'a Mutant<'a>,
     seed: u64,
     effort: u64,
 }
@@ -111,7 +113,7 @@ impl WithProperty for Judge<'_> {
     }
 }
 
-fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
+fn judge(mutant: &Mutant<'_>, seed: u64, effort: u64) -> Result<Verdict, String> {
     Unit::named(mutant.property)?.with(Judge {
         mutant,
         seed,
@@ -120,7 +122,11 @@ fn judge(mutant: &Mutant, seed: u64, effort: u64) -> Result<Verdict, String> {
 }
 
 fn run(cli: &Cli) -> Result<(), String> {
-    let mut mutants = read_list().ok_or("list.tsv is not what tools/mutants.py writes")?;
+    let path = cli.folder.join("list.tsv");
+    let list = std::fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let mut mutants = read_list(&list)
+        .ok_or_else(|| format!("{} is not what tools/mutants.py writes", path.display()))?;
     if !cli.only.is_empty() {
         mutants.retain(|mutant| cli.only.contains(&mutant.number));
     }
@@ -194,8 +200,9 @@ fn run(cli: &Cli) -> Result<(), String> {
         };
         writeln!(written, "{number}\t{word}").expect("a string takes it");
     }
-    let path = format!("{FOLDER}/verdicts.tsv");
-    std::fs::write(&path, written).map_err(|error| format!("cannot write {path}: {error}"))?;
+    let path = cli.folder.join("verdicts.tsv");
+    std::fs::write(&path, written)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     println!(
         "{}: {killed} killed, {survived} survived in {seconds:.0} s on {threads} threads",
         cli.unit
