@@ -41,11 +41,13 @@ formal: check-tools
 synth: check-tools
 	.tools/bin/python tools/synth.py --large
 
-# make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find.
+# make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find, and which
+# of these are equivalent to the original.
 mutants: setup check-tools
 	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
 	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(ARGS) "$(UNIT)"
+	@.tools/bin/python tools/mutants_equal.py "$(UNIT)" "target/mutants/$(UNIT)"
 
 # make coverage UNITS="pfc gbn": lines and toggles of the RTL that the properties of units reach (docs/coverage.md).
 coverage: setup

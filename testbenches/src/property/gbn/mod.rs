@@ -16,6 +16,7 @@ pub mod bins;
 pub mod events;
 pub mod histories;
 pub mod judge;
+pub mod leaving;
 pub mod livelock;
 pub mod model_unit;
 pub mod pair;

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use xoff_sim::protocol::Cycle;
 
+use super::leaving::Packets;
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::UnitError;
-use xoff_cosim::units::gbn::{End, Out, Requesting, Responding, Shown, Unit};
+use xoff_cosim::units::gbn::{End, Leaving, Out, Requesting, Responding, Shown, Unit};
 
 /// Cycles from an event to its step.
 const LATENCY: u64 = 3;
@@ -21,6 +22,8 @@ pub struct ModelUnit<E: End> {
     free: Cycle,
     bits: u64,
     timers: bool,
+    packets: Vec<Packets>,
+    leaving: Leaving,
 }
 
 impl<E: End> Default for ModelUnit<E> {
@@ -31,6 +34,8 @@ impl<E: End> Default for ModelUnit<E> {
             free: Cycle(0),
             bits: 0,
             timers: true,
+            packets: vec![Packets::default(); 4],
+            leaving: Leaving::default(),
         }
     }
 }
@@ -41,7 +46,20 @@ impl<E: End> ModelUnit<E> {
         let (mut event, mut at) = (event, now);
         loop {
             let reference = &mut self.qps[usize::from(qp)];
-            let (step, walks) = E::step(reference, event, at);
+            let packets = &mut self.packets[usize::from(qp)];
+            let holds = (Some(event) == E::TIMER).then(|| packets.held(at).swap_remove(0));
+            let held = (holds.iter().flatten()).find_map(|left| E::hold(reference, *left, at));
+            let (step, walks) = match held {
+                Some(step) => (step, false),
+                None => {
+                    let before = *E::context(reference);
+                    let result = E::step(reference, event, at);
+                    if E::arms(&before, &event, reference, at) {
+                        packets.arm();
+                    }
+                    result
+                }
+            };
             let shown = Shown {
                 kind: E::kind(&event),
                 qp,
@@ -102,6 +120,12 @@ impl<E: Named> Unit for ModelUnit<E> {
         } else if let (true, Some((qp, event))) = (ready, event) {
             self.step(qp, *event, now);
         }
+        for (qp, packets) in self.packets.iter_mut().enumerate() {
+            packets.wait(self.leaving.asks >> qp & 1 != 0, now);
+        }
+        if let Some((qp, end)) = self.leaving.left {
+            self.packets[usize::from(qp)].leave(end, now);
+        }
         let mut step = None;
         if self.pipeline.front().is_some_and(|(at, _)| *at <= now) {
             step = self.pipeline.pop_front().map(|(_, shown)| shown);
@@ -132,15 +156,21 @@ impl<E: Named> Unit for ModelUnit<E> {
         self.timers = allowed;
     }
 
+    fn leave(&mut self, leaving: Leaving) {
+        self.leaving = leaving;
+    }
+
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
-        // `timers` is an input.
+        // `timers` and `leaving` are inputs.
         let Self {
             qps,
             pipeline,
             free,
             bits,
             timers: _,
+            packets,
+            leaving: _,
         } = self;
-        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits}").into_bytes())
+        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits} {packets:?}").into_bytes())
     }
 }
