@@ -84,10 +84,11 @@ fn a_pair_fills_the_wire() {
 /// Without losses, RTL and model send the same requests.
 #[test]
 fn rtl_and_model_send_the_same_requests() {
-    let requests = |nic: &str| {
+    let requests = |nic: &str, ip: &str| {
         let settings = [
             ("duration", "200 us"),
             ("host.nic", nic),
+            ("host.ip", ip),
             ("flows.bulk.count", "5"),
         ];
         let scenario = scenario("pair", &settings);
@@ -109,13 +110,15 @@ fn rtl_and_model_send_the_same_requests() {
         assert!(simulation.finished());
         sent
     };
-    let (rtl, model) = (requests("rtl"), requests("model"));
-    assert_eq!(rtl.len(), model.len());
-    assert!(
-        rtl == model,
-        "the first that differs: {:?}",
-        rtl.iter().zip(&model).position(|(a, b)| a != b)
-    );
+    for ip in ["v4", "v6"] {
+        let (rtl, model) = (requests("rtl", ip), requests("model", ip));
+        assert_eq!(rtl.len(), model.len());
+        assert!(
+            rtl == model,
+            "{ip}: the first that differs: {:?}",
+            rtl.iter().zip(&model).position(|(a, b)| a != b)
+        );
+    }
 }
 
 /// A `model` host in place of an `rtl` one: goodput within 1 % where nothing is lost, within 3 % under DCQCN, whose

@@ -108,6 +108,7 @@ pub struct Simulation {
     network: Network<Station>,
     names: Vec<String>,
     ports: Vec<u16>,
+    groups: Vec<Option<String>>,
     flows: Vec<FlowEnds>,
     series: Vec<Series>,
     /// Flows whose QPs are not connected yet.
@@ -290,6 +291,7 @@ impl Simulation {
             network: builder.build(),
             names: plan.names,
             ports: plan.ports,
+            groups: plan.groups,
             flows,
             series,
             openings,
@@ -352,6 +354,13 @@ impl Simulation {
                 })?;
         }
         Ok(())
+    }
+
+    /// The group of switches that a node belongs to, as in [`Plan::groups`](super::topology::Plan::groups).
+    ///
+    /// Panics when there is no such node.
+    pub fn group(&self, node: NodeId) -> Option<&str> {
+        self.groups[node.0 as usize].as_deref()
     }
 
     /// Warnings about settings that may not be intended, such as a NIC that is slower than its line.

@@ -42,7 +42,7 @@ pub use connection::{Connection, Series};
 pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};
 pub use flow::{FlowSettings, Operation, Pairs, Recovery};
-pub use host::{HostSettings, NicKind};
+pub use host::{HostSettings, IpVersion, NicKind};
 pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;
 pub use names::Names;

@@ -6,6 +6,8 @@ use super::*;
 use crate::metrics::{Metric, Quantity, Recorder};
 use crate::network::Simulation;
 
+mod ipv6;
+
 /// A scenario of 50 µs with model NICs, not checked.
 fn unchecked(text: &str) -> Scenario {
     let head = "title = 'network'\nduration = '50 us'\n[host]\nnic = 'model'\n";
