@@ -24,7 +24,7 @@ use xoff_sim::wire::{Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES};
 use crate::scenario::check::Misfit;
 use crate::scenario::check::QPS;
 use crate::scenario::host::{Dcqcn, NicKind};
-use crate::scenario::switch::{Classify, Watched};
+use crate::scenario::switch::{Classify, Curve, Watched};
 use crate::scenario::{HostSettings, IpVersion, RouteEntry, Scenario, SwitchSettings};
 
 /// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
@@ -385,9 +385,23 @@ impl Plan {
         }
         if let Some(ecn) = &settings.ecn {
             for &class in ecn.classes.as_ref().unwrap_or(&settings.lossless) {
-                config.red[usize::from(class)] = Some(ecn.red());
+                config.red[usize::from(class)] = Some(ecn.curve().red());
             }
             config.mark_at = ecn.mark_at;
+        }
+        for own in &settings.classes {
+            let class = usize::from(own.class);
+            let buffer = &mut priorities[class];
+            buffer.reserved = own.reserved.unwrap_or(buffer.reserved);
+            if buffer.lossless {
+                buffer.limit = own.xoff.unwrap_or(buffer.limit);
+                buffer.headroom = own.headroom.unwrap_or(buffer.headroom);
+                buffer.xon_offset = own.xon_offset.unwrap_or(buffer.xon_offset);
+            } else {
+                buffer.limit = own.lossy_limit.unwrap_or(buffer.limit);
+            }
+            let curve = own.ecn.as_ref().map(Curve::red);
+            config.red[class] = curve.or(config.red[class].take());
         }
         config.buffer = BufferConfig {
             total: settings.buffer,

@@ -47,6 +47,6 @@ pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;
 pub use names::Names;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
-pub use switch::SwitchSettings;
+pub use switch::{ClassSettings, SwitchSettings};
 pub use topology::{Ring, Star, Topology};
 pub use variant::Variant;
