@@ -44,24 +44,15 @@ pub struct Paths<'a> {
 impl<'a> Paths<'a> {
     /// The paths of an expanded scenario.
     pub fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
-        let mut hosts = Vec::new();
-        for entry in &scenario.hosts {
-            let settings = scenario.settings_of(entry);
-            for _ in entry.names() {
-                let node = NodeId(hosts.len() as u32);
-                hosts.push(HostSettings {
-                    rate: plan.rate(node, PortId(0)),
-                    ..settings.clone()
-                });
-            }
-        }
+        let entries = scenario.hosts.iter();
+        let hosts = entries.flat_map(|entry| plan.hosts_of(scenario, entry));
         let each = |entry: &crate::scenario::SwitchSettings| {
             vec![entry.latency; entry.count.unwrap_or(1) as usize]
         };
         Self {
             plan,
             scenario,
-            hosts,
+            hosts: hosts.map(|(_, _, settings)| settings).collect(),
             forwarding: scenario.switches.iter().flat_map(each).collect(),
             distances: BTreeMap::new(),
         }

@@ -23,9 +23,7 @@ use super::own::Kind;
 use super::topology::{Plan, receive_buffer};
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, Misfits, QPS, RING};
-use crate::scenario::{
-    Connection, HostSettings, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
-};
+use crate::scenario::{Connection, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings};
 use crate::units::UnitError;
 
 /// Tag (low byte) of all keys.
@@ -189,14 +187,8 @@ impl Simulation {
         let mut kinds = BTreeMap::new();
         let qps = qps_in_use(&connections, &plan);
         for entry in &scenario.hosts {
-            let of_entry = scenario.settings_of(entry);
-            let own_nic = nics.of(&entry.name, &of_entry)?;
-            for name in entry.names() {
-                let node = plan.number(&name);
-                let settings = HostSettings {
-                    rate: plan.rate(node, PortId(0)),
-                    ..of_entry.clone()
-                };
+            let own_nic = nics.of(&entry.name, &scenario.settings_of(entry))?;
+            for (name, node, settings) in plan.hosts_of(scenario, entry) {
                 if let Some(kind) = &own_nic
                     && let Some(slow) = kind.port.too_slow(settings.rate)
                 {
@@ -327,13 +319,7 @@ impl Simulation {
             plan.check_loops(&plan.routes(scenario))?;
         }
         for entry in &scenario.hosts {
-            let of_entry = scenario.settings_of(entry);
-            for name in entry.names() {
-                let node = plan.number(&name);
-                let settings = HostSettings {
-                    rate: plan.rate(node, PortId(0)),
-                    ..of_entry.clone()
-                };
+            for (_, node, settings) in plan.hosts_of(scenario, entry) {
                 let clock = Clock::new(Clock::PERIOD_40G, Duration::ZERO);
                 plan.nic(scenario, node, &settings, &clock)?;
             }

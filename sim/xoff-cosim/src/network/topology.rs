@@ -131,6 +131,24 @@ impl Plan {
         number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
+    /// The hosts of an entry of the [expanded](Scenario::expanded) scenario: name, number, and settings with the rate
+    /// of the host's own port.
+    pub fn hosts_of(
+        &self,
+        scenario: &Scenario,
+        entry: &crate::scenario::HostEntry,
+    ) -> impl Iterator<Item = (String, NodeId, HostSettings)> {
+        let of_entry = scenario.settings_of(entry);
+        entry.names().into_iter().map(move |name| {
+            let node = self.number(&name);
+            let settings = HostSettings {
+                rate: self.rate(node, PortId(0)),
+                ..of_entry.clone()
+            };
+            (name, node, settings)
+        })
+    }
+
     /// The rate of a port.
     ///
     /// Panics when the node has no such port.

@@ -249,7 +249,7 @@ impl Scenario {
                     "{} has an {from} address and {} an {to} one: the same `ip` for both",
                     flow.from, flow.to
                 );
-                found.push(misfit(format!("flows.{}", flow.name), problem));
+                found.push(misfit(format!("flows.{}", flow.settings.name), problem));
             }
         }
         found

@@ -470,7 +470,8 @@ fn classes_have_settings_of_their_own() {
     let mut curves = [None; PRIORITIES];
     curves[0] = Some((kb(5), kb(10), 1_000_000));
     assert_eq!(red, curves);
-    // 100 Gb/s in and 40 out: what waits is marked in class 0, and in no other.
+    // 100 Gb/s in and 40 out: what waits is marked in class 0, and in no other. With DCQCN packets are ECN capable.
+    scenario.host.dcqcn = Some(Dcqcn::default());
     for (dscp, marked) in [(0, true), (24, false)] {
         let mut scenario = scenario.clone();
         scenario.flows[0].dscp = dscp;
