@@ -27,6 +27,7 @@ capture they say which frame is the first that differs, when and at which port.
 Examples:
   xoff regress --seeds 1-20                                         everything, 20 seeds
   xoff regress --only 'scenario/*' --set host.nic=model             scenarios, with model NICs
+  xoff regress --only 'scenario/*/base/*' --times                   the default set, with times
   xoff regress --shard 3/8 --out out/3                              the third of eight parts
   xoff regress merge out/1 out/2 out/3 --out out/all                one report of several parts
   xoff regress --baseline digests.json --update-baseline            what later runs are compared with
@@ -73,6 +74,9 @@ pub struct RegressArgs {
     /// With --update-baseline: also keep a capture of each run in FILE.captures
     #[arg(long, requires = "update_baseline")]
     pub captures: bool,
+    /// Print how long each unit and scenario took
+    #[arg(long)]
+    pub times: bool,
     /// Discard the results of an earlier regression in the folder
     #[arg(long)]
     pub restart: bool,

@@ -30,6 +30,7 @@ use self::plan::Item;
 use self::report::{Summary, in_shard};
 use self::work::Bench;
 use crate::Outcome;
+use crate::columns::{Align, Table};
 use crate::run::execute::interrupted;
 use crate::terminal::{Ink, Streams};
 use crate::threads::threads;
@@ -85,6 +86,9 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
     summary.write(&arguments.out)?;
     if let Some(error) = error {
         return Err(error);
+    }
+    if arguments.times {
+        print_times(&summary, streams)?;
     }
     print(&summary, &arguments.out, streams)?;
     if interrupted() {
@@ -238,6 +242,27 @@ fn print(summary: &Summary, folder: &std::path::Path, streams: &mut Streams) -> 
         "  report: {}",
         folder.join("index.html").display()
     )?;
+    Ok(())
+}
+
+/// Prints how long each unit and scenario took, and all of them.
+fn print_times(summary: &Summary, streams: &mut Streams) -> anyhow::Result<()> {
+    let times = summary.times();
+    let mut table = Table::new([
+        ("unit or scenario", Align::Left),
+        ("items", Align::Right),
+        ("seconds", Align::Right),
+    ]);
+    let row = |name: &str, items: usize, seconds: f64| {
+        [name.to_owned(), items.to_string(), format!("{seconds:.1}")]
+    };
+    for took in &times {
+        table.row(Ink::Plain, row(took.name, took.items, took.seconds));
+    }
+    let items = times.iter().map(|took| took.items).sum();
+    let seconds = times.iter().map(|took| took.seconds).sum();
+    table.row(Ink::Plain, row("all, one after the other", items, seconds));
+    table.write(streams)?;
     Ok(())
 }
 

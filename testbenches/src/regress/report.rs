@@ -47,6 +47,26 @@ pub struct Bucket {
     pub detail: String,
 }
 
+/// How long the items of a unit or scenario took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Took<'a> {
+    /// The first two parts of their names, such as `scenario/deadlock`.
+    pub name: &'a str,
+    /// Number of finished items: variants and seeds.
+    pub items: usize,
+    /// Time that they took, each on one thread, in seconds. Of items that run at the same time both count.
+    pub seconds: f64,
+}
+
+/// The first two parts of an item's name, and the others.
+fn suite(item: &str) -> (&str, &str) {
+    let mut slashes = item.match_indices('/').skip(1);
+    match slashes.next() {
+        Some((at, _)) => (&item[..at], &item[at + 1..]),
+        None => (item, ""),
+    }
+}
+
 /// What `summary.json` says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary<'a> {
@@ -138,6 +158,26 @@ impl<'a> Summary<'a> {
         write("index.html", self.html())
     }
 
+    /// Returns how long each unit and scenario took, in the order of the plan.
+    pub fn times(&self) -> Vec<Took<'a>> {
+        let mut times: Vec<Took<'a>> = Vec::new();
+        for entry in &self.items {
+            let (name, _) = suite(&entry.item);
+            let place = times.iter().position(|took| took.name == name);
+            let place = place.unwrap_or_else(|| {
+                times.push(Took {
+                    name,
+                    items: 0,
+                    seconds: 0.0,
+                });
+                times.len() - 1
+            });
+            times[place].items += 1;
+            times[place].seconds += entry.seconds;
+        }
+        times
+    }
+
     /// Returns a sentence about the results.
     pub fn sentence(&self) -> String {
         let missing = match self.missing.len() {
@@ -160,9 +200,7 @@ impl<'a> Summary<'a> {
     fn junit(&self) -> anyhow::Result<String> {
         let mut suites: Vec<TestSuite> = Vec::new();
         for entry in &self.items {
-            let mut parts = entry.item.splitn(3, '/');
-            let suite: Vec<&str> = parts.by_ref().take(2).collect();
-            let (suite, case) = (suite.join("/"), parts.next().unwrap_or_default());
+            let (suite, case) = suite(&entry.item);
             let status = match &entry.failure {
                 None => TestCaseStatus::success(),
                 Some(failure) => {
@@ -173,7 +211,7 @@ impl<'a> Summary<'a> {
                 }
             };
             let mut test = TestCase::new(case, status);
-            test.set_classname(suite.clone());
+            test.set_classname(suite);
             test.set_time(Duration::from_secs_f64(entry.seconds.max(0.0)));
             match suites.iter_mut().find(|known| known.name.as_str() == suite) {
                 Some(known) => {
@@ -208,6 +246,17 @@ impl<'a> Summary<'a> {
                 h2 { "Missing" }
                 p { (self.missing.join(", ")) }
             }
+            h2 { "Times" }
+            table {
+                tr { th { "unit or scenario" } th { "items" } th { "seconds" } }
+                @for took in self.times() {
+                    tr {
+                        td { (took.name) }
+                        td class="number" { (took.items) }
+                        td class="number" { (format!("{:.1}", took.seconds)) }
+                    }
+                }
+            }
             h2 { "Items" }
             table {
                 tr { th { "item" } th { "result" } th { "seconds" } th { "repeat" } th { "digest" } }
@@ -233,4 +282,38 @@ impl<'a> Summary<'a> {
 /// same work.
 pub fn in_shard(place: usize, shard: Option<Shard>) -> bool {
     shard.is_none_or(|shard| place % shard.parts as usize == shard.part as usize - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regress::arguments::Seeds;
+
+    #[test]
+    fn times_are_those_of_all_variants_and_seeds() {
+        let finished = |item: &str, seconds: f64| Finished {
+            item: item.into(),
+            failure: None,
+            digest: None,
+            repeat: String::new(),
+            seconds,
+        };
+        let all = [
+            finished("unit/pfc/1", 0.5),
+            finished("scenario/lossy/base/1", 1.0),
+            finished("scenario/lossy/pfc/2", 2.25),
+        ];
+        let plan = Plan {
+            version: VERSION,
+            seeds: Seeds { first: 1, last: 2 },
+            cases: None,
+            set: Vec::new(),
+            items: all.iter().map(|entry| entry.item.clone()).collect(),
+        };
+        let summary = Summary::new(&plan, None, &all);
+        let times: Vec<_> = (summary.times().into_iter())
+            .map(|took| (took.name, took.items, took.seconds))
+            .collect();
+        assert_eq!(times, [("unit/pfc", 1, 0.5), ("scenario/lossy", 2, 3.25)]);
+    }
 }

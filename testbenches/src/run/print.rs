@@ -207,54 +207,11 @@ fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
 pub fn sweep(streams: &mut Streams, sweep: &Sweep) -> io::Result<()> {
     let rows: Vec<Vec<String>> = [sweep.head()].into_iter().chain(sweep.rows()).collect();
     table(&mut *streams.out, &rows)?;
-    match over_seeds(sweep) {
-        Some(rows) => {
-            writeln!(streams.out, "over the seeds, goodput in Gb/s:")?;
-            table(&mut *streams.out, &rows)
-        }
-        None => Ok(()),
+    for over in sweep.over_seeds() {
+        writeln!(streams.out, "over the seeds, {}:", over.title)?;
+        table(&mut *streams.out, &over.rows)?;
     }
-}
-
-/// A row for each combination of the other keys, if seeds are swept: how many runs held, how many locked, and the
-/// least, the mean and the greatest goodput.
-fn over_seeds(sweep: &Sweep) -> Option<Vec<Vec<String>>> {
-    let seed = sweep.keys.iter().position(|key| key == "seed")?;
-    let others = |values: &[String]| {
-        let mut values = values.to_vec();
-        values.remove(seed);
-        values
-    };
-    let mut groups: Vec<(Vec<String>, Vec<&Summary>)> = Vec::new();
-    for point in &sweep.points {
-        let values = others(&point.values);
-        match groups.iter_mut().find(|(group, _)| *group == values) {
-            Some((_, runs)) => runs.push(&point.summary),
-            None => groups.push((values, vec![&point.summary])),
-        }
-    }
-    let columns = ["seeds", "held", "locked", "least", "mean", "greatest"].map(String::from);
-    let mut rows = vec![[others(&sweep.keys), columns.to_vec()].concat()];
-    for (mut row, runs) in groups {
-        let count = |of: fn(&Summary) -> bool| runs.iter().filter(|run| of(run)).count();
-        let held = count(|run| run.expectations.iter().all(|expectation| expectation.held));
-        let locked = count(|run| {
-            run.metrics
-                .get("deadlocks")
-                .is_some_and(|count| *count > 0.0)
-        });
-        row.extend([runs.len(), held, locked].map(|count| count.to_string()));
-        let goodput = runs
-            .iter()
-            .filter_map(|run| run.metrics.get("goodput_gbps.total"));
-        let goodput: Vec<f64> = goodput.copied().collect();
-        let mean = goodput.iter().sum::<f64>() / goodput.len() as f64;
-        let least = goodput.iter().copied().fold(f64::INFINITY, f64::min);
-        let greatest = goodput.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        row.extend([least, mean, greatest].map(|gbps| format!("{gbps:.1}")));
-        rows.push(row);
-    }
-    Some(rows)
+    Ok(())
 }
 
 /// Prints aligned columns: the first left-aligned, the others right-aligned.
@@ -285,47 +242,4 @@ pub fn number(value: f64) -> String {
     }
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').into()
-}
-
-#[cfg(test)]
-mod tests {
-    use xoff_waves::report::SweepPoint;
-
-    use super::*;
-
-    #[test]
-    fn runs_of_several_seeds_are_counted() {
-        let point = |variant: &str, seed: u32, goodput: f64, deadlocks: f64| SweepPoint {
-            values: vec![variant.into(), seed.to_string()],
-            folder: String::new(),
-            summary: Summary {
-                metrics: [("goodput_gbps.total", goodput), ("deadlocks", deadlocks)]
-                    .map(|(name, value)| (name.into(), value))
-                    .into(),
-                ..Summary::default()
-            },
-            charts: Vec::new(),
-        };
-        let mut sweep = Sweep {
-            title: String::new(),
-            command: String::new(),
-            keys: vec!["variant".into(), "seed".into()],
-            points: vec![
-                point("base", 1, 0.0, 1.0),
-                point("base", 2, 10.0, 0.0),
-                point("two", 1, 30.0, 0.0),
-            ],
-        };
-        let rows: Vec<String> = (over_seeds(&sweep).unwrap().iter())
-            .map(|row| row.join(" "))
-            .collect();
-        let expected = [
-            "variant seeds held locked least mean greatest",
-            "base 2 2 1 0.0 5.0 10.0",
-            "two 1 1 0 30.0 30.0 30.0",
-        ];
-        assert_eq!(rows, expected);
-        sweep.keys[1] = "duration".into();
-        assert_eq!(over_seeds(&sweep), None);
-    }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::scenarios::star;
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_monitor::counters::Counter;
@@ -16,20 +17,14 @@ use xoff_sim::wire::frame::ParsedFrame;
 use xoff_sim::wire::{NakCode, Opcode, Psn, SyndromeMeaning};
 
 /// Six messages of eight packets each; packets 24 to 31 are the fourth.
-const SCENARIO: &str = r#"
+fn six_messages() -> String {
+    let head = r#"
 title = "six messages"
 duration = "500 us"
-[[hosts]]
-name = "a"
-[[hosts]]
-name = "b"
 [[switches]]
 name = "s"
-[[links]]
-ends = ["a", "s"]
-[[links]]
-ends = ["b", "s"]
-[[flows]]
+"#;
+    let flows = r#"[[flows]]
 name = "f"
 from = "a"
 to = "b"
@@ -37,6 +32,8 @@ message = "8 KiB"
 count = 6
 timeout = 3
 "#;
+    [head, &star(&["a", "b"]), flows].concat()
+}
 
 /// What is done to the packets of `a`, and what has to follow.
 struct Case {
@@ -185,7 +182,7 @@ struct Seen {
 }
 
 fn run(case: &Case, nic: &NicKind, dcqcn: bool) -> Seen {
-    let mut scenario: Scenario = toml::from_str(SCENARIO).unwrap();
+    let mut scenario: Scenario = toml::from_str(&six_messages()).unwrap();
     scenario.host.nic = nic.clone();
     if dcqcn {
         scenario.host.dcqcn = Some(Default::default());

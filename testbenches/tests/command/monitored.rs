@@ -74,17 +74,27 @@ fn found(name: &str, settings: &[(&str, &str)], loss: Option<&str>, known: &[&st
 
 #[test]
 fn monitors_find_nothing_at_any_port_of_a_pair() {
-    for nic in ["rtl", "model"] {
+    for (nic, ip) in [
+        ("rtl", "v4"),
+        ("rtl", "v6"),
+        ("model", "v4"),
+        ("model", "v6"),
+    ] {
         let settings = [
             ("duration", "200 us"),
             ("host.nic", nic),
+            ("host.ip", ip),
             ("flows.bulk.message", "20 KB"),
         ];
         let checked = |report: &Report, rule| report.rules[&rule].checked;
         let [whole, _] = found("pair", &settings, None, &[]);
         assert!(checked(&whole, Rule::PsnOrder) > 500);
         assert_eq!(checked(&whole, Rule::ResendStart), 0);
-        for loss in ["src 10.0.0.1, chance 1/50: drop", "any, chance 1/30: drop"] {
+        let from_a = match ip {
+            "v6" => "src fd00::1, chance 1/50: drop",
+            _ => "src 10.0.0.1, chance 1/50: drop",
+        };
+        for loss in [from_a, "any, chance 1/30: drop"] {
             let [lossy, _] = found("pair", &settings, Some(loss), &[]);
             assert!(checked(&lossy, Rule::ResendStart) > 5);
             assert!(checked(&lossy, Rule::NakFirstMissing) > 5);

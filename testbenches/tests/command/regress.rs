@@ -94,13 +94,22 @@ fn items(folder: &Path) -> Vec<(String, Value)> {
 #[test]
 fn every_item_is_reported_and_a_killed_regression_continues() {
     let bench = Bench::new();
-    let said = bench.regress("r", &["--seeds", "1-2"]);
+    let said = bench.regress("r", &["--seeds", "1-2", "--times"]);
     assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
-    assert!(
-        said.out.starts_with("6 items: 6 passed, 0 failed\n"),
+    let lines: Vec<Vec<&str>> = said
+        .out
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines[1][..2], ["scenario/tiny", "4"], "{}", said.out);
+    assert_eq!(lines[2][..2], ["unit/pfc", "2"], "{}", said.out);
+    assert_eq!(
+        lines[3][..6],
+        ["all,", "one", "after", "the", "other", "6"],
         "{}",
         said.out
     );
+    assert_eq!(lines[4].join(" "), "6 items: 6 passed, 0 failed");
     let folder = bench.path("r");
     let names: Vec<String> = items(&folder).into_iter().map(|(name, _)| name).collect();
     assert_eq!(

@@ -6,7 +6,7 @@ mod first_bench;
 
 use std::collections::BTreeMap;
 
-use crate::common::scenarios::{holds, scenario, summary};
+use crate::common::scenarios::{holds, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::metrics::{Metric, Recorder, names};
@@ -84,10 +84,11 @@ fn a_pair_fills_the_wire() {
 /// Without losses, RTL and model send the same requests.
 #[test]
 fn rtl_and_model_send_the_same_requests() {
-    let requests = |nic: &str| {
+    let requests = |nic: &str, ip: &str| {
         let settings = [
             ("duration", "200 us"),
             ("host.nic", nic),
+            ("host.ip", ip),
             ("flows.bulk.count", "5"),
         ];
         let scenario = scenario("pair", &settings);
@@ -109,13 +110,15 @@ fn rtl_and_model_send_the_same_requests() {
         assert!(simulation.finished());
         sent
     };
-    let (rtl, model) = (requests("rtl"), requests("model"));
-    assert_eq!(rtl.len(), model.len());
-    assert!(
-        rtl == model,
-        "the first that differs: {:?}",
-        rtl.iter().zip(&model).position(|(a, b)| a != b)
-    );
+    for ip in ["v4", "v6"] {
+        let (rtl, model) = (requests("rtl", ip), requests("model", ip));
+        assert_eq!(rtl.len(), model.len());
+        assert!(
+            rtl == model,
+            "{ip}: the first that differs: {:?}",
+            rtl.iter().zip(&model).position(|(a, b)| a != b)
+        );
+    }
 }
 
 /// A `model` host in place of an `rtl` one: goodput within 1 % where nothing is lost, within 3 % under DCQCN, whose
@@ -373,29 +376,15 @@ fn frames_of_a_capture_have_right_icrcs() {
 
 /// Both directions of every cable are busy and one host sends to two others, so pauses wait behind frames of the
 /// largest size, in the NIC's MAC and on the wire.
-const BUSY_BOTH_WAYS: &str = r#"
+fn busy_both_ways() -> String {
+    let head = r#"
 title = "Pauses against traffic"
 duration = "200 us"
-[[hosts]]
-name = "a"
-[[hosts]]
-name = "b"
-[[hosts]]
-name = "c"
-[[hosts]]
-name = "d"
 [[switches]]
 name = "s"
 xoff = { static = "20 KB" }
-[[links]]
-ends = ["a", "s"]
-[[links]]
-ends = ["b", "s"]
-[[links]]
-ends = ["c", "s"]
-[[links]]
-ends = ["d", "s"]
-[[flows]]
+"#;
+    let flows = r#"[[flows]]
 name = "bd"
 from = "b"
 to = "d"
@@ -412,6 +401,8 @@ name = "ca"
 from = "c"
 to = "a"
 "#;
+    [head, &star(&["a", "b", "c", "d"]), flows].concat()
+}
 
 /// IEEE 802.1Q annex O: headroom that covers the response time of the peer makes a lossless class lossless. The default
 /// headroom of a switch is that of the standard's response time, and the NICs answer within it.
@@ -419,7 +410,7 @@ to = "a"
 fn the_default_headroom_loses_no_lossless_frame() {
     let nics = [NicKind::Rtl, NicKind::Model];
     for (nic, mtu) in nics.iter().flat_map(|nic| [(nic, 4096), (nic, 1024)]) {
-        let mut scenario: Scenario = toml::from_str(BUSY_BOTH_WAYS).unwrap();
+        let mut scenario: Scenario = toml::from_str(&busy_both_ways()).unwrap();
         scenario.host.nic = nic.clone();
         for flow in &mut scenario.flows {
             flow.mtu = mtu;
@@ -433,28 +424,14 @@ fn the_default_headroom_loses_no_lossless_frame() {
 }
 
 /// A receiver that takes 5 Gb/s, and senders of two classes.
-const SLOW_HOST: &str = r#"
+fn slow_host() -> String {
+    let head = r#"
 title = "two classes into a slow host"
 duration = "400 us"
-[[hosts]]
-name = "a"
-[[hosts]]
-name = "b"
-[[hosts]]
-name = "c"
-[[hosts]]
-name = "slow"
-pcie_rate = "5 Gb/s"
 [[switches]]
 name = "s"
-[[links]]
-ends = ["a", "s"]
-[[links]]
-ends = ["b", "s"]
-[[links]]
-ends = ["c", "s"]
-[[links]]
-ends = ["slow", "s"]
+"#;
+    let flows = r#"pcie_rate = "5 Gb/s"
 [[flows]]
 name = "a"
 from = "a"
@@ -474,6 +451,8 @@ to = "slow"
 dscp = 0
 message = "1 MB"
 "#;
+    [head, &star(&["a", "b", "c", "slow"]), flows].concat()
+}
 
 /// IEEE 802.1Qbb: a class under priority flow control loses no frame to congestion, whatever the other classes of the
 /// link do. The receive buffer of the NIC holds by class: two lossless classes beside each other, and one beside a
@@ -485,7 +464,7 @@ fn what_other_classes_do_costs_a_lossless_class_no_frame() {
         .flat_map(|nic| [1024, 4096].map(|mtu| (nic.clone(), mtu)))
     {
         for lossless in [vec![3, 4], vec![3]] {
-            let mut scenario: Scenario = toml::from_str(SLOW_HOST).unwrap();
+            let mut scenario: Scenario = toml::from_str(&slow_host()).unwrap();
             scenario.host.nic = nic.clone();
             scenario.host.lossless = lossless.clone();
             scenario.switches[0].lossless = lossless.clone();
@@ -510,7 +489,7 @@ fn what_other_classes_do_costs_a_lossless_class_no_frame() {
 #[test]
 fn a_receive_buffer_that_cannot_hold_what_follows_a_pause_is_refused() {
     let refused = |settings: &[(&str, &str)]| {
-        let mut table: toml::Table = toml::from_str(SLOW_HOST).unwrap();
+        let mut table: toml::Table = toml::from_str(&slow_host()).unwrap();
         let mut host = toml::Table::new();
         for (key, value) in settings {
             let value: toml::Table = toml::from_str(&format!("it = {value}")).unwrap();

@@ -48,7 +48,7 @@ pub use data::{
 };
 
 pub use scale::metric as metric_text;
-pub use sweep::{Multiple, Sweep, SweepPoint};
+pub use sweep::{Multiple, SeedTable, Sweep, SweepPoint};
 
 impl Chart {
     /// Returns the chart as a whole SVG file with title and legend, for light and dark backgrounds. Without

@@ -127,6 +127,39 @@ fn quantile(run: &Summary, suffix: &str) -> Option<f64> {
         .reduce(f64::max)
 }
 
+/// Least, mean and greatest of a figure over the seeds, a row for each combination of the other keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeedTable {
+    /// The figure, with its unit.
+    pub title: String,
+    /// The head, then the rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Prefix of the metrics that are what the links between two groups of switches carry.
+const TIER: &str = "tier_utilization.";
+
+/// Least, mean and greatest of some values, and by which part the mean is above or below `first`. A dash for each
+/// without a value.
+fn spread(values: &[f64], first: Option<f64>) -> [String; 4] {
+    let Some(mean) = mean(values) else {
+        return std::array::from_fn(|_| "–".into());
+    };
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let change = match first {
+        Some(first) if first != 0.0 => format!("{:+.1} %", 100.0 * (mean / first - 1.0)),
+        _ => "–".into(),
+    };
+    let [least, mean, greatest] = [least, mean, greatest].map(|value| format!("{value:.1}"));
+    [least, mean, greatest, change]
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    (!values.is_empty()).then(|| sum / values.len() as f64)
+}
+
 /// Charts that are drawn side by side, at most.
 const MOST_MULTIPLES: usize = 6;
 /// Runs that are drawn side by side, at most: the table has all.
@@ -204,6 +237,73 @@ impl Sweep {
         self.points.iter().map(row).collect()
     }
 
+    /// Returns tables over the seeds, if seeds are swept: goodput, with how many runs held and how many locked, and what
+    /// the links between groups of switches carry. The last column compares the mean with that of the first row, so
+    /// that a sweep over variants says what each costs or brings.
+    pub fn over_seeds(&self) -> Vec<SeedTable> {
+        let Some(seed) = self.keys.iter().position(|key| key == "seed") else {
+            return Vec::new();
+        };
+        let others = |values: &[String]| {
+            let mut values = values.to_vec();
+            values.remove(seed);
+            values
+        };
+        let mut groups: Vec<(Vec<String>, Vec<&Summary>)> = Vec::new();
+        for point in &self.points {
+            let values = others(&point.values);
+            match groups.iter_mut().find(|(group, _)| *group == values) {
+                Some((_, runs)) => runs.push(&point.summary),
+                None => groups.push((values, vec![&point.summary])),
+            }
+        }
+        let of = |runs: &[&Summary], name: &str, scale: f64| {
+            let values = runs.iter().filter_map(|run| run.metrics.get(name));
+            values.map(|value| value * scale).collect::<Vec<f64>>()
+        };
+        let counted = |runs: &[&Summary]| {
+            let count = |of: fn(&Summary) -> bool| runs.iter().filter(|run| of(run)).count();
+            let held = count(|run| run.expectations.iter().all(|expectation| expectation.held));
+            let deadlocks = |run: &Summary| run.metrics.get("deadlocks").copied();
+            let locked = runs.iter().filter(|run| deadlocks(run) > Some(0.0));
+            [runs.len(), held, locked.count()].map(|count| count.to_string())
+        };
+        let table = |title: String, name: &str, scale: f64, counts: bool| {
+            let mut head = others(&self.keys);
+            if counts {
+                head.extend(["seeds", "held", "locked"].map(String::from));
+            }
+            head.extend(["least", "mean", "greatest", "to the first"].map(String::from));
+            let first = groups
+                .first()
+                .and_then(|(_, runs)| mean(&of(runs, name, scale)));
+            let row = |(place, (values, runs)): (usize, &(Vec<String>, Vec<&Summary>))| {
+                let mut row = values.clone();
+                if counts {
+                    row.extend(counted(runs));
+                }
+                row.extend(spread(&of(runs, name, scale), first.filter(|_| place > 0)));
+                row
+            };
+            let rows = groups.iter().enumerate().map(row);
+            SeedTable {
+                title,
+                rows: std::iter::once(head).chain(rows).collect(),
+            }
+        };
+        let runs = self.points.iter().map(|point| &point.summary);
+        let tiers: BTreeSet<&str> = runs
+            .flat_map(|run| run.metrics.keys())
+            .filter_map(|name| name.strip_prefix(TIER))
+            .collect();
+        let tiers = tiers.into_iter().map(|tier| {
+            let title = format!("utilization of links {} in %", tier.replace('.', " → "));
+            table(title, &format!("{TIER}{tier}"), 100.0, false)
+        });
+        let goodput = table("goodput in Gb/s".into(), "goodput_gbps.total", 1.0, true);
+        std::iter::once(goodput).chain(tiers).collect()
+    }
+
     /// Returns the charts: figures over the points. Figures that are zero or missing at all points are left out.
     pub fn charts(&self) -> Vec<Chart> {
         let mut charts: Vec<Chart> = Vec::new();
@@ -266,6 +366,17 @@ impl Sweep {
                         }
                     } }
                 } }
+                @let tables = self.over_seeds();
+                @if !tables.is_empty() { h2 { "Over the seeds" } }
+                @for table in &tables {
+                    @if let Some((head, rows)) = table.rows.split_first() {
+                        h3 { (table.title) }
+                        div.scroll { table {
+                            thead { tr { @for name in head { th.number { (name) } } } }
+                            tbody { @for row in rows { tr { @for text in row { td.number { (text) } } } } }
+                        } }
+                    }
+                }
                 @for chart in &charts {
                     @let unit = chart::heading_unit(chart);
                     figure.chart {
@@ -424,6 +535,68 @@ mod tests {
         // Both pictures have the axis of the larger one.
         assert_eq!(page.matches("data-value=\"0 4 KB\"").count(), 2);
         assert!(page.contains("Side by side"));
+    }
+
+    #[test]
+    fn runs_of_several_seeds_are_put_together() {
+        let point = |variant: &str, seed: u32, goodput: f64, deadlocks: f64, tier: Option<f64>| {
+            let tier = tier.map(|part| ("tier_utilization.l.s".into(), part));
+            SweepPoint {
+                values: vec![variant.into(), seed.to_string()],
+                summary: Summary {
+                    metrics: [("goodput_gbps.total", goodput), ("deadlocks", deadlocks)]
+                        .map(|(name, value)| (name.into(), value))
+                        .into_iter()
+                        .chain(tier)
+                        .collect(),
+                    ..Summary::default()
+                },
+                ..SweepPoint::default()
+            }
+        };
+        let mut sweep = Sweep {
+            keys: vec!["variant".into(), "seed".into()],
+            points: vec![
+                point("base", 1, 8.0, 1.0, Some(0.5)),
+                point("base", 2, 12.0, 0.0, Some(0.75)),
+                point("two", 1, 7.5, 0.0, None),
+            ],
+            ..Sweep::default()
+        };
+        let tables: Vec<(String, Vec<String>)> = (sweep.over_seeds().into_iter())
+            .map(|table| {
+                (
+                    table.title,
+                    table.rows.iter().map(|row| row.join(" ")).collect(),
+                )
+            })
+            .collect();
+        let expected = [
+            (
+                "goodput in Gb/s".to_owned(),
+                vec![
+                    "variant seeds held locked least mean greatest to the first".to_owned(),
+                    "base 2 2 1 8.0 10.0 12.0 –".into(),
+                    "two 1 1 0 7.5 7.5 7.5 -25.0 %".into(),
+                ],
+            ),
+            (
+                "utilization of links l → s in %".into(),
+                vec![
+                    "variant least mean greatest to the first".into(),
+                    "base 50.0 62.5 75.0 –".into(),
+                    "two – – – –".into(),
+                ],
+            ),
+        ];
+        assert_eq!(tables, expected);
+        assert!(
+            sweep
+                .html()
+                .contains("<h3>utilization of links l → s in %</h3>")
+        );
+        sweep.keys[1] = "duration".into();
+        assert_eq!(sweep.over_seeds(), []);
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub enum Scope {
     SwitchClassQuantile,
     /// Each port of each node: `wire_utilization.s.0`.
     Port,
+    /// Each pair of groups of switches with links from the first to the second: `tier_utilization.l.s`. A group is an
+    /// entry with a count, or generated: the ToRs, leafs and spines of a Clos network are `t`, `l` and `s`.
+    Tier,
     /// Each reason for which each node may drop frames: `drops.s.no_route`.
     Reason,
 }
@@ -104,6 +107,9 @@ quantities! {
     FlowsUnfinished = "flows_unfinished", Workload;
     /// Part of the line's time that frames fill, with preambles and gaps, 0 to 1.
     WireUtilization = "wire_utilization", Port;
+    /// Part of what all links from one group of switches to another could carry that frames fill, with preambles and
+    /// gaps, 0 to 1.
+    TierUtilization = "tier_utilization", Tier;
     /// Frames dropped, since the start.
     Drops = "drops", Reason total;
     /// PFC and PAUSE frames sent.
@@ -232,6 +238,8 @@ pub enum Subject {
     ClassQuantile(Arc<str>, u8, Quantile),
     /// A port of a node.
     Port(Arc<str>, u16),
+    /// The links from one group of switches to another.
+    Tier(Arc<str>, Arc<str>),
     /// A reason for which a node drops frames, such as `no_route`.
     Reason(Arc<str>, Arc<str>),
 }
@@ -294,6 +302,7 @@ impl fmt::Display for Metric {
                 write!(f, ".{node}.{class}.{}", quantile.name())
             }
             Subject::Port(node, port) => write!(f, ".{node}.{port}"),
+            Subject::Tier(from, to) => write!(f, ".{from}.{to}"),
             Subject::Reason(node, reason) => write!(f, ".{node}.{reason}"),
         }
     }
@@ -364,6 +373,7 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
         }
         Scope::Class | Scope::SwitchClass => Subject::Class(name(last?.0)?, last?.1.parse().ok()?),
         Scope::Port => Subject::Port(name(last?.0)?, last?.1.parse().ok()?),
+        Scope::Tier => Subject::Tier(name(last?.0)?, name(last?.1)?),
         Scope::Reason => Subject::Reason(name(last?.0)?, name(last?.1)?),
     };
     Some(read)
@@ -386,6 +396,7 @@ mod tests {
             "pause_time_ns.t0.3",
             "queue_bytes.t0.3.p90",
             "wire_utilization.a0.0",
+            "tier_utilization.l.s",
             "drops.t.no_route",
             "drops.total",
             "cnps_tx.r",
@@ -409,6 +420,7 @@ mod tests {
             "queue_bytes.t0.p90",
             "wire_utilization.a",
             "wire_utilization.a.x",
+            "tier_utilization.l",
             "drops.t",
         ] {
             let error = text.parse::<Metric>().unwrap_err();

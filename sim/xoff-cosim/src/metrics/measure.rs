@@ -12,7 +12,7 @@ use xoff_sim::wire::PRIORITIES;
 
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
 use crate::detect::Detector;
-use crate::network::topology::{CHECKED, Plan};
+use crate::network::topology::{CHECKED, Plan, bits_per_second};
 use crate::network::{Simulation, Station};
 use crate::scenario::{Scenario, Series};
 
@@ -96,11 +96,12 @@ pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
     let whole = scenario.expanded().expect(CHECKED);
     let plan = Plan::new(&whole);
     let (_, series) = whole.connections();
-    names_of(&plan.names, plan.hosts, &plan.ports, &series)
+    names_of(&plan, &series)
 }
 
-fn names_of(nodes: &[String], hosts: usize, ports: &[u16], series: &[Series]) -> BTreeSet<Metric> {
-    let nodes: Vec<Arc<str>> = nodes.iter().map(|name| Arc::from(&**name)).collect();
+fn names_of(plan: &Plan, series: &[Series]) -> BTreeSet<Metric> {
+    let (hosts, ports) = (plan.hosts, &plan.ports);
+    let nodes: Vec<Arc<str>> = plan.names.iter().map(|name| Arc::from(&**name)).collect();
     let named = |series: &Series| Arc::from(&*series.name);
     let flows: Vec<Arc<str>> = series.iter().map(named).collect();
     let workloads = series.iter().filter(|series| series.workload);
@@ -164,6 +165,16 @@ fn names_of(nodes: &[String], hosts: usize, ports: &[u16], series: &[Series]) ->
                 for (node, ports) in nodes.iter().zip(ports) {
                     for port in 0..*ports {
                         add(Subject::Port(node.clone(), port));
+                    }
+                }
+            }
+            Scope::Tier => {
+                for [(from, _), (to, _)] in &plan.cables {
+                    for (from, to) in [(from, to), (to, from)] {
+                        let group = |node: &NodeId| plan.groups[node.0 as usize].as_deref();
+                        if let (Some(from), Some(to)) = (group(from), group(to)) {
+                            add(Subject::Tier(from.into(), to.into()));
+                        }
                     }
                 }
             }
@@ -275,6 +286,40 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
         }
     }
     counts
+}
+
+/// For each pair of groups of switches with links from one to the other, the part of what these links could carry that
+/// was on them, given the utilization of each port.
+fn tiers(simulation: &Simulation, ports: &Metrics) -> Metrics {
+    // Wire bytes a second, and those that the lines carry.
+    let mut sums = BTreeMap::<(&str, &str), (f64, f64)>::new();
+    for (node, _) in simulation.stations() {
+        let Some(from) = simulation.group(node) else {
+            continue;
+        };
+        let name: Arc<str> = Arc::from(&*simulation.names()[node.0 as usize]);
+        for port in simulation.ports(node) {
+            let peer = simulation.network().peer(node, port);
+            let Some(to) = peer.and_then(|(peer, _)| simulation.group(peer)) else {
+                continue;
+            };
+            let used = &ports[&Metric {
+                quantity: Quantity::WireUtilization,
+                subject: Subject::Port(name.clone(), port.0),
+            }];
+            let line = bits_per_second(simulation.line_rate(node, port));
+            let sum = sums.entry((from, to)).or_default();
+            *sum = (sum.0 + used * line, sum.1 + line);
+        }
+    }
+    let tier = |((from, to), (used, line)): ((&str, &str), (f64, f64))| {
+        let metric = Metric {
+            quantity: Quantity::TierUtilization,
+            subject: Subject::Tier(from.into(), to.into()),
+        };
+        (metric, used / line)
+    };
+    sums.into_iter().map(tier).collect()
 }
 
 /// What is counted since the start, and levels: peaks, and what is there now.
@@ -453,6 +498,7 @@ pub(super) fn metrics(
             *value /= elapsed.as_ps() as f64;
         }
     }
+    metrics.extend(tiers(simulation, &metrics));
     metrics.extend(since_start(simulation));
     let mut errors = [0; 3];
     for (node, station) in simulation.stations() {

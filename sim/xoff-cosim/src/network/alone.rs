@@ -9,10 +9,10 @@ use xoff_sim::nic::ModelNicConfig;
 use xoff_sim::nic::model::latency;
 use xoff_sim::time::{Duration, LineRate};
 
-use super::topology::Plan;
-use crate::scenario::{Connection, HostSettings, Operation, Scenario};
+use super::topology::{IPV6_MORE_BYTES, Plan};
+use crate::scenario::{Connection, HostSettings, IpVersion, Operation, Scenario};
 
-/// Bytes of a packet without payload, FCS included: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
+/// Bytes of a packet over IPv4 without payload, FCS included: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
 const PACKET_BYTES: u64 = 62;
 /// Bytes of the RETH, which the first packet of a WRITE has, and of the AETH of an ACK.
 const RETH_BYTES: u64 = 16;
@@ -44,24 +44,15 @@ pub struct Paths<'a> {
 impl<'a> Paths<'a> {
     /// The paths of an expanded scenario.
     pub fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
-        let mut hosts = Vec::new();
-        for entry in &scenario.hosts {
-            let settings = scenario.settings_of(entry);
-            for _ in entry.names() {
-                let node = NodeId(hosts.len() as u32);
-                hosts.push(HostSettings {
-                    rate: plan.rate(node, PortId(0)),
-                    ..settings.clone()
-                });
-            }
-        }
+        let entries = scenario.hosts.iter();
+        let hosts = entries.flat_map(|entry| plan.hosts_of(scenario, entry));
         let each = |entry: &crate::scenario::SwitchSettings| {
             vec![entry.latency; entry.count.unwrap_or(1) as usize]
         };
         Self {
             plan,
             scenario,
-            hosts,
+            hosts: hosts.map(|(_, _, settings)| settings).collect(),
             forwarding: scenario.switches.iter().flat_map(each).collect(),
             distances: BTreeMap::new(),
         }
@@ -131,13 +122,17 @@ impl<'a> Paths<'a> {
             Operation::Send | Operation::SendImm => 0,
         };
         // What the RETH makes the first packet longer goes behind the others, as if the last had it.
-        let data = |payload: u64, more: u64| PACKET_BYTES + payload.next_multiple_of(4) + more;
+        let packet = match sender.ip {
+            IpVersion::V4 => PACKET_BYTES,
+            IpVersion::V6 => PACKET_BYTES + IPV6_MORE_BYTES,
+        };
+        let data = |payload: u64, more: u64| packet + payload.next_multiple_of(4) + more;
         let (full, last_frame) = (data(mtu, 0), data(last, reth));
         let mut stages = vec![Stage::of_bus(&sender.pcie(), own, mtu, last)];
         stages.extend(hops.iter().map(|hop| Stage::of_link(hop, full, last_frame)));
         let forth = through(&stages, packets - 1);
         // The ACK: a single frame.
-        let ack = PACKET_BYTES + AETH_BYTES;
+        let ack = packet + AETH_BYTES;
         let back: Vec<Stage> = (hops.iter().rev())
             .map(|hop| Stage::of_link(hop, ack, ack))
             .collect();

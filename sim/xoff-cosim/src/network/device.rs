@@ -197,6 +197,8 @@ pub struct Limits {
     pub message: u32,
     /// How many work requests a QP holds, and how many receive buffers: 1 or more.
     pub outstanding: u32,
+    /// Whether packets may go over IPv6.
+    pub ipv6: bool,
 }
 
 /// What a driver is told when its NIC is created.

@@ -207,7 +207,7 @@ fn settings_of(switch: NodeId, lossless: &[u8], set: &Set) -> Vec<Change> {
     }
     if let Some(ecn) = &set.ecn {
         for &class in ecn.classes.as_deref().unwrap_or(lossless) {
-            let red = ecn.red();
+            let red = ecn.curve().red();
             changes.push(Change::Red { switch, class, red });
         }
     }

@@ -9,7 +9,7 @@ use xoff_sim::protocol::gbn::WorkKind;
 use super::device::{Device, Driver, HostSetup, Limits, PortShape};
 use super::rtl_host::{RtlHost, RtlHostConfig, RtlNode};
 use crate::scenario::check::Misfit;
-use crate::scenario::{Connection, HostSettings, NicKind};
+use crate::scenario::{Connection, HostSettings, IpVersion, NicKind};
 use crate::units::UnitError;
 
 /// The NICs other than those of this repository that a simulation can create: `nic = { own = "NAME" }` in a scenario.
@@ -48,11 +48,21 @@ impl Nics {
     }
 
     /// The kind of a host's NIC, or `None` if it is one of this repository's NICs.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not known, or a NIC that does not speak the host's version of IP.
     pub(super) fn of(&self, host: &str, settings: &HostSettings) -> Result<Option<Kind>, Misfit> {
         let NicKind::Own(name) = &settings.nic else {
             return Ok(None);
         };
         if let Some(kind) = self.0.get(name) {
+            if settings.ip == IpVersion::V6 && !(kind.limits)().ipv6 {
+                return Err(Misfit {
+                    place: format!("hosts.{host}.ip"),
+                    problem: format!("v6: the NIC '{name}' has IPv4 only, \"v4\""),
+                });
+            }
             return Ok(Some(*kind));
         }
         let known: Vec<&str> = self.0.keys().map(String::as_str).collect();

@@ -23,9 +23,7 @@ use super::own::Kind;
 use super::topology::{Plan, receive_buffer};
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, Misfits, QPS, RING};
-use crate::scenario::{
-    Connection, HostSettings, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
-};
+use crate::scenario::{Connection, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings};
 use crate::units::UnitError;
 
 /// Tag (low byte) of all keys.
@@ -108,6 +106,7 @@ pub struct Simulation {
     network: Network<Station>,
     names: Vec<String>,
     ports: Vec<u16>,
+    groups: Vec<Option<String>>,
     flows: Vec<FlowEnds>,
     series: Vec<Series>,
     /// Flows whose QPs are not connected yet.
@@ -188,14 +187,8 @@ impl Simulation {
         let mut kinds = BTreeMap::new();
         let qps = qps_in_use(&connections, &plan);
         for entry in &scenario.hosts {
-            let of_entry = scenario.settings_of(entry);
-            let own_nic = nics.of(&entry.name, &of_entry)?;
-            for name in entry.names() {
-                let node = plan.number(&name);
-                let settings = HostSettings {
-                    rate: plan.rate(node, PortId(0)),
-                    ..of_entry.clone()
-                };
+            let own_nic = nics.of(&entry.name, &scenario.settings_of(entry))?;
+            for (name, node, settings) in plan.hosts_of(scenario, entry) {
                 if let Some(kind) = &own_nic
                     && let Some(slow) = kind.port.too_slow(settings.rate)
                 {
@@ -290,6 +283,7 @@ impl Simulation {
             network: builder.build(),
             names: plan.names,
             ports: plan.ports,
+            groups: plan.groups,
             flows,
             series,
             openings,
@@ -325,13 +319,7 @@ impl Simulation {
             plan.check_loops(&plan.routes(scenario))?;
         }
         for entry in &scenario.hosts {
-            let of_entry = scenario.settings_of(entry);
-            for name in entry.names() {
-                let node = plan.number(&name);
-                let settings = HostSettings {
-                    rate: plan.rate(node, PortId(0)),
-                    ..of_entry.clone()
-                };
+            for (_, node, settings) in plan.hosts_of(scenario, entry) {
                 let clock = Clock::new(Clock::PERIOD_40G, Duration::ZERO);
                 plan.nic(scenario, node, &settings, &clock)?;
             }
@@ -352,6 +340,13 @@ impl Simulation {
                 })?;
         }
         Ok(())
+    }
+
+    /// The group of switches that a node belongs to, as in [`Plan::groups`](super::topology::Plan::groups).
+    ///
+    /// Panics when there is no such node.
+    pub fn group(&self, node: NodeId) -> Option<&str> {
+        self.groups[node.0 as usize].as_deref()
     }
 
     /// Warnings about settings that may not be intended, such as a NIC that is slower than its line.

@@ -1,7 +1,7 @@
 //! Translates a scenario into settings of nodes: names to numbers, addresses, routes, headroom.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
@@ -19,17 +19,19 @@ use xoff_sim::switch::{
     Service, SwitchConfig, WatchdogConfig,
 };
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
-use xoff_sim::wire::{MacAddr, PRIORITIES};
+use xoff_sim::wire::{Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES};
 
 use crate::scenario::check::Misfit;
 use crate::scenario::check::QPS;
 use crate::scenario::host::{Dcqcn, NicKind};
-use crate::scenario::switch::{Classify, Watched};
-use crate::scenario::{HostSettings, RouteEntry, Scenario, SwitchSettings};
+use crate::scenario::switch::{Classify, Curve, Watched};
+use crate::scenario::{HostSettings, IpVersion, RouteEntry, Scenario, SwitchSettings};
 
 /// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
 /// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
 const HEADER_BYTES: u64 = 85;
+/// By how many bytes the header of IPv6 is longer: 40 (RFC 8200 §3) instead of 20.
+pub(super) const IPV6_MORE_BYTES: u64 = (Ipv6Repr::LEN - Ipv4Repr::LEN) as u64;
 /// Fill at which a NIC pauses its peer, unless the scenario says otherwise or the buffer is too small.
 const XOFF_DEFAULT: ByteCount = ByteCount::new(32 << 10);
 
@@ -49,6 +51,11 @@ pub struct Plan {
     pub entries: Vec<usize>,
     /// Number of ports of each node.
     pub ports: Vec<u16>,
+    /// For each node, the group of switches that it belongs to: the name of its entry, if that has a count. Hosts have
+    /// none.
+    pub groups: Vec<Option<String>>,
+    /// The version of IP of each host's address.
+    versions: Vec<IpVersion>,
     numbers: BTreeMap<String, NodeId>,
     /// For each node, its ports in order, each with the end at the other side of its cable.
     peers: Vec<Vec<(PortId, (NodeId, PortId))>>,
@@ -67,6 +74,17 @@ impl Plan {
             .iter()
             .flat_map(crate::scenario::HostEntry::names)
             .collect();
+        let version = |entry: &crate::scenario::HostEntry| {
+            let version = scenario.settings_of(entry).ip;
+            entry.names().into_iter().map(move |_| version)
+        };
+        let versions = scenario.hosts.iter().flat_map(version).collect();
+        let group = |entry: &SwitchSettings| {
+            let group = entry.count.map(|_| entry.name.clone());
+            entry.names().into_iter().map(move |_| group.clone())
+        };
+        let groups = scenario.switches.iter().flat_map(group);
+        let groups = hosts.iter().map(|_| None).chain(groups).collect();
         let switches = scenario.switches.iter().flat_map(SwitchSettings::names);
         let count = hosts.len();
         let names: Vec<String> = hosts.into_iter().chain(switches).collect();
@@ -97,6 +115,8 @@ impl Plan {
             hosts: count,
             ports,
             names,
+            groups,
+            versions,
             numbers,
             peers,
             lines,
@@ -109,6 +129,24 @@ impl Plan {
     pub fn number(&self, name: &str) -> NodeId {
         let number = self.numbers.get(name).copied();
         number.unwrap_or_else(|| panic!("no node {name}"))
+    }
+
+    /// The hosts of an entry of the [expanded](Scenario::expanded) scenario: name, number, and settings with the rate
+    /// of the host's own port.
+    pub fn hosts_of(
+        &self,
+        scenario: &Scenario,
+        entry: &crate::scenario::HostEntry,
+    ) -> impl Iterator<Item = (String, NodeId, HostSettings)> {
+        let of_entry = scenario.settings_of(entry);
+        entry.names().into_iter().map(move |name| {
+            let node = self.number(&name);
+            let settings = HostSettings {
+                rate: self.rate(node, PortId(0)),
+                ..of_entry.clone()
+            };
+            (name, node, settings)
+        })
     }
 
     /// The rate of a port.
@@ -143,7 +181,11 @@ impl Plan {
         let [_, a, b, c] = number.to_be_bytes();
         Address {
             mac: MacAddr([0x02, 0, 0, a, b, c]),
-            ip: Ipv4Addr::from(0x0A00_0000 | number).into(),
+            ip: match self.versions[host.0 as usize] {
+                IpVersion::V4 => Ipv4Addr::from(0x0A00_0000 | number).into(),
+                // fd00::/8, the unique local addresses whose global part is assigned locally (RFC 4193 §3.1).
+                IpVersion::V6 => Ipv6Addr::from(0xFD << 120 | u128::from(number)).into(),
+            },
         }
     }
 
@@ -231,7 +273,10 @@ impl Plan {
                 };
                 config.routes.push(Route {
                     prefix: ip,
-                    length: 32,
+                    length: match ip {
+                        IpAddr::V4(_) => Ipv4Addr::BITS as u8,
+                        IpAddr::V6(_) => Ipv6Addr::BITS as u8,
+                    },
                     hop,
                 });
             }
@@ -358,9 +403,23 @@ impl Plan {
         }
         if let Some(ecn) = &settings.ecn {
             for &class in ecn.classes.as_ref().unwrap_or(&settings.lossless) {
-                config.red[usize::from(class)] = Some(ecn.red());
+                config.red[usize::from(class)] = Some(ecn.curve().red());
             }
             config.mark_at = ecn.mark_at;
+        }
+        for own in &settings.classes {
+            let class = usize::from(own.class);
+            let buffer = &mut priorities[class];
+            buffer.reserved = own.reserved.unwrap_or(buffer.reserved);
+            if buffer.lossless {
+                buffer.limit = own.xoff.unwrap_or(buffer.limit);
+                buffer.headroom = own.headroom.unwrap_or(buffer.headroom);
+                buffer.xon_offset = own.xon_offset.unwrap_or(buffer.xon_offset);
+            } else {
+                buffer.limit = own.lossy_limit.unwrap_or(buffer.limit);
+            }
+            let curve = own.ecn.as_ref().map(Curve::red);
+            config.red[class] = curve.or(config.red[class].take());
         }
         config.buffer = BufferConfig {
             total: settings.buffer,
@@ -536,8 +595,13 @@ pub fn receive_buffer(settings: &HostSettings) -> u64 {
 
 /// The largest frame of the flows, FCS included; that of 1,500 bytes of IP without flows.
 fn largest_frame(scenario: &Scenario) -> ByteCount {
+    let version = |entry: &crate::scenario::HostEntry| scenario.settings_of(entry).ip;
+    let headers = match scenario.hosts.iter().map(version).max() {
+        Some(IpVersion::V6) => HEADER_BYTES + IPV6_MORE_BYTES,
+        Some(IpVersion::V4) | None => HEADER_BYTES,
+    };
     let mtus = scenario.flows.iter().map(|flow| u64::from(flow.mtu));
-    ByteCount::new(mtus.max().map_or(1522, |mtu| mtu + HEADER_BYTES))
+    ByteCount::new(mtus.max().map_or(1522, |mtu| mtu + headers))
 }
 
 /// A rate in kb/s, saturating at 32 bits.

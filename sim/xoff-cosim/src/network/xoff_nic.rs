@@ -204,6 +204,7 @@ impl Driver for XoffNic {
             mtus: &[256, 512, 1024, 2048, 4096],
             message: 1 << 31,
             outstanding: RING,
+            ipv6: true,
         }
     }
 

@@ -11,7 +11,9 @@ use super::connection::{Connection, MOST_FLOWS, Series, interval_ps};
 use super::expectation::Op;
 use super::names::Names;
 use super::variant::BASE;
-use super::{FlowSettings, HostEntry, InjectEntry, LinkEntry, NicKind, Scenario, SwitchSettings};
+use super::{
+    FlowSettings, HostEntry, InjectEntry, IpVersion, LinkEntry, NicKind, Scenario, SwitchSettings,
+};
 
 /// Number of QPs of an RTL NIC, and of entries in its table of regions.
 pub const QPS: usize = xoff_rtl::nic::QPS as usize;
@@ -179,6 +181,7 @@ impl Scenario {
         if found.len() == before && linked {
             let (flows, series) = self.connections();
             found.extend(self.check_qps(&flows, &series));
+            found.extend(self.check_versions(&flows));
             found.extend(self.check_events_of_flows(&series));
             if timed {
                 found.extend(self.check_samples(series.len() as u64).err());
@@ -226,6 +229,28 @@ impl Scenario {
             let problem =
                 format!("host {host} has more than {most} flows, and its NIC {most} QPs{others}");
             found.push(misfit(format!("flows.{}", flow.name), problem));
+        }
+        found
+    }
+
+    /// Checks that the ends of each flow have addresses of the same version. Each entry of flows is said once.
+    fn check_versions(&self, flows: &[Connection<'_>]) -> Vec<Misfit> {
+        let each = |entry: &HostEntry| {
+            let version = self.settings_of(entry).ip;
+            entry.names().into_iter().map(move |name| (name, version))
+        };
+        let versions: BTreeMap<String, IpVersion> = self.hosts.iter().flat_map(each).collect();
+        let mut said = BTreeSet::new();
+        let mut found = Vec::new();
+        for flow in flows {
+            let [from, to] = [&flow.from, &flow.to].map(|end| versions[end]);
+            if from != to && said.insert(&flow.settings.name) {
+                let problem = format!(
+                    "{} has an {from} address and {} an {to} one: the same `ip` for both",
+                    flow.from, flow.to
+                );
+                found.push(misfit(format!("flows.{}", flow.settings.name), problem));
+            }
         }
         found
     }

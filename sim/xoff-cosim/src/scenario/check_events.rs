@@ -5,7 +5,8 @@ use xoff_sim::time::Duration;
 
 use super::check::{Misfit, misfit};
 use super::event::{Faults, Forget, PauseStorm, Set, Stall};
-use super::{Action, Names, Scenario, Series, SwitchSettings};
+use super::switch::{Curve, Ecn};
+use super::{Action, ClassSettings, Names, Scenario, Series, SwitchSettings};
 
 /// The shortest period of an event that repeats: a run stops at each.
 const LEAST_PERIOD: Duration = Duration::from_us(1);
@@ -259,9 +260,7 @@ fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
         return wrong("trunk", format!("{vlan}: VLANs are 0 to 4094"));
     }
     for (key, limit) in [("xoff", switch.xoff), ("lossy_limit", switch.lossy_limit)] {
-        if matches!(limit, Limit::Alpha { den: 0, .. }) {
-            return wrong(key, "den 0: a part such as 1/16 has a denominator".into());
-        }
+        check_limit(&format!("{}.{key}", switch.place()), limit)?;
     }
     if let Some(dog) = &switch.watchdog
         && (dog.detect == Duration::ZERO || dog.restore == Duration::ZERO)
@@ -269,23 +268,82 @@ fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
         let problem = "detect and restore are times above 0, such as '100 ms'";
         return wrong("watchdog", problem.into());
     }
+    for (place, own) in switch.classes.iter().enumerate() {
+        let place = format!("{}.classes.{place}", switch.place());
+        let others = &switch.classes;
+        check_class(&place, own, switch.lossless.contains(&own.class))?;
+        if others
+            .iter()
+            .filter(|other| other.class == own.class)
+            .count()
+            > 1
+        {
+            let problem = format!("{} has settings twice", own.class);
+            return Err(misfit(format!("{place}.class"), problem));
+        }
+    }
     match &switch.ecn {
         Some(ecn) => check_ecn(&format!("{}.ecn", switch.place()), ecn),
         None => Ok(()),
     }
 }
 
-fn check_ecn(place: &str, ecn: &super::switch::Ecn) -> Result<(), Misfit> {
-    if !(0.0..=1.0).contains(&ecn.pmax) {
-        let problem = format!("{}: a probability is 0 to 1", ecn.pmax);
-        return Err(misfit(format!("{place}.pmax"), problem));
+/// Checks the settings of one class, lossless or lossy.
+fn check_class(place: &str, own: &ClassSettings, lossless: bool) -> Result<(), Misfit> {
+    let wrong = |key: &str, problem: String| Err(misfit(format!("{place}.{key}"), problem));
+    if own.class > 7 {
+        return wrong("class", format!("{}: classes are 0 to 7", own.class));
     }
+    let pausing = [
+        ("xoff", own.xoff.is_some()),
+        ("xon_offset", own.xon_offset.is_some()),
+        ("headroom", own.headroom.is_some()),
+    ];
+    let dropping = [("lossy_limit", own.lossy_limit.is_some())];
+    let (others, kind, of) = match lossless {
+        true => (&dropping[..], "lossless", "a lossy one"),
+        false => (&pausing[..], "lossy", "a lossless one"),
+    };
+    if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
+        let problem = format!("class {} is {kind}, and this is for {of}", own.class);
+        return wrong(key, problem);
+    }
+    for (key, limit) in [("xoff", own.xoff), ("lossy_limit", own.lossy_limit)] {
+        if let Some(limit) = limit {
+            check_limit(&format!("{place}.{key}"), limit)?;
+        }
+    }
+    match &own.ecn {
+        Some(curve) => check_curve(&format!("{place}.ecn"), curve),
+        None => Ok(()),
+    }
+}
+
+fn check_limit(place: &str, limit: Limit) -> Result<(), Misfit> {
+    match limit {
+        Limit::Alpha { den: 0, .. } => {
+            let problem = "den 0: a part such as 1/16 has a denominator";
+            Err(misfit(place, problem))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_ecn(place: &str, ecn: &Ecn) -> Result<(), Misfit> {
     if let Some(class) = ecn.classes.iter().flatten().find(|class| **class > 7) {
         let problem = format!("class {class}: classes are 0 to 7");
         return Err(misfit(format!("{place}.classes"), problem));
     }
-    if ecn.kmin >= ecn.kmax {
-        let problem = format!("{} is not below kmax, {}", ecn.kmin, ecn.kmax);
+    check_curve(place, &ecn.curve())
+}
+
+fn check_curve(place: &str, curve: &Curve) -> Result<(), Misfit> {
+    if !(0.0..=1.0).contains(&curve.pmax) {
+        let problem = format!("{}: a probability is 0 to 1", curve.pmax);
+        return Err(misfit(format!("{place}.pmax"), problem));
+    }
+    if curve.kmin >= curve.kmax {
+        let problem = format!("{} is not below kmax, {}", curve.kmin, curve.kmax);
         return Err(misfit(format!("{place}.kmin"), problem));
     }
     Ok(())

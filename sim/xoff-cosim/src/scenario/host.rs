@@ -1,5 +1,7 @@
 //! Settings of hosts.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::PcieConfig;
@@ -20,6 +22,28 @@ pub enum NicKind {
     Own(String),
 }
 
+/// The version of IP that a host has an address of.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum IpVersion {
+    /// IPv4: the hosts are 10.0.0.1, 10.0.0.2, … in the scenario's order.
+    #[default]
+    V4,
+    /// IPv6: the hosts are fd00::1, fd00::2, …, unique local addresses (RFC 4193).
+    V6,
+}
+
+impl fmt::Display for IpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        })
+    }
+}
+
 /// Settings of a host and its NIC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -29,6 +53,9 @@ pub struct HostSettings {
     /// Rate of all links that have none of their own, 10 to 400 Gb/s. RTL NICs have 40 Gb/s, which is what 256 bits
     /// a cycle carry.
     pub rate: LineRate,
+    /// The version of IP of their addresses, and so of their packets: 10.0.0.1, 10.0.0.2, … or fd00::1, fd00::2, …, in
+    /// the order of the hosts. Both ends of a flow have the same version.
+    pub ip: IpVersion,
     /// Classes that obey PFC and send it, 0 to 7. A class is DSCP / 8.
     pub lossless: Vec<u8>,
     /// Where the class of a packet comes from.
@@ -59,6 +86,7 @@ impl Default for HostSettings {
         Self {
             nic: NicKind::Rtl,
             rate: LineRate::G40,
+            ip: IpVersion::V4,
             lossless: vec![3],
             classify: Classify::Dscp,
             buffer: None,

@@ -11,7 +11,7 @@ use super::check::{MOST_SAMPLES, lines};
 use super::names::numbered;
 use super::variant::BASE;
 use super::{
-    Event, Expectation, FlowSettings, HostSettings, InjectEntry, NicKind, RouteEntry,
+    Event, Expectation, FlowSettings, HostSettings, InjectEntry, IpVersion, NicKind, RouteEntry,
     SwitchSettings, Topology, Variant,
 };
 use crate::detect::Thresholds;
@@ -113,6 +113,9 @@ pub struct HostEntry {
     /// The kind of the NIC; without it as in `host`.
     #[serde(default)]
     pub nic: Option<NicKind>,
+    /// The version of IP of the address; without it as in `host`.
+    #[serde(default)]
+    pub ip: Option<IpVersion>,
     /// Latency between NIC and host memory, one way; without it as in `host`.
     #[serde(default)]
     pub pcie_latency: Option<Duration>,
@@ -252,6 +255,7 @@ impl HostEntry {
             count: None,
             numbers: None,
             nic: None,
+            ip: None,
             pcie_latency: None,
             pcie_rate: None,
         }
@@ -274,6 +278,7 @@ impl Scenario {
         let all = &self.host;
         HostSettings {
             nic: entry.nic.as_ref().unwrap_or(&all.nic).clone(),
+            ip: entry.ip.unwrap_or(all.ip),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
             pcie_rate: entry.pcie_rate.or(all.pcie_rate),
             ..all.clone()

@@ -79,6 +79,9 @@ pub struct SwitchSettings {
     pub weights: [u32; 8],
     /// ECN marking; without this table there is none.
     pub ecn: Option<Ecn>,
+    /// Classes that have settings of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassSettings>,
     /// Time from a frame's last bit in until it may start to go out.
     pub latency: Duration,
     /// Faults of frames in this switch.
@@ -116,6 +119,7 @@ impl Default for SwitchSettings {
             // CNPs and network control are served first (SIGCOMM 2015, section 4: CNPs have high priority).
             weights: [1600, 1600, 1600, 1600, 1600, 1600, 0, 0],
             ecn: None,
+            classes: Vec::new(),
             latency: Duration::from_ns(300),
             faults: Vec::new(),
         }
@@ -180,6 +184,66 @@ impl SwitchSettings {
     }
 }
 
+/// Settings of one class of a switch, in place of those that all have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassSettings {
+    /// The class, 0 to 7.
+    pub class: u8,
+    /// Fill of an ingress queue at which it pauses its peer, if it is lossless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xoff: Option<Limit>,
+    /// How far below XOFF the fill has to fall for XON, if it is lossless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xon_offset: Option<ByteCount>,
+    /// Buffer for what arrives after XOFF, for each port, if it is lossless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<ByteCount>,
+    /// Fill of an ingress queue at which it drops, if it is lossy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy_limit: Option<Limit>,
+    /// Buffer reserved for each port, used before the shared buffer; also of a lossy class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<ByteCount>,
+    /// Curve of its marks. The class is marked, whether or not `ecn` of the switch has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Curve>,
+}
+
+/// The curve of RED. Without other values it has the DCQCN paper's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Curve {
+    /// Length of the egress queue up to which nothing is marked.
+    pub kmin: ByteCount,
+    /// Length above which every packet is marked.
+    pub kmax: ByteCount,
+    /// Probability of a mark at `kmax`, 0 to 1.
+    pub pmax: f64,
+}
+
+impl Default for Curve {
+    fn default() -> Self {
+        Self {
+            kmin: ByteCount::new(5_000),
+            kmax: ByteCount::new(200_000),
+            pmax: 0.01,
+        }
+    }
+}
+
+impl Curve {
+    /// The settings of RED.
+    pub fn red(&self) -> RedConfig {
+        RedConfig {
+            kmin: self.kmin,
+            kmax: self.kmax,
+            pmax_ppm: (self.pmax * 1e6).round() as u32,
+            drop_incapable: false,
+        }
+    }
+}
+
 /// RED on the egress queues. Without other values it has the DCQCN paper's parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -199,10 +263,11 @@ pub struct Ecn {
 
 impl Default for Ecn {
     fn default() -> Self {
+        let Curve { kmin, kmax, pmax } = Curve::default();
         Self {
-            kmin: ByteCount::new(5_000),
-            kmax: ByteCount::new(200_000),
-            pmax: 0.01,
+            kmin,
+            kmax,
+            pmax,
             classes: None,
             mark_at: MarkAt::Enqueue,
         }
@@ -210,13 +275,12 @@ impl Default for Ecn {
 }
 
 impl Ecn {
-    /// The settings of RED.
-    pub fn red(&self) -> RedConfig {
-        RedConfig {
+    /// The curve of its marks.
+    pub const fn curve(&self) -> Curve {
+        Curve {
             kmin: self.kmin,
             kmax: self.kmax,
-            pmax_ppm: (self.pmax * 1e6).round() as u32,
-            drop_incapable: false,
+            pmax: self.pmax,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Fault rules, as data and as text.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::headers::Headers;
+use crate::headers::{Headers, IpFields};
 use crate::seeded::Chance;
 use crate::time::Duration;
 use crate::wire::{Psn, Qpn};
@@ -15,10 +16,10 @@ use crate::wire::{Psn, Qpn};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FaultMatch {
-    /// Source address, IPv4.
-    pub src: Option<std::net::Ipv4Addr>,
-    /// Destination address, IPv4.
-    pub dst: Option<std::net::Ipv4Addr>,
+    /// Source address.
+    pub src: Option<IpAddr>,
+    /// Destination address.
+    pub dst: Option<IpAddr>,
     /// Destination queue pair of a RoCEv2 packet.
     pub qpn: Option<Qpn>,
     /// PSN of a RoCEv2 packet.
@@ -102,19 +103,27 @@ impl FromStr for PsnRange {
     }
 }
 
+/// The version of an address and its bits, as headers have them.
+const fn bits(address: IpAddr) -> (u8, u128) {
+    match address {
+        IpAddr::V4(address) => (4, address.to_bits() as u128),
+        IpAddr::V6(address) => (6, address.to_bits()),
+    }
+}
+
 impl FaultMatch {
     /// Whether the rule applies to a frame with these headers. `flow` is the first PSN of its flow, if known.
     pub fn matches(&self, headers: &Headers, flow: Option<Psn>) -> bool {
-        let v4 = headers.ip.filter(|ip| ip.version == 4);
-        let ip = |wanted: Option<u128>, read: fn(&crate::headers::IpFields) -> u128| {
-            wanted.is_none_or(|wanted| v4.as_ref().is_some_and(|ip| read(ip) == wanted))
+        let address = |wanted: Option<IpAddr>, read: fn(&IpFields) -> u128| {
+            let ip = headers.ip.as_ref();
+            wanted.is_none_or(|wanted| ip.is_some_and(|ip| (ip.version, read(ip)) == bits(wanted)))
         };
-        let bits = |address: std::net::Ipv4Addr| u128::from(u32::from(address));
-        ip(self.src.map(bits), |ip| ip.src)
-            && ip(self.dst.map(bits), |ip| ip.dst)
-            && ip(self.ip_id_low.map(u128::from), |ip| {
-                u128::from(ip.id & 0xFF)
-            })
+        // IPv6 has no identification.
+        let v4 = headers.ip.as_ref().filter(|ip| ip.version == 4);
+        let id = |id: u8| v4.is_some_and(|ip| ip.id & 0xFF == u16::from(id));
+        address(self.src, |ip| ip.src)
+            && address(self.dst, |ip| ip.dst)
+            && self.ip_id_low.is_none_or(id)
             && self
                 .qpn
                 .is_none_or(|qpn| headers.bth.is_some_and(|bth| bth.dest_qp == qpn))
@@ -155,6 +164,7 @@ pub enum FaultAction {
 /// psn +100, shots 1: drop
 /// ip_id_low 0xff, skip 10, shots 2: drop
 /// src 10.0.0.1, chance 1/1000: corrupt
+/// dst fd00::2: duplicate
 /// any: duplicate
 /// ```
 ///
@@ -213,8 +223,9 @@ impl FromStr for FaultRule {
             rule: text.into(),
             problem,
         };
+        // The last colon, for addresses of IPv6 have some.
         let (conditions, actions) = text
-            .split_once(':')
+            .rsplit_once(':')
             .ok_or_else(|| wrong("expected 'which frames: what is done to them'".into()))?;
         let mut rule = Self {
             matches: FaultMatch::default(),
@@ -337,7 +348,7 @@ impl schemars::JsonSchema for FaultRule {
         schemars::json_schema!({
             "type": "string",
             "description": "A fault rule: which frames, how often, and what is done to them (docs/scenarios.md).",
-            "pattern": "^[^:]+:[^:]+$",
+            "pattern": "^.+:[^:]+$",
             "examples": ["psn +100, shots 1: drop", "src 10.0.0.1, chance 1/1000: corrupt"],
         })
     }
@@ -364,6 +375,7 @@ mod tests {
             "ip_id_low 0xff, skip 10, shots 2: drop",
             "src 10.0.0.1, dst 10.0.0.2, opcode 0x81, chance 1/1000: corrupt",
             "any: duplicate",
+            "src fd00::1, dst fd00::a: drop",
         ] {
             assert_eq!(text.parse::<FaultRule>().unwrap().to_string(), text);
         }
@@ -385,6 +397,9 @@ mod tests {
         );
         assert!(why("psn +150-+50: drop").contains("the range is reversed"));
         assert!(why("psn +0x1000000: drop").contains("24 bits"));
+        assert!(why("src fd00:::1: drop").contains("'src fd00:::1': expected any, src ADDRESS"));
+        // The address is taken for conditions and actions: both parts are named.
+        assert!(why("src fd00::1").contains("'src fd00:': expected any, src ADDRESS"));
     }
 
     #[test]
@@ -403,10 +418,11 @@ mod tests {
     fn all_that_is_given_has_to_hold() {
         let frame = roce_frame(1, 2).qpn(3).psn(100).ip_id(0x01FF).bytes(100);
         let headers = Headers::at(&frame).unwrap();
-        let hits = |conditions: &str| {
+        let matches = |headers: &Headers, conditions: &str| {
             let rule: FaultRule = format!("{conditions}: drop").parse().unwrap();
-            rule.matches.matches(&headers, Some(Psn::wrapping(90)))
+            rule.matches.matches(headers, Some(Psn::wrapping(90)))
         };
+        let hits = |conditions: &str| matches(&headers, conditions);
         for yes in [
             "any",
             "qpn 3",
@@ -433,8 +449,18 @@ mod tests {
             "src 10.0.0.2",
             "qpn 3, psn 99",
             "opcode 0x81",
+            // The same bits, of the other version.
+            "src ::a00:1",
         ] {
             assert!(!hits(no), "{no}");
         }
+        let mut over_v6 = headers.clone();
+        let ip = over_v6.ip.as_mut().unwrap();
+        (ip.version, ip.src, ip.dst) = (6, 0xFD << 120 | 1, 0x0A00_0002);
+        assert!(matches(&over_v6, "src fd00::1, qpn 3"));
+        assert!(!matches(&over_v6, "src fd00::2"));
+        assert!(!matches(&over_v6, "dst 10.0.0.2"));
+        // What stands in the field of IPv4 does not count.
+        assert!(!matches(&over_v6, "ip_id_low 0xff"));
     }
 }

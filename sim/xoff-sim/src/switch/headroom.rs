@@ -8,6 +8,9 @@ use crate::time::{ByteCount, Duration, Length, LineRate};
 /// Size of a pause frame with FCS, which is the smallest frame size.
 const PAUSE_FRAME_BYTES: u64 = 64;
 
+/// Size of the smallest frame with FCS (IEEE 802.3 §3.2.8).
+const LEAST_FRAME_BYTES: u64 = 64;
+
 /// Bytes of line time between the last bit of the frame that exceeds the limit and the last bit of the pause frame,
 /// other than delays and the frame in between: preamble and pause frame, without the gap before the peer's next frame.
 const PAUSE_AFTER_GAP: u64 = PREAMBLE_BYTES + PAUSE_FRAME_BYTES - GAP_BYTES;
@@ -98,8 +101,8 @@ impl Headroom {
     /// exceeded the limit.
     ///
     /// For frames of one size it is never below [`most_used`](Self::most_used), and above it, by one frame, only where
-    /// the remainder of the division is 1 to 24 byte times. Frames of mixed sizes can use up to
-    /// [`worst_case`](Self::worst_case).
+    /// the remainder of the division is 1 to 24 byte times. Frames of mixed sizes can use more:
+    /// [`most_of_any_sizes`](Self::most_of_any_sizes).
     pub fn exact(&self) -> ByteCount {
         self.frame * (1 + self.frames_in(wire_bytes(PAUSE_FRAME_BYTES)))
     }
@@ -112,15 +115,59 @@ impl Headroom {
         self.frame * (1 + self.frames_in(PAUSE_AFTER_GAP))
     }
 
+    /// The most that a class with frames of any sizes from 64 bytes to `frame` can use, if frames count when their last
+    /// bit arrives.
+    ///
+    /// The frame that exceeds the limit is a longest one, and so is the last one, which starts just before the peer
+    /// stops. Those in between fill the line until then to the byte: as few as possible, since each has 20 bytes on the
+    /// wire that are not buffered. With frames of one size the last one starts up to a frame earlier, so that
+    /// [`exact`](Self::exact) is up to a frame less. [`worst_case`](Self::worst_case) is 5 bytes and those 20 for each
+    /// frame in between above it, or more where small frames do not fill the line.
+    pub fn most_of_any_sizes(&self) -> ByteCount {
+        let between = self.between();
+        self.frame * 2 + ByteCount::new(between.iter().sum())
+    }
+
+    /// Sizes of the frames between the one that exceeds the limit and the last one, in the worst case.
+    pub(super) fn between(&self) -> Vec<u64> {
+        let byte = self.rate.byte_time().as_ps();
+        let (longest, least) = (wire_bytes(self.frame.get()), wire_bytes(LEAST_FRAME_BYTES));
+        // The last frame starts a byte time before the peer stops, or less.
+        let fill = self.round(PAUSE_AFTER_GAP).as_ps().div_ceil(byte) - 1;
+        let frames = fill / longest;
+        let mut sizes = vec![longest; frames as usize];
+        // One frame more fills the rest. Where that is less than the least frame, others give it what is missing.
+        let mut rest = fill - frames * longest;
+        let missing = least.saturating_sub(rest);
+        let gives = (longest - least) * frames;
+        // It has to bring more than its preamble and gap.
+        if rest > wire_bytes(0) && missing <= gives {
+            let mut missing = missing;
+            rest += missing;
+            for size in &mut sizes {
+                let given = missing.min(longest - least);
+                *size -= given;
+                missing -= given;
+            }
+            sizes.push(rest);
+        }
+        sizes.iter().map(|size| size - wire_bytes(0)).collect()
+    }
+
     /// Frames that the peer starts until it stops, when the pause takes `pause` bytes of line time.
     fn frames_in(&self, pause: u64) -> u64 {
+        let on_wire = self.rate.time_of(wire_bytes(self.frame.get()));
+        self.round(pause).as_ps().div_ceil(on_wire.as_ps())
+    }
+
+    /// Time from the last bit of the frame that exceeds the limit until the peer starts no further frame, seen at the
+    /// peer, when the pause takes `pause` bytes of line time.
+    fn round(&self, pause: u64) -> Duration {
         let before = self
             .rate
             .time_of(wire_bytes(self.other_frame.get()) + pause);
         let one_way = self.cable.delay() + self.interface;
-        let round = before + one_way * 2 + self.response;
-        let on_wire = self.rate.time_of(wire_bytes(self.frame.get()));
-        round.as_ps().div_ceil(on_wire.as_ps())
+        before + one_way * 2 + self.response
     }
 
     /// The terms of annex O.
@@ -292,7 +339,40 @@ mod tests {
         )
     }
 
+    /// By hand, with 1,106 + 60 + 15,000 = 16,166 bytes until the peer stops: 14 frames of 1,106 bytes on the wire and
+    /// one of 681, of which 661 are buffered, end a byte before, and a last one starts.
+    #[test]
+    fn a_small_frame_lets_a_large_one_start_late() {
+        let link = link(LineRate::G40, 300, Duration::ZERO, Duration::ZERO);
+        let sizes = [vec![1086; 14], vec![661]].concat();
+        assert_eq!(link.between(), sizes);
+        assert_eq!(link.most_of_any_sizes().get(), 16 * 1086 + 661);
+        assert_eq!(link.exact().get(), 16 * 1086);
+        assert_eq!(link.worst_case().get(), 16 * 1086 + 661 + 5 + 15 * 20);
+        // What is left behind 15 frames is not worth another up to 20 bytes; from 21 on it is, and another frame is
+        // shorter so that it has 84.
+        for (rest, frames) in [(20, 15), (21, 16), (84, 16)] {
+            let longer = Headroom {
+                interface: LineRate::G40.time_of(1106 - 681 + rest) / 2,
+                ..link
+            };
+            assert_eq!(longer.between().len(), frames, "{rest}");
+        }
+    }
+
     proptest! {
+        /// Frames as [`Headroom::between`] says use just that much.
+        #[test]
+        fn the_most_of_any_sizes_is_reached(link in links()) {
+            let mut sizes = vec![link.frame.get()];
+            sizes.extend(link.between());
+            let mut sizes = sizes.into_iter().chain(std::iter::repeat(link.frame.get()));
+            let bytes = used(&link, Duration::ZERO, || sizes.next().unwrap());
+            prop_assert_eq!(bytes, link.most_of_any_sizes().get());
+            prop_assert!(link.most_used() <= link.most_of_any_sizes());
+            prop_assert!(link.most_of_any_sizes() <= link.worst_case());
+        }
+
         #[test]
         fn a_count_of_packets_uses_no_more_and_no_less(link in links()) {
             prop_assert_eq!(used(&link, Duration::ZERO, || link.frame.get()), link.most_used().get());
@@ -303,7 +383,7 @@ mod tests {
         }
 
         #[test]
-        fn frames_of_any_sizes_fit_into_the_worst_case(
+        fn frames_of_any_sizes_use_no_more(
             link in links(),
             sizes in prop::collection::vec(any::<u64>(), 1..40),
         ) {
@@ -315,7 +395,7 @@ mod tests {
                 let large = std::mem::take(&mut first) || size % 4 > 0;
                 if large { link.frame.get() } else { 64 + size % (link.frame.get() - 63) }
             });
-            prop_assert!(bytes <= link.worst_case().get());
+            prop_assert!(bytes <= link.most_of_any_sizes().get());
         }
     }
 }

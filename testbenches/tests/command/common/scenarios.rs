@@ -37,3 +37,15 @@ pub fn holds(summary: &Summary) {
         .collect();
     assert!(failed.is_empty(), "{}: {failed:?}", summary.scenario);
 }
+
+/// Hosts with these names, and a link from each to the switch `s`, as a part of the text of a scenario. It ends in the
+/// table of the last host, to which keys may be added; the switch is in the other part.
+pub fn star(hosts: &[&str]) -> String {
+    let link = |host: &&str| format!("[[links]]\nends = [\"{host}\", \"s\"]\n");
+    let host = |host: &&str| format!("[[hosts]]\nname = \"{host}\"\n");
+    hosts
+        .iter()
+        .map(link)
+        .chain(hosts.iter().map(host))
+        .collect()
+}

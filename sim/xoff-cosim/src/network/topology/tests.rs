@@ -1,10 +1,14 @@
 //! Networks as scenarios describe them, and what becomes of them.
 
+use xoff_sim::switch::Limit;
 use xoff_sim::time::Time;
 
 use super::*;
 use crate::metrics::{Metric, Quantity, Recorder};
 use crate::network::Simulation;
+use crate::scenario::ClassSettings;
+
+mod ipv6;
 
 /// A scenario of 50 µs with model NICs, not checked.
 fn unchecked(text: &str) -> Scenario {
@@ -417,4 +421,100 @@ fn a_workload_is_measured_under_one_name() {
     // The priority is the class.
     let switch = simulation.station("s3").switch().unwrap();
     assert!(switch.counters(PortId(0)).sent[3].bytes > 400_000);
+}
+
+/// Classes of a switch with settings of their own: thresholds, headroom and marks; the others have the common ones.
+#[test]
+fn classes_have_settings_of_their_own() {
+    let own = |toml: &str| -> ClassSettings { toml::from_str(toml).unwrap() };
+    let mut scenario = rates("40");
+    let switch = &mut scenario.switches[0];
+    switch.lossless = vec![3, 4];
+    switch.classes = vec![
+        own(
+            "class = 4\nxoff = { static = '50 KB' }\nheadroom = '90 KB'\nxon_offset = '4 KB'\nreserved = '2 KB'",
+        ),
+        own(
+            "class = 0\nlossy_limit = { alpha = { num = 1, den = 8 } }\nreserved = '3 KB'\necn = { kmax = '10 KB', pmax = 1 }",
+        ),
+    ];
+    scenario.check().unwrap();
+    let plan = Plan::new(&scenario);
+    let routes = ForwardingConfig::default();
+    let config = plan.switch(&scenario, "s0", &scenario.switches[0], routes, Seed(0));
+    let of = |class: usize| config.buffer.priorities[class];
+    let kb = |kb: u64| ByteCount::new(1_000 * kb);
+    let expected = PriorityBuffer {
+        lossless: true,
+        reserved: kb(2),
+        limit: Limit::Static(kb(50)),
+        headroom: kb(90),
+        xon_offset: kb(4),
+    };
+    assert_eq!(of(4), expected);
+    // As without the table: 1/16, XON two frames below, the links' headroom.
+    assert_eq!(of(3).limit, Limit::Alpha { num: 1, den: 16 });
+    assert_eq!(
+        (of(3).reserved, of(3).xon_offset),
+        (kb(0), ByteCount::new(2_172))
+    );
+    assert_ne!(of(3).headroom, kb(90));
+    let lossy = PriorityBuffer {
+        reserved: kb(3),
+        ..PriorityBuffer::lossy(1, 8)
+    };
+    assert_eq!((of(0), of(1)), (lossy, PriorityBuffer::lossy(1, 1)));
+    let red = config
+        .red
+        .map(|red| red.map(|red| (red.kmin, red.kmax, red.pmax_ppm)));
+    let mut curves = [None; PRIORITIES];
+    curves[0] = Some((kb(5), kb(10), 1_000_000));
+    assert_eq!(red, curves);
+    // 100 Gb/s in and 40 out: what waits is marked in class 0, and in no other. With DCQCN packets are ECN capable.
+    scenario.host.dcqcn = Some(Dcqcn::default());
+    for (dscp, marked) in [(0, true), (24, false)] {
+        let mut scenario = scenario.clone();
+        scenario.flows[0].dscp = dscp;
+        let (_, metrics) = run(&scenario);
+        assert_eq!(
+            metrics[&Metric::total(Quantity::EcnMarked)] > 0.0,
+            marked,
+            "{dscp}"
+        );
+    }
+}
+
+#[test]
+fn settings_of_classes_that_do_not_fit_are_said() {
+    let said = |toml: &[&str]| {
+        let mut scenario = rates("40");
+        scenario.switches[0].classes = toml
+            .iter()
+            .map(|toml| toml::from_str(toml).unwrap())
+            .collect();
+        scenario.check().err().map(|misfits| misfits.to_string())
+    };
+    assert_eq!(said(&["class = 3\nxoff = { static = '1 KB' }"]), None);
+    for (toml, expected) in [
+        (&["class = 8"][..], "class: 8: classes are 0 to 7"),
+        (
+            &["class = 0\nheadroom = '1 KB'"],
+            "headroom: class 0 is lossy, and this is for a lossless one",
+        ),
+        (
+            &["class = 3\nlossy_limit = { static = '1 KB' }"],
+            "lossy_limit: class 3 is lossless, and this is for a lossy one",
+        ),
+        (
+            &["class = 3\nxoff = { alpha = { num = 1, den = 0 } }"],
+            "xoff: den 0: a part such as 1/16 has a denominator",
+        ),
+        (
+            &["class = 3\necn = { kmin = '1 MB' }"],
+            "ecn.kmin: 1 MB is not below kmax, 200 KB",
+        ),
+        (&["class = 3", "class = 3"], "class: 3 has settings twice"),
+    ] {
+        assert_eq!(said(toml), Some(format!("switches.s.classes.0.{expected}")));
+    }
 }

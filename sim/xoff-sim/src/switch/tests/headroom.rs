@@ -7,6 +7,8 @@ use crate::testing::{pfc_frame, roce_frame};
 use crate::time::ByteCount;
 
 const FRAME: u64 = 1086;
+/// Fill at which a pause is sent, in frames.
+const XOFF_FRAMES: u64 = 5;
 /// The lossless class; the traffic in the other direction is of another class.
 const LOSSLESS: u8 = 3;
 
@@ -19,9 +21,14 @@ fn headroom_used(link: Headroom, headroom: u64, phase: Duration) -> (u64, u64) {
 
 /// The same with the lossless frames from the first phase on, and the others from the second on.
 fn headroom_at(link: Headroom, headroom: u64, phases: [Duration; 2]) -> (u64, u64) {
+    headroom_of(link, headroom, phases, &[])
+}
+
+/// The same with lossless frames of these sizes behind the one that exceeds XOFF, and of the largest size behind them.
+fn headroom_of(link: Headroom, headroom: u64, phases: [Duration; 2], sizes: &[u64]) -> (u64, u64) {
     let mut config = star_config(3, link.rate);
     config.buffer.priorities[usize::from(LOSSLESS)] = PriorityBuffer::lossless(
-        Limit::Static(ByteCount::new(5 * FRAME)),
+        Limit::Static(ByteCount::new(XOFF_FRAMES * FRAME)),
         ByteCount::new(headroom),
     );
     // What the limit and the headroom hold, what the other stream sends before the first frame, and some that have to
@@ -32,7 +39,10 @@ fn headroom_at(link: Headroom, headroom: u64, phases: [Duration; 2]) -> (u64, u6
     let mut to_1 = Source::new(link.rate, Duration::ZERO);
     for psn in 0..frames as u32 {
         let dscp = LOSSLESS * 8;
-        let frame = roce_frame(1, 2).dscp(dscp).psn(psn).bytes(FRAME as usize);
+        // XOFF holds 5 frames, and the sixth exceeds it.
+        let behind = (psn as usize).checked_sub(XOFF_FRAMES as usize + 1);
+        let size = behind.and_then(|place| sizes.get(place)).unwrap_or(&FRAME);
+        let frame = roce_frame(1, 2).dscp(dscp).psn(psn).bytes(*size as usize);
         to_2 = to_2.then(start, LOSSLESS, frame);
         let frame = roce_frame(3, 1).psn(psn).bytes(FRAME as usize);
         to_1 = to_1.then(us(9) + phases[1], 0, frame);
@@ -179,6 +189,37 @@ fn the_gap_behind_a_pause_frame_needs_no_headroom() {
     assert_eq!(used.max(), Some(28 * FRAME));
     assert_eq!(link.most_used().get(), 28 * FRAME);
     assert_eq!(link.exact().get(), 29 * FRAME);
+}
+
+/// A class whose frames have several sizes needs more than the exact form, which is that of the largest size alone: a
+/// small frame among large ones lets the last large one start just before the peer stops. With as much as
+/// [`Headroom::most_of_any_sizes`] says nothing is lost.
+#[test]
+fn frames_of_mixed_sizes_need_more_than_the_exact_form() {
+    let mut more = 0;
+    for (interface, response) in INTERFACES {
+        for link in links(interface, response) {
+            let (exact, mixed) = (link.exact().get(), link.most_of_any_sizes().get());
+            let period = link.rate.time_of(FRAME + 20).as_ps();
+            let phases: Vec<[Duration; 2]> = worst_phases(link, period)
+                .map(|phase| [Duration::ZERO, Duration::from_ps(phase)])
+                .collect();
+            let used = |room: u64| {
+                let used = phases
+                    .iter()
+                    .map(|phases| headroom_of(link, room, *phases, &link.between()));
+                used.max().unwrap()
+            };
+            assert_eq!(used(2 * mixed), (mixed, 0), "{link:?}");
+            assert_eq!(used(mixed), (mixed, 0), "{link:?}");
+            let lost = phases
+                .iter()
+                .map(|phases| headroom_of(link, exact, *phases, &link.between()).1);
+            assert_eq!(lost.max() > Some(0), mixed > exact, "{link:?}");
+            more += usize::from(mixed > exact);
+        }
+    }
+    assert!(more > 9, "{more} of 18 links");
 }
 
 /// Phases at which the frame in the other direction starts just as the limit is exceeded, or a picosecond earlier or
