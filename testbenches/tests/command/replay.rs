@@ -155,6 +155,7 @@ fn a_failing_case_of_a_unit_is_traced_up_to_the_failing_cycle() {
         folder: folder.path().join("a"),
         before: 20,
         after: 10,
+        whole: false,
     };
     let case = History {
         head: (),
