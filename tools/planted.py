@@ -4,7 +4,7 @@
 `planted.py [--seed N] [--time 300s] [NAME…]` takes the patches tools/planted/NAME.patch (default: all). A patch breaks
 a module of rtl/. Its first lines say what it breaks, which unit of `xoff fuzz` should find it, and which tops
 (bindings/xoff-rtl/build.rs) get the broken module. The models of the other tops stay as they are and are not compiled
-again. Patches that different units find are built together.
+again. Patches that different properties find are built together.
 
 For each bug, `xoff fuzz` runs on a seed from the clock until it finds a difference, and `xoff replay` runs the shrunk
 case. Then the case is run once more by the broken and by the sound build, with waves of the whole case, and the values
@@ -53,11 +53,16 @@ def bugs(names):
     return [Bug(paths[name]) for name in names or paths]
 
 
+def meet(one, other):
+    """Whether the property of a unit would meet both bugs: that of the builder has its frames parsed."""
+    return one.unit == other.unit or {one.unit, other.unit} == {"builder", "parser"}
+
+
 def rounds(all_bugs):
-    """Bugs that can be built together: no unit has two of them."""
+    """Bugs that can be built together: no property meets two of them."""
     together = []
     for bug in all_bugs:
-        fits = (group for group in together if bug.unit not in [other.unit for other in group])
+        fits = (group for group in together if not any(meet(bug, other) for other in group))
         group = next(fits, None)
         if group is None:
             together.append(group := [])
@@ -170,8 +175,10 @@ def judge(bug, program, sound, seed, limit):
         raise Missed(f"{command} does not find it\n{last_lines(done)}")
     histories = re.search(r": (\d+) cases,", done.stdout).group(1)
     case = Path(kept.group(1))
-    lines = [line for line in case.read_text().splitlines() if not line.startswith("#")]
-    size = f"{sum(not line.startswith('bench ') for line in lines)} events, {sum(map(len, lines))} characters"
+    # Behind the first line, which names the unit, is what was wrong, and what the case is.
+    lines = case.read_text().splitlines()[1:]
+    events = [line for line in lines if not line.startswith("#")]
+    size = f"{sum(not line.startswith('bench ') for line in events)} events, {sum(map(len, events))} characters"
 
     shown, replayed = xoff(program, "replay", case, "--out", bug.folder)
     folder = bug.folder / "replay" / case.stem
