@@ -7,7 +7,7 @@ use xoff_sim::protocol::Cycle;
 
 use super::bins::{Binned, GROUPS};
 use crate::property::bins::Bins;
-use crate::property::{Disagreement, text};
+use crate::property::{Disagreement, other_fields, text};
 use xoff_cosim::units::gbn::{End, Shown, Unit};
 use xoff_cosim::units::{Rest, Skip};
 
@@ -430,8 +430,13 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         U::End::see(&mut self.bins, &before, &event, &step);
         if (shown.context, shown.step) != (context, step) {
             return Err(format!(
-                "cycle {}, QP {}, {event:?} at {}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
-                now.0, shown.qp, at.0, shown.context, shown.step
+                "cycle {}, QP {}, {event:?} at {}\n{}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
+                now.0,
+                shown.qp,
+                at.0,
+                other_fields(&(shown.context, shown.step), &(context, step)),
+                shown.context,
+                shown.step
             ));
         }
         if walks {
