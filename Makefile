@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check check-rust check-rtl synth formal mutants coverage setup check-tools
+.PHONY: demo test check check-rust check-rtl synth formal mutants planted coverage setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -48,6 +48,10 @@ mutants: setup check-tools
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
 	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(ARGS) "$(UNIT)"
 	@.tools/bin/python tools/mutants_equal.py "$(UNIT)" "target/mutants/$(UNIT)"
+
+# make planted NAMES="pfc_rx parser": bugs planted by hand, each to be found by xoff fuzz and shown by xoff replay.
+planted: setup
+	@tools/planted.py $(NAMES)
 
 # make coverage UNITS="pfc gbn": lines and toggles of the RTL that the properties of units reach (docs/coverage.md).
 coverage: setup

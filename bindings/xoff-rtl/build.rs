@@ -11,6 +11,13 @@ fn main() {
     if let (true, Ok(folder)) = (cfg!(feature = "mutants"), env::var("XOFF_MUTANTS")) {
         build = build.netlists(folder);
     }
+    // `make planted` replaces modules of single tops by broken ones. It is no feature, so that what is compiled from
+    // the rest of the sources is the same, and compiled once.
+    println!("cargo::rerun-if-env-changed=XOFF_PLANTED");
+    if let Ok(folder) = env::var("XOFF_PLANTED") {
+        println!("cargo::rerun-if-changed={folder}");
+        build = build.modules(folder);
+    }
     build
         // Paths in messages start at the repository's root: `rtl/parser/packet_parser.sv`.
         .root("../..")

@@ -157,7 +157,7 @@ fn tell<P: Property>(
         failing.number, failing.shrink_steps
     );
     writeln!(streams.out, "{}", streams.paint.paint(Ink::Bad, headline))?;
-    for line in failing.case.write() {
+    for line in failing.case.explained() {
         writeln!(streams.out, "  {line}")?;
     }
     writeln!(streams.out, "{}", failing.disagreement)?;

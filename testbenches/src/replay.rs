@@ -67,6 +67,9 @@ pub struct ReplayArgs {
     /// Say only whether it fails
     #[arg(long)]
     pub no_waves: bool,
+    /// Waves from the beginning of the case, also if it holds, to compare them with those of another build
+    #[arg(long, conflicts_with_all = ["no_waves", "before"])]
+    pub whole: bool,
     /// Folder in which the folder replay/CASE/ is created
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     pub out: PathBuf,
@@ -140,9 +143,16 @@ fn with_waves<P: Property>(
         folder: folder.clone(),
         before: arguments.before,
         after: arguments.after,
+        whole: arguments.whole,
     };
     let failed = match P::retrace(case.seed, &history, &wanted)? {
-        Retraced::Held(events) => return held::<P>(path, events, streams),
+        Retraced::Held { events, waves } => {
+            let outcome = held::<P>(path, events, streams)?;
+            for waves in &waves {
+                tell(waves, streams)?;
+            }
+            return Ok(outcome);
+        }
         Retraced::Interrupted => {
             writeln!(
                 streams.err,
@@ -167,17 +177,10 @@ fn with_waves<P: Property>(
             run.as_secs_f64() * 1e3
         )?;
     }
-    let lines = history.write();
+    let lines = history.explained();
     let mut text = account(path, case, &lines, &failed);
     for waves in &failed.waves {
-        let [gtkwave, surfer] = layouts(waves)?;
-        let wave = waves.path.display();
-        writeln!(streams.out, "  waves: gtkwave {wave} {}", gtkwave.display())?;
-        writeln!(
-            streams.out,
-            "      or surfer --command-file {} {wave}",
-            surfer.display()
-        )?;
+        tell(waves, streams)?;
         if waves.nic.is_none() {
             text += &last_edges(waves)?;
         }
@@ -193,6 +196,19 @@ fn with_waves<P: Property>(
         return Ok(Outcome::Interrupted);
     }
     Ok(Outcome::Failed)
+}
+
+/// Writes the layouts beside a file of waves, and says how to open them.
+fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
+    let [gtkwave, surfer] = layouts(waves)?;
+    let wave = waves.path.display();
+    writeln!(streams.out, "  waves: gtkwave {wave} {}", gtkwave.display())?;
+    writeln!(
+        streams.out,
+        "      or surfer --command-file {} {wave}",
+        surfer.display()
+    )?;
+    Ok(())
 }
 
 /// Writes the layouts beside a file of waves.

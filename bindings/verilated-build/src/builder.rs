@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::compile::{self, Compiler, Library, Runtime};
-use crate::files::{Contents, Generated, Hash, generated_files, read, write};
+use crate::files::{Contents, Generated, Hash, generated_files, names_in, read, write};
 use crate::parallel::in_parallel;
 use crate::ports::{self, Direction};
 use crate::shim::Face;
@@ -34,6 +34,7 @@ pub struct Build {
     tops: Vec<Top>,
     lists: Vec<PathBuf>,
     netlists: Option<PathBuf>,
+    modules: Option<PathBuf>,
 }
 
 impl Default for Build {
@@ -60,6 +61,7 @@ impl Build {
             tops: Vec::new(),
             lists: Vec::new(),
             netlists: None,
+            modules: None,
         }
     }
 
@@ -153,6 +155,16 @@ impl Build {
     /// is not linted.
     pub fn netlists(mut self, folder: impl Into<PathBuf>) -> Build {
         self.netlists = Some(folder.into());
+        self
+    }
+
+    /// Sets a folder of modules that single tops take in place of those of the sources.
+    ///
+    /// If the folder has a folder `Fifo64`, the `.sv` and `.v` files in it belong to the top called `Fifo64` in Rust,
+    /// and no other top sees them: a change of a module that several tops use stays in one of them. A file has the
+    /// name of its module, which must be one that is looked up by name.
+    pub fn modules(mut self, folder: impl Into<PathBuf>) -> Build {
+        self.modules = Some(folder.into());
         self
     }
 
@@ -312,9 +324,15 @@ impl Build {
         let netlist = (self.netlists.iter())
             .map(|folder| folder.join(&top.name).with_extension("v"))
             .find(|path| root.join(path).is_file());
-        if top.sources.is_empty() && self.sources.is_empty() {
+        let modules = self.modules_of(root, &top)?;
+        let is_module = |path: &&PathBuf| path.file_stem().is_some_and(|stem| *stem == *top.module);
+        if top.sources.is_empty()
+            && self.sources.is_empty()
+            && !modules.iter().any(|path| is_module(&path))
+        {
             top.sources = vec![self.find(root, &top.module)?];
         }
+        top.sources.extend(modules);
         if let Some(path) = netlist {
             top.source_of_netlist = Some(Box::new(top.clone()));
             top.sources = vec![path];
@@ -322,6 +340,26 @@ impl Build {
             top.flags = vec!["-Wno-lint".to_owned(), "-Wno-style".to_owned()];
         }
         Ok(top)
+    }
+
+    /// Returns the files of modules that a top takes in place of those of the sources, sorted.
+    fn modules_of(&self, root: &Path, top: &Top) -> Result<Vec<PathBuf>, Error> {
+        let Some(folder) = &self.modules else {
+            return Ok(Vec::new());
+        };
+        let folder = folder.join(&top.name);
+        if !root.join(&folder).is_dir() {
+            return Ok(Vec::new());
+        }
+        let mut files: Vec<PathBuf> = (names_in(&root.join(&folder))?.into_iter())
+            .map(|name| folder.join(name))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|end| end == "sv" || end == "v")
+            })
+            .collect();
+        files.sort();
+        Ok(files)
     }
 
     /// Returns the file of a module that is looked up by name.

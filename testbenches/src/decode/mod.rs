@@ -1,7 +1,7 @@
 //! `xoff decode`: sends a capture through the parser and prints the results as rows, JSON lines or a picture.
 
 mod arguments;
-mod compare;
+pub(crate) mod compare;
 mod conversation;
 pub(crate) mod details;
 mod draw;

@@ -8,11 +8,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use xoff_rtl::{PacketBuilder256, PacketBuilder512};
-use xoff_sim::protocol::{Content, Descriptor};
+use xoff_sim::protocol::{self, Content, Descriptor};
 use xoff_sim::strategies;
 
 use super::bins::{Bins, Groups};
 use super::history::{History, Part};
+use super::parser;
 use super::{Case, Disagreement, Property, text};
 use xoff_cosim::units::UnitError;
 use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
@@ -36,6 +37,11 @@ impl Event {
 impl Part for Event {
     fn valid(&self) -> Result<(), String> {
         (self.packet().build()).map_or_else(|error| Err(error.to_string()), |_| Ok(()))
+    }
+
+    fn note(&self) -> Option<String> {
+        let frame = self.packet().build().ok()?;
+        Some(parser::note(&protocol::parse(&frame)))
     }
 }
 
@@ -164,6 +170,27 @@ fn without_pad(mut packet: Descriptor) -> Descriptor {
     packet
 }
 
+/// Says where a frame is another than expected: in its length, or in which bytes.
+fn first_other_byte(who: &str, frame: &[u8], expected: &[u8]) -> String {
+    if frame.len() != expected.len() {
+        return format!(
+            "length: {who} {}, reference {}",
+            frame.len(),
+            expected.len()
+        );
+    }
+    let other = |at: &usize| frame[*at] != expected[*at];
+    let others: Vec<usize> = (0..frame.len()).filter(other).collect();
+    let first = others.first().copied().unwrap_or_default();
+    format!(
+        "byte {first}: {who} {:#04x}, reference {:#04x}; {} of {} bytes are different",
+        frame[first],
+        expected[first],
+        others.len(),
+        frame.len()
+    )
+}
+
 fn build_and_compare<M: BuilderTop>(
     who: &str,
     builder: &mut RtlBuilder<M>,
@@ -190,8 +217,9 @@ fn build_and_compare<M: BuilderTop>(
             builder.blame(i);
             let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
             return Err(format!(
-                "packet {}\n{who}:  {}\nreference: {}",
+                "packet {}: {}\n{who}:  {}\nreference: {}",
                 i + 1,
+                first_other_byte(who, frame, expected),
                 hex(frame),
                 hex(expected)
             ));

@@ -162,6 +162,7 @@ pub fn keep<P: Property>(
         .map(|line| format!("# {line}\n"))
         .collect();
     let unit = P::UNIT;
+    let lines = failing.case.explained().join("\n");
     let text = format!("{FIRST_LINE}{unit}, version {VERSION}, seed {seed}\n{said}{lines}\n");
     match fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)) {
         Ok(()) => Ok(path),

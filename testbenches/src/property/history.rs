@@ -26,6 +26,11 @@ pub trait Part: Clone + Debug + PartialEq + Send + Serialize + DeserializeOwned 
         Vec::new()
     }
 
+    /// What a person wants to know of this value that its line of text does not say, in words.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     /// Checks that the unit accepts this value. Drawn values are always valid; values read from a file may not be.
     ///
     /// # Errors
@@ -62,7 +67,19 @@ impl<H: Part, E: Part> History<H, E> {
             .collect()
     }
 
-    /// Reads a history that [`History::write`] wrote. Empty lines and lines that begin with `#` are ignored.
+    /// Writes the history like [`History::write`], with the notes of its events as comments above them.
+    pub fn explained(&self) -> Vec<String> {
+        let mut lines = self.write();
+        let head = lines.len() - self.events.len();
+        for (at, event) in self.events.iter().enumerate().rev() {
+            if let Some(note) = event.note() {
+                lines.insert(head + at, format!("# {note}"));
+            }
+        }
+        lines
+    }
+
+    /// Reads a history that [`History::write`] or [`History::explained`] wrote. Empty lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
     ///

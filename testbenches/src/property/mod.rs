@@ -100,6 +100,38 @@ fn text(error: UnitError) -> Disagreement {
     error.to_string()
 }
 
+/// Names the fields in which the texts of two values of a type are different: `retries: RTL 6, reference 7`. Nothing if
+/// one of them has other fields than the other.
+fn other_fields(rtl: &impl Debug, reference: &impl Debug) -> String {
+    let [rtl, reference] = [format!("{rtl:?}"), format!("{reference:?}")];
+    let pairs = rtl.split(", ").zip(reference.split(", "));
+    if rtl.split(", ").count() != reference.split(", ").count() {
+        return String::new();
+    }
+    // The text of a last field ends with what ends the structures around it.
+    fn alone(mut value: &str) -> &str {
+        loop {
+            let open = value.matches('(').count() >= value.matches(')').count();
+            value = match (value.strip_suffix(" }"), value.strip_suffix(')')) {
+                (Some(shorter), _) => shorter,
+                (None, Some(shorter)) if !open => shorter,
+                _ => return value,
+            };
+        }
+    }
+    let different = pairs.filter(|(rtl, reference)| rtl != reference);
+    let described = different.map(|(rtl, reference)| {
+        let (name, rtl) = rtl.rsplit_once(": ").unwrap_or(("value", rtl));
+        let name = name.rsplit([' ', '(']).next().unwrap_or(name);
+        let reference = reference
+            .rsplit_once(": ")
+            .map_or(reference, |(_, value)| value);
+        let [rtl, reference] = [rtl, reference].map(alone);
+        format!("{name}: RTL {rtl}, reference {reference}")
+    });
+    described.collect::<Vec<_>>().join("; ")
+}
+
 /// Compares two runs of the same case, one that skips idle cycles and one that does not.
 fn same_runs<T: PartialEq + Debug>(skipped: &[T], whole: &[T]) -> Result<(), Disagreement> {
     let first = skipped.iter().zip(whole).position(|(a, b)| a != b);
@@ -111,5 +143,32 @@ fn same_runs<T: PartialEq + Debug>(skipped: &[T], whole: &[T]) -> Result<(), Dis
             skipped.get(at),
             whole.get(at)
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_fields_have_their_names() {
+        #[derive(Debug, Clone)]
+        struct Context {
+            _state: Option<u8>,
+            _retries: u8,
+            _deadline: Option<u64>,
+        }
+        let rtl = Context {
+            _state: Some(1),
+            _retries: 6,
+            _deadline: Some(5),
+        };
+        let mut reference = rtl.clone();
+        assert_eq!(other_fields(&rtl, &reference), "");
+        reference._retries = 7;
+        reference._deadline = Some(8);
+        let said = "_retries: RTL 6, reference 7; _deadline: RTL Some(5), reference Some(8)";
+        assert_eq!(other_fields(&rtl, &reference), said);
+        assert_eq!(other_fields(&Some((1, 2)), &None::<(u8, u8)>), "");
     }
 }

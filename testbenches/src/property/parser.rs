@@ -14,6 +14,8 @@ use xoff_sim::wire::frame::ParsedFrame;
 use super::bins::{Bins, Groups};
 use super::history::{History, Part};
 use super::{Case, Disagreement, Property, text};
+use crate::decode::compare::differences;
+use crate::decode::details::details;
 use xoff_cosim::units::UnitError;
 use xoff_cosim::units::parser::{ParserTop, RtlParser};
 
@@ -52,6 +54,24 @@ impl Part for Event {
             )),
         }
     }
+
+    fn note(&self) -> Option<String> {
+        Some(note(&protocol::parse(self.bytes())))
+    }
+}
+
+/// A frame in words: `86 bytes, roce_v2, RC_CMP_SWAP to QP 0x54, PSN 4096, va 0x7f…`.
+pub(super) fn note(frame: &ParsedFrame) -> String {
+    let mut parts = vec![
+        format!("{} bytes", frame.frame_bytes),
+        frame.verdict.name().to_owned(),
+    ];
+    if let Some(bth) = &frame.bth {
+        parts.push(format!("{} to QP {:#x}", bth.opcode, bth.dest_qp.get()));
+        parts.push(format!("PSN {}", bth.psn));
+    }
+    parts.extend(details(frame).into_iter().map(|(_, text)| text));
+    parts.join(", ")
 }
 
 /// Serialization of bytes as hexadecimal text.
@@ -152,10 +172,8 @@ fn agree<M: ParserTop>(
     for (i, (got, expected)) in got.iter().zip(expected).enumerate() {
         if got != expected {
             rtl.blame(i);
-            return Err(format!(
-                "frame {}\n{who}:  {got:?}\nreference: {expected:?}",
-                i + 1
-            ));
+            let fields = differences([who, "reference"], got, expected).join("\n  ");
+            return Err(format!("frame {}: {fields}", i + 1));
         }
     }
     match got.len() == expected.len() {

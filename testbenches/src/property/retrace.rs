@@ -20,6 +20,9 @@ pub struct Wanted {
     pub before: u64,
     /// Number of cycles behind it, if anything drives the unit then.
     pub after: u64,
+    /// Waves from the beginning of the case, of all of its units, and also if it holds: to compare them with those of
+    /// another build. Of NICs of a case that holds, the waves end with it.
+    pub whole: bool,
 }
 
 /// Ends of the names of the files that a replay leaves.
@@ -61,8 +64,13 @@ pub struct Waves {
 /// The result of a case, with what shows a failure.
 #[derive(Debug, Clone)]
 pub enum Retraced {
-    /// It held, with this number of events.
-    Held(u64),
+    /// It held.
+    Held {
+        /// Number of its events.
+        events: u64,
+        /// Waves of the whole case, if they were wanted; marked at the last cycle.
+        waves: Vec<Waves>,
+    },
     /// It failed.
     Failed(Failed),
     /// The process was asked to end before the result was known.
@@ -104,10 +112,10 @@ pub struct Reached {
 /// The unit cannot be created, waves cannot be written, or the case does not fail again.
 pub fn units<P: Property>(seed: u64, case: &Case<P>, wanted: &Wanted) -> anyhow::Result<Retraced> {
     let (first, result) = watched::<P>(seed, case, Vec::new())?;
-    let disagreement = match result {
-        Ok(count) => return Ok(Retraced::Held(count)),
-        Err(disagreement) => disagreement,
-    };
+    if let (Ok(events), false) = (&result, wanted.whole) {
+        let (events, waves) = (*events, Vec::new());
+        return Ok(Retraced::Held { events, waves });
+    }
     // A property has instances for several benches; those of this case went on after they were created and reset.
     let idle = watched_at_creation::<P>(seed)?;
     let place_of_idle = |place: usize| idle.get(place).map_or(0, |unit: &Watched| unit.cycles);
@@ -120,41 +128,52 @@ pub fn units<P: Property>(seed: u64, case: &Case<P>, wanted: &Wanted) -> anyhow:
     for &place in &working {
         let unit = &first[place];
         let marked = unit.blamed.unwrap_or(unit.cycles);
-        let from = marked.saturating_sub(wanted.before).max(1);
         let alone =
             (working.iter()).all(|other| *other == place || first[*other].name != unit.name);
+        // Which units work is another question in another build: names of whole waves do not depend on it.
+        let (alone, cycles) = match wanted.whole {
+            true => (false, 1..=unit.cycles),
+            false => {
+                let from = marked.saturating_sub(wanted.before).max(1);
+                (alone, from..=(marked + wanted.after).min(unit.cycles))
+            }
+        };
         waves[place] = Some(UnitWaves {
             path: wave_path(&wanted.folder, &unit.name, place, alone),
-            cycles: from..=(marked + wanted.after).min(unit.cycles),
+            cycles,
             marked,
         });
     }
     // If one of them has the wrong answer, the others are not of interest.
-    if first.iter().any(|unit| unit.blamed.is_some()) {
+    if !wanted.whole && first.iter().any(|unit| unit.blamed.is_some()) {
         for (waves, unit) in waves.iter_mut().zip(&first) {
             *waves = waves.take().filter(|_| unit.blamed.is_some());
         }
     }
     wanted.create()?;
     let (second, again) = watched::<P>(seed, case, waves)?;
-    if again.is_ok() {
-        bail!("the case failed once and not again: the unit depends on something else");
+    if again.is_ok() != result.is_ok() {
+        bail!("the case failed once and held once: the unit depends on something else");
     }
-    let mut failed = Failed {
-        disagreement,
-        ..Failed::default()
-    };
+    let mut waves = Vec::new();
     for unit in second {
         if let Some(error) = unit.error {
             return Err(error.into());
         }
-        failed.waves.extend(unit.waves.map(|path| Waves {
+        waves.extend(unit.waves.map(|path| Waves {
             path,
             nic: None,
             failed_ps: unit.marked_ps,
         }));
     }
-    Ok(Retraced::Failed(failed))
+    Ok(match result {
+        Ok(events) => Retraced::Held { events, waves },
+        Err(disagreement) => Retraced::Failed(Failed {
+            disagreement,
+            waves,
+            ..Failed::default()
+        }),
+    })
 }
 
 /// Runs a case with a watch on the units. Returns what is known of them, and the result.

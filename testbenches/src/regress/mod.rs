@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`plan`] | which items there are |
 //! | `work` | runs one item |
+//! | [`order`] | which item is next |
 //! | [`journal`] | finished items, kept so that a killed regression continues and parts can be merged |
 //! | [`baseline`] | digests of earlier runs |
 //! | [`report`] | failures by cause; JSON, JUnit XML and an HTML page |
@@ -11,6 +12,7 @@
 mod arguments;
 pub mod baseline;
 pub mod journal;
+pub mod order;
 pub mod plan;
 pub mod report;
 mod work;
@@ -18,7 +20,7 @@ mod work;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,6 +28,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub use arguments::{MergeArgs, RegressArgs, RegressCommand, Seeds, Shard};
 
 use self::journal::{Finished, Journal};
+use self::order::{Queue, use_of_threads};
 use self::plan::Item;
 use self::report::{Summary, in_shard};
 use self::work::Bench;
@@ -55,6 +58,8 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         }
         _ => None,
     };
+    // How long items take is also known from another regression in this folder, which a restart discards.
+    let earlier = journal::read(&arguments.out).map_or(Vec::new(), |recorded| recorded.finished);
     let (journal, mut finished) = Journal::open(&arguments.out, &plan, arguments.restart)?;
     let known: HashSet<&str> = finished.iter().map(|entry| &entry.item[..]).collect();
     let shard = Some(arguments.shard);
@@ -77,9 +82,11 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         capture_for: (arguments.baseline.as_deref()).filter(|_| arguments.captures),
     };
     let bar = bar(todo.len(), streams);
-    let done = in_parallel(&bench, &todo, journal, threads(arguments.jobs), &bar);
+    let jobs = threads(arguments.jobs).min(todo.len());
+    let start = Instant::now();
+    let (new, error) = in_parallel(&bench, Queue::new(todo, &earlier), journal, jobs, &bar);
     bar.finish_and_clear();
-    let (new, error) = done;
+    let used = use_of_threads(&new, jobs, start.elapsed().as_secs_f64());
     finished.extend(new);
     let summary = Summary::new(&plan, shard, &finished);
     // What was found is kept, whatever happened after it.
@@ -91,6 +98,9 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         print_times(&summary, streams)?;
     }
     print(&summary, &arguments.out, streams)?;
+    if let Some(used) = used {
+        writeln!(streams.out, "  {used}")?;
+    }
     if interrupted() {
         writeln!(
             streams.err,
@@ -109,19 +119,24 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
 /// Runs items on several threads. Returns those that finished, and the first error, which ends the others.
 fn in_parallel(
     bench: &Bench,
-    todo: &[&Item],
+    queue: Queue,
     journal: Journal,
     jobs: usize,
     bar: &ProgressBar,
 ) -> (Vec<Finished>, Option<anyhow::Error>) {
-    let next = AtomicUsize::new(0);
+    let queue = Mutex::new(queue);
+    let locked = || queue.lock().expect("no thread panics while it holds this");
     let shared = Mutex::new((journal, Vec::new(), None));
+    let next = || locked().take();
     let worker = || {
-        while let Some(item) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(item) = next() {
             if interrupted() {
                 return;
             }
             let result = bench.run(item);
+            if let Ok(Some(entry)) = &result {
+                locked().learn(entry);
+            }
             let mut shared = shared.lock().expect("no thread panics while it holds this");
             let (journal, finished, error) = &mut *shared;
             if error.is_some() {
@@ -147,7 +162,7 @@ fn in_parallel(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..jobs.min(todo.len()) {
+        for _ in 0..jobs {
             scope.spawn(worker);
         }
     });

@@ -25,8 +25,11 @@ use crate::wave::rows::{Window, rows};
 
 /// The option, for messages.
 const OPTION: &str = "--wave-when";
-/// The least simulated time of a segment: some hundred cycles, so that opening its file costs little of it.
-const SEGMENT: Duration = Duration::from_us(2);
+/// The simulated time of the first segment. Each is twice as long as the one before, since opening a file and reading
+/// its table of signals costs as much as some hundred cycles.
+const FIRST_SEGMENT: Duration = Duration::from_us(2);
+/// The longest segment. Its waves are some tens of MB.
+const LONGEST_SEGMENT: Duration = Duration::from_us(64);
 
 /// Waves of a host around the first clock edge at which a condition holds.
 #[derive(Debug, Clone)]
@@ -139,6 +142,7 @@ impl Trigger {
         let before = Self::time(self.cycles[0] + 1);
         let mut saved: VecDeque<(Time, Vec<u8>)> = VecDeque::new();
         let ignore = |_: &[Record]| {};
+        let mut length = FIRST_SEGMENT;
         while state.simulation.now() < end && !interrupted() {
             let begin = state.simulation.now();
             if state.next_sample + before <= self.from {
@@ -168,7 +172,8 @@ impl Trigger {
                 until: Time::MAX,
             };
             state.simulation.set_waves(&self.host, segment)?;
-            let until = (begin + SEGMENT).min(end);
+            let until = (begin + length).min(end);
+            length = (length * 2).min(LONGEST_SEGMENT);
             while state.simulation.now() < until && !interrupted() {
                 state.advance(scenario, end, ignore)?;
             }

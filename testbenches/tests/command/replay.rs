@@ -155,6 +155,7 @@ fn a_failing_case_of_a_unit_is_traced_up_to_the_failing_cycle() {
         folder: folder.path().join("a"),
         before: 20,
         after: 10,
+        whole: false,
     };
     let case = History {
         head: (),
@@ -177,6 +178,59 @@ fn a_failing_case_of_a_unit_is_traced_up_to_the_failing_cycle() {
         let (edge, _) = all.last().unwrap();
         assert!((waves.failed_ps..waves.failed_ps + PERIOD).contains(edge));
     }
+}
+
+#[test]
+fn whole_waves_begin_with_the_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = Wanted {
+        folder: folder.path().to_owned(),
+        before: 20,
+        after: 10,
+        whole: true,
+    };
+    let case = History {
+        head: (),
+        events: vec![],
+    };
+    let Retraced::Failed(failed) = retrace::units::<Planted>(3, &case, &wanted).unwrap() else {
+        panic!("it fails")
+    };
+    assert_eq!(failed.waves.len(), 2);
+    let all = edges(
+        &failed.waves[0].path,
+        "PfcRx40.now_i",
+        "PfcRx40.clk_i",
+        None,
+    );
+    let (edge, last) = all.last().unwrap();
+    // The bench resets at 1,000 and goes on to the failing cycle without a gap.
+    let counted = all
+        .iter()
+        .filter(|(_, now)| now.as_u64() >= Some(1_000))
+        .count() as u64;
+    assert!(counted > FAILS_AT - 1_000, "{counted}");
+    assert_eq!(last.as_u64(), Some(FAILS_AT));
+    assert!((failed.waves[0].failed_ps..failed.waves[0].failed_ps + PERIOD).contains(edge));
+}
+
+#[test]
+fn a_case_that_holds_has_waves_only_if_they_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let case = argument("cases/dcqcn/deadline_just_missed.case");
+    let arguments = ["replay", &case, "--out", out];
+    let left = folder.path().join("replay/deadline_just_missed");
+    assert_eq!(command(&arguments).outcome.unwrap(), Outcome::Held);
+    assert!(!left.exists());
+    let said = command(&[&arguments[..], &["--whole"]].concat());
+    assert_eq!(said.outcome.unwrap(), Outcome::Held);
+    let files = fs::read_dir(left).unwrap();
+    let mut paths: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "fst"));
+    // The unit of that case alone works, and its waves are named in the output.
+    assert_eq!(paths.len(), said.out.matches("waves: gtkwave").count());
+    assert!(!paths.is_empty(), "{}", said.out);
 }
 
 #[test]

@@ -105,6 +105,18 @@ fn outer_and_source() {
 
 #[test]
 #[ignore = "run by the tests below"]
+fn outer_with_modules() {
+    say(Build::new().modules("changed").top(Top::new("outer")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn inner_with_modules() {
+    say(Build::new().modules("changed").top(Top::new("inner")));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
 fn readable() {
     say(Build::new().top(Top::new("register").clock("ck").readable("register", "q")));
 }
@@ -140,8 +152,8 @@ fn run(case: &str) -> String {
     run_with(case, &[])
 }
 
-/// Like `run`, with more files.
-fn run_with(case: &str, files: &[(&str, &str)]) -> String {
+/// A world with the installed Verilator, and the text of a case that was run in it.
+fn said(case: &str, files: &[(&str, &str)]) -> (World, String) {
     let verilator = Verilator::find().unwrap();
     let mut world = World::new();
     for (variable, value) in [
@@ -167,6 +179,12 @@ fn run_with(case: &str, files: &[(&str, &str)]) -> String {
         world.write(name, text);
     }
     let said = world.run(&format!("sources::{case}"));
+    (world, said)
+}
+
+/// Like `run`, with more files.
+fn run_with(case: &str, files: &[(&str, &str)]) -> String {
+    let (world, said) = said(case, files);
     let result = said.lines().find_map(|line| line.strip_prefix("RESULT "));
     let top = match case {
         "combinational" => "Gate",
@@ -246,6 +264,26 @@ fn a_module_in_two_folders_is_refused_where_it_is_used() {
         run_with("combinational", &[("other/gate.v", GATE)]),
         "module `gate` could be `./gate.sv` or `other/gate.v`: keep one, or name the file with `.source(…)`"
     );
+}
+
+#[test]
+fn a_replaced_module_is_that_of_one_top() {
+    let changed = INNER.replace('!', "");
+    // The sources that Cargo is to watch are those that Verilator read.
+    let inner = |case: &str, top: &str| -> Vec<String> {
+        let path = format!("changed/{top}/inner.sv");
+        let (_, said) = said(case, &[(&path, &changed)]);
+        assert!(said.contains("RESULT fine"), "{said}");
+        let read = said.lines().filter(|line| line.ends_with("inner.sv"));
+        let file = |line: &str| line.contains("/changed/");
+        read.map(|line| if file(line) { "replaced" } else { "source" }.to_owned())
+            .collect()
+    };
+    assert_eq!(inner("outer_with_modules", "Outer"), ["replaced"]);
+    assert_eq!(inner("outer_with_modules", "Inner"), ["source"]);
+    // The module of the top itself.
+    assert_eq!(inner("inner_with_modules", "Inner"), ["replaced"]);
+    assert_eq!(inner("inner_with_modules", "Outer"), ["source"]);
 }
 
 #[test]

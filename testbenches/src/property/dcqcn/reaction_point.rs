@@ -9,7 +9,7 @@ use super::bins::{self, Unit};
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
 use crate::property::bins::Bins;
-use crate::property::{Disagreement, same_runs, text};
+use crate::property::{Disagreement, other_fields, same_runs, text};
 use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
 /// Maximum number of cycles that an event waits.
@@ -118,11 +118,12 @@ impl Judge {
         bins::step(bins, unit, &qp.context, event, &parameters, &after);
         if (step.context, step.rate_valid) != (after, action.is_some()) {
             return Err(format!(
-                "cycle {}, QP {}, {:?} at {} under {parameters:?}\nbefore:    {:?}\nRTL:       {:?}, rate_valid {}\nreference: {after:?}, rate_valid {}",
+                "cycle {}, QP {}, {:?} at {} under {parameters:?}\n{}\nbefore:    {:?}\nRTL:       {:?}, rate_valid {}\nreference: {after:?}, rate_valid {}",
                 now.0,
                 step.qp,
                 step.event,
                 step.now.0,
+                other_fields(&step.context, &after),
                 qp.context,
                 step.context,
                 step.rate_valid,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::bins;
 use super::events::Event;
 use crate::property::bins::Bins;
-use crate::property::{Disagreement, text};
+use crate::property::{Disagreement, other_fields, text};
 use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
 /// Steps every context, one event per cycle.
@@ -65,8 +65,9 @@ pub fn check(rtl: &mut RtlRpStep, events: &[Event], bins: &mut Bins) -> Result<u
             let expected = Some((after, action.is_some()));
             if out != expected {
                 return Err(format!(
-                    "{event:?} at {} under {parameters:?}\nbefore:    {context:?}\nRTL:       {out:?}\nreference: {expected:?}",
-                    now.0
+                    "{event:?} at {} under {parameters:?}\n{}\nbefore:    {context:?}\nRTL:       {out:?}\nreference: {expected:?}",
+                    now.0,
+                    other_fields(&out, &expected)
                 ));
             }
             count += 1;

@@ -8,7 +8,7 @@ use xoff_sim::protocol::Cycle;
 use super::bins::{Binned, GROUPS};
 use super::leaving::Packets;
 use crate::property::bins::Bins;
-use crate::property::{Disagreement, text};
+use crate::property::{Disagreement, other_fields, text};
 use xoff_cosim::units::gbn::{End, Leaving, Shown, Unit};
 use xoff_cosim::units::{Rest, Skip};
 
@@ -490,8 +490,13 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         let context = *U::End::context(&qp.reference);
         if (shown.context, shown.step) != (context, step) {
             return Err(format!(
-                "cycle {}, QP {}, {event:?} at {}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
-                now.0, shown.qp, at.0, shown.context, shown.step
+                "cycle {}, QP {}, {event:?} at {}\n{}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
+                now.0,
+                shown.qp,
+                at.0,
+                other_fields(&(shown.context, shown.step), &(context, step)),
+                shown.context,
+                shown.step
             ));
         }
         if walks {

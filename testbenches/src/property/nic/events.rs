@@ -106,7 +106,33 @@ pub enum Event {
     },
 }
 
-impl Part for Head {}
+impl Part for Head {
+    /// Each setting that a failure may do without, at its plainest.
+    fn simpler(&self) -> Vec<Self> {
+        let plainer: [fn(&mut Self); 14] = [
+            |head| head.twice = false,
+            |head| head.path.drops = 0,
+            |head| head.path.flips = 0,
+            |head| head.path.doubles = 0,
+            |head| head.path.late = 0,
+            |head| head.path.marks = 0,
+            |head| head.dcqcn = false,
+            |head| head.pfc = false,
+            |head| head.ipv6 = false,
+            |head| head.tags = 0,
+            |head| head.read_delay = 0,
+            |head| head.requester.restart = false,
+            |head| head.qps = 1,
+            |head| head.path.seed = 0,
+        ];
+        let plainer = plainer.into_iter().filter_map(|change| {
+            let mut head = *self;
+            change(&mut head);
+            (head != *self).then_some(head)
+        });
+        plainer.collect()
+    }
+}
 
 impl Part for Event {
     fn simpler(&self) -> Vec<Self> {

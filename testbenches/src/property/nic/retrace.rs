@@ -1,6 +1,8 @@
 //! A failing case of two NICs, with waves. The run to the failure keeps checkpoints in memory; the window of waves is reached
 //! from the last one before it.
 
+use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -77,7 +79,16 @@ struct Violated {
 pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow::Result<Retraced> {
     let began = Instant::now();
     let failed = match to_failure(seed, head, events)? {
-        Run::Held(frames) => return Ok(Retraced::Held(frames)),
+        Run::Held(frames) => {
+            let waves = match wanted.whole {
+                true => whole(seed, head, events, wanted)?,
+                false => Vec::new(),
+            };
+            return Ok(Retraced::Held {
+                events: frames,
+                waves,
+            });
+        }
         Run::Interrupted => return Ok(Retraced::Interrupted),
         Run::Violated(failed) => failed,
     };
@@ -85,7 +96,10 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
     wanted.create()?;
 
     let began = Instant::now();
-    let from = failed.step.0.saturating_sub(wanted.before);
+    let from = match wanted.whole {
+        true => 0,
+        false => failed.step.0.saturating_sub(wanted.before),
+    };
     let (checkpoint, state) = failed.checkpoints.before(from);
     let mut bench: Bench = postcard::from_bytes(state).context("a checkpoint of this run")?;
     let mut waves = Vec::new();
@@ -98,14 +112,12 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
     while due(&bench) && bench.now() + STEP_MAX < from && goes_on(&mut bench) {}
     let window = began.elapsed();
     for side in 0..2 {
-        let path = wanted.folder.join(format!("nic{side}.fst"));
-        let window = WaveWindow {
-            path: path.clone(),
-            from: Time::ZERO + PERIOD * from,
-            until: Time::ZERO + PERIOD * (failed.step.1 + wanted.after),
-        };
-        bench.pair.update(side, |host| host.set_waves(window));
-        waves.push(path);
+        waves.push(trace(
+            &mut bench,
+            side,
+            wanted,
+            from..failed.step.1 + wanted.after,
+        ));
     }
     while due(&bench) && goes_on(&mut bench) {}
     // The cycle of the failure within the step. It may also be found by what the case has no step for.
@@ -124,22 +136,10 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
             break;
         }
     }
-    for side in 0..2 {
-        bench.pair.update(side, |host| host.close_waves())?;
-    }
-    let failed_at = Time::ZERO + PERIOD * (cycle.max(1) - 1);
-    // An idle NIC is not evaluated, so it may have nothing in the window.
-    let waves = (0..2).zip(waves).filter(|(_, path)| path.exists());
     Ok(Retraced::Failed(Failed {
         interrupted: interrupted(),
         disagreement: failed.disagreement,
-        waves: waves
-            .map(|(side, path)| Waves {
-                path,
-                nic: Some(format!("nic{side}.pins.nic")),
-                failed_ps: failed_at.as_ps(),
-            })
-            .collect(),
+        waves: traced(&mut bench, waves, cycle)?,
         events: account(&failed.bench, cycle),
         reached: Some(Reached {
             run,
@@ -147,6 +147,48 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
             checkpoint: *checkpoint,
         }),
     }))
+}
+
+/// Begins waves of a NIC in a window of cycles, and returns their file.
+fn trace(bench: &mut Bench, side: usize, wanted: &Wanted, cycles: Range<u64>) -> PathBuf {
+    let path = wanted.folder.join(format!("nic{side}.fst"));
+    let window = WaveWindow {
+        path: path.clone(),
+        from: Time::ZERO + PERIOD * cycles.start,
+        until: Time::ZERO + PERIOD * cycles.end,
+    };
+    bench.pair.update(side, |host| host.set_waves(window));
+    path
+}
+
+/// Ends the waves of both NICs, with their mark at a cycle.
+fn traced(bench: &mut Bench, files: Vec<PathBuf>, cycle: u64) -> anyhow::Result<Vec<Waves>> {
+    for side in 0..2 {
+        bench.pair.update(side, |host| host.close_waves())?;
+    }
+    let marked = Time::ZERO + PERIOD * (cycle.max(1) - 1);
+    // An idle NIC is not evaluated, so it may have nothing in the window.
+    let files = (0..2).zip(files).filter(|(_, path)| path.exists());
+    let waves = files.map(|(side, path)| Waves {
+        path,
+        nic: Some(format!("nic{side}.pins.nic")),
+        failed_ps: marked.as_ps(),
+    });
+    Ok(waves.collect())
+}
+
+/// Waves of both NICs from the beginning to the end of a case that holds.
+fn whole(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow::Result<Vec<Waves>> {
+    /// More than any case has.
+    const END: u64 = 1 << 40;
+    wanted.create()?;
+    let mut bench = Bench::new(seed, head, true)?;
+    let files = (0..2)
+        .map(|side| trace(&mut bench, side, wanted, 0..END))
+        .collect();
+    while !interrupted() && caught(|| bench.advance(events)).unwrap_or(false) {}
+    let last = bench.now();
+    traced(&mut bench, files, last)
 }
 
 /// The result of a run.
