@@ -12,6 +12,8 @@
 //     refusals  no packet of the QP that was refused waits for the responder
 //     slots     no packet of the QP waits for the wire, and none waits for data
 //
+// All phases begin anew when `discard_i` has been 0 for a cycle.
+//
 // Timing: `drained_o` depends on `holds_i` and `refusing_i`, `idle_o` on `discard_i`.
 module qp_drain
   import nic_pkg::*;
@@ -43,12 +45,15 @@ module qp_drain
   localparam logic [3:0] Settle = 4'd15;
 
   logic [3:0] first_q, second_q;
+  logic restart;  // no discard: the phases of the last one are over
   logic answers, steps;
   logic [Buffers-1:0] headers, headers_idle;
   logic answers_idle, steps_idle;
 
+  assign restart = rst_i || !discard_i;
+
   always_ff @(posedge clk_i) begin
-    if (rst_i || !discard_i) first_q <= '0;
+    if (restart) first_q <= '0;
     else if (first_q != Settle) first_q <= first_q + 1'b1;
   end
 
@@ -57,7 +62,7 @@ module qp_drain
         .CountBits(HeaderBits)
     ) u_headers (
         .clk_i,
-        .rst_i,
+        .rst_i   (restart),
         .start_i (first_q == Settle),
         .count_i (headers_i[b]),
         .pop_i   (header_pop_i[b]),
@@ -70,7 +75,7 @@ module qp_drain
       .CountBits(AnswerBits)
   ) u_answers (
       .clk_i,
-      .rst_i,
+      .rst_i   (restart),
       .start_i (first_q == Settle),
       .count_i (answers_i),
       .pop_i   (answer_pop_i),
@@ -79,7 +84,7 @@ module qp_drain
   );
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || headers != '1 || !answers) second_q <= '0;
+    if (restart || headers != '1 || !answers) second_q <= '0;
     else if (second_q != Settle) second_q <= second_q + 1'b1;
   end
 
@@ -87,7 +92,7 @@ module qp_drain
       .CountBits(StepBits)
   ) u_steps (
       .clk_i,
-      .rst_i,
+      .rst_i   (restart),
       .start_i (second_q == Settle),
       .count_i (steps_i),
       .pop_i   (step_pop_i),
