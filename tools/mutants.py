@@ -149,8 +149,9 @@ def netlist(folder, row, first, count, seed):
         if line.startswith("mutant\t"):
             _, number, kind, options = line.split("\t")
             broken, place = in_words(kind, options)
-            group = f"{name}, clock gates" if place.endswith(".enable_i") else name
-            yield "\t".join([number, judge, group, broken, place])
+            if place.endswith(".enable_i"):
+                broken = f"enable of a clock gate without a term: {broken}"
+            yield "\t".join([number, judge, name, broken, place])
 
 
 def main():
