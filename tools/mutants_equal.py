@@ -267,6 +267,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="of processor time for one question of a proof; 0: no proofs")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
+    if not modules(arguments.unit):
+        sys.exit(f"mutants_equal: no unit '{arguments.unit}' in tools/mutants.txt")
+    for file, writer in (("list.tsv", "tools/mutants.py"), ("verdicts.tsv", "xoff-mutants")):
+        if not (folder / file).is_file():
+            sys.exit(f"mutants_equal: no {folder / file}; {writer} writes it")
     mutants, reasons = read_list(folder), read_reasons()
     killed, survived, seconds, threads = read_verdicts(folder)
     survivors = [mutants[number] for number in survived]
