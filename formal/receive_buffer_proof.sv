@@ -1,4 +1,4 @@
-// Proof of receive_buffer, for some sizes of its parts and all maps of classes: a kept frame's header leaves its part's
+// Proof of receive_buffer with few cells, for all maps of classes: a kept frame's header leaves its part's
 // queue unchanged, after exactly those that were kept before it; its payload is read at `beat` and behind it until its
 // release; a frame that is not kept leaves no trace; `full_o` exactly when the frame does not fit; depth and used beats
 // are the sums over the frames inside.
@@ -6,8 +6,8 @@
 // An arbitrary class, an arbitrary frame of its part and an arbitrary beat of this frame are followed. The other parts
 // do what they like meanwhile, so that none of it depends on them.
 //
-// What the rest of the NIC guarantees is assumed: the class is stable in a frame; sizes and the map hold, and frames come
-// only after they have settled; frames are released in the order in which their headers were taken, each with its own
+// What the rest of the NIC guarantees is assumed: the class is stable in a frame; sizes and the map hold, and frames
+// come only after they have settled; frames are released in the order in which their headers were taken, each with its own
 // beats, bytes and class. Releases of the other parts are only assumed to be no larger than what is in the part, as is
 // proved for the part that is followed, which may be any of them. Of headers and payload, a few bits stand for all,
 // because the buffer looks at none of them.
@@ -355,9 +355,6 @@ module receive_buffer_proof
       ) && at == wrap(
           number_t'(u_dut.beat_q) + number_t'(u_dut.came_q), first, room
       )))));
-      a_place :
-      assert (!kept || (inside_q == front_beats_q + length_q + behind_beats_q && length_q <= room && (front_q != '0 || front_beats_q == '0) &&
-              front_q < frames_q && (frames_q != front_q + 1'b1 || behind_beats_q == '0) && front_beats_q <= room && behind_beats_q <= room));
       a_behind :
       assert (!kept || length_q == '0 || (lies_in(
           begin_at, first, room
@@ -372,16 +369,15 @@ module receive_buffer_proof
       ) && number_t'(u_dut.put_q[Followed]) == wrap(
           number_t'(u_dut.get_q[Followed]) + stored, first_slot, slots
       ))));
-      a_queue :
-      assert ((where_q != Waits || (front_headers_q < headers_q && front_q == taken + front_headers_q)) &&
-              (where_q != Taken || front_q < taken));
       a_header :
-      assert (where_q != Waits || (front_headers_q == '0 && head_valid[Followed]) ||
+      assert ((where_q != Waits || (front_headers_q < headers_q && front_q == taken + front_headers_q)) &&
+              (where_q != Taken || front_q < taken) &&
+              (where_q != Waits || (front_headers_q == '0 && head_valid[Followed]) ||
               mark_q == ((front_headers_q == '0 && u_dut.fetch_q[Followed]) ? mark_of(
           fetched.qp, fetched.header
       ) : mark_of(
           word.qp, word.header
-      )));
+      ))));
       // What is proved
       a_order :
       assert (where_q != Waits || front_headers_q != '0 || !head_valid[Followed] || mark_of(
@@ -389,7 +385,11 @@ module receive_buffer_proof
       ) == mark_q);
       a_payload : assert (!read_q || read_data[1:0] == data_q);
       a_full : assert (!mine || full == (done_valid && keep_i && !keep));
-      a_used : assert (number_t'(u_dut.used_q[Followed]) == inside_q);
+      a_used :
+      assert (number_t'(u_dut.used_q[Followed]) == inside_q &&
+              (!kept || (inside_q == front_beats_q + length_q + behind_beats_q && front_q < frames_q &&
+              (front_q != '0 || front_beats_q == '0) && (frames_q != front_q + 1'b1 || behind_beats_q == '0) &&
+              length_q <= room && front_beats_q <= room && behind_beats_q <= room)));
       a_depth : assert (depth[which_q] == depth_q);
       a_count : assert (number_t'(count[Followed]) == headers_q);
       a_bounds :
