@@ -55,23 +55,23 @@ module answer_scheduler_proof
       .Qps(Qps)
   ) u_dut (
       .clk_i,
-      .rst_i           (!started_q),
+      .rst_i          (!started_q),
       .owed_i,
-      .class_i         (class_q),
+      .class_i        (class_q),
       .discard_i,
       .discard_qp_i,
-      .grant_valid_o   (grant_valid),
-      .grant_qp_o      (grant_qp),
+      .grant_valid_o  (grant_valid),
+      .grant_qp_o     (grant_qp),
       .grant_ready_i,
-      .step_valid_i    (step_valid),
-      .step_qp_i       (granted_qp_q),
+      .step_valid_i   (step_valid),
+      .step_qp_i      (granted_qp_q),
       .response_valid_i,
-      .response_i      (response),
-      .head_o          (head),
-      .head_qp_o       (head_qp),
-      .head_response_o (head_response),
-      .pop_i           (pop),
-      .idle_o          (unused_idle)
+      .response_i     (response),
+      .head_o         (head),
+      .head_qp_o      (head_qp),
+      .head_response_o(head_response),
+      .pop_i          (pop),
+      .idle_o         (unused_idle)
   );
 
   // The answer that the class should hold
@@ -92,10 +92,8 @@ module answer_scheduler_proof
 
   always_comb begin
     if (started_q) begin
-      a_grant :
-      assert (u_dut.busy_q[0] == granted_q && !(grant_valid && u_dut.busy_q != '0) && u_dut.busy_q != 2'b11);
-      a_room :
-      assert (!(grant_valid && head[class_q[grant_qp]]) && !(granted_q && head[class_q[granted_qp_q]]));
+      a_grant : assert (u_dut.busy_q[0] == granted_q && !(grant_valid && u_dut.busy_q != '0) && u_dut.busy_q != 2'b11);
+      a_room : assert (!(grant_valid && head[class_q[grant_qp]]) && !(granted_q && head[class_q[granted_qp_q]]));
       a_kept : assert (head[which_q] == held_q);
       a_answer : assert (!held_q || (head_qp[which_q] == qp_q && head_response[which_q].psn == psn_q));
       a_discarded : assert (!(discarded_q && head[which_q] && head_qp[which_q] == discard_qp_q));

@@ -12,27 +12,27 @@
 module qp_drain_proof
   import gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 (
-    input logic                       clk_i,
-    input logic                       command_i,
-    input logic                       open_i,
-    input logic                       qp_i,
-    input logic [        3:0]         ready_i,         // of requester, responder, reaction and notification point
-    input logic [Buffers-1:0][1:0]    headers_i,       // of the queues without the element
-    input logic [Buffers-1:0]         header_pop_i,
-    input logic [        1:0]         answers_i,
-    input logic                       answer_pop_i,
-    input logic                       push_i,          // a word comes to the queue that is followed
-    input logic                       pop_i,
-    input logic                       step_push_i,
-    input logic                       step_pop_i,
-    input logic                       refusing_i,
-    input logic                       holds_i,
-    input logic [        2:0]         queue_i,
-    input logic                       appear_i,
-    input logic                       arrive_i,        // what is on the way comes to its queue
-    input logic                       refuse_i,        // its step is refused
-    input logic                       leave_i,         // refusal and slot go
-    input logic                       slot_i
+    input logic                    clk_i,
+    input logic                    command_i,
+    input logic                    open_i,
+    input logic                    qp_i,
+    input logic [        3:0]      ready_i,       // of requester, responder, reaction and notification point
+    input logic [Buffers-1:0][1:0] headers_i,     // of the queues without the element
+    input logic [Buffers-1:0]      header_pop_i,
+    input logic [        1:0]      answers_i,
+    input logic                    answer_pop_i,
+    input logic                    push_i,        // a word comes to the queue that is followed
+    input logic                    pop_i,
+    input logic                    step_push_i,
+    input logic                    step_pop_i,
+    input logic                    refusing_i,
+    input logic                    holds_i,
+    input logic [        2:0]      queue_i,
+    input logic                    appear_i,
+    input logic                    arrive_i,      // what is on the way comes to its queue
+    input logic                    refuse_i,      // its step is refused
+    input logic                    leave_i,       // refusal and slot go
+    input logic                    slot_i
 );
 
   localparam logic [4:0] Stages = 5'd15;
@@ -140,8 +140,8 @@ module qp_drain_proof
   logic [4:0] taken_q;  // cycles since the element was taken; saturates
   logic push, step_push, arrives, steps;
 
-  assign pop      = pop_i && count_q != '0;
-  assign step_pop = step_pop_i && step_count_q != '0;
+  assign pop       = pop_i && count_q != '0;
+  assign step_pop  = step_pop_i && step_count_q != '0;
 
   // The element arrives at any time up to its last cycle. The queues have room for it.
   assign arrives   = where_q == Judged && (arrive_i || (discard && discards_q == Stages - 5'd1));
@@ -224,8 +224,7 @@ module qp_drain_proof
       a_steps_begin : assert (!u_drain.u_steps.started_q || u_drain.second_q == 4'd15);
       a_queued : assert (where_q != Queued || !queue_started || front_q < queue_left);
       a_taken : assert (where_q != Taken || (taken_q <= Stages && 5'(u_drain.second_q) < taken_q));
-      a_stepped :
-      assert (where_q != Stepped || !u_drain.u_steps.started_q || step_front_q < u_drain.u_steps.left_q);
+      a_stepped : assert (where_q != Stepped || !u_drain.u_steps.started_q || step_front_q < u_drain.u_steps.left_q);
       // What is proved
       a_nothing_left : assert (!(discard && drained) || !left);
       a_end : assert (!(discard_q && !discard) || !left);

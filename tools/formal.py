@@ -1,7 +1,8 @@
 """Proves the properties of formal/ over rtl/, and that each of them can fail.
 
 formal/proofs.toml lists the wrappers. The properties of a wrapper are checked together, from reset to a bounded depth
-and by induction for all time. Then each property is checked alone on a copy of the RTL in which one line is broken, and
+and by induction for all time. A wrapper without `induction` is checked to its depth only. One with `induction = 0` is
+combinational. Then each property is checked alone on a copy of the RTL in which one line is broken, and
 has to fail there. `formal.py NAME …` runs only these wrappers. Run it with the Python in .tools/.
 """
 
@@ -62,14 +63,14 @@ def solve(smt2, *options):
 
 
 def named(row):
-    return sorted(re.findall(r"^\s*(a_\w+) ?:$", (ROOT / f"formal/{row['top']}.sv").read_text(), re.MULTILINE))
+    return sorted(re.findall(r"^\s*(a_\w+) ?:", (ROOT / f"formal/{row['top']}.sv").read_text(), re.MULTILINE))
 
 
 def prove(row, parameters, folder):
     smt2 = folder / "proof.smt2"
     netlist(ROOT / "rtl", row, parameters, smt2)
     held, log = solve(smt2, "-t", str(row["depth"]))
-    if held and row["induction"]:
+    if held and row.get("induction"):
         held, log = solve(smt2, "-i", "-t", str(row["induction"]))
     return held, log
 
@@ -132,7 +133,12 @@ def main():
             caught = f"{len(refuted) - len(survivors)} of {len(refuted)} broken copies fail"
             if survivors:
                 caught += f"; not caught: {', '.join(survivors)}"
-            depth = f"bounded {row['depth']}, induction {row['induction']}" if row["induction"] else "combinational"
+            if "induction" not in row:
+                depth = f"bounded {row['depth']} only"
+            elif row["induction"]:
+                depth = f"bounded {row['depth']}, induction {row['induction']}"
+            else:
+                depth = "combinational"
             for parameters, job in proofs:
                 try:
                     held, text = job.result()
@@ -140,8 +146,9 @@ def main():
                     held, text = False, str(error)
                 if not held:
                     log.append("\n".join(line for line in text.splitlines() if re.search("Assert|Status|rror|Trying", line))[-1500:])
+                verdict = ("proved" if "induction" in row else "holds") if held else "FAILED"
                 name = " ".join([row["top"].removesuffix("_proof"), *parameters])
-                print(f"{name:45} {depth:25} {'proved' if held else 'FAILED':7} {caught}", flush=True)
+                print(f"{name:45} {depth:25} {verdict:7} {caught}", flush=True)
                 failed |= not held
             failed |= bool(survivors)
             properties += len(refuted)
