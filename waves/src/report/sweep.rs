@@ -237,9 +237,9 @@ impl Sweep {
         self.points.iter().map(row).collect()
     }
 
-    /// Returns tables over the seeds, if seeds are swept: goodput, with how many runs held and how many locked, and what
-    /// the links between groups of switches carry. The last column compares the mean with that of the first row, so
-    /// that a sweep over variants says what each costs or brings.
+    /// Returns tables over the seeds, if seeds are swept: goodput, with how many runs held and how many locked, and
+    /// what the links between groups of switches carry. The last column compares the mean with that of the first row,
+    /// so that a sweep over variants says what each costs or brings.
     pub fn over_seeds(&self) -> Vec<SeedTable> {
         let Some(seed) = self.keys.iter().position(|key| key == "seed") else {
             return Vec::new();
