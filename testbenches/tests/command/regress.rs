@@ -264,11 +264,16 @@ fn failures_are_grouped_and_changes_against_a_baseline_named() {
     let said = bench.only("scenario/tiny/base/*", "failing", &["--seeds", "1-2"]);
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
     let file = bench.text("tiny.toml");
+    let (results, times) = said.out.trim_end().rsplit_once('\n').unwrap();
+    assert!(
+        times.contains(" on 2 threads, which were busy for "),
+        "{times}"
+    );
     assert_eq!(
-        said.out,
+        results,
         format!(
             "2 items: 0 passed, 2 failed\n  tiny: expectation messages.f = 5, 2 items\n    \
-             messages.f = 5: measured 4\n    again: xoff run {file} --seed 1\n  report: {}\n",
+             messages.f = 5: measured 4\n    again: xoff run {file} --seed 1\n  report: {}",
             bench.path("failing").join("index.html").display()
         )
     );

@@ -61,12 +61,6 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     fn bit(context: &Self::Context) -> bool;
     /// When the QP's timer is due.
     fn due(context: &Self::Context) -> Option<Cycle>;
-    /// Whether the step of this event at `now` started the ACK timer, so that the next packet to leave counts. `before`
-    /// is the context before the step.
-    fn arms(before: &Self::Context, event: &Self::Event, qp: &Self::Qp, now: Cycle) -> bool;
-    /// Takes the TIMER step of an ACK timer that is held for a packet that waits for the wire (`None`) or left then.
-    /// Returns its result, or `None`, and does nothing, if such a packet holds no timer.
-    fn hold(qp: &mut Self::Qp, left: Option<Cycle>, now: Cycle) -> Option<Self::Step>;
 }
 
 /// The requester: the end that sends.
@@ -122,28 +116,6 @@ impl End for Requesting {
 
     fn due(context: &RequesterContext) -> Option<Cycle> {
         context.due()
-    }
-
-    fn arms(
-        before: &RequesterContext,
-        event: &RequesterEvent,
-        qp: &RequesterQp,
-        now: Cycle,
-    ) -> bool {
-        // Both start it with the deadline now + T.
-        let starts = matches!(event, RequesterEvent::Send | RequesterEvent::Ack { .. });
-        let deadline = qp.timeout().map(|cycles| Cycle(now.0 + cycles));
-        let after = &qp.context;
-        starts && !after.rnr_wait && after.due() == deadline && before.due() != deadline
-    }
-
-    fn hold(qp: &mut RequesterQp, left: Option<Cycle>, now: Cycle) -> Option<RequesterStep> {
-        let timeout = qp.timeout()?;
-        if qp.context.rnr_wait || left.is_some_and(|left| left.0 + timeout <= now.0) {
-            return None;
-        }
-        qp.hold(left, now);
-        Some(RequesterNote::None.into())
     }
 }
 
@@ -201,14 +173,6 @@ impl End for Responding {
     fn due(_: &ResponderContext) -> Option<Cycle> {
         None
     }
-
-    fn arms(_: &ResponderContext, _: &ResponderEvent, _: &ResponderQp, _: Cycle) -> bool {
-        false
-    }
-
-    fn hold(_: &mut ResponderQp, _: Option<Cycle>, _: Cycle) -> Option<ResponderStep> {
-        None
-    }
 }
 
 /// A step as the pins report it.
@@ -251,15 +215,6 @@ pub struct Out<E: End> {
     pub rest: Rest,
 }
 
-/// What a requester is told about packets that ask for an ACK.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Leaving {
-    /// `asks_i`: the QPs of which such a packet waits for the wire, one bit each.
-    pub asks: u64,
-    /// `left_…`: the QP of which such a packet leaves; `true`: its last bit, `false`: it is about to leave.
-    pub left: Option<(u16, bool)>,
-}
-
 /// A go-back-N unit: verilated, or a model in its place.
 pub trait Unit {
     /// Which end of a connection it is.
@@ -293,10 +248,6 @@ pub trait Unit {
     /// ignores this.
     fn let_timers(&mut self, allowed: bool);
 
-    /// Sets what the unit is told about packets that leave, from the next cycle on; after a reset none waits and none
-    /// leaves. A unit without timers ignores this.
-    fn leave(&mut self, leaving: Leaving);
-
     /// The values of registers and memories, always with the same inputs applied, for comparison.
     ///
     /// # Errors
@@ -313,7 +264,7 @@ pub trait GbnTop: Model {
     const QPS: u16;
     /// Number of slots of a QP's ring.
     const SLOTS: usize;
-    /// Drives all inputs other than `timers_i`, `asks_i` and `left_…`.
+    /// Drives all inputs other than `timers_i`.
     fn drive(
         pins: &mut Self::In,
         reset: bool,
@@ -322,8 +273,6 @@ pub trait GbnTop: Model {
     );
     /// Drives `timers_i`, if there is one.
     fn let_timers(pins: &mut Self::In, allowed: bool);
-    /// Drives `asks_i` and `left_…`, if there are such ports.
-    fn leave(pins: &mut Self::In, leaving: Leaving);
     /// Reads the outputs.
     ///
     /// # Errors
@@ -359,7 +308,6 @@ impl<M: GbnTop> Unit for Rtl<M> {
     fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         M::drive(&mut self.unit.pins_in, true, now, None);
         self.let_timers(true);
-        self.leave(Leaving::default());
         self.unit.cycle()
     }
 
@@ -375,10 +323,6 @@ impl<M: GbnTop> Unit for Rtl<M> {
 
     fn let_timers(&mut self, allowed: bool) {
         M::let_timers(&mut self.unit.pins_in, allowed);
-    }
-
-    fn leave(&mut self, leaving: Leaving) {
-        M::leave(&mut self.unit.pins_in, leaving);
     }
 
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
@@ -600,16 +544,6 @@ macro_rules! requester_top {
             }
 
             #[inline]
-            fn leave(pins: &mut $ports::In, leaving: Leaving) {
-                pins.asks_i = leaving.asks as _;
-                pins.left_valid_i = u8::from(leaving.left.is_some());
-                if let Some((qp, end)) = leaving.left {
-                    pins.left_qp_i = qp as u8;
-                    pins.left_end_i = u8::from(end);
-                }
-            }
-
-            #[inline]
             fn read(pins: &$ports::Out) -> Result<Out<Requesting>, String> {
                 let step = match pins.step_valid_o {
                     0 => None,
@@ -689,9 +623,6 @@ macro_rules! responder_top {
 
             #[inline]
             fn let_timers(_: &mut $ports::In, _: bool) {}
-
-            #[inline]
-            fn leave(_: &mut $ports::In, _: Leaving) {}
 
             #[inline]
             fn read(pins: &$ports::Out) -> Result<Out<Responding>, String> {

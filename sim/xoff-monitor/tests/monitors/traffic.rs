@@ -69,7 +69,7 @@ fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
         WorkKind::SEND,
         WorkKind::WRITE,
         WorkKind::WRITE_IMM,
-        WorkKind::SEND_INV,
+        WorkKind::SEND,
     ];
     for (index, kind) in (0..).zip(kinds) {
         let [a, b] = &mut nics;

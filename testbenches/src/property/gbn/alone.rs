@@ -79,17 +79,6 @@ fn run<U: Unit<End: Drawn>>(
         let Some(qp) = event.qp().filter(|qp| *qp < U::QPS) else {
             continue;
         };
-        match *event {
-            Event::Asks { waits, .. } => {
-                judged.wait(qp, waits)?;
-                continue;
-            }
-            Event::Leave { end, .. } => {
-                judged.leave(qp, end)?;
-                continue;
-            }
-            _ => {}
-        }
         if let Event::Due { offset, .. } = *event {
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);

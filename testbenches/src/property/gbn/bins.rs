@@ -1,7 +1,6 @@
 //! What happens to the go-back-N units, observed at events and in the steps of the references.
 
 use xoff_cosim::units::gbn::{End, Requesting, Responding};
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
     QpState, Request, RequesterContext, RequesterEvent, RequesterNote, RequesterStep,
     ResponderContext, ResponderEvent, ResponderNote, ResponderStep, Response, Status, mtu_bytes,
@@ -89,11 +88,6 @@ axis! {
 axis! {
     /// What a timer was for.
     pub enum Timer, "timer" { Ack "of the ACK", Rnr "of the RNR NAK" }
-}
-
-axis! {
-    /// The packet for which an ACK timer that is due is held.
-    pub enum HeldFor, "packet" { Waits "waits for the wire", Left "left less than the timeout ago" }
 }
 
 axis! {
@@ -226,13 +220,6 @@ pub static TIMERS: Group<(Timer, Retries, Mode)> = Group {
     unreachable: |_| None,
 };
 
-/// Timers of the requester that are held.
-pub static HOLDS: Group<(HeldFor, Mode)> = Group {
-    name: "requester_holds",
-    counts: "ACK timers of the requester that are due and held",
-    unreachable: |_| None,
-};
-
 /// Outcomes at the requester.
 pub static OUTCOMES: Group<(Outcome, Mode)> = Group {
     name: "requester_outcomes",
@@ -312,16 +299,14 @@ pub static PATHS: Group<(Packet, Fate)> = Group {
 
 /// The groups.
 pub const GROUPS: Groups = &[
-    &PACKETS, &ANSWERS, &TIMERS, &HOLDS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS, &RESULTS,
-    &SENT, &PATHS,
+    &PACKETS, &ANSWERS, &TIMERS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS, &RESULTS, &SENT,
+    &PATHS,
 ];
 
 /// An end whose steps are counted.
 pub trait Binned: End {
     /// Counts a step of the reference; `before` is the context before it.
     fn see(bins: &mut Bins, before: &Self::Context, event: &Self::Event, step: &Self::Step);
-    /// Counts a timer that is held, for a packet that waits for the wire or that left then.
-    fn see_held(bins: &mut Bins, before: &Self::Context, left: Option<Cycle>);
 }
 
 fn mode(restart: bool) -> Mode {
@@ -446,14 +431,6 @@ impl Binned for Requesting {
             _ => {}
         }
     }
-
-    fn see_held(bins: &mut Bins, before: &RequesterContext, left: Option<Cycle>) {
-        let packet = match left {
-            None => HeldFor::Waits,
-            Some(_) => HeldFor::Left,
-        };
-        bins.hit(&HOLDS, (packet, mode(before.configuration.restart)));
-    }
 }
 
 fn distance(context: &ResponderContext, psn: Psn) -> Distance {
@@ -561,10 +538,6 @@ impl Binned for Responding {
                 bins.hit(&LENGTHS, (operation, length));
             }
         }
-    }
-
-    fn see_held(_: &mut Bins, _: &ResponderContext, _: Option<Cycle>) {
-        unreachable!("a responder has no timers");
     }
 }
 

@@ -97,20 +97,6 @@ pub enum Event {
     Many(u32),
     /// For a requester alone: holds its timers from now on, or releases them.
     Hold(bool),
-    /// For a requester alone: a packet of the QP that asks for an ACK waits for the wire from now on, or none does.
-    Asks {
-        /// Whose.
-        qp: u16,
-        /// One waits.
-        waits: bool,
-    },
-    /// For a requester alone: a packet of the QP that asks for an ACK leaves.
-    Leave {
-        /// Whose.
-        qp: u16,
-        /// With its last bit; otherwise it is about to leave.
-        end: bool,
-    },
     /// Wait until this many cycles after (or before) the QP's deadline.
     Due {
         /// Whose.
@@ -274,9 +260,7 @@ impl Event {
     pub fn qp(&self) -> Option<u16> {
         match *self {
             Event::Wait(_) | Event::Many(_) | Event::Hold(_) => None,
-            Event::Asks { qp, .. }
-            | Event::Leave { qp, .. }
-            | Event::Due { qp, .. }
+            Event::Due { qp, .. }
             | Event::Open { qp, .. }
             | Event::Listen { qp, .. }
             | Event::Close { qp }

@@ -147,52 +147,6 @@ fn at_deadline(draw: &mut SplitMix, qp: u16) -> [Event; 2] {
     [Event::Due { qp, offset }, event]
 }
 
-/// Draws packets that ask for an ACK and wait for the wire or leave, before and around the deadline of the ACK timer.
-fn on_the_wire(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
-    let post = Event::Post {
-        qp,
-        kind: draw.within(0, 4) as u8,
-        packets: draw.within(1, 4) as u32,
-        less: 0,
-        signaled: true,
-        seed: draw.bits(),
-    };
-    let mut events = vec![
-        Event::Open {
-            qp,
-            configuration: RequesterConfig {
-                timeout: draw.within(1, 2) as u8,
-                retry: 7,
-                ..requester_config(draw)
-            },
-            psn: any_psn(draw),
-        },
-        post,
-        Event::Send { qp, times: 4 },
-    ];
-    for _ in 0..draw.within(2, 12) {
-        events.push(match draw.within(0, 15) {
-            0..4 => Event::Asks {
-                qp,
-                waits: draw.once_in(2),
-            },
-            4..7 => Event::Leave {
-                qp,
-                end: draw.once_in(2),
-            },
-            7..11 => Event::Due {
-                qp,
-                offset: draw.within(0, 16) as i8 - 8,
-            },
-            11..13 => Event::Wait(draw.any_length(11) as u32),
-            13 => Event::Send { qp, times: 4 },
-            14 => post,
-            _ => answer(draw, qp, 40),
-        });
-    }
-    events
-}
-
 /// Draws a message that asks for no ACK before its end, with more packets than an 8-bit counter can hold.
 fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     let configuration = RequesterConfig {
@@ -304,10 +258,6 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
         let qp = draw.within(0, count - 1) as u16;
         return turns(draw, qp);
     }
-    if draw.once_in(32) {
-        let qp = draw.within(0, count - 1) as u16;
-        return on_the_wire(draw, qp);
-    }
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
     // Errors end a QP, so histories without them reach deeper states.
@@ -372,10 +322,6 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             }
             36 if draw.once_in(16) => {
                 events.extend(long_message(draw, qp));
-                continue;
-            }
-            38 if draw.once_in(4) => {
-                events.extend(on_the_wire(draw, qp));
                 continue;
             }
             37 if draw.once_in(deadly.min(8)) => {

@@ -6,10 +6,9 @@ use std::collections::VecDeque;
 use xoff_sim::protocol::Cycle;
 
 use super::bins::{Binned, GROUPS};
-use super::leaving::Packets;
 use crate::property::bins::Bins;
 use crate::property::{Disagreement, other_fields, text};
-use xoff_cosim::units::gbn::{End, Leaving, Shown, Unit};
+use xoff_cosim::units::gbn::{End, Shown, Unit};
 use xoff_cosim::units::{Rest, Skip};
 
 /// Maximum number of cycles from when an event is taken until its step shows.
@@ -32,8 +31,6 @@ struct Qp<E: End> {
     walks: Option<Cycle>,
     /// Cycle since which its bit differs from what its context says.
     odd: Option<Cycle>,
-    /// Its packets that ask for an ACK.
-    packets: Packets,
 }
 
 /// An event taken and not stepped.
@@ -65,8 +62,6 @@ pub struct Judged<'a, U: Unit> {
     /// The cycles in which holding began.
     holds_from: Vec<Cycle>,
     holds: bool,
-    /// What the unit is told about packets that leave.
-    leaving: Leaving,
     /// Bits of QPs with an outstanding step.
     busy: u64,
     /// Expected bits.
@@ -114,7 +109,6 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             inside: 0,
             walks: None,
             odd: None,
-            packets: Packets::default(),
         };
         Ok(Self {
             unit,
@@ -130,7 +124,6 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             held: Vec::new(),
             holds_from: Vec::new(),
             holds: false,
-            leaving: Leaving::default(),
             busy: 0,
             bits: 0,
             timed: false,
@@ -329,50 +322,6 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         }
     }
 
-    /// Sets whether a packet of the QP that asks for an ACK waits for the wire, from the next cycle on.
-    ///
-    /// # Errors
-    ///
-    /// As [`Judged::cycle`].
-    pub fn wait(&mut self, qp: u16, waits: bool) -> Result<(), Disagreement> {
-        self.settle(qp)?;
-        let bit = 1 << qp;
-        self.leaving.asks = self.leaving.asks & !bit | if waits { bit } else { 0 };
-        self.qps[usize::from(qp)].packets.wait(waits, self.now);
-        self.tell()
-    }
-
-    /// Runs a cycle in which a packet of the QP that asks for an ACK leaves; `end`: with its last bit.
-    ///
-    /// # Errors
-    ///
-    /// As [`Judged::cycle`].
-    pub fn leave(&mut self, qp: u16, end: bool) -> Result<(), Disagreement> {
-        self.settle(qp)?;
-        self.leaving.left = Some((qp, end));
-        self.qps[usize::from(qp)].packets.leave(end, self.now);
-        self.tell()?;
-        self.cycle(None)?;
-        self.leaving.left = None;
-        self.tell()
-    }
-
-    /// Runs until no event of the QP is inside, so that it is known whether its ACK timer has been started.
-    fn settle(&mut self, qp: u16) -> Result<(), Disagreement> {
-        while self.qps[usize::from(qp)].inside > 0 {
-            self.cycle(None)?;
-        }
-        Ok(())
-    }
-
-    /// Drives what is known about packets that leave. An idle unit has to be evaluated then.
-    fn tell(&mut self) -> Result<(), Disagreement> {
-        self.compare_state()?;
-        self.skip.disturb();
-        self.unit.leave(self.leaving);
-        Ok(())
-    }
-
     /// Returns whether timers are held.
     pub fn holds(&self) -> bool {
         self.holds
@@ -476,18 +425,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             self.own.push(at);
         }
         let before = *U::End::context(&qp.reference);
-        let (step, walks) = match shown.times() {
-            true => Self::timer(qp, shown, event, at, &mut self.bins),
-            false => {
-                let (step, walks) = U::End::step(&mut qp.reference, event, at);
-                U::End::see(&mut self.bins, &before, &event, &step);
-                if U::End::arms(&before, &event, &qp.reference, at) {
-                    qp.packets.arm();
-                }
-                (step, walks)
-            }
-        };
+        let (step, walks) = U::End::step(&mut qp.reference, event, at);
         let context = *U::End::context(&qp.reference);
+        U::End::see(&mut self.bins, &before, &event, &step);
         if (shown.context, shown.step) != (context, step) {
             return Err(format!(
                 "cycle {}, QP {}, {event:?} at {}\n{}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
@@ -519,41 +459,6 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             self.steps.push(*shown);
         }
         Ok(())
-    }
-
-    /// Takes the reference's TIMER step: that of a timer that is held, or of one that has run out. Where both may be
-    /// right, takes that which the unit took.
-    fn timer(
-        qp: &mut Qp<U::End>,
-        shown: &Shown<U::End>,
-        event: EventOf<U>,
-        at: Cycle,
-        bins: &mut Bins,
-    ) -> (<U::End as End>::Step, bool) {
-        let results = qp.packets.held(at).into_iter().map(|packets| {
-            let mut reference = qp.reference.clone();
-            let hold =
-                |left: &Option<Cycle>| Some((*left, U::End::hold(&mut reference, *left, at)?));
-            match packets.iter().find_map(hold) {
-                Some((left, step)) => (reference, Some(left), step, false),
-                None => {
-                    let (step, walks) = U::End::step(&mut reference, event, at);
-                    (reference, None, step, walks)
-                }
-            }
-        });
-        let mut results: Vec<_> = results.collect();
-        let chosen = results.iter().position(|(reference, _, step, _)| {
-            (shown.context, shown.step) == (*U::End::context(reference), *step)
-        });
-        let (reference, held, step, walks) = results.swap_remove(chosen.unwrap_or(0));
-        let before = U::End::context(&qp.reference);
-        match held {
-            Some(left) => U::End::see_held(bins, before, left),
-            None => U::End::see(bins, before, &event, &step),
-        }
-        qp.reference = reference;
-        (step, walks)
     }
 
     /// Judges `sendable_o` or `owed_o`. A bit may be ahead of a TIMER under way for a limited time; in an idle unit

@@ -16,7 +16,6 @@ pub mod bins;
 pub mod events;
 pub mod histories;
 pub mod judge;
-pub mod leaving;
 pub mod livelock;
 pub mod model_unit;
 pub mod pair;

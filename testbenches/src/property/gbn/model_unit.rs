@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use xoff_sim::protocol::Cycle;
 
-use super::leaving::Packets;
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::UnitError;
-use xoff_cosim::units::gbn::{End, Leaving, Out, Requesting, Responding, Shown, Unit};
+use xoff_cosim::units::gbn::{End, Out, Requesting, Responding, Shown, Unit};
 
 /// Cycles from an event to its step.
 const LATENCY: u64 = 3;
@@ -22,8 +21,6 @@ pub struct ModelUnit<E: End> {
     free: Cycle,
     bits: u64,
     timers: bool,
-    packets: Vec<Packets>,
-    leaving: Leaving,
 }
 
 impl<E: End> Default for ModelUnit<E> {
@@ -34,8 +31,6 @@ impl<E: End> Default for ModelUnit<E> {
             free: Cycle(0),
             bits: 0,
             timers: true,
-            packets: vec![Packets::default(); 4],
-            leaving: Leaving::default(),
         }
     }
 }
@@ -46,20 +41,7 @@ impl<E: End> ModelUnit<E> {
         let (mut event, mut at) = (event, now);
         loop {
             let reference = &mut self.qps[usize::from(qp)];
-            let packets = &mut self.packets[usize::from(qp)];
-            let holds = (Some(event) == E::TIMER).then(|| packets.held(at).swap_remove(0));
-            let held = (holds.iter().flatten()).find_map(|left| E::hold(reference, *left, at));
-            let (step, walks) = match held {
-                Some(step) => (step, false),
-                None => {
-                    let before = *E::context(reference);
-                    let result = E::step(reference, event, at);
-                    if E::arms(&before, &event, reference, at) {
-                        packets.arm();
-                    }
-                    result
-                }
-            };
+            let (step, walks) = E::step(reference, event, at);
             let shown = Shown {
                 kind: E::kind(&event),
                 qp,
@@ -120,12 +102,6 @@ impl<E: Named> Unit for ModelUnit<E> {
         } else if let (true, Some((qp, event))) = (ready, event) {
             self.step(qp, *event, now);
         }
-        for (qp, packets) in self.packets.iter_mut().enumerate() {
-            packets.wait(self.leaving.asks >> qp & 1 != 0, now);
-        }
-        if let Some((qp, end)) = self.leaving.left {
-            self.packets[usize::from(qp)].leave(end, now);
-        }
         let mut step = None;
         if self.pipeline.front().is_some_and(|(at, _)| *at <= now) {
             step = self.pipeline.pop_front().map(|(_, shown)| shown);
@@ -156,21 +132,15 @@ impl<E: Named> Unit for ModelUnit<E> {
         self.timers = allowed;
     }
 
-    fn leave(&mut self, leaving: Leaving) {
-        self.leaving = leaving;
-    }
-
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
-        // `timers` and `leaving` are inputs.
+        // `timers` is an input.
         let Self {
             qps,
             pipeline,
             free,
             bits,
             timers: _,
-            packets,
-            leaving: _,
         } = self;
-        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits} {packets:?}").into_bytes())
+        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits}").into_bytes())
     }
 }

@@ -43,9 +43,11 @@ fn one_flow_fills_the_wire() {
     }
 }
 
-const KINDS: [WorkKind; 4] = [
+// SEND comes twice: with an odd number of kinds each goes both ways.
+const KINDS: [WorkKind; 5] = [
     WorkKind::SEND,
     WorkKind::SEND_IMM,
+    WorkKind::SEND,
     WorkKind::WRITE,
     WorkKind::WRITE_IMM,
 ];
