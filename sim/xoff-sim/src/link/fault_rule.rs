@@ -454,7 +454,7 @@ mod tests {
         ] {
             assert!(!hits(no), "{no}");
         }
-        let mut over_v6 = headers.clone();
+        let mut over_v6 = headers;
         let ip = over_v6.ip.as_mut().unwrap();
         (ip.version, ip.src, ip.dst) = (6, 0xFD << 120 | 1, 0x0A00_0002);
         assert!(matches(&over_v6, "src fd00::1, qpn 3"));
