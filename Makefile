@@ -41,12 +41,16 @@ formal: check-tools
 synth: check-tools
 	.tools/bin/python tools/synth.py --large
 
+# The directed tests of the NIC judge mutants that its property lets pass.
+mutants: DIRECTED = $(if $(filter nic,$(UNIT)),--test nic)
+
 # make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find, and which
 # of these are equivalent to the original.
 mutants: setup check-tools
 	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
-	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(ARGS) "$(UNIT)"
+	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) build --release --quiet -p xoff --features mutants --bin xoff-mutants $(DIRECTED)
+	@target/release/xoff-mutants $(if $(DIRECTED),--tests "$$(ls -t target/release/deps/nic-* | grep -v '\.' | head -1)") $(ARGS) "$(UNIT)"
 	@.tools/bin/python tools/mutants_equal.py "$(UNIT)" "target/mutants/$(UNIT)"
 
 # make planted NAMES="pfc_rx parser": bugs planted by hand, each to be found by xoff fuzz and shown by xoff replay.

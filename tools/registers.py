@@ -147,7 +147,20 @@ def rust(registers, counters):
             f"pub const COUNTERS: [Counter; {len(counters['names'])}] = ["]
     for name, _ in counters["names"]:
         out.append(f'    Counter::new("{name}", {name.upper()}, {str(name in counters["bytes"]).lower()}),')
-    out += ["];"]
+    out += ["];", "", "/// A word of settings: it can be written, and reads as it was written.", "#[derive(Debug, Clone, Copy, PartialEq, Eq)]",
+            "pub struct Setting {", "    /// As in the map.", "    pub name: &'static str,", "    /// Its register.", "    pub address: u16,",
+            "    /// The bits that exist; the others read 0.", "    pub bits: u32,", "    /// What it reads after reset.", "    pub reset: u32,", "}", "",
+            "impl Setting {", "    const fn new(name: &'static str, address: u16, bits: u32, reset: u32) -> Self {", "        Self {",
+            "            name,", "            address,", "            bits,", "            reset,", "        }", "    }", "}", ""]
+    words = []
+    for r in registers:
+        if r["access"] == "rw":
+            fields = r.get("fields") or [{"low": 0, "width": r.get("width", 32), "reset": r.get("reset", 0)}]
+            bits = sum((1 << f["width"]) - 1 << f["low"] for f in fields)
+            reset = sum(f.get("reset", 0) << f["low"] for f in fields)
+            for w in range(r.get("count", 1)):
+                words.append(f'    Setting::new("{r["name"]}", {r["offset"] + 4 * w:#05x}, {bits:#x}, {reset:#x}),')
+    out += ["/// All words of settings.", f"pub const SETTINGS: [Setting; {len(words)}] = [", *words, "];"]
     return "\n".join(out) + "\n"
 
 

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -46,6 +46,9 @@ struct Cli {
     /// The folder of list.tsv and verdicts.tsv, where the program has the netlists of several units
     #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
     folder: PathBuf,
+    /// A test executable that judges what its property lets pass; it finds the mutant's number in XOFF_MUTANT
+    #[arg(long, value_name = "PROGRAM")]
+    tests: Option<PathBuf>,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     threads: Option<u16>,
@@ -113,12 +116,32 @@ impl WithProperty for Judge<'_> {
     }
 }
 
-fn judge(mutant: &Mutant<'_>, seed: u64, effort: u64) -> Result<Verdict, String> {
-    Unit::named(mutant.property)?.with(Judge {
+fn judge(mutant: &Mutant<'_>, cli: &Cli) -> Result<Verdict, String> {
+    let verdict = Unit::named(mutant.property)?.with(Judge {
         mutant,
-        seed,
-        effort,
-    })
+        seed: cli.seed,
+        effort: cli.effort,
+    })?;
+    match (verdict, &cli.tests) {
+        (None, Some(tests)) => directed(mutant, tests),
+        (verdict, _) => Ok(verdict),
+    }
+}
+
+/// Runs the directed tests of a unit. The first one that fails kills.
+fn directed(mutant: &Mutant<'_>, tests: &Path) -> Result<Verdict, String> {
+    let output = Command::new(tests)
+        .args(["--test-threads", "1"])
+        .env("XOFF_MUTANT", mutant.number.to_string())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}", tests.display()))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let failed = (told.lines()).find_map(|line| line.strip_suffix(" ... FAILED"));
+    match (output.status.success(), failed) {
+        (true, _) => Ok(None),
+        (false, Some(test)) => Ok(Some((0, test.to_owned()))),
+        (false, None) => Ok(Some((0, format!("the tests end by {}", output.status)))),
+    }
 }
 
 fn run(cli: &Cli) -> Result<(), String> {
@@ -144,7 +167,7 @@ fn run(cli: &Cli) -> Result<(), String> {
             let Some(mutant) = mutants.get(at) else {
                 return Ok(());
             };
-            let verdict = match judge(mutant, cli.seed, cli.effort) {
+            let verdict = match judge(mutant, cli) {
                 // Its reset fails.
                 Err(why) if mutant.number > 0 => Some((0, why)),
                 verdict => verdict?,

@@ -338,3 +338,110 @@ pub const COUNTERS: [Counter; 45] = [
     Counter::new("withdrawn", WITHDRAWN, false),
     Counter::new("drop_address", DROP_ADDRESS, false),
 ];
+
+/// A word of settings: it can be written, and reads as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// As in the map.
+    pub name: &'static str,
+    /// Its register.
+    pub address: u16,
+    /// The bits that exist; the others read 0.
+    pub bits: u32,
+    /// What it reads after reset.
+    pub reset: u32,
+}
+
+impl Setting {
+    const fn new(name: &'static str, address: u16, bits: u32, reset: u32) -> Self {
+        Self {
+            name,
+            address,
+            bits,
+            reset,
+        }
+    }
+}
+
+/// All words of settings.
+pub const SETTINGS: [Setting; 79] = [
+    Setting::new("qpn_base", 0x008, 0xffffff, 0x0),
+    Setting::new("port_mac_low", 0x00c, 0xffffffff, 0x0),
+    Setting::new("port_mac_high", 0x010, 0xffff, 0x0),
+    Setting::new("control", 0x014, 0xf, 0x0),
+    Setting::new("pfc_classes", 0x018, 0xff, 0x0),
+    Setting::new("pcp_map", 0x01c, 0xffffffff, 0x76543210),
+    Setting::new("dscp_map", 0x020, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x024, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x028, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x02c, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x030, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x034, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x038, 0xffffffff, 0x0),
+    Setting::new("dscp_map", 0x03c, 0xffffffff, 0x0),
+    Setting::new("buffer_cells", 0x0d4, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x0d8, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x0dc, 0xffff, 0x0),
+    Setting::new("buffer_map", 0x0e0, 0xffffffff, 0x0),
+    Setting::new("pfc_xoff", 0x040, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x044, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x048, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x04c, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x050, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x054, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x058, 0xffffff, 0xffffff),
+    Setting::new("pfc_xoff", 0x05c, 0xffffff, 0xffffff),
+    Setting::new("pfc_xon", 0x060, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x064, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x068, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x06c, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x070, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x074, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x078, 0xffffff, 0x0),
+    Setting::new("pfc_xon", 0x07c, 0xffffff, 0x0),
+    Setting::new("pfc_quanta", 0x080, 0xffff, 0xffff),
+    Setting::new("pfc_refresh", 0x084, 0xffffffff, 0xffffffff),
+    Setting::new("bark_low", 0x088, 0xffffffff, 0x0),
+    Setting::new("bark_high", 0x08c, 0xff, 0x0),
+    Setting::new("bite_low", 0x090, 0xffffffff, 0x0),
+    Setting::new("bite_high", 0x094, 0xff, 0x0),
+    Setting::new("rate_max", 0x0a0, 0xffffffff, 0x2625a00),
+    Setting::new("rate_min", 0x0a4, 0xffffffff, 0x2710),
+    Setting::new("rate_ai", 0x0a8, 0xffffffff, 0x9c40),
+    Setting::new("rate_hai", 0x0ac, 0xffffffff, 0x30d40),
+    Setting::new("g", 0x0b0, 0xffff, 0x100),
+    Setting::new("alpha_time", 0x0b4, 0xffffffff, 0x29f7),
+    Setting::new("rate_time", 0x0b8, 0xffffffff, 0x29f7),
+    Setting::new("byte_limit", 0x0bc, 0xffffffff, 0x989680),
+    Setting::new("stages", 0x0c0, 0x1f, 0x5),
+    Setting::new("cnp_interval", 0x0c4, 0xffffffff, 0x2626),
+    Setting::new("cnp_dscp", 0x0c8, 0x3f, 0x30),
+    Setting::new("cnp_pcp", 0x0d0, 0x7, 0x6),
+    Setting::new("limiter_burst", 0x0cc, 0xffff, 0x200),
+    Setting::new("qp_dst_mac_low", 0x100, 0xffffffff, 0x0),
+    Setting::new("qp_dst_mac_high", 0x104, 0xffff, 0x0),
+    Setting::new("qp_src_mac_low", 0x108, 0xffffffff, 0x0),
+    Setting::new("qp_src_mac_high", 0x10c, 0xffff, 0x0),
+    Setting::new("qp_tci", 0x110, 0xffffffff, 0x0),
+    Setting::new("qp_network", 0x114, 0xff3f07, 0x400000),
+    Setting::new("qp_port_key", 0x118, 0xffffffff, 0xffffc000),
+    Setting::new("qp_peer_qpn", 0x11c, 0xffffff, 0x0),
+    Setting::new("qp_own_ip", 0x120, 0xffffffff, 0x0),
+    Setting::new("qp_own_ip", 0x124, 0xffffffff, 0x0),
+    Setting::new("qp_own_ip", 0x128, 0xffffffff, 0x0),
+    Setting::new("qp_own_ip", 0x12c, 0xffffffff, 0x0),
+    Setting::new("qp_peer_ip", 0x130, 0xffffffff, 0x0),
+    Setting::new("qp_peer_ip", 0x134, 0xffffffff, 0x0),
+    Setting::new("qp_peer_ip", 0x138, 0xffffffff, 0x0),
+    Setting::new("qp_peer_ip", 0x13c, 0xffffffff, 0x0),
+    Setting::new("qp_requester", 0x140, 0xffffff, 0x7772),
+    Setting::new("qp_window", 0x144, 0x7fffff, 0x0),
+    Setting::new("qp_requester_psn", 0x148, 0xffffff, 0x0),
+    Setting::new("qp_responder", 0x14c, 0x1ff, 0xa),
+    Setting::new("qp_responder_psn", 0x150, 0xffffff, 0x0),
+    Setting::new("region_base_low", 0x180, 0xffffffff, 0x0),
+    Setting::new("region_base_high", 0x184, 0xffffffff, 0x0),
+    Setting::new("region_length_low", 0x188, 0xffffffff, 0x0),
+    Setting::new("region_length_high", 0x18c, 0xffff, 0x0),
+    Setting::new("region_rights", 0x190, 0x7ff, 0x0),
+];

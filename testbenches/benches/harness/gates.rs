@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::Value;
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, all};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all};
 use xoff_rtl::nic::In;
 use xoff_rtl::plain;
 use xoff_sim::headers::{Headers, rewrite};
@@ -83,8 +83,9 @@ pub fn load(sides: &[usize], dcqcn: bool) -> Vec<In> {
     let mut pair = Pair::of(&PairConfig {
         seed: 1,
         settings: None,
-        change: &|_| {},
-        qps: QPS,
+        regions: REGIONS,
+        change: &|_, _, _| {},
+        qps: &(0..QPS).collect::<Vec<_>>(),
         read_delay: PERIOD * 100,
         record: true,
     })

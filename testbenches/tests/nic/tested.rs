@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use verilated::with_plusargs;
 use xoff::property::nic::pair::{Pair, REGION, Wire, all};
 use xoff_cosim::network::RtlNode;
 use xoff_sim::host::memory::content;
@@ -31,8 +32,14 @@ impl std::ops::DerefMut for Tested {
 }
 
 impl Tested {
+    /// Creates a pair. `make mutants` runs these tests on mutants of the NIC, whose number is in `XOFF_MUTANT`.
     pub fn new(change: impl Fn(&mut QpSettings), qps: u16) -> Self {
-        Self(Pair::new(1, &change, qps).unwrap())
+        let mutant = std::env::var("XOFF_MUTANT").ok();
+        let plusargs: Vec<_> = (mutant.iter())
+            .map(|number| format!("mutant={number}"))
+            .collect();
+        let pair = with_plusargs(&plusargs, || Pair::new(1, &change, qps));
+        Self(pair.unwrap())
     }
 
     pub fn step(&mut self, wire: &mut Wire) {

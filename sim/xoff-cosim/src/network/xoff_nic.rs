@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use xoff_rtl::nic;
 use xoff_sim::host::{DataBeat, Host, ReadRequest, WriteBeat};
 use xoff_sim::mac::Beat;
-use xoff_sim::nic::registers::Write;
+use xoff_sim::nic::registers::{Write, identity_writes};
 use xoff_sim::nic::{NicSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
@@ -140,25 +140,24 @@ impl XoffNic {
 
     /// Creates the driver of a NIC with these settings.
     pub fn of(settings: &NicSettings) -> Self {
-        let mut this = Self::with_reset_values(settings.qpn_base, settings.mac);
-        this.writes(settings.writes());
-        this
+        Self::with(settings.qpn_base, settings.writes())
     }
 
     /// Creates the driver of a NIC whose settings are the registers' reset values, other than its first QP number and
     /// its MAC address.
     pub fn with_reset_values(qpn_base: u32, mac: MacAddr) -> Self {
-        let [a, b, c, d, e, f] = mac.0;
-        let mut axi = AxiLite::default();
-        axi.write(reg::QPN_BASE.into(), qpn_base);
-        axi.write(reg::PORT_MAC_LOW.into(), u32::from_be_bytes([c, d, e, f]));
-        axi.write(reg::PORT_MAC_HIGH.into(), u32::from_be_bytes([0, 0, a, b]));
-        Self {
+        Self::with(qpn_base, identity_writes(qpn_base, mac).to_vec())
+    }
+
+    fn with(qpn_base: u32, writes: Vec<Write>) -> Self {
+        let mut this = Self {
             qpn_base,
-            axi,
+            axi: AxiLite::default(),
             clearing: CLEARING,
             created: BTreeMap::new(),
-        }
+        };
+        this.writes(writes);
+        this
     }
 
     fn drive_registers(&self, pins: &mut nic::In) {

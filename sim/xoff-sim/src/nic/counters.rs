@@ -32,8 +32,11 @@ impl NicCounters {
         self.0[place(register)] += more;
     }
 
-    /// Adds one for each bit set in `events`, in the form of `event_o` of the RTL: bit n belongs to counter n.
-    pub fn events(&mut self, mut events: u64) {
+    /// Adds one for each bit set in `events`, in the form of `event_o` of the RTL: bit n belongs to counter n. The bits
+    /// of byte counters do not say how many bytes, which are to be [added](Self::add).
+    pub fn events(&mut self, events: u64) {
+        const BYTES: u64 = 1 << reg::event_bit(reg::BYTES_IN) | 1 << reg::event_bit(reg::BYTES_OUT);
+        let mut events = events & !BYTES;
         while events != 0 {
             self.0[events.trailing_zeros() as usize] += 1;
             events &= events - 1;
@@ -53,15 +56,18 @@ mod tests {
     #[test]
     fn bits_are_registers_in_their_order() {
         let mut counters = NicCounters::default();
-        counters.events(0b101 | 1 << (reg::COUNTERS.len() - 1));
+        counters.events(0b1111 | 1 << (reg::COUNTERS.len() - 1));
         counters.add(reg::FRAMES_OUT, 4);
+        counters.add(reg::BYTES_IN, 60);
         let found = [
             reg::FRAMES_IN,
+            reg::BYTES_IN,
+            reg::BYTES_OUT,
             reg::FRAMES_OUT,
             reg::DROP_ADDRESS,
             reg::TIMEOUTS,
         ]
         .map(|register| counters.get(register));
-        assert_eq!(found, [1, 5, 1, 0]);
+        assert_eq!(found, [1, 60, 0, 5, 1, 0]);
     }
 }

@@ -31,18 +31,25 @@ fn nibbles(classes: &[u8]) -> u32 {
     classes.iter().enumerate().map(each).sum()
 }
 
+/// The writes of the settings that every NIC needs: QP number of QP index 0, and MAC address.
+pub fn identity_writes(qpn_base: u32, mac: MacAddr) -> [Write; 3] {
+    let (mac_low, mac_high) = mac_words(mac);
+    [
+        (reg::QPN_BASE, qpn_base),
+        (reg::PORT_MAC_LOW, mac_low),
+        (reg::PORT_MAC_HIGH, mac_high),
+    ]
+}
+
 impl NicSettings {
     /// The writes that apply all settings, to be made before QPs are opened.
     pub fn writes(&self) -> Vec<Write> {
-        let (mac_low, mac_high) = mac_words(self.mac);
         let control = u32::from(self.class_by_pcp) << reg::CLASS_BY_PCP_LOW
             | u32::from(self.dcqcn.is_some()) << reg::DCQCN_ON_LOW
             | u32::from(self.pause_obeyed) << reg::PAUSE_OBEYED_LOW
             | u32::from(self.watchdog.auto_rearm) << reg::AUTO_REARM_LOW;
-        let mut writes = vec![
-            (reg::QPN_BASE, self.qpn_base),
-            (reg::PORT_MAC_LOW, mac_low),
-            (reg::PORT_MAC_HIGH, mac_high),
+        let mut writes = identity_writes(self.qpn_base, self.mac).to_vec();
+        writes.extend([
             (reg::PFC_CLASSES, self.pfc.classes.into()),
             (reg::PCP_MAP, nibbles(&self.pcp_classes)),
             (reg::PFC_QUANTA, self.pfc.quanta.into()),
@@ -51,7 +58,7 @@ impl NicSettings {
             (reg::BARK_HIGH, (self.watchdog.bark >> 32) as u32),
             (reg::BITE_LOW, self.watchdog.bite as u32),
             (reg::BITE_HIGH, (self.watchdog.bite >> 32) as u32),
-        ];
+        ]);
         for (word, classes) in (0..).zip(self.dscp_classes.chunks(8)) {
             writes.push((reg::DSCP_MAP + 4 * word, nibbles(classes)));
         }

@@ -3,26 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::headers::{Headers, rewrite};
-use xoff_sim::kernel::Frame;
-use xoff_sim::nic::{BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings};
+use xoff_cosim::network::RtlNode;
+use xoff_cosim::units::UnitError;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
 use xoff_sim::protocol::gbn::{Status, WorkKind};
-use xoff_sim::protocol::icrc;
-use xoff_sim::time::Duration;
-use xoff_sim::wire::MacAddr;
-use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 
-use super::bins::{self, Fate};
-use super::events::{Event, Head, Path};
+use super::bins;
+use super::events::{Event, Head};
+use super::faults::{Faults, pause};
 use super::ledger::Ledger;
-use super::pair::{PERIOD, Pair, PairConfig, REGION, STEP_MAX};
+use super::pair::{PERIOD, Pair, REGION, STEP_MAX};
+use super::sent::{Right, Sent};
+use super::setup::{SPARE_REGIONS, Setup};
 use crate::property::Disagreement;
 use crate::property::bins::Bins;
-use xoff_cosim::network::RtlNode;
-use xoff_cosim::units::{PERIOD_256_PS, UnitError};
-use xoff_sim::seeded::SplitMix;
 
 /// Maximum number of cycles of a case; a longer case counts as hanging.
 const CYCLES_MAX: u64 = 2_000_000;
@@ -31,10 +25,6 @@ const QUIET_MAX: u64 = 60_000;
 /// Maximum number of cycles after the last message until both NICs are idle: the longest pause and stall, and DCQCN's
 /// timers.
 const REST_MAX: u64 = 60_000;
-/// Maximum delay of a late frame in cycles.
-const LATE_MAX: u64 = 1_000;
-/// The class of DSCP 26 in the default map of the settings.
-const CLASS: usize = 3;
 
 /// Runs the events and checks the outcome of every message. Returns the number of frames.
 ///
@@ -84,176 +74,20 @@ pub fn first_other_frame(first: &Pair, whole: &Pair) -> Option<u64> {
     Some(start / PERIOD.as_ps())
 }
 
-/// The faults of the path between the NICs.
-#[derive(Serialize, Deserialize)]
-struct Wire {
-    path: Path,
-    draw: SplitMix,
-    arrived: [u64; 2],
-    /// What happened to frames. A bench that goes on from a checkpoint counts anew.
-    #[serde(skip, default = "no_bins")]
-    bins: Bins,
-}
-
-fn no_bins() -> Bins {
-    Bins::new(bins::GROUPS)
-}
-
-impl Wire {
-    fn carry(
-        &mut self,
-        from: usize,
-        sent: &Frame,
-        frame: &ParsedFrame,
-    ) -> Vec<(Duration, Vec<u8>)> {
-        let Path {
-            drops,
-            flips,
-            doubles,
-            late,
-            marks,
-            forged,
-            ..
-        } = self.path;
-        let mut chance = |of_thousand: u16| self.draw.below(1_000) < of_thousand.into();
-        let bins = &mut self.bins;
-        let mut seen = |fate| bins::frame(bins, frame, fate);
-        if chance(drops) {
-            seen(Fate::Loses);
-            return vec![];
-        }
-        if frame.verdict == Verdict::Pfc {
-            seen(Fate::Passes);
-            // The frame goes directly from port to port, so the path can only lose it.
-            self.arrived[1 - from] += 1;
-            return vec![(Duration::ZERO, sent.bytes.to_vec())];
-        }
-        let (flip, twice, mark) = (chance(flips), chance(doubles), chance(marks));
-        let delays = [chance(late), chance(late)];
-        let mut bytes = sent.bytes.to_vec();
-        // No draw where there is none, so that kept cases stay the same.
-        if forged > 0 && chance(forged) {
-            forge(&mut bytes, frame);
-        }
-        if mark
-            && let Some(ip) = Headers::at(&bytes).and_then(|headers| headers.ip)
-            && rewrite::ecn_capable(ip.traffic_class)
-        {
-            rewrite::mark_ce(&mut bytes, &ip);
-            seen(Fate::Marks);
-        }
-        if flip {
-            seen(Fate::Flips);
-            let bit = self.draw.below(8 * bytes.len() as u32);
-            bytes[bit as usize / 8] ^= 1 << (bit % 8);
-        }
-        if twice {
-            seen(Fate::Doubles);
-        }
-        seen(match delays[0] {
-            true => Fate::Delays,
-            false => Fate::Passes,
-        });
-        let copies = 1 + usize::from(twice);
-        self.arrived[1 - from] += copies as u64;
-        let mut delay = |late| match late {
-            true => PERIOD * self.draw.within(1, LATE_MAX),
-            false => Duration::ZERO,
-        };
-        (delays.into_iter().take(copies))
-            .map(|late| (delay(late), bytes.clone()))
-            .collect()
-    }
-}
-
-/// Changes the last byte of a packet's payload, and its ICRC.
-fn forge(bytes: &mut [u8], frame: &ParsedFrame) {
-    let (Some(eth), Some(ip)) = (&frame.eth, &frame.ip) else {
-        return;
-    };
-    let pad = frame.bth.map_or(0, |bth| usize::from(bth.pad));
-    let start = 14 + 4 * eth.tags.len();
-    let length = usize::from(ip.length) + if ip.kind == IpKind::V6 { 40 } else { 0 };
-    if frame.payload.is_empty() {
-        return;
-    }
-    let end = start + length - 4;
-    bytes[end - pad - 1] ^= 0xFF;
-    if let Ok(right) = icrc(ip.kind, &bytes[start..end]) {
-        bytes[end..end + 4].copy_from_slice(&right);
-    }
-}
-
-fn settings(head: &Head, side: usize) -> NicSettings {
-    let mut pfc = PfcSettings::default();
-    if head.pfc {
-        pfc.classes = 1 << CLASS;
-        pfc.xoff[CLASS] = 6_000;
-        pfc.xon[CLASS] = 3_000;
-        pfc.quanta = 2_000;
-        pfc.refresh = 2_500;
-    }
-    NicSettings {
-        pfc,
-        buffer: BufferParts::new(pfc.classes, xoff_rtl::nic::BUFFER_BYTES.into()),
-        dcqcn: head.dcqcn.then(|| DcqcnSettings {
-            rp: RpParameters {
-                // At a lower rate a packet would take longer than this bench waits.
-                rate_min: Rate(1_000_000),
-                ..RpParameters::paper(Rate(40_000_000), PERIOD_256_PS)
-            },
-            cnp_interval: 1_000,
-            cnp_dscp: 48,
-            cnp_pcp: 6,
-            burst: 144,
-        }),
-        ..NicSettings::new(MacAddr([2, 0, 0, 0, 0, 1 + side as u8]))
-    }
-}
-
-fn connect(seed: u64, head: &Head) -> Result<Pair, UnitError> {
-    let change = |qp: &mut QpSettings| {
-        qp.requester = head.requester;
-        qp.responder.mtu = head.requester.mtu;
-        qp.responder.rnr_timer = head.rnr_timer;
-        qp.responder.restart = head.requester.restart;
-        qp.tags = [0x6005, 0x6006][..head.tags.into()].to_vec();
-        if head.ipv6 {
-            for port in [&mut qp.own, &mut qp.peer] {
-                if let std::net::IpAddr::V4(ip) = port.ip {
-                    port.ip = ip.to_ipv6_mapped().into();
-                }
-            }
-        }
-    };
-    Pair::of(&PairConfig {
-        seed,
-        settings: Some(&|side| settings(head, side)),
-        change: &change,
-        qps: head.qps,
-        read_delay: PERIOD * u64::from(head.read_delay),
-        record: false,
-    })
-}
-
-/// Builds a PFC frame that pauses the QPs' class.
-fn pause(quanta: u16) -> Vec<u8> {
-    let mut frame = MacAddr::CONTROL.0.to_vec();
-    frame.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0, 1 << CLASS]);
-    for class in 0..8 {
-        let time = if class == CLASS { quanta } else { 0 };
-        frame.extend(time.to_be_bytes());
-    }
-    frame.resize(60, 0);
-    frame
-}
-
 /// A pair in the middle of a case. In serialized form it is a checkpoint.
 #[derive(Serialize, Deserialize)]
 pub struct Bench {
+    /// Indices in the NICs of the QPs of the case.
+    indices: Vec<u16>,
     /// The NICs, their hosts and the path.
     pub pair: Pair,
-    wire: Wire,
+    faults: Faults,
+    /// By side.
+    sent: [Sent; 2],
+    /// By side, the spare regions that SENDs have been told to invalidate.
+    invalidated: [u16; 2],
+    /// By side.
+    right: [Right; 2],
     /// By sender's side and QP.
     ledgers: BTreeMap<(usize, u16), Ledger>,
     /// By receiver's side and QP: the cycle of the last buffer.
@@ -285,7 +119,7 @@ enum Stage {
 fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<(Pair, Bins), Disagreement> {
     let mut bench = Bench::new(seed, head, skip).map_err(|error| error.to_string())?;
     while bench.advance(events)? {}
-    let mut bins = bench.wire.bins;
+    let mut bins = bench.faults.bins;
     for (_, completion) in bench.pair.completions.iter().flatten() {
         bins::completion(&mut bins, completion);
     }
@@ -295,11 +129,12 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<(Pair, Bi
 impl Bench {
     /// Creates the bench at the beginning of a case.
     pub fn new(seed: u64, head: &Head, skip: bool) -> Result<Self, UnitError> {
-        let mut pair = connect(seed, head)?;
+        let setup = Setup(head);
+        let mut pair = setup.connect(seed)?;
         pair.set_skip(skip);
         let mut ledgers = BTreeMap::new();
         for side in 0..2 {
-            for qp in 0..head.qps {
+            for qp in setup.indices() {
                 let base = REGION + (u64::from(qp) << 24);
                 ledgers.insert((side, qp), Ledger::new(base, head.requester.restart));
             }
@@ -307,12 +142,11 @@ impl Bench {
         Ok(Self {
             stirred: pair.now(),
             pair,
-            wire: Wire {
-                path: head.path,
-                draw: SplitMix::new(head.path.seed),
-                arrived: [0; 2],
-                bins: no_bins(),
-            },
+            faults: Faults::new(head.path),
+            sent: Default::default(),
+            right: [0, 1].map(|side| Right::of(setup, side)),
+            invalidated: [0; 2],
+            indices: setup.indices(),
             ledgers,
             last_buffer: BTreeMap::new(),
             judged: [(0, 0); 2],
@@ -387,7 +221,10 @@ impl Bench {
                 signaled,
                 buffer_late,
             } => {
-                let direction = (usize::from(side & 1), qp);
+                let Some(&index) = self.indices.get(usize::from(qp)) else {
+                    return;
+                };
+                let direction = (usize::from(side & 1), index);
                 if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
                     let late = buffer_late.into();
                     self.post(direction, WorkKind(kind), length, signaled, late);
@@ -402,11 +239,16 @@ impl Bench {
                 let until = now + u64::from(cycles);
                 self.pair.stall(usize::from(side & 1), what, of_16, until);
             }
-            Event::Pause { side, quanta } => {
+            Event::Pause {
+                side,
+                quanta,
+                class,
+            } => {
                 let side = usize::from(side & 1);
-                self.wire.arrived[side] += 1;
+                let frame = pause(quanta, class);
+                self.faults.arrived[side].count(1, frame.len());
                 let at = self.pair.time();
-                self.pair.receive(side, at, pause(quanta));
+                self.pair.receive(side, at, frame);
             }
             Event::Withdraw { side } => {
                 let side = usize::from(side & 1);
@@ -433,7 +275,17 @@ impl Bench {
         let Some(ledger) = self.ledgers.get_mut(&direction) else {
             return;
         };
-        let (work, buffer) = ledger.post(kind, length, signaled, key);
+        let invalidated = &mut self.invalidated[1 - side];
+        let invalidates = match kind {
+            // A region is invalidated once.
+            WorkKind::SEND_INV if *invalidated == SPARE_REGIONS => return,
+            WorkKind::SEND_INV => {
+                *invalidated += 1;
+                Some(Setup::spare_key(*invalidated - 1))
+            }
+            _ => None,
+        };
+        let (work, buffer) = ledger.post(kind, length, signaled, key, invalidates);
         self.pair.post(side, qp, work);
         if let Some(buffer) = buffer {
             // In the order of the messages.
@@ -450,14 +302,15 @@ impl Bench {
     /// The first violation.
     pub fn step(&mut self, cycles: u64) -> Result<(), Disagreement> {
         let before = self.pair.frames.len();
-        let wire = &mut self.wire;
-        let stepped = (self.pair).step_over(cycles, &mut |side, sent, frame| {
-            wire.carry(side, sent, frame)
-        });
+        let stepped = self.run_on(cycles);
         stepped.map_err(|error| error.to_string())?;
         let now = self.now();
-        if self.pair.frames.len() > before {
+        for (side, frame, parsed) in &self.pair.frames[before..] {
             self.stirred = now;
+            (self.sent[*side].judge(parsed, &self.right[*side])).map_err(|what| {
+                let cycle = frame.start.as_ps() / PERIOD.as_ps();
+                format!("cycle {cycle}: side {side} sends {what}")
+            })?;
         }
         self.judge(now)
             .map_err(|what| format!("cycle {now}: {what}"))
@@ -469,9 +322,9 @@ impl Bench {
     ///
     /// A NIC failed.
     pub fn run_on(&mut self, cycles: u64) -> Result<(), UnitError> {
-        let wire = &mut self.wire;
+        let faults = &mut self.faults;
         (self.pair).step_over(cycles, &mut |side, sent, frame| {
-            wire.carry(side, sent, frame)
+            faults.carry(side, sent, frame)
         })
     }
 
@@ -545,17 +398,43 @@ impl Bench {
     }
 
     /// Judges what is left when all messages are reported and both NICs are idle.
-    fn end(&self) -> Result<(), Disagreement> {
+    fn end(&mut self) -> Result<(), Disagreement> {
         for ((side, qp), ledger) in &self.ledgers {
             let place = |what| format!("from side {side} over QP {qp}: {what}");
             ledger.end().map_err(place)?;
         }
-        for (side, arrived) in self.wire.arrived.into_iter().enumerate() {
-            let counted = self.pair.host(side).counters().get(reg::FRAMES_IN);
-            if counted != arrived {
-                return Err(format!("{counted} frames counted, {arrived} came"));
-            }
+        for side in 0..2 {
+            self.counters(side)
+                .map_err(|what| format!("side {side}: {what}"))?;
+            let settings = self.pair.check_settings(side);
+            settings.map_err(|error| format!("side {side}: {error}"))?;
         }
         Ok(())
+    }
+
+    /// Judges the counters of a side.
+    fn counters(&mut self, side: usize) -> Result<(), Disagreement> {
+        let pulses = self.pair.host(side).counters().clone();
+        let mut counted = BTreeMap::new();
+        for counter in reg::COUNTERS {
+            let read = |pair: &mut Pair, address| pair.read(side, address).map(u64::from);
+            let mut count =
+                read(&mut self.pair, counter.address).map_err(|error| error.to_string())?;
+            if counter.bytes {
+                let high = match counter.address {
+                    reg::BYTES_IN => reg::BYTES_IN_HIGH,
+                    _ => reg::BYTES_OUT_HIGH,
+                };
+                count |= read(&mut self.pair, high).map_err(|error| error.to_string())? << 32;
+            }
+            let pulses = pulses.get(counter.address);
+            if count != pulses {
+                return Err(format!("{} is {count}, not {pulses}", counter.name));
+            }
+            counted.insert(counter.address, count);
+        }
+        let counted = |address| counted[&address];
+        self.sent[side].check(counted)?;
+        self.faults.arrived[side].check(counted)
     }
 }

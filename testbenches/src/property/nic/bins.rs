@@ -15,6 +15,7 @@ axis! {
     pub enum Message, "message" {
         Send "SEND",
         SendImm "SEND with immediate data",
+        SendInv "SEND with invalidate",
         Write "WRITE",
         WriteImm "WRITE with immediate data",
     }
@@ -206,6 +207,7 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
                 let message = match kind {
                     0 => Message::Send,
                     1 => Message::SendImm,
+                    2 => Message::SendInv,
                     3 => Message::Write,
                     _ => Message::WriteImm,
                 };

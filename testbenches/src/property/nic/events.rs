@@ -27,12 +27,8 @@ pub struct Path {
     pub marks: u16,
     /// RoCE packets with another last byte of payload and the ICRC that fits it, so that no NIC can notice. Never
     /// drawn: every such case fails. It is for trying out what happens then.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_plain")]
     pub forged: u16,
-}
-
-const fn is_zero(of_thousand: &u16) -> bool {
-    *of_thousand == 0
 }
 
 /// Settings of a whole case.
@@ -58,7 +54,43 @@ pub struct Head {
     pub path: Path,
     /// Run the case again with every cycle evaluated; the results have to be equal.
     pub twice: bool,
+    /// How QPs are spread over the indices of the NICs; 0: from 0 on.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub scatter: u8,
+    /// Number of classes that QPs have, 1 to 3; 0 is 1.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub classes: u8,
+    /// Classes come from PCPs, else from DSCPs.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub by_pcp: bool,
+    /// The NICs obey 802.3x PAUSE.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub pause: bool,
+    /// The watchdog is on.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub watchdog: bool,
+    /// Seed of addresses, QP numbers, keys, tags, first PSNs and class maps; 0: plain ones.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub values: u64,
 }
+
+/// Whether a setting that older cases lack has the value that they have.
+fn is_plain<T: Default + PartialEq>(setting: &T) -> bool {
+    *setting == T::default()
+}
+
+/// The class that a pause stops, where a case does not say it.
+const fn class_of_pause() -> u8 {
+    3
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+const fn is_class_of_pause(class: &u8) -> bool {
+    *class == class_of_pause()
+}
+
+/// The class of an [`Event::Pause`] that stops all of them: 802.3x PAUSE.
+pub const ALL_CLASSES: u8 = 8;
 
 /// An event. Events for which there is no room or no QP do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +104,7 @@ pub enum Event {
         side: u8,
         /// The QP.
         qp: u16,
-        /// `work_e`: SEND or WRITE, with or without immediate data.
+        /// `work_e`: SEND or WRITE, with or without immediate data, or SEND with invalidate.
         kind: u8,
         /// Length in bytes.
         length: u32,
@@ -92,12 +124,15 @@ pub enum Event {
         /// Duration in cycles.
         cycles: u16,
     },
-    /// A NIC receives a PFC frame that pauses the QPs' class.
+    /// A NIC receives a PFC frame that pauses a class, or a PAUSE.
     Pause {
         /// Which.
         side: u8,
         /// Pause time in quanta; 0 ends the pause.
         quanta: u16,
+        /// The class; [`ALL_CLASSES`] for PAUSE.
+        #[serde(default = "class_of_pause", skip_serializing_if = "is_class_of_pause")]
+        class: u8,
     },
     /// The region of a NIC is withdrawn: nothing can be written from then on.
     Withdraw {
@@ -109,7 +144,7 @@ pub enum Event {
 impl Part for Head {
     /// Each setting that a failure may do without, at its plainest.
     fn simpler(&self) -> Vec<Self> {
-        let plainer: [fn(&mut Self); 14] = [
+        let plainer: [fn(&mut Self); 20] = [
             |head| head.twice = false,
             |head| head.path.drops = 0,
             |head| head.path.flips = 0,
@@ -124,6 +159,12 @@ impl Part for Head {
             |head| head.requester.restart = false,
             |head| head.qps = 1,
             |head| head.path.seed = 0,
+            |head| head.scatter = 0,
+            |head| head.classes = 0,
+            |head| head.by_pcp = false,
+            |head| head.pause = false,
+            |head| head.watchdog = false,
+            |head| head.values = 0,
         ];
         let plainer = plainer.into_iter().filter_map(|change| {
             let mut head = *self;
@@ -196,6 +237,18 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
         read_delay: draw.any_length(9) as u16,
         path: path(draw, requester.restart),
         twice: draw.once_in(8),
+        scatter: match draw.once_in(2) {
+            true => draw.within(1, 63) as u8,
+            false => 0,
+        },
+        classes: draw.within(1, 3) as u8,
+        by_pcp: draw.once_in(4),
+        pause: draw.once_in(2),
+        watchdog: draw.once_in(3),
+        values: match draw.once_in(2) {
+            true => draw.bits(),
+            false => 0,
+        },
     };
     let mtu = mtu_bytes(requester.mtu);
     let longest = if requester.restart { 8 * mtu } else { u32::MAX };
@@ -224,12 +277,13 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
                     true => 0,
                     false => draw.any_length(10) as u16,
                 },
+                class: draw.one_of(&[3, 3, 4, 1, ALL_CLASSES]),
             },
             6 if draw.once_in(8) => Event::Withdraw { side },
             _ => Event::Post {
                 side,
                 qp: draw.within(0, u64::from(head.qps) - 1) as u16,
-                kind: draw.one_of(&[0, 1, 3, 4]),
+                kind: draw.one_of(&[0, 1, 3, 4, 0, 1, 3, 4, 2]),
                 length: match draw.within(0, 3) {
                     0 => draw.within(0, 5) as u32,
                     // Whole packets, and a byte more or less.

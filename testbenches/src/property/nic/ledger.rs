@@ -74,12 +74,15 @@ impl Ledger {
     }
 
     /// Posts a message. Returns the work request for the sender and the buffer that the receiver needs.
+    ///
+    /// `key` is that of the receiver's memory, `invalidates` the key that a SEND with invalidate carries.
     pub fn post(
         &mut self,
         kind: WorkKind,
         length: u32,
         signaled: bool,
         key: u32,
+        invalidates: Option<u32>,
     ) -> (Work, Option<Recv>) {
         let index = self.messages.len();
         let id = index as u64;
@@ -94,7 +97,7 @@ impl Ledger {
             local_key: 77,
             remote_va: place,
             remote_key: key,
-            imm: 0xA000_0000 + index as u32,
+            imm: invalidates.unwrap_or(0xA000_0000 + index as u32),
             id,
             ..Work::default()
         };

@@ -5,17 +5,23 @@
 //! |---|---|
 //! | [`mod@bins`] | what situations the cases bring about |
 //! | [`events`] | the events, and how they are drawn |
+//! | [`setup`] | the settings of the NICs and their QPs |
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
+//! | [`faults`] | what the path does to frames |
 //! | [`mod@bench`] | runs a case on a pair |
 //! | `retrace` | runs a failing case again from a checkpoint, with waves |
 //! | [`ledger`] | what was posted, and which results are allowed |
+//! | [`sent`] | which headers and counters are right for what a NIC sends |
 
 pub mod bench;
 pub mod bins;
 pub mod events;
+pub mod faults;
 pub mod ledger;
 pub mod pair;
 mod retrace;
+pub mod sent;
+pub mod setup;
 
 use proptest::prelude::*;
 use xoff_cosim::units::UnitError;

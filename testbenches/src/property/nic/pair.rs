@@ -13,6 +13,7 @@ use xoff_sim::kernel::{
     Arrivals, Departures, Frame, Network, NetworkBuilder, Node, NodeId, PortId,
 };
 use xoff_sim::link::Link;
+use xoff_sim::nic::registers::identity_writes;
 use xoff_sim::nic::{Address, NicSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work};
@@ -38,6 +39,18 @@ const PATH: Duration = Duration::from_ns(300);
 pub const STEP_MAX: u64 = PATH.as_ps() / PERIOD_256_PS;
 /// Maximum number of cycles until a register access is done.
 const REGISTERS_MAX: u64 = 100_000;
+
+/// Region 1 of each side, in which receive buffers lie and to which WRITEs go.
+pub const REGIONS: &[(u16, Region)] = &[(
+    1,
+    Region {
+        base: REGION,
+        length: REGION_BYTES,
+        tag: 0x5A,
+        local_write: true,
+        remote_write: true,
+    },
+)];
 
 /// Address of a side: 10.0.0.1 and 02::1, or the same with 2.
 fn address(side: usize) -> Address {
@@ -156,8 +169,12 @@ pub struct Pair {
     network: Network<Member>,
     nodes: [NodeId; 2],
     between: NodeId,
-    /// Keys of the NICs' regions.
+    /// Index of the first region of both NICs, and its key.
+    region: u16,
+    /// Keys of the NICs' first regions.
     pub key: [u32; 2],
+    /// What was written to registers last, by side.
+    registers: [BTreeMap<u16, u32>; 2],
     /// Every frame, with the side that sent it and its times there.
     #[serde(skip)]
     pub frames: Vec<(usize, Frame, ParsedFrame)>,
@@ -172,12 +189,14 @@ pub struct Pair {
 pub struct PairConfig<'a> {
     /// Seed of the random initial values of registers, and of the order in which hosts answer DMA reads.
     pub seed: u64,
-    /// Settings of a side, whose QP numbers and MAC address are the pair's own; `None`: the registers' reset values.
+    /// Settings of a side; `None`: the registers' reset values, [`QPN_BASE`] and the pair's own MAC addresses.
     pub settings: Option<&'a dyn Fn(usize) -> NicSettings>,
-    /// Changes to the settings of each QP.
-    pub change: &'a dyn Fn(&mut QpSettings),
-    /// Number of QPs, connected index by index.
-    pub qps: u16,
+    /// Index and settings of each region of both sides. QPs use the first one.
+    pub regions: &'a [(u16, Region)],
+    /// Changes to the settings of each QP of a side: side, index, settings.
+    pub change: &'a dyn Fn(usize, u16, &mut QpSettings),
+    /// Indices of the QPs. QPs of the same index are connected.
+    pub qps: &'a [u16],
     /// Delay from a DMA read to its data.
     pub read_delay: Duration,
     /// Record the inputs of the first NIC.
@@ -194,8 +213,9 @@ impl Pair {
         Self::of(&PairConfig {
             seed,
             settings: None,
-            change,
-            qps,
+            regions: REGIONS,
+            change: &|_, _, qp| change(qp),
+            qps: &(0..qps).collect::<Vec<_>>(),
             read_delay: PERIOD * 100,
             record: false,
         })
@@ -212,30 +232,32 @@ impl Pair {
             latency: config.read_delay / 2,
             rate: None,
         };
-        let region = Region {
-            base: REGION,
-            length: REGION_BYTES,
-            tag: 0x5A,
-            local_write: true,
-            remote_write: true,
-        };
+        let (region, main) = config.regions[0];
+        let mut registers = [BTreeMap::new(), BTreeMap::new()];
         let mut builder = NetworkBuilder::new(Seed(config.seed));
         let mut nodes = [NodeId(0); 2];
         for (side, id) in nodes.iter_mut().enumerate() {
             let mac = address(side).mac;
             let mut driver = match config.settings {
-                None => XoffNic::with_reset_values(QPN_BASE, mac),
-                Some(settings) => XoffNic::of(&NicSettings {
-                    qpn_base: QPN_BASE,
-                    mac,
-                    ..settings(side)
-                }),
+                None => {
+                    registers[side].extend(identity_writes(QPN_BASE, mac));
+                    XoffNic::with_reset_values(QPN_BASE, mac)
+                }
+                Some(settings) => {
+                    let settings = settings(side);
+                    registers[side].extend(settings.writes());
+                    XoffNic::of(&settings)
+                }
             };
-            driver.register(1, &region);
-            for index in 0..config.qps {
+            for (index, region) in config.regions {
+                driver.register(*index, region);
+                registers[side].extend(region.writes(*index));
+            }
+            for &index in config.qps {
                 let mut setup = qp(side, index);
-                (config.change)(&mut setup);
+                (config.change)(side, index, &mut setup);
                 driver.open(index, &setup);
+                registers[side].extend(setup.writes(index));
             }
             let seed = config.seed + side as u64;
             let host = Host::manual(clock, 32, &pcie, Seed(seed));
@@ -263,7 +285,9 @@ impl Pair {
             network: builder.build(),
             nodes,
             between,
-            key: [region.key(1); 2],
+            region,
+            key: [main.key(region); 2],
+            registers,
             frames: vec![],
             completions: [vec![], vec![]],
             written: [vec![], vec![]],
@@ -463,19 +487,45 @@ impl Pair {
     ///
     /// As [`Pair::new`].
     pub fn write(&mut self, side: usize, address: u16, word: u32) -> Result<(), UnitError> {
+        self.registers[side].insert(address, word);
         self.update(side, |host| {
             host.driver_mut().registers().write(address.into(), word);
         });
         self.settle(side)
     }
 
-    /// Withdraws the region of a side. It takes effect some cycles later.
+    /// Withdraws the first region of a side. It takes effect some cycles later.
     pub fn withdraw(&mut self, side: usize) {
+        let writes = [
+            (reg::REGION_RIGHTS, 0),
+            (reg::REGION_COMMAND, self.region.into()),
+        ];
+        self.registers[side].extend(writes);
         self.update(side, |host| {
-            let registers = host.driver_mut().registers();
-            registers.write(reg::REGION_RIGHTS.into(), 0);
-            registers.write(reg::REGION_COMMAND.into(), 1);
+            for (address, word) in writes {
+                host.driver_mut().registers().write(address.into(), word);
+            }
         });
+    }
+
+    /// Reads all settings of a side back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`], and the first register that does not read as it was written.
+    pub fn check_settings(&mut self, side: usize) -> Result<(), UnitError> {
+        for setting in reg::SETTINGS {
+            let found = self.read(side, setting.address)?;
+            let written = self.registers[side].get(&setting.address);
+            let right = written.map_or(setting.reset, |word| word & setting.bits);
+            if found != right {
+                return Err(self.broken(format!(
+                    "register {} at {:#x} reads {found:#x} and not {right:#x}",
+                    setting.name, setting.address
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Opens a QP.
@@ -489,6 +539,7 @@ impl Pair {
         index: u16,
         settings: &QpSettings,
     ) -> Result<(), UnitError> {
+        self.registers[side].extend(settings.writes(index));
         self.update(side, |host| host.driver_mut().open(index, settings));
         self.settle(side)
     }

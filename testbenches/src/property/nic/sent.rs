@@ -1,0 +1,179 @@
+//! Frames that a NIC sends have the headers of their QP, and its counters count them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::nic::{NicSettings, QpSettings};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::{MacAddr, NakCode, Opcode, SyndromeMeaning};
+
+use super::setup::Setup;
+use crate::property::Disagreement;
+
+/// ECN field of a packet that may be marked, RFC 3168 §5.
+const ECT_0: u8 = 2;
+/// Don't-fragment in the flags of IPv4.
+const DONT_FRAGMENT: u8 = 2;
+
+/// What a NIC has sent.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Sent {
+    frames: u64,
+    bytes: u64,
+    pfc: u64,
+    cnps: u64,
+    requests: u64,
+    answers: u64,
+    sequence_naks: u64,
+    rnr_naks: u64,
+    /// IPv4 identification of the next frame that has one.
+    id: u16,
+}
+
+/// The settings that frames of a NIC follow.
+#[derive(Serialize, Deserialize)]
+pub struct Right {
+    nic: NicSettings,
+    /// By the peer's QP number.
+    qps: BTreeMap<u32, QpSettings>,
+}
+
+impl Right {
+    /// The settings of a side.
+    pub fn of(setup: Setup<'_>, side: usize) -> Self {
+        let settings = |index| {
+            let mut qp = super::pair::qp(side, index);
+            setup.qp(side, index, &mut qp);
+            (qp.peer_qpn, qp)
+        };
+        Self {
+            nic: setup.nic(side),
+            qps: setup.indices().into_iter().map(settings).collect(),
+        }
+    }
+}
+
+fn bits(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => ip.to_bits().into(),
+        IpAddr::V6(ip) => ip.to_bits(),
+    }
+}
+
+impl Sent {
+    /// Judges a frame and counts it.
+    ///
+    /// # Errors
+    ///
+    /// Says which header is not as the settings want it.
+    pub fn judge(&mut self, frame: &ParsedFrame, right: &Right) -> Result<(), Disagreement> {
+        self.frames += 1;
+        self.bytes += frame.frame_bytes as u64;
+        let wrong = |what: &str| Err(format!("{what}: {frame:?}"));
+        let Some(eth) = &frame.eth else {
+            return wrong("a frame without addresses");
+        };
+        if eth.src != right.nic.mac {
+            return wrong("a frame from another port");
+        }
+        if frame.verdict == Verdict::Pfc {
+            self.pfc += 1;
+            let plain = eth.dst == MacAddr::CONTROL && eth.tags.is_empty();
+            let classes = frame
+                .control
+                .map_or(u16::MAX, |control| control.class_enable);
+            return match plain && classes & !u16::from(right.nic.pfc.classes) == 0 {
+                true => Ok(()),
+                false => wrong("a pause for another class or place"),
+            };
+        }
+        let (Some(bth), Some(ip)) = (frame.bth, &frame.ip) else {
+            return wrong("no packet");
+        };
+        let Some(qp) = right.qps.get(&bth.dest_qp.get()) else {
+            return wrong("a packet for no QP of the peer");
+        };
+        let cnp = frame.verdict == Verdict::Cnp;
+        let dcqcn = right.nic.dcqcn.as_ref();
+        let (dscp, ecn) = match (cnp, dcqcn) {
+            (true, None) => return wrong("a CNP without DCQCN"),
+            (true, Some(dcqcn)) => (dcqcn.cnp_dscp, ECT_0),
+            (false, Some(_)) if bth.opcode != Opcode::RC_ACK => (qp.dscp, ECT_0),
+            (false, _) => (qp.dscp, 0),
+        };
+        let mut tags = qp.tags.clone();
+        if let (true, Some(dcqcn), Some(outer)) = (cnp, dcqcn, tags.first_mut()) {
+            *outer = *outer & 0x1FFF | u16::from(dcqcn.cnp_pcp) << 13;
+        }
+        let sent_tags: Vec<u16> = (eth.tags.iter())
+            .map(|tag| u16::from(tag.pcp) << 13 | u16::from(tag.dei) << 12 | tag.vid)
+            .collect();
+        if sent_tags != tags || eth.dst != qp.peer.mac {
+            return wrong("tags or address");
+        }
+        let same = ip.src == bits(qp.own.ip)
+            && ip.dst == bits(qp.peer.ip)
+            && ip.traffic_class == dscp << 2 | ecn
+            && ip.hop_limit == qp.hop_limit
+            && frame.udp_src_port == Some(qp.udp_port);
+        if !same {
+            return wrong("IP or UDP header");
+        }
+        match ip.kind {
+            IpKind::V4 => {
+                if ip.id != self.id || ip.flags != DONT_FRAGMENT || qp.own.ip.is_ipv6() {
+                    return wrong("IPv4 identification or flags");
+                }
+                self.id = self.id.wrapping_add(1);
+            }
+            _ if ip.flow_label != 0 || qp.own.ip.is_ipv4() => return wrong("flow label"),
+            _ => {}
+        }
+        if bth.pkey != qp.pkey || bth.becn != cnp {
+            return wrong("BTH");
+        }
+        let meaning = (frame.ext.as_ref())
+            .and_then(|ext| ext.aeth)
+            .map(|aeth| aeth.syndrome.meaning());
+        match (cnp, meaning) {
+            (true, _) => self.cnps += 1,
+            (false, None) => self.requests += 1,
+            (false, Some(meaning)) => {
+                self.answers += 1;
+                let sequence = meaning == SyndromeMeaning::Nak(NakCode::PsnSequenceError);
+                self.sequence_naks += u64::from(sequence);
+                self.rnr_naks += u64::from(matches!(meaning, SyndromeMeaning::RnrNak(_)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the counters of a NIC that rests with what was on the wire.
+    ///
+    /// # Errors
+    ///
+    /// The first counter that counts something else.
+    pub fn check(&self, counted: impl Fn(u16) -> u64) -> Result<(), Disagreement> {
+        let granted = counted(reg::REQUESTS_OUT);
+        let counters = [
+            ("frames_out", counted(reg::FRAMES_OUT), self.frames),
+            ("bytes_out", counted(reg::BYTES_OUT), self.bytes),
+            ("pfc_out", counted(reg::PFC_OUT), self.pfc),
+            ("cnps_out", counted(reg::CNPS_OUT), self.cnps),
+            (
+                "requests_out without withdrawn",
+                granted - counted(reg::WITHDRAWN),
+                self.requests,
+            ),
+            ("answers_out", counted(reg::ANSWERS_OUT), self.answers),
+            ("naks_out", counted(reg::NAKS_OUT), self.sequence_naks),
+            ("rnr_naks_out", counted(reg::RNR_NAKS_OUT), self.rnr_naks),
+        ];
+        match counters.iter().find(|(_, counted, sent)| counted != sent) {
+            None => Ok(()),
+            Some((name, counted, sent)) => Err(format!("{name}: {counted} counted, {sent} sent")),
+        }
+    }
+}

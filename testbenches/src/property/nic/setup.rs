@@ -1,0 +1,232 @@
+//! The settings of the NICs and QPs of a case.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use xoff_cosim::units::{PERIOD_256_PS, UnitError};
+use xoff_sim::nic::{
+    BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, Region, WatchdogSettings,
+};
+use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
+use xoff_sim::seeded::SplitMix;
+use xoff_sim::wire::{MacAddr, PRIORITIES, Psn};
+
+use super::events::Head;
+use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGIONS};
+
+/// QPs of a NIC.
+const QPS: u16 = xoff_rtl::nic::QPS as u16;
+/// The classes of QPs, in turn: two that are lossless with PFC, and one that is lossy.
+pub const CLASSES: [u8; 3] = [3, 4, 1];
+/// Class of [`CLASSES`] that is lossy.
+const LOSSY: u8 = 1;
+/// Number of regions that SENDs may invalidate, of each side.
+pub const SPARE_REGIONS: u16 = 4;
+/// Index of the first of them.
+const SPARE: u16 = 200;
+
+/// The settings of a case.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a>(pub &'a Head);
+
+impl Setup<'_> {
+    /// Indices of the QPs in the NICs.
+    pub fn indices(self) -> Vec<u16> {
+        (0..self.0.qps).map(|qp| self.index(qp)).collect()
+    }
+
+    /// Index in the NICs of a QP of the case.
+    pub fn index(self, qp: u16) -> u16 {
+        let scatter = u16::from(self.0.scatter);
+        // An odd step meets every index once.
+        (scatter + qp * (2 * scatter + 1)) % QPS
+    }
+
+    /// The class of a QP, by its index in the NICs.
+    fn class(self, index: u16) -> u8 {
+        let of = |qp: u16| CLASSES[usize::from(qp) % usize::from(self.0.classes.max(1))];
+        let qp = (0..self.0.qps).find(|qp| self.index(*qp) == index);
+        qp.map_or(CLASSES[0], of)
+    }
+
+    /// Random values for one purpose; `None` for the plain ones.
+    fn draw(self, purpose: u64) -> Option<SplitMix> {
+        (self.0.values != 0).then(|| SplitMix::new(self.0.values ^ purpose << 32))
+    }
+
+    /// DSCP of each of [`CLASSES`], and class of each DSCP.
+    fn dscps(self) -> ([u8; 3], Vec<u8>) {
+        let Some(mut draw) = self.draw(1) else {
+            return ([26, 34, 10], (0..64).map(|dscp| dscp >> 3).collect());
+        };
+        let mut classes: Vec<u8> = (0..64).map(|_| draw.within(0, 7) as u8).collect();
+        let first = draw.within(0, 63) as u8;
+        let dscps = [0, 21, 42].map(|step| (first + step) % 64);
+        for (dscp, class) in dscps.into_iter().zip(CLASSES) {
+            classes[usize::from(dscp)] = class;
+        }
+        (dscps, classes)
+    }
+
+    /// What is added to a PCP to get its class.
+    fn pcp_shift(self) -> u8 {
+        self.draw(2).map_or(0, |mut draw| draw.within(0, 7) as u8)
+    }
+
+    fn mac(self, side: usize) -> MacAddr {
+        let mut mac = [2, 0, 0, 0, 0, 1];
+        if let Some(mut draw) = self.draw(3) {
+            mac.copy_from_slice(&draw.bits().to_be_bytes()[..6]);
+            // No group address; and the two differ.
+            mac[0] &= 0xFE;
+        }
+        mac[5] = mac[5] & 0xF8 | 1 + side as u8;
+        MacAddr(mac)
+    }
+
+    fn qpn_base(self, side: usize) -> u32 {
+        self.draw(4 + side as u64)
+            .map_or(QPN_BASE, |mut draw| draw.within(2, 0xFF_0000) as u32)
+    }
+
+    /// The settings of a NIC.
+    pub fn nic(self, side: usize) -> NicSettings {
+        let head = self.0;
+        let mut pfc = PfcSettings::default();
+        if head.pfc {
+            let lossless = CLASSES[..usize::from(head.classes.clamp(1, 3))].iter();
+            for &class in lossless.filter(|class| **class != LOSSY) {
+                pfc.classes |= 1 << class;
+                pfc.xoff[usize::from(class)] = 6_000;
+                pfc.xon[usize::from(class)] = 3_000;
+            }
+            pfc.quanta = 2_000;
+            pfc.refresh = 2_500;
+        }
+        let mut cnp = self.draw(6);
+        let mut cnp = |most: u64, plain| {
+            cnp.as_mut()
+                .map_or(plain, |draw| draw.within(0, most) as u8)
+        };
+        let shift = self.pcp_shift();
+        NicSettings {
+            qpn_base: self.qpn_base(side),
+            class_by_pcp: head.by_pcp,
+            pcp_classes: std::array::from_fn(|pcp| (pcp as u8 + shift) % PRIORITIES as u8),
+            dscp_classes: self.dscps().1,
+            pause_obeyed: head.pause,
+            pfc,
+            buffer: BufferParts::new(pfc.classes, xoff_rtl::nic::BUFFER_BYTES.into()),
+            watchdog: match head.watchdog {
+                // Stalls of hosts last up to 16,384 cycles.
+                true => WatchdogSettings {
+                    bark: 1_000,
+                    bite: 3_000,
+                    auto_rearm: true,
+                },
+                false => WatchdogSettings::default(),
+            },
+            dcqcn: head.dcqcn.then(|| DcqcnSettings {
+                rp: RpParameters {
+                    // At a lower rate a packet would take longer than this bench waits.
+                    rate_min: Rate(1_000_000),
+                    ..RpParameters::paper(Rate(40_000_000), PERIOD_256_PS)
+                },
+                cnp_interval: 1_000,
+                cnp_dscp: cnp(63, 48),
+                cnp_pcp: cnp(7, 6),
+                burst: 144,
+            }),
+            ..NicSettings::new(self.mac(side))
+        }
+    }
+
+    fn ip(self, side: usize, index: u16) -> IpAddr {
+        let plain = Ipv4Addr::new(10, 0, 0, 1 + side as u8);
+        let draw = self.draw(0x100 + 2 * u64::from(index) + side as u64);
+        match (draw, self.0.ipv6) {
+            (None, false) => plain.into(),
+            (None, true) => plain.to_ipv6_mapped().into(),
+            (Some(mut draw), false) => Ipv4Addr::from_bits(draw.bits() as u32).into(),
+            (Some(mut draw), true) => {
+                Ipv6Addr::from_bits(u128::from(draw.bits()) << 64 | u128::from(draw.bits())).into()
+            }
+        }
+    }
+
+    /// Changes a QP's settings of [`pair::qp`](super::pair::qp) to those of the case.
+    pub fn qp(self, side: usize, index: u16, qp: &mut QpSettings) {
+        let head = self.0;
+        qp.requester = head.requester;
+        qp.responder.mtu = head.requester.mtu;
+        qp.responder.rnr_timer = head.rnr_timer;
+        qp.responder.restart = head.requester.restart;
+        let (own, peer) = (side, 1 - side);
+        (qp.own.mac, qp.peer.mac) = (self.mac(own), self.mac(peer));
+        (qp.own.ip, qp.peer.ip) = (self.ip(own, index), self.ip(peer, index));
+        qp.peer_qpn = self.qpn_base(peer) + u32::from(index);
+        let class = self.class(index);
+        let place = CLASSES.iter().position(|of| *of == class).unwrap_or(0);
+        qp.dscp = self.dscps().0[place];
+        let mut vids = [5, 6];
+        // The same for both sides.
+        if let Some(mut draw) = self.draw(0x200 + u64::from(index)) {
+            qp.hop_limit = draw.within(1, 255) as u8;
+            qp.udp_port = 0xC000 | draw.bits() as u16;
+            // Full members, so that each may talk to the other.
+            qp.pkey = 0x8000 | draw.bits() as u16;
+            vids = [0; 2].map(|_| draw.bits() as u16 & 0x1FFF);
+            let psns = [0; 2].map(|_| Psn::wrapping(draw.bits() as u32));
+            (qp.requester_psn, qp.responder_psn) = (psns[own], psns[peer]);
+        }
+        let pcp = u16::from((class + PRIORITIES as u8 - self.pcp_shift()) % PRIORITIES as u8);
+        qp.tags = vids[..head.tags.into()]
+            .iter()
+            .map(|vid| pcp << 13 | vid)
+            .collect();
+    }
+
+    /// Indices and settings of the regions of both sides.
+    pub fn regions(self) -> Vec<(u16, Region)> {
+        let mut regions = REGIONS.to_vec();
+        if let Some(mut draw) = self.draw(7) {
+            let (index, region) = &mut regions[0];
+            *index = draw.within(0, 199) as u16;
+            region.tag = draw.bits() as u8;
+        }
+        regions.extend((0..SPARE_REGIONS).map(|number| (SPARE + number, spare(number))));
+        regions
+    }
+
+    /// Key of a region that a SEND may invalidate.
+    pub fn spare_key(number: u16) -> u32 {
+        spare(number).key(SPARE + number)
+    }
+
+    /// Two NICs with these settings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::of`].
+    pub fn connect(self, seed: u64) -> Result<Pair, UnitError> {
+        Pair::of(&PairConfig {
+            seed,
+            settings: Some(&|side| self.nic(side)),
+            regions: &self.regions(),
+            change: &|side, index, qp| self.qp(side, index, qp),
+            qps: &self.indices(),
+            read_delay: PERIOD * u64::from(self.0.read_delay),
+            record: false,
+        })
+    }
+}
+
+/// A region that a SEND may invalidate. No message lies in it.
+fn spare(number: u16) -> Region {
+    Region {
+        base: u64::from(number) << 40,
+        length: 1 << 12,
+        tag: 0xC0 + number as u8,
+        local_write: false,
+        remote_write: true,
+    }
+}
