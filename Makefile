@@ -32,6 +32,7 @@ check-rust:
 check-rtl:
 	tools/rtl-lint.sh
 	.tools/bin/python tools/registers.py --check
+	.tools/bin/python tools/quotes.py
 	.tools/bin/python tools/synth.py
 
 formal: check-tools

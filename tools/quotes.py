@@ -1,0 +1,40 @@
+"""Checks that the broken copies of the RTL can be made of the RTL as it is now.
+
+The proofs (formal/proofs.toml, formal/gates.toml) break their copies by replacing a line that they quote, which has to
+occur once; the planted bugs (tools/planted) are patches, which have to apply. Making the copies and running them takes
+many minutes; this takes none, so `make check` does it. Needs only Python 3.11 and git.
+"""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def quotes():
+    """Yields where a line is quoted, the file under rtl/ and the line."""
+    for row in tomllib.loads((ROOT / "formal/proofs.toml").read_text())["proof"]:
+        for label, file, line, _ in row["broken"]:
+            yield f"formal/proofs.toml: {row['top']}, {label}", file, line
+    for row in tomllib.loads((ROOT / "formal/gates.toml").read_text())["gate"]:
+        file, line, _ = row["broken"]
+        yield f"formal/gates.toml: {row['top']}.{row['gate']}", file, line
+
+
+def main():
+    wrong = []
+    for place, file, line in quotes():
+        found = (ROOT / "rtl" / file).read_text().count(line)
+        if found != 1:
+            wrong.append(f"{place}: rtl/{file} has {found} times, not once: {line}")
+    for patch in sorted((ROOT / "tools/planted").glob("*.patch")):
+        done = subprocess.run(["git", "apply", "--check", str(patch)], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            wrong.append(f"{patch.relative_to(ROOT)}: does not apply to rtl/ as it is now\n{done.stderr.rstrip()}")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+main()
