@@ -2,7 +2,8 @@
 // write the new path, no element that was the QP's when the discard began is left: in no queue, and on no way between
 // two of them.
 //
-// An arbitrary element of the QP is followed, in an arbitrary one of the queues for headers and answers. The queues
+// An arbitrary element of the QP is followed, in an arbitrary one of the queues for headers and answers, and behind it
+// to the queue of completions. A completion of the QP may also come from elsewhere before the discard. The queues
 // here are models: words in front of the element, and words in all. What they assume is what the rest of the NIC
 // guarantees:
 // - What was judged when the discard begins is in its queue at most `Stages` cycles later; so is the step of a header
@@ -32,7 +33,10 @@ module qp_drain_proof
     input logic                    arrive_i,      // what is on the way comes to its queue
     input logic                    refuse_i,      // its step is refused
     input logic                    leave_i,       // refusal and slot go
-    input logic                    slot_i
+    input logic                    slot_i,
+    input logic                    tell_i,        // the element makes a completion, or is one from the start
+    input logic                    told_push_i,
+    input logic                    told_pop_i
 );
 
   localparam logic [4:0] Stages = 5'd15;
@@ -53,7 +57,8 @@ module qp_drain_proof
   logic [Buffers-1:0][1:0] headers;
   logic [Buffers-1:0] header_pop;
   logic [1:0] answers, count_q, step_count_q;
-  logic answer_pop, pop, step_pop, refusal_q, slot_q;
+  logic answer_pop, pop, step_pop, told_pop, refusal_q, slot_q;
+  logic [1:0] told_count_q;
 
   qp_commands #(
       .Qps(2)
@@ -92,7 +97,8 @@ module qp_drain_proof
   qp_drain #(
       .HeaderBits(2),
       .AnswerBits(2),
-      .StepBits  (2)
+      .StepBits  (2),
+      .CompletionBits(2)
   ) u_drain (
       .clk_i,
       .rst_i       (!started_q),
@@ -105,6 +111,8 @@ module qp_drain_proof
       .step_pop_i  (step_pop),
       .refusing_i  (refusing_i || refusal_q),
       .holds_i     (holds_i || slot_q),
+      .completions_i(told_count_q),
+      .completion_pop_i(told_pop),
       .drained_o   (drained),
       .idle_o      (unused_idle)
   );
@@ -131,32 +139,37 @@ module qp_drain_proof
     Judged  = 3'd1,  // on its way to its queue
     Queued  = 3'd2,
     Taken   = 3'd3,  // on its way to the queue of steps
-    Stepped = 3'd4   // in the queue of steps
+    Stepped = 3'd4,  // in the queue of steps
+    Told    = 3'd5   // in the queue of completions
   } where_e;
 
   where_e where_q, where_d;
-  logic [1:0] front_q, step_front_q;  // words in front of the element
+  logic [1:0] front_q, step_front_q, told_front_q;  // words in front of the element
   logic [4:0] discards_q;  // cycles for which `discard` has been 1; saturates
   logic [4:0] taken_q;  // cycles since the element was taken; saturates
-  logic push, step_push, arrives, steps;
+  logic push, step_push, told_push, arrives, steps, tells;
 
   assign pop       = pop_i && count_q != '0;
   assign step_pop  = step_pop_i && step_count_q != '0;
+  assign told_pop  = told_pop_i && told_count_q != '0;
 
   // The element arrives at any time up to its last cycle. The queues have room for it.
   assign arrives   = where_q == Judged && (arrive_i || (discard && discards_q == Stages - 5'd1));
   assign steps     = where_q == Taken && (arrive_i || taken_q == Stages);
   assign push      = arrives || (push_i && count_q < 2'd2);
   assign step_push = steps || (step_push_i && step_count_q < 2'd2);
+  assign tells     = where_d == Told && where_q != Told;
+  assign told_push = tells || (told_push_i && told_count_q < 2'd2);
 
   always_comb begin
     where_d = where_q;
     case (where_q)
-      Nowhere: if (appear_i && !discard) where_d = Judged;
+      Nowhere: if (appear_i && !discard) where_d = tell_i ? Told : Judged;
       Judged:  if (arrives) where_d = Queued;
       Queued:  if (pop && front_q == '0) where_d = (queue_q == Answers) ? Nowhere : Taken;
       Taken:   if (steps) where_d = Stepped;
-      default: if (step_pop && step_front_q == '0) where_d = Nowhere;
+      Stepped: if (step_pop && step_front_q == '0) where_d = tell_i ? Told : Nowhere;
+      default: if (told_pop && told_front_q == '0) where_d = Nowhere;
     endcase
   end
 
@@ -165,6 +178,7 @@ module qp_drain_proof
       where_q      <= Nowhere;
       count_q      <= '0;
       step_count_q <= '0;
+      told_count_q <= '0;
       refusal_q    <= 1'b0;
       slot_q       <= 1'b0;
       discards_q   <= '0;
@@ -172,12 +186,14 @@ module qp_drain_proof
       where_q      <= where_d;
       count_q      <= count_q + 2'(push) - 2'(pop);
       step_count_q <= step_count_q + 2'(step_push) - 2'(step_pop);
+      told_count_q <= told_count_q + 2'(told_push) - 2'(told_pop);
       refusal_q    <= (steps && refuse_i) || (refusal_q && !leave_i);
       slot_q       <= (slot_i && !discard) || (slot_q && !leave_i);
       discards_q   <= !discard ? '0 : (discards_q == Stages) ? Stages : discards_q + 1'b1;
     end
     front_q      <= arrives ? count_q - 2'(pop) : front_q - 2'(pop);
     step_front_q <= steps ? step_count_q - 2'(step_pop) : step_front_q - 2'(step_pop);
+    told_front_q <= tells ? told_count_q - 2'(told_pop) : told_front_q - 2'(told_pop);
     taken_q      <= (where_q != Taken) ? 5'd1 : taken_q + 1'b1;
   end
 
@@ -214,10 +230,11 @@ module qp_drain_proof
     if (started_q) begin
       // What the induction needs
       a_model :
-      assert (32'(discards_q) == 32'(u_drain.first_q) && queue_q <= Answers && where_q <= Stepped &&
+      assert (32'(discards_q) == 32'(u_drain.first_q) && queue_q <= Answers && where_q <= Told &&
               (where_q != Judged || discards_q < Stages) && (where_q == Queued || count_q < 2'd3) &&
               (where_q == Stepped || step_count_q < 2'd3) && (where_q != Queued || front_q < count_q) &&
-              (where_q != Stepped || step_front_q < step_count_q));
+              (where_q != Stepped || step_front_q < step_count_q) && (where_q == Told || told_count_q < 2'd3) &&
+              (where_q != Told || told_front_q < told_count_q));
       a_discards : assert (!discard || u_commands.closed);
       a_begins : assert (all_started == '0 || u_drain.first_q == 4'd15);
       a_passes : assert (u_drain.second_q == '0 || all_passed == '1);
@@ -225,6 +242,10 @@ module qp_drain_proof
       a_queued : assert (where_q != Queued || !queue_started || front_q < queue_left);
       a_taken : assert (where_q != Taken || (taken_q <= Stages && 5'(u_drain.second_q) < taken_q));
       a_stepped : assert (where_q != Stepped || !u_drain.u_steps.started_q || step_front_q < u_drain.u_steps.left_q);
+      a_written : assert (!u_drain.written_q || ((where_q == Nowhere || where_q == Told) && !refusal_q && !slot_q));
+      a_tells_begin : assert (!u_drain.u_completions.started_q || u_drain.written_q);
+      a_told :
+      assert (where_q != Told || !u_drain.u_completions.started_q || told_front_q < u_drain.u_completions.left_q);
       // What is proved
       a_nothing_left : assert (!(discard && drained) || !left);
       a_end : assert (!(discard_q && !discard) || !left);

@@ -12,7 +12,10 @@ module completion_queue
 #(
     parameter  int unsigned Qps    = 64,
     parameter  int unsigned Wqes   = 16,
-    localparam int unsigned QpBits = $clog2(Qps)
+    localparam int unsigned QpBits = $clog2(Qps),
+    localparam int unsigned Reserve = 4 * (Wqes + 1) + 4,
+    localparam int unsigned Depth = 2 * Reserve,
+    localparam int unsigned CountBits = $clog2(Depth + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -31,19 +34,15 @@ module completion_queue
     output completion_t              cqe_o,
     input  logic                     cqe_ready_i,
 
+    output logic [CountBits-1:0] count_o,  // completions that wait for the host
     output logic room_o,
     output logic idle_o
 );
 
-  localparam int unsigned Reserve = 4 * (Wqes + 1) + 4;
-  localparam int unsigned Depth = 2 * Reserve;
-  localparam int unsigned CountBits = $clog2(Depth + 1);
-
-  logic [CountBits-1:0] count;
   logic ready;
 
   assign receive_ready_o = !send_valid_i && room_o;
-  assign room_o          = 32'(count) < Depth - Reserve;
+  assign room_o          = 32'(count_o) < Depth - Reserve;
 
   fifo #(
       .Width(QpBits + $bits(completion_t)),
@@ -57,10 +56,10 @@ module completion_queue
       .valid_o(cqe_valid_o),
       .ready_i(cqe_ready_i),
       .data_o ({cqe_qp_o, cqe_o}),
-      .count_o(count)
+      .count_o
   );
 
-  assign idle_o = !send_valid_i && !receive_valid_i && count == '0;
+  assign idle_o = !send_valid_i && !receive_valid_i && count_o == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

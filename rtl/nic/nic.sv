@@ -785,6 +785,7 @@ module nic
   // Transmit and completions
 
   logic send_completion_valid, completion_room, completions_idle, transmit_idle;
+  logic [$clog2(8 * (Wqes + 1) + 9)-1:0] completions;
   logic [15:0] frame_bytes_out;
   logic [QpBits-1:0] send_completion_qp;
   completion_t send_completion;
@@ -914,21 +915,24 @@ module nic
   qp_drain #(
       .HeaderBits($bits(headers[0])),
       .AnswerBits($bits(answers_in)),
-      .StepBits  ($bits(receive_steps))
+      .StepBits($bits(receive_steps)),
+      .CompletionBits($bits(completions))
   ) u_drain (
-      .clk_i       (clk_control),
+      .clk_i           (clk_control),
       .rst_i,
-      .discard_i   (discard),
-      .headers_i   (headers),
-      .header_pop_i(header_valid & header_ready),
-      .answers_i   (answers_in),
-      .answer_pop_i(answer_valid && answer_ready),
-      .steps_i     (receive_steps),
-      .step_pop_i  (receive_pass),
-      .refusing_i  (receive_refusing),
-      .holds_i     (holds[command_qp]),
-      .drained_o   (drained),
-      .idle_o      (drain_idle)
+      .discard_i       (discard),
+      .headers_i       (headers),
+      .header_pop_i    (header_valid & header_ready),
+      .answers_i       (answers_in),
+      .answer_pop_i    (answer_valid && answer_ready),
+      .steps_i         (receive_steps),
+      .step_pop_i      (receive_pass),
+      .refusing_i      (receive_refusing),
+      .holds_i         (holds[command_qp]),
+      .completions_i   (completions),
+      .completion_pop_i(cqe_valid_o && cqe_ready_i),
+      .drained_o       (drained),
+      .idle_o          (drain_idle)
   );
 
   completion_queue #(
@@ -948,6 +952,7 @@ module nic
       .cqe_qp_o,
       .cqe_o,
       .cqe_ready_i,
+      .count_o        (completions),
       .room_o         (completion_room),
       .idle_o         (completions_idle)
   );

@@ -1,5 +1,5 @@
 // Drain monitor of a closed QP: says when nothing of the QP is left. It waits until the queues of the receive path
-// have moved on by what was in them, and until the QP holds no transmit slot.
+// have moved on by what was in them, until the QP holds no transmit slot, and until the host has its completions.
 //
 // `discard_i` rises when the QP is closed to packets and its contexts are cleared. What is in the queues at that time
 // leaves them as packets of a closed QP. What the responder accepted before is written.
@@ -11,30 +11,34 @@
 //     steps     what these steps left to be written is written
 //     refusals  no packet of the QP that was refused waits for the responder
 //     slots     no packet of the QP waits for the wire, and none waits for data
+//     told      what is in the queue of completions by then has left
 //
 // All phases begin anew when `discard_i` has been 0 for a cycle.
 //
-// Timing: `drained_o` depends on `holds_i` and `refusing_i`, `idle_o` on `discard_i`.
+// Timing: `drained_o` depends on registers only, `idle_o` on `discard_i`.
 module qp_drain
   import nic_pkg::*;
 #(
-    parameter int unsigned HeaderBits = 11,
-    parameter int unsigned AnswerBits = 7,
-    parameter int unsigned StepBits   = 8
+    parameter int unsigned HeaderBits     = 11,
+    parameter int unsigned AnswerBits     = 7,
+    parameter int unsigned StepBits       = 8,
+    parameter int unsigned CompletionBits = 8
 ) (
     input logic clk_i,
     input logic rst_i,
 
     input logic discard_i,
 
-    input logic [   Buffers-1:0][HeaderBits-1:0] headers_i,     // of each part of the receive buffer
-    input logic [   Buffers-1:0]                 header_pop_i,
-    input logic [AnswerBits-1:0]                 answers_i,
-    input logic                                  answer_pop_i,
-    input logic [  StepBits-1:0]                 steps_i,
-    input logic                                  step_pop_i,
-    input logic                                  refusing_i,    // a REFUSE waits, perhaps the QP's
-    input logic                                  holds_i,       // the QP has a transmit slot
+    input logic [       Buffers-1:0][HeaderBits-1:0] headers_i,        // of each part of the receive buffer
+    input logic [       Buffers-1:0]                 header_pop_i,
+    input logic [    AnswerBits-1:0]                 answers_i,
+    input logic                                      answer_pop_i,
+    input logic [      StepBits-1:0]                 steps_i,
+    input logic                                      step_pop_i,
+    input logic                                      refusing_i,       // a REFUSE waits, perhaps the QP's
+    input logic                                      holds_i,          // the QP has a transmit slot
+    input logic [CompletionBits-1:0]                 completions_i,
+    input logic                                      completion_pop_i,
 
     output logic drained_o,
     output logic idle_o
@@ -48,7 +52,8 @@ module qp_drain
   logic restart;  // no discard: the phases of the last one are over
   logic answers, steps;
   logic [Buffers-1:0] headers, headers_idle;
-  logic answers_idle, steps_idle;
+  logic answers_idle, steps_idle, completions_idle;
+  logic written_q;  // all phases but the last are over
 
   assign restart = rst_i || !discard_i;
 
@@ -100,7 +105,24 @@ module qp_drain
       .idle_o  (steps_idle)
   );
 
-  assign drained_o = steps && !refusing_i && !holds_i;
-  assign idle_o    = !discard_i && first_q == '0 && second_q == '0 && headers_idle == '1 && answers_idle && steps_idle;
+  always_ff @(posedge clk_i) begin
+    if (restart) written_q <= 1'b0;
+    else if (steps && !refusing_i && !holds_i) written_q <= 1'b1;
+  end
+
+  drain #(
+      .CountBits(CompletionBits)
+  ) u_completions (
+      .clk_i,
+      .rst_i   (restart),
+      .start_i (written_q),
+      .count_i (completions_i),
+      .pop_i   (completion_pop_i),
+      .passed_o(drained_o),
+      .idle_o  (completions_idle)
+  );
+
+  assign idle_o = !discard_i && first_q == '0 && second_q == '0 && headers_idle == '1 && answers_idle && steps_idle &&
+      !written_q && completions_idle;
 
 endmodule

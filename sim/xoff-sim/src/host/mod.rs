@@ -308,12 +308,18 @@ impl Host {
 
     /// The cycle from which on the next work request is at the NIC's pins.
     pub fn next_work(&self) -> Option<Cycles> {
-        self.next_work.map(|(at, _)| at)
+        match &self.manual {
+            Some(manual) => manual.work.front().map(|(at, ..)| *at),
+            None => self.next_work.map(|(at, _)| at),
+        }
     }
 
     /// The cycle from which on the next receive buffer is at the NIC's pins.
     pub fn next_recv(&self) -> Option<Cycles> {
-        self.next_recv.map(|(at, _)| at)
+        match &self.manual {
+            Some(manual) => manual.recv.front().map(|(at, ..)| *at),
+            None => self.next_recv.map(|(at, _)| at),
+        }
     }
 
     /// The work request that is at the NIC's pins, with its QP index.

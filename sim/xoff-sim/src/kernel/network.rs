@@ -188,6 +188,8 @@ impl<N: Node> Network<N> {
     /// [`now`](Self::now).
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
         let context = &mut self.nodes[node.0 as usize];
+        // A node that had nothing to do was not run until now, and the change would take effect before now.
+        context.run(self.now, self.now);
         let result = change(&mut context.node);
         context.ask_again();
         self.changed(node);

@@ -331,3 +331,41 @@ fn faults_of_the_link_hit_injected_frames_too() {
     network.run_until(END, |_| ());
     assert_eq!(starts(&network, b, 9), [0, 3_000_000]);
 }
+
+/// A node that does what it is told at once, where its last `advance` ended.
+#[derive(Debug, Default)]
+struct Sleeper {
+    reached: Time,
+    told: bool,
+    done: Option<Time>,
+}
+
+impl Node for Sleeper {
+    fn line_rates(&self) -> Vec<LineRate> {
+        vec![LineRate::G40]
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.told.then_some(self.reached)
+    }
+
+    fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, _: &mut Departures) {
+        assert_eq!(arrivals.count(), 0);
+        if self.told && self.reached < until {
+            self.done = Some(self.reached);
+            self.told = false;
+        }
+        self.reached = until;
+    }
+}
+
+#[test]
+fn a_node_that_slept_is_changed_now_and_not_before() {
+    let mut builder = NetworkBuilder::new(Seed(0));
+    let node = builder.node(Sleeper::default());
+    let mut network = builder.build();
+    network.run_until(END, |_| ());
+    network.update(node, |sleeper| sleeper.told = true);
+    network.run_until(END + Duration::from_us(1), |_| ());
+    assert_eq!(network.node(node).done, Some(END));
+}

@@ -185,7 +185,7 @@ impl Bench {
                         },
                         _ => Stage::Event(next),
                     };
-                    self.happen(event);
+                    self.happen(event)?;
                 }
             },
             Stage::Wait { until, next } if now >= until => self.stage = Stage::Event(next),
@@ -209,7 +209,7 @@ impl Bench {
         Ok(true)
     }
 
-    fn happen(&mut self, event: &Event) {
+    fn happen(&mut self, event: &Event) -> Result<(), Disagreement> {
         let now = self.now();
         match *event {
             Event::Wait(_) => {}
@@ -221,13 +221,12 @@ impl Bench {
                 signaled,
                 buffer_late,
             } => {
-                let Some(&index) = self.indices.get(usize::from(qp)) else {
-                    return;
-                };
-                let direction = (usize::from(side & 1), index);
-                if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
-                    let late = buffer_late.into();
-                    self.post(direction, WorkKind(kind), length, signaled, late);
+                if let Some(&index) = self.indices.get(usize::from(qp)) {
+                    let direction = (usize::from(side & 1), index);
+                    if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
+                        let late = buffer_late.into();
+                        self.post(direction, WorkKind(kind), length, signaled, late);
+                    }
                 }
             }
             Event::Stall {
@@ -250,6 +249,11 @@ impl Bench {
                 let at = self.pair.time();
                 self.pair.receive(side, at, frame);
             }
+            Event::Reopen { qp } => {
+                if let Some(&index) = self.indices.get(usize::from(qp)) {
+                    self.reopen(index)?;
+                }
+            }
             Event::Withdraw { side } => {
                 let side = usize::from(side & 1);
                 self.pair.withdraw(side);
@@ -258,6 +262,38 @@ impl Bench {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Closes a QP at both sides and opens it again.
+    fn reopen(&mut self, index: u16) -> Result<(), Disagreement> {
+        // The hosts hand over what was posted just before.
+        self.step(STEP_MAX)?;
+        let busy = |side: usize| {
+            let host = self.pair.host(side).host();
+            host.next_work().is_some() || host.next_recv().is_some()
+        };
+        if busy(0) || busy(1) {
+            return Ok(());
+        }
+        let failed = |error: UnitError| error.to_string();
+        for side in 0..2 {
+            self.pair.close(side, index).map_err(failed)?;
+        }
+        let now = self.now();
+        self.judge(now)
+            .map_err(|what| format!("cycle {now}: {what}"))?;
+        for side in 0..2 {
+            if let Some(ledger) = self.ledgers.get_mut(&(side, index)) {
+                let place = |what| format!("from side {side} over QP {index}, closed: {what}");
+                ledger.reopen().map_err(place)?;
+            }
+            if let Some(settings) = self.right[side].reopen(index) {
+                self.pair.open(side, index, settings).map_err(failed)?;
+            }
+        }
+        self.stirred = self.now();
+        Ok(())
     }
 
     /// Posts a message over an existing QP.
@@ -436,5 +472,31 @@ impl Bench {
         let counted = |address| counted[&address];
         self.sent[side].check(counted)?;
         self.faults.arrived[side].check(counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::nic::events::history;
+    use xoff_sim::seeded::SplitMix;
+
+    #[test]
+    fn a_case_goes_on_from_a_checkpoint() {
+        let case = history(&mut SplitMix::new(7));
+        let whole = |bench: &mut Bench| {
+            while bench.advance(&case.events).unwrap() {}
+            bench.now()
+        };
+        let mut bench = Bench::new(7, &case.head, true).unwrap();
+        for _ in 0..case.events.len() {
+            bench.advance(&case.events).unwrap();
+        }
+        let checkpoint = postcard::to_stdvec(&bench).unwrap();
+        let end = whole(&mut bench);
+        let mut again: Bench = postcard::from_bytes(&checkpoint).unwrap();
+        assert_eq!(whole(&mut again), end);
+        assert_eq!(again.pair.completions, bench.pair.completions);
+        assert_eq!(again.pair.written, bench.pair.written);
     }
 }

@@ -241,7 +241,7 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
                 };
                 bins.hit(&PAUSES, (pause, pfc(head)));
             }
-            Event::Wait(_) | Event::Withdraw { .. } => {}
+            Event::Wait(_) | Event::Reopen { .. } | Event::Withdraw { .. } => {}
         }
     }
 }

@@ -134,6 +134,12 @@ pub enum Event {
         #[serde(default = "class_of_pause", skip_serializing_if = "is_class_of_pause")]
         class: u8,
     },
+    /// A QP is closed at both sides, whatever is under way, and opened again with other first PSNs. It does nothing
+    /// while a host has work or buffers of any QP to hand over.
+    Reopen {
+        /// Which.
+        qp: u16,
+    },
     /// The region of a NIC is withdrawn: nothing can be written from then on.
     Withdraw {
         /// Which.
@@ -280,6 +286,9 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
                 class: draw.one_of(&[3, 3, 4, 1, ALL_CLASSES]),
             },
             6 if draw.once_in(8) => Event::Withdraw { side },
+            7 if draw.once_in(4) => Event::Reopen {
+                qp: draw.within(0, u64::from(head.qps) - 1) as u16,
+            },
             _ => Event::Post {
                 side,
                 qp: draw.within(0, u64::from(head.qps) - 1) as u16,

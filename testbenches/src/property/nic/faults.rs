@@ -101,6 +101,8 @@ impl Arrived {
 /// The faults of the path between the NICs.
 #[derive(Serialize, Deserialize)]
 pub struct Faults {
+    // A checkpoint cannot leave out what is plain, as a case does.
+    #[serde(with = "as_text")]
     path: Path,
     draw: SplitMix,
     /// By side, what reached it.
@@ -108,6 +110,23 @@ pub struct Faults {
     /// What happened to frames. A bench that goes on from a checkpoint counts anew.
     #[serde(skip, default = "no_bins")]
     pub bins: Bins,
+}
+
+/// Settings in a checkpoint in the form that they have in a case.
+mod as_text {
+    use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
+    use serde::ser::{Error as _, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(value).map_err(S::Error::custom)?;
+        text.serialize(to)
+    }
+
+    pub fn deserialize<'a, T: DeserializeOwned, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        serde_json::from_str(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
 }
 
 fn no_bins() -> Bins {

@@ -178,6 +178,20 @@ impl Ledger {
         self.receiver_failed = true;
     }
 
+    /// The QP was closed at both sides and is opened again: what is not reported by now never will be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::end`].
+    pub fn reopen(&mut self) -> Result<(), Disagreement> {
+        self.end()?;
+        let all = self.messages.len();
+        (self.reported, self.received, self.received_whole) = (all, all, all);
+        (self.writing, self.written) = (all, 0);
+        (self.failed, self.receiver_failed, self.buffers) = (None, false, 0);
+        Ok(())
+    }
+
     /// Judges a completion of the receiver.
     ///
     /// # Errors
@@ -264,7 +278,7 @@ impl Ledger {
     ///
     /// Returns an error if it has not.
     pub fn end(&self) -> Result<(), Disagreement> {
-        let told = self.failed.unwrap_or(self.messages.len());
+        let told = self.failed.unwrap_or(self.reported);
         let there = |(index, message): (usize, &Message)| {
             let whole = match index.cmp(&self.writing) {
                 std::cmp::Ordering::Less => true,

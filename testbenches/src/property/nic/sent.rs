@@ -36,9 +36,13 @@ pub struct Sent {
 #[derive(Serialize, Deserialize)]
 pub struct Right {
     nic: NicSettings,
-    /// By the peer's QP number.
-    qps: BTreeMap<u32, QpSettings>,
+    /// Index and settings of each QP, by the peer's QP number.
+    qps: BTreeMap<u32, (u16, QpSettings)>,
 }
+
+/// By how much the first PSNs of a QP change when it is opened again: more than a case has packets, so that a late packet
+/// of the old connection is none that the new one waits for.
+const REOPENED: u32 = 1 << 20;
 
 impl Right {
     /// The settings of a side.
@@ -46,12 +50,21 @@ impl Right {
         let settings = |index| {
             let mut qp = super::pair::qp(side, index);
             setup.qp(side, index, &mut qp);
-            (qp.peer_qpn, qp)
+            (qp.peer_qpn, (index, qp))
         };
         Self {
             nic: setup.nic(side),
             qps: setup.indices().into_iter().map(settings).collect(),
         }
+    }
+
+    /// The settings with which a QP is opened once more.
+    pub fn reopen(&mut self, index: u16) -> Option<&QpSettings> {
+        let (_, qp) = self.qps.values_mut().find(|(of, _)| *of == index)?;
+        for psn in [&mut qp.requester_psn, &mut qp.responder_psn] {
+            *psn = psn.advance(REOPENED);
+        }
+        Some(qp)
     }
 }
 
@@ -92,7 +105,7 @@ impl Sent {
         let (Some(bth), Some(ip)) = (frame.bth, &frame.ip) else {
             return wrong("no packet");
         };
-        let Some(qp) = right.qps.get(&bth.dest_qp.get()) else {
+        let Some((_, qp)) = right.qps.get(&bth.dest_qp.get()) else {
             return wrong("a packet for no QP of the peer");
         };
         let cnp = frame.verdict == Verdict::Cnp;
