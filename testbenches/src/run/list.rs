@@ -13,8 +13,8 @@ use crate::terminal::{Ink, Streams};
 
 /// Lists scenarios
 ///
-/// A line for each: what it shows, and what a run costs on any machine, which is the simulated time and the NICs. An RTL
-/// NIC at work takes some hundred times as long as a model.
+/// A line for each: what it shows, and what a run costs on any machine, which is the simulated time and the NICs. An
+/// RTL NIC at work takes some hundred times as long as a model.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Names of scenarios, or TOML files [default: the built-in ones]

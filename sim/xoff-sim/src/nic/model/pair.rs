@@ -21,8 +21,8 @@ pub const fn address(host: u8) -> Address {
     }
 }
 
-/// The NIC of host `host`, 40 Gb/s unless `change` says otherwise. The phase of its clock is `host` · 977 ps, so that the
-/// NICs of a network have different ones.
+/// The NIC of host `host`, 40 Gb/s unless `change` says otherwise. The phase of its clock is `host` · 977 ps, so that
+/// the NICs of a network have different ones.
 pub fn nic(host: u8, pcie: &PcieConfig, change: impl FnOnce(&mut ModelNicConfig)) -> ModelNic {
     let phase = Duration::from_ps(977 * u64::from(host));
     let clock = Clock::new(Clock::PERIOD_40G, phase);
@@ -32,9 +32,9 @@ pub fn nic(host: u8, pcie: &PcieConfig, change: impl FnOnce(&mut ModelNicConfig)
     ModelNic::new(config, host)
 }
 
-/// Settings of QP `index` of host `own`, whose peer is the QP of the same index of host `peer`: path MTU 1,024, DSCP 24, a
-/// timeout of 4.096 µs · 2⁴, an ACK every 4 packets, 200 packets without an ACK. First PSNs are near the wrap for small
-/// numbers.
+/// Settings of QP `index` of host `own`, whose peer is the QP of the same index of host `peer`: path MTU 1,024, DSCP 24,
+/// a timeout of 4.096 µs · 2⁴, an ACK every 4 packets, 200 packets without an ACK. First PSNs are near the wrap for
+/// small numbers.
 pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
     let psn =
         |host: u8| Psn::wrapping(0xFF_FFF0 + 5_000 * u32::from(index) + 1_000 * u32::from(host));
@@ -67,7 +67,8 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
 }
 
 /// Opens QP `index` at both ends, with the settings of [`qp`] and a `change` to them, and starts a flow on it from the
-/// first NIC to the second; each NIC comes with the number of its host. The flow's memory is a region of the same index.
+/// first NIC to the second; each NIC comes with the number of its host. The flow's memory is a region of the same
+/// index.
 pub fn connect(
     from: (&mut ModelNic, u8),
     to: (&mut ModelNic, u8),
@@ -98,8 +99,8 @@ pub fn connect(
         .receive(Receiver::new(config.clone(), index, remote, 16));
 }
 
-/// The network of two NICs, nodes 0 and 1, and a cable of 20 m with 150 ns of interfaces. `faults` are fault rules for the
-/// way from the first to the second, and back.
+/// The network of two NICs, nodes 0 and 1, and a cable of 20 m with 150 ns of interfaces. `faults` are fault rules for
+/// the way from the first to the second, and back.
 ///
 /// # Panics
 ///
