@@ -10,7 +10,7 @@ use crate::encode::EncodeArgs;
 use crate::fuzz::FuzzArgs;
 use crate::regress::RegressArgs;
 use crate::replay::ReplayArgs;
-use crate::run::{DiffArgs, RunArgs};
+use crate::run::{DiffArgs, ListArgs, RunArgs};
 use crate::show::ShowArgs;
 use crate::wave::WaveArgs;
 
@@ -42,8 +42,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compare the results of two runs
     Diff(DiffArgs),
-    /// List the built-in scenarios
-    List,
+    /// List the built-in scenarios, with their run times if asked
+    List(ListArgs),
     /// Print a scenario, to read or to start your own from
     Show(ShowArgs),
     /// Print the JSON schema of scenarios, for editors

@@ -71,7 +71,7 @@ pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Ou
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
-        cli::Command::List => run::list(streams),
+        cli::Command::List(arguments) => run::list(arguments, streams),
         cli::Command::Show(arguments) => show::show(arguments, streams),
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),

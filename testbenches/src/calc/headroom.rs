@@ -24,10 +24,12 @@ Forms:
   exact       B · (1 + ⌈(W' + 84 + 2·(cable + interface) + response) / W⌉), the frames that a buffer
               takes in which counts frames by their last bit. B is the class's frame, W its bytes
               on the wire (20 more), W' those of the longest frame of any class. The 1 is the frame
-              that exceeds XOFF: the headroom takes it as a whole. Switches of scenarios have this
-              form unless a headroom is set.
-  worst case  annex O and the frame that exceeds XOFF: never below the exact form, and enough for
-              frames of mixed sizes too.
+              that exceeds XOFF: the headroom takes it as a whole.
+  any sizes   the most that frames of any sizes from 64 bytes on can use, to the byte: the one
+              that exceeds XOFF, the last one that the peer starts, and between them as few as
+              fill the line, since each has 20 bytes on the wire that no buffer holds. Switches
+              of scenarios have this form unless a headroom is set.
+  worst case  annex O and the frame that exceeds XOFF: never below the other forms.
 
 Sources:
   cable       5 ns/m (802.1Q annex O)
@@ -102,6 +104,7 @@ struct Plan {
     annex_o: Totals,
     worst_case: Totals,
     exact: Totals,
+    any_sizes: Totals,
     most_used: Totals,
 }
 
@@ -234,6 +237,7 @@ impl HeadroomArgs {
             annex_o: totals(link.annex_o()),
             worst_case: totals(link.worst_case()),
             exact: totals(link.exact()),
+            any_sizes: totals(link.most_of_any_sizes()),
             most_used: totals(link.most_used()),
         })
     }
@@ -277,6 +281,11 @@ fn write(plan: &Plan, link: &Headroom, streams: &mut Streams) -> anyhow::Result<
             "annex O and that frame: enough for frames of any sizes",
         ),
         ("exact", plan.exact.class_bytes, &exact),
+        (
+            "any sizes",
+            plan.any_sizes.class_bytes,
+            "small frames let the last large one start just before the peer stops",
+        ),
     ] {
         let ink = match name {
             "frame that exceeds XOFF" => Ink::Plain,
@@ -291,8 +300,14 @@ fn write(plan: &Plan, link: &Headroom, streams: &mut Streams) -> anyhow::Result<
         ("annex O", Align::Right),
         ("worst case", Align::Right),
         ("exact", Align::Right),
+        ("any sizes", Align::Right),
     ]);
-    let forms = [&plan.annex_o, &plan.worst_case, &plan.exact];
+    let forms = [
+        &plan.annex_o,
+        &plan.worst_case,
+        &plan.exact,
+        &plan.any_sizes,
+    ];
     let mut row = |name: String, of: fn(&Totals) -> u64| {
         let cells = forms.iter().map(|totals| grouped(of(totals)));
         totals.row(Ink::Plain, [name].into_iter().chain(cells));

@@ -1,4 +1,4 @@
-//! The commands `xoff run` and `xoff list`.
+//! The command `xoff run`.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,65 +17,12 @@ use super::execute::{self, RunOptions};
 use super::print;
 use super::trigger::Trigger;
 use crate::Outcome;
-use crate::scenario_file::{BUILT_IN, Setting, Source};
+use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Streams};
 use crate::wave::condition::Condition;
 use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{Nics, WaveWindow};
 use xoff_cosim::scenario::{NicKind, Scenario};
-
-/// The NICs of a scenario, by kind: with the simulated time it says what a run costs on any machine. An RTL NIC at work
-/// takes some hundred times as long as a model.
-fn size(scenario: &Scenario) -> anyhow::Result<String> {
-    let whole = scenario.expanded()?;
-    let mut kinds = [0, 0];
-    for entry in &whole.hosts {
-        let model = whole.settings_of(entry).nic == NicKind::Model;
-        kinds[usize::from(model)] += entry.names().len();
-    }
-    let kinds = (kinds.iter().zip(["RTL", "model"])).filter(|(count, _)| **count > 0);
-    let kinds: Vec<String> = kinds
-        .map(|(count, kind)| {
-            format!(
-                "{count} {kind} {}",
-                if *count == 1 { "NIC" } else { "NICs" }
-            )
-        })
-        .collect();
-    Ok(kinds.join(" and "))
-}
-
-/// Lists the scenarios.
-///
-/// # Errors
-///
-/// Returns an error if the output cannot be written.
-pub fn list(streams: &mut Streams) -> anyhow::Result<Outcome> {
-    let longest = BUILT_IN
-        .iter()
-        .map(|(name, _)| name.len())
-        .max()
-        .unwrap_or(0);
-    for (name, _) in BUILT_IN {
-        let scenario = Source::find(name)?.read(&[])?;
-        let name = streams
-            .paint
-            .paint(Ink::Heading, format!("{name:longest$}"));
-        write!(
-            streams.out,
-            "{name} {}; {} of {}",
-            scenario.title,
-            scenario.duration,
-            size(&scenario)?
-        )?;
-        let variants: Vec<&str> = scenario.variants.keys().map(String::as_str).collect();
-        match variants[..] {
-            [] => writeln!(streams.out)?,
-            _ => writeln!(streams.out, "; variants: {}", variants.join(", "))?,
-        }
-    }
-    Ok(Outcome::Held)
-}
 
 /// Returns every combination of the sweeps' values, or one empty combination if there are no sweeps.
 fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {

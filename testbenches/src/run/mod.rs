@@ -3,7 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | [`arguments`] | arguments of the commands |
-//! | [`command`] | the commands: sweeps, outputs |
+//! | [`command`] | the command `xoff run`: sweeps, outputs |
+//! | [`mod@list`] | `xoff list`: the scenarios, and how long they run |
 //! | [`mod@print`] | terminal output of a run and of a sweep |
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
@@ -20,11 +21,13 @@ pub mod command;
 pub mod diff;
 pub mod execute;
 pub mod judge;
+pub mod list;
 pub mod pauses;
 pub mod print;
 pub mod trigger;
 
 pub use arguments::{DiffArgs, RunArgs};
-pub use command::{list, run};
+pub use command::run;
 pub use diff::diff;
 pub use execute::interrupt;
+pub use list::{ListArgs, list};

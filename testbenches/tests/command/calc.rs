@@ -45,6 +45,9 @@ fn headroom_has_the_terms_of_the_standard() {
         // (1,106 + 84 + 28,696) / 1,106 = 27.02, rounded up, and the frame that exceeds XOFF.
         ("exact", 29 * 1086),
         ("most_used", 28 * 1086),
+        // A byte less than 1,106 + 60 + 28,696 on the wire is 26 frames and 1,105 bytes, with 20 each that are not
+        // stored; a frame before and one behind.
+        ("any_sizes", 2 * 1086 + 29_861 - 27 * 20),
     ] {
         assert_eq!(plan[form]["class_bytes"], class, "{form}");
         assert_eq!(plan[form]["port_bytes"], 2 * class, "{form}");

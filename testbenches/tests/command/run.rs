@@ -37,6 +37,52 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     said.replace(folder.to_str().unwrap(), "…")
 }
 
+/// A line for each scenario with what a run costs anywhere; how long it takes here only where that was measured.
+#[test]
+fn scenarios_are_listed_with_their_run_times() {
+    let list = |arguments: &[&str], code| {
+        let arguments = [&["list"], arguments].concat();
+        let (out, err) = crate::command_line::said(&arguments, [], code);
+        assert_eq!(err, "");
+        out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = list(&[], 0);
+    assert_eq!(all.len(), xoff::scenario_file::BUILT_IN.len());
+    assert!(all[0].starts_with("pair "), "{all:?}");
+    assert!(all[0].ends_with("; 1 ms of 2 RTL NICs"), "{all:?}");
+    let two = list(&["headroom", "pair"], 0);
+    assert!(two[0].ends_with("; 5 ms of 3 model NICs; variants: short"));
+    assert_eq!(two[1], all[0].replace("pair         ", "pair    "));
+    // Ten messages of 1 KiB take some microseconds, and there are no eleven of them.
+    let network = "
+        title = 'Ten messages'
+        duration = '40 us'
+        host.nic = 'model'
+        hosts = [{ name = 'a' }, { name = 'b' }]
+        links = [{ ends = ['a', 'b'] }]
+        flows = [{ name = 'f', from = 'a', to = 'b', message = '1 KiB', count = 10 }]
+        expect = [{ metric = 'messages.f', op = '==', value = 10 }]
+    ";
+    let folder = tempfile::tempdir().unwrap();
+    let [good, bad] = ["good.toml", "bad.toml"].map(|name| folder.path().join(name));
+    fs::write(&good, network).unwrap();
+    fs::write(&bad, network.replace("value = 10", "value = 11")).unwrap();
+    let [good, bad] = [&good, &bad].map(|path| path.to_str().unwrap());
+    let seconds = |line: &str| {
+        let (_, time) = line.rsplit_once(" ran in ").unwrap();
+        let number = time.strip_suffix(" s").unwrap();
+        number.parse::<f64>().unwrap()
+    };
+    let ran = list(&["--times", good, good], 0);
+    assert!(ran[0].starts_with("good Ten messages; 40 us of 2 model NICs; ran in "));
+    assert!(ran[2].starts_with("     all ran in "), "{ran:?}");
+    // Each is rounded to a tenth.
+    assert!((seconds(&ran[0]) + seconds(&ran[1]) - seconds(&ran[2])).abs() < 0.151);
+    let failed = list(&["--times", bad], 1);
+    let expected = format!(" s, and an expectation failed: xoff run {bad}");
+    assert!(failed[0].ends_with(&expected), "{failed:?}");
+}
+
 /// Inserts an entry that injects a capture before the flows.
 fn inject(file: &str, keys: &str) -> String {
     format!("[[inject]]\nfile = \"{file}\"\n{keys}\n\n[[flows]]")

@@ -19,7 +19,7 @@ use xoff_sim::switch::{
     Service, SwitchConfig, WatchdogConfig,
 };
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
-use xoff_sim::wire::{Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES};
+use xoff_sim::wire::{Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES, VlanTagRepr};
 
 use crate::scenario::check::Misfit;
 use crate::scenario::check::QPS;
@@ -27,9 +27,6 @@ use crate::scenario::host::{Dcqcn, NicKind};
 use crate::scenario::switch::{Classify, Curve, Watched};
 use crate::scenario::{HostSettings, IpVersion, RouteEntry, Scenario, SwitchSettings};
 
-/// Bytes of the headers of a RoCEv2 packet with immediate data, and its FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12,
-/// RETH 16, ImmDt 4, pad, ICRC 4, FCS 4.
-const HEADER_BYTES: u64 = 85;
 /// By how many bytes the header of IPv6 is longer: 40 (RFC 8200 §3) instead of 20.
 pub(super) const IPV6_MORE_BYTES: u64 = (Ipv6Repr::LEN - Ipv4Repr::LEN) as u64;
 /// Fill at which a NIC pauses its peer, unless the scenario says otherwise or the buffer is too small.
@@ -463,7 +460,8 @@ impl Plan {
         config
     }
 
-    /// The headroom that suffices at every port of a node: the most that one of its cables needs.
+    /// The headroom that suffices at every port of a node, to the byte: the most that one of its cables needs. The
+    /// packets of a flow have several sizes, since the last of a message is shorter and the first may have a RETH.
     fn headroom(&self, scenario: &Scenario, node: NodeId) -> ByteCount {
         let frame = largest_frame(scenario);
         let of = |&(rate, entry): &(LineRate, usize)| {
@@ -476,7 +474,7 @@ impl Plan {
                 interface: link.interface,
                 response: headroom::longest_response(rate),
             };
-            needs.exact()
+            needs.most_of_any_sizes()
         };
         let needs = self.lines[node.0 as usize].iter().map(of);
         needs.max().unwrap_or(ByteCount::ZERO)
@@ -593,15 +591,20 @@ pub fn receive_buffer(settings: &HostSettings) -> u64 {
     }
 }
 
-/// The largest frame of the flows, FCS included; that of 1,500 bytes of IP without flows.
+/// The largest frame of the flows, FCS included; that of 1,500 bytes of IP, with a tag, without flows.
 fn largest_frame(scenario: &Scenario) -> ByteCount {
     let version = |entry: &crate::scenario::HostEntry| scenario.settings_of(entry).ip;
-    let headers = match scenario.hosts.iter().map(version).max() {
-        Some(IpVersion::V6) => HEADER_BYTES + IPV6_MORE_BYTES,
-        Some(IpVersion::V4) | None => HEADER_BYTES,
+    let ip = match scenario.hosts.iter().map(version).max() {
+        Some(IpVersion::V6) => IPV6_MORE_BYTES,
+        Some(IpVersion::V4) | None => 0,
     };
+    // Hosts tag the packets of some flows, and trunk ports of switches all that leave.
+    let tagged = scenario.flows.iter().any(|flow| flow.pcp.is_some())
+        || scenario.switches.iter().any(|it| it.trunk.is_some());
+    let tag = if tagged { VlanTagRepr::LEN as u64 } else { 0 };
     let mtus = scenario.flows.iter().map(|flow| u64::from(flow.mtu));
-    ByteCount::new(mtus.max().map_or(1522, |mtu| mtu + headers))
+    let longest = |mtu| headroom::longest_frame(mtu) + ip + tag;
+    ByteCount::new(mtus.max().map_or(1522, longest))
 }
 
 /// A rate in kb/s, saturating at 32 bits.

@@ -30,8 +30,8 @@ pub struct SwitchSettings {
     /// Fill of an ingress queue at which a lossless priority pauses its peer: `{ static = "24.47 KB" }`, or a part of
     /// the free shared buffer, `{ alpha = { num = 1, den = 16 } }`.
     pub xoff: Limit,
-    /// Buffer for what arrives after XOFF, for each port and lossless priority; without it what the longest link here
-    /// needs (IEEE 802.1Q annex O).
+    /// Buffer for what arrives after XOFF, for each port and lossless priority; without it the most that a link here
+    /// can need with packets of any sizes up to the longest of the flows (`xoff calc headroom`, form "any sizes").
     pub headroom: Option<ByteCount>,
     /// How far below XOFF the fill has to fall for XON.
     pub xon_offset: ByteCount,

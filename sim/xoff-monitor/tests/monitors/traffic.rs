@@ -3,68 +3,21 @@
 
 use xoff_monitor::counters::Counter;
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tap};
-use xoff_sim::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
-use xoff_sim::kernel::{Network, NetworkBuilder, NodeId, PortId, Record};
-use xoff_sim::link::Link;
-use xoff_sim::nic::{Address, ModelNic, ModelNicConfig, NicSettings, QpSettings, Region};
+use xoff_sim::host::{FlowConfig, PcieConfig};
+use xoff_sim::kernel::{Network, NodeId, PortId, Record};
+use xoff_sim::nic::ModelNic;
+use xoff_sim::nic::model::pair::{connect, nic, pair};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig, WorkKind};
-use xoff_sim::seeded::Seed;
-use xoff_sim::time::{Clock, Duration, Length, LineRate, Time};
-use xoff_sim::wire::{MacAddr, Psn};
+use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::time::{Duration, LineRate, Time};
 
 /// Frames as seen at a port.
 pub type Frames = Vec<Record>;
 
-fn address(host: u8) -> Address {
-    let ip = std::net::Ipv4Addr::new(10, 0, 0, host).into();
-    Address {
-        mac: MacAddr([2, 0, 0, 0, 0, host]),
-        ip,
-    }
-}
-
-fn nic(host: u8) -> ModelNic {
-    let clock = Clock::new(Clock::PERIOD_40G, Duration::from_ps(977 * u64::from(host)));
-    let config = ModelNicConfig::new(clock, NicSettings::new(address(host).mac));
-    ModelNic::new(config, Host::new(clock, 32, &PcieConfig::default()))
-}
-
-fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
-    let psn =
-        |host: u8| Psn::wrapping(0xFF_FFF0 + 5_000 * u32::from(index) + u32::from(host) * 1_000);
-    QpSettings {
-        own: address(own),
-        peer: address(peer),
-        tags: vec![],
-        dscp: 24,
-        hop_limit: 64,
-        udp_port: 0xC000 + index,
-        pkey: 0xFFFF,
-        peer_qpn: 0x100 + u32::from(index),
-        requester: RequesterConfig {
-            mtu: 2,
-            timeout: 4,
-            retry: 7,
-            rnr_retry: 7,
-            ack_every: 4,
-            window: 200,
-            ..RequesterConfig::default()
-        },
-        requester_psn: psn(own),
-        responder: ResponderConfig {
-            mtu: 2,
-            rnr_timer: 1,
-            restart: false,
-        },
-        responder_psn: psn(peer),
-    }
-}
-
 /// Runs flows of all kinds in both directions between two NICs until they end, with faults on the cable for each
 /// direction.
 fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
-    let mut nics = [1, 2].map(nic);
+    let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), |_| ()));
     let kinds = [
         WorkKind::SEND,
         WorkKind::WRITE,
@@ -73,10 +26,9 @@ fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
     ];
     for (index, kind) in (0..).zip(kinds) {
         let [a, b] = &mut nics;
-        let ((from, to), hosts) = if index % 2 == 0 {
-            ((a, b), [1, 2])
-        } else {
-            ((b, a), [2, 1])
+        let (from, to) = match index % 2 {
+            0 => ((a, 1), (b, 2)),
+            _ => ((b, 2), (a, 1)),
         };
         let config = FlowConfig {
             number: index.into(),
@@ -87,32 +39,10 @@ fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
             start: Time::ZERO,
             interval: None,
         };
-        let region = Region {
-            base: config.base(),
-            length: config.region_bytes(),
-            tag: 0x5A,
-            local_write: true,
-            remote_write: true,
-        };
-        from.open(index, &qp(hosts[0], hosts[1], index));
-        to.open(index, &qp(hosts[1], hosts[0], index));
-        let local = from.register(index, region);
-        let remote = to.register(index, region);
-        from.host_mut()
-            .send(Sender::new(config.clone(), index, local, remote));
-        to.host_mut()
-            .receive(Receiver::new(config, index, remote, 16));
+        connect(from, to, index, &config, |_| ());
     }
-    let mut builder = NetworkBuilder::new(Seed(3));
-    let [a, b] = nics.map(|nic| builder.node(nic));
-    let mut link = Link::new(Length::from_m(20), Duration::from_ns(150));
-    for (rules, texts) in link.faults.iter_mut().zip(faults) {
-        *rules = texts.iter().map(|text| text.parse().unwrap()).collect();
-    }
-    builder
-        .connect((a, PortId(0)), (b, PortId(0)), &link)
-        .unwrap();
-    let mut network = builder.build();
+    let mut network = pair(nics, faults);
+    let [a, b] = [NodeId(0), NodeId(1)];
     let mut frames = Vec::new();
     for node in [a, b] {
         network.tap(node, PortId(0), true);

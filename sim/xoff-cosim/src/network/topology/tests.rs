@@ -179,6 +179,35 @@ fn model_nics_have_a_clock_for_every_rate() {
     }
 }
 
+/// The headroom for frames of any sizes up to `frame`, where the way there and back and the response take `delays`
+/// bytes of line time: the frame that exceeds XOFF, the last one, and between them what the peer sends until a byte before it
+/// stops. A frame of any class, the pause frame with its preamble (72) and less the gap that nobody waits for (12) come
+/// before that; each frame has 20 bytes on the wire that no buffer holds.
+fn headroom_of(frame: u64, delays: u64) -> u64 {
+    let wire = frame + 20;
+    let between = wire + 60 + delays - 1;
+    // What whole frames leave is a frame too.
+    assert!(between % wire >= 84);
+    2 * frame + between - 20 * between.div_ceil(wire)
+}
+
+/// IEEE 802.1Q §9.6: a tag has 4 bytes. Tagged are the packets of a flow with a PCP, and what trunk ports send.
+#[test]
+fn headroom_counts_tags() {
+    let plain = rates("400");
+    let mut by_host = plain.clone();
+    by_host.flows[0].pcp = Some(3);
+    let mut by_switch = plain.clone();
+    by_switch.switches[0].trunk = Some(2);
+    for (scenario, frame) in [(plain, 4178), (by_host, 4182), (by_switch, 4182)] {
+        let switch = &scenario.switches[0];
+        let routes = ForwardingConfig::default();
+        let config = Plan::new(&scenario).switch(&scenario, "s0", switch, routes, Seed(0));
+        let headroom = config.buffer.priorities[3].headroom.get();
+        assert_eq!(headroom, headroom_of(frame, 19_750 + 25_216));
+    }
+}
+
 #[test]
 fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     let scenario = rates("10");
@@ -189,16 +218,10 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
         let PriorityBuffer { headroom, .. } = config.buffer.priorities[3];
         headroom.get()
     };
-    // B · (1 + ⌈(W + 84 + 2 · (cable + interface) + response) / W⌉) with B = 4,096 + 85 and W = B + 20 bytes. At 400
-    // Gb/s 394 quanta are 25,216 bytes and the way of 197.5 ns 9,875: 9 · B. At 100 Gb/s 2,469: 8 · B. At 10 Gb/s 12
-    // quanta are 768 bytes and the way 247: 3 · B.
-    let frame = 4096 + 85;
-    let of = |way: u64, response: u64| {
-        let wire: u64 = frame + 20;
-        frame * (1 + (wire + 84 + 2 * way + response).div_ceil(wire))
-    };
-    assert_eq!(headroom("s0"), of(9_875, 25_216));
-    assert_eq!(headroom("s1"), of(2_469, 25_216));
+    // B = 4,096 + 82. At 400 Gb/s 394 quanta are 25,216 bytes, and twice the way of 197.5 ns 19,750. At 100 Gb/s those
+    // are 4,937.5, and so 4,938 to the byte; 10 Gb/s needs less.
+    assert_eq!(headroom("s0"), headroom_of(4178, 19_750 + 25_216));
+    assert_eq!(headroom("s1"), headroom_of(4178, 4_938 + 25_216));
     let mut settings = scenario.host.clone();
     settings.dcqcn = Some(Dcqcn::default());
     settings.rate = LineRate::G400;

@@ -10,6 +10,7 @@
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
 //! | `transmit`, `slots`, `qp_set` | grants, payload that is being fetched, arbitration |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
+//! | [`mod@pair`] | two such NICs at a cable, for tests |
 //!
 //! Time is in cycles of the NIC's clock, and only cycles in which something is due are stepped. The order within such
 //! a cycle is: pauses that end, frames, posts, the responder, DMA writes, timers, pauses to be sent, grants, the
@@ -54,6 +55,7 @@ pub mod latency;
 mod memory_table;
 mod outlet;
 mod pacing;
+pub mod pair;
 mod path;
 mod pauses;
 mod qp_set;
@@ -241,7 +243,8 @@ pub struct ModelNic {
     grant_next: u64,
     /// Earliest cycle of the next GRANT.
     grant_from: u64,
-    /// No deadline of the requester is before this cycle.
+    /// No deadline of the requester is before this cycle. When an ACK stops a timer the bound stays: finding the next
+    /// least one means looking at all QPs, which is done once, when this cycle comes, and has no other effect.
     timer_next: u64,
     /// Whether the ring of the QP that the host posts to next is full.
     work_blocked: bool,

@@ -11,7 +11,7 @@ use crate::detect::victims;
 use crate::scenario::Topology;
 
 /// Two racks of two hosts under two leafs, each host with eight flows to one of the other rack.
-fn racks(ip: &str) -> Scenario {
+fn racks(ip: IpVersion) -> Scenario {
     let mut scenario = unchecked(
         "
         [topology.clos]
@@ -26,10 +26,7 @@ fn racks(ip: &str) -> Scenario {
         qps = 8
         ",
     );
-    scenario.host.ip = match ip {
-        "v6" => IpVersion::V6,
-        _ => IpVersion::V4,
-    };
+    scenario.host.ip = ip;
     scenario.duration = Duration::from_us(150);
     scenario.measure_from = Duration::from_us(50);
     scenario.check().unwrap();
@@ -44,7 +41,7 @@ fn goodput_of(ip_header: f64) -> f64 {
 
 #[test]
 fn a_clos_network_of_ipv6_hosts() {
-    let scenario = racks("v6");
+    let scenario = racks(IpVersion::V6);
     let mut simulation = Simulation::new(&scenario).unwrap();
     let mut recorder = Recorder::new(&simulation);
     for name in ["h0", "h2", "h3", "l0", "l1"] {
@@ -119,11 +116,11 @@ fn a_clos_network_of_ipv6_hosts() {
     assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
 }
 
-/// The headroom is that of the longer frames, B = 1,024 + 85 + 20 over IPv6, and the time of a message alone too: eight
+/// The headroom is that of the longer frames, B = 1,024 + 82 + 20 over IPv6, and the time of a message alone too: eight
 /// hops with 20 bytes more at 40 Gb/s, or 100 Gb/s between ToR and leaf: 2 · (4 + 1.6) ns for a packet and its ACK.
 #[test]
 fn headroom_and_times_count_the_longer_header() {
-    let at = |ip: &str| {
+    let at = |ip| {
         let mut scenario = racks(ip);
         scenario.flows[0].message = ByteCount::new(1);
         let whole = scenario.expanded().unwrap();
@@ -135,13 +132,11 @@ fn headroom_and_times_count_the_longer_header() {
         let alone = crate::network::alone::Paths::new(&whole, &plan).alone(&flows[0]);
         (config.buffer.priorities[3].headroom.get(), alone)
     };
-    // The longest link has 20 m and 100 Gb/s: 287.5 ns are 3,594 bytes one way, and the response 394 quanta.
-    let of = |frame: u64| {
-        let wire = frame + 20;
-        frame * (1 + (wire + 84 + 2 * 3_594 + 25_216).div_ceil(wire))
-    };
-    let ((v4, alone_v4), (v6, alone_v6)) = (at("v4"), at("v6"));
-    assert_eq!((v4, v6), (of(1_109), of(1_129)));
+    // The longest link has 20 m and 100 Gb/s: twice 287.5 ns are 7,187.5 bytes, and so 7,188 to the byte, and the
+    // response has 394 quanta.
+    let of = |frame: u64| headroom_of(frame, 7_188 + 25_216);
+    let ((v4, alone_v4), (v6, alone_v6)) = (at(IpVersion::V4), at(IpVersion::V6));
+    assert_eq!((v4, v6), (of(1_106), of(1_126)));
     // Packet and ACK each pass two links at either rate, 20 bytes of 200 and of 80 ps; their beats of 32 bytes are 3
     // and 2 with IPv4 (78 and 62 bytes), 4 and 3 with IPv6 (98 and 82), of the NIC's 5.12 ns.
     let more = 2 * 2 * 20 * (200 + 80) + 2 * 5_120;
@@ -202,7 +197,7 @@ fn hosts_of_both_versions_in_one_network() {
 /// Rules with IPv6 addresses hit, with PSNs that count from the flow's first.
 #[test]
 fn faults_of_ipv6_packets() {
-    let mut scenario = racks("v6");
+    let mut scenario = racks(IpVersion::V6);
     scenario.flows[0].qps = 1;
     scenario.flows[0].count = Some(1);
     scenario.flows[0].message = ByteCount::new(64 << 10);

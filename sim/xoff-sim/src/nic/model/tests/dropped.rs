@@ -88,7 +88,7 @@ impl Alone {
 
 /// A frame that QP 0 would accept, damaged at one place and then repaired.
 fn spoilt(at: usize, bits: u8, repair: Option<Repair>) -> Bytes {
-    let path = path::Path::new(&qp(1, 2, 0, 0)).unwrap();
+    let path = path::Path::new(&qp(1, 2, 0)).unwrap();
     let request = crate::protocol::gbn::Request {
         opcode: crate::wire::Opcode::RC_SEND_ONLY,
         psn: Psn::wrapping(0xFF_FFF0 + 1000),
