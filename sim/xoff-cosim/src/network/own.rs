@@ -40,7 +40,7 @@ impl Nics {
             limits: D::limits,
             make: |config, setup, pcie| {
                 let host = Host::new(config.clock, D::DMA_BYTES, pcie);
-                Ok(Box::new(RtlHost::new(config, D::new(setup), host)?))
+                Ok(Box::new(RtlHost::<D>::with_setup(config, setup, host)?))
             },
         };
         self.0.insert(name.into(), kind);

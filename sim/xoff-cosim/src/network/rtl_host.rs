@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use verilated::{Instance, Settings};
+use verilated::{Model as _, Settings};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
-use xoff_sim::mac::{ReceiveCounters, ReceiveMac, TransmitMac};
+use xoff_sim::mac::{
+    ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
+};
 use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
@@ -19,7 +21,8 @@ use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use super::device::{
-    Created, Device, Driver, Edge, Inputs, Outputs, Receive, Seen, Still, Transmit, broken,
+    Created, Device, DeviceModel as _, Driver, Edge, HostSetup, Inputs, Outputs, Pauses, Receive,
+    Seen, Still, Transmit, broken,
 };
 use super::xoff_nic::XoffNic;
 use crate::units::{Skip, UnitError};
@@ -56,7 +59,7 @@ pub struct WaveWindow {
     pub until: Time,
 }
 
-type TopOf<D> = <<D as Driver>::Device as Device>::Top;
+type ModelOf<D> = <<D as Driver>::Device as Device>::Model;
 
 /// An RTL NIC with its MACs, its driver and its host.
 ///
@@ -66,7 +69,7 @@ type TopOf<D> = <<D as Driver>::Device as Device>::Top;
 pub struct RtlHost<D: Driver = XoffNic> {
     config: RtlHostConfig,
     // Saving needs exclusive access to the model, but a checkpoint only has a shared borrow of the node.
-    model: RefCell<Instance<TopOf<D>>>,
+    model: RefCell<ModelOf<D>>,
     pins_in: Box<Inputs<D::Device>>,
     pins_out: Box<Outputs<D::Device>>,
     /// The cycle to which the model's own time is set.
@@ -83,6 +86,8 @@ pub struct RtlHost<D: Driver = XoffNic> {
 struct State<D: Driver> {
     rx: ReceiveMac,
     tx: TransmitMac,
+    /// For a NIC that leaves pauses to the MAC.
+    control: Option<MacControl>,
     host: Host,
     driver: D,
     seen: Seen,
@@ -114,7 +119,21 @@ impl<D: Driver> RtlHost<D> {
     /// The model cannot be created, one of its assertions failed, a register refused an access, or the clock's period
     /// is not the device's.
     pub fn new(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
-        Self::make(config, driver, host, None)
+        Self::make(config, driver, host, None, None)
+    }
+
+    /// Creates a NIC for a host of a scenario, with a driver of its own. Only this gives the MAC what it needs for a
+    /// device that leaves pauses to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_setup(
+        config: RtlHostConfig,
+        setup: &HostSetup,
+        host: Host,
+    ) -> Result<Self, UnitError> {
+        Self::make(config, D::new(setup), host, None, Some(setup))
     }
 
     /// Like [`new`](Self::new), but records the inputs of every cycle from reset on, so that they can be replayed.
@@ -123,7 +142,7 @@ impl<D: Driver> RtlHost<D> {
     ///
     /// As [`new`](Self::new).
     pub fn recording(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
-        Self::make(config, driver, host, Some(Vec::new()))
+        Self::make(config, driver, host, Some(Vec::new()), None)
     }
 
     /// Takes the recorded inputs.
@@ -136,6 +155,7 @@ impl<D: Driver> RtlHost<D> {
         driver: D,
         host: Host,
         record: Option<Vec<Inputs<D::Device>>>,
+        setup: Option<&HostSetup>,
     ) -> Result<Self, UnitError> {
         let port = D::Device::PORT;
         if config.clock.period != port.period || !(1..=128).contains(&port.width) {
@@ -159,6 +179,15 @@ impl<D: Driver> RtlHost<D> {
         if !port.padded {
             tx = tx.without_padding();
         }
+        let control = match (port.pauses, setup) {
+            (Pauses::Nic, _) => None,
+            (Pauses::Pins | Pauses::Nobody, Some(setup)) => Some(control(&port.pauses, setup)),
+            (Pauses::Pins | Pauses::Nobody, None) => {
+                let what = "its device leaves pauses to the MAC, which needs the host's settings: \
+                            `RtlHost::with_setup`";
+                return Err(broken(&config.name, Cycles(0), what));
+            }
+        };
         let mut this = Self {
             model: RefCell::new(Self::model(&config)?),
             pins_in: Box::default(),
@@ -169,6 +198,7 @@ impl<D: Driver> RtlHost<D> {
             state: State {
                 rx,
                 tx,
+                control,
                 host,
                 driver,
                 seen: Seen::default(),
@@ -191,12 +221,12 @@ impl<D: Driver> RtlHost<D> {
         Ok(this)
     }
 
-    fn model(config: &RtlHostConfig) -> Result<Instance<TopOf<D>>, UnitError> {
+    fn model(config: &RtlHostConfig) -> Result<ModelOf<D>, UnitError> {
         let mut settings = Settings::new(&config.name).period_ps(config.clock.period.as_ps());
         if D::Device::RANDOM_START {
             settings = settings.seed(config.seed);
         }
-        Ok(Instance::new(&settings)?)
+        Ok(ModelOf::<D>::new(&settings)?)
     }
 
     fn still(&mut self) -> Still<'_, D::Device> {
@@ -257,7 +287,7 @@ impl<D: Driver> RtlHost<D> {
 
     /// Receives a frame whose last bit arrives at the frame's `end`, as if over a cable; for tests.
     pub fn receive(&mut self, frame: Frame) {
-        self.state.rx.arrive(frame);
+        self.state.arrive(frame);
     }
 
     /// Whether all received frames have been passed into the NIC.
@@ -270,6 +300,8 @@ impl<D: Driver> RtlHost<D> {
     fn due(&self) -> Option<Cycles> {
         let State {
             rx,
+            tx,
+            control,
             host,
             driver,
             skip,
@@ -279,7 +311,16 @@ impl<D: Driver> RtlHost<D> {
         if skip.rest().is_none() {
             return Some(*next);
         }
-        let inputs = [rx.next_beat(), driver.next_event(host)];
+        let edge_from = |time| self.config.clock.edge_from(time);
+        let pauses = control.as_ref().and_then(|control| {
+            let told = control.pending().then(|| tx.ready_from());
+            control.next_event().into_iter().chain(told).min()
+        });
+        let inputs = [
+            rx.next_beat(),
+            driver.next_event(host),
+            pauses.map(edge_from),
+        ];
         let input = inputs.into_iter().flatten().min();
         let due = skip.next(
             Cycle(next.0),
@@ -292,6 +333,7 @@ impl<D: Driver> RtlHost<D> {
         let now = self.state.next;
         let edge = self.config.clock.edge(now);
         self.follow_waves(now, edge)?;
+        self.pause(edge);
         let beat = self.state.rx.offer(now);
         D::Device::time(&mut self.pins_in, now);
         D::Device::receive(&mut self.pins_in, beat.as_ref());
@@ -316,6 +358,11 @@ impl<D: Driver> RtlHost<D> {
         driver
             .after(&self.pins_in, &self.pins_out, &mut seen_by_driver)
             .map_err(wrong)?;
+        if let Some(control) = &mut self.state.control
+            && D::Device::PORT.pauses == Pauses::Pins
+        {
+            control.request(D::Device::pause_requests(&self.pins_out));
+        }
         self.sample(now, edge, beat.as_ref())
             .map_err(|what| broken(&self.config.name, now, &what))?;
         let state = &mut self.state;
@@ -327,6 +374,25 @@ impl<D: Driver> RtlHost<D> {
             None => state.skip.disturb(),
         }
         Ok(())
+    }
+
+    /// Shows the NIC which classes are paused, and sends the pause frame that is due, if the MAC does that.
+    fn pause(&mut self, edge: Time) {
+        let State {
+            tx, control, seen, ..
+        } = &mut self.state;
+        let Some(control) = control else {
+            return;
+        };
+        let paused = control.tick(edge);
+        if D::Device::PORT.pauses == Pauses::Pins {
+            D::Device::paused(&mut self.pins_in, paused);
+            seen.pauses.set(paused, edge);
+        }
+        if control.pending() && tx.takes_whole(edge) {
+            tx.send(edge, control.frame(edge));
+            seen.counters.add(reg::PFC_OUT, 1);
+        }
     }
 
     /// Keeps the model's time, which its waves and messages use, at the clock edge; opens and closes the file of
@@ -393,15 +459,53 @@ impl<D: Driver> RtlHost<D> {
                 answered.push_back(frame.end);
                 let end = frame.end + ANSWER_DELAY;
                 let start = end;
-                rx.arrive(Frame {
+                let frame = Frame {
                     bytes: answer,
                     fcs_ok: true,
                     start,
                     end,
-                });
+                };
+                self.state.arrive(frame);
             }
         }
         taken.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// The MAC's part of pauses at a host.
+fn control(pauses: &Pauses, setup: &HostSetup) -> MacControl {
+    let settings = &setup.settings;
+    let obeys = *pauses == Pauses::Pins;
+    MacControl::new(ControlConfig {
+        mac: settings.mac,
+        rate: setup.rate,
+        classes: if obeys { settings.pfc.classes } else { 0 },
+        pause_obeyed: obeys && settings.pause_obeyed,
+        quanta: settings.pfc.quanta,
+        refresh: setup.clock.period * u64::from(settings.pfc.refresh),
+    })
+}
+
+impl<D: Driver> State<D> {
+    /// Takes a frame whose last bit arrives at its `end`.
+    fn arrive(&mut self, frame: Frame) {
+        let Some(control) = &mut self.control else {
+            return self.rx.arrive(frame);
+        };
+        if !frame.fcs_ok || !MacControl::takes(&frame) {
+            return self.rx.arrive(frame);
+        }
+        if self.rx.admit(&frame) {
+            let register = match control.receive(&frame) {
+                ControlFrame::Pfc => reg::PFC_IN,
+                ControlFrame::Pause => reg::PAUSE_IN,
+                ControlFrame::Ignored => reg::PAUSE_IGNORED,
+                ControlFrame::Address => reg::DROP_ADDRESS,
+                ControlFrame::Malformed => reg::DROP_MALFORMED,
+                ControlFrame::Unknown => reg::DROP_NOT_ROCE,
+            };
+            self.seen.counters.add(register, 1);
+        }
     }
 }
 
@@ -548,7 +652,7 @@ impl<D: Driver> Node for RtlHost<D> {
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         for arrival in arrivals {
-            self.state.rx.arrive(arrival.frame);
+            self.state.arrive(arrival.frame);
         }
         let end = Cycles(self.config.clock.edges_before(until));
         while self.state.failure.is_none() {
@@ -611,3 +715,6 @@ impl<'de, D: Driver> Deserialize<'de> for RtlHost<D> {
         })
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;
