@@ -80,6 +80,22 @@ pub enum Pauses {
     Nobody,
 }
 
+/// What the frames on the NIC's streams begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// The Ethernet header: frames are as on the wire.
+    Ethernet,
+    /// The BTH: a packet is on the streams from its BTH to its last pad byte, a multiple of 4 bytes, in both directions.
+    ///
+    /// The MAC puts Ethernet, IP, UDP and ICRC around what is sent, once it is whole, and pads it. The addresses, DSCP,
+    /// tags and UDP port are those of the QP that sends it: see [`Driver::sends_from`]. What is received has to be for
+    /// a connected QP and to come from its other end, with a right ICRC; else the MAC drops it, and counts it by reason
+    /// in [`Seen::counters`]. A CE mark of the IP header does not reach the NIC.
+    ///
+    /// Needs [`Transmit::StoreAndForward`], and streams without FCS. Only RC is carried.
+    Bth,
+}
+
 /// The shape of the port between a NIC top and its MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortShape {
@@ -98,6 +114,8 @@ pub struct PortShape {
     pub padded: bool,
     /// Who receives and sends pauses.
     pub pauses: Pauses,
+    /// What frames begin with.
+    pub framing: Framing,
 }
 
 impl PortShape {
@@ -323,6 +341,17 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
         host.next_event()
     }
 
+    /// The index of the QP that sent a packet, for a device with [`Framing::Bth`]. `packet` is what the NIC handed over,
+    /// from the BTH on.
+    ///
+    /// Called once for each packet in their order, in the cycle of its last beat and after [`after`](Self::after), so that
+    /// what pins say about a packet can be noted there. Without it, or if it returns `None`, the QP is the one
+    /// that is connected to the packet's destination QPN. Where two peers use the same QPN, that does not tell which is
+    /// meant, and the run ends with an error.
+    fn sends_from(&mut self, _packet: &[u8]) -> Option<u16> {
+        None
+    }
+
     /// Answers a frame that the NIC has sent on behalf of the network, such as an ARP request or connection
     /// management.
     ///
@@ -357,6 +386,7 @@ mod tests {
             fcs: false,
             padded: true,
             pauses: Pauses::Nic,
+            framing: Framing::Ethernet,
         };
         assert_eq!(port(32, 5_120).too_slow(LineRate::G40), None);
         assert_eq!(port(32, 6_400).too_slow(LineRate::G40), None);

@@ -11,9 +11,9 @@ use verilated::{Model as _, Settings};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use xoff_sim::mac::{
-    ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
+    Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
 };
-use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
+use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
@@ -21,8 +21,8 @@ use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use super::device::{
-    Created, Device, DeviceModel as _, Driver, Edge, HostSetup, Inputs, Outputs, Pauses, Receive,
-    Seen, Still, Transmit, broken,
+    Created, Device, DeviceModel as _, Driver, Edge, Framing, HostSetup, Inputs, Outputs, Pauses,
+    PortShape, Receive, Seen, Still, Transmit, broken,
 };
 use super::xoff_nic::XoffNic;
 use crate::units::{Skip, UnitError};
@@ -88,6 +88,8 @@ struct State<D: Driver> {
     tx: TransmitMac,
     /// For a NIC that leaves pauses to the MAC.
     control: Option<MacControl>,
+    /// For a NIC whose frames begin with the BTH.
+    layers: Option<Encapsulation>,
     host: Host,
     driver: D,
     seen: Seen,
@@ -123,7 +125,7 @@ impl<D: Driver> RtlHost<D> {
     }
 
     /// Creates a NIC for a host of a scenario, with a driver of its own. Only this gives the MAC what it needs for a
-    /// device that leaves pauses to it.
+    /// device that leaves pauses or layers of its frames to it.
     ///
     /// # Errors
     ///
@@ -179,15 +181,8 @@ impl<D: Driver> RtlHost<D> {
         if !port.padded {
             tx = tx.without_padding();
         }
-        let control = match (port.pauses, setup) {
-            (Pauses::Nic, _) => None,
-            (Pauses::Pins | Pauses::Nobody, Some(setup)) => Some(control(&port.pauses, setup)),
-            (Pauses::Pins | Pauses::Nobody, None) => {
-                let what = "its device leaves pauses to the MAC, which needs the host's settings: \
-                            `RtlHost::with_setup`";
-                return Err(broken(&config.name, Cycles(0), what));
-            }
-        };
+        let (control, layers) =
+            of_the_mac(&port, setup).map_err(|what| broken(&config.name, Cycles(0), what))?;
         let mut this = Self {
             model: RefCell::new(Self::model(&config)?),
             pins_in: Box::default(),
@@ -199,6 +194,7 @@ impl<D: Driver> RtlHost<D> {
                 rx,
                 tx,
                 control,
+                layers,
                 host,
                 driver,
                 seen: Seen::default(),
@@ -420,20 +416,8 @@ impl<D: Driver> RtlHost<D> {
     }
 
     /// Samples the streams from and to the MAC at the end of a cycle.
-    fn sample(
-        &mut self,
-        now: Cycles,
-        edge: Time,
-        received: Option<&xoff_sim::mac::Beat>,
-    ) -> Result<(), String> {
-        let State {
-            rx,
-            tx,
-            driver,
-            seen,
-            answered,
-            ..
-        } = &mut self.state;
+    fn sample(&mut self, now: Cycles, edge: Time, received: Option<&Beat>) -> Result<(), String> {
+        let State { rx, seen, .. } = &mut self.state;
         if let Some(beat) = received.filter(|_| D::Device::received(&self.pins_out)) {
             rx.take(now, beat);
             seen.counters.add(reg::BYTES_IN, beat.data.len() as u64);
@@ -449,8 +433,15 @@ impl<D: Driver> RtlHost<D> {
                 ));
             }
         }
-        let taken = tx.cycle(edge, offered.as_ref());
-        if let Some(beat) = offered.filter(|_| taken == Ok(true)) {
+        let taken = self.state.transmit(edge, offered.as_ref())?;
+        let State {
+            tx,
+            driver,
+            seen,
+            answered,
+            ..
+        } = &mut self.state;
+        if let Some(beat) = offered.filter(|_| taken) {
             seen.counters.add(reg::BYTES_OUT, beat.data.len() as u64);
             if beat.last
                 && let Some(frame) = tx.last_frame()
@@ -468,44 +459,103 @@ impl<D: Driver> RtlHost<D> {
                 self.state.arrive(frame);
             }
         }
-        taken.map(drop).map_err(|error| error.to_string())
+        Ok(())
     }
 }
 
-/// The MAC's part of pauses at a host.
-fn control(pauses: &Pauses, setup: &HostSetup) -> MacControl {
+/// What the MAC does for a NIC beside passing frames on: pauses, and layers of its frames.
+///
+/// # Errors
+///
+/// The device contradicts itself, or there are no settings.
+fn of_the_mac(
+    port: &PortShape,
+    setup: Option<&HostSetup>,
+) -> Result<(Option<MacControl>, Option<Encapsulation>), &'static str> {
+    if port.framing == Framing::Bth && (port.fcs || port.transmit == Transmit::CutThrough) {
+        return Err(
+            "frames from the BTH on are completed when they are whole, FCS included: \
+                    `transmit: Transmit::StoreAndForward` and `fcs: false` are right",
+        );
+    }
+    if port.pauses == Pauses::Nic && port.framing == Framing::Ethernet {
+        return Ok((None, None));
+    }
+    let setup = setup.ok_or(
+        "its device leaves pauses or layers of its frames to the MAC, which needs the host's settings: \
+         `RtlHost::with_setup`",
+    )?;
     let settings = &setup.settings;
-    let obeys = *pauses == Pauses::Pins;
-    MacControl::new(ControlConfig {
+    let obeys = port.pauses == Pauses::Pins;
+    let control = MacControl::new(ControlConfig {
         mac: settings.mac,
         rate: setup.rate,
         classes: if obeys { settings.pfc.classes } else { 0 },
         pause_obeyed: obeys && settings.pause_obeyed,
         quanta: settings.pfc.quanta,
         refresh: setup.clock.period * u64::from(settings.pfc.refresh),
-    })
+    });
+    let layers = Encapsulation::new(setup.address, settings.dcqcn.as_ref());
+    Ok((
+        Some(control).filter(|_| port.pauses != Pauses::Nic),
+        Some(layers).filter(|_| port.framing == Framing::Bth),
+    ))
 }
 
 impl<D: Driver> State<D> {
     /// Takes a frame whose last bit arrives at its `end`.
-    fn arrive(&mut self, frame: Frame) {
-        let Some(control) = &mut self.control else {
+    fn arrive(&mut self, mut frame: Frame) {
+        let counters = &mut self.seen.counters;
+        if let Some(control) = &mut self.control
+            && frame.fcs_ok
+            && MacControl::takes(&frame)
+        {
+            if self.rx.admit(&frame) {
+                let register = match control.receive(&frame) {
+                    ControlFrame::Pfc => reg::PFC_IN,
+                    ControlFrame::Pause => reg::PAUSE_IN,
+                    ControlFrame::Ignored => reg::PAUSE_IGNORED,
+                    ControlFrame::Address => reg::DROP_ADDRESS,
+                    ControlFrame::Malformed => reg::DROP_MALFORMED,
+                    ControlFrame::Unknown => reg::DROP_NOT_ROCE,
+                };
+                counters.add(register, 1);
+            }
+            return;
+        }
+        let Some(layers) = &self.layers else {
             return self.rx.arrive(frame);
         };
-        if !frame.fcs_ok || !MacControl::takes(&frame) {
-            return self.rx.arrive(frame);
-        }
         if self.rx.admit(&frame) {
-            let register = match control.receive(&frame) {
-                ControlFrame::Pfc => reg::PFC_IN,
-                ControlFrame::Pause => reg::PAUSE_IN,
-                ControlFrame::Ignored => reg::PAUSE_IGNORED,
-                ControlFrame::Address => reg::DROP_ADDRESS,
-                ControlFrame::Malformed => reg::DROP_MALFORMED,
-                ControlFrame::Unknown => reg::DROP_NOT_ROCE,
-            };
-            self.seen.counters.add(register, 1);
+            match layers.strip(&frame.bytes) {
+                Ok(packet) => {
+                    frame.bytes = packet;
+                    self.rx.hand_on(frame);
+                }
+                Err(register) => counters.add(register, 1),
+            }
         }
+    }
+
+    /// Takes the beat that the NIC offers to the MAC, if the MAC is ready. Returns whether it was taken.
+    fn transmit(&mut self, edge: Time, offered: Option<&Beat>) -> Result<bool, String> {
+        let Self {
+            tx, layers, driver, ..
+        } = self;
+        let Some(layers) = layers else {
+            return tx.cycle(edge, offered).map_err(|error| error.to_string());
+        };
+        let Some(beat) = offered.filter(|_| tx.ready(edge)) else {
+            return Ok(false);
+        };
+        if let Some(packet) = layers.take(beat) {
+            let from = driver.sends_from(&packet);
+            let frame = layers
+                .wrap(&packet, from)
+                .map_err(|error| error.to_string())?;
+            tx.send(edge, frame);
+        }
+        Ok(true)
     }
 }
 
@@ -577,6 +627,15 @@ impl<D: Driver> RtlNode for RtlHost<D> {
     }
 
     fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError> {
+        let name = &self.config.name;
+        if let Some(layers) = &mut self.state.layers {
+            let wrong = |what: String| broken(name, self.state.next, &what);
+            let created = self.state.driver.created(index);
+            let created =
+                created.ok_or_else(|| wrong(format!("QP index {index} is not created")))?;
+            let connected = layers.connect(index, created.qpn, settings);
+            connected.map_err(|error| wrong(error.to_string()))?;
+        }
         self.driver_mut().connect(index, settings);
         self.settled()
     }

@@ -17,8 +17,8 @@ use xoff_sim::time::{Clock, Cycles};
 use xoff_sim::wire::{MacAddr, Psn};
 
 use super::device::{
-    Created, Device, Driver, Edge, HostSetup, Inputs, Limits, Outputs, Pauses, PortShape, Receive,
-    Still, Transmit,
+    Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses, PortShape,
+    Receive, Still, Transmit,
 };
 use crate::scenario::check::{QPS, RING};
 use crate::units::axi_lite::{AxiLite, Response};
@@ -44,6 +44,7 @@ impl Device for XoffPins {
         fcs: false,
         padded: false,
         pauses: Pauses::Nic,
+        framing: Framing::Ethernet,
     };
     const RANDOM_START: bool = true;
 

@@ -209,9 +209,11 @@ mod tests {
     #[test]
     fn a_received_pause_lasts_its_quanta() {
         let mut control = control(false);
-        let receive =
-            |control: &mut MacControl, bytes, ns| control.receive(&frame(bytes, at(ns)));
-        assert_eq!(receive(&mut control, pfc(1 << 3, 10), 100), ControlFrame::Pfc);
+        let receive = |control: &mut MacControl, bytes, ns| control.receive(&frame(bytes, at(ns)));
+        assert_eq!(
+            receive(&mut control, pfc(1 << 3, 10), 100),
+            ControlFrame::Pfc
+        );
         assert_eq!(control.next_event(), Some(at(100)));
         assert_eq!(control.tick(at(99)), 0);
         assert_eq!(control.tick(at(100)), 1 << 3);
@@ -238,7 +240,10 @@ mod tests {
             (with_dst(&pause(5), OWN), ControlFrame::Ignored),
             (with_dst(&pause(5), PEER), ControlFrame::Address),
             (with_dst(&pfc(8, 5), OWN), ControlFrame::Malformed),
-            (control_frame(PEER, |bytes| bytes[1] = 9), ControlFrame::Unknown),
+            (
+                control_frame(PEER, |bytes| bytes[1] = 9),
+                ControlFrame::Unknown,
+            ),
         ] {
             let frame = frame(bytes, at(1));
             assert!(MacControl::takes(&frame));

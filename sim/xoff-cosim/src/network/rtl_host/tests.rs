@@ -97,7 +97,9 @@ impl Model for Wires {
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), RestoreError> {
         let found = saved.to_vec();
-        let bytes = saved.try_into().map_err(|_| RestoreError::NotSaved { found })?;
+        let bytes = saved
+            .try_into()
+            .map_err(|_| RestoreError::NotSaved { found })?;
         self.cycles = u64::from_le_bytes(bytes);
         Ok(())
     }
@@ -255,13 +257,15 @@ impl<const KIND: u8> Driver for Script<KIND> {
         pins.requests = self.asking;
         let stopped = self.stopped();
         let frame = self.frames.front();
-        let beat = frame.filter(|(from, _)| *from <= now && !stopped).map(|(_, frame)| {
-            let end = frame.len().min(self.sent + WIDTH);
-            Beat {
-                data: frame.slice(self.sent..end),
-                last: end == frame.len(),
-            }
-        });
+        let beat = frame
+            .filter(|(from, _)| *from <= now && !stopped)
+            .map(|(_, frame)| {
+                let end = frame.len().min(self.sent + WIDTH);
+                Beat {
+                    data: frame.slice(self.sent..end),
+                    last: end == frame.len(),
+                }
+            });
         pins.tx = Stream::new(beat.as_ref());
     }
 
@@ -276,7 +280,8 @@ impl<const KIND: u8> Driver for Script<KIND> {
         if let Some(beat) = out.rx.beat() {
             self.receiving.extend(beat.data);
             if beat.last {
-                self.received.push(std::mem::take(&mut self.receiving).into());
+                self.received
+                    .push(std::mem::take(&mut self.receiving).into());
             }
         }
         Ok(())
@@ -339,7 +344,11 @@ fn run<const KIND: u8>(host: &mut RtlHost<Script<KIND>>, us: u64) -> Vec<Frame> 
     for window in 1..=us {
         let until = Time::ZERO + Duration::from_us(window);
         let (mut inbox, mut departures) = (VecDeque::new(), Departures::default());
-        host.advance(until, &mut Arrivals::new(&mut inbox, until), &mut departures);
+        host.advance(
+            until,
+            &mut Arrivals::new(&mut inbox, until),
+            &mut departures,
+        );
         left.extend(departures.take().into_iter().map(|(_, frame)| frame));
     }
     assert_eq!(host.failure(), None);
@@ -384,12 +393,21 @@ fn received_pauses_are_shown_at_the_pins() {
         let second = edge(10) + Duration::from_ps(16_800);
         assert_eq!(starts[..2], [edge(10), second]);
         assert_eq!(left.len(), 3);
-        assert!(starts[2] >= edge(45) || starts[2] < edge(20), "{}", starts[2]);
+        assert!(
+            starts[2] >= edge(45) || starts[2] < edge(20),
+            "{}",
+            starts[2]
+        );
         assert_eq!(host.counters().get(reg::PFC_IN), 1);
         assert_eq!(host.mac_counters().frames, 1);
         assert!(host.driver().received.is_empty());
         // 1 us has 195 cycles.
-        assert_eq!(host.cycles_evaluated() < 60, skip, "{}", host.cycles_evaluated());
+        assert_eq!(
+            host.cycles_evaluated() < 60,
+            skip,
+            "{}",
+            host.cycles_evaluated()
+        );
     }
 }
 
@@ -428,7 +446,12 @@ fn requests_at_the_pins_become_pause_frames() {
         ];
         assert_eq!(told, expected, "skip {skip}");
         assert_eq!(host.counters().get(reg::PFC_OUT), 3);
-        assert_eq!(host.cycles_evaluated() < 20, skip, "{}", host.cycles_evaluated());
+        assert_eq!(
+            host.cycles_evaluated() < 20,
+            skip,
+            "{}",
+            host.cycles_evaluated()
+        );
     }
 }
 
@@ -471,16 +494,25 @@ fn a_nic_that_knows_no_pauses_never_sees_one() {
     let left = run(&mut host, 1);
     assert_eq!((left.len(), left[0].start), (1, edge(30)));
     let counters = host.counters();
-    let counted = [reg::PAUSE_IGNORED, reg::PFC_IN, reg::PFC_OUT].map(|register| counters.get(register));
+    let counted =
+        [reg::PAUSE_IGNORED, reg::PFC_IN, reg::PFC_OUT].map(|register| counters.get(register));
     assert_eq!(counted, [1, 0, 0]);
     assert_eq!(host.driver().received, [Bytes::from(vec![7; 100])]);
-    assert_eq!((host.mac_counters().frames, host.driver().paused.len()), (2, 0));
+    assert_eq!(
+        (host.mac_counters().frames, host.driver().paused.len()),
+        (2, 0)
+    );
 }
 
 #[test]
 fn what_the_mac_does_needs_the_hosts_settings() {
     let behind = Host::new(CLOCK, WIDTH, &PcieConfig::default());
     let driver = Script::<PINS>::default();
-    let error = RtlHost::new(config(), driver, behind).unwrap_err().to_string();
-    assert!(error.contains("own: its device leaves pauses to the MAC"), "{error}");
+    let error = RtlHost::new(config(), driver, behind)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("own: its device leaves pauses to the MAC"),
+        "{error}"
+    );
 }

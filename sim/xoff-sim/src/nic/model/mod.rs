@@ -54,7 +54,7 @@ pub mod latency;
 mod memory_table;
 mod outlet;
 mod pacing;
-mod path;
+pub(super) mod path;
 mod pauses;
 mod qp_set;
 mod receive;
