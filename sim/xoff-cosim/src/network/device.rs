@@ -145,6 +145,11 @@ pub trait Device: Debug + Send + 'static {
     /// Whether registers and memories start with random bits, derived from the seed; if not, they start at 0. A
     /// random start is the stricter test, but many designs rely on 0.
     const RANDOM_START: bool = false;
+    /// Whether hosts with this NIC are part of checkpoints.
+    ///
+    /// `true` promises that all state of the device is in its model, which saves and restores it: nothing is in files or
+    /// behind DPI. Pins are not saved: [`Driver::before`] has to drive, in each cycle, all inputs that matter in it.
+    const CHECKPOINTS: bool = false;
 
     /// Drives reset, in the top's own polarity. The pins keep this value until the next call.
     fn reset(pins: &mut Inputs<Self>, active: bool);

@@ -1,5 +1,6 @@
 //! An RTL NIC as a node: MACs at the network side of its pins, its driver and a host at the other side.
 
+use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -244,6 +245,23 @@ impl<D: Driver> RtlHost<D> {
         };
         let settled = self.state.driver.settle(&mut still);
         settled.map_err(|what| broken(&self.config.name, self.state.next, &what))
+    }
+
+    /// Restores the node that [`RtlNode::save`] saved.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not the state of a node with this driver and this build of its model.
+    pub fn restore(saved: &[u8]) -> Result<Self, String> {
+        let wrong = |error: postcard::Error| format!("{}: {error}", type_name::<D>());
+        let (driver, node) = postcard::take_from_bytes::<String>(saved).map_err(wrong)?;
+        if driver != type_name::<D>() {
+            return Err(format!(
+                "it has the driver {driver}, not {}",
+                type_name::<D>()
+            ));
+        }
+        postcard::from_bytes(node).map_err(wrong)
     }
 
     /// The driver.
@@ -606,6 +624,14 @@ pub trait RtlNode: Node + Debug {
     fn close_waves(&mut self) -> Result<(), verilated::TraceError>;
     /// Why the NIC has stopped working: an assertion that failed, or a rule of its pins that it broke.
     fn failure(&self) -> Option<&str>;
+    /// Whether the node can be part of a checkpoint; see [`Device::CHECKPOINTS`].
+    fn saves(&self) -> bool;
+    /// The state of the node, for [`RtlHost::restore`].
+    ///
+    /// # Errors
+    ///
+    /// The model has failed, or the driver cannot be serialized.
+    fn save(&self) -> Result<Vec<u8>, String>;
 }
 
 impl<D: Driver> RtlNode for RtlHost<D> {
@@ -683,6 +709,15 @@ impl<D: Driver> RtlNode for RtlHost<D> {
 
     fn failure(&self) -> Option<&str> {
         self.state.failure.as_deref()
+    }
+
+    fn saves(&self) -> bool {
+        D::Device::CHECKPOINTS && !ModelOf::<D>::COVERAGE
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let saved = postcard::to_stdvec(&(type_name::<D>(), self));
+        saved.map_err(|error| format!("{}: {error}", type_name::<D>()))
     }
 }
 
@@ -776,4 +811,4 @@ impl<'de, D: Driver> Deserialize<'de> for RtlHost<D> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

@@ -12,19 +12,22 @@ use xoff_sim::mac::Beat;
 use xoff_sim::nic::{Address, NicSettings, PfcSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
-use xoff_sim::protocol::gbn::WorkKind;
-use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
+use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig, WorkKind};
+use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, Length, LineRate, Time};
 use xoff_sim::wire::{MacAddr, Pfc, PfcRepr, Psn, control_frame};
 
 use super::super::device::{DeviceModel, Limits, PortShape};
 use super::*;
+use crate::network::{Nics, Simulation, SimulationError};
+use crate::scenario::flow::Operation;
+use crate::scenario::{FlowSettings, NicKind, Scenario};
 use crate::units::{Rest, axi_stream, axi_stream::Lanes};
 
 /// Bytes of a beat.
 const WIDTH: usize = 32;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::network) struct Stream {
+struct Stream {
     valid: bool,
     bytes: u8,
     last: bool,
@@ -52,7 +55,7 @@ impl Stream {
 
 /// The inputs, which are the outputs too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::network) struct Pins {
+struct Pins {
     rx: Stream,
     tx: Stream,
     tx_ready: bool,
@@ -62,7 +65,7 @@ pub(in crate::network) struct Pins {
 
 /// A model that passes its inputs on, and counts cycles.
 #[derive(Debug)]
-pub(in crate::network) struct Wires {
+struct Wires {
     name: String,
     cycles: u64,
 }
@@ -137,12 +140,14 @@ impl DeviceModel for Wires {
     }
 }
 
-pub(in crate::network) const NOBODY: u8 = 0;
-pub(in crate::network) const PINS: u8 = 1;
+const NOBODY: u8 = 0;
+const PINS: u8 = 1;
+const BTH: u8 = 2;
+const CHATTY: u8 = 3;
 
 /// The pins, with ports of several kinds.
 #[derive(Debug)]
-pub(in crate::network) struct Wired<const KIND: u8>;
+struct Wired<const KIND: u8>;
 
 impl<const KIND: u8> Device for Wired<KIND> {
     type Model = Wires;
@@ -150,14 +155,22 @@ impl<const KIND: u8> Device for Wired<KIND> {
         width: WIDTH,
         period: Clock::PERIOD_40G,
         receive: Receive::EveryBeat,
-        transmit: Transmit::CutThrough,
+        transmit: match KIND {
+            BTH => Transmit::StoreAndForward,
+            _ => Transmit::CutThrough,
+        },
         fcs: false,
         padded: true,
         pauses: match KIND {
             NOBODY => Pauses::Nobody,
             _ => Pauses::Pins,
         },
+        framing: match KIND {
+            BTH => Framing::Bth,
+            _ => Framing::Ethernet,
+        },
     };
+    const CHECKPOINTS: bool = KIND == CHATTY;
 
     fn reset(_pins: &mut Pins, _active: bool) {}
 
@@ -189,15 +202,18 @@ impl<const KIND: u8> Device for Wired<KIND> {
     }
 }
 
-/// A NIC that does what it is told: sends frames of class 3, and asks for pauses.
+/// A NIC that does what it is told: sends frames of class 3, and asks for pauses. A chatty one sends a frame every
+/// 2,000 cycles.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(in crate::network) struct Script<const KIND: u8> {
+struct Script<const KIND: u8> {
     /// Frames, each with the first cycle in which it may start.
     frames: VecDeque<(u64, Bytes)>,
     /// Bytes of the first frame that the MAC has taken.
     sent: usize,
     /// The classes to ask pauses for, from a cycle on.
     requests: VecDeque<(u64, u8)>,
+    /// The QPs that packets are sent from.
+    senders: VecDeque<u16>,
     asking: u8,
     /// The paused classes that the pins show, from which cycle on.
     paused: Vec<(u64, u8)>,
@@ -227,7 +243,11 @@ impl<const KIND: u8> Driver for Script<KIND> {
     }
 
     fn new(_setup: &HostSetup) -> Self {
-        Self::default()
+        let frame = |i: u8| (2_000 * u64::from(i), vec![i; 100].into());
+        Self {
+            frames: (0..200).filter(|_| KIND == CHATTY).map(frame).collect(),
+            ..Self::default()
+        }
     }
 
     fn create(&mut self, _index: u16, _psn: Psn, _region: &Region) {}
@@ -287,6 +307,11 @@ impl<const KIND: u8> Driver for Script<KIND> {
         Ok(())
     }
 
+    fn sends_from(&mut self, packet: &[u8]) -> Option<u16> {
+        assert_eq!(packet.len() % 4, 0);
+        self.senders.pop_front()
+    }
+
     fn next_event(&self, _host: &Host) -> Option<Cycles> {
         let frame = self.frames.front().filter(|_| !self.stopped());
         let request = self.requests.front();
@@ -295,7 +320,7 @@ impl<const KIND: u8> Driver for Script<KIND> {
     }
 }
 
-pub(in crate::network) fn address(host: u8) -> Address {
+fn address(host: u8) -> Address {
     Address {
         mac: MacAddr([2, 0, 0, 0, 0, host]),
         ip: std::net::Ipv4Addr::new(10, 0, 0, host).into(),
@@ -340,6 +365,12 @@ fn config() -> RtlHostConfig {
 
 /// Runs in windows of 1 us, and returns the frames that left.
 fn run<const KIND: u8>(host: &mut RtlHost<Script<KIND>>, us: u64) -> Vec<Frame> {
+    let left = run_on(host, us);
+    assert_eq!(host.failure(), None);
+    left
+}
+
+fn run_on<const KIND: u8>(host: &mut RtlHost<Script<KIND>>, us: u64) -> Vec<Frame> {
     let mut left = Vec::new();
     for window in 1..=us {
         let until = Time::ZERO + Duration::from_us(window);
@@ -351,7 +382,6 @@ fn run<const KIND: u8>(host: &mut RtlHost<Script<KIND>>, us: u64) -> Vec<Frame> 
         );
         left.extend(departures.take().into_iter().map(|(_, frame)| frame));
     }
-    assert_eq!(host.failure(), None);
     left
 }
 
@@ -515,4 +545,189 @@ fn what_the_mac_does_needs_the_hosts_settings() {
         error.contains("own: its device leaves pauses to the MAC"),
         "{error}"
     );
+}
+
+fn qp(own: u8, peer: u8, peer_qpn: u32) -> QpSettings {
+    QpSettings {
+        own: address(own),
+        peer: address(peer),
+        tags: vec![],
+        dscp: 24,
+        hop_limit: 64,
+        udp_port: 0xC000,
+        pkey: 0xFFFF,
+        peer_qpn,
+        requester: RequesterConfig::default(),
+        requester_psn: Psn::wrapping(1),
+        responder: ResponderConfig::default(),
+        responder_psn: Psn::wrapping(1),
+    }
+}
+
+/// A SEND of 40 bytes to a QPN, from its BTH on.
+fn packet(qpn: u8) -> Bytes {
+    let mut packet = vec![0x5A; 12 + 40];
+    packet[..12].copy_from_slice(&[4, 0, 0xFF, 0xFF, 0, 0, 0, qpn, 0x80, 0, 0, 1]);
+    packet.into()
+}
+
+/// The script's QPs have the numbers 0x20 and 0x21; the other ends of both have 0x11.
+fn from_the_bth(change: impl FnOnce(&mut Script<BTH>)) -> RtlHost<Script<BTH>> {
+    let mut host = host::<BTH>(change);
+    for (index, peer) in [(0, 2), (1, 3)] {
+        host.connect(index, &qp(1, peer, 0x11)).unwrap();
+    }
+    host
+}
+
+#[test]
+fn packets_from_the_bth_on_are_completed() {
+    let mut host = from_the_bth(|script| {
+        script
+            .frames
+            .extend([(10, packet(0x11)), (10, packet(0x11))]);
+        script.senders.extend([1, 0]);
+    });
+    let left = run(&mut host, 1);
+    let seen: Vec<_> = left
+        .iter()
+        .map(|frame| {
+            let parsed = xoff_sim::protocol::parse(&frame.bytes);
+            let (eth, ip) = (parsed.eth.unwrap(), parsed.ip.unwrap());
+            assert_eq!(
+                (parsed.icrc_ok, &parsed.payload[..]),
+                (Some(true), &[0x5A; 40][..])
+            );
+            (eth.dst, ip.dst & 0xFF)
+        })
+        .collect();
+    assert_eq!(seen, [(address(3).mac, 3), (address(2).mac, 2)]);
+    // 52 bytes are two beats, and a frame starts when it is whole: with the edge of its last beat.
+    assert_eq!(left[0].start, edge(11));
+    // Ethernet 14, IPv4 20, UDP 8, ICRC 4.
+    assert_eq!(left[0].bytes.len(), 14 + 20 + 8 + 52 + 4);
+    assert_eq!(host.counters().get(reg::BYTES_OUT), 2 * 52);
+}
+
+#[test]
+fn a_packet_whose_qp_nobody_can_tell_ends_the_run() {
+    let mut host = from_the_bth(|script| script.frames.push_back((10, packet(0x11))));
+    assert!(run_on(&mut host, 1).is_empty());
+    let failure = host.failure().unwrap();
+    assert!(
+        failure.contains("own: a packet to QPN 0x11, which is the other end of QP indices 0 and 1"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn received_packets_are_checked_and_stripped() {
+    let mut peer = Encapsulation::new(address(3), None);
+    peer.connect(0, 0x11, &qp(3, 1, 0x21)).unwrap();
+    let good = peer.wrap(&packet(0x21), None).unwrap();
+    let mut bad = good.to_vec();
+    // A payload byte: Ethernet, IP, UDP and BTH have 54.
+    bad[60] ^= 1;
+    let mut host = from_the_bth(|_| {});
+    for (bytes, end) in [
+        (bad.into(), 100_000),
+        (good, 200_000),
+        (vec![0; 100].into(), 300_000),
+    ] {
+        host.receive(Frame {
+            bytes,
+            ..pfc_frame(0, 0, Time::from_ps(end))
+        });
+    }
+    host.receive(pfc_frame(1 << 3, 10, Time::from_ps(400_000)));
+    assert!(run(&mut host, 1).is_empty());
+    assert_eq!(host.driver().received, [packet(0x21)]);
+    let registers = [reg::DROP_ICRC, reg::DROP_ADDRESS, reg::PFC_IN, reg::DROP_QP];
+    assert_eq!(
+        registers.map(|register| host.counters().get(register)),
+        [1, 1, 1, 0]
+    );
+    assert_eq!(host.mac_counters().frames, 4);
+}
+
+/// An own NIC and a model NIC on a cable, with messages to the own one, which never answers.
+fn talking(nic: &str) -> Scenario {
+    let mut scenario = Scenario::new("own", Duration::from_us(100))
+        .host("own")
+        .host("model");
+    scenario.hosts[0].nic = Some(NicKind::Own(nic.into()));
+    scenario.hosts[1].nic = Some(NicKind::Model);
+    let flow = FlowSettings {
+        operation: Operation::Send,
+        timeout: 2,
+        ..FlowSettings::new("f", "model", "own").messages(4, ByteCount::new(3_000))
+    };
+    scenario.link("own", "model", Length::from_m(2)).flow(flow)
+}
+
+fn nics() -> Nics {
+    Nics::default()
+        .with::<Script<CHATTY>>("chatty")
+        .with::<Script<PINS>>("silent")
+}
+
+#[test]
+fn a_simulation_with_an_own_nic_goes_on_from_its_saved_state() {
+    let scenario = talking("chatty");
+    let at = |us| Time::ZERO + Duration::from_us(us);
+    let mut whole = Simulation::with(&scenario, &nics()).unwrap();
+    whole.run_until(at(100)).unwrap();
+    let mut first = Simulation::with(&scenario, &nics()).unwrap();
+    first.run_until(at(37)).unwrap();
+    let saved = first.save().unwrap();
+    let mut second = Simulation::restore(&saved, &nics()).unwrap();
+    assert_eq!(second.digest(), first.digest());
+    second.run_until(at(100)).unwrap();
+    assert_eq!(second.digest(), whole.digest());
+    assert_ne!(second.digest(), first.digest());
+    let rtl = |simulation: &Simulation| {
+        let nic = simulation.station("own").rtl().unwrap();
+        (
+            nic.cycles_evaluated(),
+            nic.counters().clone(),
+            nic.mac_counters(),
+        )
+    };
+    assert_eq!(rtl(&second), rtl(&whole));
+    assert!(rtl(&whole).1.get(reg::BYTES_OUT) > 4 * 100 && rtl(&whole).2.frames > 2);
+    // State that was saved again before it got its NIC is the same.
+    let dormant: Simulation = postcard::from_bytes(&saved).unwrap();
+    assert_eq!(dormant.save().unwrap(), saved);
+}
+
+#[test]
+fn an_own_nic_that_cannot_go_on_is_named() {
+    let told = |result: Result<Simulation, _>| {
+        let error: SimulationError = result.map(drop).unwrap_err();
+        error.to_string()
+    };
+    let silent = Simulation::with(&talking("silent"), &nics()).unwrap();
+    let error = silent.save().unwrap_err().to_string();
+    assert!(
+        error.starts_with("hosts.own.nic: a host with an own NIC is in no checkpoint"),
+        "{error}"
+    );
+    let saved = Simulation::with(&talking("chatty"), &nics())
+        .unwrap()
+        .save()
+        .unwrap();
+    let error = told(Simulation::restore(&saved, &Nics::default()));
+    assert!(
+        error.starts_with("hosts.own.nic: no own NIC of the name 'chatty'"),
+        "{error}"
+    );
+    let others = Nics::default().with::<Script<PINS>>("chatty");
+    let error = told(Simulation::restore(&saved, &others));
+    assert!(
+        error.contains("hosts.own.nic: the NIC 'chatty' cannot go on")
+            && error.contains("it has the driver"),
+        "{error}"
+    );
+    let error = told(Simulation::restore(&saved[..20], &nics()));
+    assert!(error.starts_with("checkpoint: "), "{error}");
 }
