@@ -86,22 +86,24 @@ impl Nics {
         })
     }
 
-    /// Restores the NIC of a host that was read from a checkpoint.
+    /// The host with its NIC, for a host that was read from a checkpoint. `None` if it has its NIC already.
     ///
     /// # Errors
     ///
     /// A name that is not known, or a NIC whose driver or model is not the one that was saved.
-    pub(super) fn restore(&self, host: &str, own: &mut Own) -> Result<(), Misfit> {
+    pub(super) fn restore(&self, host: &str, own: &Own) -> Result<Option<Own>, Misfit> {
         let Content::Saved(saved) = &own.content else {
-            return Ok(());
+            return Ok(None);
         };
         let kind = self.named(host, &own.nic)?;
         let node = (kind.restore)(saved).map_err(|why| Misfit {
             place: format!("hosts.{host}.nic"),
             problem: format!("the NIC '{}' cannot go on from saved state: {why}", own.nic),
         })?;
-        own.content = Content::Node(node);
-        Ok(())
+        Ok(Some(Own {
+            nic: own.nic.clone(),
+            content: Content::Node(node),
+        }))
     }
 }
 

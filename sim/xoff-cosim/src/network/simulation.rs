@@ -338,12 +338,11 @@ impl Simulation {
     pub fn attach(&mut self, nics: &Nics) -> Result<(), SimulationError> {
         for number in 0..self.names.len() as u32 {
             let node = NodeId(number);
-            if matches!(self.network.node(node), Station::Own(_)) {
-                let name = &self.names[number as usize];
-                self.network.update(node, |station| match station {
-                    Station::Own(own) => nics.restore(name, own),
-                    _ => Ok(()),
-                })?;
+            if let Station::Own(own) = self.network.node(node)
+                && let Some(own) = nics.restore(&self.names[number as usize], own)?
+            {
+                self.network
+                    .update(node, |station| *station = Station::Own(own));
             }
         }
         Ok(())

@@ -167,7 +167,7 @@ impl Encapsulation {
         let Some(&[opcode, _, _, _, _, a, b, c]) = packet.first_chunk::<8>() else {
             return Err(length);
         };
-        if !(BthRepr::LEN..=PACKET_MAX).contains(&bytes) || bytes % 4 != 0 {
+        if !(BthRepr::LEN..=PACKET_MAX).contains(&bytes) || !bytes.is_multiple_of(4) {
             return Err(length);
         }
         let qpn = u32::from_be_bytes([0, a, b, c]);
