@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use twox_hash::XxHash3_64;
 use xoff_cosim::metrics::Recorder;
-use xoff_cosim::network::Simulation;
+use xoff_cosim::network::{Nics, Simulation};
 use xoff_cosim::scenario::Scenario;
 use xoff_sim::time::{Duration, Time};
 
@@ -93,20 +93,23 @@ impl RunState {
     ///
     /// # Errors
     ///
-    /// Part of the state cannot be saved: a NIC of one's own.
+    /// Part of the state cannot be saved: a NIC of one's own whose device does not say that it can be.
     pub fn save(&self) -> Result<Vec<u8>, postcard::Error> {
         postcard::to_stdvec(self).map(|bytes| lz4_flex::compress_prepend_size(&bytes))
     }
 
-    /// Restores the state that [`save`](Self::save) returned.
+    /// Restores the state that [`save`](Self::save) returned, with the custom NICs of the program.
     ///
     /// # Errors
     ///
-    /// The bytes are not a state that this program saved.
-    pub fn restore(bytes: &[u8]) -> Result<Self, String> {
+    /// The bytes are not a state that this program saved, or it is of NICs that the program does not have.
+    pub fn restore(bytes: &[u8], nics: &Nics) -> Result<Self, String> {
         let bytes =
             lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())?;
-        postcard::from_bytes(&bytes).map_err(|error| error.to_string())
+        let mut state: Self = postcard::from_bytes(&bytes).map_err(|error| error.to_string())?;
+        let attached = state.simulation.attach(nics);
+        attached.map_err(|error| error.to_string())?;
+        Ok(state)
     }
 }
 
@@ -372,7 +375,7 @@ impl Checkpoints {
 
     /// Returns the last usable checkpoint of the scenario in a span of time, and remarks about those that are not
     /// usable.
-    pub fn latest(&self, from: Time, to: Time) -> (Option<RunState>, Vec<String>) {
+    pub fn latest(&self, from: Time, to: Time, nics: &Nics) -> (Option<RunState>, Vec<String>) {
         let mut remarks = Vec::new();
         if self.every == Every::Off {
             return (None, remarks);
@@ -382,7 +385,7 @@ impl Checkpoints {
         let mut of_others = 0;
         let mut state = None;
         for (time, path) in found.into_iter().rev() {
-            match self.read(time, &path) {
+            match self.read(time, &path, nics) {
                 Ok(read) => {
                     state = Some(read);
                     break;
@@ -400,7 +403,7 @@ impl Checkpoints {
         (state, remarks)
     }
 
-    fn read(&self, time: Time, path: &Path) -> Result<RunState, Unusable> {
+    fn read(&self, time: Time, path: &Path, nics: &Nics) -> Result<RunState, Unusable> {
         let bytes = fs::read(path)?;
         let wrong = |what: &str| Unusable::Damaged(what.into());
         let (header, state) = bytes
@@ -420,7 +423,7 @@ impl Checkpoints {
         if word(5) != XxHash3_64::oneshot(state) {
             return Err(wrong("its checksum does not match"));
         }
-        RunState::restore(state).map_err(Unusable::Damaged)
+        RunState::restore(state, nics).map_err(Unusable::Damaged)
     }
 }
 

@@ -131,8 +131,8 @@ fn fresh(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<RunState> 
 }
 
 /// Returns the run at its last checkpoint between two times.
-fn jump(checkpoints: &Checkpoints, from: Time, to: Time) -> Option<RunState> {
-    let (state, remarks) = checkpoints.latest(from, to);
+fn jump(checkpoints: &Checkpoints, from: Time, to: Time, nics: &Nics) -> Option<RunState> {
+    let (state, remarks) = checkpoints.latest(from, to, nics);
     for text in remarks {
         remark(Some(text));
     }
@@ -199,7 +199,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let jumped = match (&checkpoints, begin) {
         // A capture begins at the start.
         (Some(checkpoints), Some(begin)) if options.capture.is_none() => {
-            jump(checkpoints, Time::ZERO, begin)
+            jump(checkpoints, Time::ZERO, begin, &options.nics)
         }
         _ => None,
     };
@@ -228,7 +228,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let mut windows = options.waves.clone();
     let mut triggered = None;
     if let Some(trigger) = trigger {
-        (state, triggered) = trigger.find(state, scenario, end, show)?;
+        (state, triggered) = trigger.find(state, scenario, end, &options.nics, show)?;
         match triggered {
             Some(edge) => windows.push((trigger.host.clone(), trigger.window(edge))),
             None => remark(Some(format!(
@@ -285,7 +285,12 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         if let Some(checkpoints) = &mut checkpoints {
             if after_waves.is_some_and(|last| last <= until) {
                 after_waves = None;
-                if let Some(later) = jump(checkpoints, until + Duration::from_ps(1), end) {
+                if let Some(later) = jump(
+                    checkpoints,
+                    until + Duration::from_ps(1),
+                    end,
+                    &options.nics,
+                ) {
                     state.simulation.close_waves()?;
                     state = later;
                 }

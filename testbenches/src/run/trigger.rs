@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use verilated::Settings;
-use xoff_cosim::network::WaveWindow;
 use xoff_cosim::network::topology::Plan;
+use xoff_cosim::network::{Nics, WaveWindow};
 use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_rtl::{Nic, nic};
 use xoff_sim::kernel::Record;
@@ -131,6 +131,7 @@ impl Trigger {
         mut state: RunState,
         scenario: &Scenario,
         end: Time,
+        nics: &Nics,
         mut told: impl FnMut(Time),
     ) -> anyhow::Result<(RunState, Option<Time>)> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -185,7 +186,7 @@ impl Trigger {
                     let wanted = self.window(edge).from;
                     let early = saved.iter().rfind(|(time, _)| *time <= wanted);
                     let (_, kept) = early.or(saved.front()).expect("one was kept before");
-                    let state = RunState::restore(kept).map_err(anyhow::Error::msg)?;
+                    let state = RunState::restore(kept, nics).map_err(anyhow::Error::msg)?;
                     return Ok((state, Some(edge)));
                 }
                 std::fs::remove_file(&path)?;

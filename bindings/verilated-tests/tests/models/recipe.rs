@@ -117,6 +117,7 @@ fn own_nic_works_as_it_is_written() {
             "losses_are_recovered",
             "a_peer_that_never_answers_is_reported",
             "a_run_with_capture_and_report",
+            "a_run_goes_on_from_a_checkpoint",
             "what_the_nic_cannot_carry_is_refused",
         ],
     );

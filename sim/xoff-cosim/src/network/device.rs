@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use verilated::{Failure, Instance, Top};
+use verilated::{Failure, Instance, Model, Top};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::Frame;
 use xoff_sim::mac::Beat;
@@ -19,9 +19,27 @@ use xoff_sim::wire::Psn;
 use crate::units::{Rest, UnitError};
 
 /// Input pins of a device's top.
-pub type Inputs<D> = <<D as Device>::Top as Top>::In;
+pub type Inputs<D> = <<D as Device>::Model as Model>::In;
 /// Output pins of a device's top.
-pub type Outputs<D> = <<D as Device>::Top as Top>::Out;
+pub type Outputs<D> = <<D as Device>::Model as Model>::Out;
+
+/// A clocked model that can be a host's NIC: every verilated top is one, and a model in Rust with the same pins can be.
+pub trait DeviceModel: Model + Debug + 'static {
+    /// Sets the time at which the next cycle starts, in picoseconds, for waves and messages.
+    fn set_time_ps(&mut self, picoseconds: u64);
+    /// Whether a file of waves is open.
+    fn tracing(&self) -> bool;
+}
+
+impl<T: Top> DeviceModel for Instance<T> {
+    fn set_time_ps(&mut self, picoseconds: u64) {
+        Instance::set_time_ps(self, picoseconds);
+    }
+
+    fn tracing(&self) -> bool {
+        Instance::tracing(self)
+    }
+}
 
 /// How the MAC hands received frames to the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +64,38 @@ pub enum Transmit {
     StoreAndForward,
 }
 
+/// Who receives and sends pauses: PFC (IEEE 802.1Q clause 36) and PAUSE (IEEE 802.3 annex 31B).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pauses {
+    /// The NIC: pause frames are on its streams, in both directions.
+    Nic,
+    /// The MAC, on behalf of a NIC that has pins for it. The MAC takes all MAC control frames, counts their quanta (512
+    /// bit times at the port's rate), and shows by [`Device::paused`] which classes must not start a frame. For the
+    /// classes of [`Device::pause_requests`] it sends XOFF, repeats it before it ends, and sends XON.
+    ///
+    /// Only lossless classes of the scenario obey PFC and send it. The host then counts pauses, and
+    /// keeps [`Seen::pauses`].
+    Pins,
+    /// Nobody: the MAC counts pause frames as ignored, and drops them.
+    Nobody,
+}
+
+/// What the frames on the NIC's streams begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// The Ethernet header: frames are as on the wire.
+    Ethernet,
+    /// The BTH: a packet is on the streams from its BTH to its last pad byte, a multiple of 4 bytes, in both directions.
+    ///
+    /// The MAC puts Ethernet, IP, UDP and ICRC around what is sent, once it is whole, and pads it. The addresses, DSCP,
+    /// tags and UDP port are those of the QP that sends it: see [`Driver::sends_from`]. What is received has to be for
+    /// a connected QP and to come from its other end, with a right ICRC; else the MAC drops it, and counts it by reason
+    /// in [`Seen::counters`]. A CE mark of the IP header does not reach the NIC.
+    ///
+    /// Needs [`Transmit::StoreAndForward`], and streams without FCS. Only RC is carried.
+    Bth,
+}
+
 /// The shape of the port between a NIC top and its MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortShape {
@@ -62,6 +112,10 @@ pub struct PortShape {
     pub fcs: bool,
     /// Whether the MAC pads frames below 60 bytes. If not, such frames are an error.
     pub padded: bool,
+    /// Who receives and sends pauses.
+    pub pauses: Pauses,
+    /// What frames begin with.
+    pub framing: Framing,
 }
 
 impl PortShape {
@@ -82,8 +136,8 @@ impl PortShape {
 ///
 /// Each function concerns a single cycle of the clock.
 pub trait Device: Debug + Send + 'static {
-    /// The verilated top.
-    type Top: Top;
+    /// The verilated top: the type that `verilated::tops!()` makes for it.
+    type Model: DeviceModel;
     /// The port to the MAC.
     const PORT: PortShape;
     /// Number of cycles for which reset is held, before simulated time starts.
@@ -91,6 +145,11 @@ pub trait Device: Debug + Send + 'static {
     /// Whether registers and memories start with random bits, derived from the seed; if not, they start at 0. A
     /// random start is the stricter test, but many designs rely on 0.
     const RANDOM_START: bool = false;
+    /// Whether hosts with this NIC are part of checkpoints.
+    ///
+    /// `true` promises that all state of the device is in its model, which saves and restores it: nothing is in files or
+    /// behind DPI. Pins are not saved: [`Driver::before`] has to drive, in each cycle, all inputs that matter in it.
+    const CHECKPOINTS: bool = false;
 
     /// Drives reset, in the top's own polarity. The pins keep this value until the next call.
     fn reset(pins: &mut Inputs<Self>, active: bool);
@@ -115,6 +174,16 @@ pub trait Device: Debug + Send + 'static {
     ///
     /// The rule of the stream that the NIC breaks, such as a `tkeep` with a hole.
     fn transmit(out: &Outputs<Self>) -> Result<Option<Beat>, String>;
+
+    /// Drives the classes that must not start a frame, one bit each. Called before each evaluated cycle for a port with
+    /// [`Pauses::Pins`].
+    fn paused(_pins: &mut Inputs<Self>, _classes: u8) {}
+
+    /// The classes for which the NIC wants its peer to pause, one bit each. Called after each evaluated cycle for a port
+    /// with [`Pauses::Pins`].
+    fn pause_requests(_out: &Outputs<Self>) -> u8 {
+        0
+    }
 
     /// What the top reports about the cycles to come. `None` if it has no such pins; then every cycle is evaluated.
     #[inline]
@@ -151,7 +220,7 @@ pub struct Seen {
 /// A NIC during reset and setup, before simulated time starts: its cycles take no simulated time.
 #[derive(Debug)]
 pub struct Still<'a, D: Device> {
-    pub(super) model: &'a mut Instance<D::Top>,
+    pub(super) model: &'a mut D::Model,
     /// The inputs driven in the next cycle.
     pub pins: &'a mut Inputs<D>,
     /// The outputs of the last cycle.
@@ -257,7 +326,7 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
     /// Whether `connect` is done, so that work may be posted.
     fn connected(&self, index: u16) -> bool;
 
-    /// Drives all inputs other than clock, reset, time and the streams from and to the MAC.
+    /// Drives all inputs other than clock, reset, time, the streams from and to the MAC, and pauses.
     fn before(&mut self, pins: &mut Inputs<Self::Device>, edge: &mut Edge<'_>);
 
     /// Reads the outputs of the same cycle.
@@ -275,6 +344,17 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
     /// The first cycle in which an input changes. Used for a device whose idle cycles may be skipped.
     fn next_event(&self, host: &Host) -> Option<Cycles> {
         host.next_event()
+    }
+
+    /// The index of the QP that sent a packet, for a device with [`Framing::Bth`]. `packet` is what the NIC handed over,
+    /// from the BTH on.
+    ///
+    /// Called once for each packet in their order, in the cycle of its last beat and after [`after`](Self::after), so that
+    /// what pins say about a packet can be noted there. Without it, or if it returns `None`, the QP is the one
+    /// that is connected to the packet's destination QPN. Where two peers use the same QPN, that does not tell which is
+    /// meant, and the run ends with an error.
+    fn sends_from(&mut self, _packet: &[u8]) -> Option<u16> {
+        None
     }
 
     /// Answers a frame that the NIC has sent on behalf of the network, such as an ARP request or connection
@@ -310,6 +390,8 @@ mod tests {
             transmit: Transmit::CutThrough,
             fcs: false,
             padded: true,
+            pauses: Pauses::Nic,
+            framing: Framing::Ethernet,
         };
         assert_eq!(port(32, 5_120).too_slow(LineRate::G40), None);
         assert_eq!(port(32, 6_400).too_slow(LineRate::G40), None);

@@ -26,7 +26,7 @@ pub mod station;
 pub mod topology;
 pub mod xoff_nic;
 
-pub use device::{Device, Driver};
+pub use device::{Device, DeviceModel, Driver};
 pub use on_links::{InjectionUse, RuleUse};
 pub use own::Nics;
 pub use rtl_host::{RtlHost, RtlHostConfig, RtlNode, WaveWindow};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::{Host, PcieConfig};
 use xoff_sim::protocol::gbn::WorkKind;
@@ -27,9 +28,11 @@ pub(super) struct Kind {
     pub port: PortShape,
     limits: fn() -> Limits,
     make: Make,
+    restore: Restore,
 }
 
 type Make = fn(RtlHostConfig, &HostSetup, &PcieConfig) -> Result<Box<dyn RtlNode>, UnitError>;
+type Restore = fn(&[u8]) -> Result<Box<dyn RtlNode>, String>;
 
 impl Nics {
     /// Adds a NIC under a name.
@@ -40,8 +43,9 @@ impl Nics {
             limits: D::limits,
             make: |config, setup, pcie| {
                 let host = Host::new(config.clock, D::DMA_BYTES, pcie);
-                Ok(Box::new(RtlHost::new(config, D::new(setup), host)?))
+                Ok(Box::new(RtlHost::<D>::with_setup(config, setup, host)?))
             },
+            restore: |saved| Ok(Box::new(RtlHost::<D>::restore(saved)?)),
         };
         self.0.insert(name.into(), kind);
         self
@@ -56,14 +60,20 @@ impl Nics {
         let NicKind::Own(name) = &settings.nic else {
             return Ok(None);
         };
+        let kind = self.named(host, name)?;
+        if settings.ip == IpVersion::V6 && !(kind.limits)().ipv6 {
+            return Err(Misfit {
+                place: format!("hosts.{host}.ip"),
+                problem: format!("v6: the NIC '{name}' has IPv4 only, \"v4\""),
+            });
+        }
+        Ok(Some(kind))
+    }
+
+    /// The NIC of a name.
+    fn named(&self, host: &str, name: &str) -> Result<Kind, Misfit> {
         if let Some(kind) = self.0.get(name) {
-            if settings.ip == IpVersion::V6 && !(kind.limits)().ipv6 {
-                return Err(Misfit {
-                    place: format!("hosts.{host}.ip"),
-                    problem: format!("v6: the NIC '{name}' has IPv4 only, \"v4\""),
-                });
-            }
-            return Ok(Some(*kind));
+            return Ok(*kind);
         }
         let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
         let known = match known.as_slice() {
@@ -75,16 +85,40 @@ impl Nics {
             problem: format!("no own NIC of the name '{name}': {known}"),
         })
     }
+
+    /// The host with its NIC, for a host that was read from a checkpoint. `None` if it has its NIC already.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not known, or a NIC whose driver or model is not the one that was saved.
+    pub(super) fn restore(&self, host: &str, own: &Own) -> Result<Option<Own>, Misfit> {
+        let Content::Saved(saved) = &own.content else {
+            return Ok(None);
+        };
+        let kind = self.named(host, &own.nic)?;
+        let node = (kind.restore)(saved).map_err(|why| Misfit {
+            place: format!("hosts.{host}.nic"),
+            problem: format!("the NIC '{}' cannot go on from saved state: {why}", own.nic),
+        })?;
+        Ok(Some(Own {
+            nic: own.nic.clone(),
+            content: Content::Node(node),
+        }))
+    }
 }
 
 impl Kind {
     pub(super) fn make(
         &self,
+        nic: &str,
         config: RtlHostConfig,
         setup: &HostSetup,
         pcie: &PcieConfig,
     ) -> Result<Own, UnitError> {
-        Ok(Own((self.make)(config, setup, pcie)?))
+        Ok(Own {
+            nic: nic.into(),
+            content: Content::Node((self.make)(config, setup, pcie)?),
+        })
     }
 
     /// Checks whether the NIC can be an end of a flow, with this QP index.
@@ -150,22 +184,74 @@ impl Kind {
     }
 }
 
-/// A host with a NIC of your own. It cannot be part of a checkpoint, because reading one back would require the NIC's
-/// types.
+/// A host with a NIC of your own.
+///
+/// It can be part of a checkpoint if its device says so. Since only the program knows the types of its NICs, a host that
+/// was read from a checkpoint is of no use until [`Simulation::attach`](super::Simulation::attach) gives it its NIC.
 #[derive(Debug)]
-pub struct Own(pub(super) Box<dyn RtlNode>);
+pub struct Own {
+    /// The NIC's name.
+    nic: String,
+    content: Content,
+}
 
-const NOT_SAVED: &str = "a host with an own NIC is in no checkpoint; \
-    an `RtlHost` alone can be saved and restored by whoever knows its driver";
+#[derive(Debug)]
+enum Content {
+    Node(Box<dyn RtlNode>),
+    /// The state of a node that was read from a checkpoint.
+    Saved(Bytes),
+}
+
+/// What is said of a host that cannot be part of a checkpoint.
+pub(super) const NOT_SAVED: &str = "a host with an own NIC is in no checkpoint unless its device says \
+    `const CHECKPOINTS: bool = true`; an `RtlHost` alone can be saved and restored by whoever knows its driver";
+const NOT_ATTACHED: &str =
+    "a simulation that was read from a checkpoint gets its own NICs by `attach`";
+
+impl Own {
+    /// The host. Panics if it was read from a checkpoint and has not got its NIC, as does
+    /// [`node_mut`](Self::node_mut).
+    pub(super) fn node(&self) -> &dyn RtlNode {
+        match &self.content {
+            Content::Node(node) => &**node,
+            Content::Saved(_) => panic!("{NOT_ATTACHED}"),
+        }
+    }
+
+    pub(super) fn node_mut(&mut self) -> &mut dyn RtlNode {
+        match &mut self.content {
+            Content::Node(node) => &mut **node,
+            Content::Saved(_) => panic!("{NOT_ATTACHED}"),
+        }
+    }
+
+    /// Whether it can be part of a checkpoint.
+    pub(super) fn saves(&self) -> bool {
+        match &self.content {
+            Content::Node(node) => node.saves(),
+            Content::Saved(_) => true,
+        }
+    }
+}
 
 impl Serialize for Own {
-    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        Err(serde::ser::Error::custom(NOT_SAVED))
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let custom = <S::Error as serde::ser::Error>::custom;
+        let saved = match &self.content {
+            Content::Saved(saved) => saved.clone(),
+            Content::Node(node) if node.saves() => node.save().map_err(custom)?.into(),
+            Content::Node(_) => return Err(custom(NOT_SAVED.into())),
+        };
+        (&self.nic, saved).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Own {
-    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(serde::de::Error::custom(NOT_SAVED))
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (nic, saved) = Deserialize::deserialize(deserializer)?;
+        Ok(Self {
+            nic,
+            content: Content::Saved(saved),
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! An RTL NIC as a node: MACs at the network side of its pins, its driver and a host at the other side.
 
+use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -7,11 +8,13 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use verilated::{Instance, Settings};
+use verilated::{Model as _, Settings};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
-use xoff_sim::mac::{ReceiveCounters, ReceiveMac, TransmitMac};
-use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
+use xoff_sim::mac::{
+    Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
+};
+use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
@@ -19,7 +22,8 @@ use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use super::device::{
-    Created, Device, Driver, Edge, Inputs, Outputs, Receive, Seen, Still, Transmit, broken,
+    Created, Device, DeviceModel as _, Driver, Edge, Framing, HostSetup, Inputs, Outputs, Pauses,
+    PortShape, Receive, Seen, Still, Transmit, broken,
 };
 use super::xoff_nic::XoffNic;
 use crate::units::{Skip, UnitError};
@@ -56,7 +60,7 @@ pub struct WaveWindow {
     pub until: Time,
 }
 
-type TopOf<D> = <<D as Driver>::Device as Device>::Top;
+type ModelOf<D> = <<D as Driver>::Device as Device>::Model;
 
 /// An RTL NIC with its MACs, its driver and its host.
 ///
@@ -66,7 +70,7 @@ type TopOf<D> = <<D as Driver>::Device as Device>::Top;
 pub struct RtlHost<D: Driver = XoffNic> {
     config: RtlHostConfig,
     // Saving needs exclusive access to the model, but a checkpoint only has a shared borrow of the node.
-    model: RefCell<Instance<TopOf<D>>>,
+    model: RefCell<ModelOf<D>>,
     pins_in: Box<Inputs<D::Device>>,
     pins_out: Box<Outputs<D::Device>>,
     /// The cycle to which the model's own time is set.
@@ -83,6 +87,10 @@ pub struct RtlHost<D: Driver = XoffNic> {
 struct State<D: Driver> {
     rx: ReceiveMac,
     tx: TransmitMac,
+    /// For a NIC that leaves pauses to the MAC.
+    control: Option<MacControl>,
+    /// For a NIC whose frames begin with the BTH.
+    layers: Option<Encapsulation>,
     host: Host,
     driver: D,
     seen: Seen,
@@ -114,7 +122,21 @@ impl<D: Driver> RtlHost<D> {
     /// The model cannot be created, one of its assertions failed, a register refused an access, or the clock's period
     /// is not the device's.
     pub fn new(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
-        Self::make(config, driver, host, None)
+        Self::make(config, driver, host, None, None)
+    }
+
+    /// Creates a NIC for a host of a scenario, with a driver of its own. Only this gives the MAC what it needs for a
+    /// device that leaves pauses or layers of its frames to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_setup(
+        config: RtlHostConfig,
+        setup: &HostSetup,
+        host: Host,
+    ) -> Result<Self, UnitError> {
+        Self::make(config, D::new(setup), host, None, Some(setup))
     }
 
     /// Like [`new`](Self::new), but records the inputs of every cycle from reset on, so that they can be replayed.
@@ -123,7 +145,7 @@ impl<D: Driver> RtlHost<D> {
     ///
     /// As [`new`](Self::new).
     pub fn recording(config: RtlHostConfig, driver: D, host: Host) -> Result<Self, UnitError> {
-        Self::make(config, driver, host, Some(Vec::new()))
+        Self::make(config, driver, host, Some(Vec::new()), None)
     }
 
     /// Takes the recorded inputs.
@@ -136,6 +158,7 @@ impl<D: Driver> RtlHost<D> {
         driver: D,
         host: Host,
         record: Option<Vec<Inputs<D::Device>>>,
+        setup: Option<&HostSetup>,
     ) -> Result<Self, UnitError> {
         let port = D::Device::PORT;
         if config.clock.period != port.period || !(1..=128).contains(&port.width) {
@@ -159,6 +182,8 @@ impl<D: Driver> RtlHost<D> {
         if !port.padded {
             tx = tx.without_padding();
         }
+        let (control, layers) =
+            of_the_mac(&port, setup).map_err(|what| broken(&config.name, Cycles(0), what))?;
         let mut this = Self {
             model: RefCell::new(Self::model(&config)?),
             pins_in: Box::default(),
@@ -169,6 +194,8 @@ impl<D: Driver> RtlHost<D> {
             state: State {
                 rx,
                 tx,
+                control,
+                layers,
                 host,
                 driver,
                 seen: Seen::default(),
@@ -191,12 +218,12 @@ impl<D: Driver> RtlHost<D> {
         Ok(this)
     }
 
-    fn model(config: &RtlHostConfig) -> Result<Instance<TopOf<D>>, UnitError> {
+    fn model(config: &RtlHostConfig) -> Result<ModelOf<D>, UnitError> {
         let mut settings = Settings::new(&config.name).period_ps(config.clock.period.as_ps());
         if D::Device::RANDOM_START {
             settings = settings.seed(config.seed);
         }
-        Ok(Instance::new(&settings)?)
+        Ok(ModelOf::<D>::new(&settings)?)
     }
 
     fn still(&mut self) -> Still<'_, D::Device> {
@@ -218,6 +245,23 @@ impl<D: Driver> RtlHost<D> {
         };
         let settled = self.state.driver.settle(&mut still);
         settled.map_err(|what| broken(&self.config.name, self.state.next, &what))
+    }
+
+    /// Restores the node that [`RtlNode::save`] saved.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not the state of a node with this driver and this build of its model.
+    pub fn restore(saved: &[u8]) -> Result<Self, String> {
+        let wrong = |error: postcard::Error| format!("{}: {error}", type_name::<D>());
+        let (driver, node) = postcard::take_from_bytes::<String>(saved).map_err(wrong)?;
+        if driver != type_name::<D>() {
+            return Err(format!(
+                "it has the driver {driver}, not {}",
+                type_name::<D>()
+            ));
+        }
+        postcard::from_bytes(node).map_err(wrong)
     }
 
     /// The driver.
@@ -257,7 +301,7 @@ impl<D: Driver> RtlHost<D> {
 
     /// Receives a frame whose last bit arrives at the frame's `end`, as if over a cable; for tests.
     pub fn receive(&mut self, frame: Frame) {
-        self.state.rx.arrive(frame);
+        self.state.arrive(frame);
     }
 
     /// Whether all received frames have been passed into the NIC.
@@ -270,6 +314,8 @@ impl<D: Driver> RtlHost<D> {
     fn due(&self) -> Option<Cycles> {
         let State {
             rx,
+            tx,
+            control,
             host,
             driver,
             skip,
@@ -279,7 +325,16 @@ impl<D: Driver> RtlHost<D> {
         if skip.rest().is_none() {
             return Some(*next);
         }
-        let inputs = [rx.next_beat(), driver.next_event(host)];
+        let edge_from = |time| self.config.clock.edge_from(time);
+        let pauses = control.as_ref().and_then(|control| {
+            let told = control.pending().then(|| tx.ready_from());
+            control.next_event().into_iter().chain(told).min()
+        });
+        let inputs = [
+            rx.next_beat(),
+            driver.next_event(host),
+            pauses.map(edge_from),
+        ];
         let input = inputs.into_iter().flatten().min();
         let due = skip.next(
             Cycle(next.0),
@@ -292,6 +347,7 @@ impl<D: Driver> RtlHost<D> {
         let now = self.state.next;
         let edge = self.config.clock.edge(now);
         self.follow_waves(now, edge)?;
+        self.pause(edge);
         let beat = self.state.rx.offer(now);
         D::Device::time(&mut self.pins_in, now);
         D::Device::receive(&mut self.pins_in, beat.as_ref());
@@ -316,6 +372,11 @@ impl<D: Driver> RtlHost<D> {
         driver
             .after(&self.pins_in, &self.pins_out, &mut seen_by_driver)
             .map_err(wrong)?;
+        if let Some(control) = &mut self.state.control
+            && D::Device::PORT.pauses == Pauses::Pins
+        {
+            control.request(D::Device::pause_requests(&self.pins_out));
+        }
         self.sample(now, edge, beat.as_ref())
             .map_err(|what| broken(&self.config.name, now, &what))?;
         let state = &mut self.state;
@@ -327,6 +388,25 @@ impl<D: Driver> RtlHost<D> {
             None => state.skip.disturb(),
         }
         Ok(())
+    }
+
+    /// Shows the NIC which classes are paused, and sends the pause frame that is due, if the MAC does that.
+    fn pause(&mut self, edge: Time) {
+        let State {
+            tx, control, seen, ..
+        } = &mut self.state;
+        let Some(control) = control else {
+            return;
+        };
+        let paused = control.tick(edge);
+        if D::Device::PORT.pauses == Pauses::Pins {
+            D::Device::paused(&mut self.pins_in, paused);
+            seen.pauses.set(paused, edge);
+        }
+        if control.pending() && tx.takes_whole(edge) {
+            tx.send(edge, control.frame(edge));
+            seen.counters.add(reg::PFC_OUT, 1);
+        }
     }
 
     /// Keeps the model's time, which its waves and messages use, at the clock edge; opens and closes the file of
@@ -354,20 +434,8 @@ impl<D: Driver> RtlHost<D> {
     }
 
     /// Samples the streams from and to the MAC at the end of a cycle.
-    fn sample(
-        &mut self,
-        now: Cycles,
-        edge: Time,
-        received: Option<&xoff_sim::mac::Beat>,
-    ) -> Result<(), String> {
-        let State {
-            rx,
-            tx,
-            driver,
-            seen,
-            answered,
-            ..
-        } = &mut self.state;
+    fn sample(&mut self, now: Cycles, edge: Time, received: Option<&Beat>) -> Result<(), String> {
+        let State { rx, seen, .. } = &mut self.state;
         if let Some(beat) = received.filter(|_| D::Device::received(&self.pins_out)) {
             rx.take(now, beat);
             seen.counters.add(reg::BYTES_IN, beat.data.len() as u64);
@@ -383,8 +451,15 @@ impl<D: Driver> RtlHost<D> {
                 ));
             }
         }
-        let taken = tx.cycle(edge, offered.as_ref());
-        if let Some(beat) = offered.filter(|_| taken == Ok(true)) {
+        let taken = self.state.transmit(edge, offered.as_ref())?;
+        let State {
+            tx,
+            driver,
+            seen,
+            answered,
+            ..
+        } = &mut self.state;
+        if let Some(beat) = offered.filter(|_| taken) {
             seen.counters.add(reg::BYTES_OUT, beat.data.len() as u64);
             if beat.last
                 && let Some(frame) = tx.last_frame()
@@ -393,15 +468,112 @@ impl<D: Driver> RtlHost<D> {
                 answered.push_back(frame.end);
                 let end = frame.end + ANSWER_DELAY;
                 let start = end;
-                rx.arrive(Frame {
+                let frame = Frame {
                     bytes: answer,
                     fcs_ok: true,
                     start,
                     end,
-                });
+                };
+                self.state.arrive(frame);
             }
         }
-        taken.map(drop).map_err(|error| error.to_string())
+        Ok(())
+    }
+}
+
+/// What the MAC does for a NIC beside passing frames on: pauses, and layers of its frames.
+///
+/// # Errors
+///
+/// The device contradicts itself, or there are no settings.
+fn of_the_mac(
+    port: &PortShape,
+    setup: Option<&HostSetup>,
+) -> Result<(Option<MacControl>, Option<Encapsulation>), &'static str> {
+    if port.framing == Framing::Bth && (port.fcs || port.transmit == Transmit::CutThrough) {
+        return Err(
+            "frames from the BTH on are completed when they are whole, FCS included: \
+                    `transmit: Transmit::StoreAndForward` and `fcs: false` are right",
+        );
+    }
+    if port.pauses == Pauses::Nic && port.framing == Framing::Ethernet {
+        return Ok((None, None));
+    }
+    let setup = setup.ok_or(
+        "its device leaves pauses or layers of its frames to the MAC, which needs the host's settings: \
+         `RtlHost::with_setup`",
+    )?;
+    let settings = &setup.settings;
+    let obeys = port.pauses == Pauses::Pins;
+    let control = MacControl::new(ControlConfig {
+        mac: settings.mac,
+        rate: setup.rate,
+        classes: if obeys { settings.pfc.classes } else { 0 },
+        pause_obeyed: obeys && settings.pause_obeyed,
+        quanta: settings.pfc.quanta,
+        refresh: setup.clock.period * u64::from(settings.pfc.refresh),
+    });
+    let layers = Encapsulation::new(setup.address, settings.dcqcn.as_ref());
+    Ok((
+        Some(control).filter(|_| port.pauses != Pauses::Nic),
+        Some(layers).filter(|_| port.framing == Framing::Bth),
+    ))
+}
+
+impl<D: Driver> State<D> {
+    /// Takes a frame whose last bit arrives at its `end`.
+    fn arrive(&mut self, mut frame: Frame) {
+        let counters = &mut self.seen.counters;
+        if let Some(control) = &mut self.control
+            && frame.fcs_ok
+            && MacControl::takes(&frame)
+        {
+            if self.rx.admit(&frame) {
+                let register = match control.receive(&frame) {
+                    ControlFrame::Pfc => reg::PFC_IN,
+                    ControlFrame::Pause => reg::PAUSE_IN,
+                    ControlFrame::Ignored => reg::PAUSE_IGNORED,
+                    ControlFrame::Address => reg::DROP_ADDRESS,
+                    ControlFrame::Malformed => reg::DROP_MALFORMED,
+                    ControlFrame::Unknown => reg::DROP_NOT_ROCE,
+                };
+                counters.add(register, 1);
+            }
+            return;
+        }
+        let Some(layers) = &self.layers else {
+            return self.rx.arrive(frame);
+        };
+        if self.rx.admit(&frame) {
+            match layers.strip(&frame.bytes) {
+                Ok(packet) => {
+                    frame.bytes = packet;
+                    self.rx.hand_on(frame);
+                }
+                Err(register) => counters.add(register, 1),
+            }
+        }
+    }
+
+    /// Takes the beat that the NIC offers to the MAC, if the MAC is ready. Returns whether it was taken.
+    fn transmit(&mut self, edge: Time, offered: Option<&Beat>) -> Result<bool, String> {
+        let Self {
+            tx, layers, driver, ..
+        } = self;
+        let Some(layers) = layers else {
+            return tx.cycle(edge, offered).map_err(|error| error.to_string());
+        };
+        let Some(beat) = offered.filter(|_| tx.ready(edge)) else {
+            return Ok(false);
+        };
+        if let Some(packet) = layers.take(beat) {
+            let from = driver.sends_from(&packet);
+            let frame = layers
+                .wrap(&packet, from)
+                .map_err(|error| error.to_string())?;
+            tx.send(edge, frame);
+        }
+        Ok(true)
     }
 }
 
@@ -452,6 +624,14 @@ pub trait RtlNode: Node + Debug {
     fn close_waves(&mut self) -> Result<(), verilated::TraceError>;
     /// Why the NIC has stopped working: an assertion that failed, or a rule of its pins that it broke.
     fn failure(&self) -> Option<&str>;
+    /// Whether the node can be part of a checkpoint; see [`Device::CHECKPOINTS`].
+    fn saves(&self) -> bool;
+    /// The state of the node, for [`RtlHost::restore`].
+    ///
+    /// # Errors
+    ///
+    /// The model has failed, or the driver cannot be serialized.
+    fn save(&self) -> Result<Vec<u8>, String>;
 }
 
 impl<D: Driver> RtlNode for RtlHost<D> {
@@ -473,6 +653,15 @@ impl<D: Driver> RtlNode for RtlHost<D> {
     }
 
     fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError> {
+        let name = &self.config.name;
+        if let Some(layers) = &mut self.state.layers {
+            let wrong = |what: String| broken(name, self.state.next, &what);
+            let created = self.state.driver.created(index);
+            let created =
+                created.ok_or_else(|| wrong(format!("QP index {index} is not created")))?;
+            let connected = layers.connect(index, created.qpn, settings);
+            connected.map_err(|error| wrong(error.to_string()))?;
+        }
         self.driver_mut().connect(index, settings);
         self.settled()
     }
@@ -521,6 +710,15 @@ impl<D: Driver> RtlNode for RtlHost<D> {
     fn failure(&self) -> Option<&str> {
         self.state.failure.as_deref()
     }
+
+    fn saves(&self) -> bool {
+        D::Device::CHECKPOINTS && !ModelOf::<D>::COVERAGE
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let saved = postcard::to_stdvec(&(type_name::<D>(), self));
+        saved.map_err(|error| format!("{}: {error}", type_name::<D>()))
+    }
 }
 
 impl<D: Driver> Node for RtlHost<D> {
@@ -548,7 +746,7 @@ impl<D: Driver> Node for RtlHost<D> {
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         for arrival in arrivals {
-            self.state.rx.arrive(arrival.frame);
+            self.state.arrive(arrival.frame);
         }
         let end = Cycles(self.config.clock.edges_before(until));
         while self.state.failure.is_none() {
@@ -611,3 +809,6 @@ impl<'de, D: Driver> Deserialize<'de> for RtlHost<D> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use xoff_sim::wire::{Psn, Qpn};
 use super::alone::Paths;
 use super::device::{Created, HostSetup};
 use super::events::Agenda;
-use super::own::Kind;
+use super::own::{Kind, NOT_SAVED};
 use super::topology::{Plan, receive_buffer};
 use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
 use crate::scenario::check::{Misfit, Misfits, QPS, RING};
@@ -67,6 +67,9 @@ pub enum SimulationError {
     /// An RTL NIC could not be created or configured.
     #[error(transparent)]
     Unit(#[from] UnitError),
+    /// The state cannot be saved, or saved state cannot be restored.
+    #[error("checkpoint: {0}")]
+    Checkpoint(#[from] postcard::Error),
     /// An RTL NIC failed during the run.
     #[error("at {at}: {what}")]
     Failed {
@@ -100,7 +103,8 @@ pub struct FlowEnds {
     pub qp: QpSettings,
 }
 
-/// A scenario that runs. In serialized form it is a checkpoint.
+/// A scenario that runs. In serialized form it is a checkpoint; NICs of your own come back by
+/// [`attach`](Self::attach).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Simulation {
     network: Network<Station>,
@@ -217,7 +221,7 @@ impl Simulation {
                 };
                 let host = || Host::new(clock, BEAT_BYTES, &pcie);
                 stations.push(match &settings.nic {
-                    NicKind::Own(_) => {
+                    NicKind::Own(nic_name) => {
                         let setup = HostSetup {
                             name,
                             address: plan.address(node),
@@ -228,7 +232,7 @@ impl Simulation {
                         };
                         let kind = own_nic.expect("a NIC of this name was found");
                         kinds.insert(node, kind);
-                        Station::Own(kind.make(config, &setup, &pcie)?)
+                        Station::Own(kind.make(nic_name, config, &setup, &pcie)?)
                     }
                     NicKind::Rtl => {
                         let driver = XoffNic::of(&nic);
@@ -293,6 +297,55 @@ impl Simulation {
         simulation.connect()?;
         simulation.inject(scenario)?;
         Ok(simulation)
+    }
+
+    /// The state, for [`restore`](Self::restore).
+    ///
+    /// # Errors
+    ///
+    /// A host with an own NIC whose device does not say that it can be saved, or a NIC that has failed.
+    pub fn save(&self) -> Result<Vec<u8>, SimulationError> {
+        for (node, station) in self.stations() {
+            if let Station::Own(own) = station
+                && !own.saves()
+            {
+                return Err(SimulationError::Misfit(Misfit {
+                    place: format!("hosts.{}.nic", self.names[node.0 as usize]),
+                    problem: NOT_SAVED.into(),
+                }));
+            }
+        }
+        Ok(postcard::to_stdvec(self)?)
+    }
+
+    /// Restores a simulation that [`save`](Self::save) saved in a program of the same build, with its own NICs.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are not a simulation's, or as [`attach`](Self::attach).
+    pub fn restore(saved: &[u8], nics: &Nics) -> Result<Self, SimulationError> {
+        let mut simulation: Self = postcard::from_bytes(saved)?;
+        simulation.attach(nics)?;
+        Ok(simulation)
+    }
+
+    /// Gives a deserialized simulation its own NICs, which go on from the state that was saved. Until then their hosts
+    /// cannot be used: everything that asks one of them panics. Has no effect on other hosts.
+    ///
+    /// # Errors
+    ///
+    /// A NIC that is not in `nics`, or that is there with another driver or another build of its model.
+    pub fn attach(&mut self, nics: &Nics) -> Result<(), SimulationError> {
+        for number in 0..self.names.len() as u32 {
+            let node = NodeId(number);
+            if let Station::Own(own) = self.network.node(node)
+                && let Some(own) = nics.restore(&self.names[number as usize], own)?
+            {
+                self.network
+                    .update(node, |station| *station = Station::Own(own));
+            }
+        }
+        Ok(())
     }
 
     /// Checks for everything that [`with`](Self::with) would refuse. Creates models of NICs only if there are NICs of

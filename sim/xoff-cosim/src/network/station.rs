@@ -98,7 +98,7 @@ impl Station {
     pub fn rtl(&self) -> Option<&dyn RtlNode> {
         match self {
             Self::Rtl(node) => Some(&**node),
-            Self::Own(node) => Some(&*node.0),
+            Self::Own(own) => Some(own.node()),
             Self::Model(_) | Self::Switch(_) => None,
         }
     }
@@ -107,7 +107,7 @@ impl Station {
     pub fn rtl_mut(&mut self) -> Option<&mut dyn RtlNode> {
         match self {
             Self::Rtl(node) => Some(&mut **node),
-            Self::Own(node) => Some(&mut *node.0),
+            Self::Own(own) => Some(own.node_mut()),
             Self::Model(_) | Self::Switch(_) => None,
         }
     }
@@ -195,7 +195,7 @@ impl Station {
     fn node(&self) -> &dyn Node {
         match self {
             Self::Rtl(node) => &**node,
-            Self::Own(node) => &*node.0,
+            Self::Own(own) => own.node(),
             Self::Model(node) => &**node,
             Self::Switch(switch) => &**switch,
         }
@@ -237,7 +237,7 @@ impl Node for Station {
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         match self {
             Self::Rtl(node) => node.advance(until, arrivals, departures),
-            Self::Own(node) => node.0.advance(until, arrivals, departures),
+            Self::Own(own) => own.node_mut().advance(until, arrivals, departures),
             Self::Model(node) => node.advance(until, arrivals, departures),
             Self::Switch(switch) => switch.advance(until, arrivals, departures),
         }

@@ -17,8 +17,8 @@ use xoff_sim::time::{Clock, Cycles};
 use xoff_sim::wire::{MacAddr, Psn};
 
 use super::device::{
-    Created, Device, Driver, Edge, HostSetup, Inputs, Limits, Outputs, PortShape, Receive, Still,
-    Transmit,
+    Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses, PortShape,
+    Receive, Still, Transmit,
 };
 use crate::scenario::check::{QPS, RING};
 use crate::units::axi_lite::{AxiLite, Response};
@@ -35,7 +35,7 @@ pub const CLEARING: u64 = 300;
 pub struct XoffPins;
 
 impl Device for XoffPins {
-    type Top = nic::Top;
+    type Model = xoff_rtl::Nic;
     const PORT: PortShape = PortShape {
         width: BEAT_BYTES,
         period: Clock::PERIOD_40G,
@@ -43,6 +43,8 @@ impl Device for XoffPins {
         transmit: Transmit::CutThrough,
         fcs: false,
         padded: false,
+        pauses: Pauses::Nic,
+        framing: Framing::Ethernet,
     };
     const RANDOM_START: bool = true;
 

@@ -4,19 +4,40 @@
 //! |---|---|
 //! | [`transmit`] | [`TransmitMac`]: beats to frames, with the timing of every byte |
 //! | [`receive`] | [`ReceiveMac`]: frames to beats, store-and-forward; drops runts, giants and frames with a bad FCS |
+//! | [`control`] | [`MacControl`]: takes and sends pauses for a NIC that leaves them to its MAC |
+//! | [`pause_sender`] | XOFF, XON and refresh, as frames to the peer; for switches too |
+//! | [`pause_receiver`] | which classes the peer's pauses stop; for switches too |
 //!
-//! Both report when something happens next, so that an idle NIC need not be evaluated. The delay of MAC and PHY
+//! All report when something happens next, so that an idle NIC need not be evaluated. The delay of MAC and PHY
 //! belongs to the link: [`Link::interface`](crate::link::Link::interface).
 
+pub mod control;
 mod fcs;
+pub mod pause_receiver;
+pub mod pause_sender;
 pub mod receive;
 pub mod transmit;
 
+pub use control::{ControlConfig, ControlFrame, MacControl};
+pub use pause_receiver::PauseReceiver;
+pub use pause_sender::PauseSender;
 pub use receive::{ReceiveCounters, ReceiveMac};
 pub use transmit::{TransmitError, TransmitMac};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+
+/// The kind of pauses on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseKind {
+    /// Pauses for each priority (IEEE 802.1Q clause 36).
+    Pfc,
+    /// Pauses for all priorities at once (IEEE 802.3 annex 31B).
+    Link,
+    /// No pauses are sent, and those of the peer are ignored.
+    Off,
+}
 
 /// What a stream carries in one cycle: a piece of a frame, in network order. Every piece but the last is as wide as
 /// the stream.

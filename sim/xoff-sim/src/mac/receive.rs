@@ -121,12 +121,24 @@ impl ReceiveMac {
     /// Takes a frame whose last bit arrives at its `end`. Must be called before the edge that follows; the order of
     /// calls does not matter.
     pub fn arrive(&mut self, mut frame: Frame) {
-        let handed_on = self.counters.admit(&frame, self.max_frame);
+        let handed_on = self.admit(&frame);
         if self.fcs {
             frame.bytes = super::fcs::append(&frame.bytes, frame.fcs_ok);
         } else if !handed_on {
             return;
         }
+        self.hand_on(frame);
+    }
+
+    /// Counts a frame that does not go to the NIC, or not as it is. Returns whether it is intact and of a valid
+    /// length.
+    pub fn admit(&mut self, frame: &Frame) -> bool {
+        self.counters.admit(frame, self.max_frame)
+    }
+
+    /// Takes a frame that [`admit`](Self::admit) has counted, in the form in which the NIC gets it. Otherwise as
+    /// [`arrive`](Self::arrive).
+    pub fn hand_on(&mut self, frame: Frame) {
         let place = self.coming.partition_point(|other| other.end <= frame.end);
         self.coming.insert(place, frame);
     }

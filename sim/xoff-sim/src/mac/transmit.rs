@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -130,7 +130,9 @@ impl TransmitMac {
 
     /// The start of the preamble of the first frame that has not been released.
     pub fn sending_since(&self) -> Option<Time> {
-        let open = self.open.as_ref().map(|(_, start)| *start);
+        // A frame that is stored first is not on the wire yet.
+        let open = self.open.as_ref().filter(|_| !self.stores);
+        let open = open.map(|(_, start)| *start);
         self.leaving.front().map(|frame| frame.start).or(open)
     }
 
@@ -190,16 +192,37 @@ impl TransmitMac {
             // The MAC pads (IEEE 802.3 §4.2.3.3).
             bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
             let bytes = BytesMut::from(&bytes[..]).freeze();
-            let frame = Frame {
-                fcs_ok,
-                ..Frame::sent(bytes, start, self.rate)
-            };
-            self.done = frame.line_free(self.rate);
-            self.leaving.push_back(frame);
+            self.leave(bytes, start, fcs_ok);
         } else {
             self.open = Some((bytes, start));
         }
         Ok(true)
+    }
+
+    fn leave(&mut self, bytes: Bytes, start: Time, fcs_ok: bool) {
+        let frame = Frame {
+            fcs_ok,
+            ..Frame::sent(bytes, start, self.rate)
+        };
+        self.done = frame.line_free(self.rate);
+        self.leaving.push_back(frame);
+    }
+
+    /// Whether a frame that is whole already may go out at a clock edge, before what the NIC offers: `ready` is high,
+    /// and no frame is on the wire of which beats are still to come.
+    pub fn takes_whole(&self, edge: Time) -> bool {
+        self.ready(edge) && (self.stores || self.open.is_none())
+    }
+
+    /// Sends a whole frame, without FCS, of [`MIN_FRAME_BYTES`] or more, as soon as the wire is free. For frames of the
+    /// MAC itself, and for those that it completes.
+    ///
+    /// # Panics
+    ///
+    /// If a frame is on the wire of which beats are still to come; [`takes_whole`](Self::takes_whole) says so.
+    pub fn send(&mut self, edge: Time, frame: Bytes) {
+        assert!(self.stores || self.open.is_none(), "inside another frame");
+        self.leave(frame, edge.max(self.done), true);
     }
 
     /// The last frame that was taken completely, as long as its last bit has not left.
@@ -357,6 +380,44 @@ mod tests {
         mac.cycle(at(100_000), Some(&beat(&[3; 32], true))).unwrap();
         let next = mac.depart(Time::MAX).unwrap();
         assert_eq!(next.start, frame.line_free(LineRate::G40));
+    }
+
+    #[test]
+    fn a_stored_frame_is_not_on_the_wire() {
+        let mut mac = TransmitMac::new(LineRate::G40, 64).store_and_forward();
+        let at = Time::from_ps;
+        mac.cycle(at(0), Some(&beat(&[1; 32], false))).unwrap();
+        assert_eq!(mac.sending_since(), None);
+        mac.cycle(at(9_000), Some(&beat(&[1; 32], true))).unwrap();
+        assert_eq!(mac.sending_since(), Some(at(9_000)));
+    }
+
+    #[test]
+    fn a_whole_frame_goes_between_those_of_the_nic() {
+        let at = Time::from_ps;
+        let control = Bytes::from_static(&[9; 60]);
+        // Cut-through: behind the frame on the wire, whose last byte leaves at 8 + 60 bytes of 200 ps; with FCS and
+        // gap the line is free after 84 · 200 ps, and free again 84 bytes later.
+        let mut mac = TransmitMac::new(LineRate::G40, 64);
+        mac.cycle(at(0), Some(&beat(&[1; 32], false))).unwrap();
+        assert!(mac.ready(at(5_120)) && !mac.takes_whole(at(5_120)));
+        mac.cycle(at(5_120), Some(&beat(&[1; 28], true))).unwrap();
+        assert!(mac.takes_whole(at(10_240)));
+        mac.send(at(10_240), control.clone());
+        assert!(!mac.ready(at(10_240)));
+        let starts: Vec<Time> = std::iter::from_fn(|| mac.depart(Time::MAX))
+            .map(|frame| frame.start)
+            .collect();
+        assert_eq!(starts, [at(0), at(84 * 200)]);
+        // Store-and-forward: before the frame that is being stored.
+        let mut mac = TransmitMac::new(LineRate::G40, 64).store_and_forward();
+        mac.cycle(at(0), Some(&beat(&[1; 32], false))).unwrap();
+        assert!(mac.takes_whole(at(5_120)));
+        mac.send(at(5_120), control.clone());
+        mac.cycle(at(9_120), Some(&beat(&[1; 32], true))).unwrap();
+        let left: Vec<Frame> = std::iter::from_fn(|| mac.depart(Time::MAX)).collect();
+        assert_eq!((&left[0].bytes, left[0].start), (&control, at(5_120)));
+        assert_eq!(left[1].start, at(5_120 + 84 * 200));
     }
 
     #[test]

@@ -8,9 +8,11 @@
 //! | [`registers`] | the above as writes to the registers of `rtl/nic/registers.toml` |
 //! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
 //! | [`pause_log`] | [`PauseLog`]: when each class could not be sent |
+//! | [`encapsulation`] | [`Encapsulation`]: Ethernet, IP, UDP and ICRC around the packets of a NIC that has none of them |
 //! | [`model`] | [`ModelNic`]: a NIC as a behavioural model, made of the reference models |
 
 pub mod counters;
+pub mod encapsulation;
 pub mod model;
 pub mod pause_log;
 pub mod qp;
@@ -19,6 +21,7 @@ pub mod registers;
 pub mod settings;
 
 pub use counters::NicCounters;
+pub use encapsulation::{Encapsulation, EncapsulationError};
 pub use model::{ModelNic, ModelNicConfig};
 pub use pause_log::PauseLog;
 pub use qp::{Address, QpSettings};

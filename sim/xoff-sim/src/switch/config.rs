@@ -11,22 +11,11 @@ use super::{
 };
 use crate::kernel::PortId;
 use crate::link::FaultRule;
+pub use crate::mac::PauseKind;
 use crate::seeded::Seed;
 use crate::time::{ByteCount, Duration, LineRate};
 use crate::wire::MacAddr;
 use crate::wire::PRIORITIES;
-
-/// The kind of pauses on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PauseKind {
-    /// Pauses for each priority (IEEE 802.1Q clause 36).
-    Pfc,
-    /// Pauses for all priorities at once (IEEE 802.3 annex 31B).
-    Link,
-    /// No pauses are sent, and those of the peer are ignored.
-    Off,
-}
 
 /// Settings of pauses in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::pause_receiver::PauseReceiver;
-use super::pause_sender::PauseSender;
 use super::scheduler::{Scheduler, Service};
 use super::watchdog::{Decision, Watchdog};
 use crate::kernel::frame::FCS_BYTES;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::kernel::{Frame, PortId};
+use crate::mac::{PauseReceiver, PauseSender};
 use crate::time::{LineRate, Time};
 use crate::wire::PRIORITIES;
 

@@ -8,8 +8,6 @@
 //! | [`tables`] | ARP and MAC tables with time-outs |
 //! | [`forwarding`] | where a frame goes, by routes and tables: out of a port, flooded, or dropped |
 //! | [`buffer`] | admission: reserves, shared part with a static or alpha limit, headroom; when to pause the peer |
-//! | [`pause_sender`] | XOFF, XON and refresh, as frames to the peer |
-//! | [`pause_receiver`] | which priorities the peer's pauses stop |
 //! | [`red`] | ECN marking by the length of the egress queue |
 //! | [`scheduler`] | strict priority and deficit round robin |
 //! | [`egress`] | a port's queues, and the frame that it has on the wire |
@@ -30,8 +28,6 @@ pub mod egress;
 pub mod forwarding;
 pub mod headroom;
 pub mod node;
-pub mod pause_receiver;
-pub mod pause_sender;
 pub mod red;
 pub mod routes;
 pub mod scheduler;

@@ -56,7 +56,7 @@ mod memory_table;
 mod outlet;
 mod pacing;
 pub mod pair;
-mod path;
+pub(super) mod path;
 mod pauses;
 mod qp_set;
 mod receive;

@@ -22,7 +22,7 @@ const DONT_FRAGMENT: u8 = 0b010;
 
 /// The path of a QP's packets: their headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Path {
+pub(in crate::nic) struct Path {
     /// Headers from the destination address to the BTH. The traffic class has the DSCP and is not ECN capable.
     /// Lengths, identification, checksum, opcode and PSN are filled in for each packet.
     head: Vec<u8>,
@@ -33,7 +33,7 @@ pub(super) struct Path {
 /// A frame, already padded, that is complete but for what is known only when it is sent: identification, checksum,
 /// ICRC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Draft {
+pub(in crate::nic) struct Draft {
     bytes: Vec<u8>,
     /// Offset of the ICRC.
     end: usize,
@@ -50,7 +50,7 @@ impl Draft {
 impl Path {
     /// The path of a QP. `None` when its settings do not allow a frame: the two addresses are of different kinds,
     /// there are more than two tags, or the peer's QP number has more than 24 bits.
-    pub(super) fn new(qp: &QpSettings) -> Option<Self> {
+    pub(in crate::nic) fn new(qp: &QpSettings) -> Option<Self> {
         use std::net::IpAddr;
         let (ipv6, src, dst) = match (qp.own.ip, qp.peer.ip) {
             (IpAddr::V4(own), IpAddr::V4(peer)) => {
@@ -169,10 +169,33 @@ impl Path {
         let bth = self.bth();
         // Sets BECN.
         draft.bytes[bth + 4] = 0x40;
-        self.traffic_class(&mut draft.bytes, |_| dscp << 2 | ECT_0);
+        self.class_of_cnps(&mut draft.bytes, dscp, pcp);
+        draft
+    }
+
+    fn class_of_cnps(&self, bytes: &mut [u8], dscp: u8, pcp: u8) {
+        self.traffic_class(bytes, |_| dscp << 2 | ECT_0);
         if self.tagged() {
-            let tci = &mut draft.bytes[EthernetRepr::LEN];
+            let tci = &mut bytes[EthernetRepr::LEN];
             *tci = pcp << 5 | *tci & 0x1F;
+        }
+    }
+
+    /// Drafts the frame of a packet that is given from its BTH to its last pad byte: at least a BTH, and a multiple of
+    /// 4 bytes that fits in the 16-bit lengths. `cnp` has DSCP and PCP of a packet that is sent as CNPs are.
+    pub(in crate::nic) fn packet(
+        &self,
+        packet: &[u8],
+        ecn_capable: bool,
+        cnp: Option<(u8, u8)>,
+    ) -> Draft {
+        let mut draft = self.draft(Opcode::default(), 0, packet.len() - BthRepr::LEN);
+        let bth = self.bth();
+        draft.bytes[bth..bth + packet.len()].copy_from_slice(packet);
+        if let Some((dscp, pcp)) = cnp {
+            self.class_of_cnps(&mut draft.bytes, dscp, pcp);
+        } else if ecn_capable {
+            self.traffic_class(&mut draft.bytes, |class| class | ECT_0);
         }
         draft
     }
@@ -215,7 +238,7 @@ impl Path {
     }
 
     /// Completes a frame for transmission. `id` counts the port's frames with an IPv4 header.
-    pub(super) fn finish(&self, draft: Draft, id: &mut u16) -> Bytes {
+    pub(in crate::nic) fn finish(&self, draft: Draft, id: &mut u16) -> Bytes {
         let Draft { mut bytes, end, .. } = draft;
         if !self.ipv6 {
             let header = &mut bytes[self.network..self.network + Ipv4Repr::LEN];

@@ -4,11 +4,11 @@ use bytes::{Bytes, BytesMut};
 
 use super::super::egress::{Charge, Queued};
 use super::super::forwarding::Verdict;
-use super::super::pause_receiver::Control;
 use super::super::{DropReason, MarkAt};
 use super::Switch;
 use crate::headers::{Headers, rewrite};
 use crate::kernel::{Frame, PortId};
+use crate::mac::pause_receiver::Control;
 use crate::time::Time;
 use crate::wire::{
     CONTROL_PAUSE, EtherType, Ethernet, EthernetRepr, MIN_FRAME_BYTES, MacAddr, Tci,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::PauseKind;
+use super::PauseKind;
 use crate::kernel::prefetch::prefetch_one;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
@@ -31,7 +31,7 @@ pub struct PauseReceiver {
 
 /// The kind of a MAC control frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Control {
+pub(crate) enum Control {
     /// A pause.
     Pause,
     /// Something else.
@@ -39,7 +39,7 @@ pub(super) enum Control {
 }
 
 impl PauseReceiver {
-    pub(super) const fn new(kind: PauseKind, response: Duration) -> Self {
+    pub(crate) const fn new(kind: PauseKind, response: Duration) -> Self {
         Self {
             kind,
             response,
@@ -53,7 +53,7 @@ impl PauseReceiver {
     }
 
     /// Takes the bytes after a MAC control EtherType. Pauses of a kind that is not obeyed are recognized but ignored.
-    pub(super) fn receive(&mut self, now: Time, control: &[u8]) -> Control {
+    pub(crate) fn receive(&mut self, now: Time, control: &[u8]) -> Control {
         let opcode = control
             .first_chunk::<2>()
             .map(|opcode| u16::from_be_bytes(*opcode));
@@ -82,13 +82,13 @@ impl PauseReceiver {
     }
 
     /// When the next received pause takes effect.
-    pub(super) fn next_event(&self) -> Option<Time> {
+    pub(crate) fn next_event(&self) -> Option<Time> {
         self.coming.front().map(|coming| coming.0)
     }
 
     /// Advances time to `now` and applies the pauses that take effect. Each replaces the rest of the previous one; a
     /// time of 0 ends it. Returns the priorities that were paused, or would have been if they were not ignored.
-    pub(super) fn tick(&mut self, now: Time, rate: LineRate) -> u8 {
+    pub(crate) fn tick(&mut self, now: Time, rate: LineRate) -> u8 {
         let mut paused = 0;
         while let Some((at, pause)) = self.coming.front().copied()
             && at <= now
@@ -122,7 +122,7 @@ impl PauseReceiver {
     }
 
     /// Ends the pause of a priority and ignores further ones, or obeys them again.
-    pub(super) fn ignore(&mut self, now: Time, priority: u8, ignore: bool) {
+    pub(crate) fn ignore(&mut self, now: Time, priority: u8, ignore: bool) {
         let bit = 1 << priority;
         if ignore {
             self.set(usize::from(priority), now, Duration::ZERO);
@@ -133,7 +133,7 @@ impl PauseReceiver {
     }
 
     /// Ends all pauses, and forgets those that have not taken effect yet.
-    pub(super) fn clear(&mut self, now: Time) {
+    pub(crate) fn clear(&mut self, now: Time) {
         self.coming.clear();
         for class in 0..PRIORITIES {
             self.set(class, now, Duration::ZERO);
@@ -141,7 +141,7 @@ impl PauseReceiver {
     }
 
     /// Asks for the memory that each step reads.
-    pub(super) fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         prefetch_one(&self.coming);
         prefetch_one(&self.until);
     }

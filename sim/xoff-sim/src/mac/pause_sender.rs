@@ -3,10 +3,9 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::PauseKind;
 use crate::time::{Duration, Time};
 use crate::wire::{MacAddr, Pause, PauseRepr, Pfc, PfcRepr, control_frame};
-
-use super::config::PauseKind;
 
 /// The pauses that a port tells its peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub struct PauseSender {
 }
 
 impl PauseSender {
-    pub(super) const fn new(kind: PauseKind, mac: MacAddr, quanta: u16, refresh: Duration) -> Self {
+    pub(crate) const fn new(kind: PauseKind, mac: MacAddr, quanta: u16, refresh: Duration) -> Self {
         Self {
             kind,
             mac,
@@ -39,7 +38,7 @@ impl PauseSender {
     }
 
     /// Sets whether a priority has to pause. Returns true if that is a change.
-    pub(super) fn set(&mut self, priority: u8, xoff: bool) -> bool {
+    pub(crate) fn set(&mut self, priority: u8, xoff: bool) -> bool {
         let bit = 1 << priority;
         if self.kind == PauseKind::Off || (self.xoff & bit != 0) == xoff {
             return false;
@@ -55,21 +54,21 @@ impl PauseSender {
     }
 
     /// Tells the whole state again, as after the link was down.
-    pub(super) fn tell_again(&mut self) {
+    pub(crate) fn tell_again(&mut self) {
         self.untold |= self.xoff;
     }
 
     /// Whether a pause frame waits to be sent.
-    pub(super) const fn pending(&self) -> bool {
+    pub(crate) const fn pending(&self) -> bool {
         self.untold != 0
     }
 
-    pub(super) const fn refresh_at(&self) -> Option<Time> {
+    pub(crate) const fn refresh_at(&self) -> Option<Time> {
         self.refresh_at
     }
 
     /// Advances time to `now`: marks pauses that have to be repeated as untold.
-    pub(super) fn tick(&mut self, now: Time) {
+    pub(crate) fn tick(&mut self, now: Time) {
         if self.refresh_at.is_some_and(|at| at <= now) {
             self.refresh_at = None;
             self.untold |= self.xoff;
@@ -77,7 +76,7 @@ impl PauseSender {
     }
 
     /// The pause frame to send at `now`. It has the current state of all priorities that are untold or have to pause.
-    pub(super) fn frame(&mut self, now: Time) -> Bytes {
+    pub(crate) fn frame(&mut self, now: Time) -> Bytes {
         let bytes = control_frame(self.mac, |control| {
             if self.kind == PauseKind::Link {
                 let timer = if self.xoff == 0 { 0 } else { self.quanta };
