@@ -115,7 +115,7 @@ module rate_limiter
   logic [$bits(wish_t)-1:0] wish_bits;
   logic busy_q, load_q, divided, division_ready, division_done;
   logic [QpBits-1:0] busy_qp_q;
-  logic [31:0] gap;
+  logic [31:0] gap, quotient;
   logic commit;
 
   assign update_ready_o = !clear;
@@ -192,9 +192,11 @@ module rate_limiter
       .dividend_i(SlowestGap[47:0]),
       .divisor_i (wish.rate),
       .done_o    (division_done),
-      .quotient_o(gap)
+      .quotient_o(quotient)
   );
 
+  // Rate 0, that of a closed QP, has no gap.
+  assign gap     = (wish.rate == '0) ? '0 : quotient;
   assign divided = busy_q && !load_q && division_ready;
 
   //////////////////////////////////////////////////////////////////////////////////////////////

@@ -279,6 +279,7 @@ impl Bench {
         let failed = |error: UnitError| error.to_string();
         for side in 0..2 {
             self.pair.close(side, index).map_err(failed)?;
+            self.sent[side].end_qp();
         }
         let now = self.now();
         self.judge(now)
@@ -379,6 +380,9 @@ impl Bench {
                     false => ledger.sent(completion),
                 };
                 judged.map_err(place)?;
+                if completion.status != Status::Success {
+                    self.sent.iter_mut().for_each(Sent::end_qp);
+                }
                 if !completion.receive
                     && completion.status != Status::Success
                     && let Some(back) = self.ledgers.get_mut(&(1 - side, qp))

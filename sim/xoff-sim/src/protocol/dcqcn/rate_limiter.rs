@@ -20,8 +20,9 @@ pub const FRACTION_BITS: u32 = 24;
 pub struct ByteGap(pub u32);
 
 impl ByteGap {
-    /// The gap of a rate, at a clock period in ps. It is rounded down and saturates at all ones, which is also the
-    /// gap of rate 0.
+    /// The gap of a rate, at a clock period in ps. It is rounded down and saturates at all ones. The gap of rate 0, which
+    /// only a closed QP has, is 0: what a QP sends when it is opened again, before its first rate is in force, does not
+    /// count.
     ///
     /// # Panics
     ///
@@ -34,8 +35,8 @@ impl ByteGap {
         let divisor = u128::from(period_ps) * u128::from(rate.0);
         let gap = (PS_A_BYTE_AT_1_KBPS << FRACTION_BITS)
             .checked_div(divisor)
-            .and_then(|gap| u32::try_from(gap).ok());
-        Self(gap.unwrap_or(u32::MAX))
+            .unwrap_or(0);
+        Self(u32::try_from(gap).unwrap_or(u32::MAX))
     }
 }
 
@@ -124,7 +125,7 @@ mod tests {
             ByteGap::of(Rate::mbps(10), PERIOD_PS),
             ByteGap(156 * (1 << 24) + (1 << 22))
         );
-        assert_eq!(ByteGap::of(Rate(0), PERIOD_PS), ByteGap(u32::MAX));
+        assert_eq!(ByteGap::of(Rate(0), PERIOD_PS), ByteGap(0));
         assert_eq!(
             ByteGap::of(Rate(6_103), PERIOD_PS),
             ByteGap(u32::MAX),
