@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Parser;
@@ -160,11 +160,12 @@ fn run(cli: &Cli) -> Result<(), String> {
             );
     let begin = Instant::now();
     let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
     let verdicts = Mutex::new(vec![None; mutants.len()]);
     let worker = || -> Result<(), String> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(mutant) = mutants.get(at) else {
+            let Some(mutant) = mutants.get(at).filter(|_| !stopped.load(Ordering::Relaxed)) else {
                 return Ok(());
             };
             let verdict = match judge(mutant, cli) {
@@ -175,6 +176,7 @@ fn run(cli: &Cli) -> Result<(), String> {
             if let (0, Some((case, why))) = (mutant.number, &verdict)
                 && cli.only.is_empty()
             {
+                stopped.store(true, Ordering::Relaxed);
                 return Err(format!(
                     "nothing is broken, yet case {case} of {} differs: {why}",
                     mutant.property

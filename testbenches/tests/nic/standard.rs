@@ -1,7 +1,7 @@
 //! Tests of statements of the standards that NICs are known to violate. Each test paraphrases the statement that it
 //! checks.
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, post};
+use crate::tested::{MTU, SOURCE, Tested, done, good, judged, post};
 use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
@@ -870,7 +870,8 @@ fn a_region_registered_right_after_reset_is_there() {
         roce.payload = vec![0x77; 8];
     });
     let mut beats: Vec<&[u8]> = frame.chunks(32).rev().collect();
-    let mut model = xoff_rtl::Nic::new(&verilated::Settings::new("nic")).unwrap();
+    let nic = judged(|| xoff_rtl::Nic::new(&verilated::Settings::new("nic")));
+    let mut model = nic.unwrap();
     let (mut pins, mut out) = (xoff_rtl::nic::In::default(), xoff_rtl::nic::Out::default());
     pins.rst_i = 1;
     model.cycle(&pins, &mut out).unwrap();

@@ -15,6 +15,15 @@ pub const MTU: u32 = 1024;
 /// Address of messages at their sender.
 pub const SOURCE: u64 = 0x7F00_0000_0000;
 
+/// Creates NICs to be tested. `make mutants` runs these tests on mutants, whose number is in `XOFF_MUTANT`.
+pub fn judged<R>(create: impl FnOnce() -> R) -> R {
+    let mutant = std::env::var("XOFF_MUTANT").ok();
+    let plusargs: Vec<_> = (mutant.iter())
+        .map(|number| format!("mutant={number}"))
+        .collect();
+    with_plusargs(&plusargs, create)
+}
+
 /// A [`Pair`] in which every error fails the test.
 pub struct Tested(pub Pair);
 
@@ -32,14 +41,8 @@ impl std::ops::DerefMut for Tested {
 }
 
 impl Tested {
-    /// Creates a pair. `make mutants` runs these tests on mutants of the NIC, whose number is in `XOFF_MUTANT`.
     pub fn new(change: impl Fn(&mut QpSettings), qps: u16) -> Self {
-        let mutant = std::env::var("XOFF_MUTANT").ok();
-        let plusargs: Vec<_> = (mutant.iter())
-            .map(|number| format!("mutant={number}"))
-            .collect();
-        let pair = with_plusargs(&plusargs, || Pair::new(1, &change, qps));
-        Self(pair.unwrap())
+        Self(judged(|| Pair::new(1, &change, qps)).unwrap())
     }
 
     pub fn step(&mut self, wire: &mut Wire) {
