@@ -342,7 +342,7 @@ impl Simulation {
                 && let Some(own) = nics.restore(&self.names[number as usize], own)?
             {
                 self.network
-                    .update(node, |station| *station = Station::Own(own));
+                    .exchange(node, |station| *station = Station::Own(own));
             }
         }
         Ok(())

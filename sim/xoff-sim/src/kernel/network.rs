@@ -187,10 +187,16 @@ impl<N: Node> Network<N> {
     /// Changes a node from outside, between two runs. Nothing that it is told to do may lie before
     /// [`now`](Self::now).
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
-        let context = &mut self.nodes[node.0 as usize];
         // A node that had nothing to do was not run until now, and the change would take effect before now.
-        context.run(self.now, self.now);
-        let result = change(&mut context.node);
+        self.nodes[node.0 as usize].run(self.now, self.now);
+        self.exchange(node, change)
+    }
+
+    /// Exchanges a node for one in the same state, such as one that was read from a checkpoint. The node is not run
+    /// until [`now`](Self::now) first, as it is by [`update`](Self::update).
+    pub fn exchange<R>(&mut self, node: NodeId, with: impl FnOnce(&mut N) -> R) -> R {
+        let context = &mut self.nodes[node.0 as usize];
+        let result = with(&mut context.node);
         context.ask_again();
         self.changed(node);
         result

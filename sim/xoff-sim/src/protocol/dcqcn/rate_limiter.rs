@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn time_does_not_run_over() {
-        let slow = at(0);
+        let slow = at(1);
         let full = slow.sent(u16::MAX, Cycle::MAX, 0);
         assert_eq!(full.next, Moment::MAX);
         assert_eq!(slow.sent(0, Cycle(3), u16::MAX).next, Moment(0));
