@@ -79,7 +79,7 @@ impl Setup<'_> {
             // No group address; and the two differ.
             mac[0] &= 0xFE;
         }
-        mac[5] = mac[5] & 0xF8 | 1 + side as u8;
+        mac[5] = mac[5] & 0xF8 | (1 + side as u8);
         MacAddr(mac)
     }
 
