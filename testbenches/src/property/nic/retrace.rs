@@ -1,5 +1,5 @@
-//! A failing case of two NICs, with waves. The run to the failure keeps checkpoints in memory; the window of waves is reached
-//! from the last one before it.
+//! A failing case of two NICs, with waves. The run to the failure keeps checkpoints in memory; the window of waves is
+//! reached from the last one before it.
 
 use std::ops::Range;
 use std::path::PathBuf;

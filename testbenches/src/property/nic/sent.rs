@@ -42,8 +42,8 @@ pub struct Right {
     qps: BTreeMap<u32, (u16, QpSettings)>,
 }
 
-/// By how much the first PSNs of a QP change when it is opened again: more than a case has packets, so that a late packet
-/// of the old connection is none that the new one waits for.
+/// By how much the first PSNs of a QP change when it is opened again: more than a case has packets, so that a late
+/// packet of the old connection is none that the new one waits for.
 const REOPENED: u32 = 1 << 20;
 
 impl Right {

@@ -41,9 +41,14 @@ impl Setup<'_> {
         (scatter + qp * (2 * scatter + 1)) % QPS
     }
 
+    /// Number of classes that QPs have.
+    fn classes(self) -> usize {
+        usize::from(self.0.classes).clamp(1, CLASSES.len())
+    }
+
     /// The class of a QP, by its index in the NICs.
     fn class(self, index: u16) -> u8 {
-        let of = |qp: u16| CLASSES[usize::from(qp) % usize::from(self.0.classes.max(1))];
+        let of = |qp: u16| CLASSES[usize::from(qp) % self.classes()];
         let qp = (0..self.0.qps).find(|qp| self.index(*qp) == index);
         qp.map_or(CLASSES[0], of)
     }
@@ -93,7 +98,7 @@ impl Setup<'_> {
         let head = self.0;
         let mut pfc = PfcSettings::default();
         if head.pfc {
-            let lossless = CLASSES[..usize::from(head.classes.clamp(1, 3))].iter();
+            let lossless = CLASSES[..self.classes()].iter();
             for &class in lossless.filter(|class| **class != LOSSY) {
                 pfc.classes |= 1 << class;
                 pfc.xoff[usize::from(class)] = 6_000;
