@@ -44,14 +44,17 @@ synth: check-tools
 
 # The directed tests of the NIC judge mutants that its property lets pass.
 mutants: DIRECTED = $(if $(filter nic,$(UNIT)),--test nic)
+mutants: export XOFF_MUTANTS = $(CURDIR)/target/mutants/$(UNIT)
+BUILT_TESTS = $(CARGO) test --release --quiet -p xoff --features mutants --test nic --no-run --message-format=json | \
+	sed -n 's|.*"executable":"\([^"]*/deps/nic-[^"]*\)".*|\1|p'
 
 # make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find, and which
 # of these are equivalent to the original.
 mutants: setup check-tools
 	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
-	@XOFF_MUTANTS="$(CURDIR)/target/mutants/$(UNIT)" $(CARGO) build --release --quiet -p xoff --features mutants --bin xoff-mutants $(DIRECTED)
-	@target/release/xoff-mutants $(if $(DIRECTED),--tests "$$(ls -t target/release/deps/nic-* | grep -v '\.' | head -1)") $(ARGS) "$(UNIT)"
+	@$(CARGO) build --release --quiet -p xoff --features mutants --bin xoff-mutants $(DIRECTED)
+	@$(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(if $(DIRECTED),--tests "$$($(BUILT_TESTS))") $(ARGS) "$(UNIT)"
 	@.tools/bin/python tools/mutants_equal.py "$(UNIT)" "target/mutants/$(UNIT)"
 
 # make planted NAMES="pfc_rx parser": bugs planted by hand, each to be found by xoff fuzz and shown by xoff replay.

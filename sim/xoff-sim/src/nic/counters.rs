@@ -21,6 +21,31 @@ impl Default for NicCounters {
 }
 
 impl NicCounters {
+    /// The counters of received frames other than ACKs and NAKs. Each such frame counts in one of them.
+    pub const RECEIVED: [u16; 21] = [
+        reg::PFC_IN,
+        reg::PAUSE_IN,
+        reg::PAUSE_IGNORED,
+        reg::DROP_NOT_ROCE,
+        reg::DROP_MALFORMED,
+        reg::DROP_ROCE_V1,
+        reg::DROP_SERVICE,
+        reg::DROP_ICRC,
+        reg::DROP_QP,
+        reg::DROP_RESPONSE,
+        reg::DROP_PAYLOAD,
+        reg::DROP_ADDRESS,
+        reg::DROP_FULL,
+        reg::CNPS_IN,
+        reg::REQUESTS_IN,
+        reg::DUPLICATES_IN,
+        reg::GAPS_IN,
+        reg::NO_BUFFER,
+        reg::INVALID_IN,
+        reg::ACCESS_IN,
+        reg::NOT_READY_IN,
+    ];
+
     /// Asks for the memory of all counters.
     pub(super) fn prefetch(&self) {
         prefetch(&self.0);

@@ -457,15 +457,17 @@ impl Bench {
         let pulses = self.pair.host(side).counters().clone();
         let mut counted = BTreeMap::new();
         for counter in reg::COUNTERS {
-            let read = |pair: &mut Pair, address| pair.read(side, address).map(u64::from);
-            let mut count =
-                read(&mut self.pair, counter.address).map_err(|error| error.to_string())?;
+            let mut read = |address| {
+                let word = self.pair.read(side, address).map(u64::from);
+                word.map_err(|error| error.to_string())
+            };
+            let mut count = read(counter.address)?;
             if counter.bytes {
                 let high = match counter.address {
                     reg::BYTES_IN => reg::BYTES_IN_HIGH,
                     _ => reg::BYTES_OUT_HIGH,
                 };
-                count |= read(&mut self.pair, high).map_err(|error| error.to_string())? << 32;
+                count |= read(high)? << 32;
             }
             let pulses = pulses.get(counter.address);
             if count != pulses {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
+use xoff_sim::nic::NicCounters;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::icrc;
 use xoff_sim::seeded::SplitMix;
@@ -29,38 +30,13 @@ pub struct Arrived {
     answers: u64,
 }
 
-/// Counters of answers that are received. ACKs that are used count in none.
+/// Counters of answers that are received, which [`NicCounters::RECEIVED`] leaves out. ACKs that are used count in none.
 const ANSWERS: [u16; 4] = [
     reg::NAKS_IN,
     reg::RNR_NAKS_IN,
     reg::REMOTE_ERRORS_IN,
     reg::ANSWERS_UNUSED,
 ];
-/// Counters of all other frames that are received, each of which counts in one of them.
-const OTHERS: [u16; 21] = [
-    reg::DROP_ADDRESS,
-    reg::DROP_NOT_ROCE,
-    reg::DROP_MALFORMED,
-    reg::DROP_ROCE_V1,
-    reg::DROP_SERVICE,
-    reg::DROP_ICRC,
-    reg::DROP_PAYLOAD,
-    reg::DROP_QP,
-    reg::DROP_RESPONSE,
-    reg::DROP_FULL,
-    reg::PFC_IN,
-    reg::PAUSE_IN,
-    reg::PAUSE_IGNORED,
-    reg::CNPS_IN,
-    reg::REQUESTS_IN,
-    reg::DUPLICATES_IN,
-    reg::GAPS_IN,
-    reg::NO_BUFFER,
-    reg::INVALID_IN,
-    reg::ACCESS_IN,
-    reg::NOT_READY_IN,
-];
-
 impl Arrived {
     /// Counts frames of this length.
     pub fn count(&mut self, frames: u64, bytes: usize) {
@@ -87,7 +63,7 @@ impl Arrived {
                 "{frames} frames, {bytes} bytes counted, of {self:?}"
             ));
         }
-        let others: u64 = OTHERS.into_iter().map(&counted).sum();
+        let others: u64 = NicCounters::RECEIVED.into_iter().map(&counted).sum();
         let answers: u64 = ANSWERS.into_iter().map(&counted).sum();
         match (answers..=self.answers).contains(&frames.wrapping_sub(others)) {
             true => Ok(()),

@@ -58,31 +58,9 @@ impl Alone {
 
     /// The number of received frames, as the sum of the counters of what became of them.
     fn fates(&self) -> u64 {
-        const FATES: [u16; 20] = [
-            reg::PFC_IN,
-            reg::PAUSE_IN,
-            reg::PAUSE_IGNORED,
-            reg::DROP_NOT_ROCE,
-            reg::DROP_MALFORMED,
-            reg::DROP_ROCE_V1,
-            reg::DROP_SERVICE,
-            reg::DROP_ICRC,
-            reg::DROP_QP,
-            reg::DROP_RESPONSE,
-            reg::DROP_PAYLOAD,
-            reg::DROP_ADDRESS,
-            reg::DROP_FULL,
-            reg::REQUESTS_IN,
-            reg::DUPLICATES_IN,
-            reg::GAPS_IN,
-            reg::NO_BUFFER,
-            reg::INVALID_IN,
-            reg::ACCESS_IN,
-            reg::NOT_READY_IN,
-        ];
-        let all: u64 = FATES.into_iter().map(|register| self.count(register)).sum();
+        let all = NicCounters::RECEIVED.into_iter();
         // Since nothing was ever sent, no answer can be used.
-        all + self.count(reg::CNPS_IN) + self.count(reg::ANSWERS_UNUSED)
+        all.map(|register| self.count(register)).sum::<u64>() + self.count(reg::ANSWERS_UNUSED)
     }
 }
 
