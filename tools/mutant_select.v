@@ -1,4 +1,13 @@
-// In every netlist of tools/mutants.py: which mutation is active, as the plusarg +mutant=NUMBER says; 0, none of them, without one.
+// In every netlist of tools/mutants.py: which mutation is active, as the plusarg +mutant=NUMBER says; 0, none of them,
+// without one.
 module mutant_select (output reg [15:0] mutant_o);
   initial if (!$value$plusargs("mutant=%d", mutant_o)) mutant_o = 0;
+endmodule
+
+// One for each register and memory behind a clock gate: fails when the gate rests in a cycle in which its clock would
+// change something. It looks at the original and at the mutants of enables, whose numbers begin at First: others may
+// change what is behind a gate in any cycle.
+module gate_watch #(parameter [31:0] First = 0) (input clk_i, input [15:0] mutant_i, input wrong_i);
+  always @(posedge clk_i)
+    if (wrong_i && (mutant_i == 0 || {16'd0, mutant_i} >= First)) $error("would change while its clock rests");
 endmodule

@@ -280,7 +280,8 @@ module nic
       .payload_data_o (payload_data)
   );
 
-  // Number of cycles after the last beat until nothing moves inside the parser; more than its number of stages.
+  // Number of cycles after the last beat until nothing moves in the parser and behind it on its clock; more than the
+  // number of stages, which are twelve.
   localparam logic [4:0] Settle = 5'd20;
   logic [4:0] moving_q;
 
@@ -1020,8 +1021,8 @@ module nic
 
   clock_gate u_clk_parser (
       .clk_i,
-      .enable_i(rst_i || rx_valid_i || moving_q != '0 || payload_valid || judged_payload_valid || judged_valid || ring_read),
-      .clk_o(clk_parser)
+      .enable_i(rst_i || rx_valid_i || moving_q != '0 || ring_read),
+      .clk_o   (clk_parser)
   );
 
   clock_gate u_clk_judge (

@@ -238,9 +238,14 @@ module rx_classify
   end
 
   always_ff @(posedge clk_beats_i) begin
-    if (payload_valid_i) payload_data_q[0] <= payload_data_i;
-    class_q <= {class_q[0], ip_class};
-    if (payload_valid_q[0]) payload_data_q[1] <= payload_data_q[0];
+    if (payload_valid_i) begin
+      class_q[0]        <= ip_class;
+      payload_data_q[0] <= payload_data_i;
+    end
+    if (payload_valid_q[0]) begin
+      class_q[1]        <= class_q[0];
+      payload_data_q[1] <= payload_data_q[0];
+    end
   end
 
   assign payload_valid_o = payload_valid_q[1];

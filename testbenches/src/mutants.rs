@@ -200,10 +200,10 @@ fn run(cli: &Cli) -> Result<(), String> {
     for (mutant, verdict) in mutants.iter().zip(verdicts) {
         let Mutant {
             number,
+            property,
             top,
             broken,
             source,
-            ..
         } = mutant;
         if let (false, Some((case, why))) = (cli.only.is_empty(), &verdict) {
             println!(
@@ -211,6 +211,9 @@ fn run(cli: &Cli) -> Result<(), String> {
             );
         }
         if *number == 0 {
+            if !cli.only.is_empty() && verdict.is_none() {
+                println!("unbroken  {top}: no case of {property} differs");
+            }
             continue;
         }
         let word = match verdict {

@@ -8,6 +8,7 @@
 //! | [`refused`] | frames that are dropped and counted, and writes that are refused |
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
+//! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
@@ -18,6 +19,7 @@ mod line_rate;
 mod messages;
 mod pauses;
 mod refused;
+mod reset;
 mod standard;
 mod tested;
 mod verdict;

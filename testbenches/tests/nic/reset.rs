@@ -1,0 +1,119 @@
+//! A reset at any time.
+
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGIONS, all};
+use xoff_rtl::nic::{In, Out};
+use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::nic_registers as reg;
+
+use crate::tested::{Tested, good, judged, post};
+
+/// Cycles of traffic.
+const BUSY: u64 = 12_000;
+/// Cycles in which everything comes to rest.
+const REST: u64 = 4_000;
+
+/// Inputs of a NIC from its reset on: both sides send, with DCQCN on and marked packets, then nothing happens.
+fn traffic() -> Vec<In> {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, _| {},
+            qps: &[0, 1, 2],
+            read_delay: PERIOD * 100,
+            record: true,
+        })
+    });
+    let mut pair = Tested(pair.unwrap());
+    for side in 0..2 {
+        (pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)).unwrap();
+    }
+    for side in 0..2 {
+        for index in [0, 1, 2] {
+            post(&mut pair, side, index, &[5_000, 1, 3_000, 64]);
+        }
+    }
+    let mut packets = 0;
+    let mut mark = |side: usize, bytes: &mut Vec<u8>, frame: &_| {
+        packets += 1;
+        if packets % 20 == 0 {
+            let ip = Headers::at(bytes).unwrap().ip;
+            rewrite::mark_ce(bytes, &ip.unwrap());
+        }
+        all(side, bytes, frame)
+    };
+    for _ in 0..BUSY {
+        pair.step(&mut mark);
+    }
+    good(&pair);
+    pair.update(0, |host| host.take_record())
+}
+
+/// The outputs that mean something in this cycle.
+fn meant(out: &Out) -> Vec<String> {
+    let when = |valid: u8, what: &dyn std::fmt::Debug| match valid {
+        0 => String::new(),
+        _ => format!("{what:x?}"),
+    };
+    vec![
+        when(out.tx_valid_o, &(out.tx_last_o, out.tx_data_o)),
+        when(out.cqe_valid_o, &(out.cqe_qp_o, &out.cqe_o)),
+        when(
+            out.read_valid_o,
+            &(out.read_tag_o, out.read_va_o, out.read_bytes_o),
+        ),
+        when(
+            out.write_valid_o,
+            &(out.write_va_o, out.write_last_o, out.write_data_o),
+        ),
+        when(out.rvalid_o, &(out.rdata_o, out.rresp_o)),
+        when(out.bvalid_o, &out.bresp_o),
+        when(out.rate_valid_o, &(out.rate_qp_o, out.rate_o, out.alpha_o)),
+        format!(
+            "{:x?}",
+            (
+                out.work_ready_o,
+                out.recv_ready_o,
+                out.awready_o,
+                out.wready_o,
+                out.arready_o
+            )
+        ),
+        format!("{:x?}", (out.paused_o, out.event_o, out.idle_o)),
+    ]
+}
+
+/// Reset is synchronous and complete: whenever it comes, what follows is what follows power-up, to the cycle. Here it
+/// comes when all clocks rest that can, so that a gate which does not pass it on is seen.
+#[test]
+fn after_a_reset_nothing_is_left_of_what_was_before() {
+    let stimulus = traffic();
+    let nic = judged(|| xoff_rtl::Nic::new(&verilated::Settings::new("nic")));
+    let mut model = nic.unwrap();
+    let mut out = Out::default();
+    let mut first = Vec::new();
+    for pins in &stimulus {
+        model.cycle(pins, &mut out).unwrap();
+        first.push(meant(&out));
+    }
+    let mut quiet = In {
+        tx_ready_i: 1,
+        cqe_ready_i: 1,
+        read_ready_i: 1,
+        write_ready_i: 1,
+        ..In::default()
+    };
+    for cycle in 0..REST {
+        quiet.now_i = stimulus.len() as u64 + cycle;
+        model.cycle(&quiet, &mut out).unwrap();
+    }
+    assert_eq!(out.idle_o, 1, "the NIC does not come to rest");
+    quiet.rst_i = 1;
+    model.cycle(&quiet, &mut out).unwrap();
+    // The clock of the system begins anew with the NIC.
+    for (cycle, (pins, expected)) in stimulus.iter().zip(&first).enumerate().skip(1) {
+        model.cycle(pins, &mut out).unwrap();
+        assert_eq!(meant(&out), *expected, "cycle {cycle} after the reset");
+    }
+}

@@ -1,0 +1,201 @@
+"""Writes the netlist of one top with mutations; tools/mutants.py runs it, once per top.
+
+A process of its own, because Yosys keeps its state in globals. Prints a line per mutation: its number, the type of the
+cell that it breaks, and the options of Yosys' `mutate`.
+"""
+
+import sys
+
+from pyosys import libyosys as ys
+
+module, source, netlist, first, count, seed, rooms, *parameters = sys.argv[1:]
+design = ys.Design()
+
+
+def run(*steps):
+    for step in steps:
+        ys.run_pass(step, design)
+
+
+overrides = " ".join("-G " + p for p in parameters)
+run(
+    f"read_slang --ignore-assertions --top {module} {overrides} -F rtl/rtl.f {source}",
+    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full",
+)
+top = design.top_module()
+
+
+def ident(name):
+    return ys.IdString(name if name[0] in "$\\" else "\\" + name)
+
+
+def kind(cell):
+    return cell.type.str()
+
+
+def port(cell, name):
+    return cell.getPort(ident(name))
+
+
+def key(signal):
+    """Names the bit that a signal is. After `opt` every reader of a bit names it as its driver does."""
+    bit = signal.as_bit()
+    return (bit.wire.name.str(), bit.offset) if bit.is_wire() else None
+
+
+def unpack_stages():
+    """An array of pipeline stages, with constant indexes alone, is no memory: as registers it loses what nobody reads."""
+    memories = {}
+    for cell in top.cells_.values():
+        if kind(cell) in ("$memrd_v2", "$memwr_v2"):
+            name = cell.getParam(ident("MEMID")).decode_string()
+            memories.setdefault(name, []).append(port(cell, "ADDR").is_fully_const())
+    stages = [name for name, constant in memories.items() if all(constant)]
+    if stages:
+        run("memory_collect", *[f"memory_map c:{name[1:]}" for name in stages], "memory_unpack", "opt -full")
+
+
+def is_none(mutation):
+    """A constant stuck at its own value breaks nothing."""
+    words = mutation.split()
+    value = dict(zip(words[1::2], words[2::2]))
+    if value["-mode"] not in ("const0", "const1"):
+        return False
+    bit = port(top.cell(ident(value["-cell"])), value["-port"]).extract(int(value["-portbit"]), 1)
+    return bit.is_fully_const() and bit.as_const().as_bool() == (value["-mode"] == "const1")
+
+
+def drawn():
+    """Mutations that Yosys draws, of cells that are not in the rooms of other units."""
+    cells = "c:*" + "".join(f" a:src=*rtl/{room}/* %d" for room in rooms.split(",") if room)
+
+    def of(seed):
+        run(f"mutate -list {count} -seed {seed} -o {netlist}.list {cells}")
+        with open(netlist + ".list") as file:
+            return file.read().splitlines()
+
+    mutations, others = of(seed), of(int(seed) + 1_000)
+    spare = iter([other for other in others if other not in mutations and not is_none(other)])
+    return [next(spare) if is_none(mutation) else mutation for mutation in mutations]
+
+
+class Gate:
+    """A clock gate: its latch, and the cells on the clock that it makes."""
+
+    def __init__(self, latch):
+        self.latch = latch
+        self.name = port(latch, "D").as_bit().wire.name.str()[1:]
+        held = key(port(latch, "Q"))
+        ands = [cell for cell in top.cells_.values() if kind(cell) in ("$and", "$logic_and")]
+        ands = [cell for cell in ands if port(cell, "A").size() == port(cell, "B").size() == 1]
+        clock, = [key(port(cell, "Y")) for cell in ands if held in (key(port(cell, "A")), key(port(cell, "B")))]
+        clocked = [cell for cell in top.cells_.values() if cell.hasPort(ident("CLK"))]
+        self.behind = [cell for cell in clocked if key(port(cell, "CLK")) == clock]
+
+
+def terms(signal, cell, name, index, drivers):
+    """The operands of the OR that drives a bit, each as the cell and the port bit that reads it."""
+    driver, at = drivers.get(key(signal), (None, 0))
+    if driver and kind(driver) == "$logic_or" and at == 0:
+        read = [(p, i) for p in "AB" if driver.hasPort(ident(p)) for i in range(port(driver, p).size())]
+    elif driver and kind(driver) == "$or":
+        read = [(p, at) for p in "AB" if at < port(driver, p).size()]
+    else:
+        return [(cell, name, index)]
+    return [leaf for p, i in read for leaf in terms(port(driver, p).extract(i, 1), driver, p, i, drivers)]
+
+
+def without_terms(gates):
+    """Enables of clock gates, each without one of its terms."""
+    drivers = {}
+    for cell in top.cells_.values():
+        for name, signal in cell.connections_.items():
+            if cell.output(name):
+                for i in range(signal.size()):
+                    drivers[key(signal.extract(i, 1))] = (cell, i)
+    for gate in gates:
+        for cell, name, index in terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers):
+            bit = port(cell, name).extract(index, 1).as_bit()
+            term = f"-wire {bit.wire.name.str()} -wirebit {bit.offset}"
+            place = f"-cell {cell.name.str()} -port \\{name} -portbit {index}"
+            yield f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
+
+
+created = 0
+
+
+def fresh():
+    global created
+    created += 1
+    return ident(f"$gate_watch${created}")
+
+
+def change(cell):
+    """A signal that is not zero in a cycle in which the clock would change a register, or write to a memory."""
+    if kind(cell).startswith("$mem"):
+        return port(cell, "EN")
+
+    def when(name, otherwise, then):
+        on = port(cell, name)
+        high = cell.getParam(ident(name + "_POLARITY")).as_bool()
+        return top.Mux(fresh(), *((otherwise, then) if high else (then, otherwise)), on)
+
+    held, following = port(cell, "Q"), port(cell, "D")
+    # The reset of $sdffce waits for the enable; that of $sdffe does not.
+    enables, resets = cell.hasPort(ident("EN")), cell.hasPort(ident("SRST"))
+    late = kind(cell) == "$sdffce"
+    if enables and not late:
+        following = when("EN", held, following)
+    if resets:
+        following = when("SRST", following, ys.SigSpec(cell.getParam(ident("SRST_VALUE"))))
+    if enables and late:
+        following = when("EN", held, following)
+    return top.Ne(fresh(), following, held)
+
+
+def name_of(cell):
+    """The register or memory that a cell writes to."""
+    if kind(cell).startswith("$mem"):
+        return cell.getParam(ident("MEMID")).decode_string()[1:]
+    return port(cell, "Q").extract(0, 1).as_bit().wire.name.str()[1:]
+
+
+def watch(gate, first):
+    """Adds a gate_watch for each register and memory behind a gate."""
+    rests = top.Not(fresh(), port(gate.latch, "Q"))
+    for number, cell in enumerate(gate.behind):
+        name = f"{gate.name}.{number}.{name_of(cell)}".replace(".", "__")
+        watch = top.addCell(ident("\\" + name), ident("gate_watch"))
+        watch.setParam(ident("First"), ys.Const(first, 32))
+        watch.setPort(ident("clk_i"), ys.SigSpec(top.wire(ident("clk_i"))))
+        watch.setPort(ident("mutant_i"), ys.SigSpec(top.wire(ident("mutsel"))))
+        watch.setPort(ident("wrong_i"), top.And(fresh(), rests, top.ReduceOr(fresh(), change(cell))))
+
+
+unpack_stages()
+run("wreduce", "opt -full", "bwmuxmap")
+mutations = drawn()
+gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
+first_enable = int(first) + len(mutations)
+mutations += without_terms(gates)
+for number, mutation in enumerate(mutations, int(first)):
+    command, options = mutation.split(maxsplit=1)
+    words = options.split()
+    cell = words[words.index("-cell") + 1]
+    print(f"mutant\t{number}\t{kind(top.cell(ident(cell)))}\t{options.strip()}")
+    run(f"{command} -ctrl mutsel 16 {number} {options.strip()}")
+for gate in gates:
+    watch(gate, first_enable)
+# A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
+for wire in [w for w in top.wires_.values() if w.port_output]:
+    outer = top.addWire(ident("\\mutated_" + wire.name.str()[1:]), wire.width)
+    top.swap_names(outer, wire)
+    outer.port_output, wire.port_output = True, False
+    top.connect(ys.SigSpec(outer), ys.SigSpec(wire))
+top.fixup_ports()
+run("splitnets -driver")
+# The wire that selects is no port: the plusarg drives it.
+run(f"delete -port {module}/w:mutsel")
+select = top.addCell(ident("\\u_mutant_select"), ident("\\mutant_select"))
+select.setPort(ident("mutant_o"), ys.SigSpec(top.wire(ident("mutsel"))))
+run(f"write_verilog -noattr -norename -noparallelcase {netlist}")
