@@ -10,7 +10,8 @@
 //! wait 100
 //! ```
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
+use std::ops::RangeInclusive;
 
 use proptest::prelude::Rng;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
@@ -294,6 +295,24 @@ pub fn valid_start(start: u64) -> Result<(), String> {
         0 => Ok(()),
         _ => Err(format!("start {start}; expected a cycle below 2^48")),
     }
+}
+
+/// Checks that each of these values, named as in a case file, is in its range. For heads and events.
+///
+/// # Errors
+///
+/// Returns an error that names the first value that is not, and its range.
+pub fn in_ranges<T, const N: usize>(values: [(&str, T, RangeInclusive<T>); N]) -> Result<(), String>
+where
+    T: PartialOrd + Display,
+{
+    for (name, value, range) in values {
+        if !range.contains(&value) {
+            let (least, most) = range.into_inner();
+            return Err(format!("{name} {value}; expected {least} to {most}"));
+        }
+    }
+    Ok(())
 }
 
 /// No bits, then all bits except one.

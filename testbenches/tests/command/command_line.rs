@@ -707,6 +707,43 @@ fn files_that_are_no_cases() {
 }
 
 #[test]
+fn cases_of_what_a_nic_does_not_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.case");
+    let kept = fs::read_to_string(file("cases/nic/reopened.case")).unwrap();
+    let replayed = |old: &str, new: &str| {
+        fs::write(&path, kept.replacen(old, new, 1)).unwrap();
+        let said = refused(&["replay", path.to_str().unwrap()]);
+        said.strip_prefix(&format!("xoff: {}: ", path.display()))
+            .expect(&said)
+            .to_owned()
+    };
+    for (old, new, expected) in [
+        (
+            r#""qps":3"#,
+            r#""qps":65"#,
+            ("line 3: 'bench {", ": qps 65; expected 1 to 6"),
+        ),
+        (
+            r#""mtu":3"#,
+            r#""mtu":5"#,
+            ("line 3: 'bench {", ": requester.mtu 5; expected 0 to 4"),
+        ),
+        (
+            r#""side":0"#,
+            r#""side":2"#,
+            ("line 5: 'post {", ": side 2; expected 0 to 1"),
+        ),
+    ] {
+        let said = replayed(old, new);
+        assert!(
+            said.starts_with(expected.0) && said.ends_with(expected.1),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn threads_that_no_machine_has() {
     for arguments in [["run", "pair"], ["fuzz", "pfc"]] {
         for threads in ["0", "100000", "all"] {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use xoff_sim::seeded::SplitMix;
 
-use crate::property::history::{History, Part, less_than};
+use crate::property::history::{History, Part, in_ranges, less_than};
 
 /// Rates of links in Gb/s.
 const RATES: [u16; 5] = [10, 25, 40, 100, 400];
@@ -120,15 +120,7 @@ impl Part for Head {
             ),
             ("alpha", self.alpha, 0..=10),
         ];
-        for (key, count, range) in counts {
-            if !range.contains(&count) {
-                return Err(format!(
-                    "{key} {count}; expected {} to {}",
-                    range.start(),
-                    range.end()
-                ));
-            }
-        }
+        in_ranges(counts)?;
         if let Some(rate) = self.rates.iter().find(|rate| !RATES.contains(rate)) {
             return Err(format!("rate {rate}; expected one of {RATES:?}"));
         }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::Stalled;
 use xoff_sim::protocol::gbn::{RequesterConfig, mtu_bytes};
 
-use crate::property::history::{History, Part};
+use super::ledger::LENGTH_MAX;
+use crate::property::history::{History, Part, in_ranges};
 use xoff_sim::seeded::SplitMix;
 
 /// Maximum number of QPs per NIC.
@@ -179,6 +180,26 @@ impl Part for Head {
         });
         plainer.collect()
     }
+
+    fn valid(&self) -> Result<(), String> {
+        let (requester, path) = (&self.requester, &self.path);
+        in_ranges([
+            ("qps", u64::from(self.qps), 1..=QPS_MAX),
+            ("requester.mtu", requester.mtu.into(), 0..=4),
+            ("requester.timeout", requester.timeout.into(), 0..=31),
+            ("requester.retry", requester.retry.into(), 0..=7),
+            ("requester.rnr_retry", requester.rnr_retry.into(), 0..=7),
+            ("rnr_timer", self.rnr_timer.into(), 0..=31),
+            ("tags", self.tags.into(), 0..=2),
+            ("classes", self.classes.into(), 0..=3),
+            ("path.drops", path.drops.into(), 0..=1_000),
+            ("path.flips", path.flips.into(), 0..=1_000),
+            ("path.doubles", path.doubles.into(), 0..=1_000),
+            ("path.late", path.late.into(), 0..=1_000),
+            ("path.marks", path.marks.into(), 0..=1_000),
+            ("path.forged", path.forged.into(), 0..=1_000),
+        ])
+    }
 }
 
 impl Part for Event {
@@ -193,6 +214,30 @@ impl Part for Event {
             _ => return vec![],
         }
         vec![simpler]
+    }
+
+    fn valid(&self) -> Result<(), String> {
+        let side = |side: u8| ("side", u64::from(side), 0..=1);
+        match *self {
+            Event::Wait(_) | Event::Reopen { .. } => Ok(()),
+            Event::Post {
+                side: at,
+                kind,
+                length,
+                ..
+            } => in_ranges([
+                side(at),
+                ("kind", kind.into(), 0..=4),
+                ("length", length.into(), 0..=LENGTH_MAX),
+            ]),
+            Event::Stall {
+                side: at, of_16, ..
+            } => in_ranges([side(at), ("of_16", of_16.into(), 0..=16)]),
+            Event::Pause {
+                side: at, class, ..
+            } => in_ranges([side(at), ("class", class.into(), 0..=ALL_CLASSES.into())]),
+            Event::Withdraw { side: at } => in_ranges([side(at)]),
+        }
     }
 }
 

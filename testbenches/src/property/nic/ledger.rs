@@ -11,6 +11,8 @@ use crate::property::Disagreement;
 pub const MESSAGES_MAX: usize = 64;
 /// Size of a place in bytes.
 const PLACE: u64 = 1 << 18;
+/// Maximum length of a message: it begins up to 63 bytes behind its place, and its buffer is up to 2 bytes longer.
+pub const LENGTH_MAX: u64 = PLACE - 65;
 /// Maximum number of messages posted and not yet reported. The rings have 16 slots.
 const UNDER_WAY: usize = 14;
 
