@@ -227,7 +227,8 @@ module rx_classify
     judged_o.arrival.access = allowed;
   end
 
-  // Payload delay. A frame that is kept has an IP header, so that its class is known with its first payload.
+  // Payload delay. A frame that is kept has an IP header, so that its class is known with its first payload. The class
+  // also goes with the verdict on a frame without payload.
   class_t [1:0] class_q;
   logic [1:0] payload_valid_q;
   logic [1:0][DataBytes*8-1:0] payload_data_q;
@@ -238,14 +239,10 @@ module rx_classify
   end
 
   always_ff @(posedge clk_beats_i) begin
-    if (payload_valid_i) begin
-      class_q[0]        <= ip_class;
-      payload_data_q[0] <= payload_data_i;
-    end
-    if (payload_valid_q[0]) begin
-      class_q[1]        <= class_q[0];
-      payload_data_q[1] <= payload_data_q[0];
-    end
+    if (payload_valid_i) payload_data_q[0] <= payload_data_i;
+    if (payload_valid_q[0]) payload_data_q[1] <= payload_data_q[0];
+    if (payload_valid_i || done_valid_i) class_q[0] <= ip_class;
+    if (payload_valid_q[0] || done_q) class_q[1] <= class_q[0];
   end
 
   assign payload_valid_o = payload_valid_q[1];

@@ -10,7 +10,7 @@ use xoff_sim::protocol::gbn::{Status, WorkKind};
 
 use super::bins;
 use super::events::{Event, Head};
-use super::faults::{Faults, pause};
+use super::faults::{Faults, Met, pause};
 use super::ledger::Ledger;
 use super::pair::{PERIOD, Pair, REGION, STEP_MAX};
 use super::sent::{Right, Sent};
@@ -96,6 +96,9 @@ pub struct Bench {
     judged: [(usize, usize); 2],
     /// Cycle in which something happened last.
     stirred: u64,
+    met: Met,
+    /// Retries of all requesters.
+    retry: u8,
     stage: Stage,
     steps: u64,
 }
@@ -150,6 +153,8 @@ impl Bench {
             ledgers,
             last_buffer: BTreeMap::new(),
             judged: [(0, 0); 2],
+            met: Met::default(),
+            retry: head.requester.retry,
             stage: Stage::Event(0),
             steps: 0,
         })
@@ -225,6 +230,7 @@ impl Bench {
                     let direction = (usize::from(side & 1), index);
                     if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
                         let late = buffer_late.into();
+                        self.met.late_buffer |= buffer_late > 0;
                         self.post(direction, WorkKind(kind), length, signaled, late);
                     }
                 }
@@ -236,6 +242,7 @@ impl Bench {
                 cycles,
             } => {
                 let until = now + u64::from(cycles);
+                self.met.held = true;
                 self.pair.stall(usize::from(side & 1), what, of_16, until);
             }
             Event::Pause {
@@ -244,6 +251,7 @@ impl Bench {
                 class,
             } => {
                 let side = usize::from(side & 1);
+                self.met.held = true;
                 let frame = pause(quanta, class);
                 self.faults.arrived[side].count(1, frame.len());
                 let at = self.pair.time();
@@ -251,11 +259,13 @@ impl Bench {
             }
             Event::Reopen { qp } => {
                 if let Some(&index) = self.indices.get(usize::from(qp)) {
+                    self.met.reopened = true;
                     self.reopen(index)?;
                 }
             }
             Event::Withdraw { side } => {
                 let side = usize::from(side & 1);
+                self.met.withdrawn = true;
                 self.pair.withdraw(side);
                 for ledger in self.ledgers.values_mut() {
                     ledger.withdraw();
@@ -365,6 +375,29 @@ impl Bench {
         })
     }
 
+    /// Whether something that the case has met may make a message end like this.
+    fn may_end(&self, status: Status) -> bool {
+        let Met {
+            reopened,
+            withdrawn,
+            held,
+            late_buffer,
+        } = self.met;
+        let dropped = (0..2).any(|side| {
+            let counters = self.pair.host(side).counters();
+            counters.get(reg::DROP_FULL) > 0
+        });
+        match status {
+            // Three timeouts are longer than all packets of the other QPs take that may be in front.
+            Status::RetryExceeded => {
+                let clean = self.faults.is_clean() && !dropped;
+                !clean || reopened || withdrawn || held || late_buffer || self.retry < 2
+            }
+            Status::RnrExceeded => reopened || withdrawn || held || late_buffer,
+            _ => true,
+        }
+    }
+
     /// Judges new completions and writes.
     fn judge(&mut self, now: u64) -> Result<(), Disagreement> {
         for side in 0..2 {
@@ -380,6 +413,9 @@ impl Bench {
                     false => ledger.sent(completion),
                 };
                 judged.map_err(place)?;
+                if !self.may_end(completion.status) {
+                    return Err(place(format!("nothing makes this fail: {completion:?}")));
+                }
                 if completion.status != Status::Success {
                     self.sent.iter_mut().for_each(Sent::end_qp);
                 }
@@ -477,6 +513,7 @@ impl Bench {
         }
         let counted = |address| counted[&address];
         self.sent[side].check(counted)?;
+        self.faults.check_reasons(self.met, counted)?;
         self.faults.arrived[side].check(counted)
     }
 }
