@@ -11,8 +11,9 @@ use crate::threads::MAX_THREADS;
 use crate::wave::condition::Condition;
 
 const RUN_HELP: &str = "\
-Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv; with --pcap capture.pcapng, with --waves
-the waves. A sweep adds out/NAME-sweep/: sweep.html, sweep.svg, sweep.csv. Files of an earlier run are removed first.
+Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv (values by time), spans.csv (pauses of
+hosts, if there were any); with --pcap capture.pcapng, with --waves the waves. A sweep adds out/NAME-sweep/: sweep.html,
+sweep.svg, sweep.csv. Files of an earlier run are removed first.
 
 Examples:
   xoff run livelock                                 a built-in scenario with RTL NICs

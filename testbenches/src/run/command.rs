@@ -9,7 +9,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
 use xoff_waves::layout::{Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
-use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SUMMARY};
+use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY};
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
@@ -167,7 +167,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
 
 /// Returns the names of the files that a run may write into its folder.
 fn files(options: &RunOptions) -> Vec<String> {
-    let mut files = [SUMMARY, SERIES, REPORT, PICTURE]
+    let mut files = [SUMMARY, SERIES, SPANS, REPORT, PICTURE]
         .map(String::from)
         .to_vec();
     files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));

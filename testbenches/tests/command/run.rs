@@ -615,6 +615,8 @@ fn findings_are_in_every_result() {
     assert!(places.is_sorted(), "from the root outwards: {places:?}");
     let series = fs::read_to_string(out.join("slow/series.csv")).unwrap();
     assert!(series.starts_with("time_ns,") && series.contains("Pause time: t1 → h class 3 (%)"));
+    let spans = fs::read_to_string(out.join("slow/spans.csv")).unwrap();
+    assert!(spans.contains("\nPaused,"), "{spans}");
 }
 
 #[test]

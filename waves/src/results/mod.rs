@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `summary.json` | [`Summary`]: settings, digest, expectations, metrics |
 //! | `series.csv` | every line of every chart as a column, by time |
+//! | `spans.csv` | the spans of charts that have them: when each port was paused |
 //! | `report.html` | [`Report::html`]: the same for people |
 //! | `goodput.svg` | the first chart |
 //!
@@ -13,6 +14,7 @@
 
 mod error;
 mod series;
+mod spans;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub use error::{Error, Result};
 pub const SUMMARY: &str = "summary.json";
 /// The name of the file with values over time.
 pub const SERIES: &str = "series.csv";
+/// The name of the file with spans of time.
+pub const SPANS: &str = "spans.csv";
 /// The name of the page.
 pub const REPORT: &str = "report.html";
 
@@ -74,7 +78,7 @@ impl OutDir {
             return Ok(());
         };
         // Summaries of version 1 list no files, so the standard ones are always removed.
-        let always = [SERIES, REPORT, PICTURE, CAPTURE].map(String::from);
+        let always = [SERIES, SPANS, REPORT, PICTURE, CAPTURE].map(String::from);
         let files = always
             .into_iter()
             .chain(earlier.files)
@@ -117,8 +121,8 @@ impl OutDir {
         self.path.join(name)
     }
 
-    /// Writes `series.csv`, `goodput.svg` (the first chart), `report.html` and finally `summary.json`, and returns
-    /// the path of the page.
+    /// Writes `series.csv`, `spans.csv` if a chart has any, `goodput.svg` (the first chart), `report.html` and finally
+    /// `summary.json`, and returns the path of the page.
     ///
     /// Of the summary's files, those that do not exist are left out.
     ///
@@ -127,6 +131,9 @@ impl OutDir {
     /// Fails if a file cannot be written.
     pub fn write_all(&self, report: &Report) -> Result<PathBuf> {
         self.write_series(&report.charts)?;
+        if report.charts.iter().any(|chart| !chart.bands.is_empty()) {
+            self.write_spans(&report.charts)?;
+        }
         if let Some(first) = report.charts.first() {
             self.write_chart(PICTURE, first)?;
         }
@@ -154,14 +161,22 @@ impl OutDir {
     /// Writes `series.csv`, with one row for each time at which anything has a value and `time_ns` as the first
     /// column.
     ///
-    /// Each line has a column, named `chart: line (unit)`. Each row of states has one too, which is 1 from a state's
-    /// start and 0 from its end. A field is empty if there is no value at that time.
+    /// Each line has a column, named `chart: line (unit)`. A field is empty if there is no value at that time.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be written.
     pub fn write_series(&self, charts: &[Chart]) -> Result<PathBuf> {
         self.write(SERIES, |file| series::write(file, charts))
+    }
+
+    /// Writes `spans.csv`, with one row for each span of each chart's bands: `chart`, `row`, `from_ns` and `to_ns`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn write_spans(&self, charts: &[Chart]) -> Result<PathBuf> {
+        self.write(SPANS, |file| spans::write(file, charts))
     }
 
     /// Writes `report.html`.

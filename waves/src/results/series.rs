@@ -33,7 +33,7 @@ pub(super) fn write(file: &mut dyn Write, charts: &[Chart]) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(file);
     let names = columns.iter().map(|column| column.name.as_str());
     writer.write_record(std::iter::once("time_ns").chain(names))?;
-    // A column with two values at one time, the edge of a step, gives two rows with that time.
+    // A column with two values at one time gives two rows with that time.
     while let Some(time) = columns.iter().filter_map(Column::next_time).min() {
         writer.write_field(time.to_string())?;
         for column in &mut columns {
@@ -60,17 +60,9 @@ fn columns(charts: &[Chart]) -> Vec<Column> {
                 next: 0,
             });
         }
-        for band in &chart.bands {
-            let edges = |&(from, to): &(u64, u64)| [(from, 1.0), (to, 0.0)];
-            columns.push(Column {
-                name: format!("{}: {}", chart.title, band.name),
-                points: band.spans.iter().flat_map(edges).collect(),
-                next: 0,
-            });
-        }
     }
     for column in &mut columns {
-        // The sort is stable, so the edges of a step keep their order.
+        // The sort is stable, so values of one time keep their order.
         column.points.sort_by_key(|&(time, _)| time);
     }
     columns

@@ -54,15 +54,24 @@ fn series_have_a_column_a_line() {
     let out = OutDir::create(root.path(), "tiny").unwrap();
     let path = out.write_series(&report().charts).unwrap();
     insta::assert_snapshot!(fs::read_to_string(path).unwrap(), @r#"
-    time_ns,"Rate: a, ""b"" (b/s)",Rate: c (b/s),Paused: a
-    5,,,
-    10,40000000000,,1
-    12,,,0
-    12,,,1
-    20,0.1,-1,
-    20,0.3,,
-    30,,,0
+    time_ns,"Rate: a, ""b"" (b/s)",Rate: c (b/s)
+    5,,
+    10,40000000000,
+    20,0.1,-1
+    20,0.3,
     "#);
+}
+
+#[test]
+fn spans_have_a_row_each() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    let path = out.write_spans(&report().charts).unwrap();
+    insta::assert_snapshot!(fs::read_to_string(path).unwrap(), @r"
+    chart,row,from_ns,to_ns
+    Paused,a,10,12
+    Paused,a,12,30
+    ");
 }
 
 #[test]
@@ -92,6 +101,7 @@ fn all_files_are_there_and_nothing_else() {
                 "rate.svg",
                 "report.html",
                 "series.csv",
+                "spans.csv",
                 "summary.json"
             ]
         );
