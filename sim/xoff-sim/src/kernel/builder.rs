@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::context::{NodeContext, Outgoing};
 use super::{Digest, Injection, Network, Node, NodeId, PortId};
-use crate::link::{FaultInjector, LatencyTooSmall, Link, MIN_LATENCY};
+use crate::link::{FaultInjector, LatencyTooSmall, Link};
 use crate::seeded::Seed;
 use crate::time::LineRate;
 
@@ -55,7 +55,6 @@ pub enum BuildError {
 pub struct NetworkBuilder<N> {
     nodes: Vec<NodeContext<N>>,
     seed: Seed,
-    lookahead: crate::time::Duration,
 }
 
 impl<N: Node> NetworkBuilder<N> {
@@ -64,7 +63,6 @@ impl<N: Node> NetworkBuilder<N> {
         Self {
             nodes: Vec::new(),
             seed,
-            lookahead: crate::time::Duration::MAX,
         }
     }
 
@@ -98,7 +96,7 @@ impl<N: Node> NetworkBuilder<N> {
     ///
     /// # Errors
     ///
-    /// The node, port or rate that does not fit, or a link whose latency is below [`MIN_LATENCY`].
+    /// The node, port or rate that does not fit, or a link whose latency is below [`MIN_LATENCY`](crate::link::MIN_LATENCY).
     pub fn connect(
         &mut self,
         a: (NodeId, PortId),
@@ -120,11 +118,11 @@ impl<N: Node> NetworkBuilder<N> {
             });
         }
         let latency = link.latency()?;
-        self.lookahead = self.lookahead.min(latency);
         for (from, to, rules) in [(a, b, &link.faults[0]), (b, a, &link.faults[1])] {
             let seed = self.seed.derive(&[from.0.0.into(), from.1.0.into()]);
             self.nodes[from.0.0 as usize].ports[usize::from(from.1.0)].out = Some(Outgoing {
                 to: to.0,
+                place: to.0.0,
                 to_port: to.1,
                 latency,
                 faults: FaultInjector::new(rules.clone(), seed),
@@ -137,8 +135,6 @@ impl<N: Node> NetworkBuilder<N> {
 
     /// Builds the network, at time zero. Frames sent from ports without a link are lost.
     pub fn build(self) -> Network<N> {
-        // Without links, windows could have any length; they are bounded so that observers are called regularly.
-        let lookahead = self.lookahead.min(MIN_LATENCY * 10_000).max(MIN_LATENCY);
-        Network::new(self.nodes, lookahead)
+        Network::new(self.nodes)
     }
 }

@@ -41,6 +41,8 @@ impl PortCounters {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Outgoing {
     pub(super) to: NodeId,
+    /// Where the node `to` is in memory.
+    pub(super) place: u32,
     pub(super) to_port: PortId,
     pub(super) latency: Duration,
     pub(super) faults: FaultInjector,
@@ -55,8 +57,8 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     /// Sends a frame through the link's fault rules and on its way.
-    fn send(&mut self, frame: Frame, outbox: &mut Vec<(NodeId, Arrival)>) {
-        let (to, port, latency) = (self.to, self.to_port, self.latency);
+    fn send(&mut self, frame: Frame, outbox: &mut Vec<(u32, Arrival)>) {
+        let (place, port, latency) = (self.place, self.to_port, self.latency);
         self.arriving.take_if(|_| !self.faults.is_idle());
         let arriving = &mut self.arriving;
         self.faults.pass(frame, |frame| {
@@ -72,12 +74,12 @@ impl Outgoing {
                 received: *arriving,
                 ..Arrival::new(port, frame)
             };
-            outbox.push((to, arrival));
+            outbox.push((place, arrival));
         });
     }
 
     /// Sends the injected frames that are due before `until`.
-    fn inject_before(&mut self, until: Time, rate: LineRate, outbox: &mut Vec<(NodeId, Arrival)>) {
+    fn inject_before(&mut self, until: Time, rate: LineRate, outbox: &mut Vec<(u32, Arrival)>) {
         while let Some(frame) = self.injection.take_before(until, rate) {
             self.send(frame, outbox);
         }
@@ -132,7 +134,7 @@ pub(super) struct NodeContext<N> {
     next_injected: Option<Time>,
     /// The frames of the current window for other nodes. Empty between windows.
     #[serde(skip)]
-    pub(super) outbox: Vec<(NodeId, Arrival)>,
+    pub(super) outbox: Vec<(u32, Arrival)>,
     #[serde(skip)]
     pub(super) records: Vec<Record>,
     /// Empty between windows.

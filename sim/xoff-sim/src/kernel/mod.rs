@@ -4,14 +4,17 @@
 //! length (the look-ahead), no node can therefore be affected by what another one does, and all nodes may run at the
 //! same time, on any number of threads, with the same result. Frames are exchanged after each window. Where nothing
 //! happens, the next window starts at the next event. Only nodes with an event in a window are looked at: a window costs
-//! what happens in it, however large the network is.
+//! what happens in it, however large the network is. Where some links are much longer than others, the nodes between
+//! long links form groups, which have longer windows in common and shorter ones each for itself.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`node`] | [`Node`]: the interface of a NIC, a switch or another machine's part of the network |
 //! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
-//! | [`network`] | [`Network`]: windows, exchange of frames, digest, checkpoint |
-//! | `wakes` | when each node has something to do |
+//! | [`network`] | [`Network`]: runs, changes from outside, digest, checkpoint |
+//! | `arrange` | which nodes form a group |
+//! | `group` | groups: their windows, on one thread or several, and what is handed over after each |
+//! | `wakes` | when each part of a group has something to do |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
 //! | [`injection`] | [`Injection`]: frames put on a wire from outside |
 //! | [`prefetch`] | hints to the processor about memory that the next nodes will read |
@@ -19,9 +22,11 @@
 //!
 //! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
 
+mod arrange;
 pub mod builder;
 mod context;
 pub mod digest;
+mod group;
 pub mod injection;
 pub mod network;
 pub mod node;

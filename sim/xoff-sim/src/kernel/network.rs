@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::arrange::{Span, arrange};
 use super::context::NodeContext;
-use super::wakes::Wakes;
+use super::group::{Group, Threads};
 use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
@@ -14,38 +15,71 @@ use crate::time::{Duration, Time};
 /// With a single thread, or with little to do in a window, they run on the calling thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Network<N> {
+    /// In the order that `groups` need.
     nodes: Vec<NodeContext<N>>,
+    /// Where each node is in `nodes`.
+    places: Vec<u32>,
     now: Time,
-    lookahead: Duration,
+    /// No window is longer.
+    limit: Duration,
     /// The cost of a window from which on it runs on several threads.
     parallel_from: u32,
-    /// When each node has something to do. Empty until the first run, and after a checkpoint.
+    /// Absent until the first run, and after a checkpoint.
     #[serde(skip)]
-    wakes: Wakes,
-    /// The [`cost`](Node::cost) of each node; filled with `wakes`.
-    #[serde(skip)]
-    costs: Vec<u32>,
+    groups: Option<Group>,
 }
-
-/// How many pieces a window has for each thread: more than one, since what nodes have to do is known only roughly.
-const PIECES: u32 = 16;
-
-/// How many steps [`NodeContext::prefetch`] has.
-const PREFETCHES: usize = 6;
 
 /// Default of `parallel_from`. Using threads costs some microseconds a window, so below this cost it would be slower.
 const PARALLEL_FROM: u32 = 32;
 
 impl<N: Node> Network<N> {
-    pub(super) fn new(nodes: Vec<NodeContext<N>>, lookahead: Duration) -> Self {
+    pub(super) fn new(nodes: Vec<NodeContext<N>>) -> Self {
         Self {
+            places: (0..nodes.len() as u32).collect(),
             nodes,
             now: Time::ZERO,
-            lookahead,
+            limit: Duration::MAX,
             parallel_from: PARALLEL_FROM,
-            wakes: Wakes::default(),
-            costs: Vec::new(),
+            groups: None,
         }
+    }
+
+    /// Groups the nodes, and moves them so that those of a group are neighbours.
+    fn arrange(&mut self) -> Group {
+        let links: Vec<Span> = self.links().collect();
+        let (mut groups, order) = arrange(self.nodes.len() as u32, &links);
+        for (place, node) in (0..).zip(order) {
+            self.places[node as usize] = place;
+        }
+        let places = &self.places;
+        self.nodes
+            .sort_by_cached_key(|node| places[node.id.0 as usize]);
+        for port in self.nodes.iter_mut().flat_map(|node| &mut node.ports) {
+            if let Some(out) = &mut port.out {
+                out.place = places[out.to.0 as usize];
+            }
+        }
+        groups.ask(&self.nodes);
+        groups
+    }
+
+    /// The links, each in both directions, with the latencies that windows go by.
+    fn links(&self) -> impl Iterator<Item = Span> {
+        self.nodes.iter().flat_map(|node| {
+            let outgoing = node.ports.iter().filter_map(|port| port.out.as_ref());
+            outgoing.map(|out| Span {
+                ends: [node.id.0, out.to.0],
+                latency: out.latency.min(self.limit),
+            })
+        })
+    }
+
+    fn at(&self, node: NodeId) -> &NodeContext<N> {
+        &self.nodes[self.places[node.0 as usize] as usize]
+    }
+
+    fn at_mut(&mut self, node: NodeId) -> &mut NodeContext<N> {
+        &mut self.nodes[self.places[node.0 as usize] as usize]
     }
 
     /// The current simulated time: everything before this instant has happened.
@@ -53,14 +87,15 @@ impl<N: Node> Network<N> {
         self.now
     }
 
-    /// The length of the longest window: the least link latency.
-    pub fn lookahead(&self) -> Duration {
-        self.lookahead
+    /// The least latency of a link. In a window of this length, no node can be affected by what another one does.
+    pub fn lookahead(&self) -> Option<Duration> {
+        self.links().map(|link| link.latency).min()
     }
 
     /// Limits windows to be shorter than the links allow. The result is the same, which tests verify.
     pub fn limit_lookahead(&mut self, at_most: Duration) {
-        self.lookahead = self.lookahead.min(at_most).max(Duration::from_ps(1));
+        self.limit = self.limit.min(at_most).max(Duration::from_ps(1));
+        self.groups = None;
     }
 
     /// Sets the total [`cost`](Node::cost) of a window's nodes from which on it runs on several threads; 0: always.
@@ -71,103 +106,54 @@ impl<N: Node> Network<N> {
 
     /// The time of the next event.
     pub fn next_event(&self) -> Option<Time> {
-        let next = match self.wakes.nodes() == self.nodes.len() {
-            true => self.wakes.first(),
-            false => self.nodes.iter().filter_map(NodeContext::next_event).min(),
+        let next = match &self.groups {
+            Some(groups) => groups.next_event(),
+            None => self.nodes.iter().filter_map(NodeContext::next_event).min(),
         };
         next.map(|next| next.max(self.now))
     }
 
     /// Notes that a node was changed from outside.
     fn changed(&mut self, node: NodeId) {
-        if self.wakes.nodes() == self.nodes.len() {
-            let nodes = &self.nodes;
-            self.wakes
-                .set(&[node.0], |node| nodes[node as usize].next_event());
+        if let Some(groups) = &mut self.groups {
+            groups.changed(self.places[node.0 as usize], &self.nodes);
         }
     }
 
     /// Runs until `end` (exclusive). `observe` receives the records of tapped ports, window by window, in the order
     /// of time.
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
-        let threads = rayon::current_num_threads();
-        let mut records = Vec::new();
-        let mut due = Vec::new();
-        if self.wakes.nodes() != self.nodes.len() {
-            self.wakes = Wakes::new(self.nodes.iter().map(NodeContext::next_event));
-            self.costs = self.nodes.iter().map(NodeContext::cost).collect();
-        }
-        let mut costs = Vec::new();
-        while let Some(from) = self.next_event().filter(|from| *from < end) {
-            let until = from.saturating_add(self.lookahead).min(end);
-            due.clear();
-            self.wakes.due(until, &mut due);
-            if threads > 1 && self.cost(&due, &mut costs) >= self.parallel_from {
-                let window = Window {
-                    from,
-                    until,
-                    piece: costs.last().copied().unwrap_or(0) / (threads as u32 * PIECES),
-                };
-                window.run(&mut self.nodes, 0, &due, &costs);
-            } else {
-                run_all(&mut self.nodes, 0, &due, from, until);
-            }
-            self.hand_over(&due, &mut records);
+        let threads = Threads {
+            number: rayon::current_num_threads() as u32,
+            parallel_from: self.parallel_from,
+        };
+        let mut groups = self.groups.take().unwrap_or_else(|| self.arrange());
+        while let Some(until) = groups.window(&mut self.nodes, end, threads) {
             self.now = until;
+            let records = &mut groups.records;
             if !records.is_empty() {
                 records.sort_by_key(|record| {
                     (record.frame.end, record.node, record.port, record.direction)
                 });
-                observe(&records);
+                observe(records);
                 records.clear();
             }
         }
+        self.groups = Some(groups);
         self.now = self.now.max(end);
-    }
-
-    /// The cost of a window in which these nodes have something to do. `costs` gets the sum up to each of them.
-    fn cost(&self, due: &[u32], costs: &mut Vec<u32>) -> u32 {
-        let mut sum = 0u32;
-        costs.clear();
-        costs.extend(due.iter().map(|node| {
-            sum = sum.saturating_add(self.costs[*node as usize]);
-            sum
-        }));
-        sum
-    }
-
-    /// Delivers the frames that the nodes of a window sent to their destinations, and collects records.
-    fn hand_over(&mut self, due: &[u32], records: &mut Vec<Record>) {
-        let nodes = &self.nodes;
-        self.wakes
-            .set(due, |node| nodes[node as usize].next_event());
-        for sender in due {
-            let sender = &mut self.nodes[*sender as usize];
-            records.append(&mut sender.records);
-            let mut outbox = std::mem::take(&mut sender.outbox);
-            let id = sender.id;
-            for (to, _) in &outbox {
-                self.nodes[to.0 as usize].prefetch_inbox();
-            }
-            for (to, arrival) in outbox.drain(..) {
-                self.wakes.sooner(to.0, arrival.frame.end);
-                self.nodes[to.0 as usize].deliver(arrival);
-            }
-            // Put back so that its allocation is reused.
-            self.nodes[id.0 as usize].outbox = outbox;
-        }
     }
 
     /// Sets whether the frames of a port are passed to the observer of `run_until`, for captures. Panics when there
     /// is no such port.
     pub fn tap(&mut self, node: NodeId, port: PortId, on: bool) {
-        self.nodes[node.0 as usize].ports[usize::from(port.0)].tapped = on;
+        self.at_mut(node).ports[usize::from(port.0)].tapped = on;
     }
 
     /// The digest over every frame at every port so far.
     pub fn digest(&self) -> Digest {
         let mut all = Digest::default();
-        for port in self.nodes.iter().flat_map(|node| &node.ports) {
+        let nodes = (0..self.nodes() as u32).map(|node| self.at(NodeId(node)));
+        for port in nodes.flat_map(|node| &node.ports) {
             all.part(port.received);
             all.part(port.sent);
         }
@@ -181,21 +167,22 @@ impl<N: Node> Network<N> {
 
     /// The node with this number. Like the following methods, panics when there is none.
     pub fn node(&self, node: NodeId) -> &N {
-        &self.nodes[node.0 as usize].node
+        &self.at(node).node
     }
 
     /// Changes a node from outside, between two runs. Nothing that it is told to do may lie before
     /// [`now`](Self::now).
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
         // A node that had nothing to do was not run until now, and the change would take effect before now.
-        self.nodes[node.0 as usize].run(self.now, self.now);
+        let now = self.now;
+        self.at_mut(node).run(now, now);
         self.exchange(node, change)
     }
 
     /// Exchanges a node for one in the same state, such as one that was read from a checkpoint. The node is not run
     /// until [`now`](Self::now) first, as it is by [`update`](Self::update).
     pub fn exchange<R>(&mut self, node: NodeId, with: impl FnOnce(&mut N) -> R) -> R {
-        let context = &mut self.nodes[node.0 as usize];
+        let context = self.at_mut(node);
         let result = with(&mut context.node);
         context.ask_again();
         self.changed(node);
@@ -204,13 +191,13 @@ impl<N: Node> Network<N> {
 
     /// The counters of a port.
     pub fn counters(&self, node: NodeId, port: PortId) -> PortCounters {
-        self.nodes[node.0 as usize].ports[usize::from(port.0)].counters
+        self.at(node).ports[usize::from(port.0)].counters
     }
 
     /// How long frames have held the line that leaves a port until [`now`](Self::now), with their preambles and gaps.
     /// Of a frame or a gap that has not ended, the part until now counts.
     pub fn wire_time(&self, node: NodeId, port: PortId) -> Duration {
-        let context = &self.nodes[node.0 as usize];
+        let context = self.at(node);
         let since = context.node.sending_since(port);
         let begun = since.map_or(Duration::ZERO, |start| self.now.saturating_since(start));
         context.ports[usize::from(port.0)].wire_time(self.now) + begun
@@ -218,13 +205,13 @@ impl<N: Node> Network<N> {
 
     /// The faults of the link that starts at a port, with their counters. `None` when the port is not connected.
     pub fn faults(&self, node: NodeId, port: PortId) -> Option<&FaultInjector> {
-        let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        let port = &self.at(node).ports[usize::from(port.0)];
         port.out.as_ref().map(|out| &out.faults)
     }
 
     /// Mutable access to the faults of the link that starts at a port, for stating first PSNs.
     pub fn faults_mut(&mut self, node: NodeId, port: PortId) -> Option<&mut FaultInjector> {
-        let port = &mut self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        let port = &mut self.at_mut(node).ports[usize::from(port.0)];
         port.out.as_mut().map(|out| &mut out.faults)
     }
 
@@ -235,7 +222,7 @@ impl<N: Node> Network<N> {
     /// [`now`](Self::now). Panics when the port is not connected or a frame is too early.
     pub fn inject(&mut self, node: NodeId, port: PortId, frames: impl IntoIterator<Item = Frame>) {
         let now = self.now;
-        let context = &mut self.nodes[node.0 as usize];
+        let context = self.at_mut(node);
         let out = context.ports[usize::from(port.0)].out.as_mut();
         let out =
             out.unwrap_or_else(|| panic!("node {}, port {} is not connected", node.0, port.0));
@@ -251,76 +238,18 @@ impl<N: Node> Network<N> {
 
     /// The injection into the wire that starts at a port. `None` when the port is not connected.
     pub fn injection(&self, node: NodeId, port: PortId) -> Option<&Injection> {
-        let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        let port = &self.at(node).ports[usize::from(port.0)];
         port.out.as_ref().map(|out| &out.injection)
     }
 
     /// The port to which the wire that starts at a port leads. `None` when the port is not connected.
     pub fn peer(&self, node: NodeId, port: PortId) -> Option<(NodeId, PortId)> {
-        let port = &self.nodes[node.0 as usize].ports[usize::from(port.0)];
+        let port = &self.at(node).ports[usize::from(port.0)];
         port.out.as_ref().map(|out| (out.to, out.to_port))
     }
 
     /// Number of frames on their way to a node.
     pub fn in_flight(&self, to: NodeId) -> usize {
-        self.nodes[to.0 as usize].frames_on_their_way()
-    }
-}
-
-/// Runs the nodes `due` through a window, one after the other. `nodes` are those from number `first` on.
-///
-/// While a node runs, the memory of the next ones is asked for.
-fn run_all<N: Node>(
-    nodes: &mut [NodeContext<N>],
-    first: usize,
-    due: &[u32],
-    from: Time,
-    until: Time,
-) {
-    let ahead = |place: usize| due.get(place).map(|node| *node as usize - first);
-    for place in 0..due.len() + PREFETCHES {
-        for step in 0..PREFETCHES {
-            // The node that is to run `PREFETCHES - step` nodes later.
-            let of = place.checked_sub(step);
-            if let Some(node) = of.and_then(ahead) {
-                nodes[node].prefetch(step as u8, until);
-            }
-        }
-        if let Some(node) = place.checked_sub(PREFETCHES).and_then(ahead) {
-            nodes[node].run(from, until);
-        }
-    }
-}
-
-/// A window that runs on several threads.
-struct Window {
-    from: Time,
-    until: Time,
-    /// Cost of a piece that is not divided further.
-    piece: u32,
-}
-
-impl Window {
-    /// Runs the nodes `due`, which are sorted, in pieces that may run at the same time. `nodes` are those from number
-    /// `first` on, and `costs` has the sum of costs up to each of those that are due.
-    fn run<N: Node>(&self, nodes: &mut [NodeContext<N>], first: usize, due: &[u32], costs: &[u32]) {
-        let (Some(start), Some(end)) = (costs.first(), costs.last()) else {
-            return;
-        };
-        if due.len() == 1 || end - start <= self.piece {
-            return run_all(nodes, first, due, self.from, self.until);
-        }
-        // Half of the cost on each side, at least one node.
-        let half = start + (end - start) / 2;
-        let place = costs.partition_point(|cost| *cost <= half);
-        let place = place.clamp(1, due.len() - 1);
-        let (left, right) = due.split_at(place);
-        let (left_costs, right_costs) = costs.split_at(place);
-        let middle = right[0] as usize;
-        let (before, behind) = nodes.split_at_mut(middle - first);
-        rayon::join(
-            || self.run(before, first, left, left_costs),
-            || self.run(behind, middle, right, right_costs),
-        );
+        self.at(to).frames_on_their_way()
     }
 }

@@ -66,7 +66,7 @@ fn a_frame_arrives_when_cable_and_interface_say() {
         .connect((a, PortId(0)), (b, PortId(0)), &link)
         .unwrap();
     let mut network = builder.build();
-    assert_eq!(network.lookahead(), Duration::from_ns(1700));
+    assert_eq!(network.lookahead(), Some(Duration::from_ns(1700)));
     network.run_until(END, |_| ());
     let received = &network.node(b).received;
     // 8 + 1,086 bytes of 200 ps, 1.5 us of cable, 200 ns of MAC and PHY.
