@@ -160,7 +160,7 @@ def name_of(cell):
     return port(cell, "Q").extract(0, 1).as_bit().wire.name.str()[1:]
 
 
-def watch(gate, first):
+def add_watches(gate, first):
     """Adds a gate_watch for each register and memory behind a gate."""
     rests = top.Not(fresh(), port(gate.latch, "Q"))
     for number, cell in enumerate(gate.behind):
@@ -185,7 +185,7 @@ for number, mutation in enumerate(mutations, int(first)):
     print(f"mutant\t{number}\t{kind(top.cell(ident(cell)))}\t{options.strip()}")
     run(f"{command} -ctrl mutsel 16 {number} {options.strip()}")
 for gate in gates:
-    watch(gate, first_enable)
+    add_watches(gate, first_enable)
 # A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
 for wire in [w for w in top.wires_.values() if w.port_output]:
     outer = top.addWire(ident("\\mutated_" + wire.name.str()[1:]), wire.width)

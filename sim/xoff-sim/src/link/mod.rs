@@ -16,7 +16,7 @@ pub mod fault_rule;
 pub use fault_injector::{FaultInjector, FirstPsn, RuleCounters};
 pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError, PsnRange};
 
-/// The least latency of a link, 100 ns. The kernel's windows are as long as the least latency in the network, and in
+/// The least latency of a link, 100 ns. The kernel's windows are as long as the least latency between nodes, and in
 /// shorter windows nodes would have nothing to do.
 pub const MIN_LATENCY: Duration = Duration::from_ns(100);
 

@@ -9,8 +9,9 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Status, WorkKind};
 
 use super::bins;
+use super::causes::Causes;
 use super::events::{Event, Head};
-use super::faults::{Faults, Met, pause};
+use super::faults::{Faults, pause};
 use super::ledger::Ledger;
 use super::pair::{PERIOD, Pair, REGION, STEP_MAX};
 use super::sent::{Right, Sent};
@@ -96,9 +97,7 @@ pub struct Bench {
     judged: [(usize, usize); 2],
     /// Cycle in which something happened last.
     stirred: u64,
-    met: Met,
-    /// Retries of all requesters.
-    retry: u8,
+    causes: Causes,
     stage: Stage,
     steps: u64,
 }
@@ -153,8 +152,7 @@ impl Bench {
             ledgers,
             last_buffer: BTreeMap::new(),
             judged: [(0, 0); 2],
-            met: Met::default(),
-            retry: head.requester.retry,
+            causes: Causes::of(head),
             stage: Stage::Event(0),
             steps: 0,
         })
@@ -230,7 +228,7 @@ impl Bench {
                     let direction = (usize::from(side & 1), index);
                     if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
                         let late = buffer_late.into();
-                        self.met.late_buffer |= buffer_late > 0;
+                        self.causes.late_buffer |= buffer_late > 0;
                         self.post(direction, WorkKind(kind), length, signaled, late);
                     }
                 }
@@ -242,7 +240,7 @@ impl Bench {
                 cycles,
             } => {
                 let until = now + u64::from(cycles);
-                self.met.held = true;
+                self.causes.held = true;
                 self.pair.stall(usize::from(side & 1), what, of_16, until);
             }
             Event::Pause {
@@ -251,7 +249,7 @@ impl Bench {
                 class,
             } => {
                 let side = usize::from(side & 1);
-                self.met.held = true;
+                self.causes.held = true;
                 let frame = pause(quanta, class);
                 self.faults.arrived[side].count(1, frame.len());
                 let at = self.pair.time();
@@ -259,13 +257,13 @@ impl Bench {
             }
             Event::Reopen { qp } => {
                 if let Some(&index) = self.indices.get(usize::from(qp)) {
-                    self.met.reopened = true;
+                    self.causes.reopened = true;
                     self.reopen(index)?;
                 }
             }
             Event::Withdraw { side } => {
                 let side = usize::from(side & 1);
-                self.met.withdrawn = true;
+                self.causes.withdrawn = true;
                 self.pair.withdraw(side);
                 for ledger in self.ledgers.values_mut() {
                     ledger.withdraw();
@@ -375,31 +373,10 @@ impl Bench {
         })
     }
 
-    /// Whether something that the case has met may make a message end like this.
-    fn may_end(&self, status: Status) -> bool {
-        let Met {
-            reopened,
-            withdrawn,
-            held,
-            late_buffer,
-        } = self.met;
-        let dropped = (0..2).any(|side| {
-            let counters = self.pair.host(side).counters();
-            counters.get(reg::DROP_FULL) > 0
-        });
-        match status {
-            // Three timeouts are longer than all packets of the other QPs take that may be in front.
-            Status::RetryExceeded => {
-                let clean = self.faults.is_clean() && !dropped;
-                !clean || reopened || withdrawn || held || late_buffer || self.retry < 2
-            }
-            Status::RnrExceeded => reopened || withdrawn || held || late_buffer,
-            _ => true,
-        }
-    }
-
     /// Judges new completions and writes.
     fn judge(&mut self, now: u64) -> Result<(), Disagreement> {
+        let full = |side| self.pair.host(side).counters().get(reg::DROP_FULL) > 0;
+        let full = full(0) || full(1);
         for side in 0..2 {
             let (completions, writes) = self.judged[side];
             for (qp, completion) in &self.pair.completions[side][completions..] {
@@ -413,7 +390,7 @@ impl Bench {
                     false => ledger.sent(completion),
                 };
                 judged.map_err(place)?;
-                if !self.may_end(completion.status) {
+                if !self.causes.allow(completion.status, full) {
                     return Err(place(format!("nothing makes this fail: {completion:?}")));
                 }
                 if completion.status != Status::Success {
@@ -513,7 +490,7 @@ impl Bench {
         }
         let counted = |address| counted[&address];
         self.sent[side].check(counted)?;
-        self.faults.check_reasons(self.met, counted)?;
+        self.causes.check_drops(counted)?;
         self.faults.arrived[side].check(counted)
     }
 }

@@ -38,18 +38,6 @@ const ANSWERS: [u16; 4] = [
     reg::ANSWERS_UNUSED,
 ];
 
-/// Counters of what only a wrong bit can cause: the NICs send nothing of it.
-const OF_FLIPS: [u16; 8] = [
-    reg::DROP_NOT_ROCE,
-    reg::DROP_MALFORMED,
-    reg::DROP_ROCE_V1,
-    reg::DROP_SERVICE,
-    reg::DROP_ICRC,
-    reg::DROP_RESPONSE,
-    reg::DROP_PAYLOAD,
-    reg::DROP_ADDRESS,
-];
-
 impl Arrived {
     /// Counts frames of this length.
     pub fn count(&mut self, frames: u64, bytes: usize) {
@@ -85,19 +73,6 @@ impl Arrived {
             )),
         }
     }
-}
-
-/// What a case has met so far that may make messages fail.
-#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
-pub struct Met {
-    /// A QP was closed and opened.
-    pub reopened: bool,
-    /// A region was withdrawn.
-    pub withdrawn: bool,
-    /// A host stalled, or a class was paused.
-    pub held: bool,
-    /// A buffer came later than its message.
-    pub late_buffer: bool,
 }
 
 /// The faults of the path between the NICs.
@@ -144,45 +119,6 @@ impl Faults {
             arrived: Default::default(),
             bins: no_bins(),
         }
-    }
-
-    /// Whether every frame arrives, as it was sent and in order.
-    pub fn is_clean(&self) -> bool {
-        let Path {
-            drops,
-            flips,
-            late,
-            forged,
-            ..
-        } = self.path;
-        (drops, flips, late, forged) == (0, 0, 0, 0)
-    }
-
-    /// Checks that a NIC drops nothing for a reason that this path and these events do not give it.
-    ///
-    /// # Errors
-    ///
-    /// The first counter that counts something else.
-    pub fn check_reasons(
-        &self,
-        met: Met,
-        counted: impl Fn(u16) -> u64,
-    ) -> Result<(), Disagreement> {
-        let flips = (self.path.flips, self.path.forged) != (0, 0);
-        let of_flips = OF_FLIPS.map(|counter| (counter, flips));
-        let others = [
-            (reg::DROP_QP, met.reopened),
-            (reg::ACCESS_IN, met.withdrawn),
-        ];
-        for (counter, allowed) in of_flips.into_iter().chain(others) {
-            let count = counted(counter);
-            if count > 0 && !allowed {
-                let named = reg::COUNTERS.iter().find(|known| known.address == counter);
-                let name = named.map_or("", |known| known.name);
-                return Err(format!("{name} is {count}, and nothing causes it"));
-            }
-        }
-        Ok(())
     }
 
     /// What arrives of a frame: copies, each with its delay.

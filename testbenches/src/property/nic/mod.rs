@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`mod@bins`] | what situations the cases bring about |
+//! | [`causes`] | what makes messages fail and frames be dropped |
 //! | [`events`] | the events, and how they are drawn |
 //! | [`setup`] | the settings of the NICs and their QPs |
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
@@ -15,6 +16,7 @@
 
 pub mod bench;
 pub mod bins;
+pub mod causes;
 pub mod events;
 pub mod faults;
 pub mod ledger;
