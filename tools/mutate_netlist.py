@@ -55,6 +55,16 @@ def unpack_stages():
         run("memory_collect", *[f"memory_map c:{name[1:]}" for name in stages], "memory_unpack", "opt -full")
 
 
+def place_cells():
+    """Registers that passes have made without a place in the source get that of a signal that they store."""
+    for cell in top.cells_.values():
+        if not cell.has_attribute(ident("\\src")) and cell.hasPort(ident("Q")):
+            bits = [bit for name in "QD" for bit in port(cell, name).to_sigbit_vector() if bit.is_wire()]
+            placed = [bit.wire for bit in bits if bit.wire.has_attribute(ident("\\src"))]
+            if placed:
+                cell.set_src_attribute(placed[0].get_src_attribute())
+
+
 def is_none(mutation):
     """A constant stuck at its own value breaks nothing."""
     words = mutation.split()
@@ -174,6 +184,7 @@ def add_watches(gate, first):
 
 unpack_stages()
 run("wreduce", "opt -full", "bwmuxmap")
+place_cells()
 mutations = drawn()
 gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
 first_enable = int(first) + len(mutations)
