@@ -1,5 +1,5 @@
-//! The cost of a Clos network with model NICs as it grows: wall-clock time for a millisecond of simulated time on one
-//! thread and on two, the time to build it, and its memory.
+//! The cost of a Clos network with model NICs as it grows, and of networks with RTL NICs: wall-clock time for a
+//! millisecond of simulated time on one thread and on two, the time to build it, and its memory.
 //!
 //! Each figure comes from a process of its own. The time of a millisecond is that of the second half of a run, when all
 //! flows have started and queues have filled, so that building and warming up are not in it.
@@ -10,15 +10,15 @@ use std::time::Instant;
 
 use xoff::scenario_file::Source;
 use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{Clos, Scenario};
+use xoff_cosim::scenario::{Clos, NicKind, Scenario};
 use xoff_sim::time::{Duration, Time};
 
 /// The argument with which the bench runs a single network and prints its figures.
 pub const SINGLE: &str = "--one-network";
 /// QPs from each host to its partner in the other podset.
 const QPS: u32 = 8;
-/// Simulated microseconds of the whole run, of which the second half is measured.
-const SPAN_US: u64 = 200;
+/// Simulated time of the whole run with model NICs, of which the second half is measured.
+const SPAN: Duration = Duration::from_us(200);
 /// Racks of a podset of [`Clos::PAPER`] and smaller or larger networks; each has eight hosts.
 const TORS: [u32; 8] = [1, 2, 4, 8, 16, 24, 32, 64];
 /// HPCC's distribution of WebSearch flows: bytes and percentile.
@@ -32,7 +32,7 @@ fn two_podsets(tors: u32) -> Scenario {
         spines: (Clos::PAPER.spines * tors / Clos::PAPER.tors).next_multiple_of(Clos::PAPER.leafs),
         ..Clos::PAPER
     };
-    clos.scenario(QPS, Duration::from_us(SPAN_US))
+    clos.scenario(QPS, SPAN)
 }
 
 /// The network of ns-3's `fat.txt`: 320 hosts at 100 Gb/s, 56 switches with 400 Gb/s between them, 1 µs a link, and
@@ -45,7 +45,7 @@ fn fat() -> Scenario {
     let text = format!(
         r#"
         title = "WebSearch at half load"
-        duration = "{SPAN_US} us"
+        duration = "{SPAN}"
         host = {{ nic = "model", rate = "100 Gb/s", dcqcn = {{}} }}
 
         [topology]
@@ -80,11 +80,48 @@ fn fat() -> Scenario {
     scenario
 }
 
-/// The scenario of this name: `fat`, or a number of racks. Nothing is drawn, so one sample suffices.
+/// `pair` for longer: two RTL NICs at a switch, one of which sends.
+fn pair() -> Scenario {
+    let source = Source::find("pair").expect("it is built in");
+    Scenario {
+        duration: Duration::from_us(4_000),
+        ..source.read(&[]).expect("the scenario is right")
+    }
+}
+
+/// Eight RTL NICs in two podsets, four QPs from each to its partner in the other podset.
+fn eight_rtl() -> Scenario {
+    let clos = Clos {
+        tors: 2,
+        hosts: 2,
+        leafs: 2,
+        spines: 4,
+        ..Clos::PAPER
+    };
+    with_rtl(clos.scenario(4, Duration::from_us(2_000)))
+}
+
+fn with_rtl(mut scenario: Scenario) -> Scenario {
+    scenario.host.nic = NicKind::Rtl;
+    scenario
+}
+
+/// The paper's two podsets with RTL NICs, for a fifth of the time that those with model NICs run.
+fn two_podsets_rtl() -> Scenario {
+    Scenario {
+        duration: SPAN / 5,
+        ..with_rtl(two_podsets(Clos::PAPER.tors))
+    }
+}
+
+/// The scenario of this name. Nothing is drawn, so one sample suffices.
 fn scenario(name: &str) -> Scenario {
-    let scenario = match name.parse() {
-        Ok(tors) => two_podsets(tors),
-        Err(_) => fat(),
+    let scenario = match name {
+        "fat" => fat(),
+        "pair" => pair(),
+        "eight" => eight_rtl(),
+        "rtl" => two_podsets_rtl(),
+        tors => two_podsets(tors.parse().expect("a number of racks")),
     };
     Scenario {
         sample: Some(scenario.duration),
@@ -112,14 +149,17 @@ pub fn single(name: &str, threads: &str) {
             .expect("no NIC fails");
         let wall = started.elapsed().as_secs_f64();
         let frames = frames(&simulation) - before;
+        let ms = (scenario.duration / 2).as_ps() as f64 / 1e9;
         let hosts = simulation
             .stations()
             .filter(|(_, station)| station.host().is_some());
         println!(
-            "{} {} {} {built} {wall} {frames} {} {}",
+            "{} {} {} {built} {} {} {} {}",
             hosts.count(),
             simulation.names().len(),
             simulation.flows().len(),
+            wall / ms,
+            frames as f64 / ms,
             peak_bytes(),
             simulation.digest()
         );
@@ -152,6 +192,7 @@ struct Figures {
     nodes: u64,
     flows: u64,
     built: f64,
+    /// Wall-clock seconds a simulated millisecond, and frames in it.
     wall: f64,
     frames: f64,
     peak: f64,
@@ -186,8 +227,7 @@ fn measured(name: &str, threads: u32) -> Figures {
 
 /// Prints the table.
 pub fn measure() {
-    let ms = 2_000.0 / SPAN_US as f64;
-    println!("Clos networks with model NICs, wall-clock seconds a simulated millisecond");
+    println!("networks, wall-clock seconds a simulated millisecond");
     println!(
         "{:>20} {:>6} {:>6} {:>7} {:>8} {:>8} {:>9} {:>9} {:>6} {:>9}",
         "",
@@ -201,11 +241,15 @@ pub fn measure() {
         "ratio",
         "µs/frame"
     );
-    let names = TORS.map(|tors| (format!("two podsets, {}", 16 * tors), tors.to_string()));
-    for (title, name) in names
-        .into_iter()
-        .chain([("fat, WebSearch".into(), "fat".into())])
-    {
+    let names = TORS.map(|tors| ("two podsets", tors.to_string()));
+    let others = [
+        ("fat, WebSearch", "fat"),
+        ("pair, RTL", "pair"),
+        ("two podsets, RTL", "eight"),
+        ("two podsets, RTL", "rtl"),
+    ]
+    .map(|(title, name)| (title, name.to_owned()));
+    for (title, name) in names.into_iter().chain(others) {
         let [one, two] = [1, 2].map(|threads| measured(&name, threads));
         assert_eq!(
             one.digest, two.digest,
@@ -224,8 +268,8 @@ pub fn measure() {
         let _ = write!(
             row,
             " {:>9.2} {:>9.2} {:>6.2}",
-            one.wall * ms,
-            two.wall * ms,
+            one.wall,
+            two.wall,
             one.wall / two.wall
         );
         println!("{row} {:>9.2}", one.wall * 1e6 / one.frames);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::awake::{Awake, both};
 use super::context::NodeContext;
 use super::wakes::Wakes;
 use super::{Arrival, Node, Record};
@@ -15,11 +16,12 @@ const PREFETCHES: usize = 6;
 
 /// What is said of a whole run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Threads {
+pub(super) struct Threads<'a> {
     /// The number of threads.
     pub(super) number: u32,
     /// The cost of a window from which on it runs on several threads.
     pub(super) parallel_from: u32,
+    pub(super) awake: &'a Awake,
 }
 
 /// A part of a group.
@@ -121,7 +123,7 @@ impl Group {
     }
 
     /// Runs until `end` (exclusive).
-    fn run<N: Node>(&mut self, nodes: &mut [NodeContext<N>], end: Time, threads: Threads) {
+    fn run<N: Node>(&mut self, nodes: &mut [NodeContext<N>], end: Time, threads: Threads<'_>) {
         while self.window(nodes, end, threads).is_some() {}
     }
 
@@ -130,7 +132,7 @@ impl Group {
         &mut self,
         nodes: &mut [NodeContext<N>],
         end: Time,
-        threads: Threads,
+        threads: Threads<'_>,
     ) -> Option<Time> {
         let from = self.next_event().filter(|from| *from < end)?;
         let until = from.saturating_add(self.lookahead).min(end);
@@ -152,6 +154,7 @@ impl Group {
             piece: sum / (threads.number * PIECES),
         };
         if threads.number > 1 && sum >= threads.parallel_from {
+            threads.awake.call();
             window.run(0, &mut self.parts, nodes, &due, &sums);
         } else {
             window.run_all(0, &mut self.parts, nodes, &due);
@@ -244,7 +247,7 @@ struct Window<'a> {
     from: Time,
     until: Time,
     starts: &'a Starts,
-    threads: Threads,
+    threads: Threads<'a>,
     /// Cost of a piece that is not divided further.
     piece: u32,
 }
@@ -276,7 +279,7 @@ impl Window<'_> {
         let (nodes_before, nodes_behind) =
             nodes.split_at_mut(self.starts.nodes(middle, first).start);
         let (before, behind) = parts.split_at_mut((middle - first) as usize);
-        rayon::join(
+        both(
             || self.run(first, before, nodes_before, left, left_sums),
             || self.run(middle, behind, nodes_behind, right, right_sums),
         );

@@ -13,6 +13,7 @@
 //! | [`builder`] | [`NetworkBuilder`]: nodes and links, checked |
 //! | [`network`] | [`Network`]: runs, changes from outside, digest, checkpoint |
 //! | `arrange` | which nodes form a group |
+//! | `awake` | threads that wait awake for the next piece of work |
 //! | `group` | groups: their windows, on one thread or several, and what is handed over after each |
 //! | `wakes` | when each part of a group has something to do |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
@@ -23,6 +24,7 @@
 //! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
 
 mod arrange;
+mod awake;
 pub mod builder;
 mod context;
 pub mod digest;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrange::{Span, arrange};
+use super::awake::Awake;
 use super::context::NodeContext;
 use super::group::{Group, Threads};
 use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
@@ -123,7 +124,9 @@ impl<N: Node> Network<N> {
     /// Runs until `end` (exclusive). `observe` receives the records of tapped ports, window by window, in the order
     /// of time.
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
+        let awake = Awake::new();
         let threads = Threads {
+            awake: &awake,
             number: rayon::current_num_threads() as u32,
             parallel_from: self.parallel_from,
         };

@@ -1,0 +1,108 @@
+//! Threads that wait awake for the next piece of work.
+//!
+//! A thread of rayon's that finds no work goes to sleep after some microseconds, and waking it costs as much as a whole
+//! window of two RTL NICs: with threads that sleep, two of them were no faster than one. While a network runs, the
+//! threads of its pool therefore look for work for longer than the pause between two windows.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{available_parallelism, yield_now};
+
+use rayon::Yield;
+
+/// How often a thread looks for work before it may sleep: for about 0.2 ms.
+const LOOKS: u32 = 2_000;
+
+thread_local! {
+    /// Whether this thread is already in [`look`], or runs a network.
+    static AWAKE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps the threads of the current pool awake during the run of a network.
+#[derive(Debug)]
+pub(super) struct Awake {
+    state: Arc<State>,
+    /// What the calling thread was before.
+    caller: bool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Threads that may sleep.
+    resting: AtomicUsize,
+    /// The run has ended.
+    over: AtomicBool,
+}
+
+impl Awake {
+    /// Begins the run of a network on the calling thread and the others of its pool.
+    pub(super) fn new() -> Self {
+        let others = rayon::current_num_threads() - 1;
+        // With fewer processors than threads, one that waits would keep another one from its work.
+        let enough = available_parallelism().is_ok_and(|processors| others < processors.get());
+        Self {
+            state: Arc::new(State {
+                resting: AtomicUsize::new(if enough { others } else { 0 }),
+                over: AtomicBool::new(false),
+            }),
+            caller: AWAKE.replace(true),
+        }
+    }
+
+    /// Calls threads that rest. They look for work from now on.
+    pub(super) fn call(&self) {
+        if self.state.resting.swap(0, Ordering::Relaxed) > 0 {
+            let state = Arc::clone(&self.state);
+            rayon::spawn_broadcast(move |_| look(&state));
+        }
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.state.over.store(true, Ordering::Relaxed);
+        AWAKE.set(self.caller);
+    }
+}
+
+/// Does what the pool has to do, until the run is over or there has been nothing for a while.
+fn look(state: &State) {
+    if AWAKE.replace(true) {
+        return;
+    }
+    let over = || state.over.load(Ordering::Relaxed);
+    look_until(over);
+    AWAKE.set(false);
+    state.resting.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Does what the pool has to do, until something has happened or there has been nothing to do for a while.
+fn look_until(happened: impl Fn() -> bool) {
+    let mut looks = 0;
+    while !happened() && looks < LOOKS {
+        looks = match rayon::yield_now() {
+            Some(Yield::Executed) => 0,
+            _ => looks + 1,
+        };
+        if looks % 8 == 7 {
+            // Other programs may need this processor.
+            yield_now();
+        }
+    }
+}
+
+/// Runs both, at the same time if a thread is free, as [`rayon::join`] does, and waits awake for the second one.
+pub(super) fn both(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+    let done = AtomicBool::new(false);
+    rayon::join(
+        || {
+            first();
+            look_until(|| done.load(Ordering::Relaxed));
+        },
+        || {
+            second();
+            done.store(true, Ordering::Relaxed);
+        },
+    );
+}
