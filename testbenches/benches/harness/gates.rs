@@ -15,6 +15,7 @@ use xoff_rtl::plain;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
+use xoff_sim::time::Cycles;
 
 /// The argument with which the bench measures one load in its own build and prints the result.
 pub const SINGLE: &str = "--one-load";
@@ -87,6 +88,7 @@ pub fn load(sides: &[usize], dcqcn: bool) -> Vec<In> {
         change: &|_, _, _| {},
         qps: &(0..QPS).collect::<Vec<_>>(),
         read_delay: PERIOD * 100,
+        times: [Cycles(0); 2],
         record: true,
     })
     .expect(keeps);

@@ -4,6 +4,7 @@ use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGIONS, all};
 use xoff_rtl::nic::{In, Out};
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
+use xoff_sim::time::Cycles;
 
 use crate::tested::{Tested, good, judged, post};
 
@@ -22,6 +23,7 @@ fn traffic() -> Vec<In> {
             change: &|_, _, _| {},
             qps: &[0, 1, 2],
             read_delay: PERIOD * 100,
+            times: [Cycles(0); 2],
             record: true,
         })
     });

@@ -44,6 +44,9 @@ pub struct RtlHostConfig {
     pub rate: LineRate,
     /// Largest frame, FCS included.
     pub max_frame: ByteCount,
+    /// What the NIC's time input shows in cycle 0 of simulated time. In hardware that counter runs free, so nothing that
+    /// a NIC does may depend on it.
+    pub time: Cycles,
 }
 
 /// Cycles between two checks whether the disk of the wave file is nearly full.
@@ -208,6 +211,7 @@ impl<D: Driver> RtlHost<D> {
             config,
         };
         // Simulated time does not advance during reset.
+        D::Device::time(&mut this.pins_in, this.config.time);
         D::Device::reset(&mut this.pins_in, true);
         D::Device::receive(&mut this.pins_in, None);
         for _ in 0..D::Device::RESET_CYCLES {
@@ -349,7 +353,7 @@ impl<D: Driver> RtlHost<D> {
         self.follow_waves(now, edge)?;
         self.pause(edge);
         let beat = self.state.rx.offer(now);
-        D::Device::time(&mut self.pins_in, now);
+        D::Device::time(&mut self.pins_in, Cycles(self.config.time.0 + now.0));
         D::Device::receive(&mut self.pins_in, beat.as_ref());
         D::Device::transmit_ready(&mut self.pins_in, self.state.tx.ready(edge));
         let State {
@@ -384,7 +388,7 @@ impl<D: Driver> RtlHost<D> {
         state.next.0 += 1;
         self.model_at = state.next;
         match D::Device::rest(&self.pins_out) {
-            Some(rest) => state.skip.said(rest),
+            Some(rest) => state.skip.said(rest.since(Cycle(self.config.time.0))),
             None => state.skip.disturb(),
         }
         Ok(())

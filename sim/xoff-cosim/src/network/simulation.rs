@@ -13,7 +13,7 @@ use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{ConfigError, Switch};
-use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
+use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
 use super::alone::Paths;
@@ -218,6 +218,7 @@ impl Simulation {
                     clock,
                     rate: settings.rate,
                     max_frame: MAX_FRAME,
+                    time: Cycles(0),
                 };
                 let host = || Host::new(clock, BEAT_BYTES, &pcie);
                 stations.push(match &settings.nic {

@@ -22,6 +22,17 @@ impl Rest {
             wake: Cycle(wake_o),
         }
     }
+
+    /// The same for someone whose cycle 0 is the unit's cycle `start`.
+    #[inline]
+    #[must_use]
+    pub const fn since(self, start: Cycle) -> Self {
+        let wake = match self.wake {
+            Cycle::MAX => Cycle::MAX,
+            wake => Cycle(wake.0.saturating_sub(start.0)),
+        };
+        Self { wake, ..self }
+    }
 }
 
 impl From<Idle> for Rest {

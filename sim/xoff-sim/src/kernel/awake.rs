@@ -5,14 +5,18 @@
 //! threads of its pool therefore look for work for longer than the pause between two windows.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread::{available_parallelism, yield_now};
 
 use rayon::Yield;
 
 /// How often a thread looks for work before it may sleep: for about 0.2 ms.
 const LOOKS: u32 = 2_000;
+
+/// The number of processors; to ask for it takes longer than a short run.
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| available_parallelism().map_or(1, usize::from));
 
 thread_local! {
     /// Whether this thread is already in [`look`], or runs a network.
@@ -40,7 +44,7 @@ impl Awake {
     pub(super) fn new() -> Self {
         let others = rayon::current_num_threads() - 1;
         // With fewer processors than threads, one that waits would keep another one from its work.
-        let enough = available_parallelism().is_ok_and(|processors| others < processors.get());
+        let enough = others < *PROCESSORS;
         Self {
             state: Arc::new(State {
                 resting: AtomicUsize::new(if enough { others } else { 0 }),

@@ -8,14 +8,14 @@ use xoff_cosim::units::UnitError;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Status, WorkKind};
 
-use super::bins;
 use super::causes::Causes;
 use super::events::{Event, Head};
 use super::faults::{Faults, pause};
 use super::ledger::Ledger;
-use super::pair::{PERIOD, Pair, REGION, STEP_MAX};
+use super::pair::{PERIOD, Pair, STEP_MAX};
 use super::sent::{Right, Sent};
 use super::setup::{SPARE_REGIONS, Setup};
+use super::{as_text, bins};
 use crate::property::Disagreement;
 use crate::property::bins::Bins;
 
@@ -78,6 +78,8 @@ pub fn first_other_frame(first: &Pair, whole: &Pair) -> Option<u64> {
 /// A pair in the middle of a case. In serialized form it is a checkpoint.
 #[derive(Serialize, Deserialize)]
 pub struct Bench {
+    #[serde(with = "as_text")]
+    head: Head,
     /// Indices in the NICs of the QPs of the case.
     indices: Vec<u16>,
     /// The NICs, their hosts and the path.
@@ -137,11 +139,12 @@ impl Bench {
         let mut ledgers = BTreeMap::new();
         for side in 0..2 {
             for qp in setup.indices() {
-                let base = REGION + (u64::from(qp) << 24);
-                ledgers.insert((side, qp), Ledger::new(base, head.requester.restart));
+                let ledger = Ledger::new(setup.base(qp), head.requester.restart);
+                ledgers.insert((side, qp), ledger);
             }
         }
         Ok(Self {
+            head: *head,
             stirred: pair.now(),
             pair,
             faults: Faults::new(head.path),
@@ -216,6 +219,17 @@ impl Bench {
         let now = self.now();
         match *event {
             Event::Wait(_) => {}
+            Event::PostAll {
+                kind,
+                length,
+                signaled,
+            } => {
+                for side in 0..2 {
+                    for index in self.indices.clone() {
+                        self.post_if_room((side, index), WorkKind(kind), length, signaled, 0);
+                    }
+                }
+            }
             Event::Post {
                 side,
                 qp,
@@ -226,11 +240,8 @@ impl Bench {
             } => {
                 if let Some(&index) = self.indices.get(usize::from(qp)) {
                     let direction = (usize::from(side & 1), index);
-                    if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
-                        let late = buffer_late.into();
-                        self.causes.late_buffer |= buffer_late > 0;
-                        self.post(direction, WorkKind(kind), length, signaled, late);
-                    }
+                    let late = buffer_late.into();
+                    self.post_if_room(direction, WorkKind(kind), length, signaled, late);
                 }
             }
             Event::Stall {
@@ -264,7 +275,8 @@ impl Bench {
             Event::Withdraw { side } => {
                 let side = usize::from(side & 1);
                 self.causes.withdrawn = true;
-                self.pair.withdraw(side);
+                let regions: Vec<u16> = Setup(&self.head).memories().into_keys().collect();
+                self.pair.withdraw(side, &regions);
                 for ledger in self.ledgers.values_mut() {
                     ledger.withdraw();
                 }
@@ -305,6 +317,21 @@ impl Bench {
         Ok(())
     }
 
+    /// Posts a message, unless as many are under way as the rings hold.
+    fn post_if_room(
+        &mut self,
+        direction: (usize, u16),
+        kind: WorkKind,
+        length: u32,
+        signaled: bool,
+        late: u64,
+    ) {
+        if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
+            self.causes.late_buffer |= late > 0;
+            self.post(direction, kind, length, signaled, late);
+        }
+    }
+
     /// Posts a message over an existing QP.
     fn post(
         &mut self,
@@ -316,7 +343,8 @@ impl Bench {
     ) {
         let now = self.now();
         let (side, qp) = direction;
-        let key = self.pair.key[1 - side];
+        let (region, memory) = Setup(&self.head).region(qp);
+        let key = memory.key(region);
         let Some(ledger) = self.ledgers.get_mut(&direction) else {
             return;
         };
@@ -404,9 +432,10 @@ impl Bench {
                 }
             }
             for write in &self.pair.written[side][writes..] {
-                let qp = (write.va.wrapping_sub(REGION) >> 24) as u16;
+                let owner = Setup(&self.head).owner(write.va);
                 let place = |what| format!("memory of side {side}: {what}");
-                let ledger = (self.ledgers.get_mut(&(1 - side, qp)))
+                let ledger = owner
+                    .and_then(|qp| self.ledgers.get_mut(&(1 - side, qp)))
                     .ok_or_else(|| place(format!("a write at {:#x}", write.va)))?;
                 ledger.wrote(write).map_err(place)?;
             }

@@ -203,7 +203,7 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
     let mtu = mtu_bytes(head.requester.mtu);
     for event in events {
         match *event {
-            Event::Post { kind, length, .. } => {
+            Event::Post { kind, length, .. } | Event::PostAll { kind, length, .. } => {
                 let message = match kind {
                     0 => Message::Send,
                     1 => Message::SendImm,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::Status;
 
-use super::events::{Head, Path};
+use super::events::{FEW, Head, Path};
 use crate::property::Disagreement;
 
 /// The causes that a case has, and those that it has met so far.
@@ -13,8 +13,8 @@ pub struct Causes {
     /// The path may carry frames with wrong bits.
     flips: bool,
     /// Answers may fail to come in time although nothing else goes wrong: the path loses, damages or delays frames, or
-    /// requesters wait only once or twice. Three times the least timeout is longer than all packets take that other QPs
-    /// may have in front.
+    /// requesters wait only once or twice. Three times the least timeout is longer than all packets take that a few
+    /// other QPs may have in front.
     late_answers: bool,
     /// A QP was closed and opened.
     pub reopened: bool,
@@ -50,7 +50,9 @@ impl Causes {
         } = head.path;
         Self {
             flips: (flips, forged) != (0, 0),
-            late_answers: (drops, flips, late, forged) != (0, 0, 0, 0) || head.requester.retry < 2,
+            late_answers: (drops, flips, late, forged) != (0, 0, 0, 0)
+                || head.requester.retry < 2
+                || u64::from(head.qps) > FEW,
             reopened: false,
             withdrawn: false,
             held: false,

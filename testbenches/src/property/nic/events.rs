@@ -8,8 +8,10 @@ use super::ledger::LENGTH_MAX;
 use crate::property::history::{History, Part, in_ranges};
 use xoff_sim::seeded::SplitMix;
 
-/// Maximum number of QPs per NIC.
-const QPS_MAX: u64 = 6;
+/// Maximum number of QPs per NIC: all.
+const QPS_MAX: u64 = xoff_rtl::nic::QPS as u64;
+/// Most cases have a few QPs, with which they can do more.
+pub const FEW: u64 = 6;
 
 /// What the path does to frames; each number is of a thousand frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +101,15 @@ pub const ALL_CLASSES: u8 = 8;
 pub enum Event {
     /// This many cycles without another event.
     Wait(u32),
+    /// A message over every QP in both directions, and their receive buffers.
+    PostAll {
+        /// As in `Post`.
+        kind: u8,
+        /// As in `Post`.
+        length: u32,
+        /// As in `Post`.
+        signaled: bool,
+    },
     /// A message, and its receive buffer if it needs one.
     Post {
         /// The sending side.
@@ -207,7 +218,9 @@ impl Part for Event {
         let mut simpler = *self;
         match &mut simpler {
             Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
-            Event::Post { length, .. } if *length > 0 => *length /= 2,
+            Event::Post { length, .. } | Event::PostAll { length, .. } if *length > 0 => {
+                *length /= 2;
+            }
             Event::Post { buffer_late, .. } if *buffer_late > 0 => *buffer_late /= 2,
             Event::Stall { cycles, .. } if *cycles > 0 => *cycles /= 2,
             Event::Pause { quanta, .. } if *quanta > 0 => *quanta /= 2,
@@ -227,6 +240,10 @@ impl Part for Event {
                 ..
             } => in_ranges([
                 side(at),
+                ("kind", kind.into(), 0..=4),
+                ("length", length.into(), 0..=LENGTH_MAX),
+            ]),
+            Event::PostAll { kind, length, .. } => in_ranges([
                 ("kind", kind.into(), 0..=4),
                 ("length", length.into(), 0..=LENGTH_MAX),
             ]),
@@ -278,7 +295,10 @@ fn path(draw: &mut SplitMix, restarts: bool) -> Path {
 pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let requester = requester(draw);
     let head = Head {
-        qps: draw.within(1, QPS_MAX) as u16,
+        qps: match draw.once_in(6) {
+            true => draw.within(FEW + 1, QPS_MAX) as u16,
+            false => draw.within(1, FEW) as u16,
+        },
         requester,
         rnr_timer: draw.within(1, 2) as u8,
         ipv6: draw.once_in(3),
@@ -303,6 +323,16 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     };
     let mtu = mtu_bytes(requester.mtu);
     let longest = if requester.restart { 8 * mtu } else { u32::MAX };
+    // Many QPs would take long over long messages.
+    let many = u64::from(head.qps) > FEW;
+    let of_all = longest.min(if many { 2 * mtu } else { 1 << 14 });
+    let kind = |draw: &mut SplitMix| draw.one_of(&[0, 1, 3, 4, 0, 1, 3, 4, 2]);
+    let length = |draw: &mut SplitMix| match draw.within(0, 3) {
+        0 => draw.within(0, 5) as u32,
+        // Whole packets, and a byte more or less.
+        1 => (draw.within(1, 4) as u32 * mtu + 1) - draw.within(0, 2) as u32,
+        _ => draw.any_length(14) as u32,
+    };
     let mut events = Vec::new();
     for _ in 0..draw.within(1, 40) {
         let side = draw.within(0, 1) as u8;
@@ -334,17 +364,16 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
             7 if draw.once_in(4) => Event::Reopen {
                 qp: draw.within(0, u64::from(head.qps) - 1) as u16,
             },
+            8 if many || draw.once_in(4) => Event::PostAll {
+                kind: kind(draw),
+                length: length(draw).min(of_all),
+                signaled: !draw.once_in(3),
+            },
             _ => Event::Post {
                 side,
                 qp: draw.within(0, u64::from(head.qps) - 1) as u16,
-                kind: draw.one_of(&[0, 1, 3, 4, 0, 1, 3, 4, 2]),
-                length: match draw.within(0, 3) {
-                    0 => draw.within(0, 5) as u32,
-                    // Whole packets, and a byte more or less.
-                    1 => (draw.within(1, 4) as u32 * mtu + 1) - draw.within(0, 2) as u32,
-                    _ => draw.any_length(14) as u32,
-                }
-                .min(longest),
+                kind: kind(draw),
+                length: length(draw).min(longest),
                 signaled: !draw.once_in(3),
                 buffer_late: match draw.once_in(6) {
                     true => draw.any_length(13) as u16,

@@ -11,6 +11,7 @@ use xoff_sim::time::Duration;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
 use xoff_sim::wire::{MacAddr, Opcode};
 
+use super::as_text;
 use super::bins::{self, Fate};
 use super::events::{ALL_CLASSES, Path};
 use super::pair::PERIOD;
@@ -78,7 +79,6 @@ impl Arrived {
 /// The faults of the path between the NICs.
 #[derive(Serialize, Deserialize)]
 pub struct Faults {
-    // A checkpoint cannot leave out what is plain, as a case does.
     #[serde(with = "as_text")]
     path: Path,
     draw: SplitMix,
@@ -87,23 +87,6 @@ pub struct Faults {
     /// What happened to frames. A bench that goes on from a checkpoint counts anew.
     #[serde(skip, default = "no_bins")]
     pub bins: Bins,
-}
-
-/// Settings in a checkpoint in the form that they have in a case.
-mod as_text {
-    use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
-    use serde::ser::{Error as _, Serialize, Serializer};
-
-    pub fn serialize<T: Serialize, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
-        let text = serde_json::to_string(value).map_err(S::Error::custom)?;
-        text.serialize(to)
-    }
-
-    pub fn deserialize<'a, T: DeserializeOwned, D: Deserializer<'a>>(
-        from: D,
-    ) -> Result<T, D::Error> {
-        serde_json::from_str(&String::deserialize(from)?).map_err(D::Error::custom)
-    }
 }
 
 fn no_bins() -> Bins {

@@ -95,7 +95,7 @@ impl Ledger {
             solicited: index % 2 == 1,
             length,
             // Memory content is a function of the address, so the source address differs from the place's.
-            local_va: (1 << 46) + place.rotate_left(3) + id,
+            local_va: (1 << 46) ^ place.rotate_left(3).wrapping_add(id),
             local_key: 77,
             remote_va: place,
             remote_key: key,

@@ -10,10 +10,12 @@
 //! | [`pair`] | two hosts with the NIC on links, and the path between them |
 //! | [`faults`] | what the path does to frames |
 //! | [`mod@bench`] | runs a case on a pair |
+//! | `as_text` | how checkpoints hold settings of a case |
 //! | `retrace` | runs a failing case again from a checkpoint, with waves |
 //! | [`ledger`] | what was posted, and which results are allowed |
 //! | [`sent`] | which headers and counters are right for what a NIC sends |
 
+mod as_text;
 pub mod bench;
 pub mod bins;
 pub mod causes;

@@ -169,8 +169,6 @@ pub struct Pair {
     network: Network<Member>,
     nodes: [NodeId; 2],
     between: NodeId,
-    /// Index of the first region of both NICs, and its key.
-    region: u16,
     /// Keys of the NICs' first regions.
     pub key: [u32; 2],
     /// What was written to registers last, by side.
@@ -191,7 +189,7 @@ pub struct PairConfig<'a> {
     pub seed: u64,
     /// Settings of a side; `None`: the registers' reset values, [`QPN_BASE`] and the pair's own MAC addresses.
     pub settings: Option<&'a dyn Fn(usize) -> NicSettings>,
-    /// Index and settings of each region of both sides. QPs use the first one.
+    /// Index and settings of each region of both sides. [`Pair::key`] is of the first one.
     pub regions: &'a [(u16, Region)],
     /// Changes to the settings of each QP of a side: side, index, settings.
     pub change: &'a dyn Fn(usize, u16, &mut QpSettings),
@@ -199,6 +197,8 @@ pub struct PairConfig<'a> {
     pub qps: &'a [u16],
     /// Delay from a DMA read to its data.
     pub read_delay: Duration,
+    /// What the time input of each side's NIC shows at the start.
+    pub times: [Cycles; 2],
     /// Record the inputs of the first NIC.
     pub record: bool,
 }
@@ -217,6 +217,7 @@ impl Pair {
             change: &|_, _, qp| change(qp),
             qps: &(0..qps).collect::<Vec<_>>(),
             read_delay: PERIOD * 100,
+            times: [Cycles(0); 2],
             record: false,
         })
     }
@@ -267,6 +268,7 @@ impl Pair {
                 clock,
                 rate: LineRate::G40,
                 max_frame: ByteCount::new(9_216),
+                time: config.times[side],
             };
             let mut host = match config.record && side == 0 {
                 true => RtlHost::recording(made, driver, host)?,
@@ -285,7 +287,6 @@ impl Pair {
             network: builder.build(),
             nodes,
             between,
-            region,
             key: [main.key(region); 2],
             registers,
             frames: vec![],
@@ -494,13 +495,16 @@ impl Pair {
         self.settle(side)
     }
 
-    /// Withdraws the first region of a side. It takes effect some cycles later.
-    pub fn withdraw(&mut self, side: usize) {
-        let writes = [
-            (reg::REGION_RIGHTS, 0),
-            (reg::REGION_COMMAND, self.region.into()),
-        ];
-        self.registers[side].extend(writes);
+    /// Withdraws the regions of a side with these indices. It takes effect some cycles later.
+    pub fn withdraw(&mut self, side: usize, regions: &[u16]) {
+        let commands = regions
+            .iter()
+            .map(|region| (reg::REGION_COMMAND, (*region).into()));
+        let writes: Vec<(u16, u32)> = [(reg::REGION_RIGHTS, 0)]
+            .into_iter()
+            .chain(commands)
+            .collect();
+        self.registers[side].extend(writes.iter().copied());
         self.update(side, |host| {
             for (address, word) in writes {
                 host.driver_mut().registers().write(address.into(), word);

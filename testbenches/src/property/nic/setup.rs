@@ -1,5 +1,6 @@
 //! The settings of the NICs and QPs of a case.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
@@ -8,10 +9,11 @@ use xoff_sim::nic::{
 };
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
 use xoff_sim::seeded::SplitMix;
+use xoff_sim::time::Cycles;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Psn};
 
 use super::events::Head;
-use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGIONS};
+use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS};
 
 /// QPs of a NIC.
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -23,6 +25,10 @@ const LOSSY: u8 = 1;
 pub const SPARE_REGIONS: u16 = 4;
 /// Index of the first of them.
 const SPARE: u16 = 200;
+/// Bits of an address in a QP's part of the memory.
+const QP_BITS: u32 = 24;
+/// Bits of an address in the memory of all QPs.
+const MEMORY_BITS: u32 = 30;
 
 /// The settings of a case.
 #[derive(Debug, Clone, Copy)]
@@ -190,16 +196,58 @@ impl Setup<'_> {
             .collect();
     }
 
+    /// Where the memory of all QPs begins, on both sides.
+    fn memory(self) -> u64 {
+        self.draw(8)
+            .map_or(REGION, |mut draw| draw.bits() >> MEMORY_BITS << MEMORY_BITS)
+    }
+
+    /// Where the memory of a QP begins, by its index in the NICs.
+    pub fn base(self, index: u16) -> u64 {
+        self.memory() + (u64::from(index) << QP_BITS)
+    }
+
+    /// The index in the NICs of the QP to whose memory an address belongs.
+    pub fn owner(self, va: u64) -> Option<u16> {
+        let offset = va.wrapping_sub(self.memory());
+        (offset >> MEMORY_BITS == 0).then_some((offset >> QP_BITS) as u16)
+    }
+
+    /// Index and settings of the region in which the memory of a QP lies: one for all QPs, or one for each.
+    pub fn region(self, index: u16) -> (u16, Region) {
+        let Some(mut draw) = self.draw(7) else {
+            return REGIONS[0];
+        };
+        // A step that has no factor in common with the number of regions meets each of them once.
+        let first = draw.within(0, u64::from(SPARE) - 1) as u16;
+        let step: u16 = draw.one_of(&[1, 3, 7, 9, 13, 19, 77, 199]);
+        let region = Region {
+            base: self.base(index),
+            length: 1 << QP_BITS,
+            tag: (draw.bits() as u8).wrapping_add(index as u8),
+            ..REGIONS[0].1
+        };
+        ((first + index * step) % SPARE, region)
+    }
+
+    /// Indices and settings of the regions in which the memory of QPs lies.
+    pub fn memories(self) -> BTreeMap<u16, Region> {
+        let indices = self.indices().into_iter();
+        indices.map(|index| self.region(index)).collect()
+    }
+
     /// Indices and settings of the regions of both sides.
-    pub fn regions(self) -> Vec<(u16, Region)> {
-        let mut regions = REGIONS.to_vec();
-        if let Some(mut draw) = self.draw(7) {
-            let (index, region) = &mut regions[0];
-            *index = draw.within(0, 199) as u16;
-            region.tag = draw.bits() as u8;
-        }
-        regions.extend((0..SPARE_REGIONS).map(|number| (SPARE + number, spare(number))));
-        regions
+    fn regions(self) -> Vec<(u16, Region)> {
+        let spares = (0..SPARE_REGIONS).map(|number| (SPARE + number, spare(number)));
+        self.memories().into_iter().chain(spares).collect()
+    }
+
+    /// What the time input of a side's NIC shows at the start: often shortly before a carry.
+    fn time(self, side: usize) -> Cycles {
+        self.draw(9 + side as u64).map_or(Cycles(0), |mut draw| {
+            let carry = 1u64 << draw.within(0, 47);
+            Cycles(carry.saturating_sub(draw.any_length(14)))
+        })
     }
 
     /// Key of a region that a SEND may invalidate.
@@ -220,6 +268,7 @@ impl Setup<'_> {
             change: &|side, index, qp| self.qp(side, index, qp),
             qps: &self.indices(),
             read_delay: PERIOD * u64::from(self.0.read_delay),
+            times: [0, 1].map(|side| self.time(side)),
             record: false,
         })
     }

@@ -360,6 +360,7 @@ fn config() -> RtlHostConfig {
         clock: CLOCK,
         rate: LineRate::G40,
         max_frame: ByteCount::new(9_216),
+        time: Cycles(0),
     }
 }
 
