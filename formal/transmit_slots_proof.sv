@@ -1,6 +1,8 @@
 // Bounded proof of transmit_slots, from reset to the depth in proofs.toml: once the context of its QP says not ready, a
 // packet that waits is never offered; it is withdrawn when it is the oldest of its class; its slot is held until its data
-// has come, and is free then. A packet that is wanted is not withdrawn. `holds_o` says exactly which QPs have a slot.
+// has come, and is free then. A packet that is wanted is not withdrawn, and its read is not left out. A read that is
+// offered stays until it is taken, and is not offered first while as much is to come as the bound allows. `holds_o` says
+// exactly which QPs have a slot.
 //
 // An arbitrary slot is followed, with every packet that is in it. What the rest of the NIC guarantees is assumed: the
 // step of a grant comes three cycles after it; a step that makes a packet leaves its QP ready; the beats of a tag come
@@ -26,6 +28,7 @@ module transmit_slots_proof
     input logic                ready_i,
     input logic [         2:0] una_i,
     input logic [         2:0] next_i,
+    input logic                bound_i,         // one read at a time
     input logic                read_ready_i,
     input logic                data_valid_i,
     input logic [SlotBits-1:0] data_tag_i,
@@ -116,6 +119,7 @@ module transmit_slots_proof
       .packet_i         (fill),
       .step_qp_i,
       .request_i        (request),
+      .read_ahead_i     ({8'b0, bound_i}),
       .read_valid_o     (read_valid),
       .read_tag_o       (read_tag),
       .read_o           (),
@@ -158,6 +162,9 @@ module transmit_slots_proof
   logic [2:0] packet_psn_q;
   logic dead_q, stale_q;  // its QP was not ready since; it had not to be sent any more
   logic data_q, data;  // data is to come
+  logic left_out;  // its read
+  logic shown_q = 1'b0;  // a read was offered and not taken
+  logic [SlotBits-1:0] shown_tag_q;
   logic fills, pops, dropped, named;
   logic [7:0] offered;
   logic oldest;  // of its class
@@ -166,7 +173,8 @@ module transmit_slots_proof
   assign fills   = fill && u_dut.granted_slot == slot_q;
   assign pops    = pop != '0 && pop_slot == slot_q;
   assign dropped = u_dut.dropped && u_dut.drop_slot == slot_q;
-  assign data    = data_q && !(data_last && data_tag == slot_q);
+  assign left_out = u_dut.skipped && read_tag == slot_q;
+  assign data    = data_q && !(data_last && data_tag == slot_q) && !left_out;
   assign named   = context_valid && context_qp == qp_q && where_q == Waits;
 
   always_comb begin
@@ -187,6 +195,7 @@ module transmit_slots_proof
 
   logic left_q = 1'b0;  // the packet was there in the previous cycle
   always_ff @(posedge clk_i) begin
+    if (started_q) {shown_q, shown_tag_q} <= {read_valid && !read_ready_i, read_tag};
     where_q  <= where_d;
     left_q   <= where_q != Nowhere;
     oldest_q <= (oldest && dead_q) ? oldest_q + 4'(oldest_q != '1) : '0;
@@ -221,6 +230,9 @@ module transmit_slots_proof
       a_filled :
       assert (u_dut.filled_q[slot_q] == (where_q != Nowhere) && (where_q == Nowhere || u_dut.qp_q[slot_q] == qp_q));
       a_holds : assert (holds == filled);
+      a_left_out : assert (!left_out || (dead_q || stale_q));
+      a_shown : assert (!shown_q || (read_valid && read_tag == shown_tag_q));
+      a_bound : assert (!(read_valid && bound_i) || shown_q || reads_q == '0);
       a_used : assert (where_q == Nowhere || u_dut.used_q[slot_q]);
       a_freed : assert (!(left_q && where_q == Nowhere) || !u_dut.used_q[slot_q]);
     end

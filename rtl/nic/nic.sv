@@ -858,6 +858,7 @@ module nic
       .answer_qp_i       (answer_head_qp),
       .answer_response_i (answer_response),
       .answer_pop_o      (answer_pop),
+      .read_ahead_i      (settings.read_ahead),
       .read_valid_o,
       .read_tag_o,
       .read_o            (fetch),

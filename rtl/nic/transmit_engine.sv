@@ -88,6 +88,7 @@ module transmit_engine
     input  response_t [7:0]             answer_response_i,
     output logic      [7:0]             answer_pop_o,
 
+    input  logic   [            8:0] read_ahead_i,
     output logic                     read_valid_o,
     output logic   [   SlotBits-1:0] read_tag_o,
     output fetch_t                   read_o,
@@ -322,6 +323,7 @@ module transmit_engine
       .packet_i         (request_valid),
       .step_qp_i        (step_qp),
       .request_i        (request),
+      .read_ahead_i,
       .read_valid_o,
       .read_tag_o,
       .read_o,

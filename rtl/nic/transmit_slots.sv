@@ -4,7 +4,8 @@
 // - Grant: `take_i` takes a slot while `free_o` is 1. The step of the grant, three cycles later, fills or frees it
 //   (`step_valid_i`, in the order of grants).
 // - Fetch: the payload is requested by DMA with tag = slot and comes in beats. A packet is ready when its last beat
-//   has arrived.
+//   has arrived. With `read_ahead_i` other than 0, no read is offered while so many units of 256 bytes are still to
+//   come. The read of a packet that is withdrawn before it was offered is left out.
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
@@ -50,6 +51,7 @@ module transmit_slots
     input logic     [QpBits-1:0] step_qp_i,
     input request_t              request_i,
 
+    input  logic   [         8:0] read_ahead_i,
     output logic                  read_valid_o,
     output logic   [SlotBits-1:0] read_tag_o,
     output fetch_t                read_o,
@@ -142,18 +144,16 @@ module transmit_slots
   psn_t [Slots-1:0] psn_q;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
   logic [SlotBits-1:0] drop_slot, pop_slot;
-  logic come_last, dropped;
+  logic done, dropped;
+  logic [SlotBits-1:0] done_tag;  // slot for which no more data is to come
   logic [3:0] freed;
   logic [3:0][SlotBits-1:0] freed_slot;
 
-  assign come_last = data_valid_i && data_last_i;
   assign dropped = drop != '0;
   assign freed = {
-    come_last && draining_q[data_tag_i],
-    dropped && (whole_q[drop_slot] || (come_last && data_tag_i == drop_slot)),
-    release_i
+    done && draining_q[done_tag], dropped && (whole_q[drop_slot] || (done && done_tag == drop_slot)), release_i
   };
-  assign freed_slot = {data_tag_i, drop_slot, release_slot_i};
+  assign freed_slot = {done_tag, drop_slot, release_slot_i};
   assign withdrawn_o = dropped;
   assign pop_asks_o = pop_i != '0 && asks_q[pop_slot];
 
@@ -186,7 +186,7 @@ module transmit_slots
         draining_d[freed_slot[r]] = 1'b0;
       end
     end
-    if (come_last) whole_d[data_tag_i] = 1'b1;
+    if (done) whole_d[done_tag] = 1'b1;
     if (fill) begin
       whole_d[granted_slot]    = empty;
       filled_d[granted_slot]   = 1'b1;
@@ -301,7 +301,7 @@ module transmit_slots
   // DMA
 
   fetch_t fetch;
-  logic fetch_ready;
+  logic fetch_ready, fetch_valid, asked, skipped, come_last;
   logic [CountBits-1:0] fetches;
 
   assign fetch = '{va: request_i.local_va, key: request_i.local_key, bytes: request_i.payload_bytes};
@@ -315,13 +315,46 @@ module transmit_slots
       .valid_i(fill && !empty),
       .ready_o(fetch_ready),
       .data_i ({granted_slot, fetch}),
-      .valid_o(read_valid_o),
-      .ready_i(read_ready_i),
+      .valid_o(fetch_valid),
+      .ready_i(asked || skipped),
       .data_o ({read_tag_o, read_o}),
       .count_o(fetches)
   );
 
+  // What was offered stays until it is taken.
+  logic offered_q, offered_d, room;
+  assign read_valid_o = fetch_valid && (offered_q || (room && !unwanted_q[read_tag_o]));
+  assign asked        = read_valid_o && read_ready_i;
+  assign offered_d    = read_valid_o && !read_ready_i;
+
+  // A read that is left out counts as its last data, when no other data is the last.
+  assign come_last    = data_valid_i && data_last_i;
+  assign skipped      = fetch_valid && !offered_q && unwanted_q[read_tag_o] && !come_last;
+  assign done         = come_last || skipped;
+  assign done_tag     = come_last ? data_tag_i : read_tag_o;
+
+  // Units that are to come
+  localparam int unsigned UnitBeats = 256 / DataBytes;
+  localparam int unsigned UnitsBits = 5;  // of a packet
+  localparam int unsigned AheadBits = $clog2(Slots * 4096 / 256 + 1);
+  logic [AheadBits-1:0] ahead_q;
+  logic [UnitsBits-1:0] read_units;
   logic [$clog2(SlotBeats)-1:0] beat_q;  // of the packet whose data is arriving
+  logic unit_come;
+
+  assign read_units = read_o.bytes[12:8] + UnitsBits'(read_o.bytes[7:0] != '0);
+  assign unit_come  = data_valid_i && (data_last_i || beat_q[$clog2(UnitBeats)-1:0] == '1);
+  assign room       = read_ahead_i == '0 || 32'(ahead_q) < 32'(read_ahead_i);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      offered_q <= 1'b0;
+      ahead_q   <= '0;
+    end else begin
+      offered_q <= offered_d;
+      ahead_q   <= ahead_q + (asked ? AheadBits'(read_units) : '0) - AheadBits'(unit_come);
+    end
+  end
 
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) beat_q <= '0;
@@ -343,8 +376,8 @@ module transmit_slots
 
   // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
   logic happens, happened_q;
-  assign happens = take_i || context_valid_i || pop_i != '0 || drop_wish != '0 || release_i != '0 || come_last ||
-      (read_valid_o && read_ready_i);
+  assign happens = take_i || context_valid_i || pop_i != '0 || drop_wish != '0 || release_i != '0 || unit_come ||
+      asked || skipped || offered_q != offered_d;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) happened_q <= 1'b0;

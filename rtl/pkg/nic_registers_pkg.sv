@@ -35,6 +35,7 @@ package nic_registers_pkg;
   localparam address_t AddressCnpInterval = 16'h0C4;
   localparam address_t AddressCnpDscp = 16'h0C8;
   localparam address_t AddressCnpPcp = 16'h0D0;
+  localparam address_t AddressReadAhead = 16'h0E4;
   localparam address_t AddressLimiterBurst = 16'h0CC;
   localparam address_t AddressQpDstMacLow = 16'h100;
   localparam address_t AddressQpDstMacHigh = 16'h104;
@@ -96,6 +97,7 @@ package nic_registers_pkg;
     logic [31:0] cnp_interval;
     logic [5:0] cnp_dscp;
     logic [2:0] cnp_pcp;
+    logic [8:0] read_ahead;
     logic [15:0] limiter_burst;
     logic [31:0] qp_dst_mac_low;
     logic [15:0] qp_dst_mac_high;
@@ -168,6 +170,7 @@ package nic_registers_pkg;
       cnp_interval: 32'h2626,
       cnp_dscp: 6'h30,
       cnp_pcp: 3'h6,
+      read_ahead: 9'h0,
       limiter_burst: 16'h200,
       qp_dst_mac_low: 32'h0,
       qp_dst_mac_high: 16'h0,
@@ -269,6 +272,7 @@ package nic_registers_pkg;
       16'h0C4: settings.cnp_interval = data;
       16'h0C8: settings.cnp_dscp = data[5:0];
       16'h0D0: settings.cnp_pcp = data[2:0];
+      16'h0E4: settings.read_ahead = data[8:0];
       16'h0CC: settings.limiter_burst = data[15:0];
       16'h100: settings.qp_dst_mac_low = data;
       16'h104: settings.qp_dst_mac_high = data[15:0];
@@ -390,6 +394,7 @@ package nic_registers_pkg;
       16'h0C4: data = settings.cnp_interval;
       16'h0C8: data = 32'(settings.cnp_dscp);
       16'h0D0: data = 32'(settings.cnp_pcp);
+      16'h0E4: data = 32'(settings.read_ahead);
       16'h0CC: data = 32'(settings.limiter_burst);
       16'h100: data = settings.qp_dst_mac_low;
       16'h104: data = 32'(settings.qp_dst_mac_high);

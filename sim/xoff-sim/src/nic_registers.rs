@@ -72,6 +72,8 @@ pub const CNP_INTERVAL: u16 = 0x0c4;
 pub const CNP_DSCP: u16 = 0x0c8;
 /// DCQCN: PCP of CNPs in the outer tag, if their QP's path has tags.
 pub const CNP_PCP: u16 = 0x0d0;
+/// No payload is read by DMA while so many units of 256 bytes are still to come; 0: as many as slots hold.
+pub const READ_AHEAD: u16 = 0x0e4;
 /// Cycles that a QP may catch up.
 pub const LIMITER_BURST: u16 = 0x0cc;
 /// QP window: destination address, low 32 bits.
@@ -364,7 +366,7 @@ impl Setting {
 }
 
 /// All words of settings.
-pub const SETTINGS: [Setting; 79] = [
+pub const SETTINGS: [Setting; 80] = [
     Setting::new("qpn_base", 0x008, 0xffffff, 0x0),
     Setting::new("port_mac_low", 0x00c, 0xffffffff, 0x0),
     Setting::new("port_mac_high", 0x010, 0xffff, 0x0),
@@ -417,6 +419,7 @@ pub const SETTINGS: [Setting; 79] = [
     Setting::new("cnp_interval", 0x0c4, 0xffffffff, 0x2626),
     Setting::new("cnp_dscp", 0x0c8, 0x3f, 0x30),
     Setting::new("cnp_pcp", 0x0d0, 0x7, 0x6),
+    Setting::new("read_ahead", 0x0e4, 0x1ff, 0x0),
     Setting::new("limiter_burst", 0x0cc, 0xffff, 0x200),
     Setting::new("qp_dst_mac_low", 0x100, 0xffffffff, 0x0),
     Setting::new("qp_dst_mac_high", 0x104, 0xffff, 0x0),

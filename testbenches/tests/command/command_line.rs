@@ -722,7 +722,7 @@ fn cases_of_what_a_nic_does_not_have() {
         (
             r#""qps":3"#,
             r#""qps":65"#,
-            ("line 3: 'bench {", ": qps 65; expected 1 to 6"),
+            ("line 3: 'bench {", ": qps 65; expected 1 to 64"),
         ),
         (
             r#""mtu":3"#,

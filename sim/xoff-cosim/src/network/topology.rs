@@ -517,6 +517,7 @@ impl Plan {
         };
         let dcqcn = settings.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
         nic.dcqcn = dcqcn.map(|dcqcn| of_dcqcn(dcqcn, settings.rate, clock));
+        nic.read_ahead = settings.pcie().read_ahead();
         Ok(nic)
     }
 

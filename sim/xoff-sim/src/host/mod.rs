@@ -458,11 +458,11 @@ impl Host {
         Some(DataBeat { tag, bytes, last })
     }
 
-    /// Performs a whole read at once, for model NICs: fills `bytes` and returns the cycle of its last beat.
-    pub fn read_whole(&mut self, now: Cycles, va: u64, bytes: &mut [u8]) -> Cycles {
-        let beats = bytes.len().div_ceil(self.width).max(1) as u64;
-        memory::fill(va, bytes);
-        Cycles(self.pcie.read(now, bytes.len(), beats).0 + beats - 1)
+    /// Performs a whole read of so many bytes at once, for model NICs, which fill in the content themselves. Returns the
+    /// cycle of its last beat.
+    pub fn read_whole(&mut self, now: Cycles, bytes: usize) -> Cycles {
+        let beats = bytes.div_ceil(self.width).max(1) as u64;
+        Cycles(self.pcie.read(now, bytes, beats).0 + beats - 1)
     }
 
     /// Whether a beat of a DMA write is accepted in this cycle.

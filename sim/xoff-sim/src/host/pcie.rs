@@ -23,6 +23,21 @@ impl Default for PcieConfig {
     }
 }
 
+impl PcieConfig {
+    /// How many units of 256 bytes have to be on their way so that reads keep the bus busy: those of a round trip, and
+    /// one that is not complete. 0 for a bus without a limit, or of more than 511 units.
+    pub fn read_ahead(&self) -> u16 {
+        let Some(rate) = self.rate else { return 0 };
+        let bits = u128::from(rate.as_bits_per_second()) * 2 * u128::from(self.latency.as_ps())
+            / 1_000_000_000_000;
+        let units = bits.div_ceil(8 * 256) + 1;
+        u16::try_from(units)
+            .ok()
+            .filter(|units| *units < 512)
+            .unwrap_or(0)
+    }
+}
+
 /// The bus, in cycles of the NIC. Reads are answered in order, and each direction has its own bandwidth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcie {
@@ -119,6 +134,20 @@ mod tests {
         assert_eq!(bus.read(Cycles(10), 1024, 32), Cycles(210));
         assert_eq!(bus.read(Cycles(11), 64, 2), Cycles(242));
         assert_eq!(bus.read(Cycles(100), 64, 2), Cycles(300));
+    }
+
+    #[test]
+    fn a_round_trip_of_units_keeps_the_bus_busy() {
+        // 500 ns at 64 Gb/s are 4,000 bytes.
+        assert_eq!(PcieConfig::default().read_ahead(), 17);
+        let config = |latency_ns, rate| PcieConfig {
+            latency: Duration::from_ns(latency_ns),
+            rate,
+        };
+        assert_eq!(config(0, Some(Rate::from_gbps(64))).read_ahead(), 1);
+        assert_eq!(config(250, None).read_ahead(), 0);
+        // 163,840 bytes are 640 units.
+        assert_eq!(config(10_240, Some(Rate::from_gbps(64))).read_ahead(), 0);
     }
 
     #[test]

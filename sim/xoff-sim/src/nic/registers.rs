@@ -69,6 +69,7 @@ impl NicSettings {
         for (part, cells) in (0..).zip(self.buffer.cells) {
             writes.push((reg::BUFFER_CELLS + 4 * part, cells));
         }
+        writes.push((reg::READ_AHEAD, self.read_ahead.into()));
         writes.push((reg::BUFFER_MAP, nibbles(&self.buffer.of_class)));
         if let Some(dcqcn) = &self.dcqcn {
             writes.extend([

@@ -138,6 +138,10 @@ pub struct NicSettings {
     pub watchdog: WatchdogSettings,
     /// DCQCN; `None` if it is off.
     pub dcqcn: Option<DcqcnSettings>,
+    /// No payload is read by DMA while so many units of 256 bytes are still to come, 9 bits; 0: as many as slots hold.
+    /// What is read for packets that are withdrawn holds up those behind, so more than
+    /// [`PcieConfig::read_ahead`](crate::host::PcieConfig::read_ahead) is of no use.
+    pub read_ahead: u16,
 }
 
 impl NicSettings {
@@ -155,6 +159,7 @@ impl NicSettings {
             buffer: BufferParts::default(),
             watchdog: WatchdogSettings::default(),
             dcqcn: None,
+            read_ahead: 0,
         }
     }
 

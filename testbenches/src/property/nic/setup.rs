@@ -147,6 +147,9 @@ impl Setup<'_> {
                 cnp_pcp: cnp(7, 6),
                 burst: 144,
             }),
+            read_ahead: self
+                .draw(11)
+                .map_or(0, |mut draw| draw.within(0, 40) as u16),
             ..NicSettings::new(self.mac(side))
         }
     }

@@ -8,7 +8,7 @@
 //! | `inlet`, `outlet` | MACs: when a frame has been received, and when one is sent |
 //! | `classify`, `icrc`, `path` | fast parsing and building of frames, tested against the reference models |
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
-//! | `transmit`, `slots`, `qp_set` | grants, payload that is being fetched, arbitration |
+//! | `transmit`, `slots`, `reads`, `qp_set` | grants, payload that is being fetched, arbitration |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //! | [`mod@pair`] | two such NICs at a cable, for tests |
 //!
@@ -59,6 +59,7 @@ pub mod pair;
 pub(super) mod path;
 mod pauses;
 mod qp_set;
+mod reads;
 mod receive;
 mod slots;
 #[cfg(test)]
@@ -290,7 +291,7 @@ impl ModelNic {
             pauses: Pauses::new(config.quantum()),
             pause_log: PauseLog::default(),
             pacing,
-            slots: Slots::new(config.slots),
+            slots: Slots::new(config.slots, config.settings.read_ahead),
             outlet: Outlet::new(clock, rate, data_bytes),
             ip_id: 0,
             turns: Turns::default(),
@@ -335,7 +336,7 @@ impl ModelNic {
             .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
         let (gone, _) = self.buffer.forget(index);
         self.counters.add(reg::NOT_READY_IN, gone);
-        let withdrawn = self.slots.withdraw(index, |_| false);
+        let withdrawn = self.slots.withdraw(index, self.cycle, |_| false);
         self.counters.add(reg::WITHDRAWN, withdrawn);
         for answer in &mut self.answers {
             answer.take_if(|answer| answer.qp == index);
@@ -480,6 +481,7 @@ impl ModelNic {
         if self.slots.release(now) || resumed != 0 {
             self.send_soon(now);
         }
+        self.fetch(now);
         while let Some(frame) = self.inlet.take(now) {
             self.judge(now, &frame);
         }

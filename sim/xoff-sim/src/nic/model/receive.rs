@@ -168,7 +168,7 @@ impl ModelNic {
         let ready = context.state == QpState::Ready;
         let (una, next) = (context.una_psn, context.next_psn);
         let wanted = |psn: Psn| ready && psn.ahead_of(una) >= 0 && psn.ahead_of(next) < 0;
-        let withdrawn = self.slots.withdraw(qp, wanted);
+        let withdrawn = self.slots.withdraw(qp, now, wanted);
         self.counters.add(reg::WITHDRAWN, withdrawn);
         if failed {
             self.responder_event(now + latency::FAIL, qp, ResponderEvent::Fail, None);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use super::path::Draft;
+use super::reads::Reads;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::wire::{PRIORITIES, Psn};
 
@@ -13,8 +14,10 @@ use crate::wire::{PRIORITIES, Psn};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Slot {
     pub(super) qp: u16,
-    /// When its payload has been fetched.
+    /// When its payload has been fetched; [`NEVER`] while its read waits.
     pub(super) ready: u64,
+    /// The number of its read.
+    pub(super) read: u64,
     pub(super) draft: Draft,
     pub(super) psn: Psn,
     /// Whether it asks for an ACK.
@@ -28,6 +31,8 @@ pub(super) struct Slots {
     used: usize,
     used_by: [usize; PRIORITIES],
     queues: [VecDeque<Slot>; PRIORITIES],
+    /// The reads of their payload.
+    pub(super) reads: Reads,
     /// The slot whose last word is being read: the cycle in which that is done, and its class.
     leaving: Option<(u64, u8)>,
     /// Slots of packets that were withdrawn: when their data has been fetched, and their class.
@@ -35,12 +40,14 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn new(slots: usize) -> Self {
+    /// `read_ahead` is that of the settings.
+    pub(super) fn new(slots: usize, read_ahead: u16) -> Self {
         Self {
             slots,
             used: 0,
             used_by: [0; PRIORITIES],
             queues: Default::default(),
+            reads: Reads::new(read_ahead),
             leaving: None,
             draining: Vec::new(),
         }
@@ -77,6 +84,14 @@ impl Slots {
         self.queues[usize::from(class)].push_back(slot);
     }
 
+    /// Notes when the payload of a packet will have been fetched.
+    pub(super) fn fetched(&mut self, class: u8, read: u64, ready: u64) {
+        let mut waiting = self.queues[usize::from(class)].iter_mut();
+        let slot = waiting.find(|slot| slot.ready == NEVER && slot.read == read);
+        slot.expect("reads of packets that are withdrawn are left out")
+            .ready = ready;
+    }
+
     /// When the first packet of a class may be selected.
     pub(super) fn ready(&self, class: u8) -> u64 {
         let first = self.queues[usize::from(class)].front();
@@ -94,8 +109,8 @@ impl Slots {
         self.leaving = Some((at, class));
     }
 
-    /// Withdraws the packets of a QP that are not `wanted` any more. Returns their number.
-    pub(super) fn withdraw(&mut self, qp: u16, wanted: impl Fn(Psn) -> bool) -> u64 {
+    /// Withdraws the packets of a QP that are not `wanted` any more, in cycle `now`. Returns their number.
+    pub(super) fn withdraw(&mut self, qp: u16, now: u64, wanted: impl Fn(Psn) -> bool) -> u64 {
         let before = self.draining.len();
         let keeps = |slot: &Slot| slot.qp != qp || wanted(slot.psn);
         for (class, queue) in (0..).zip(&mut self.queues) {
@@ -103,11 +118,15 @@ impl Slots {
             if queue.iter().all(keeps) {
                 continue;
             }
-            let draining = &mut self.draining;
+            let (draining, reads) = (&mut self.draining, &mut self.reads);
             queue.retain(|slot| {
                 let keep = keeps(slot);
                 if !keep {
-                    draining.push((slot.ready, class));
+                    let waits = slot.ready == NEVER;
+                    if waits {
+                        reads.leave_out(slot.read);
+                    }
+                    draining.push((if waits { now + 1 } else { slot.ready }, class));
                 }
                 keep
             });
@@ -121,11 +140,12 @@ impl Slots {
         waiting.any(|slot| slot.qp == qp && slot.asks)
     }
 
-    /// When the next slot becomes free.
+    /// When the next slot becomes free or the next read is requested.
     pub(super) fn next(&self) -> u64 {
         let draining = self.draining.iter().map(|(at, _)| *at).min();
         let leaving = self.leaving.map(|(at, _)| at);
-        leaving.into_iter().chain(draining).min().unwrap_or(NEVER)
+        let next = leaving.into_iter().chain(draining).min();
+        next.unwrap_or(NEVER).min(self.reads.due())
     }
 
     /// Frees the slots that are due by `now`. Returns whether there were any.

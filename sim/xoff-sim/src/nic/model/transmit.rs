@@ -1,7 +1,8 @@
 //! Arbitration, and what is put on the wire.
 
 use super::slots::Slot;
-use super::{Answer, ModelNic, NEVER, latency};
+use super::{Answer, ModelNic, NEVER, latency, reads};
+use crate::host::memory;
 use crate::kernel::frame::{FCS_BYTES, wire_bytes};
 use crate::nic_registers as reg;
 use crate::protocol::gbn::{RequesterEvent, ResponderEvent};
@@ -149,22 +150,42 @@ impl ModelNic {
             let size = qp.path.request_bytes(&request) as u64 + FCS_BYTES;
             pacing.sent(index.into(), qp.class, wire_bytes(size) as u16, now);
         }
-        let host = &mut self.host;
-        let mut ready = now + latency::READ;
+        let mut bytes = 0;
         let draft = qp.path.request(&request, paced, |payload| {
-            if !payload.is_empty() {
-                let read = host.read_whole(Cycles(ready), request.local_va, payload);
-                ready = read.0 + latency::READY;
-            }
+            memory::fill(request.local_va, payload);
+            bytes = payload.len();
         });
+        let from = now + latency::READ;
+        let class = qp.class;
+        let (ready, read) = match bytes {
+            0 => (from, 0),
+            _ => (NEVER, self.slots.reads.ask(class, bytes, from)),
+        };
         let slot = Slot {
             qp: index,
             ready,
+            read,
             draft,
             psn: request.psn,
             asks: request.ack_req,
         };
-        self.slots.put(qp.class, slot);
+        self.slots.put(class, slot);
+        // Nothing can come between the grant and its read.
+        self.fetch(from);
+    }
+
+    /// Requests the reads that are due by a cycle.
+    pub(super) fn fetch(&mut self, by: u64) {
+        loop {
+            let at = self.slots.reads.due();
+            let Some(read) = self.slots.reads.take(by) else {
+                return;
+            };
+            let last = self.host.read_whole(Cycles(at), read.bytes).0;
+            self.slots.reads.requested(last, reads::beats(read.bytes));
+            let ready = last + latency::READY;
+            self.slots.fetched(read.class, read.number, ready);
+        }
     }
 
     /// The CNP to be sent next: its QP, and the earliest cycle.
