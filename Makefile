@@ -26,6 +26,7 @@ check: setup check-tools
 check-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	.tools/bin/python tools/waves.py $(CARGO) run --quiet -p xoff --bin xoff --
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
 

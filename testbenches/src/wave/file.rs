@@ -178,7 +178,8 @@ impl Waves {
                     | VarType::Byte
             );
             Signal {
-                name: var.full_name(hierarchy),
+                // The reader makes a scope of an array. In the source, and for GTKWave, an element is `words[3]`.
+                name: var.full_name(hierarchy).replace(".[", "["),
                 kind: match (var.length(), names) {
                     (None, _) => Kind::Text,
                     (Some(_), Some(names)) => Kind::Enum(names),

@@ -289,6 +289,26 @@ fn values_are_those_that_the_rust_side_saw() {
     }
 }
 
+#[test]
+fn an_element_of_an_array_has_the_name_that_it_has_in_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nic.fst");
+    let mut model = xoff_rtl::Nic::new(&Settings::new("nic")).unwrap();
+    model.trace_open(&path).unwrap();
+    let reset = xoff_rtl::nic::In {
+        rst_i: 1,
+        ..Default::default()
+    };
+    model.cycle(&reset, &mut Default::default()).unwrap();
+    model.trace_close().unwrap();
+    let path = path.to_str().unwrap();
+    let element = "u_answers_in.gen_ram.u_ram.words_q[0]";
+    assert!(table(&[path]).contains(element));
+    let condition = format!("{element} >= 0");
+    let out = table(&[path, "--signals", element, "--when", &condition]);
+    assert!(out.contains("words_q[0]"), "{out}");
+}
+
 /// Sends a frame through the parser. Returns the values of ports in each cycle.
 fn trace(path: &Path) -> Vec<Vec<u64>> {
     let settings = Settings::new("parser").seed(1).period_ps(5_120);

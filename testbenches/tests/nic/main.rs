@@ -11,6 +11,7 @@
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
+//! | [`waves`] | waves hold what Rust saw, in every cycle |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
 
 mod congestion;
@@ -23,3 +24,4 @@ mod reset;
 mod standard;
 mod tested;
 mod verdict;
+mod waves;

@@ -1,56 +1,13 @@
 //! A reset at any time.
 
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGIONS, all};
 use xoff_rtl::nic::{In, Out};
-use xoff_sim::headers::{Headers, rewrite};
-use xoff_sim::nic_registers as reg;
-use xoff_sim::time::Cycles;
 
-use crate::tested::{Tested, good, judged, post};
+use crate::tested::{judged, traffic};
 
 /// Cycles of traffic.
 const BUSY: u64 = 12_000;
 /// Cycles in which everything comes to rest.
 const REST: u64 = 4_000;
-
-/// Inputs of a NIC from its reset on: both sides send, with DCQCN on and marked packets, then nothing happens.
-fn traffic() -> Vec<In> {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            change: &|_, _, _| {},
-            qps: &[0, 1, 2],
-            read_delay: PERIOD * 100,
-            times: [Cycles(0); 2],
-            record: true,
-        })
-    });
-    let mut pair = Tested(pair.unwrap());
-    for side in 0..2 {
-        (pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)).unwrap();
-    }
-    for side in 0..2 {
-        for index in [0, 1, 2] {
-            post(&mut pair, side, index, &[5_000, 1, 3_000, 64]);
-        }
-    }
-    let mut packets = 0;
-    let mut mark = |side: usize, bytes: &mut Vec<u8>, frame: &_| {
-        packets += 1;
-        if packets % 20 == 0 {
-            let ip = Headers::at(bytes).unwrap().ip;
-            rewrite::mark_ce(bytes, &ip.unwrap());
-        }
-        all(side, bytes, frame)
-    };
-    for _ in 0..BUSY {
-        pair.step(&mut mark);
-    }
-    good(&pair);
-    pair.update(0, |host| host.take_record())
-}
 
 /// The outputs that mean something in this cycle.
 fn meant(out: &Out) -> Vec<String> {
@@ -90,7 +47,7 @@ fn meant(out: &Out) -> Vec<String> {
 /// comes when all clocks rest that can, so that a gate which does not pass it on is seen.
 #[test]
 fn after_a_reset_nothing_is_left_of_what_was_before() {
-    let stimulus = traffic();
+    let stimulus = traffic(BUSY);
     let nic = judged(|| xoff_rtl::Nic::new(&verilated::Settings::new("nic")));
     let mut model = nic.unwrap();
     let mut out = Out::default();

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use verilated::with_plusargs;
-use xoff::property::nic::pair::{Pair, REGION, Wire, all};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, Wire, all};
 use xoff_cosim::network::RtlNode;
+use xoff_rtl::nic::In;
+use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::time::Cycles;
 
 /// Path MTU in bytes.
 pub const MTU: u32 = 1024;
@@ -159,4 +162,43 @@ pub fn good(pair: &Tested) {
             assert_eq!(completion.status, Status::Success, "{completion:?}");
         }
     }
+}
+
+/// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on and marked packets, then
+/// nothing happens.
+pub fn traffic(cycles: u64) -> Vec<In> {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, _| {},
+            qps: &[0, 1, 2],
+            read_delay: PERIOD * 100,
+            times: [Cycles(0); 2],
+            record: true,
+        })
+    });
+    let mut pair = Tested(pair.unwrap());
+    for side in 0..2 {
+        (pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)).unwrap();
+    }
+    for side in 0..2 {
+        for index in [0, 1, 2] {
+            post(&mut pair, side, index, &[5_000, 1, 3_000, 64]);
+        }
+    }
+    let mut packets = 0;
+    let mut mark = |side: usize, bytes: &mut Vec<u8>, frame: &_| {
+        packets += 1;
+        if packets % 20 == 0 {
+            let ip = Headers::at(bytes).unwrap().ip;
+            rewrite::mark_ce(bytes, &ip.unwrap());
+        }
+        all(side, bytes, frame)
+    };
+    for _ in 0..cycles {
+        pair.step(&mut mark);
+    }
+    pair.update(0, |host| host.take_record())
 }
