@@ -6,7 +6,8 @@
 //! to be judged are compiled into this program.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
@@ -29,7 +30,7 @@ const FOLDER: &str = env!(
 /// Turns the properties of a unit against its mutants
 #[derive(Debug, Parser)]
 #[command(
-    after_help = "Writes the verdicts to verdicts.tsv in the folder of the netlists. Exit code 2: the unbroken netlist differs, or bad input."
+    after_help = "Writes the verdicts to verdicts.tsv in the folder of the netlists, and each at once to judged.tsv with what killed the mutant. Exit code 2: the unbroken netlist differs, or bad input."
 )]
 struct Cli {
     /// The unit, for the last line
@@ -161,6 +162,10 @@ fn run(cli: &Cli) -> Result<(), String> {
     let begin = Instant::now();
     let next = AtomicUsize::new(0);
     let stopped = AtomicBool::new(false);
+    // What an interrupted run has found is kept.
+    let path = cli.folder.join("judged.tsv");
+    let unwritten = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    let judged = std::fs::File::create(&path).map_err(unwritten)?;
     let verdicts = Mutex::new(vec![None; mutants.len()]);
     let worker = || -> Result<(), String> {
         loop {
@@ -182,6 +187,14 @@ fn run(cli: &Cli) -> Result<(), String> {
                     mutant.property
                 ));
             }
+            let line = match &verdict {
+                Some((case, why)) => {
+                    let why = why.lines().next().unwrap_or_default();
+                    format!("{}\tkilled\tcase {case}: {why}\n", mutant.number)
+                }
+                None => format!("{}\tsurvived\t\n", mutant.number),
+            };
+            (&judged).write_all(line.as_bytes()).map_err(unwritten)?;
             verdicts.lock().expect("no panic is behind it")[at] = verdict;
             bar.inc(1);
         }
