@@ -8,6 +8,11 @@ use xoff::Outcome;
 use xoff::cli::{Cli, Command};
 use xoff::terminal::Streams;
 
+/// Frames are often freed by another thread than the one that made them. With the system's allocator threads wait for
+/// each other there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Exit code that shells use for a process ended by SIGINT: 128 + 2.
 const INTERRUPTED: u8 = 130;
 

@@ -11,6 +11,10 @@ mod network;
 mod nic;
 mod parser;
 
+/// That of `xoff`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn timed(run: impl FnOnce() -> u64) -> (Duration, u64) {
     let start = Instant::now();
     let digest = run();
