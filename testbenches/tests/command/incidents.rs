@@ -69,7 +69,10 @@ fn deadlock() {
     // The watchdog acts after 40 ms instead of 400, and the dead QPs give up before that: after four times 8.4 ms.
     let watchdog: Vec<(String, &str)> = ["T0", "T1", "La", "Lb"]
         .iter()
-        .map(|switch| (format!("switches.{switch}.watchdog.detect"), "40 ms"))
+        .flat_map(|switch| {
+            let key = |key: &str| format!("switches.{switch}.watchdog.{key}");
+            [(key("detect"), "40 ms"), (key("restore"), "20 ms")]
+        })
         .collect();
     let mut short: Vec<(&str, &str)> = watchdog
         .iter()
