@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::UnitError;
 use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::protocol::gbn::{Status, WorkKind};
 
 use super::causes::Causes;
@@ -304,6 +305,9 @@ impl Bench {
         let now = self.now();
         self.judge(now)
             .map_err(|what| format!("cycle {now}: {what}"))?;
+        for (side, qpn) in [0, 1].map(|side| (side, Setup(&self.head).qpn(side, index))) {
+            self.faults.cnps[side].remove(&qpn);
+        }
         for side in 0..2 {
             if let Some(ledger) = self.ledgers.get_mut(&(side, index)) {
                 let place = |what| format!("from side {side} over QP {index}, closed: {what}");
@@ -486,10 +490,28 @@ impl Bench {
             ledger.end().map_err(place)?;
         }
         for side in 0..2 {
+            self.slowed(side)?;
             self.counters(side)
                 .map_err(|what| format!("side {side}: {what}"))?;
             let settings = self.pair.check_settings(side);
             settings.map_err(|error| format!("side {side}: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Judges that a CNP has slowed down its QP: its rate is below the line's, or it was and α has decayed since.
+    fn slowed(&self, side: usize) -> Result<(), Disagreement> {
+        if !self.head.dcqcn {
+            return Ok(());
+        }
+        for (index, qpn) in Setup(&self.head).qpns(side) {
+            let rate = self.pair.host(side).rate(index);
+            let slowed = rate.is_some_and(|(_, alpha, limited)| limited || alpha < Alpha::ONE);
+            if self.faults.cnps[side].contains(&qpn) && !slowed {
+                return Err(format!(
+                    "side {side}, QP {index}: a CNP came, and its rate, α and limit are {rate:?}"
+                ));
+            }
         }
         Ok(())
     }

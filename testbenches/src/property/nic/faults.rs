@@ -1,5 +1,7 @@
 //! The faults of the path between the NICs.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
@@ -84,6 +86,8 @@ pub struct Faults {
     draw: SplitMix,
     /// By side, what reached it.
     pub arrived: [Arrived; 2],
+    /// By side, the QP numbers of intact CNPs that reached it.
+    pub cnps: [BTreeSet<u32>; 2],
     /// What happened to frames. A bench that goes on from a checkpoint counts anew.
     #[serde(skip, default = "no_bins")]
     pub bins: Bins,
@@ -100,6 +104,7 @@ impl Faults {
             path,
             draw: SplitMix::new(path.seed),
             arrived: Default::default(),
+            cnps: Default::default(),
             bins: no_bins(),
         }
     }
@@ -159,6 +164,9 @@ impl Faults {
             true => Fate::Delays,
             false => Fate::Passes,
         });
+        if let (Verdict::Cnp, false, Some(bth)) = (frame.verdict, flip, frame.bth) {
+            self.cnps[1 - from].insert(bth.dest_qp.into());
+        }
         let copies = 1 + usize::from(twice);
         self.arrived[1 - from].count_copies(copies as u64, bytes.len(), frame);
         let mut delay = |late| match late {

@@ -99,6 +99,16 @@ impl Setup<'_> {
             .map_or(QPN_BASE, |mut draw| draw.within(2, 0xFF_0000) as u32)
     }
 
+    /// The number of a QP of a side, by its index in the NICs.
+    pub fn qpn(self, side: usize, index: u16) -> u32 {
+        self.qpn_base(side) + u32::from(index)
+    }
+
+    /// Index and number of each QP of a side.
+    pub fn qpns(self, side: usize) -> impl Iterator<Item = (u16, u32)> {
+        (self.indices().into_iter()).map(move |index| (index, self.qpn(side, index)))
+    }
+
     /// The settings of a NIC.
     pub fn nic(self, side: usize) -> NicSettings {
         let head = self.0;
@@ -177,7 +187,7 @@ impl Setup<'_> {
         let (own, peer) = (side, 1 - side);
         (qp.own.mac, qp.peer.mac) = (self.mac(own), self.mac(peer));
         (qp.own.ip, qp.peer.ip) = (self.ip(own, index), self.ip(peer, index));
-        qp.peer_qpn = self.qpn_base(peer) + u32::from(index);
+        qp.peer_qpn = self.qpn(peer, index);
         let class = self.class(index);
         let place = CLASSES.iter().position(|of| *of == class).unwrap_or(0);
         qp.dscp = self.dscps().0[place];
