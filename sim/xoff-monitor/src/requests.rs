@@ -111,6 +111,8 @@ pub(crate) struct Requests {
     pub fatal: Option<i64>,
     /// Whether the current requests are a resend.
     resending: bool,
+    /// Whether requests have been lost before this tap, which is not at the sender.
+    lossy: bool,
     /// Number of resends since the last answer.
     pub quiet: u32,
 }
@@ -356,6 +358,7 @@ impl Requests {
                 });
                 says(own, fits, out);
                 if !fits && !own {
+                    self.lossy = true;
                     out.remark(Habit::GapBeforeTap, || {
                         format!("PSN {} to {}", show(next), show(psn - 1))
                     });
@@ -382,7 +385,8 @@ impl Requests {
         }
     }
 
-    /// Judges the place where a resend begins.
+    /// Judges the place where a resend begins. Where requests are lost before the tap, its first packets may be, and then
+    /// it begins anywhere behind a place that an answer asked for.
     fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
         let remembered = self.points.first().copied().unwrap_or(psn);
         let Some(acked) = self.acked else { return };
@@ -392,7 +396,8 @@ impl Requests {
         let unanswered = self
             .at(psn)
             .is_some_and(|(_, it)| matches!(it.operation, Operation::Read | Operation::Atomic));
-        let holds = self.points.contains(&psn) || unanswered || (!own && psn >= acked);
+        let behind = self.lossy && self.points.range(..=psn).next_back().is_some();
+        let holds = self.points.contains(&psn) || unanswered || (!own && psn >= acked) || behind;
         out.check(Rule::ResendStart, holds, || {
             let before = self.points.range(..=psn).next_back();
             let after = self.points.range(psn..).next();

@@ -164,7 +164,7 @@ texts! {
              whose answer is missing.",
             "Answers in the other direction. At a host's own port every start is judged; elsewhere only starts before \
              what was acknowledged, as the first packets of the resend may have been lost before the tap, and answers \
-             behind it."
+             behind it. Where requests were seen to be lost before the tap, none is."
         ],
         ResendSame "resend-same" [
             "requests",
