@@ -8,6 +8,7 @@
 //! | [`refused`] | frames that are dropped and counted, and writes that are refused |
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
+//! | [`reads`] | how much payload is read ahead |
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
@@ -19,6 +20,7 @@ mod invalidation;
 mod line_rate;
 mod messages;
 mod pauses;
+mod reads;
 mod refused;
 mod reset;
 mod standard;

@@ -47,7 +47,7 @@ fn meant(out: &Out) -> Vec<String> {
 /// comes when all clocks rest that can, so that a gate which does not pass it on is seen.
 #[test]
 fn after_a_reset_nothing_is_left_of_what_was_before() {
-    let stimulus = traffic(BUSY);
+    let stimulus = traffic(BUSY, &[]);
     let nic = judged(|| xoff_rtl::Nic::new(&verilated::Settings::new("nic")));
     let mut model = nic.unwrap();
     let mut out = Out::default();

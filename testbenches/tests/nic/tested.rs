@@ -164,9 +164,9 @@ pub fn good(pair: &Tested) {
     }
 }
 
-/// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on and marked packets, then
-/// nothing happens.
-pub fn traffic(cycles: u64) -> Vec<In> {
+/// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on, these register writes and
+/// marked packets, then nothing happens.
+pub fn traffic(cycles: u64, settings: &[(u16, u32)]) -> Vec<In> {
     let pair = judged(|| {
         Pair::of(&PairConfig {
             seed: 1,
@@ -181,7 +181,12 @@ pub fn traffic(cycles: u64) -> Vec<In> {
     });
     let mut pair = Tested(pair.unwrap());
     for side in 0..2 {
-        (pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)).unwrap();
+        for (address, word) in [(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)]
+            .iter()
+            .chain(settings)
+        {
+            pair.write(side, *address, *word).unwrap();
+        }
     }
     for side in 0..2 {
         for index in [0, 1, 2] {

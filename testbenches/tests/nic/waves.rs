@@ -59,7 +59,7 @@ fn every_pin_has_in_every_cycle_the_value_that_rust_saw() {
         model.trace_open(&path).unwrap();
         let mut out = Out::default();
         let mut seen = Vec::new();
-        for pins_in in traffic(CYCLES) {
+        for pins_in in traffic(CYCLES, &[]) {
             let start = model.time_ps();
             model.cycle(&pins_in, &mut out).unwrap();
             let mut all = pins(&pins_in);
