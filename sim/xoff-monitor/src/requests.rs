@@ -386,7 +386,7 @@ impl Requests {
     }
 
     /// Judges the place where a resend begins. Where requests are lost before the tap, its first packets may be, and then
-    /// it begins anywhere behind a place that an answer asked for.
+    /// it begins anywhere.
     fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
         let remembered = self.points.first().copied().unwrap_or(psn);
         let Some(acked) = self.acked else { return };
@@ -396,8 +396,8 @@ impl Requests {
         let unanswered = self
             .at(psn)
             .is_some_and(|(_, it)| matches!(it.operation, Operation::Read | Operation::Atomic));
-        let behind = self.lossy && self.points.range(..=psn).next_back().is_some();
-        let holds = self.points.contains(&psn) || unanswered || (!own && psn >= acked) || behind;
+        let behind = !own && (self.lossy || psn >= acked);
+        let holds = self.points.contains(&psn) || unanswered || behind;
         out.check(Rule::ResendStart, holds, || {
             let before = self.points.range(..=psn).next_back();
             let after = self.points.range(psn..).next();

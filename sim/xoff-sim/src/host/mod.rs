@@ -459,10 +459,11 @@ impl Host {
     }
 
     /// Performs a whole read of so many bytes at once, for model NICs, which fill in the content themselves. Returns the
-    /// cycle of its last beat.
-    pub fn read_whole(&mut self, now: Cycles, bytes: usize) -> Cycles {
+    /// cycles of its first and its last beat.
+    pub fn read_whole(&mut self, now: Cycles, bytes: usize) -> [Cycles; 2] {
         let beats = bytes.div_ceil(self.width).max(1) as u64;
-        Cycles(self.pcie.read(now, bytes, beats).0 + beats - 1)
+        let first = self.pcie.read(now, bytes, beats);
+        [first, Cycles(first.0 + beats - 1)]
     }
 
     /// Whether a beat of a DMA write is accepted in this cycle.

@@ -26,12 +26,14 @@ thread_local! {
 /// Keeps the threads of the current pool awake during the run of a network.
 #[derive(Debug)]
 pub(super) struct Awake {
-    state: Arc<State>,
+    /// Absent if nobody waits awake: there are no other threads, or fewer processors than threads, so that one that waits
+    /// would keep another one from its work.
+    state: Option<Arc<State>>,
     /// What the calling thread was before.
     caller: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// Threads that may sleep.
     resting: AtomicUsize,
@@ -43,21 +45,23 @@ impl Awake {
     /// Begins the run of a network on the calling thread and the others of its pool.
     pub(super) fn new() -> Self {
         let others = rayon::current_num_threads() - 1;
-        // With fewer processors than threads, one that waits would keep another one from its work.
-        let enough = others < *PROCESSORS;
+        let wait = others > 0 && others < *PROCESSORS;
+        let state = || State {
+            resting: AtomicUsize::new(others),
+            over: AtomicBool::new(false),
+        };
         Self {
-            state: Arc::new(State {
-                resting: AtomicUsize::new(if enough { others } else { 0 }),
-                over: AtomicBool::new(false),
-            }),
+            state: wait.then(|| Arc::new(state())),
             caller: AWAKE.replace(true),
         }
     }
 
     /// Calls threads that rest. They look for work from now on.
     pub(super) fn call(&self) {
-        if self.state.resting.swap(0, Ordering::Relaxed) > 0 {
-            let state = Arc::clone(&self.state);
+        if let Some(state) = &self.state
+            && state.resting.swap(0, Ordering::Relaxed) > 0
+        {
+            let state = Arc::clone(state);
             rayon::spawn_broadcast(move |_| look(&state));
         }
     }
@@ -65,7 +69,9 @@ impl Awake {
 
 impl Drop for Awake {
     fn drop(&mut self) {
-        self.state.over.store(true, Ordering::Relaxed);
+        if let Some(state) = &self.state {
+            state.over.store(true, Ordering::Relaxed);
+        }
         AWAKE.set(self.caller);
     }
 }

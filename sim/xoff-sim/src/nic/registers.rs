@@ -69,8 +69,8 @@ impl NicSettings {
         for (part, cells) in (0..).zip(self.buffer.cells) {
             writes.push((reg::BUFFER_CELLS + 4 * part, cells));
         }
-        writes.push((reg::READ_AHEAD, self.read_ahead.into()));
         writes.push((reg::BUFFER_MAP, nibbles(&self.buffer.of_class)));
+        writes.push((reg::READ_AHEAD, self.read_ahead.into()));
         if let Some(dcqcn) = &self.dcqcn {
             writes.extend([
                 (reg::RATE_MAX, dcqcn.rp.rate_max.0),

@@ -76,13 +76,31 @@ pub fn first_other_frame(first: &Pair, whole: &Pair) -> Option<u64> {
     Some(start / PERIOD.as_ps())
 }
 
+/// A message to be posted.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    kind: WorkKind,
+    length: u32,
+    signaled: bool,
+    /// Cycles by which its buffer is posted later.
+    late: u64,
+}
+
+impl Message {
+    /// The last one of a QP, which reports those before it.
+    const LAST: Self = Self {
+        kind: WorkKind::WRITE,
+        length: 0,
+        signaled: true,
+        late: 0,
+    };
+}
+
 /// A pair in the middle of a case. In serialized form it is a checkpoint.
 #[derive(Serialize, Deserialize)]
 pub struct Bench {
     #[serde(with = "as_text")]
     head: Head,
-    /// Indices in the NICs of the QPs of the case.
-    indices: Vec<u16>,
     /// The NICs, their hosts and the path.
     pub pair: Pair,
     faults: Faults,
@@ -152,7 +170,6 @@ impl Bench {
             sent: Default::default(),
             right: [0, 1].map(|side| Right::of(setup, side)),
             invalidated: [0; 2],
-            indices: setup.indices(),
             ledgers,
             last_buffer: BTreeMap::new(),
             judged: [(0, 0); 2],
@@ -225,9 +242,15 @@ impl Bench {
                 length,
                 signaled,
             } => {
+                let message = Message {
+                    kind: WorkKind(kind),
+                    length,
+                    signaled,
+                    late: 0,
+                };
                 for side in 0..2 {
-                    for index in self.indices.clone() {
-                        self.post_if_room((side, index), WorkKind(kind), length, signaled, 0);
+                    for index in Setup(&self.head).indices() {
+                        self.post_if_room((side, index), message);
                     }
                 }
             }
@@ -239,10 +262,14 @@ impl Bench {
                 signaled,
                 buffer_late,
             } => {
-                if let Some(&index) = self.indices.get(usize::from(qp)) {
-                    let direction = (usize::from(side & 1), index);
-                    let late = buffer_late.into();
-                    self.post_if_room(direction, WorkKind(kind), length, signaled, late);
+                if let Some(index) = Setup(&self.head).existing(qp) {
+                    let message = Message {
+                        kind: WorkKind(kind),
+                        length,
+                        signaled,
+                        late: buffer_late.into(),
+                    };
+                    self.post_if_room((usize::from(side & 1), index), message);
                 }
             }
             Event::Stall {
@@ -268,7 +295,7 @@ impl Bench {
                 self.pair.receive(side, at, frame);
             }
             Event::Reopen { qp } => {
-                if let Some(&index) = self.indices.get(usize::from(qp)) {
+                if let Some(index) = Setup(&self.head).existing(qp) {
                     self.causes.reopened = true;
                     self.reopen(index)?;
                 }
@@ -322,29 +349,21 @@ impl Bench {
     }
 
     /// Posts a message, unless as many are under way as the rings hold.
-    fn post_if_room(
-        &mut self,
-        direction: (usize, u16),
-        kind: WorkKind,
-        length: u32,
-        signaled: bool,
-        late: u64,
-    ) {
+    fn post_if_room(&mut self, direction: (usize, u16), message: Message) {
         if self.ledgers.get(&direction).is_some_and(Ledger::has_room) {
-            self.causes.late_buffer |= late > 0;
-            self.post(direction, kind, length, signaled, late);
+            self.causes.late_buffer |= message.late > 0;
+            self.post(direction, message);
         }
     }
 
     /// Posts a message over an existing QP.
-    fn post(
-        &mut self,
-        direction: (usize, u16),
-        kind: WorkKind,
-        length: u32,
-        signaled: bool,
-        late: u64,
-    ) {
+    fn post(&mut self, direction: (usize, u16), message: Message) {
+        let Message {
+            kind,
+            length,
+            signaled,
+            late,
+        } = message;
         let now = self.now();
         let (side, qp) = direction;
         let (region, memory) = Setup(&self.head).region(qp);
@@ -465,7 +484,7 @@ impl Bench {
             .map(|(direction, _)| *direction)
             .collect();
         for direction in used {
-            self.post(direction, WorkKind::WRITE, 0, true, 0);
+            self.post(direction, Message::LAST);
         }
         self.stage = Stage::Drain { begin };
     }

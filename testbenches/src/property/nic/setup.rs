@@ -47,6 +47,11 @@ impl Setup<'_> {
         (scatter + qp * (2 * scatter + 1)) % QPS
     }
 
+    /// Index in the NICs of a QP that an event names; `None` if the case has no such QP.
+    pub fn existing(self, qp: u16) -> Option<u16> {
+        (qp < self.0.qps).then(|| self.index(qp))
+    }
+
     /// Number of classes that QPs have.
     fn classes(self) -> usize {
         usize::from(self.0.classes).clamp(1, CLASSES.len())

@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 
-/// Bytes of a unit of [`NicSettings::read_ahead`](crate::nic::NicSettings::read_ahead).
-const UNIT: usize = 256;
-/// Beats of a unit.
+/// Beats of a unit of [`NicSettings::read_ahead`](crate::nic::NicSettings::read_ahead), of 32 bytes each.
 const UNIT_BEATS: u64 = 8;
 
 /// A read that waits.
@@ -26,23 +24,21 @@ pub(super) struct Read {
     from: u64,
 }
 
-/// A read whose data is to come.
+/// The cycles of the first and the last beat of a read whose data is to come. There is a beat in each cycle between.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Coming {
-    /// Cycle of its last beat.
+    first: u64,
     last: u64,
-    beats: u64,
 }
 
 impl Coming {
     fn units(self) -> u64 {
-        self.beats.div_ceil(UNIT_BEATS)
+        (self.last - self.first + 1).div_ceil(UNIT_BEATS)
     }
 
     /// The cycle in which `units` of it have come, 1 or more.
     fn come(self, units: u64) -> u64 {
-        let left = self.beats.saturating_sub(units * UNIT_BEATS);
-        self.last - left
+        (self.first + units * UNIT_BEATS - 1).min(self.last)
     }
 }
 
@@ -97,18 +93,18 @@ impl Reads {
         number
     }
 
-    /// Takes the read that is due by `now`.
-    pub(super) fn take(&mut self, now: u64) -> Option<Read> {
+    /// Takes the read that is due by `now`, with the cycle in which it is.
+    pub(super) fn take(&mut self, now: u64) -> Option<(u64, Read)> {
         if self.due > now {
             return None;
         }
-        self.due = NEVER;
-        self.waiting.pop_front()
+        let at = std::mem::replace(&mut self.due, NEVER);
+        self.waiting.pop_front().map(|read| (at, read))
     }
 
-    /// Notes when the last beat of the read comes that was taken.
-    pub(super) fn requested(&mut self, last: u64, beats: u64) {
-        let coming = Coming { last, beats };
+    /// Notes when the first and the last beat of the read come that was taken.
+    pub(super) fn requested(&mut self, first: u64, last: u64) {
+        let coming = Coming { first, last };
         self.units += coming.units();
         self.coming.push_back(coming);
         self.find_due();
@@ -145,18 +141,14 @@ impl Reads {
     }
 }
 
-/// Number of beats of a read with a NIC whose beats have [`UNIT`] / [`UNIT_BEATS`] bytes.
-pub(super) const fn beats(bytes: usize) -> u64 {
-    bytes.div_ceil(UNIT / UNIT_BEATS as usize) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn taken(reads: &mut Reads, now: u64, last: u64) -> u64 {
-        let read = reads.take(now).unwrap();
-        reads.requested(last, beats(read.bytes));
+        let (at, read) = reads.take(now).unwrap();
+        assert!(at <= now);
+        reads.requested(last + 1 - read.bytes.div_ceil(32) as u64, last);
         read.number
     }
 

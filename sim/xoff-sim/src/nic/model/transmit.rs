@@ -1,7 +1,7 @@
 //! Arbitration, and what is put on the wire.
 
 use super::slots::Slot;
-use super::{Answer, ModelNic, NEVER, latency, reads};
+use super::{Answer, ModelNic, NEVER, latency};
 use crate::host::memory;
 use crate::kernel::frame::{FCS_BYTES, wire_bytes};
 use crate::nic_registers as reg;
@@ -150,16 +150,14 @@ impl ModelNic {
             let size = qp.path.request_bytes(&request) as u64 + FCS_BYTES;
             pacing.sent(index.into(), qp.class, wire_bytes(size) as u16, now);
         }
-        let mut bytes = 0;
         let draft = qp.path.request(&request, paced, |payload| {
             memory::fill(request.local_va, payload);
-            bytes = payload.len();
         });
         let from = now + latency::READ;
         let class = qp.class;
-        let (ready, read) = match bytes {
+        let (ready, read) = match draft.payload {
             0 => (from, 0),
-            _ => (NEVER, self.slots.reads.ask(class, bytes, from)),
+            bytes => (NEVER, self.slots.reads.ask(class, bytes, from)),
         };
         let slot = Slot {
             qp: index,
@@ -176,14 +174,10 @@ impl ModelNic {
 
     /// Requests the reads that are due by a cycle.
     pub(super) fn fetch(&mut self, by: u64) {
-        loop {
-            let at = self.slots.reads.due();
-            let Some(read) = self.slots.reads.take(by) else {
-                return;
-            };
-            let last = self.host.read_whole(Cycles(at), read.bytes).0;
-            self.slots.reads.requested(last, reads::beats(read.bytes));
-            let ready = last + latency::READY;
+        while let Some((at, read)) = self.slots.reads.take(by) {
+            let [first, last] = self.host.read_whole(Cycles(at), read.bytes);
+            self.slots.reads.requested(first.0, last.0);
+            let ready = last.0 + latency::READY;
             self.slots.fetched(read.class, read.number, ready);
         }
     }
