@@ -19,14 +19,16 @@ demo: setup
 test: setup
 	$(CARGO) test --workspace --quiet
 
-# The lints of Rust and those of the RTL side by side.
+# The lints of Rust and those of the RTL side by side. The program that writes waves is that of the tests: by itself it
+# would be built with other features of its dependencies, once more.
 check: setup check-tools
 	@$(MAKE) --no-print-directory --output-sync=target -j2 check-rust check-rtl
 
 check-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	.tools/bin/python tools/waves.py $(CARGO) run --quiet -p xoff --bin xoff --
+	$(CARGO) test --workspace --no-run --quiet
+	.tools/bin/python tools/waves.py $${CARGO_TARGET_DIR:-target}/debug/xoff
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
 

@@ -105,11 +105,17 @@ impl Requests {
             SyndromeMeaning::RnrNak(timer) => {
                 let wait =
                     Duration::from_ns(u64::try_from(timer.duration().as_nanos()).unwrap_or(0));
-                self.rnr = Some(RnrWait {
+                // A request that an earlier NAK asked for may be on its way, and an earlier RNR NAK may be unknown.
+                let asked = (self.nak).is_some_and(|nak| nak.psn == psn && !nak.resent);
+                let wait = RnrWait {
                     psn,
                     from: packet.time,
                     until: packet.time.saturating_add(wait),
-                });
+                    judged: !self.unsure && !asked,
+                };
+                // One more about the same request, while it waits, need not begin the wait anew.
+                let runs = (self.rnr).filter(|rnr| rnr.psn == psn && packet.time < rnr.until);
+                self.rnr = runs.or(Some(wait));
             }
             SyndromeMeaning::Nak(NakCode::PsnSequenceError) => {
                 self.sequence_nak(psn, packet.orderly, out)
@@ -124,6 +130,8 @@ impl Requests {
             SyndromeMeaning::Reserved => {}
         }
         self.acknowledge(through + 1);
+        // Out of order it may be older than the one that was missed.
+        self.unsure &= !packet.orderly;
     }
 
     /// Judges the PSN of a NAK for a sequence error. Returns whether it holds.

@@ -155,7 +155,7 @@ impl Flows {
             let other = &self.flows[*other];
             other.peer.is_none_or(|peer| peer == index)
                 && other.service == Service::Rc
-                && other.requests.may_answer(packet.bth.psn, packet.bth.opcode)
+                && other.requests.may_answer(packet)
         };
         let mut left: Vec<usize> = flow.candidates.iter().copied().filter(fits).collect();
         if left.is_empty() {
@@ -167,6 +167,10 @@ impl Flows {
             .map(|[peer]| peer);
         if let Some(peer) = peer {
             self.flows[peer].peer = Some(index);
+        } else {
+            for &candidate in &left {
+                self.flows[candidate].requests.unsure = true;
+            }
         }
         let flow = &mut self.flows[index];
         flow.peer = peer;

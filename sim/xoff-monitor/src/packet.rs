@@ -2,7 +2,7 @@
 
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::{IpHead, ParsedFrame};
-use xoff_sim::wire::{BthRepr, ExtHeaders};
+use xoff_sim::wire::{BthRepr, ExtHeaders, NakCode, SyndromeMeaning};
 
 use crate::tap::Tap;
 
@@ -38,6 +38,12 @@ impl Packet {
     /// Whether a switch has marked it 'congestion experienced'.
     pub fn is_marked(&self) -> bool {
         self.ip.traffic_class & 0b11 == 0b11
+    }
+
+    /// Whether it is a NAK for a sequence error.
+    pub fn is_sequence_nak(&self) -> bool {
+        let meaning = self.ext.aeth.map(|aeth| aeth.syndrome.meaning());
+        meaning == Some(SyndromeMeaning::Nak(NakCode::PsnSequenceError))
     }
 
     /// The length in its RETH if it has one, otherwise the bytes of payload that it carries.

@@ -48,8 +48,13 @@ impl Pauses {
         };
         for (class, pauses) in self.classes.iter_mut().enumerate() {
             let quanta = match control.opcode {
-                CONTROL_PFC if control.class_enable & 1 << class == 0 => continue,
+                CONTROL_PFC
+                    if control.class_enable & u16::from(tap.pfc_classes) & 1 << class == 0 =>
+                {
+                    continue;
+                }
                 CONTROL_PFC => control.timers[class],
+                _ if !tap.pause => continue,
                 _ => control.timers[0],
             };
             let mut pause = Pause {

@@ -80,6 +80,8 @@ pub(crate) struct RnrWait {
     pub psn: i64,
     pub from: Time,
     pub until: Time,
+    /// Whether resends are judged by it.
+    pub judged: bool,
 }
 
 /// The MSN of the newest answer, and the PSN up to which it answers.
@@ -115,6 +117,8 @@ pub(crate) struct Requests {
     lossy: bool,
     /// Number of resends since the last answer.
     pub quiet: u32,
+    /// Whether there was an answer, since the last one, of which it is not known whether it is to these requests.
+    pub unsure: bool,
 }
 
 /// Converts an extended PSN to the 24-bit PSN on the wire.
@@ -174,13 +178,17 @@ impl Requests {
         longest.map_or(self.high, |end| end.max(self.high))
     }
 
-    /// Whether an answer with this PSN and opcode may belong to requests that were seen and are still remembered.
-    pub fn may_answer(&self, psn: Psn, opcode: Opcode) -> bool {
+    /// Whether this answer may belong to requests that were seen and are still remembered.
+    pub fn may_answer(&self, answer: &Packet) -> bool {
         if self.next.is_none() {
             return false;
         }
-        let psn = self.unwrapped(psn);
-        let wanted = match opcode {
+        let psn = self.unwrapped(answer.bth.psn);
+        let wanted = match answer.bth.opcode {
+            // A NAK may be about a request that was lost before the tap.
+            Opcode::RC_ACK if answer.is_sequence_nak() => {
+                return psn >= self.oldest() - BEHIND && psn < self.limit();
+            }
             Opcode::RC_ACK => return psn >= self.oldest() && psn < self.limit(),
             Opcode::RC_ATOMIC_ACK => Operation::Atomic,
             _ => Operation::Read,
@@ -365,7 +373,7 @@ impl Requests {
                 }
             }
             // A resend skips what an answer has acknowledged in the meantime and goes on after it.
-            Ordering::Greater => says(own, self.points.contains(&psn), out),
+            Ordering::Greater => says(own && !self.unsure, self.points.contains(&psn), out),
             Ordering::Less => {
                 self.resending = true;
                 self.quiet += 1;
@@ -390,7 +398,7 @@ impl Requests {
     fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
         let remembered = self.points.first().copied().unwrap_or(psn);
         let Some(acked) = self.acked else { return };
-        if psn < self.oldest() || psn < remembered {
+        if self.unsure || psn < self.oldest() || psn < remembered {
             return;
         }
         let unanswered = self
@@ -413,7 +421,9 @@ impl Requests {
 
     /// Judges the waiting time after an RNR NAK.
     fn waits(&mut self, psn: i64, packet: &Packet, out: &mut Findings) {
-        let Some(rnr) = self.rnr else { return };
+        let Some(rnr) = self.rnr.filter(|rnr| rnr.judged) else {
+            return;
+        };
         if psn <= rnr.psn {
             self.rnr = None;
             if psn == rnr.psn && packet.orderly {

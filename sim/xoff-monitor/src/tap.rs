@@ -3,6 +3,7 @@
 use xoff_sim::headers::Headers;
 use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{Duration, LineRate};
+use xoff_sim::wire::PRIORITIES;
 
 /// A place where frames are seen: a port, or an interface of a capture.
 #[derive(Debug, Clone)]
@@ -19,9 +20,14 @@ pub struct Tap {
     pub rate: Option<LineRate>,
     /// Resolution of the clock: the actual time is at most this much later than the recorded one.
     pub resolution: Duration,
-    /// Class of each DSCP, for frames without a VLAN tag; for frames with a tag the PCP is the class. The default is
-    /// DSCP / 8.
+    /// Class of each DSCP. The default is DSCP / 8.
     pub classes: [u8; 64],
+    /// Class of each PCP, for frames with a VLAN tag; by default the same number. `None`: their DSCP counts, too.
+    pub pcp_classes: Option<[u8; PRIORITIES]>,
+    /// The classes, one bit each, for which the node obeys PFC. By default all.
+    pub pfc_classes: u8,
+    /// Whether the node obeys 802.3x PAUSE. By default it does.
+    pub pause: bool,
     /// How long after a pause frames may still start; `None` for what the standard allows at the rate:
     /// [`longest_response`].
     pub pause_response: Option<Duration>,
@@ -37,16 +43,19 @@ impl Tap {
             rate: None,
             resolution: Duration::ZERO,
             classes: std::array::from_fn(|dscp| dscp as u8 >> 3),
+            pcp_classes: Some(std::array::from_fn(|pcp| pcp as u8)),
+            pfc_classes: u8::MAX,
+            pause: true,
             pause_response: None,
         }
     }
 
     /// Class of a frame, 0 to 7.
     pub(crate) fn class(&self, headers: &Headers) -> u8 {
-        match (headers.tag, headers.ip) {
-            (Some(tag), _) => tag.pcp & 7,
-            (None, Some(ip)) => self.classes[usize::from(ip.traffic_class >> 2)] & 7,
-            (None, None) => 0,
+        match (headers.tag, self.pcp_classes, headers.ip) {
+            (Some(tag), Some(classes), _) => classes[usize::from(tag.pcp & 7)] & 7,
+            (_, _, Some(ip)) => self.classes[usize::from(ip.traffic_class >> 2)] & 7,
+            (_, _, None) => 0,
         }
     }
 

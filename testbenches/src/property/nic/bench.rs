@@ -8,6 +8,7 @@ use xoff_cosim::units::UnitError;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::protocol::gbn::{Status, WorkKind};
+use xoff_sim::time::Time;
 
 use super::causes::Causes;
 use super::events::{Event, Head};
@@ -16,6 +17,7 @@ use super::ledger::Ledger;
 use super::pair::{PERIOD, Pair, STEP_MAX};
 use super::sent::{Right, Sent};
 use super::setup::{SPARE_REGIONS, Setup};
+use super::watch::Watch;
 use super::{as_text, bins};
 use crate::property::Disagreement;
 use crate::property::bins::Bins;
@@ -24,6 +26,9 @@ use crate::property::bins::Bins;
 const CYCLES_MAX: u64 = 2_000_000;
 /// Maximum number of cycles in which nothing happens: a pause, a stall and eight timeouts of 16 us.
 const QUIET_MAX: u64 = 60_000;
+/// Cycles after the last frame, pause or completion until nothing more can come of itself: a NIC that a pause of 2,000
+/// quanta holds says that it is idle, and sends after it. The pause may have been late.
+const HELD_MAX: u64 = 10_000;
 /// Maximum number of cycles after the last message until both NICs are idle: the longest pause and stall, and DCQCN's
 /// timers.
 const REST_MAX: u64 = 60_000;
@@ -121,6 +126,9 @@ pub struct Bench {
     causes: Causes,
     stage: Stage,
     steps: u64,
+    /// A bench that goes on from a checkpoint has none.
+    #[serde(skip)]
+    watch: Option<Watch>,
 }
 
 /// Where a bench stands in its case.
@@ -176,6 +184,7 @@ impl Bench {
             causes: Causes::of(head),
             stage: Stage::Event(0),
             steps: 0,
+            watch: Watch::of(head),
         })
     }
 
@@ -218,7 +227,7 @@ impl Bench {
                 self.stage = Stage::Rest { settled: now };
             }
             Stage::Drain { begin } => self.drain(begin)?,
-            Stage::Rest { .. } if self.pair.rests() => {
+            Stage::Rest { .. } if self.pair.rests() && now > self.stirred + HELD_MAX => {
                 self.end()?;
                 self.stage = Stage::Done;
             }
@@ -293,6 +302,7 @@ impl Bench {
                 self.faults.arrived[side].count(1, frame.len());
                 let at = self.pair.time();
                 self.pair.receive(side, at, frame);
+                self.stirred = now;
             }
             Event::Reopen { qp } => {
                 if let Some(index) = Setup(&self.head).existing(qp) {
@@ -325,6 +335,8 @@ impl Bench {
             return Ok(());
         }
         let failed = |error: UnitError| error.to_string();
+        // The monitors would take packets of the old connection that come late for packets of the new one.
+        self.watch = None;
         for side in 0..2 {
             self.pair.close(side, index).map_err(failed)?;
             self.sent[side].end_qp();
@@ -401,6 +413,56 @@ impl Bench {
         let stepped = self.run_on(cycles);
         stepped.map_err(|error| error.to_string())?;
         let now = self.now();
+        if let Some(watch) = &mut self.watch {
+            watch.see(&self.pair);
+            let r = watch.judge(self.pair.watched());
+            if r.is_err() && std::env::var("XDBG").is_ok() {
+                let q: u32 = std::env::var("XDBG").unwrap().parse().unwrap();
+                let mut l = vec![];
+                for (side, frame, p) in &self.pair.frames {
+                    if let Some(b) = p.bth {
+                        if b.dest_qp.get() == q
+                            || b.dest_qp.get()
+                                == std::env::var("XDBG2").unwrap().parse::<u32>().unwrap()
+                        {
+                            l.push((
+                                frame.end,
+                                format!(
+                                    "{side} sent {} {} {:?}",
+                                    b.opcode,
+                                    b.psn,
+                                    p.ext.and_then(|e| e.aeth)
+                                ),
+                            ));
+                        }
+                    }
+                }
+                for (s, f) in &self.pair.arrivals {
+                    let p = xoff_sim::protocol::parse(&f.bytes);
+                    if let Some(b) = p.bth {
+                        if b.dest_qp.get() == q
+                            || b.dest_qp.get()
+                                == std::env::var("XDBG2").unwrap().parse::<u32>().unwrap()
+                        {
+                            l.push((
+                                f.end,
+                                format!(
+                                    "      at {s} {} {} {:?}",
+                                    b.opcode,
+                                    b.psn,
+                                    p.ext.and_then(|e| e.aeth)
+                                ),
+                            ));
+                        }
+                    }
+                }
+                l.sort();
+                for (t, x) in l {
+                    eprintln!("{t} {x}");
+                }
+            }
+            r?;
+        }
         for (side, frame, parsed) in &self.pair.frames[before..] {
             self.stirred = now;
             (self.sent[*side].judge(parsed, &self.right[*side])).map_err(|what| {
@@ -507,6 +569,10 @@ impl Bench {
         for ((side, qp), ledger) in &self.ledgers {
             let place = |what| format!("from side {side} over QP {qp}: {what}");
             ledger.end().map_err(place)?;
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.see(&self.pair);
+            watch.judge(Time::MAX)?;
         }
         for side in 0..2 {
             self.slowed(side)?;

@@ -12,7 +12,7 @@ use crate::property::Disagreement;
 pub struct Causes {
     /// The path may carry frames with wrong bits.
     flips: bool,
-    /// Answers may fail to come in time although nothing else goes wrong: the path loses, damages or delays frames, or
+    /// Answers may fail to come in time although nothing else goes wrong: the path loses, damages, doubles or delays frames, or
     /// requesters wait only once or twice. Three times the least timeout is longer than all packets take that a few
     /// other QPs may have in front.
     late_answers: bool,
@@ -44,13 +44,14 @@ impl Causes {
         let Path {
             drops,
             flips,
+            doubles,
             late,
             forged,
             ..
         } = head.path;
         Self {
             flips: (flips, forged) != (0, 0),
-            late_answers: (drops, flips, late, forged) != (0, 0, 0, 0)
+            late_answers: [drops, flips, doubles, late, forged] != [0; 5]
                 || head.requester.retry < 2
                 || u64::from(head.qps) > FEW,
             reopened: false,

@@ -13,6 +13,7 @@
 //! | `as_text` | how checkpoints hold settings of a case |
 //! | `retrace` | runs a failing case again from a checkpoint, with waves |
 //! | [`ledger`] | what was posted, and which results are allowed |
+//! | `watch` | protocol monitors at the ports of the NICs |
 //! | [`sent`] | which headers and counters are right for what a NIC sends |
 
 mod as_text;
@@ -26,6 +27,7 @@ pub mod pair;
 mod retrace;
 pub mod sent;
 pub mod setup;
+mod watch;
 
 use proptest::prelude::*;
 use xoff_cosim::units::UnitError;

@@ -105,11 +105,17 @@ pub fn all(_: usize, _: &mut Vec<u8>, _: &ParsedFrame) -> bool {
     true
 }
 
-/// Keeps frames until the pair decides about them, then forwards what is left of them. The port number is the side.
+/// Keeps frames until the pair decides about them, then forwards what is left of them, one after the other. The port
+/// number is the side.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Between {
     arrived: Vec<(usize, Frame)>,
+    /// Frames and when they are to end, if nothing is in front of them.
     leaving: [VecDeque<Frame>; 2],
+    /// When the next frame may start.
+    free: [Time; 2],
+    /// Frames that have left.
+    left: Vec<(usize, Frame)>,
 }
 
 impl Between {
@@ -117,6 +123,19 @@ impl Between {
         let queue = &mut self.leaving[to];
         let place = queue.partition_point(|other| other.end <= frame.end);
         queue.insert(place, frame);
+    }
+
+    /// The next frame to a side, at its times on the wire.
+    fn next(&self, to: usize) -> Option<Frame> {
+        let next = self.leaving[to].front()?;
+        let whole = Frame::sent(next.bytes.clone(), Time::ZERO, LineRate::G40);
+        let start = Time::from_ps(next.end.as_ps().saturating_sub(whole.end.as_ps()));
+        let start = start.max(self.free[to]);
+        Some(Frame {
+            start,
+            end: start + (whole.end - Time::ZERO),
+            ..next.clone()
+        })
     }
 }
 
@@ -138,8 +157,8 @@ impl Node for Member {
         match self {
             Self::Host(host) => host.next_event(),
             Self::Between(between) => {
-                let first = |queue: &VecDeque<Frame>| queue.front().map(|frame| frame.end);
-                between.leaving.iter().filter_map(first).min()
+                let ends = [0, 1].into_iter().filter_map(|side| between.next(side));
+                ends.map(|frame| frame.end).min()
             }
         }
     }
@@ -152,9 +171,11 @@ impl Node for Member {
                     let side = usize::from(arrival.port.0);
                     between.arrived.push((side, arrival.frame));
                 }
-                for (port, queue) in (0..).map(PortId).zip(&mut between.leaving) {
-                    let due = queue.partition_point(|frame| frame.end < until);
-                    for frame in queue.drain(..due) {
+                for (port, side) in (0..).map(PortId).zip(0..2) {
+                    while let Some(frame) = between.next(side).filter(|frame| frame.end < until) {
+                        between.leaving[side].pop_front();
+                        between.free[side] = frame.line_free(LineRate::G40);
+                        between.left.push((side, frame.clone()));
                         departures.push(port, frame);
                     }
                 }
@@ -176,6 +197,9 @@ pub struct Pair {
     /// Every frame, with the side that sent it and its times there.
     #[serde(skip)]
     pub frames: Vec<(usize, Frame, ParsedFrame)>,
+    /// Every frame that reaches a NIC, with the NIC's side and its times there.
+    #[serde(skip)]
+    pub arrivals: Vec<(usize, Frame)>,
     /// All completions, by side, each with its QP index.
     pub completions: [Vec<(u16, Completion)>; 2],
     /// All DMA writes, by side.
@@ -290,6 +314,7 @@ impl Pair {
             key: [main.key(region); 2],
             registers,
             frames: vec![],
+            arrivals: vec![],
             completions: [vec![], vec![]],
             written: [vec![], vec![]],
             now: 0,
@@ -371,12 +396,18 @@ impl Pair {
             start: end,
             end,
         };
+        self.arrivals.push((side, frame.clone()));
         self.update(side, |host| host.receive(frame));
     }
 
     /// Returns the current time.
     pub fn time(&self) -> Time {
         self.network.now()
+    }
+
+    /// Returns the time before which all frames at the NICs' ports are in the records.
+    pub fn watched(&self) -> Time {
+        Time::from_ps(self.time().as_ps().saturating_sub(LINK.as_ps()))
     }
 
     /// Returns whether no frame is under way and both NICs are idle.
@@ -400,6 +431,14 @@ impl Pair {
         self.now += cycles;
         let until = Time::ZERO + PERIOD * self.now;
         self.network.run_until(until, |_| {});
+        for (side, frame) in self.between(|between| std::mem::take(&mut between.left)) {
+            let frame = Frame {
+                start: frame.start + LINK,
+                end: frame.end + LINK,
+                ..frame
+            };
+            self.arrivals.push((side, frame));
+        }
         for side in 0..2 {
             if let Some(what) = self.host(side).failure() {
                 return Err(self.broken(what.to_owned()));

@@ -201,8 +201,8 @@ impl Setup<'_> {
         if let Some(mut draw) = self.draw(0x200 + u64::from(index)) {
             qp.hop_limit = draw.within(1, 255) as u8;
             qp.udp_port = 0xC000 | draw.bits() as u16;
-            // Full members, so that each may talk to the other.
-            qp.pkey = 0x8000 | draw.bits() as u16;
+            // Full members, so that each may talk to the other. 0 is no key.
+            qp.pkey = 0x8000 | (draw.bits() as u16 & 0x7FFF).max(1);
             vids = [0; 2].map(|_| draw.bits() as u16 & 0x1FFF);
             let psns = [0; 2].map(|_| Psn::wrapping(draw.bits() as u32));
             (qp.requester_psn, qp.responder_psn) = (psns[own], psns[peer]);
