@@ -111,7 +111,7 @@ impl Requests {
                     psn,
                     from: packet.time,
                     until: packet.time.saturating_add(wait),
-                    judged: !self.unsure && !asked,
+                    judged: packet.orderly && !self.unsure && !asked,
                 };
                 // One more about the same request, while it waits, need not begin the wait anew.
                 let runs = (self.rnr).filter(|rnr| rnr.psn == psn && packet.time < rnr.until);

@@ -18,8 +18,8 @@ Flows are found by addresses and destination queue pair. The other direction of 
 same addresses whose requests have the PSNs that the answers name; while more than one fits, answers are not judged.
 
 The network is taken to keep frames in order and to bring none twice, as Ethernet does. Where it does not
-(`--unordered`), `resend-start`, `rnr-wait`, `uc-order`, `ack-back`, `nak-once`, `read-order`, `cnp-interval` and the
-count of `atomic-answer` are applied only to what a host sends at its own port.
+(`--unordered`), `rnr-wait` is not applied, and `resend-start`, `uc-order`, `ack-back`, `nak-once`, `read-order`,
+`cnp-interval` and the count of `atomic-answer` are applied only to what a host sends at its own port.
 ";
 
 /// Returns the page as markdown.

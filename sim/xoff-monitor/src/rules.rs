@@ -175,8 +175,8 @@ texts! {
         RnrWait "rnr-wait" [
             "requests",
             "After an RNR NAK the request is not sent again before the time that the NAK names.",
-            "NAK and resend; not judged when another NAK of the same PSN came before the resend. One more RNR NAK while the request \
-             waits may begin the wait anew, or not."
+            "NAK and resend; not judged when another NAK of the same PSN came before the resend. One more RNR NAK \
+             while the request waits may begin the wait anew, or not."
         ],
         UcOrder "uc-order" [
             "requests",

@@ -9,12 +9,15 @@
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`reads`] | how much payload is read ahead |
+//! | [`registers`] | the register file, at every address |
+//! | [`baseline`] | what the NIC does in kept random cases, to the cycle |
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
 
+mod baseline;
 mod congestion;
 mod invalidation;
 mod line_rate;
@@ -22,6 +25,7 @@ mod messages;
 mod pauses;
 mod reads;
 mod refused;
+mod registers;
 mod reset;
 mod standard;
 mod tested;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::UnitError;
+use xoff_sim::kernel::Digest;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::protocol::gbn::{Status, WorkKind};
@@ -52,6 +53,24 @@ pub fn check(
         compare(&first, &whole)?;
     }
     Ok(first.frames.len() as u64)
+}
+
+/// Runs the events and returns a digest of what both NICs did: frames and their times, completions, and writes.
+///
+/// # Errors
+///
+/// Returns the first violation.
+pub fn digest(seed: u64, head: &Head, events: &[Event]) -> Result<Digest, Disagreement> {
+    let (pair, _) = run(seed, head, events, true)?;
+    let mut sides = [Digest::default(); 2];
+    for (side, frame, _) in &pair.frames {
+        sides[*side].frame(frame);
+    }
+    let mut digest = Digest::default();
+    sides.into_iter().for_each(|side| digest.part(side));
+    let rest = postcard::to_stdvec(&(&pair.completions, &pair.written));
+    digest.bytes(&rest.expect("memory takes it"));
+    Ok(digest)
 }
 
 /// Compares two runs of a case, without idle cycles and with them.
@@ -415,53 +434,7 @@ impl Bench {
         let now = self.now();
         if let Some(watch) = &mut self.watch {
             watch.see(&self.pair);
-            let r = watch.judge(self.pair.watched());
-            if r.is_err() && std::env::var("XDBG").is_ok() {
-                let q: u32 = std::env::var("XDBG").unwrap().parse().unwrap();
-                let mut l = vec![];
-                for (side, frame, p) in &self.pair.frames {
-                    if let Some(b) = p.bth {
-                        if b.dest_qp.get() == q
-                            || b.dest_qp.get()
-                                == std::env::var("XDBG2").unwrap().parse::<u32>().unwrap()
-                        {
-                            l.push((
-                                frame.end,
-                                format!(
-                                    "{side} sent {} {} {:?}",
-                                    b.opcode,
-                                    b.psn,
-                                    p.ext.and_then(|e| e.aeth)
-                                ),
-                            ));
-                        }
-                    }
-                }
-                for (s, f) in &self.pair.arrivals {
-                    let p = xoff_sim::protocol::parse(&f.bytes);
-                    if let Some(b) = p.bth {
-                        if b.dest_qp.get() == q
-                            || b.dest_qp.get()
-                                == std::env::var("XDBG2").unwrap().parse::<u32>().unwrap()
-                        {
-                            l.push((
-                                f.end,
-                                format!(
-                                    "      at {s} {} {} {:?}",
-                                    b.opcode,
-                                    b.psn,
-                                    p.ext.and_then(|e| e.aeth)
-                                ),
-                            ));
-                        }
-                    }
-                }
-                l.sort();
-                for (t, x) in l {
-                    eprintln!("{t} {x}");
-                }
-            }
-            r?;
+            watch.judge(self.pair.watched())?;
         }
         for (side, frame, parsed) in &self.pair.frames[before..] {
             self.stirred = now;

@@ -51,6 +51,8 @@ pub struct Ledger {
     received_whole: usize,
     /// The receiver's QP has failed: its remaining buffers are flushed.
     receiver_failed: bool,
+    /// Receive buffers were flushed. What ended the QP may be reported after them, as the queues are two.
+    flushed: bool,
     /// Buffers that the receiver has not reported.
     buffers: usize,
     /// The message being written, and the number of its bytes already written.
@@ -191,6 +193,7 @@ impl Ledger {
         (self.reported, self.received, self.received_whole) = (all, all, all);
         (self.writing, self.written) = (all, 0);
         (self.failed, self.receiver_failed, self.buffers) = (None, false, 0);
+        self.flushed = false;
         Ok(())
     }
 
@@ -211,7 +214,10 @@ impl Ledger {
             && completion.length == work.length
             && imm.is_none_or(|imm| completion.imm == imm);
         let flushed = match completion.status {
-            Status::Flushed => self.receiver_failed || self.withdrawn,
+            Status::Flushed => {
+                self.flushed = true;
+                true
+            }
             Status::LocalAccess => self.withdrawn,
             _ => false,
         };
@@ -274,12 +280,16 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that the receiver has everything that was reported to the sender as delivered.
+    /// Checks that the receiver has everything that was reported to the sender as delivered, and that what was flushed
+    /// was flushed for a reason.
     ///
     /// # Errors
     ///
     /// Returns an error if it has not.
     pub fn end(&self) -> Result<(), Disagreement> {
+        if self.flushed && !(self.receiver_failed || self.withdrawn) {
+            return Err("receive buffers were flushed, and nothing has failed".into());
+        }
         let told = self.failed.unwrap_or(self.reported);
         let there = |(index, message): (usize, &Message)| {
             let whole = match index.cmp(&self.writing) {

@@ -34,10 +34,11 @@ pub struct Watch {
 
 impl Watch {
     /// The monitors of a case; `None` where they would judge what is no conversation of the standard: a NIC ignores
-    /// frames with wrong bits that it notices and uses others, which a tap does not tell apart; and go-back-0 sends
-    /// again what was acknowledged.
+    /// frames with wrong bits that it notices and uses others, which a tap does not tell apart; go-back-0 sends again
+    /// what was acknowledged; and whose answer it is cannot be seen where all QPs have the same addresses and PSNs.
     pub fn of(head: &Head) -> Option<Self> {
-        if (head.path.flips, head.path.forged) != (0, 0) || head.requester.restart {
+        let alike = head.values == 0 && head.qps > 1;
+        if (head.path.flips, head.path.forged) != (0, 0) || head.requester.restart || alike {
             return None;
         }
         let mut monitor = Monitor::new();
@@ -50,7 +51,7 @@ impl Watch {
             };
             monitor.add_tap(Tap {
                 host: true,
-                orderly: false,
+                orderly: (head.path.late, head.path.doubles) == (0, 0),
                 rate: Some(LineRate::G40),
                 classes,
                 pcp_classes,
