@@ -17,16 +17,31 @@ def run(*steps):
         ys.run_pass(step, design)
 
 
+def ident(name):
+    return ys.IdString(name if name[0] in "$\\" else "\\" + name)
+
+
+def in_other_rooms(module, path=()):
+    """The paths of the instances of other units' modules, and of all that is in them."""
+    for cell in module.cells_.values():
+        inside = design.module(cell.type)
+        if inside is None:
+            continue
+        at = (*path, cell.name.str().lstrip("\\"))
+        if any(f"rtl/{room}/" in inside.get_src_attribute() for room in rooms.split(",") if room):
+            yield ".".join(at) + "."
+        else:
+            yield from in_other_rooms(inside, at)
+
+
 overrides = " ".join("-G " + p for p in parameters)
 run(
     f"read_slang --ignore-assertions --top {module} {overrides} -F rtl/rtl.f {source}",
-    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full",
+    f"hierarchy -check -top {module}",
 )
+elsewhere = tuple(in_other_rooms(design.top_module()))
+run("proc", "flatten", "opt -full")
 top = design.top_module()
-
-
-def ident(name):
-    return ys.IdString(name if name[0] in "$\\" else "\\" + name)
 
 
 def kind(cell):
@@ -75,9 +90,23 @@ def is_none(mutation):
     return bit.is_fully_const() and bit.as_const().as_bool() == (value["-mode"] == "const1")
 
 
+def is_elsewhere(cell):
+    """Whether a cell is of another unit: by its place in the source, its name, or what it drives."""
+    if any(f"rtl/{room}/" in cell.get_src_attribute() for room in rooms.split(",") if room):
+        return True
+    if cell.name.str().removeprefix("$flatten").lstrip("\\").startswith(elsewhere):
+        return True
+    driven = [port(cell, name) for name in ("Y", "Q", "RD_DATA") if cell.hasPort(ident(name))]
+    names = {bit.wire.name.str().lstrip("\\") for signal in driven for bit in signal.to_sigbit_vector() if bit.is_wire()}
+    return bool(names) and all(name.startswith(elsewhere) for name in names)
+
+
 def drawn():
     """Mutations that Yosys draws, of cells that are not in the rooms of other units."""
-    cells = "c:*" + "".join(f" a:src=*rtl/{room}/* %d" for room in rooms.split(",") if room)
+    for cell in top.cells_.values():
+        if is_elsewhere(cell):
+            cell.set_bool_attribute(ident("\\elsewhere"))
+    cells = "c:* a:elsewhere %d"
 
     def of(seed):
         run(f"mutate -list {count} -seed {seed} -o {netlist}.list {cells}")
