@@ -21,26 +21,11 @@ def ident(name):
     return ys.IdString(name if name[0] in "$\\" else "\\" + name)
 
 
-def in_other_rooms(module, path=()):
-    """The paths of the instances of other units' modules, and of all that is in them."""
-    for cell in module.cells_.values():
-        inside = design.module(cell.type)
-        if inside is None:
-            continue
-        at = (*path, cell.name.str().lstrip("\\"))
-        if any(f"rtl/{room}/" in inside.get_src_attribute() for room in rooms.split(",") if room):
-            yield ".".join(at) + "."
-        else:
-            yield from in_other_rooms(inside, at)
-
-
 overrides = " ".join("-G " + p for p in parameters)
 run(
     f"read_slang --ignore-assertions --top {module} {overrides} -F rtl/rtl.f {source}",
-    f"hierarchy -check -top {module}",
+    f"hierarchy -check -top {module}", "proc", "flatten", "opt -full",
 )
-elsewhere = tuple(in_other_rooms(design.top_module()))
-run("proc", "flatten", "opt -full")
 top = design.top_module()
 
 
@@ -90,22 +75,46 @@ def is_none(mutation):
     return bit.is_fully_const() and bit.as_const().as_bool() == (value["-mode"] == "const1")
 
 
-def is_elsewhere(cell):
-    """Whether a cell is of another unit: by its place in the source, its name, or what it drives."""
-    if any(f"rtl/{room}/" in cell.get_src_attribute() for room in rooms.split(",") if room):
-        return True
-    if cell.name.str().removeprefix("$flatten").lstrip("\\").startswith(elsewhere):
-        return True
-    driven = [port(cell, name) for name in ("Y", "Q", "RD_DATA") if cell.hasPort(ident(name))]
-    names = {bit.wire.name.str().lstrip("\\") for signal in driven for bit in signal.to_sigbit_vector() if bit.is_wire()}
-    return bool(names) and all(name.startswith(elsewhere) for name in names)
+def in_other_rooms(thing):
+    """Whether a place in the source is in the room of another unit."""
+    return any(f"rtl/{room}/" in thing.get_src_attribute() for room in rooms.split(",") if room)
+
+
+def elsewhere():
+    """The cells of other units. Shared modules have rooms of their own: there what a cell drives has a name that begins
+    like the unit's, or goes only to cells of the unit."""
+    scopes = tuple({
+        wire.name.str()[1:].rpartition(".")[0] + "."
+        for wire in top.wires_.values() if "." in wire.name.str() and in_other_rooms(wire)
+    })
+    found, left, readers = set(), {}, {}
+    for cell in top.cells_.values():
+        name = cell.name.str()
+        driven = set()
+        for at, signal in cell.connections_.items():
+            bits = [bit for bit in signal.to_sigbit_vector() if bit.is_wire()]
+            if cell.output(at):
+                driven |= {bit.wire.name.str() for bit in bits}
+            else:
+                for wire in {bit.wire.name.str() for bit in bits}:
+                    readers.setdefault(wire, set()).add(name)
+        named = [wire[1:] for wire in driven if wire[0] == "\\"]
+        if kind(cell).startswith("$mem"):
+            named.append(name_of(cell))
+        if in_other_rooms(cell) or named and all(wire.startswith(scopes) for wire in named):
+            found.add(name)
+        elif driven and not named:
+            left[name] = driven
+    while more := {n for n, driven in left.items() if set().union(*(readers.get(w, {n}) for w in driven)) <= found}:
+        found |= more
+        left = {name: driven for name, driven in left.items() if name not in more}
+    return found
 
 
 def drawn():
     """Mutations that Yosys draws, of cells that are not in the rooms of other units."""
-    for cell in top.cells_.values():
-        if is_elsewhere(cell):
-            cell.set_bool_attribute(ident("\\elsewhere"))
+    for name in elsewhere():
+        top.cell(ident(name)).set_bool_attribute(ident("\\elsewhere"))
     cells = "c:* a:elsewhere %d"
 
     def of(seed):
