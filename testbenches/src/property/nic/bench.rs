@@ -557,6 +557,7 @@ impl Bench {
         }
         for side in 0..2 {
             self.slowed(side)?;
+            self.notified(side)?;
             self.counters(side)
                 .map_err(|what| format!("side {side}: {what}"))?;
             let settings = self.pair.check_settings(side);
@@ -576,6 +577,23 @@ impl Bench {
             if self.faults.cnps[side].contains(&qpn) && !slowed {
                 return Err(format!(
                     "side {side}, QP {index}: a CNP came, and its rate, α and limit are {rate:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges that a request with a mark has made the NIC send a CNP. A QP that has ended sends none.
+    fn notified(&self, side: usize) -> Result<(), Disagreement> {
+        let ended = self.sent[side].ended() || self.causes.withdrawn || self.full();
+        if !self.head.dcqcn || ended {
+            return Ok(());
+        }
+        for (index, qpn) in Setup(&self.head).qpns(side) {
+            let peer = Setup(&self.head).qpn(1 - side, index);
+            if self.faults.marked[side].contains(&qpn) && !self.sent[side].has_notified(peer) {
+                return Err(format!(
+                    "side {side}, QP {index}: a marked request came, and no CNP was sent"
                 ));
             }
         }

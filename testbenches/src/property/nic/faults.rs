@@ -88,6 +88,8 @@ pub struct Faults {
     pub arrived: [Arrived; 2],
     /// By side, the QP numbers of intact CNPs that reached it.
     pub cnps: [BTreeSet<u32>; 2],
+    /// By side, the QP numbers of intact requests that reached it with a mark.
+    pub marked: [BTreeSet<u32>; 2],
     /// What happened to frames. A bench that goes on from a checkpoint counts anew.
     #[serde(skip, default = "no_bins")]
     pub bins: Bins,
@@ -105,6 +107,7 @@ impl Faults {
             draw: SplitMix::new(path.seed),
             arrived: Default::default(),
             cnps: Default::default(),
+            marked: Default::default(),
             bins: no_bins(),
         }
     }
@@ -151,6 +154,9 @@ impl Faults {
         {
             rewrite::mark_ce(&mut bytes, &ip);
             seen(Fate::Marks);
+            if let (Verdict::RoceV2, false, Some(bth)) = (frame.verdict, flip, frame.bth) {
+                self.marked[1 - from].insert(bth.dest_qp.into());
+            }
         }
         if flip {
             seen(Fate::Flips);

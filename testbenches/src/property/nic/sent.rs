@@ -1,6 +1,6 @@
 //! Frames that a NIC sends have the headers of their QP, and its counters count them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,8 @@ pub struct Sent {
     bytes: u64,
     pfc: u64,
     cnps: u64,
+    /// QP numbers of the peer to which CNPs were sent.
+    notified: BTreeSet<u32>,
     requests: u64,
     answers: u64,
     sequence_naks: u64,
@@ -153,7 +155,10 @@ impl Sent {
             .and_then(|ext| ext.aeth)
             .map(|aeth| aeth.syndrome.meaning());
         match (cnp, meaning) {
-            (true, _) => self.cnps += 1,
+            (true, _) => {
+                self.cnps += 1;
+                self.notified.insert(bth.dest_qp.get());
+            }
             (false, None) => self.requests += 1,
             (false, Some(meaning)) => {
                 self.answers += 1;
@@ -163,6 +168,16 @@ impl Sent {
             }
         }
         Ok(())
+    }
+
+    /// Whether a CNP was sent to a QP of the peer.
+    pub fn has_notified(&self, qpn: u32) -> bool {
+        self.notified.contains(&qpn)
+    }
+
+    /// Whether a QP of the NIC was closed, or may have failed.
+    pub const fn ended(&self) -> bool {
+        self.ended
     }
 
     /// Notes that a QP of the NIC was closed, or may have failed.
