@@ -66,13 +66,21 @@ def place_cells():
 
 
 def is_none(mutation):
-    """A constant stuck at its own value breaks nothing."""
+    """A constant stuck at its own value breaks nothing. A bit of what is compared with a constant breaks nothing while
+    another bit differs from the constant."""
     words = mutation.split()
     value = dict(zip(words[1::2], words[2::2]))
-    if value["-mode"] not in ("const0", "const1"):
-        return False
-    bit = port(top.cell(ident(value["-cell"])), value["-port"]).extract(int(value["-portbit"]), 1)
-    return bit.is_fully_const() and bit.as_const().as_bool() == (value["-mode"] == "const1")
+    cell = top.cell(ident(value["-cell"]))
+    if value["-mode"] in ("const0", "const1"):
+        bit = port(cell, value["-port"]).extract(int(value["-portbit"]), 1)
+        return bit.is_fully_const() and bit.as_const().as_bool() == (value["-mode"] == "const1")
+    if value["-mode"] in ("cnot0", "cnot1") and kind(cell) in ("$eq", "$ne"):
+        other = {"A": "B", "B": "A"}.get(value["-port"].lstrip("\\"))
+        at = int(value["-ctrlbit"])
+        if other and at < port(cell, other).size():
+            bit = port(cell, other).extract(at, 1)
+            return bit.is_fully_const() and bit.as_const().as_bool() != (value["-mode"] == "cnot1")
+    return False
 
 
 def in_other_rooms(thing):

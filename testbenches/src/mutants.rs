@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -129,20 +129,28 @@ fn judge(mutant: &Mutant<'_>, cli: &Cli) -> Result<Verdict, String> {
     }
 }
 
-/// Runs the directed tests of a unit. The first one that fails kills.
+/// Runs the directed tests of a unit. The first one that fails kills, and ends them.
 fn directed(mutant: &Mutant<'_>, tests: &Path) -> Result<Verdict, String> {
-    let output = Command::new(tests)
+    let cannot = |error: std::io::Error| format!("cannot run {}: {error}", tests.display());
+    let mut running = Command::new(tests)
         .args(["--test-threads", "1"])
         .env("XOFF_MUTANT", mutant.number.to_string())
-        .output()
-        .map_err(|error| format!("cannot run {}: {error}", tests.display()))?;
-    let told = String::from_utf8_lossy(&output.stdout);
-    let failed = (told.lines()).find_map(|line| line.strip_suffix(" ... FAILED"));
-    match (output.status.success(), failed) {
-        (true, _) => Ok(None),
-        (false, Some(test)) => Ok(Some((0, test.to_owned()))),
-        (false, None) => Ok(Some((0, format!("the tests end by {}", output.status)))),
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(cannot)?;
+    let told = running.stdout.take().expect("it is piped");
+    for line in BufReader::new(told).lines() {
+        if let Some(test) = line.map_err(cannot)?.strip_suffix(" ... FAILED") {
+            running
+                .kill()
+                .and_then(|()| running.wait())
+                .map_err(cannot)?;
+            return Ok(Some((0, test.to_owned())));
+        }
     }
+    let status = running.wait().map_err(cannot)?;
+    Ok((!status.success()).then(|| (0, format!("the tests end by {status}"))))
 }
 
 fn run(cli: &Cli) -> Result<(), String> {

@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 /// Cycles within which an access is done. Clearing the regions after a reset takes longest.
 const ACCESS_MAX: u32 = 1_000;
 /// Cells of the receive buffer.
-const CELLS: u64 = xoff_rtl::nic::BUFFER_BYTES as u64 / 64;
+const CELLS: u32 = xoff_rtl::nic::BUFFER_BYTES as u32 / 64;
 /// Response to an access that has succeeded (AXI4, RESP).
 const OKAY: u8 = 0;
 
@@ -105,16 +105,20 @@ fn every_register_is_at_its_own_address_alone() {
     let mut settings = BTreeMap::from(reset);
     read_all(&mut bus, &settings);
     let mut draw = SplitMix::new(1);
-    for setting in reg::SETTINGS {
-        let word = match setting.name {
-            // Parts of the buffer have to fit into it.
-            "buffer_cells" => draw.within(0, CELLS / 3) as u32,
-            _ => draw.bits() as u32,
-        };
-        bus.write(setting.address, word);
-        settings.insert(setting.address, word & setting.bits);
+    let words = reg::SETTINGS.map(|_| draw.bits() as u32);
+    // Each bit is 0 once, and 1 once.
+    for inverted in [0, u32::MAX] {
+        for (setting, word) in reg::SETTINGS.iter().zip(words) {
+            let word = match setting.name {
+                // Parts of the buffer have to fit into it.
+                "buffer_cells" => (word ^ inverted) % (CELLS / 3),
+                _ => word ^ inverted,
+            };
+            bus.write(setting.address, word);
+            settings.insert(setting.address, word & setting.bits);
+        }
+        read_all(&mut bus, &settings);
     }
-    read_all(&mut bus, &settings);
     // All other addresses but those of commands.
     let commands = [reg::QP_COMMAND, reg::REGION_COMMAND, reg::REARM];
     for address in 0..=u16::MAX {

@@ -269,12 +269,13 @@ impl Bench {
                 kind,
                 length,
                 signaled,
+                buffer_late,
             } => {
                 let message = Message {
                     kind: WorkKind(kind),
                     length,
                     signaled,
-                    late: 0,
+                    late: buffer_late.into(),
                 };
                 for side in 0..2 {
                     for index in Setup(&self.head).indices() {
@@ -317,7 +318,7 @@ impl Bench {
             } => {
                 let side = usize::from(side & 1);
                 self.causes.held = true;
-                let frame = pause(quanta, class);
+                let frame = pause(quanta, Setup(&self.head).class_named(class));
                 self.faults.arrived[side].count(1, frame.len());
                 let at = self.pair.time();
                 self.pair.receive(side, at, frame);

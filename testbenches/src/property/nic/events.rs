@@ -109,6 +109,9 @@ pub enum Event {
         length: u32,
         /// As in `Post`.
         signaled: bool,
+        /// As in `Post`.
+        #[serde(default, skip_serializing_if = "is_plain")]
+        buffer_late: u16,
     },
     /// A message, and its receive buffer if it needs one.
     Post {
@@ -142,7 +145,7 @@ pub enum Event {
         side: u8,
         /// Pause time in quanta; 0 ends the pause.
         quanta: u16,
-        /// The class; [`ALL_CLASSES`] for PAUSE.
+        /// The class, or the one that stands for it where the case has random values; [`ALL_CLASSES`] for PAUSE.
         #[serde(default = "class_of_pause", skip_serializing_if = "is_class_of_pause")]
         class: u8,
     },
@@ -221,7 +224,11 @@ impl Part for Event {
             Event::Post { length, .. } | Event::PostAll { length, .. } if *length > 0 => {
                 *length /= 2;
             }
-            Event::Post { buffer_late, .. } if *buffer_late > 0 => *buffer_late /= 2,
+            Event::Post { buffer_late, .. } | Event::PostAll { buffer_late, .. }
+                if *buffer_late > 0 =>
+            {
+                *buffer_late /= 2;
+            }
             Event::Stall { cycles, .. } if *cycles > 0 => *cycles /= 2,
             Event::Pause { quanta, .. } if *quanta > 0 => *quanta /= 2,
             _ => return vec![],
@@ -333,6 +340,10 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
         1 => (draw.within(1, 4) as u32 * mtu + 1) - draw.within(0, 2) as u32,
         _ => draw.any_length(14) as u32,
     };
+    let late = |draw: &mut SplitMix| match draw.once_in(6) {
+        true => draw.any_length(13) as u16,
+        false => 0,
+    };
     let mut events = Vec::new();
     for _ in 0..draw.within(1, 40) {
         let side = draw.within(0, 1) as u8;
@@ -368,6 +379,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
                 kind: kind(draw),
                 length: length(draw).min(of_all),
                 signaled: !draw.once_in(3),
+                buffer_late: late(draw),
             },
             _ => Event::Post {
                 side,
@@ -375,11 +387,21 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
                 kind: kind(draw),
                 length: length(draw).min(longest),
                 signaled: !draw.once_in(3),
-                buffer_late: match draw.once_in(6) {
-                    true => draw.any_length(13) as u16,
-                    false => 0,
-                },
+                buffer_late: late(draw),
             },
+        });
+    }
+    // All QPs fail while they have work under way.
+    if many && draw.once_in(3) {
+        events.push(Event::PostAll {
+            kind: kind(draw),
+            length: length(draw).min(of_all),
+            signaled: !draw.once_in(3),
+            buffer_late: late(draw),
+        });
+        events.push(Event::Wait(draw.any_length(10) as u32));
+        events.push(Event::Withdraw {
+            side: draw.within(0, 1) as u8,
         });
     }
     History { head, events }

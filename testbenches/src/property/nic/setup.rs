@@ -17,10 +17,10 @@ use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS};
 
 /// QPs of a NIC.
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
-/// The classes of QPs, in turn: two that are lossless with PFC, and one that is lossy.
-pub const CLASSES: [u8; 3] = [3, 4, 1];
-/// Class of [`CLASSES`] that is lossy.
-const LOSSY: u8 = 1;
+/// The plain classes of QPs, in turn: two that are lossless with PFC, and one that is lossy. Events name them.
+const CLASSES: [u8; 3] = [3, 4, 1];
+/// Place of the lossy class among them.
+const LOSSY: usize = 2;
 /// Number of regions that SENDs may invalidate, of each side.
 pub const SPARE_REGIONS: u16 = 4;
 /// Index of the first of them.
@@ -53,15 +53,31 @@ impl Setup<'_> {
     }
 
     /// Number of classes that QPs have.
-    fn classes(self) -> usize {
+    fn class_count(self) -> usize {
         usize::from(self.0.classes).clamp(1, CLASSES.len())
     }
 
-    /// The class of a QP, by its index in the NICs.
-    fn class(self, index: u16) -> u8 {
-        let of = |qp: u16| CLASSES[usize::from(qp) % self.classes()];
+    /// The classes that stand for [`CLASSES`].
+    fn classes(self) -> [u8; 3] {
+        let Some(mut draw) = self.draw(12) else {
+            return CLASSES;
+        };
+        let first = draw.within(0, 7);
+        // An odd step meets every class once.
+        let step = draw.one_of(&[1, 3, 5, 7]);
+        [0, 1, 2].map(|place| ((first + place * step) % PRIORITIES as u64) as u8)
+    }
+
+    /// The class that stands for one of [`CLASSES`]; any other is itself.
+    pub fn class_named(self, class: u8) -> u8 {
+        let place = CLASSES.iter().position(|of| *of == class);
+        place.map_or(class, |place| self.classes()[place])
+    }
+
+    /// The place among the classes of a QP, by its index in the NICs.
+    fn place(self, index: u16) -> usize {
         let qp = (0..self.0.qps).find(|qp| self.index(*qp) == index);
-        qp.map_or(CLASSES[0], of)
+        usize::from(qp.unwrap_or(0)) % self.class_count()
     }
 
     /// Random values for one purpose; `None` for the plain ones.
@@ -69,7 +85,7 @@ impl Setup<'_> {
         (self.0.values != 0).then(|| SplitMix::new(self.0.values ^ purpose << 32))
     }
 
-    /// DSCP of each of [`CLASSES`], and class of each DSCP.
+    /// DSCP of each of the classes, and class of each DSCP.
     fn dscps(self) -> ([u8; 3], Vec<u8>) {
         let Some(mut draw) = self.draw(1) else {
             return ([26, 34, 10], (0..64).map(|dscp| dscp >> 3).collect());
@@ -77,7 +93,7 @@ impl Setup<'_> {
         let mut classes: Vec<u8> = (0..64).map(|_| draw.within(0, 7) as u8).collect();
         let first = draw.within(0, 63) as u8;
         let dscps = [0, 21, 42].map(|step| (first + step) % 64);
-        for (dscp, class) in dscps.into_iter().zip(CLASSES) {
+        for (dscp, class) in dscps.into_iter().zip(self.classes()) {
             classes[usize::from(dscp)] = class;
         }
         (dscps, classes)
@@ -119,8 +135,11 @@ impl Setup<'_> {
         let head = self.0;
         let mut pfc = PfcSettings::default();
         if head.pfc {
-            let lossless = CLASSES[..self.classes()].iter();
-            for &class in lossless.filter(|class| **class != LOSSY) {
+            for class in self
+                .classes()
+                .into_iter()
+                .take(self.class_count().min(LOSSY))
+            {
                 pfc.classes |= 1 << class;
                 pfc.xoff[usize::from(class)] = 6_000;
                 pfc.xon[usize::from(class)] = 3_000;
@@ -193,8 +212,8 @@ impl Setup<'_> {
         (qp.own.mac, qp.peer.mac) = (self.mac(own), self.mac(peer));
         (qp.own.ip, qp.peer.ip) = (self.ip(own, index), self.ip(peer, index));
         qp.peer_qpn = self.qpn(peer, index);
-        let class = self.class(index);
-        let place = CLASSES.iter().position(|of| *of == class).unwrap_or(0);
+        let place = self.place(index);
+        let class = self.classes()[place];
         qp.dscp = self.dscps().0[place];
         let mut vids = [5, 6];
         // The same for both sides.
