@@ -187,10 +187,14 @@ mod tests {
     }
 
     fn pfc(class_enable: u16, quanta: u16) -> Bytes {
+        pfc_of(class_enable, [quanta; 8])
+    }
+
+    fn pfc_of(class_enable: u16, timers: [u16; 8]) -> Bytes {
         control_frame(PEER, |bytes| {
             PfcRepr {
                 class_enable,
-                timers: [quanta; 8],
+                timers,
             }
             .emit(&mut Pfc::new_unchecked(bytes));
         })
@@ -226,6 +230,11 @@ mod tests {
         assert_eq!(control.tick(at(310)), 1 << 4);
         receive(&mut control, pfc(1 << 4, 0), 320);
         assert_eq!(control.tick(at(320)), 0);
+        // Nor does anything happen when its time is over.
+        let timers = [10, 0, 0, 0, 20, 0, 0, 0];
+        receive(&mut control, pfc_of(1 << 4 | 1, timers), 400);
+        assert_eq!(control.tick(at(400)), 1 << 4);
+        assert_eq!(control.next_event(), Some(at(656)));
     }
 
     #[test]

@@ -457,8 +457,13 @@ mod tests {
         for qp in [other_source, other_qp, other_address] {
             assert_eq!(from_other(&qp), reg::DROP_QP);
         }
+        // Without UDP, behind a GRH.
+        let mut v1 = descriptor(&qp(true, 2, 1, 0x20, &[]), Opcode::RC_SEND_ONLY, b"abcd");
+        if let Content::Roce(packet) = &mut v1.content {
+            (packet.ip.kind, packet.udp_src_port) = (IpKind::Grh, None);
+        }
+        assert_eq!(strip(v1.build().unwrap()), Err(reg::DROP_ROCE_V1));
         // The transport's own faults are the NIC's: here an opcode that does not exist, under a right ICRC.
-
         let mut packet = vec![0; BthRepr::LEN];
         (packet[0], packet[7]) = (0x1F, 0x20);
         let mut peer = encapsulation(&sender);
