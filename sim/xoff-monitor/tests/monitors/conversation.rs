@@ -137,7 +137,8 @@ impl Conversation {
         self.0.last_mut().unwrap()
     }
 
-    fn asks(
+    /// Adds a request of host a.
+    pub fn asks(
         &mut self,
         name: &'static str,
         at: u64,
@@ -148,7 +149,8 @@ impl Conversation {
         self.add(name, at, true, packet(true, opcode, psn, bytes))
     }
 
-    fn answers(&mut self, name: &'static str, at: u64, psn: u32, syndrome: Syndrome, msn: u32) {
+    /// Adds an answer of host b.
+    pub fn answers(&mut self, name: &'static str, at: u64, psn: u32, syndrome: Syndrome, msn: u32) {
         let step = self.add(name, at, false, packet(false, Opcode::RC_ACK, psn, 0));
         *step.aeth() = AethRepr {
             syndrome,

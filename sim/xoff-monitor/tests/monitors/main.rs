@@ -4,5 +4,6 @@ mod captures;
 mod conversation;
 mod hand_made;
 mod page;
+mod races;
 mod random;
 mod traffic;
