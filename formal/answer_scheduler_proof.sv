@@ -1,8 +1,8 @@
 // Proof of answer_scheduler: an answer is held unchanged until it is sent or its QP is discarded; after the discard it
 // is not offered, whatever is held for other QPs; one GRANT is under way at a time, and there is room for its answer.
 //
-// An arbitrary class is followed. A GRANT's step comes once, for the QP that was granted; the class of a QP changes only
-// while it is closed, and holds here. Of an answer, the PSN stands for all of its fields.
+// An arbitrary class is followed. A GRANT's step comes once, for the QP that was granted; the class of a QP changes
+// only while it is closed, and holds here. Of an answer, the PSN stands for all of its fields.
 module answer_scheduler_proof
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(

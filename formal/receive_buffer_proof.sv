@@ -7,9 +7,9 @@
 // do what they like meanwhile, so that none of it depends on them.
 //
 // What the rest of the NIC guarantees is assumed: the class is stable in a frame; sizes and the map hold, and frames
-// come only after they have settled; frames are released in the order in which their headers were taken, each with its own
-// beats, bytes and class. Releases of the other parts are only assumed to be no larger than what is in the part, as is
-// proved for the part that is followed, which may be any of them. Of headers and payload, a few bits stand for all,
+// come only after they have settled; frames are released in the order in which their headers were taken, each with its
+// own beats, bytes and class. Releases of the other parts are only assumed to be no larger than what is in the part, as
+// is proved for the part that is followed, which may be any of them. Of headers and payload, a few bits stand for all,
 // because the buffer looks at none of them.
 module receive_buffer_proof
   import nic_pkg::*;

@@ -1,8 +1,8 @@
 // Bounded proof of transmit_slots, from reset to the depth in proofs.toml: once the context of its QP says not ready, a
-// packet that waits is never offered; it is withdrawn when it is the oldest of its class; its slot is held until its data
-// has come, and is free then. A packet that is wanted is not withdrawn, and its read is not left out. A read that is
-// offered stays until it is taken, and is not offered first while as much is to come as the bound allows. `holds_o` says
-// exactly which QPs have a slot.
+// packet that waits is never offered; it is withdrawn when it is the oldest of its class; its slot is held until its
+// data has come, and is free then. A packet that is wanted is not withdrawn, and its read is not left out. A read that
+// is offered stays until it is taken, and is not offered first while as much is to come as the bound allows. `holds_o`
+// says exactly which QPs have a slot.
 //
 // An arbitrary slot is followed, with every packet that is in it. What the rest of the NIC guarantees is assumed: the
 // step of a grant comes three cycles after it; a step that makes a packet leaves its QP ready; the beats of a tag come

@@ -2,8 +2,8 @@
 //!
 //! tools/mutants.py breaks the unit in many small ways, one at a time. Each mutant goes through the cases that `xoff
 //! fuzz` would draw from a fixed seed, until one of them fails: then it is killed. A survivor is either equivalent to
-//! the original, or shows that a case is missing: tools/mutants_equal.py reads the verdicts and says which. The netlists
-//! to be judged are compiled into this program.
+//! the original, or shows that a case is missing: tools/mutants_equal.py reads the verdicts and says which. The
+//! netlists to be judged are compiled into this program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -393,8 +393,8 @@ impl Requests {
         }
     }
 
-    /// Judges the place where a resend begins. Where requests are lost before the tap, its first packets may be, and then
-    /// it begins anywhere.
+    /// Judges the place where a resend begins. Where requests are lost before the tap, its first packets may be, and
+    /// then it begins anywhere.
     fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
         let remembered = self.points.first().copied().unwrap_or(psn);
         let Some(acked) = self.acked else { return };

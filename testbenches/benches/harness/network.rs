@@ -24,8 +24,8 @@ const TORS: [u32; 8] = [1, 2, 4, 8, 16, 24, 32, 64];
 /// HPCC's distribution of WebSearch flows: bytes and percentile.
 const WEB_SEARCH: &str = "0 0\n10000 15\n20000 20\n30000 30\n50000 40\n80000 53\n200000 60\n1000000 70\n2000000 80\n5000000 90\n10000000 97\n30000000 100\n";
 
-/// The paper's two podsets with `tors` racks each. Spines grow with them, so that the over-subscription of 3 stays as it
-/// is as far as their number is a multiple of the leafs.
+/// The paper's two podsets with `tors` racks each. Spines grow with them, so that the over-subscription of 3 stays as
+/// it is as far as their number is a multiple of the leafs.
 fn two_podsets(tors: u32) -> Scenario {
     let clos = Clos {
         tors,

@@ -80,7 +80,8 @@ impl<H: Part, E: Part> History<H, E> {
         lines
     }
 
-    /// Reads a history that [`History::write`] or [`History::explained`] wrote. Empty lines and lines that begin with `#` are ignored.
+    /// Reads a history that [`History::write`] or [`History::explained`] wrote. Empty lines and lines that begin with
+    /// `#` are ignored.
     ///
     /// # Errors
     ///

@@ -103,8 +103,8 @@ pub struct Reached {
     pub checkpoint: u64,
 }
 
-/// Runs a case, and again with waves if it fails; for properties that create all of their units in [`Property::new`] or in
-/// [`Property::check`] by the drivers of `xoff_cosim::units`. Such cases are short, so this is a second run from the
+/// Runs a case, and again with waves if it fails; for properties that create all of their units in [`Property::new`] or
+/// in [`Property::check`] by the drivers of `xoff_cosim::units`. Such cases are short, so this is a second run from the
 /// start, with waves in the window only.
 ///
 /// # Errors

@@ -151,7 +151,8 @@ pub fn first_failure<P: Property>(
     first_failure_until::<P>(seed, cases, &|| false)
 }
 
-/// Like [`first_failure`], and ends early, without a failure, when `stop` returns true, which is asked before each case.
+/// Like [`first_failure`], and ends early, without a failure, when `stop` returns true, which is asked before each
+/// case.
 ///
 /// # Errors
 ///
@@ -172,9 +173,9 @@ pub fn first_failure_until<P: Property>(
     }))
 }
 
-/// Checks cases 0 to `cases` (exclusive) of a seed, each on new units whose registers and memories start with the random
-/// bits of each of `starts` in turn. After reset nothing may depend on them: each case has to hold with the same number
-/// of events and the same bins.
+/// Checks cases 0 to `cases` (exclusive) of a seed, each on new units whose registers and memories start with the
+/// random bits of each of `starts` in turn. After reset nothing may depend on them: each case has to hold with the same
+/// number of events and the same bins.
 ///
 /// # Errors
 ///

@@ -150,8 +150,8 @@ fn ecn_levels(scenario: &Scenario) -> Vec<Level> {
     }))
 }
 
-/// XOFF and XON of the switches' lossless queues. A dynamic limit moves with the buffer: its greatest and least value in
-/// the run are given.
+/// XOFF and XON of the switches' lossless queues. A dynamic limit moves with the buffer: its greatest and least value
+/// in the run are given.
 fn xoff_levels(scenario: &Scenario, samples: &Samples) -> Vec<Level> {
     let fixed = scenario.switches.iter().flat_map(|switch| {
         let xoff = match switch.xoff {

@@ -6,14 +6,14 @@
 //!                  content          time in ps
 //! ```
 //!
-//! The folder is the hash of everything that the result depends on: the scenario with its seed, variant and settings, and
-//! the content of the files that it names. Each file also says which build of the program wrote it: state of another
-//! build is never read. A file is written under another name and renamed, so it is whole, and its checksum finds
-//! what is damaged later.
+//! The folder is the hash of everything that the result depends on: the scenario with its seed, variant and settings,
+//! and the content of the files that it names. Each file also says which build of the program wrote it: state of
+//! another build is never read. A file is written under another name and renamed, so it is whole, and its checksum
+//! finds what is damaged later.
 //!
-//! When [`Every::Auto`] is asked for, a checkpoint is taken only when it is cheap compared with what was simulated before
-//! it (`COST`), and never in the first `FIRST`. Of more than `MOST` every second one is removed, so the gap between
-//! two is at most a sixteenth of the run, however long that is.
+//! When [`Every::Auto`] is asked for, a checkpoint is taken only when it is cheap compared with what was simulated
+//! before it (`COST`), and never in the first `FIRST`. Of more than `MOST` every second one is removed, so the gap
+//! between two is at most a sixteenth of the run, however long that is.
 
 use std::cell::OnceCell;
 use std::fmt::Write as _;

@@ -63,7 +63,8 @@ pub struct Row {
 }
 
 /// Returns the rows of a window: one for its beginning and one for each time at which a signal changes; or, with
-/// `clock`, one for each of its rising edges with the values before the edge. With `when` only those for which it holds.
+/// `clock`, one for each of its rising edges with the values before the edge. With `when` only those for which it
+/// holds.
 ///
 /// # Errors
 ///

@@ -1,17 +1,18 @@
 //! What the NIC does in kept random cases, to the cycle.
 //!
-//! The properties say what is right. This says what is the same: a change of the RTL that moves a frame, a completion or
-//! a write by a cycle, or lets another QP go first, changes a digest here, wanted or not; so does one of how cases are
-//! drawn. `xoff regress` finds the first
-//! cycle, port and frame in which two versions differ.
+//! The properties say what is right. This says what is the same: a change of the RTL that moves a frame, a completion
+//! or a write by a cycle, or lets another QP go first, changes a digest here, wanted or not; so does one of how cases
+//! are drawn. `xoff regress` finds the first cycle, port and frame in which two versions differ.
 
 use xoff::property::nic::bench;
-use xoff::property::nic::events::history;
+use xoff::property::nic::events::history_of;
 use xoff_sim::kernel::Digest;
 use xoff_sim::seeded::SplitMix;
 
 use crate::tested::judged;
 
+/// QPs of a case: all.
+const QPS: u16 = xoff_rtl::nic::QPS as u16;
 /// Cases of a digest.
 const CASES: u64 = 16;
 
@@ -34,9 +35,8 @@ const BASELINE: [&str; 12] = [
 ];
 
 fn digest(seed: u64) -> Digest {
-    let mut case = history(&mut SplitMix::new(seed));
-    (case.head.qps, case.head.twice) = (64, false);
-    case.head.values = seed + 1;
+    let mut case = history_of(QPS, &mut SplitMix::new(seed));
+    (case.head.twice, case.head.values) = (false, seed + 1);
     let digest = judged(|| bench::digest(seed, &case.head, &case.events));
     digest.unwrap_or_else(|violation| panic!("seed {seed}: {violation}"))
 }

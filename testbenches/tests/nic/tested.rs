@@ -164,8 +164,8 @@ pub fn good(pair: &Tested) {
     }
 }
 
-/// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on, these register writes and
-/// marked packets, then nothing happens.
+/// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on, these register writes
+/// and marked packets, then nothing happens.
 pub fn traffic(cycles: u64, settings: &[(u16, u32)]) -> Vec<In> {
     let pair = judged(|| {
         Pair::of(&PairConfig {

@@ -130,8 +130,8 @@ quantities! {
     HeadroomPeakBytes = "headroom_peak_bytes", SwitchClass;
     /// Most bytes that waited in an egress queue, since the start; the fullest port counts.
     EgressPeakBytes = "egress_peak_bytes", SwitchClass;
-    /// Bytes that waited in an egress queue at the instants of `sample`, without the frame on the wire; the fullest port
-    /// counts.
+    /// Bytes that waited in an egress queue at the instants of `sample`, without the frame on the wire; the fullest
+    /// port counts.
     QueueBytes = "queue_bytes", SwitchClassQuantile;
     /// Bytes in the buffer at the end.
     HeldBytes = "held_bytes", Switch total;

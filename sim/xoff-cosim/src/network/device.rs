@@ -85,7 +85,8 @@ pub enum Pauses {
 pub enum Framing {
     /// The Ethernet header: frames are as on the wire.
     Ethernet,
-    /// The BTH: a packet is on the streams from its BTH to its last pad byte, a multiple of 4 bytes, in both directions.
+    /// The BTH: a packet is on the streams from its BTH to its last pad byte, a multiple of 4 bytes, in both
+    /// directions.
     ///
     /// The MAC puts Ethernet, IP, UDP and ICRC around what is sent, once it is whole, and pads it. The addresses, DSCP,
     /// tags and UDP port are those of the QP that sends it: see [`Driver::sends_from`]. What is received has to be for
@@ -147,8 +148,8 @@ pub trait Device: Debug + Send + 'static {
     const RANDOM_START: bool = false;
     /// Whether hosts with this NIC are part of checkpoints.
     ///
-    /// `true` promises that all state of the device is in its model, which saves and restores it: nothing is in files or
-    /// behind DPI. Pins are not saved: [`Driver::before`] has to drive, in each cycle, all inputs that matter in it.
+    /// `true` promises that all state of the device is in its model, which saves and restores it: nothing is in files
+    /// or behind DPI. Pins are not saved: [`Driver::before`] has to drive, in each cycle, all inputs that matter in it.
     const CHECKPOINTS: bool = false;
 
     /// Drives reset, in the top's own polarity. The pins keep this value until the next call.
@@ -179,8 +180,8 @@ pub trait Device: Debug + Send + 'static {
     /// [`Pauses::Pins`].
     fn paused(_pins: &mut Inputs<Self>, _classes: u8) {}
 
-    /// The classes for which the NIC wants its peer to pause, one bit each. Called after each evaluated cycle for a port
-    /// with [`Pauses::Pins`].
+    /// The classes for which the NIC wants its peer to pause, one bit each. Called after each evaluated cycle for a
+    /// port with [`Pauses::Pins`].
     fn pause_requests(_out: &Outputs<Self>) -> u8 {
         0
     }
@@ -346,11 +347,11 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
         host.next_event()
     }
 
-    /// The index of the QP that sent a packet, for a device with [`Framing::Bth`]. `packet` is what the NIC handed over,
-    /// from the BTH on.
+    /// The index of the QP that sent a packet, for a device with [`Framing::Bth`]. `packet` is what the NIC handed
+    /// over, from the BTH on.
     ///
-    /// Called once for each packet in their order, in the cycle of its last beat and after [`after`](Self::after), so that
-    /// what pins say about a packet can be noted there. Without it, or if it returns `None`, the QP is the one
+    /// Called once for each packet in their order, in the cycle of its last beat and after [`after`](Self::after), so
+    /// that what pins say about a packet can be noted there. Without it, or if it returns `None`, the QP is the one
     /// that is connected to the packet's destination QPN. Where two peers use the same QPN, that does not tell which is
     /// meant, and the run ends with an error.
     fn sends_from(&mut self, _packet: &[u8]) -> Option<u16> {

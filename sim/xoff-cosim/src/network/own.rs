@@ -186,8 +186,9 @@ impl Kind {
 
 /// A host with a NIC of your own.
 ///
-/// It can be part of a checkpoint if its device says so. Since only the program knows the types of its NICs, a host that
-/// was read from a checkpoint is of no use until [`Simulation::attach`](super::Simulation::attach) gives it its NIC.
+/// It can be part of a checkpoint if its device says so. Since only the program knows the types of its NICs, a host
+/// that was read from a checkpoint is of no use until [`Simulation::attach`](super::Simulation::attach) gives it its
+/// NIC.
 #[derive(Debug)]
 pub struct Own {
     /// The NIC's name.

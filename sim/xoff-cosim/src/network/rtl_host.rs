@@ -44,8 +44,8 @@ pub struct RtlHostConfig {
     pub rate: LineRate,
     /// Largest frame, FCS included.
     pub max_frame: ByteCount,
-    /// What the NIC's time input shows in cycle 0 of simulated time. In hardware that counter runs free, so nothing that
-    /// a NIC does may depend on it.
+    /// What the NIC's time input shows in cycle 0 of simulated time. In hardware that counter runs free, so nothing
+    /// that a NIC does may depend on it.
     pub time: Cycles,
 }
 

@@ -521,9 +521,10 @@ impl Plan {
         Ok(nic)
     }
 
-    /// The fills at which a NIC pauses its peer and lets it go on: as in the scenario, or the default. Behind XOFF, each
-    /// lossless class needs room for what its cable still delivers, and for two frames that the NIC has not counted:
-    /// one in the MAC, which stores a frame before it delivers it, and one in front of the builder when a pause is due.
+    /// The fills at which a NIC pauses its peer and lets it go on: as in the scenario, or the default. Behind XOFF,
+    /// each lossless class needs room for what its cable still delivers, and for two frames that the NIC has not
+    /// counted: one in the MAC, which stores a frame before it delivers it, and one in front of the builder when a
+    /// pause is due.
     fn pauses_at(
         &self,
         scenario: &Scenario,

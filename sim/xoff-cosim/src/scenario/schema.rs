@@ -39,8 +39,8 @@ pub struct Scenario {
     /// From when on goodput, utilization, pauses and latencies count; drops and errors count from the start.
     #[serde(default)]
     pub measure_from: Duration,
-    /// Time between two points of the charts; without it a two-hundredth of the duration, and in networks with more than
-    /// 20,000 lines to draw as much longer as it takes to stay below 4 million values.
+    /// Time between two points of the charts; without it a two-hundredth of the duration, and in networks with more
+    /// than 20,000 lines to draw as much longer as it takes to stay below 4 million values.
     #[serde(default)]
     pub sample: Option<Duration>,
     /// What everything random is drawn from.

@@ -458,8 +458,8 @@ impl Host {
         Some(DataBeat { tag, bytes, last })
     }
 
-    /// Performs a whole read of so many bytes at once, for model NICs, which fill in the content themselves. Returns the
-    /// cycles of its first and its last beat.
+    /// Performs a whole read of so many bytes at once, for model NICs, which fill in the content themselves. Returns
+    /// the cycles of its first and its last beat.
     pub fn read_whole(&mut self, now: Cycles, bytes: usize) -> [Cycles; 2] {
         let beats = bytes.div_ceil(self.width).max(1) as u64;
         let first = self.pcie.read(now, bytes, beats);

@@ -1,10 +1,10 @@
 //! Which nodes form a group.
 //!
 //! Were all nodes to run in windows of the least link latency, those at both ends of a link of a kilometre would meet
-//! every 200 ns because somewhere else a cable is short. Therefore nodes between which links are short form a group, and
-//! groups between which links are longer form the next one, up to the whole network. Each group has windows of its own:
-//! as long as the least latency between its parts. In a Clos network podsets are such groups: their spines are 300 m
-//! away, while the cables to their hosts have 2 m. Groups run on several threads without meeting, each exchanges its
+//! every 200 ns because somewhere else a cable is short. Therefore nodes between which links are short form a group,
+//! and groups between which links are longer form the next one, up to the whole network. Each group has windows of its
+//! own: as long as the least latency between its parts. In a Clos network podsets are such groups: their spines are 300
+//! m away, while the cables to their hosts have 2 m. Groups run on several threads without meeting, each exchanges its
 //! frames itself, and its state is used for longer while it is in a processor's caches.
 //!
 //! Groups affect nothing but speed.

@@ -26,8 +26,8 @@ thread_local! {
 /// Keeps the threads of the current pool awake during the run of a network.
 #[derive(Debug)]
 pub(super) struct Awake {
-    /// Absent if nobody waits awake: there are no other threads, or fewer processors than threads, so that one that waits
-    /// would keep another one from its work.
+    /// Absent if nobody waits awake: there are no other threads, or fewer processors than threads, so that one that
+    /// waits would keep another one from its work.
     state: Option<Arc<State>>,
     /// What the calling thread was before.
     caller: bool,

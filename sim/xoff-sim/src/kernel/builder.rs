@@ -96,7 +96,8 @@ impl<N: Node> NetworkBuilder<N> {
     ///
     /// # Errors
     ///
-    /// The node, port or rate that does not fit, or a link whose latency is below [`MIN_LATENCY`](crate::link::MIN_LATENCY).
+    /// The node, port or rate that does not fit, or a link whose latency is below
+    /// [`MIN_LATENCY`](crate::link::MIN_LATENCY).
     pub fn connect(
         &mut self,
         a: (NodeId, PortId),

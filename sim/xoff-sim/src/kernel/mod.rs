@@ -3,9 +3,9 @@
 //! A frame that leaves a node reaches no other node before the least link latency has passed. Within a window of that
 //! length (the look-ahead), no node can therefore be affected by what another one does, and all nodes may run at the
 //! same time, on any number of threads, with the same result. Frames are exchanged after each window. Where nothing
-//! happens, the next window starts at the next event. Only nodes with an event in a window are looked at: a window costs
-//! what happens in it, however large the network is. Where some links are much longer than others, the nodes between
-//! long links form groups, which have longer windows in common and shorter ones each for itself.
+//! happens, the next window starts at the next event. Only nodes with an event in a window are looked at: a window
+//! costs what happens in it, however large the network is. Where some links are much longer than others, the nodes
+//! between long links form groups, which have longer windows in common and shorter ones each for itself.
 //!
 //! | module | what is in it |
 //! |---|---|

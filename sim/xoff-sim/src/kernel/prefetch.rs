@@ -1,8 +1,8 @@
 //! Hints to the processor about memory that will be read soon.
 //!
-//! A large network's state does not fit into a core's caches, and a window touches all of it, so that most of a window's
-//! time would be spent waiting for memory, one line at a time. While one node runs, the lines of the next ones are
-//! therefore asked for.
+//! A large network's state does not fit into a core's caches, and a window touches all of it, so that most of a
+//! window's time would be spent waiting for memory, one line at a time. While one node runs, the lines of the next ones
+//! are therefore asked for.
 
 /// Bytes of a cache line on the processors for which [`prefetch`] does something.
 const LINE: usize = 64;

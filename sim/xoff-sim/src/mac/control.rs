@@ -139,8 +139,8 @@ impl MacControl {
         self.sender.frame(now)
     }
 
-    /// The next instant at which [`tick`](Self::tick) returns another set, or a pause frame is due, unless frames arrive
-    /// or requests change before.
+    /// The next instant at which [`tick`](Self::tick) returns another set, or a pause frame is due, unless frames
+    /// arrive or requests change before.
     pub fn next_event(&self) -> Option<Time> {
         let ends = (0..PRIORITIES)
             .filter(|class| self.config.classes >> class & 1 != 0)

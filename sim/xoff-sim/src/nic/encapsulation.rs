@@ -155,8 +155,8 @@ impl Encapsulation {
 
     /// The frame of a packet that is given from its BTH to its last pad byte. The frame is padded to 60 bytes.
     ///
-    /// The addresses are those of the other end of the QP with index `from`. Without `from`, it is the connected QP whose
-    /// other end has the packet's destination QPN, if there is only one: two peers may use the same QPN.
+    /// The addresses are those of the other end of the QP with index `from`. Without `from`, it is the connected QP
+    /// whose other end has the packet's destination QPN, if there is only one: two peers may use the same QPN.
     ///
     /// # Errors
     ///
@@ -197,8 +197,8 @@ impl Encapsulation {
 
     /// The packet of a received frame, from its BTH to its last pad byte.
     ///
-    /// Everything around it is checked: addresses, IP, UDP and the ICRC, and whether it comes from the other end of the QP
-    /// that its BTH names. The rest of the BTH and what follows it are left to the NIC.
+    /// Everything around it is checked: addresses, IP, UDP and the ICRC, and whether it comes from the other end of the
+    /// QP that its BTH names. The rest of the BTH and what follows it are left to the NIC.
     ///
     /// # Errors
     ///

@@ -25,8 +25,8 @@ use crate::property::Disagreement;
 const SAMPLE: Duration = Duration::from_us(20);
 /// When the books are balanced while traffic flows.
 const DURING: Duration = Duration::from_us(100);
-/// Time within which every lossless message has arrived. Twelve flows of three messages of 200 KB to one host at 10 Gb/s
-/// take 6 ms.
+/// Time within which every lossless message has arrived. Twelve flows of three messages of 200 KB to one host at 10
+/// Gb/s take 6 ms.
 const ENOUGH: Duration = Duration::from_us(60_000);
 /// Time after which a network without flows is empty: the longest pause at 10 Gb/s is 3.4 ms.
 const REST: Duration = Duration::from_us(4_000);
@@ -240,8 +240,8 @@ struct Observed {
 }
 
 impl Observed {
-    /// Taps all ports. The time between CNPs is not judged: what stands before one of them in a queue or on a wire makes
-    /// it shorter or longer.
+    /// Taps all ports. The time between CNPs is not judged: what stands before one of them in a queue or on a wire
+    /// makes it shorter or longer.
     fn new(simulation: &mut Simulation) -> Self {
         let mut monitor = Monitor::new();
         let mut taps = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Settings in a checkpoint in the form that they have in a case, where what is plain may be left out. The binary form of
-//! a checkpoint cannot leave anything out.
+//! Settings in a checkpoint in the form that they have in a case, where what is plain may be left out. The binary form
+//! of a checkpoint cannot leave anything out.
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};

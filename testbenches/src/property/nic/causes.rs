@@ -12,9 +12,9 @@ use crate::property::Disagreement;
 pub struct Causes {
     /// The path may carry frames with wrong bits.
     flips: bool,
-    /// Answers may fail to come in time although nothing else goes wrong: the path loses, damages, doubles or delays frames, or
-    /// requesters wait only once or twice. Three times the least timeout is longer than all packets take that a few
-    /// other QPs may have in front.
+    /// Answers may fail to come in time although nothing else goes wrong: the path loses, damages, doubles or delays
+    /// frames, or requesters wait only once or twice. Three times the least timeout is longer than all packets take
+    /// that a few other QPs may have in front.
     late_answers: bool,
     /// A QP was closed and opened.
     pub reopened: bool,

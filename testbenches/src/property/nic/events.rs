@@ -300,12 +300,18 @@ fn path(draw: &mut SplitMix, restarts: bool) -> Path {
 
 /// Draws a random history.
 pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
+    let qps = match draw.once_in(4) {
+        true => draw.within(FEW + 1, QPS_MAX) as u16,
+        false => draw.within(1, FEW) as u16,
+    };
+    history_of(qps, draw)
+}
+
+/// Draws a random history of so many QPs.
+pub fn history_of(qps: u16, draw: &mut SplitMix) -> History<Head, Event> {
     let requester = requester(draw);
     let head = Head {
-        qps: match draw.once_in(6) {
-            true => draw.within(FEW + 1, QPS_MAX) as u16,
-            false => draw.within(1, FEW) as u16,
-        },
+        qps,
         requester,
         rnr_timer: draw.within(1, 2) as u8,
         ipv6: draw.once_in(3),

@@ -135,11 +135,8 @@ impl Setup<'_> {
         let head = self.0;
         let mut pfc = PfcSettings::default();
         if head.pfc {
-            for class in self
-                .classes()
-                .into_iter()
-                .take(self.class_count().min(LOSSY))
-            {
+            let lossless = self.class_count().min(LOSSY);
+            for class in self.classes().into_iter().take(lossless) {
                 pfc.classes |= 1 << class;
                 pfc.xoff[usize::from(class)] = 6_000;
                 pfc.xon[usize::from(class)] = 3_000;

@@ -180,9 +180,9 @@ fn model_nics_have_a_clock_for_every_rate() {
 }
 
 /// The headroom for frames of any sizes up to `frame`, where the way there and back and the response take `delays`
-/// bytes of line time: the frame that exceeds XOFF, the last one, and between them what the peer sends until a byte before it
-/// stops. A frame of any class, the pause frame with its preamble (72) and less the gap that nobody waits for (12) come
-/// before that; each frame has 20 bytes on the wire that no buffer holds.
+/// bytes of line time: the frame that exceeds XOFF, the last one, and between them what the peer sends until a byte
+/// before it stops. A frame of any class, the pause frame with its preamble (72) and less the gap that nobody waits for
+/// (12) come before that; each frame has 20 bytes on the wire that no buffer holds.
 fn headroom_of(frame: u64, delays: u64) -> u64 {
     let wire = frame + 20;
     let between = wire + 60 + delays - 1;

@@ -108,7 +108,8 @@ impl ReceiveBuffer {
         &self.depth
     }
 
-    /// Asks for the memory of the next request and the next job: in step 0 for their entries, in step 1 for the payload.
+    /// Asks for the memory of the next request and the next job: in step 0 for their entries, in step 1 for the
+    /// payload.
     pub(super) fn prefetch(&self, step: u8) {
         match step {
             0 => {

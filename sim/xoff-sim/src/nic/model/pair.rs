@@ -32,8 +32,8 @@ pub fn nic(host: u8, pcie: &PcieConfig, change: impl FnOnce(&mut ModelNicConfig)
     ModelNic::new(config, host)
 }
 
-/// Settings of QP `index` of host `own`, whose peer is the QP of the same index of host `peer`: path MTU 1,024, DSCP 24,
-/// a timeout of 4.096 µs · 2⁴, an ACK every 4 packets, 200 packets without an ACK. First PSNs are near the wrap for
+/// Settings of QP `index` of host `own`, whose peer is the QP of the same index of host `peer`: path MTU 1,024, DSCP
+/// 24, a timeout of 4.096 µs · 2⁴, an ACK every 4 packets, 200 packets without an ACK. First PSNs are near the wrap for
 /// small numbers.
 pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
     let psn =

@@ -1,8 +1,8 @@
 //! DMA reads of payload, in the order of grants (`transmit_slots`).
 //!
-//! Reads are answered one behind the other. Were all requested at once, that of a packet to be sent again would wait for
-//! the data of all packets in front that nobody wants any more. So a read waits while more data is still to come than
-//! the bus needs to be busy.
+//! Reads are answered one behind the other. Were all requested at once, that of a packet to be sent again would wait
+//! for the data of all packets in front that nobody wants any more. So a read waits while more data is still to come
+//! than the bus needs to be busy.
 
 use std::collections::VecDeque;
 

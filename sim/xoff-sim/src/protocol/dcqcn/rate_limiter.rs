@@ -20,9 +20,9 @@ pub const FRACTION_BITS: u32 = 24;
 pub struct ByteGap(pub u32);
 
 impl ByteGap {
-    /// The gap of a rate, at a clock period in ps. It is rounded down and saturates at all ones. The gap of rate 0, which
-    /// only a closed QP has, is 0: what a QP sends when it is opened again, before its first rate is in force, does not
-    /// count.
+    /// The gap of a rate, at a clock period in ps. It is rounded down and saturates at all ones. The gap of rate 0,
+    /// which only a closed QP has, is 0: what a QP sends when it is opened again, before its first rate is in force,
+    /// does not count.
     ///
     /// # Panics
     ///
