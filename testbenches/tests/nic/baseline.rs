@@ -14,24 +14,24 @@ use crate::tested::judged;
 /// QPs of a case: all.
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
 /// Cases of a digest.
-const CASES: u64 = 16;
+const CASES: u64 = 10;
 
-/// Digests of cases with the seeds from sixteen times the place on. All have 64 QPs, with all their values random.
+/// Digests of cases with the seeds from ten times the place on. All have 64 QPs, with all their values random.
 ///
 /// 2026-11-23: begun.
 const BASELINE: [&str; 12] = [
-    "9921fb39d1a6d966",
-    "72d2aa885e2ce959",
-    "256f07f8ae9c2932",
-    "5fd03d1ba2b0739c",
-    "85b4a6dc246b257f",
-    "b647ee407910c657",
-    "86423999bdaa9cf7",
-    "26ac7a662f04b08d",
-    "0a86727988a96f58",
-    "794521aa230551f3",
-    "0cffce8f5f8638c4",
-    "08da3b59efcb37d9",
+    "50f693f923903846",
+    "ac6c6c18e7577e95",
+    "e953c9ff3c943f58",
+    "08e73fa3806d3d14",
+    "c1e604eedecb726f",
+    "7249e94d6d0e6c21",
+    "7aa038136ec42f1f",
+    "150d0807d7624edc",
+    "aa757e410031ec08",
+    "ecd4372a9343bc76",
+    "fc21340bfb348e16",
+    "ff3da5cf1109330f",
 ];
 
 fn digest(seed: u64) -> Digest {
