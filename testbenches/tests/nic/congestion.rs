@@ -1,7 +1,7 @@
 //! Tests of CE marks, CNPs and rates.
 
 use crate::tested::{MTU, Tested, done, good, post};
-use xoff::property::nic::pair::{QPN_BASE, all};
+use xoff::property::nic::pair::{QPN_BASE, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
@@ -141,4 +141,42 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
         slowed > free * 3 / 2,
         "{slowed} cycles, {free} without marks"
     );
+}
+
+/// The interval between CNPs is one of a connection: a QP that is opened again answers its first mark at once.
+#[test]
+fn a_qp_that_is_opened_again_owes_no_interval_to_the_old_one() {
+    /// Cycles between CNPs of a QP, longer than the test.
+    const INTERVAL: u32 = 100_000;
+    let mut pair = Tested::new(|_| {}, 3);
+    for side in 0..2 {
+        pair.write(side, reg::CONTROL, 1 << reg::DCQCN_ON_LOW)
+            .unwrap();
+        pair.write(side, reg::CNP_INTERVAL, INTERVAL).unwrap();
+    }
+    let mut mark = |_: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+        let ip = Headers::at(bytes).unwrap().ip.unwrap();
+        if rewrite::ecn_capable(ip.traffic_class) {
+            rewrite::mark_ce(bytes, &ip);
+        }
+        true
+    };
+    let first = pair.now();
+    for index in [0, 1, 2] {
+        let (_, counts) = post(&mut pair, 0, index, &[4 * MTU, 64]);
+        pair.run(20_000, &mut mark, |pair| done(pair, counts));
+        pair.completions.iter_mut().for_each(Vec::clear);
+    }
+    assert_eq!(pair.count(1, reg::CNPS_OUT), 3, "one a QP");
+    for side in 0..2 {
+        pair.close(side, 1).unwrap();
+        pair.open(side, 1, &qp(side, 1)).unwrap();
+    }
+    for (index, cnps) in [(0, 3), (1, 4), (2, 4)] {
+        let (_, counts) = post(&mut pair, 0, index, &[4 * MTU, 64]);
+        pair.run(20_000, &mut mark, |pair| done(pair, counts));
+        pair.completions.iter_mut().for_each(Vec::clear);
+        assert_eq!(pair.count(1, reg::CNPS_OUT), cnps, "QP {index}");
+    }
+    assert!(pair.now() - first < u64::from(INTERVAL));
 }

@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 /// Cycles within which an access is done. Clearing the regions after a reset takes longest.
 const ACCESS_MAX: u32 = 1_000;
 /// Cells of the receive buffer.
-const CELLS: u32 = xoff_rtl::nic::BUFFER_BYTES as u32 / 64;
+const CELLS: u32 = xoff_rtl::nic::BUFFER_BYTES / 64;
 /// Response to an access that has succeeded (AXI4, RESP).
 const OKAY: u8 = 0;
 

@@ -409,7 +409,7 @@ impl Bench {
             WorkKind::SEND_INV if *invalidated == SPARE_REGIONS => return,
             WorkKind::SEND_INV => {
                 *invalidated += 1;
-                Some(Setup::spare_key(*invalidated - 1))
+                Some(Setup(&self.head).spare_key(*invalidated - 1))
             }
             _ => None,
         };

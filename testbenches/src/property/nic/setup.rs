@@ -23,8 +23,10 @@ const CLASSES: [u8; 3] = [3, 4, 1];
 const LOSSY: usize = 2;
 /// Number of regions that SENDs may invalidate, of each side.
 pub const SPARE_REGIONS: u16 = 4;
-/// Index of the first of them.
+/// Index of the first of them, where they have the plain ones.
 const SPARE: u16 = 200;
+/// Regions of a NIC.
+const REGION_COUNT: u16 = 256;
 /// Bits of an address in a QP's part of the memory.
 const QP_BITS: u32 = 24;
 /// Bits of an address in the memory of all QPs.
@@ -247,21 +249,32 @@ impl Setup<'_> {
         (offset >> MEMORY_BITS == 0).then_some((offset >> QP_BITS) as u16)
     }
 
+    /// Random index of a region, different for each place; `None` for the plain ones.
+    fn region_index(self, place: u16) -> Option<u16> {
+        let mut draw = self.draw(7)?;
+        let first = draw.bits() as u16 % REGION_COUNT;
+        // An odd step meets every index once.
+        let step = draw.one_of(&[1, 3, 7, 9, 13, 19, 77, 255]);
+        Some((first + place * step) % REGION_COUNT)
+    }
+
     /// Index and settings of the region in which the memory of a QP lies: one for all QPs, or one for each.
     pub fn region(self, index: u16) -> (u16, Region) {
-        let Some(mut draw) = self.draw(7) else {
+        let (Some(mut draw), Some(place)) = (self.draw(13), self.region_index(index)) else {
             return REGIONS[0];
         };
-        // A step that has no factor in common with the number of regions meets each of them once.
-        let first = draw.within(0, u64::from(SPARE) - 1) as u16;
-        let step: u16 = draw.one_of(&[1, 3, 7, 9, 13, 19, 77, 199]);
         let region = Region {
             base: self.base(index),
             length: 1 << QP_BITS,
             tag: (draw.bits() as u8).wrapping_add(index as u8),
             ..REGIONS[0].1
         };
-        ((first + index * step) % SPARE, region)
+        (place, region)
+    }
+
+    /// Index of a region that a SEND may invalidate.
+    fn spare_index(self, number: u16) -> u16 {
+        self.region_index(QPS + number).unwrap_or(SPARE + number)
     }
 
     /// Indices and settings of the regions in which the memory of QPs lies.
@@ -272,7 +285,7 @@ impl Setup<'_> {
 
     /// Indices and settings of the regions of both sides.
     fn regions(self) -> Vec<(u16, Region)> {
-        let spares = (0..SPARE_REGIONS).map(|number| (SPARE + number, spare(number)));
+        let spares = (0..SPARE_REGIONS).map(|number| (self.spare_index(number), spare(number)));
         self.memories().into_iter().chain(spares).collect()
     }
 
@@ -285,8 +298,8 @@ impl Setup<'_> {
     }
 
     /// Key of a region that a SEND may invalidate.
-    pub fn spare_key(number: u16) -> u32 {
-        spare(number).key(SPARE + number)
+    pub fn spare_key(self, number: u16) -> u32 {
+        spare(number).key(self.spare_index(number))
     }
 
     /// Two NICs with these settings.
