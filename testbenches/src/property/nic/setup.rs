@@ -70,7 +70,7 @@ impl Setup<'_> {
         [0, 1, 2].map(|place| ((first + place * step) % PRIORITIES as u64) as u8)
     }
 
-    /// The class that stands for one of [`CLASSES`]; any other is itself.
+    /// The class that stands for one of the three plain classes; any other is itself.
     pub fn class_named(self, class: u8) -> u8 {
         let place = CLASSES.iter().position(|of| *of == class);
         place.map_or(class, |place| self.classes()[place])
