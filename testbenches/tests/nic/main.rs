@@ -3,12 +3,17 @@
 //! | module | contents |
 //! |---|---|
 //! | [`messages`] | messages in both directions: lengths, IPv6 and tags, losses, RNR, QPs that end and close |
+//! | [`classes`] | what holds for one class holds for each |
 //! | [`congestion`] | marks, CNPs, rates |
 //! | [`pauses`] | PFC and PAUSE in both directions, and the watchdog |
 //! | [`refused`] | frames that are dropped and counted, and writes that are refused |
+//! | [`every_qp`] | what holds for one QP holds for each |
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`reads`] | how much payload is read ahead |
+//! | [`regions`] | what a key permits, for each region of the table |
+//! | [`rings`] | the parts of the receive buffer, full and overfull |
+//! | [`shares`] | a class's share of the transmit slots |
 //! | [`registers`] | the register file, at every address |
 //! | [`baseline`] | what the NIC does in kept random cases, to the cycle |
 //! | [`reset`] | a reset leaves nothing of what was before |
@@ -18,15 +23,20 @@
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
 
 mod baseline;
+mod classes;
 mod congestion;
+mod every_qp;
 mod invalidation;
 mod line_rate;
 mod messages;
 mod pauses;
 mod reads;
 mod refused;
+mod regions;
 mod registers;
 mod reset;
+mod rings;
+mod shares;
 mod standard;
 mod tested;
 mod verdict;

@@ -1,7 +1,7 @@
 //! Tests of statements of the standards that NICs are known to violate. Each test paraphrases the statement that it
 //! checks.
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, judged, post};
+use crate::tested::{MTU, SOURCE, Tested, done, good, judged, opened, pfc, post};
 use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
@@ -10,7 +10,7 @@ use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::Stalled;
 use xoff_sim::kernel::Frame;
 use xoff_sim::kernel::frame::{FCS_BYTES, wire_bytes};
-use xoff_sim::nic::{QpSettings, Region};
+use xoff_sim::nic::Region;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::protocol::{Content, Descriptor, IpFields, RocePacket};
@@ -64,19 +64,6 @@ fn cnp(side: usize, index: u16) -> Vec<u8> {
     })
 }
 
-/// Builds a PFC frame with quanta for some classes.
-fn pfc(quanta: [Option<u16>; 8]) -> Vec<u8> {
-    let enable = (0..8).filter(|&class| quanta[class].is_some());
-    let enable = enable.fold(0, |set, class| set | 1u8 << class);
-    let mut frame = MacAddr::CONTROL.0.to_vec();
-    frame.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0, enable]);
-    for quanta in quanta {
-        frame.extend(quanta.unwrap_or(0).to_be_bytes());
-    }
-    frame.resize(60, 0);
-    frame
-}
-
 /// Returns the time of a frame on the wire at 40 Gb/s, including preamble, FCS and gap.
 fn wire_ps(bytes: usize) -> u64 {
     wire_bytes(bytes as u64 + FCS_BYTES) * 200
@@ -84,26 +71,6 @@ fn wire_ps(bytes: usize) -> u64 {
 
 /// Delay from a side's last bit to the other side's.
 const DELAY_PS: u64 = 500_000;
-
-/// Creates both NICs with these registers; QPs are opened after they are written.
-fn opened(
-    registers: &[(u16, u32)],
-    qps: u16,
-    change: impl Fn(usize, u16, &mut QpSettings),
-) -> Tested {
-    let mut pair = Tested::new(|_| {}, 0);
-    for side in 0..2 {
-        for &(address, data) in registers {
-            pair.write(side, address, data).unwrap();
-        }
-        for index in 0..qps {
-            let mut setup = qp(side, index);
-            change(side, index, &mut setup);
-            pair.open(side, index, &setup).unwrap();
-        }
-    }
-    pair
-}
 
 /// IBTA volume 1, 9.7.4.1.6 (length checks of a request): a packet's payload is at most the path MTU, and the largest
 /// path MTU is 4,096 bytes. Frames that carry more cannot be packets of any path.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use verilated::with_plusargs;
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, Wire, all};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, Wire, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_rtl::nic::In;
 use xoff_sim::headers::{Headers, rewrite};
@@ -12,6 +12,7 @@ use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::time::Cycles;
+use xoff_sim::wire::MacAddr;
 
 /// Path MTU in bytes.
 pub const MTU: u32 = 1024;
@@ -90,6 +91,39 @@ impl Tested {
             assert_eq!(pulses, *self.host(side).counters());
         }
     }
+}
+
+/// Creates both NICs with these registers; QPs are opened after they are written.
+pub fn opened(
+    registers: &[(u16, u32)],
+    qps: u16,
+    change: impl Fn(usize, u16, &mut QpSettings),
+) -> Tested {
+    let mut pair = Tested::new(|_| {}, 0);
+    for side in 0..2 {
+        for &(address, data) in registers {
+            pair.write(side, address, data).unwrap();
+        }
+        for index in 0..qps {
+            let mut setup = qp(side, index);
+            change(side, index, &mut setup);
+            pair.open(side, index, &setup).unwrap();
+        }
+    }
+    pair
+}
+
+/// Builds a PFC frame with quanta for some classes.
+pub fn pfc(quanta: [Option<u16>; 8]) -> Vec<u8> {
+    let enable = (0..8).filter(|&class| quanta[class].is_some());
+    let enable = enable.fold(0, |set, class| set | 1u8 << class);
+    let mut frame = MacAddr::CONTROL.0.to_vec();
+    frame.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0, enable]);
+    for quanta in quanta {
+        frame.extend(quanta.unwrap_or(0).to_be_bytes());
+    }
+    frame.resize(60, 0);
+    frame
 }
 
 /// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Returns the expected memory of the

@@ -1,0 +1,189 @@
+//! What holds for one traffic class holds for each, and every DSCP and PCP has the class that its map names.
+
+use crate::tested::{MTU, SOURCE, Tested, good, opened, pfc};
+use xoff::property::nic::pair::{REGION, all, qp};
+use xoff_cosim::network::RtlNode;
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Work, WorkKind};
+use xoff_sim::seeded::SplitMix;
+use xoff_sim::wire::frame::ParsedFrame;
+
+const QPS: u16 = xoff_rtl::nic::QPS as u16;
+
+fn write(pair: &Tested, length: u32) -> Work {
+    Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length,
+        local_va: SOURCE,
+        remote_va: REGION,
+        remote_key: pair.key[1],
+        ..Work::default()
+    }
+}
+
+/// Random maps, and their registers: class of each DSCP, class of each PCP.
+fn maps(draw: &mut SplitMix) -> ([u8; 64], [u8; 8], Vec<(u16, u32)>) {
+    let mut class = || (draw.bits() % 8) as u8;
+    let by_dscp: [u8; 64] = std::array::from_fn(|_| class());
+    let by_pcp: [u8; 8] = std::array::from_fn(|_| class());
+    let word = |classes: &[u8]| {
+        let nibbles = (0..).zip(classes);
+        nibbles.fold(0, |word, (place, class)| {
+            word | u32::from(*class) << (4 * place)
+        })
+    };
+    let words = (0..).zip(by_dscp.chunks(8));
+    let mut registers: Vec<_> = words
+        .map(|(place, classes)| (reg::DSCP_MAP + 4 * place, word(classes)))
+        .collect();
+    registers.push((reg::PCP_MAP, word(&by_pcp)));
+    (by_dscp, by_pcp, registers)
+}
+
+/// QP i has DSCP i; QPs of the second half have a tag with PCP i modulo 8.
+fn setup(_: usize, index: u16, setup: &mut QpSettings) {
+    setup.dscp = index as u8;
+    if index >= QPS / 2 {
+        setup.tags = vec![(index % 8) << 13 | 7];
+    }
+    setup.requester.timeout = 0;
+}
+
+/// 802.1Q (36.1): PFC inhibits the priorities that it names and no other; a port tells the priority of what it holds.
+#[test]
+fn every_dscp_and_pcp_has_the_class_that_the_map_names() {
+    let mut draw = SplitMix::new(1);
+    for round in 0..6 {
+        let by_pcp_on = round % 3 == 2;
+        let (by_dscp, by_pcp, mut registers) = maps(&mut draw);
+        registers.push((reg::CONTROL, u32::from(by_pcp_on) << reg::CLASS_BY_PCP_LOW));
+        registers.push((reg::PFC_CLASSES, 0xFF));
+        // Any frame with payload pauses its class until it has been written.
+        registers.extend((0..8).map(|class| (reg::PFC_XOFF + 4 * class, 1)));
+        let mut pair = opened(&registers, QPS, setup);
+        let class_of = |index: u16| match (by_pcp_on, index >= QPS / 2) {
+            (false, _) => by_dscp[usize::from(index)],
+            (true, true) => by_pcp[usize::from(index % 8)],
+            (true, false) => by_pcp[0],
+        };
+        // Received: the class of what came is paused, and free again when it is written.
+        for index in 0..QPS {
+            pair.frames.clear();
+            pair.completions[0].clear();
+            let work = write(&pair, 1 + (draw.bits() % u64::from(MTU)) as u32);
+            pair.post(0, index, work);
+            pair.run(5_000, &mut all, |pair| !pair.completions[0].is_empty());
+            for _ in 0..300 {
+                pair.step(&mut all);
+            }
+            good(&pair);
+            let pauses = pair.frames.iter().filter(|(side, ..)| *side == 1);
+            let pauses: Vec<_> = pauses
+                .filter_map(|(_, _, frame)| frame.control)
+                .map(|head| (head.class_enable, head.timers))
+                .collect();
+            let class = usize::from(class_of(index));
+            assert!(pauses.len() >= 2, "QP {index} of class {class}: {pauses:?}");
+            for (place, (enable, quanta)) in pauses.iter().enumerate() {
+                assert_eq!(*enable, 1 << class, "QP {index} of class {class}");
+                let last = place + 1 == pauses.len();
+                assert_eq!(quanta[class] == 0, last, "QP {index} of class {class}");
+            }
+        }
+        // Sent: what is paused waits, what is not goes.
+        let paused = draw.bits() as u8;
+        let at = pair.time();
+        let quanta = std::array::from_fn(|class| (paused >> class & 1 == 1).then_some(u16::MAX));
+        pair.receive(0, at, pfc(quanta));
+        for _ in 0..100 {
+            pair.step(&mut all);
+        }
+        pair.frames.clear();
+        pair.completions[0].clear();
+        for index in 0..QPS {
+            let work = write(&pair, 8);
+            pair.post(0, index, work);
+        }
+        for _ in 0..5_000 {
+            pair.step(&mut all);
+        }
+        let mut told: Vec<_> = pair.completions[0]
+            .iter()
+            .map(|(index, _)| *index)
+            .collect();
+        told.sort();
+        let free = (0..QPS).filter(|index| paused >> class_of(*index) & 1 == 0);
+        assert_eq!(told, free.collect::<Vec<_>>(), "paused: {paused:#b}");
+    }
+}
+
+/// rtl/nic/README.md: a QP may catch up lateness up to the burst of the limiter, but not what a pause held back.
+#[test]
+fn no_class_catches_up_what_a_pause_held_back() {
+    /// Cycles that a QP may catch up.
+    const BURST: u32 = 4_000;
+    let mut registers: Vec<_> = (0..8)
+        .map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
+        .collect();
+    registers.push((reg::PFC_CLASSES, 0xFF));
+    registers.push((reg::CONTROL, 1 << reg::DCQCN_ON_LOW));
+    registers.push((reg::LIMITER_BURST, BURST));
+    let mut pair = opened(&registers, 8, |_, index, setup| {
+        setup.dscp = 8 * index as u8;
+        setup.requester.timeout = 0;
+    });
+    for class in 0..8 {
+        pair.frames.clear();
+        let work = write(&pair, 1_000 * MTU);
+        pair.post(0, class, work);
+        // A CNP halves the rate, within the first packets.
+        let mut marked = false;
+        let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+            if side == 0 && !marked {
+                let ip = Headers::at(bytes).unwrap().ip.unwrap();
+                rewrite::mark_ce(bytes, &ip);
+                marked = true;
+            }
+            true
+        };
+        for _ in 0..2_000 {
+            pair.step(&mut wire);
+        }
+        let mut quanta = [None; 8];
+        // 3,000 cycles.
+        quanta[usize::from(class)] = Some(1_200);
+        let at = pair.time();
+        pair.receive(0, at, pfc(quanta));
+        while pair.host(0).pauses().paused() == 0 {
+            pair.step(&mut all);
+        }
+        while pair.host(0).pauses().paused() != 0 {
+            pair.step(&mut all);
+        }
+        let before = pair.frames.len();
+        let from = pair.now();
+        while pair.now() < from + 2_000 {
+            pair.step(&mut all);
+        }
+        let bytes: u64 = (pair.frames[before..].iter())
+            .filter(|(side, ..)| *side == 0)
+            .map(|(_, frame, _)| frame.wire_bytes())
+            .sum();
+        // What the slots held goes at once; the rest at 20 Gb/s.
+        let line = 2_000 * PERIOD_256_PS / 200;
+        let slots = 2 * 1_200;
+        assert!(
+            bytes < line / 2 + slots,
+            "class {class}: {bytes} bytes behind a pause, {line} at line rate"
+        );
+        for side in 0..2 {
+            let mut setup = qp(side, class);
+            setup.dscp = 8 * class as u8;
+            pair.open(side, class, &setup).unwrap();
+        }
+    }
+}

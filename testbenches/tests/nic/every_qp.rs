@@ -1,0 +1,160 @@
+//! What holds for one QP holds for each: there are many wide vectors with a bit for each QP, and a case of few QPs sees
+//! few of their bits.
+
+use std::collections::BTreeSet;
+
+use crate::tested::{MTU, SOURCE, Tested, good, judged, opened};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
+use xoff_sim::seeded::SplitMix;
+use xoff_sim::time::Cycles;
+use xoff_sim::wire::frame::ParsedFrame;
+
+const QPS: u16 = xoff_rtl::nic::QPS as u16;
+
+/// A WRITE of so many bytes to the QP's own part of side 1's region.
+fn write(pair: &Tested, index: u16, length: u32) -> Work {
+    Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length,
+        local_va: SOURCE,
+        remote_va: REGION + 0x1_0000 * u64::from(index),
+        remote_key: pair.key[1],
+        ..Work::default()
+    }
+}
+
+/// All QPs, in a random order.
+fn shuffled(draw: &mut SplitMix) -> Vec<u16> {
+    let mut all: Vec<_> = (0..QPS).collect();
+    all.sort_by_cached_key(|_| draw.bits());
+    all
+}
+
+/// DCQCN (SIGCOMM 2015, 3.1): a CNP halves the rate of its flow at first, and of no other.
+#[test]
+fn a_cnp_slows_its_qp_and_no_other() {
+    const PACKETS: u32 = 40;
+    let settings = [(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)];
+    let mut pair = opened(&settings, QPS, |_, _, _| {});
+    // The time between packets of a message in cycles: median and mean. The host returns data in any order, so that
+    // single packets wait, and behind a CNP the QP catches up some of that.
+    let mut spacing = |index: u16, packets: u32, marked: bool| {
+        pair.completions[0].clear();
+        pair.frames.clear();
+        let work = write(&pair, index, packets * MTU);
+        pair.post(0, index, work);
+        let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+            if side == 0 && marked {
+                let ip = Headers::at(bytes).unwrap().ip.unwrap();
+                rewrite::mark_ce(bytes, &ip);
+            }
+            true
+        };
+        pair.run(20_000, &mut wire, |pair| !pair.completions[0].is_empty());
+        good(&pair);
+        let sent = pair.frames.iter().filter(|(side, ..)| *side == 0);
+        let starts: Vec<_> = sent
+            .map(|(_, frame, _)| frame.start.as_ps() / PERIOD_256_PS)
+            .collect();
+        let mut between: Vec<_> = starts.windows(2).map(|two| two[1] - two[0]).collect();
+        between.sort();
+        let mean = (starts[starts.len() - 1] - starts[0]) / u64::from(packets);
+        (between.get(between.len() / 2).copied(), mean)
+    };
+    for index in shuffled(&mut SplitMix::new(1)) {
+        let (free, _) = spacing(index, PACKETS, false);
+        spacing(index, 1, true);
+        let (_, slowed) = spacing(index, PACKETS, false);
+        assert!(
+            free < Some(45) && (65..120).contains(&slowed),
+            "QP {index}: a packet in {free:?} cycles, in {slowed} behind a CNP"
+        );
+    }
+}
+
+/// IBTA volume 1, 9.7.6.1.3: T counts from when a packet has left, not from when it was granted. So a bus whose round
+/// trip is longer than T costs no flow a retry.
+#[test]
+fn no_timer_counts_while_its_packet_is_read() {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            // T is 8.192 us.
+            change: &|_, _, setup| (setup.requester.timeout, setup.requester.retry) = (1, 0),
+            qps: &(0..QPS).collect::<Vec<_>>(),
+            read_delay: PERIOD * 2_500,
+            times: [Cycles(0); 2],
+            record: false,
+        })
+    });
+    let mut pair = Tested(pair.unwrap());
+    for index in shuffled(&mut SplitMix::new(1)) {
+        let work = write(&pair, index, 64);
+        pair.post(0, index, work);
+    }
+    pair.run(40_000, &mut all, |pair| {
+        pair.completions[0].len() == usize::from(QPS)
+    });
+    good(&pair);
+    assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
+}
+
+/// IBTA volume 1, 9.9.3: a responder that has refused a request is in the error state, and carries out nothing that
+/// comes behind it.
+#[test]
+fn nothing_is_carried_out_behind_what_was_refused() {
+    let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);
+    let mut draw = SplitMix::new(1);
+    for _ in 0..4 {
+        for index in shuffled(&mut draw) {
+            let good = write(&pair, index, 1 + (draw.bits() % 64) as u32);
+            let bad = Work {
+                remote_key: good.remote_key ^ 1,
+                ..good
+            };
+            for work in [bad, good, good, good] {
+                pair.post(0, index, work);
+            }
+        }
+        pair.run(40_000, &mut all, |pair| {
+            pair.completions[0].len() == 4 * usize::from(QPS)
+        });
+        for _ in 0..1_000 {
+            pair.step(&mut all);
+        }
+        assert!(pair.written[1].is_empty());
+        let mut told: Vec<_> = pair.completions[0].drain(..).collect();
+        // The first of each QP before the others.
+        told.sort_by_key(|(index, _)| *index);
+        for of_one in told.chunks(4) {
+            let statuses: Vec<_> = of_one.iter().map(|(_, told)| told.status).collect();
+            let flushed = Status::Flushed;
+            assert_eq!(statuses, [Status::RemoteAccess, flushed, flushed, flushed]);
+        }
+        // Opened again, all of them carry out what they get.
+        for index in shuffled(&mut draw) {
+            for side in 0..2 {
+                pair.open(side, index, &qp(side, index)).unwrap();
+            }
+        }
+        for index in shuffled(&mut draw) {
+            let work = write(&pair, index, 8);
+            pair.post(0, index, work);
+        }
+        pair.run(40_000, &mut all, |pair| {
+            pair.completions[0].len() == usize::from(QPS)
+        });
+        good(&pair);
+        let written: BTreeSet<_> = pair.memory(1).into_keys().collect();
+        assert_eq!(written.len(), 8 * usize::from(QPS));
+        pair.completions[0].clear();
+        pair.written[1].clear();
+    }
+}

@@ -1,0 +1,125 @@
+//! IBTA volume 1, chapter 10: a key permits access to the bytes of its region and to no other. Each region of the table
+//! is asked for its last byte, for the byte behind it and for the byte before its first.
+
+use crate::tested::{MTU, SOURCE, Tested, judged};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGIONS, all, qp};
+use xoff_sim::host::memory::content;
+use xoff_sim::nic::Region;
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::seeded::SplitMix;
+use xoff_sim::time::Cycles;
+
+/// Regions of a NIC.
+const REGION_COUNT: u16 = 256;
+
+/// A message to these bytes of side 1, as a WRITE or as a SEND into a buffer that lies there. Returns how it ended.
+fn message(pair: &mut Tested, index: u16, write: bool, va: u64, bytes: u32, key: u32) -> Status {
+    pair.completions.iter_mut().for_each(Vec::clear);
+    pair.written.iter_mut().for_each(Vec::clear);
+    if !write {
+        let recv = Recv {
+            length: bytes,
+            local_va: va,
+            local_key: key,
+            id: 1,
+        };
+        pair.post_recv(1, index, recv);
+    }
+    let work = Work {
+        kind: if write {
+            WorkKind::WRITE
+        } else {
+            WorkKind::SEND
+        },
+        signaled: true,
+        length: bytes,
+        local_va: SOURCE,
+        remote_va: va,
+        remote_key: key,
+        ..Work::default()
+    };
+    pair.post(0, index, work);
+    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
+    let status = pair.completions[0][0].1.status;
+    let memory = pair.memory(1);
+    if status == Status::Success {
+        let right =
+            (0..u64::from(bytes)).all(|at| memory.get(&(va + at)) == Some(&content(SOURCE + at)));
+        assert!(
+            right && memory.len() as u32 == bytes,
+            "{bytes} bytes to {va:#x}"
+        );
+    } else {
+        assert!(
+            memory.is_empty(),
+            "{bytes} bytes to {va:#x} were refused and written"
+        );
+        for side in 0..2 {
+            let mut setup = qp(side, index);
+            setup.requester.timeout = 0;
+            pair.open(side, index, &setup).unwrap();
+        }
+    }
+    status
+}
+
+#[test]
+fn each_region_permits_all_of_its_bytes_and_no_other() {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, setup| setup.requester.timeout = 0,
+            qps: &(0..xoff_rtl::nic::QPS as u16).collect::<Vec<_>>(),
+            read_delay: PERIOD * 10,
+            times: [Cycles(0); 2],
+            record: false,
+        })
+    });
+    let mut pair = Tested(pair.unwrap());
+    let mut draw = SplitMix::new(1);
+    let regions: Vec<(u16, Region)> = (0..REGION_COUNT)
+        .map(|index| {
+            let length = (1 + draw.bits() % u64::from(MTU)) << (draw.bits() % 22);
+            let region = Region {
+                base: (1 << 16) + (draw.bits() >> (1 + draw.bits() % 30)),
+                length,
+                tag: draw.bits() as u8,
+                local_write: true,
+                remote_write: true,
+            };
+            (index, region)
+        })
+        .collect();
+    for (index, region) in &regions {
+        for (address, word) in region.writes(*index) {
+            pair.write(1, address, word).unwrap();
+        }
+    }
+    for (index, region) in &regions {
+        let qp = (draw.bits() % 64) as u16;
+        let key = region.key(*index);
+        let end = region.base + region.length;
+        let bytes = 1 + (draw.bits() % region.length.min(u64::from(MTU))) as u32;
+        let write = index % 2 == 0;
+        let refused = match write {
+            true => Status::RemoteAccess,
+            false => Status::RemoteOperate,
+        };
+        for (va, bytes, status) in [
+            (end - u64::from(bytes), bytes, Status::Success),
+            (region.base, bytes, Status::Success),
+            (end - u64::from(bytes), bytes + 1, refused),
+            (region.base - 1, bytes, refused),
+        ] {
+            if bytes <= MTU {
+                let found = message(&mut pair, qp, write, va, bytes, key);
+                assert_eq!(
+                    found, status,
+                    "region {index}: {bytes} bytes to {va:#x} of {region:x?}"
+                );
+            }
+        }
+    }
+}

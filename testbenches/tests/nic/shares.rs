@@ -1,0 +1,117 @@
+//! Each class in use has an equal share of the transmit slots (rtl/nic/README.md): a class is in use while a QP of it is
+//! open.
+//!
+//! A slot is held from the grant of a packet until its payload has been read and sent. With a bus so slow that a round
+//! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
+//! the share of its class.
+
+use crate::tested::{SOURCE, Tested, judged};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Work, WorkKind};
+use xoff_sim::time::Cycles;
+
+/// Round trip of the bus in cycles.
+const ROUND: u64 = 800;
+/// Transmit slots of the NIC.
+const SLOTS: usize = 16;
+/// Path MTU in bytes, and its code.
+const MTU: (u32, u8) = (256, 0);
+const QPS: u16 = xoff_rtl::nic::QPS as u16;
+
+/// A QP of this class.
+fn of_class(side: usize, index: u16, class: u8) -> QpSettings {
+    let mut setup = qp(side, index);
+    setup.dscp = class;
+    (setup.requester.mtu, setup.responder.mtu) = (MTU.1, MTU.1);
+    setup.requester.timeout = 0;
+    setup
+}
+
+/// Sends a message of `SLOTS + 1` packets; returns how many of them were sent within the first round trip.
+fn burst(pair: &mut Tested, index: u16) -> usize {
+    pair.frames.clear();
+    pair.completions[0].clear();
+    let work = Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length: (SLOTS as u32 + 1) * MTU.0,
+        local_va: SOURCE,
+        remote_va: REGION,
+        remote_key: pair.key[1],
+        ..Work::default()
+    };
+    pair.post(0, index, work);
+    pair.run(40 * ROUND, &mut all, |pair| !pair.completions[0].is_empty());
+    let starts: Vec<_> = (pair.frames.iter())
+        .filter(|(side, ..)| *side == 0)
+        .map(|(_, frame, _)| frame.start.as_ps())
+        .collect();
+    assert_eq!(starts.len(), SLOTS + 1);
+    let first = starts
+        .iter()
+        .take_while(|at| *at - starts[0] < ROUND / 2 * PERIOD_256_PS);
+    first.count()
+}
+
+#[test]
+fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, _| {},
+            qps: &[],
+            read_delay: PERIOD * ROUND,
+            times: [Cycles(0); 2],
+            record: false,
+        })
+    });
+    let mut pair = Tested(pair.unwrap());
+    for side in 0..2 {
+        // DSCP 0 to 7 are class 0 to 7.
+        pair.write(side, reg::DSCP_MAP, 0x7654_3210).unwrap();
+    }
+    let mut classes: Vec<Option<u8>> = vec![None; usize::from(QPS)];
+    let open = |pair: &mut Tested, index: u16, class: Option<u8>| {
+        for side in 0..2 {
+            match class {
+                Some(class) => pair.open(side, index, &of_class(side, index, class)),
+                None => pair.close(side, index),
+            }
+            .unwrap();
+        }
+    };
+    // Each QP is opened, some again with another class, and closed while others are open.
+    let mut steps: Vec<(u16, Option<u8>)> = vec![];
+    for index in (0..QPS).rev() {
+        let class = (index % 8) as u8;
+        steps.push((index, Some(class)));
+        if index % 3 == 0 {
+            steps.push((index, Some((class + 3) % 8)));
+        }
+        // Up to four QPs are open.
+        if index + 3 < QPS {
+            steps.push((index + 3, None));
+        }
+    }
+    for (index, class) in steps {
+        open(&mut pair, index, class);
+        classes[usize::from(index)] = class;
+        let mut used: Vec<_> = classes.iter().flatten().collect();
+        used.sort();
+        used.dedup();
+        let share = SLOTS / used.len();
+        let sender = (0..QPS)
+            .find(|index| classes[usize::from(*index)].is_some())
+            .unwrap();
+        let all: Vec<_> = (0..)
+            .zip(&classes)
+            .filter(|(_, class)| class.is_some())
+            .collect();
+        assert_eq!(burst(&mut pair, sender), share, "QP {sender}, of {all:?}");
+    }
+}
