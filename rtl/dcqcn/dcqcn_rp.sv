@@ -234,6 +234,7 @@ module dcqcn_rp
       .rst_i,
       .now_i,
       .seen_valid_i ({done && step_context_o.alpha_runs, done && step_context_o.rate_runs}),
+      .seen_index_i ({2{done_slot.qp}}),
       .seen_at_i    ({step_context_o.alpha_deadline, step_context_o.rate_deadline}),
       .visit_valid_o(sweep),
       .visit_index_o(sweep_qp),

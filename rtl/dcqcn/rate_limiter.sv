@@ -336,7 +336,8 @@ module rate_limiter
   // Eligibility: which QPs wait, and until when
 
   logic sent_waits, visit_reached, visit_waits, visit_counts;
-  logic   [1:0] seen_q;
+  logic [1:0] seen_q;
+  logic [1:0][QpBits-1:0] seen_qp_q;
   cycle_t [1:0] seen_at_q;
 
   assign sent_waits    = limited_q[3] && !reached(sum_q, now_i);
@@ -363,8 +364,8 @@ module rate_limiter
   end
 
   always_ff @(posedge clk_i) begin
-    if (sent_q[3]) seen_at_q[0] <= first_cycle(sum_q);
-    if (visit_q) seen_at_q[1] <= first_cycle(visit_next);
+    if (sent_q[3]) {seen_qp_q[0], seen_at_q[0]} <= {sent_qp_q[3], first_cycle(sum_q)};
+    if (visit_q) {seen_qp_q[1], seen_at_q[1]} <= {visit_qp_q, first_cycle(visit_next)};
   end
 
   deadline_sweep #(
@@ -375,6 +376,7 @@ module rate_limiter
       .rst_i,
       .now_i,
       .seen_valid_i (seen_q),
+      .seen_index_i (seen_qp_q),
       .seen_at_i    (seen_at_q),
       .visit_valid_o(sweep),
       .visit_index_o(sweep_qp),

@@ -378,6 +378,7 @@ module gbn_requester
       .rst_i,
       .now_i,
       .seen_valid_i (out_valid_q && !follow_q && step_context_o.timer_runs),
+      .seen_index_i (step_qp_o),
       .seen_at_i    (step_context_o.deadline),
       .visit_valid_o(sweep),
       .visit_index_o(sweep_qp),

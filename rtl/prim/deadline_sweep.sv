@@ -1,31 +1,37 @@
-// Deadline sweep: decides when the deadlines in a RAM are examined, and steps through its entries. One sweep over all
-// entries starts when the least deadline reported since the last sweep has come.
+// Deadline sweep: decides when the deadlines in a RAM are examined, and steps through its entries. Entries are in groups
+// of `Group`; a group is swept when the least deadline reported of it since its last sweep has come. So a deadline does
+// not wait for a sweep of all entries.
 //
-// - The owner reports every deadline that it writes, or that it reads and leaves in place (`seen_valid_i`,
-//   `seen_at_i`, up to `Sources` per cycle).
-// - When the least of them is no later than `now_i`, a sweep offers the entries one after the other (`visit_valid_o`,
-//   `visit_index_o`, held until `visit_ready_i`). The owner handles what is due and reports what is not.
-// - Reports from the first cycle of a sweep on count for the next sweep.
+// - The owner reports every deadline that it writes, or that it reads and leaves in place, with its entry
+//   (`seen_valid_i`, `seen_index_i`, `seen_at_i`, up to `Sources` per cycle).
+// - A sweep offers the entries of a group one after the other (`visit_valid_o`, `visit_index_o`, held until
+//   `visit_ready_i`). The owner handles what is due and reports what is not. Groups that are due are swept in turn, with
+//   at least one cycle without a visit between them.
+// - Reports from the first cycle of a sweep on count for the next sweep of the group.
 // - A deadline that was removed meanwhile costs an early sweep; a deadline that is not reported is lost.
 // - `idle_o`: no sweep, no report in the pipeline, and the least deadline has not come. Until a report comes or
 //   `now_i` reaches `wake_o`, nothing changes.
 //
-// Latency: one cycle from deadline to first visit, two from report to `wake_o`.
+// Latency: one cycle from deadline to first visit if no other group is due, two from report to `wake_o`. With all visits
+// taken, an entry is visited at most (Group + 1) · groups cycles after its deadline.
 //
-// Timing: `idle_o` depends on `now_i` and `seen_valid_i` of the same cycle; all other outputs are registers.
+// Timing: `idle_o` depends on `now_i` and `seen_valid_i` of the same cycle; all other outputs are registers, or the
+// least of registers (`wake_o`).
 module deadline_sweep
   import time_pkg::*;
 #(
     parameter  int unsigned Entries   = 64,                                  // 1 or more
     parameter  int unsigned Sources   = 2,
+    parameter  int unsigned Group     = (Entries > 16) ? 16 : Entries,       // a power of two, or all entries
     localparam int unsigned IndexBits = (Entries > 1) ? $clog2(Entries) : 1
 ) (
     input logic   clk_i,
     input logic   rst_i,
     input cycle_t now_i,
 
-    input logic   [Sources-1:0] seen_valid_i,
-    input cycle_t [Sources-1:0] seen_at_i,
+    input logic   [Sources-1:0]                seen_valid_i,
+    input logic   [Sources-1:0][IndexBits-1:0] seen_index_i,
+    input cycle_t [Sources-1:0]                seen_at_i,
 
     output logic                 visit_valid_o,
     output logic [IndexBits-1:0] visit_index_o,
@@ -35,50 +41,78 @@ module deadline_sweep
     output cycle_t wake_o
 );
 
-  cycle_t seen, seen_q, least_q, least;
-  logic seen_valid_q;
-  logic visit_q;
-  logic [IndexBits-1:0] index_q;
-  logic start;
+  localparam int unsigned Groups = (Entries + Group - 1) / Group;
 
-  earliest #(
-      .Count(Sources)
-  ) u_seen (
-      .valid_i(seen_valid_i),
-      .at_i   (seen_at_i),
-      .at_o   (seen)
-  );
+  typedef logic [IndexBits-1:0] index_t;
 
-  assign start = !visit_q && least_q <= now_i;
-  assign least = start ? Never : least_q;
+  logic   [Sources-1:0] seen_valid_q;
+  index_t [Sources-1:0] seen_index_q;
+  cycle_t [Sources-1:0] seen_at_q;
+  cycle_t [Groups-1:0] least_q, least_d;
+  logic [Groups-1:0] due, behind, turn, start;
+  logic visit_q, last;
+  index_t index_q, first;
+
+  // The groups that are due take turns: first those behind the one that was swept last.
+  always_comb begin
+    for (int unsigned g = 0; g < Groups; g++) begin
+      due[g]    = least_q[g] <= now_i;
+      behind[g] = due[g] && g * Group > 32'(index_q);
+    end
+    turn  = (behind != '0) ? behind : due;
+    start = visit_q ? '0 : turn & (~turn + 1'b1);
+    first = '0;
+    for (int unsigned g = 0; g < Groups; g++) if (start[g]) first |= index_t'(g * Group);
+  end
+
+  always_comb begin
+    for (int unsigned g = 0; g < Groups; g++) begin
+      least_d[g] = start[g] ? Never : least_q[g];
+      for (int unsigned s = 0; s < Sources; s++) begin
+        if (seen_valid_q[s] && 32'(seen_index_q[s]) / Group == g && seen_at_q[s] < least_d[g])
+          least_d[g] = seen_at_q[s];
+      end
+    end
+  end
+
+  assign last = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      seen_valid_q <= 1'b0;
-      least_q      <= Never;
+      seen_valid_q <= '0;
+      least_q      <= {Groups{Never}};
       visit_q      <= 1'b0;
       index_q      <= '0;
     end else begin
-      seen_valid_q <= seen_valid_i != '0;
-      least_q      <= (seen_valid_q && (start || seen_q < least_q)) ? seen_q : least;
-      if (start) begin
+      seen_valid_q <= seen_valid_i;
+      least_q      <= least_d;
+      if (start != '0) begin
         visit_q <= 1'b1;
-        index_q <= '0;
+        index_q <= first;
       end else if (visit_q && visit_ready_i) begin
-        visit_q <= index_q != IndexBits'(Entries - 1);
-        index_q <= index_q + 1'b1;
+        visit_q <= !last;
+        if (!last) index_q <= index_q + 1'b1;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (seen_valid_i != '0) seen_q <= seen;
+    for (int unsigned s = 0; s < Sources; s++) begin
+      if (seen_valid_i[s]) {seen_index_q[s], seen_at_q[s]} <= {seen_index_i[s], seen_at_i[s]};
+    end
   end
+
+  earliest #(
+      .Count(Groups)
+  ) u_least (
+      .valid_i('1),
+      .at_i   (least_q),
+      .at_o   (wake_o)
+  );
 
   assign visit_valid_o = visit_q;
   assign visit_index_o = index_q;
-  assign idle_o        = !visit_q && !start && !seen_valid_q && seen_valid_i == '0;
-  assign wake_o        = least_q;
+  assign idle_o        = !visit_q && due == '0 && seen_valid_q == '0 && seen_valid_i == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

@@ -1,7 +1,7 @@
 //! What holds for one traffic class holds for each, and every DSCP and PCP has the class that its map names.
 
-use crate::tested::{MTU, SOURCE, Tested, good, opened, pfc};
-use xoff::property::nic::pair::{REGION, all, qp};
+use crate::tested::{MTU, SOURCE, Tested, good, judged, opened, pfc};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
@@ -9,6 +9,7 @@ use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
+use xoff_sim::time::Cycles;
 use xoff_sim::wire::frame::ParsedFrame;
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -132,14 +133,33 @@ fn no_class_catches_up_what_a_pause_held_back() {
     registers.push((reg::PFC_CLASSES, 0xFF));
     registers.push((reg::CONTROL, 1 << reg::DCQCN_ON_LOW));
     registers.push((reg::LIMITER_BURST, BURST));
-    let mut pair = opened(&registers, 8, |_, index, setup| {
-        setup.dscp = 8 * index as u8;
-        setup.requester.timeout = 0;
-    });
-    for class in 0..8 {
-        pair.frames.clear();
+    let mut draw = SplitMix::new(1);
+    for class in (0..8).flat_map(|class| [class; 3]) {
+        let pair = judged(|| {
+            Pair::of(&PairConfig {
+                seed: 1,
+                settings: None,
+                regions: REGIONS,
+                change: &|_, _, _| {},
+                qps: &[],
+                read_delay: PERIOD * 100,
+                // Deadlines are compared in all of their bits.
+                times: [Cycles(draw.bits() >> 17); 2],
+                record: false,
+            })
+        });
+        let mut pair = Tested(pair.unwrap());
+        for side in 0..2 {
+            for &(address, word) in &registers {
+                pair.write(side, address, word).unwrap();
+            }
+            let mut setup = qp(side, 0);
+            setup.dscp = 8 * class;
+            setup.requester.timeout = 0;
+            pair.open(side, 0, &setup).unwrap();
+        }
         let work = write(&pair, 1_000 * MTU);
-        pair.post(0, class, work);
+        pair.post(0, 0, work);
         // A CNP halves the rate, within the first packets.
         let mut marked = false;
         let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
@@ -166,7 +186,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
         }
         let before = pair.frames.len();
         let from = pair.now();
-        while pair.now() < from + 2_000 {
+        while pair.now() < from + 3_000 {
             pair.step(&mut all);
         }
         let bytes: u64 = (pair.frames[before..].iter())
@@ -174,16 +194,11 @@ fn no_class_catches_up_what_a_pause_held_back() {
             .map(|(_, frame, _)| frame.wire_bytes())
             .sum();
         // What the slots held goes at once; the rest at 20 Gb/s.
-        let line = 2_000 * PERIOD_256_PS / 200;
-        let slots = 2 * 1_200;
+        let line = 3_000 * PERIOD_256_PS / 200;
+        let slots = 16 * 1_200;
         assert!(
             bytes < line / 2 + slots,
             "class {class}: {bytes} bytes behind a pause, {line} at line rate"
         );
-        for side in 0..2 {
-            let mut setup = qp(side, class);
-            setup.dscp = 8 * class as u8;
-            pair.open(side, class, &setup).unwrap();
-        }
     }
 }

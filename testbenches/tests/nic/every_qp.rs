@@ -95,14 +95,18 @@ fn no_timer_counts_while_its_packet_is_read() {
         })
     });
     let mut pair = Tested(pair.unwrap());
-    for index in shuffled(&mut SplitMix::new(1)) {
-        let work = write(&pair, index, 64);
-        pair.post(0, index, work);
+    let mut draw = SplitMix::new(1);
+    for _ in 0..4 {
+        for index in shuffled(&mut draw) {
+            let work = write(&pair, index, 64);
+            pair.post(0, index, work);
+        }
+        pair.run(40_000, &mut all, |pair| {
+            pair.completions[0].len() == usize::from(QPS)
+        });
+        good(&pair);
+        pair.completions[0].clear();
     }
-    pair.run(40_000, &mut all, |pair| {
-        pair.completions[0].len() == usize::from(QPS)
-    });
-    good(&pair);
     assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
 }
 

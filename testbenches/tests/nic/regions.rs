@@ -2,15 +2,33 @@
 //! is asked for its last byte, for the byte behind it and for the byte before its first.
 
 use crate::tested::{MTU, SOURCE, Tested, judged};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGIONS, all, qp};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::Region;
+use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
 
 /// Regions of a NIC.
 const REGION_COUNT: u16 = 256;
+
+/// A pair with all QPs, whose timers do not run.
+fn pair() -> Tested {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, setup| setup.requester.timeout = 0,
+            qps: &(0..xoff_rtl::nic::QPS as u16).collect::<Vec<_>>(),
+            read_delay: PERIOD * 10,
+            times: [Cycles(0); 2],
+            record: false,
+        })
+    });
+    Tested(pair.unwrap())
+}
 
 /// A message to these bytes of side 1, as a WRITE or as a SEND into a buffer that lies there. Returns how it ended.
 fn message(pair: &mut Tested, index: u16, write: bool, va: u64, bytes: u32, key: u32) -> Status {
@@ -63,21 +81,49 @@ fn message(pair: &mut Tested, index: u16, write: bool, va: u64, bytes: u32, key:
     status
 }
 
+/// IBTA volume 1, 10.6.7.2: a region that is withdrawn permits nothing more, and the others are as before.
+#[test]
+fn a_region_is_withdrawn_and_given_by_itself() {
+    let mut pair = pair();
+    let mut draw = SplitMix::new(2);
+    for _ in 0..4 {
+        let mut order: Vec<_> = (0..REGION_COUNT).collect();
+        order.sort_by_cached_key(|_| draw.bits());
+        let mut given = vec![false; usize::from(REGION_COUNT)];
+        let region = |index: u16| Region {
+            base: REGION + 0x1_0000 * u64::from(index),
+            length: 64,
+            tag: 7,
+            local_write: true,
+            remote_write: true,
+        };
+        for index in order {
+            let gives = draw.bits() % 2 == 0;
+            given[usize::from(index)] = gives;
+            if gives {
+                for (address, word) in region(index).writes(index) {
+                    pair.write(1, address, word).unwrap();
+                }
+            } else {
+                pair.write(1, reg::REGION_RIGHTS, 0).unwrap();
+                pair.write(1, reg::REGION_COMMAND, index.into()).unwrap();
+            }
+        }
+        for (index, gives) in (0..).zip(given) {
+            let (at, key) = (region(index).base, region(index).key(index));
+            let found = message(&mut pair, index % 64, true, at, 8, key);
+            let right = match gives {
+                true => Status::Success,
+                false => Status::RemoteAccess,
+            };
+            assert_eq!(found, right, "region {index}");
+        }
+    }
+}
+
 #[test]
 fn each_region_permits_all_of_its_bytes_and_no_other() {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            change: &|_, _, setup| setup.requester.timeout = 0,
-            qps: &(0..xoff_rtl::nic::QPS as u16).collect::<Vec<_>>(),
-            read_delay: PERIOD * 10,
-            times: [Cycles(0); 2],
-            record: false,
-        })
-    });
-    let mut pair = Tested(pair.unwrap());
+    let mut pair = pair();
     let mut draw = SplitMix::new(1);
     let regions: Vec<(u16, Region)> = (0..REGION_COUNT)
         .map(|index| {

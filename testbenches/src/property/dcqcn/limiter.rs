@@ -9,6 +9,7 @@ use super::bins;
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
 use crate::property::bins::Bins;
+use crate::property::swept::Swept;
 use crate::property::{Disagreement, same_runs, text};
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
@@ -50,8 +51,8 @@ pub fn check<M: LimiterTop>(
 pub struct Judge {
     qps: Vec<Qp>,
     period_ps: u64,
-    /// Maximum number of cycles by which a bit may rise late.
-    bound: u64,
+    /// By which it follows how late a bit may rise.
+    swept: Swept,
     /// `eligible_o`, and when it was.
     eligible: u64,
     seen: Cycle,
@@ -76,7 +77,7 @@ impl Judge {
         Self {
             qps: vec![Qp::default(); usize::from(M::QPS)],
             period_ps: M::PERIOD_PS,
-            bound: 2 * u64::from(M::QPS) + 16,
+            swept: Swept::default(),
             eligible: u64::MAX >> (64 - M::QPS),
             seen: Cycle(0),
             settling: VecDeque::new(),
@@ -132,11 +133,13 @@ impl Judge {
         }
         if let Some(sent) = sent {
             let qp = &mut self.qps[usize::from(sent.qp)];
+            self.swept.touch(sent.qp);
             bins::sent(bins, &qp.context, sent.bytes, now, burst);
             qp.context = qp.context.sent(sent.bytes, now, burst);
             self.settle(now.0 + SENT_SETTLES, sent.qp);
         }
         if let Some(update) = update {
+            self.swept.touch(update.qp);
             bins::update(bins, update.qp, update.limited, self.updating);
             let others = self.updating & !(1 << update.qp);
             // One division may be for an older rate of a QP that waits again, for example of this QP itself.
@@ -213,7 +216,8 @@ impl Judge {
         }
         let from = qp.context.eligible_from();
         let eligible = self.eligible >> number & 1 != 0;
-        let late = now.0 > from.max(qp.settles).0 + self.bound;
+        let bound = self.swept.round(self.qps.len() as u16) + 16;
+        let late = now.0 > from.max(qp.settles).0 + bound;
         let what = match (eligible, rose_or_fell) {
             (true, _) if now < from => "eligible early",
             (true, true) if late => "eligible late",

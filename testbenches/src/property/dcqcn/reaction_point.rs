@@ -9,6 +9,7 @@ use super::bins::{self, Unit};
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
 use crate::property::bins::Bins;
+use crate::property::swept::Swept;
 use crate::property::{Disagreement, other_fields, same_runs, text};
 use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
@@ -40,8 +41,8 @@ pub fn check<M: RpTop>(
 
 /// The reference state, and the steps that are still expected.
 struct Judge {
-    /// Maximum number of cycles by which a timer may be late.
-    bound: u64,
+    /// By which it follows how late a timer may be.
+    swept: Swept,
     qps: Vec<Qp>,
     /// Parameters, each with the cycle from which they apply; the newest last.
     parameters: VecDeque<(Cycle, RpParameters)>,
@@ -69,6 +70,11 @@ impl Qp {
 }
 
 impl Judge {
+    /// Maximum number of cycles by which a timer may be late.
+    fn bound(&self) -> u64 {
+        self.swept.round(self.qps.len() as u16) + 20
+    }
+
     fn parameters(&self, now: Cycle) -> RpParameters {
         (self.parameters.iter().rev())
             .find(|(from, _)| *from <= now)
@@ -79,6 +85,7 @@ impl Judge {
     /// Judges a step that shows in cycle `now`.
     fn see(&mut self, now: Cycle, step: RpStep, bins: &mut Bins) -> Result<(), Disagreement> {
         let parameters = self.parameters(step.now);
+        let bound = self.bound();
         let count = self.qps.len();
         let qp = &mut self.qps[usize::from(step.qp)];
         let wrong = |what: &str| Err(format!("cycle {}: {what}\n{step:?}", now.0));
@@ -89,13 +96,10 @@ impl Judge {
             if qp.context.deadline().is_none_or(|due| due > step.now) {
                 return wrong(&format!("TIMER with nothing due in {:?}", qp.context));
             }
-            if qp
-                .latest(self.bound)
-                .is_some_and(|latest| step.now > latest)
-            {
+            if qp.latest(bound).is_some_and(|latest| step.now > latest) {
                 return wrong(&format!(
                     "TIMER later than {} cycles, deadlines of {} in {:?}",
-                    self.bound, qp.since.0, qp.context
+                    bound, qp.since.0, qp.context
                 ));
             }
         } else {
@@ -168,7 +172,7 @@ fn run<M: RpTop>(
     let qps = u64::from(M::QPS);
     let mut clock = Clock::new(head.start, skips, AWAKE * qps + EVENT_WAITS);
     let mut judge = Judge {
-        bound: 2 * qps + 20,
+        swept: Swept::default(),
         qps: vec![Qp::default(); usize::from(M::QPS)],
         parameters: VecDeque::new(),
         inside: 0,
@@ -215,6 +219,7 @@ fn run<M: RpTop>(
         let taken = event.filter(|_| out.ready);
         offered = event.and(offered.or(Some(clock.now)));
         if let Some((event, qp)) = taken {
+            judge.swept.touch(qp);
             let this = (qp, clock.now);
             if let (Some(before), Some(offered)) = (last.replace(this), offered.take()) {
                 bins::spacing(bins, before, this, offered);
@@ -261,7 +266,7 @@ fn run<M: RpTop>(
             return Err(format!("QP {number}: {lost:?} was taken and never stepped"));
         }
         if qp
-            .latest(judge.bound)
+            .latest(judge.bound())
             .is_some_and(|latest| clock.now.0 > latest.0 + STEP_TIME)
         {
             return Err(format!(

@@ -7,6 +7,7 @@ use xoff_sim::protocol::Cycle;
 
 use super::bins::{Binned, GROUPS};
 use crate::property::bins::Bins;
+use crate::property::swept::Swept;
 use crate::property::{Disagreement, other_fields, text};
 use xoff_cosim::units::gbn::{End, Shown, Unit};
 use xoff_cosim::units::{Rest, Skip};
@@ -57,6 +58,8 @@ pub struct Judged<'a, U: Unit> {
     walking: usize,
     /// Slots that went to WALK and TIMER steps, the oldest first.
     own: Vec<Cycle>,
+    /// By which it follows how late a timer may be.
+    swept: Swept,
     /// Cycles in which timers were held, the oldest first.
     held: Vec<Cycle>,
     /// The cycles in which holding began.
@@ -119,6 +122,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             states_left: if skips { 0 } else { STATES },
             qps: (0..U::QPS).map(|_| qp()).collect(),
             inside: VecDeque::new(),
+            swept: Swept::default(),
             walking: 0,
             own: Vec::new(),
             held: Vec::new(),
@@ -136,8 +140,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         })
     }
 
-    /// Maximum number of cycles by which a timer may be late, not counting slots of WALK and TIMER steps.
-    const LATE: u64 = 2 * U::QPS as u64 + 16;
+    /// Maximum number of cycles by which a timer may be late if all QPs have one, not counting slots of WALK and TIMER
+    /// steps.
+    const LATE: u64 = 2 * U::QPS as u64 + U::QPS as u64 / 16 + 16;
     /// Maximum number of cycles that an event may wait or a QP may walk.
     const WAIT: u64 = 3 * U::SLOTS as u64 + if U::End::TIMER.is_some() { 16 } else { 8 };
 
@@ -209,6 +214,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         let taken = event.is_some() && out.ready;
         match event {
             Some((qp, event)) if taken => {
+                self.swept.touch(qp);
                 self.inside.push_back(Taken {
                     qp,
                     event: *event,
@@ -332,7 +338,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         // A held deadline may need a second sweep, and another one each time timers are held again.
         let held = since(&self.held, due);
         let sweeps = 1 + u64::from(held > 0) + since(&self.holds_from, due);
-        sweeps * Self::LATE + since(&self.own, due) + held
+        sweeps * (self.swept.round(U::QPS) + 16) + since(&self.own, due) + held
     }
 
     /// Checks that the unit has not forgotten a deadline.
