@@ -18,12 +18,12 @@
 //   reported for the next sweep. A marked visit is therefore followed by the QP's next event, however short its
 //   periods are.
 // - While a sweep runs, events and visits get alternate slots, and each side may use a slot that the other leaves
-//   free. A sweep therefore takes at most 2 · Qps + 16 cycles, whatever the events are.
+//   free. A sweep of the 16 QPs of a group therefore takes at most 32 cycles and those of an event in its way.
 // - An event waits at most 26 cycles: 8 for an event of its QP that a sweep has marked, 9 for the visit, and 9 if the
 //   sweep takes the slot in the cycle in which the visit leaves.
 // - A deadline that comes right after a visit has looked is reported 8 cycles later. Together with 3 cycles to the
 //   next sweep's first visit and 9 for an event in the pipeline when the sweep arrives, a deadline is stepped at most
-//   2 · Qps + 20 cycles late.
+//   33 · g + 20 cycles late, if QPs of g groups have deadlines.
 //
 // Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` and `now_i` of the same cycle; all
 // other outputs are registers.
@@ -263,7 +263,7 @@ module dcqcn_rp
       else $error("dcqcn_rp: OPEN gave no rate");
       assert (!take_event || !(take_sweep || again_q))
       else $error("dcqcn_rp: two slots in a cycle");
-      assert (32'(age_q) <= 2 * Qps + 16)
+      assert (32'(age_q) <= 2 * ((Qps > 16) ? 16 : Qps) + 16)
       else $error("dcqcn_rp: a sweep takes too long");
     end
   end

@@ -18,8 +18,8 @@
 //   of one.
 //
 // `next` is kept in two RAMs with the same contents: one is read by SENT, the other by the sweep over waiting QPs and
-// for new gaps. A sweep visits one QP per cycle, except in the cycle of a new gap. It skips a QP with a SENT in the
-// pipeline, because the SENT itself checks `next`.
+// for new gaps. A sweep of a group visits one QP per cycle, except in the cycle of a new gap. It skips a QP with a SENT
+// in the pipeline, because the SENT itself checks `next`.
 //
 // Timing: `sent_ready_o` depends on `sent_qp_i`, `idle_o` on `sent_valid_i`, `update_valid_i` and `now_i` of the same
 // cycle; all other outputs are registers.

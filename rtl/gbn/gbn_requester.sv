@@ -15,8 +15,8 @@
 //   deadline that has come. The sweep can therefore skip a QP that is in the pipeline, and an event of the very QP
 //   that the sweep is at goes before the visit.
 // - Follow-up steps come first. While a sweep runs, events and visits get alternate slots of those that remain, and
-//   each side may use a slot that the other leaves free. A sweep therefore takes at most 2 · Qps cycles, not counting
-//   those of follow-up steps.
+//   each side may use a slot that the other leaves free. A sweep of the 16 QPs of a group therefore takes at most 32
+//   cycles, not counting those of follow-up steps.
 // - A step is followed by at most Wqes + 4 steps (no completion comes twice), so an event waits at most 3 · Wqes + 16
 //   cycles.
 //
@@ -392,7 +392,7 @@ module gbn_requester
   //////////////////////////////////////////////////////////////////////////////////////////////
 
   localparam int unsigned WaitMax = 3 * Wqes + 16;
-  localparam int unsigned SweepMax = 2 * Qps;
+  localparam int unsigned SweepMax = 2 * ((Qps > 16) ? 16 : Qps);
 
   logic [$clog2(WaitMax+2)-1:0] wait_q;  // cycles that an event has waited
   logic [$clog2(SweepMax+2)-1:0] sweep_q;  // cycles of a sweep, without those of follow-up steps

@@ -61,7 +61,7 @@ pub fn check<M: LimiterTop>(
         }
     }
     // A smaller burst would cost rate: the sweep is late, and a packet may wait for one packet of each other sender.
-    burst = burst.max(2 * M::QPS + 16 + 4 + senders.len() as u16);
+    burst = burst.max(2 * M::QPS + M::QPS / 16 + 16 + 4 + senders.len() as u16);
     let mut clock = Clock::new(head.start, true, awake_max::<M>());
     let mut judge = Judge::new::<M>();
     rtl.reset(clock.now).map_err(text)?;
