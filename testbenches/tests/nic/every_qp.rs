@@ -1,14 +1,14 @@
 //! What holds for one QP holds for each: there are many wide vectors with a bit for each QP, and a case of few QPs sees
 //! few of their bits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tested::{MTU, SOURCE, Tested, good, judged, opened};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
 use xoff_sim::wire::frame::ParsedFrame;
@@ -117,30 +117,62 @@ fn nothing_is_carried_out_behind_what_was_refused() {
     let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);
     let mut draw = SplitMix::new(1);
     for _ in 0..4 {
+        let mut refused = BTreeMap::new();
         for index in shuffled(&mut draw) {
             let good = write(&pair, index, 1 + (draw.bits() % 64) as u32);
+            // WRITEs without a right to, or SENDs into a buffer that is not registered, of one to three packets.
+            let sends = draw.bits() % 2 == 0;
             let bad = Work {
+                kind: if sends {
+                    WorkKind::SEND
+                } else {
+                    WorkKind::WRITE
+                },
                 remote_key: good.remote_key ^ 1,
+                length: 1 + (draw.bits() % u64::from(3 * MTU)) as u32,
                 ..good
             };
+            if sends {
+                let recv = Recv {
+                    length: 3 * MTU,
+                    local_va: REGION,
+                    local_key: pair.key[1] ^ 1,
+                    id: 1,
+                };
+                pair.post_recv(1, index, recv);
+            }
             for work in [bad, good, good, good] {
                 pair.post(0, index, work);
             }
+            let status = match sends {
+                true => Status::RemoteOperate,
+                false => Status::RemoteAccess,
+            };
+            refused.insert(index, status);
         }
-        pair.run(40_000, &mut all, |pair| {
+        let sends = refused
+            .values()
+            .filter(|status| **status == Status::RemoteOperate);
+        let receives = sends.count();
+        pair.run(80_000, &mut all, |pair| {
             pair.completions[0].len() == 4 * usize::from(QPS)
+                && pair.completions[1].len() == receives
         });
         for _ in 0..1_000 {
             pair.step(&mut all);
         }
         assert!(pair.written[1].is_empty());
+        for (index, told) in pair.completions[1].drain(..) {
+            assert_eq!(told.status, Status::LocalAccess, "QP {index}");
+        }
         let mut told: Vec<_> = pair.completions[0].drain(..).collect();
-        // The first of each QP before the others.
+        // Stable: those of a QP stay in their order.
         told.sort_by_key(|(index, _)| *index);
         for of_one in told.chunks(4) {
             let statuses: Vec<_> = of_one.iter().map(|(_, told)| told.status).collect();
             let flushed = Status::Flushed;
-            assert_eq!(statuses, [Status::RemoteAccess, flushed, flushed, flushed]);
+            let first = refused[&of_one[0].0];
+            assert_eq!(statuses, [first, flushed, flushed, flushed]);
         }
         // Opened again, all of them carry out what they get.
         for index in shuffled(&mut draw) {

@@ -2,7 +2,7 @@
 //! what does not fit is dropped and counted.
 
 use crate::tested::{SOURCE, Tested, opened};
-use xoff::property::nic::pair::{QPN_BASE, REGION, qp};
+use xoff::property::nic::pair::{QPN_BASE, REGION};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::kernel::Frame;
@@ -10,6 +10,7 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::LineRate;
+use xoff_sim::wire::Psn;
 use xoff_sim::wire::frame::ParsedFrame;
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -31,11 +32,17 @@ fn registers(cells: [u32; PARTS]) -> Vec<(u16, u32)> {
         .collect()
 }
 
+/// First PSN of a QP: another one for each.
+fn first_psn(index: u16) -> Psn {
+    Psn::wrapping(1_000 * u32::from(index))
+}
+
 /// QP i is of class i modulo 8, so in part i modulo 4.
 fn pair_of(cells: [u32; PARTS]) -> Tested {
     opened(&registers(cells), QPS, |_, index, setup| {
         setup.dscp = 8 * (index % 8) as u8;
         setup.requester.timeout = 0;
+        (setup.requester_psn, setup.responder_psn) = (first_psn(index), first_psn(index));
     })
 }
 
@@ -131,7 +138,7 @@ fn full_parts_lose_nothing_and_keep_their_order() {
         for index in 0..QPS {
             let byte = memory.get(&(REGION + u64::from(index)));
             assert_eq!(byte, Some(&content(SOURCE)), "QP {index}, {cells:?}");
-            let last = qp(0, index).requester_psn.advance(MESSAGES as u32 - 1);
+            let last = first_psn(index).advance(MESSAGES as u32 - 1);
             let acknowledged = pair.frames.iter().any(|(side, _, frame)| {
                 let bth = frame.bth.unwrap();
                 let to = bth.dest_qp.get() - QPN_BASE;
