@@ -1,8 +1,8 @@
 //! The parts of the receive buffer (rtl/nic/receive_buffer.sv): a part of n cells holds n requests without payload, and
 //! what does not fit is dropped and counted.
 
-use crate::tested::{SOURCE, Tested, opened};
-use xoff::property::nic::pair::{QPN_BASE, REGION};
+use crate::tested::{SOURCE, Tested, good, opened};
+use xoff::property::nic::pair::{QPN_BASE, REGION, all};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::kernel::Frame;
@@ -170,6 +170,58 @@ fn a_part_takes_as_many_requests_as_it_has_cells() {
                 (over - TAKEN..=over).contains(&dropped),
                 "part {part} of {sizes:?}: {dropped} dropped, {over} too many"
             );
+        }
+    }
+}
+
+/// Nothing is lost on the wire and nothing is dropped, so no packet may be missed, wherever in its part it lies.
+#[test]
+fn parts_that_never_run_empty_go_round() {
+    const PACKETS: u32 = 60;
+    // Path MTU of 256 bytes.
+    let (mtu, bytes) = (0, 256);
+    for sizes in [[512; PARTS], [700, 430, 400, 518]] {
+        let mut settings = registers(sizes);
+        settings.push((reg::PFC_CLASSES, 0xFF));
+        for class in 0..8 {
+            settings.push((reg::PFC_XOFF + 4 * class, 8_000));
+            settings.push((reg::PFC_XON + 4 * class, 5_000));
+        }
+        let mut pair = opened(&settings, QPS, |_, index, setup| {
+            setup.dscp = 8 * (index % 8) as u8;
+            (setup.requester.mtu, setup.responder.mtu) = (mtu, mtu);
+            setup.requester.timeout = 0;
+            (setup.requester_psn, setup.responder_psn) = (first_psn(index), first_psn(index));
+        });
+        // Slower than the wire by far.
+        pair.stall(1, Stalled::Writes, 12, u64::MAX);
+        for index in 0..QPS {
+            let work = Work {
+                kind: WorkKind::WRITE,
+                signaled: true,
+                length: PACKETS * bytes,
+                local_va: SOURCE + 0x1_0000 * u64::from(index),
+                remote_va: REGION + 0x1_0000 * u64::from(index),
+                remote_key: pair.key[1],
+                ..Work::default()
+            };
+            pair.post(0, index, work);
+        }
+        pair.run(300_000, &mut all, |pair| {
+            pair.completions[0].len() == usize::from(QPS)
+        });
+        good(&pair);
+        // What is acknowledged is written some time later.
+        for _ in 0..5_000 {
+            pair.step(&mut all);
+        }
+        assert_eq!(pair.count(1, reg::DROP_FULL), 0, "{sizes:?}");
+        assert_eq!(pair.count(1, reg::GAPS_IN), 0, "{sizes:?}");
+        assert!(pair.count(1, reg::PFC_OUT) > 100, "{sizes:?}");
+        let memory = pair.memory(1);
+        assert_eq!(memory.len() as u32, u32::from(QPS) * PACKETS * bytes);
+        for (at, byte) in memory {
+            assert_eq!(byte, content(SOURCE + (at - REGION)), "at {at:#x}");
         }
     }
 }
