@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tested::{MTU, SOURCE, Tested, good, judged, opened};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
+use crate::tested::{MTU, SOURCE, Tested, good, judged, opened, pfc};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS, all, qp};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
@@ -192,5 +192,53 @@ fn nothing_is_carried_out_behind_what_was_refused() {
         assert_eq!(written.len(), 8 * usize::from(QPS));
         pair.completions[0].clear();
         pair.written[1].clear();
+    }
+}
+
+/// rtl/nic/README.md: QPs that may send take turns. So none is ahead of another by more than a packet or two while both
+/// have packets, wherever the turn begins.
+#[test]
+fn each_qp_has_its_turn() {
+    const PACKETS: u32 = 12;
+    let mut draw = SplitMix::new(1);
+    // Path MTU of 256 bytes.
+    let mut pair = opened(&[(reg::PFC_CLASSES, 0xFF)], QPS, |_, _, setup| {
+        (setup.requester.mtu, setup.responder.mtu) = (0, 0);
+        setup.requester.timeout = 0;
+    });
+    for _ in 0..8 {
+        // One QP alone moves the turn.
+        let alone = write(&pair, (draw.bits() % u64::from(QPS)) as u16, 8);
+        let last = (draw.bits() % u64::from(QPS)) as u16;
+        pair.post(0, last, alone);
+        pair.run(2_000, &mut all, |pair| !pair.completions[0].is_empty());
+        // All begin at once, when their class is paused no more.
+        let at = pair.time();
+        pair.receive(0, at, pfc([Some(2_000); 8]));
+        for _ in 0..200 {
+            pair.step(&mut all);
+        }
+        pair.frames.clear();
+        pair.completions[0].clear();
+        for index in shuffled(&mut draw) {
+            let work = write(&pair, index, PACKETS * 256);
+            pair.post(0, index, work);
+        }
+        pair.run(60_000, &mut all, |pair| {
+            pair.completions[0].len() == usize::from(QPS)
+        });
+        good(&pair);
+        pair.completions[0].clear();
+        let mut sent = vec![0; usize::from(QPS)];
+        for (_, _, frame) in pair.frames.iter().filter(|(side, ..)| *side == 0) {
+            let index = frame.bth.unwrap().dest_qp.get() - QPN_BASE;
+            sent[index as usize] += 1;
+            let least = *sent.iter().min().unwrap();
+            assert!(
+                sent[index as usize] <= least + 3,
+                "QP {index} is ahead: {sent:?}"
+            );
+        }
+        assert_eq!(sent, [PACKETS; QPS as usize]);
     }
 }
