@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::Written;
 use xoff_sim::host::memory::differing;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
+use xoff_sim::seeded::SplitMix;
 
 use crate::property::Disagreement;
 
@@ -15,6 +16,8 @@ const PLACE: u64 = 1 << 18;
 pub const LENGTH_MAX: u64 = PLACE - 65;
 /// Maximum number of messages posted and not yet reported. The rings have 16 slots.
 const UNDER_WAY: usize = 14;
+/// Low bits of an id that are the message's number.
+const NUMBER_BITS: u32 = 16;
 
 #[derive(Serialize, Deserialize)]
 struct Message {
@@ -90,26 +93,29 @@ impl Ledger {
     ) -> (Work, Option<Recv>) {
         let index = self.messages.len();
         let id = index as u64;
+        // What the NIC hands through has any value.
+        let mut draw = SplitMix::new(self.base ^ id);
+        let mut name = || id | draw.bits() << NUMBER_BITS;
         let place = self.base + PLACE * id + 3 * id % 64;
         let work = Work {
             kind,
             signaled,
-            solicited: index % 2 == 1,
+            solicited: name() >> 63 == 1,
             length,
             // Memory content is a function of the address, so the source address differs from the place's.
             local_va: (1 << 46) ^ place.rotate_left(3).wrapping_add(id),
-            local_key: 77,
+            local_key: (name() >> 32) as u32,
             remote_va: place,
             remote_key: key,
-            imm: invalidates.unwrap_or(0xA000_0000 + index as u32),
-            id,
+            imm: invalidates.unwrap_or((name() >> 32) as u32),
+            id: name(),
             ..Work::default()
         };
         let buffer = kind.takes_buffer().then(|| Recv {
             length: length + index as u32 % 3,
             local_va: place,
             local_key: key,
-            id: 1_000 + id,
+            id: name(),
         });
         self.buffers += usize::from(buffer.is_some());
         self.messages.push(Message { work, buffer });
@@ -132,10 +138,21 @@ impl Ledger {
     ///
     /// Returns an error if the completion is not allowed.
     pub fn sent(&mut self, completion: &Completion) -> Result<(), Disagreement> {
-        let id = completion.id as usize;
+        let id = (completion.id & ((1 << NUMBER_BITS) - 1)) as usize;
         let wrong = |what: &str| Err(format!("{what}: {completion:?}"));
         if id >= self.messages.len() || id < self.reported {
             return wrong("a completion of nothing, or a second one");
+        }
+        let work = &self.messages[id].work;
+        let length = match completion.status {
+            Status::Success => work.length,
+            _ => 0,
+        };
+        if completion.receive
+            || (completion.id, completion.operation, completion.length)
+                != (work.id, work.kind.0, length)
+        {
+            return Err(format!("{completion:?} of {work:?}"));
         }
         let silent = |messages: &[Message]| messages.iter().all(|message| !message.work.signaled);
         match (completion.status, self.failed) {
@@ -212,6 +229,10 @@ impl Ledger {
         let imm = (work.kind.has_imm()).then_some(work.imm);
         let whole = completion.status == Status::Success
             && completion.length == work.length
+            && completion.solicited == work.solicited
+            && [true, false]
+                .map(|first| work.kind.opcode(first, true).0)
+                .contains(&completion.operation)
             && imm.is_none_or(|imm| completion.imm == imm);
         let flushed = match completion.status {
             Status::Flushed => {
