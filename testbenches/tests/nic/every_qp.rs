@@ -121,7 +121,7 @@ fn nothing_is_carried_out_behind_what_was_refused() {
         for index in shuffled(&mut draw) {
             let good = write(&pair, index, 1 + (draw.bits() % 64) as u32);
             // WRITEs without a right to, or SENDs into a buffer that is not registered, of one to three packets.
-            let sends = draw.bits() % 2 == 0;
+            let sends = draw.bits().is_multiple_of(2);
             let bad = Work {
                 kind: if sends {
                     WorkKind::SEND

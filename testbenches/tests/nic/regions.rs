@@ -98,7 +98,7 @@ fn a_region_is_withdrawn_and_given_by_itself() {
             remote_write: true,
         };
         for index in order {
-            let gives = draw.bits() % 2 == 0;
+            let gives = draw.bits().is_multiple_of(2);
             given[usize::from(index)] = gives;
             if gives {
                 for (address, word) in region(index).writes(index) {
