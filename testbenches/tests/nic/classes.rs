@@ -5,6 +5,7 @@ use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, 
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::host::Stalled;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
@@ -201,4 +202,58 @@ fn no_class_catches_up_what_a_pause_held_back() {
             "class {class}: {bytes} bytes behind a pause, {line} at line rate"
         );
     }
+}
+
+/// 802.1Qbb: a class is stopped when what is stored of it reaches its threshold, and goes on when it has fallen to the
+/// other. Frames count from their destination address to their FCS (rtl/nic/README.md).
+#[test]
+fn each_class_is_stopped_at_its_threshold() {
+    const XOFF: u32 = 70_000;
+    // QPs c and c + 8 are of class c, which is DSCP 8c. A window of one QP is less than the threshold.
+    let maps = (0..8).map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111));
+    let thresholds = (0..8).flat_map(|class| {
+        [
+            (reg::PFC_XOFF + 4 * class, XOFF),
+            (reg::PFC_XON + 4 * class, XOFF / 2),
+        ]
+    });
+    let registers: Vec<_> = maps
+        .chain(thresholds)
+        .chain([(reg::PFC_CLASSES, 0xFF)])
+        .collect();
+    let mut pair = opened(&registers, 16, |_, index, setup| {
+        setup.dscp = 8 * (index % 8) as u8;
+        setup.requester.timeout = 0;
+    });
+    for class in 0..8 {
+        pair.frames.clear();
+        pair.completions[0].clear();
+        pair.stall(1, Stalled::Writes, 16, u64::MAX);
+        for index in [class, class + 8] {
+            let work = write(&pair, 50 * MTU);
+            pair.post(0, index, work);
+        }
+        let stopped = |pair: &Tested| pair.host(0).pauses().paused() != 0;
+        pair.run(20_000, &mut all, stopped);
+        assert_eq!(pair.host(0).pauses().paused(), 1 << class);
+        let xoff = (pair.frames.iter().filter(|(side, ..)| *side == 1))
+            .find(|(.., frame)| frame.control.is_some())
+            .map(|(_, frame, _)| frame.start)
+            .unwrap();
+        // What was there when the pause began. A frame on the link or in the parser is not there yet.
+        let bytes: usize = (pair.frames.iter())
+            .filter(|(side, frame, _)| *side == 0 && frame.end < xoff)
+            .map(|(_, frame, _)| frame.bytes.len() + 4)
+            .sum();
+        let late = 2_000_000 / 200 + 2 * 1_100;
+        assert!(
+            (XOFF as usize..XOFF as usize + late).contains(&bytes),
+            "class {class}: {bytes} bytes were sent before the pause"
+        );
+        pair.stall(1, Stalled::Writes, 16, 0);
+        pair.run(40_000, &mut all, |pair| pair.completions[0].len() == 2);
+        good(&pair);
+        assert_eq!(pair.host(0).pauses().paused(), 0);
+    }
+    assert_eq!(pair.count(1, reg::DROP_FULL), 0);
 }

@@ -242,3 +242,50 @@ fn each_qp_has_its_turn() {
         assert_eq!(sent, [PACKETS; QPS as usize]);
     }
 }
+
+/// IBTA volume 1, 9.7.6.1.3: a packet without an answer is sent again after T at the earliest and 4 T at the latest,
+/// whatever other QPs send meanwhile.
+#[test]
+fn a_lost_packet_is_sent_again_in_time_while_others_send() {
+    /// T of timeout code 1 in ps.
+    const TIMEOUT_PS: u64 = 8_192_000;
+    let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 1);
+    let mut draw = SplitMix::new(1);
+    // Four QPs at a time lose their packet while all others send.
+    for victims in shuffled(&mut draw).chunks(4) {
+        pair.frames.clear();
+        pair.completions[0].clear();
+        for index in 0..QPS {
+            let length = match victims.contains(&index) {
+                true => 64,
+                false => 4 * MTU,
+            };
+            let work = write(&pair, index, length);
+            pair.post(0, index, work);
+        }
+        let mut lost = BTreeSet::new();
+        let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+            let index = (frame.bth.unwrap().dest_qp.get() - QPN_BASE) as u16;
+            let first = side == 0 && victims.contains(&index) && lost.insert(index);
+            !first
+        };
+        pair.run(40_000, &mut wire, |pair| {
+            pair.completions[0].len() == usize::from(QPS)
+        });
+        good(&pair);
+        for &index in victims {
+            let to = QPN_BASE + u32::from(index);
+            let sent: Vec<_> = (pair.frames.iter())
+                .filter(|(side, _, frame)| *side == 0 && frame.bth.unwrap().dest_qp.get() == to)
+                .map(|(_, frame, _)| frame)
+                .collect();
+            assert_eq!(sent.len(), 2, "QP {index}");
+            let waited = sent[1].start.as_ps() - sent[0].end.as_ps();
+            assert!(
+                (TIMEOUT_PS..=4 * TIMEOUT_PS).contains(&waited),
+                "QP {index} waited for {} ns",
+                waited / 1_000
+            );
+        }
+    }
+}

@@ -5,9 +5,10 @@
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
 //! the share of its class.
 
-use crate::tested::{SOURCE, Tested, judged};
+use crate::tested::{SOURCE, Tested, good, judged, opened, pfc};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
@@ -113,5 +114,56 @@ fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
             .filter(|(_, class)| class.is_some())
             .collect();
         assert_eq!(burst(&mut pair, sender), share, "QP {sender}, of {all:?}");
+    }
+}
+
+/// A class that comes into use while another holds all slots waits for one, and takes none of the other's packets.
+#[test]
+fn a_class_that_comes_late_waits_for_a_slot() {
+    let mut registers = vec![(reg::DSCP_MAP, 0x7654_3210), (reg::PFC_CLASSES, 0xFF)];
+    registers.push((reg::CONTROL, 0));
+    let mut pair = opened(&registers, 1, |_, _, setup| {
+        (setup.dscp, setup.requester.timeout) = (0, 0);
+    });
+    let work = |pair: &Tested, place: u64, length: u32| Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length,
+        local_va: SOURCE + place,
+        remote_va: REGION + place,
+        remote_key: pair.key[1],
+        ..Work::default()
+    };
+    let at = pair.time();
+    let mut quanta = [None; 8];
+    quanta[0] = Some(4_000);
+    pair.receive(0, at, pfc(quanta));
+    for _ in 0..200 {
+        pair.step(&mut all);
+    }
+    let first = work(&pair, 0, 2 * SLOTS as u32 * 1_024);
+    pair.post(0, 0, first);
+    for _ in 0..2_000 {
+        pair.step(&mut all);
+    }
+    for index in 1..5 {
+        for side in 0..2 {
+            let mut setup = of_class(side, index, index as u8);
+            (setup.requester.mtu, setup.responder.mtu) = (2, 2);
+            pair.open(side, index, &setup).unwrap();
+        }
+        let more = work(&pair, 0x1_0000 * u64::from(index), 4_096);
+        pair.post(0, index, more);
+    }
+    pair.run(30_000, &mut all, |pair| pair.completions[0].len() == 5);
+    for _ in 0..2_000 {
+        pair.step(&mut all);
+    }
+    good(&pair);
+    assert_eq!(pair.count(1, reg::GAPS_IN), 0);
+    let memory = pair.memory(1);
+    assert_eq!(memory.len(), 2 * SLOTS * 1_024 + 4 * 4_096);
+    for (at, byte) in memory {
+        assert_eq!(byte, content(SOURCE + (at - REGION)), "at {at:#x}");
     }
 }
