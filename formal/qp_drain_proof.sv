@@ -249,7 +249,7 @@ module qp_drain_proof
       // What is proved
       a_nothing_left : assert (!(discard && drained) || !left);
       a_end : assert (!(discard_q && !discard) || !left);
-      a_closes : assert (!closing_q || (busy && !kind && !write));
+      a_closes : assert (!closing_q || (u_commands.busy_q && !kind && !write));
     end
   end
 

@@ -203,7 +203,7 @@ module nic
   logic [Qps-1:0] open;
   class_t [Qps-1:0] classes;
   logic [Qps-1:0] tagged_paths, holds;
-  logic [7:0] classes_used;
+  logic [3:0] classes_used;
 
   qp_commands #(
       .Qps(Qps)
@@ -1034,7 +1034,7 @@ module nic
 
   clock_gate u_clk_control (
       .clk_i,
-      .enable_i(rst_i || !registers_idle || qp_command || busy || !drain_idle || !pfc_rx_idle || pfc_rx_wake <= now_i ||
+      .enable_i(rst_i || !registers_idle || qp_command || busy || !drain_idle || !pfc_rx_idle ||
           !pfc_tx_idle || !watchdog_idle || silence != silence_q || answer_in || answers_in != '0 || !send_failed_idle ||
           !receive_failed_idle || !completions_idle),
       .clk_o(clk_control)

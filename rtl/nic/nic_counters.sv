@@ -17,24 +17,37 @@ module nic_counters
 );
 
   logic clk_count;
+  logic [1:0] grows_q;  // byte counters that `bytes_q` is added to
+  logic [1:0][15:0] bytes_q;
 
   clock_gate u_clk_count (
       .clk_i,
-      .enable_i(rst_i || event_i != '0),
+      .enable_i(rst_i || event_i != '0 || grows_q != '0),
       .clk_o   (clk_count)
   );
 
+  always_ff @(posedge clk_count) begin
+    if (rst_i) grows_q <= '0;
+    else grows_q <= {event_i[CountBytesOut], event_i[CountBytesIn]};
+  end
+
+  always_ff @(posedge clk_count) begin
+    if (event_i[CountBytesIn]) bytes_q[0] <= bytes_in_i;
+    if (event_i[CountBytesOut]) bytes_q[1] <= bytes_out_i;
+  end
+
   for (genvar i = 0; i < Counters; i++) begin : gen_counter
     if (i == int'(CountBytesIn) || i == int'(CountBytesOut)) begin : gen_bytes
+      localparam int unsigned Way = (i == int'(CountBytesOut)) ? 1 : 0;
       logic [63:0] count_q;
 
       always_ff @(posedge clk_count) begin
         if (rst_i) count_q <= '0;
-        else if (event_i[i]) count_q <= count_q + ((i == int'(CountBytesIn)) ? 64'(bytes_in_i) : 64'(bytes_out_i));
+        else if (grows_q[Way]) count_q <= count_q + 64'(bytes_q[Way]);
       end
 
       assign counters_o[i] = count_q[31:0];
-      assign high_o[i==int'(CountBytesOut)] = count_q[63:32];
+      assign high_o[Way]   = count_q[63:32];
     end else begin : gen_events
       logic [31:0] count_q;
 

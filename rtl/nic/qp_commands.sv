@@ -48,7 +48,7 @@ module qp_commands
     output logic   [Qps-1:0] open_o,
     output class_t [Qps-1:0] class_o,
     output logic   [Qps-1:0] tagged_o,       // the path of the QP has tags
-    output logic   [    7:0] classes_used_o  // classes of open QPs
+    output logic   [    3:0] classes_used_o  // number of classes that have an open QP
 );
 
   typedef struct packed {
@@ -67,6 +67,7 @@ module qp_commands
   class_t [Qps-1:0] class_q;
   logic [Qps-1:0] tagged_q;
   logic start, finish;
+  logic changed_q;  // `open_q` changed in the last cycle
 
   always_comb begin
     left           = left_q;
@@ -76,7 +77,7 @@ module qp_commands
     left.np        = left_q.np && !np_ready_i;
   end
 
-  assign start   = command_i && !busy_q;
+  assign start   = command_i && !busy_o;
   assign close   = !open_i || open_q[qp_i];  // OPEN of a QP that is not open needs no CLOSE first
   assign closed  = busy_q && !kind_q && !write_q && left == '0;
   assign drained = closed && discard_q && drained_i;
@@ -85,6 +86,7 @@ module qp_commands
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       busy_q  <= 1'b0;
+      changed_q <= 1'b0;
       write_q <= 1'b0;
       left_q  <= '0;
       open_q    <= '0;
@@ -95,6 +97,7 @@ module qp_commands
       kind_q    <= 1'b0;
     end else begin
       busy_q    <= start || (busy_q && !finish);
+      changed_q <= start || finish;
       write_q   <= (start && !close) || (drained && reopen_q);
       discard_q <= closed && !drained;
       if (start) begin
@@ -158,7 +161,7 @@ module qp_commands
           restart: settings_i.qp_responder_restart
       };
 
-  assign busy_o = busy_q;
+  assign busy_o = busy_q || changed_q;
   assign write_o = write_q;
   assign qp_o = qp_q;
   assign kind_open_o = kind_q;
@@ -171,25 +174,21 @@ module qp_commands
   assign discard_o = discard_q;
   assign class_o = class_q;
 
-  // Classes that have an open QP.
-  logic [7:0] used_q, used;
+  // Classes that have an open QP, counted in the cycle after a change.
+  logic [7:0] used;
+  logic [3:0] classes_used_q;
 
   always_comb begin
     used = '0;
-    if (start || finish) begin
-      for (int unsigned q = 0; q < Qps; q++) begin
-        if ((qp_q == QpBits'(q) && finish) ? kind_q : open_q[q] && !(start && qp_i == QpBits'(q)))
-          used[class_q[q]] = 1'b1;
-      end
-    end
+    if (changed_q) for (int unsigned q = 0; q < Qps; q++) if (open_q[q]) used[class_q[q]] = 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) used_q <= '0;
-    else if (start || finish) used_q <= used;
+    if (rst_i) classes_used_q <= '0;
+    else if (changed_q) classes_used_q <= 4'($countones(used));
   end
 
-  assign classes_used_o = used_q;
+  assign classes_used_o = classes_used_q;
 
   logic unused_settings;
   assign unused_settings = ^settings_i;

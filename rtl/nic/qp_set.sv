@@ -26,9 +26,11 @@ module qp_set #(
 
   logic [Qps-1:0] waiting_q, waiting_d;
   logic picked, gone;
+  logic cleared_q;  // a QP was cleared in the last cycle
+  logic [QpBits-1:0] cleared_qp_q;
 
-  // A QP that was cleared since its pick is not offered.
-  assign gone    = !waiting_q[qp_o] || (clear_i && clear_qp_i == qp_o);
+  // A QP that is cleared in the cycle of its pick or later is not offered.
+  assign gone    = (cleared_q && cleared_qp_q == qp_o) || (clear_i && clear_qp_i == qp_o);
   assign valid_o = picked && !gone;
 
   always_comb begin
@@ -39,8 +41,17 @@ module qp_set #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) waiting_q <= '0;
-    else waiting_q <= waiting_d;
+    if (rst_i) begin
+      waiting_q <= '0;
+      cleared_q <= 1'b0;
+    end else begin
+      waiting_q <= waiting_d;
+      cleared_q <= clear_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (clear_i) cleared_qp_q <= clear_qp_i;
   end
 
   qp_picker #(
@@ -54,6 +65,6 @@ module qp_set #(
       .ready_i  (ready_i || gone)
   );
 
-  assign idle_o = !add_i && !clear_i && ((waiting_q == '0 && !picked) || (valid_o && !ready_i));
+  assign idle_o = !add_i && !clear_i && !cleared_q && ((waiting_q == '0 && !picked) || (valid_o && !ready_i));
 
 endmodule

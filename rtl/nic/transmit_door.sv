@@ -66,7 +66,8 @@ module transmit_door
       held_desc_q <= 1'b0;
       moving_q    <= Settle;  // what reset leaves moves on too
     end else begin
-      if (payload_valid_i && payload_ready_o) inside_q <= !payload_last_i;
+      if (let_desc && ready) inside_q <= payload_bytes_i != '0;
+      else if (payload_valid_i && payload_ready_o) inside_q <= !payload_last_i;
       held_pfc_q  <= let_pfc && !ready;
       held_desc_q <= let_desc && !ready;
       if (let_pfc || let_desc || inside_q || tx_valid_o) moving_q <= Settle;
@@ -100,7 +101,7 @@ module transmit_door
       .bth_i,
       .ext_i,
       .payload_bytes_i(let_pfc ? '0 : payload_bytes_i),
-      .payload_valid_i(payload_valid_i && (inside_q || let_desc)),
+      .payload_valid_i(payload_valid_i && inside_q),
       .payload_last_i,
       .payload_beat_bytes_i,
       .payload_data_i,

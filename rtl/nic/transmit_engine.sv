@@ -42,7 +42,7 @@ module transmit_engine
 
     input  class_t [Qps-1:0] class_i,
     input  logic   [Qps-1:0] tagged_i,
-    input  logic   [    7:0] classes_used_i,
+    input  logic   [    3:0] classes_used_i,
     output logic   [Qps-1:0] holds_o,         // QPs with a packet that waits for the wire or for data
 
     input  logic              fail_valid_i,  // the receive side of the QP has failed

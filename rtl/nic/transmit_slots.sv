@@ -36,7 +36,7 @@ module transmit_slots
 
     input  logic         take_i,
     input  class_t       take_class_i,
-    input  logic   [7:0] classes_used_i,
+    input  logic   [3:0] classes_used_i,
     output logic         free_o,
     output logic   [7:0] class_free_o,
 
@@ -92,7 +92,7 @@ module transmit_slots
 
   logic [Slots-1:0] used_q, used_d, whole_q, whole_d;
   class_t [Slots-1:0] class_q;
-  logic [7:0][CountBits-1:0] held_q;  // number of slots per class
+  logic [7:0][CountBits-1:0] held_q;  // number of slots per class, with those that became free in the last cycle
   logic [SlotBits-1:0] next_free;
   logic step_free;  // a grant that made no packet
   logic [CountBits-1:0] share;
@@ -106,8 +106,7 @@ module transmit_slots
 
   always_comb begin
     share = CountBits'(Slots);
-    for (int unsigned n = 2; n <= 8; n++)
-    if (32'($countones(classes_used_i)) == n) share = CountBits'((Slots < n) ? 1 : Slots / n);
+    for (int unsigned n = 2; n <= 8; n++) if (classes_used_i == 4'(n)) share = CountBits'((Slots < n) ? 1 : Slots / n);
     for (int unsigned c = 0; c < 8; c++) class_free_o[c] = held_q[c] < share;
   end
 
@@ -231,13 +230,26 @@ module transmit_slots
     end
   end
 
+  // A slot counts for its class until the cycle after the one in which it becomes free.
+  logic   [4:0] gone_q;
+  class_t [4:0] gone_class_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) gone_q <= '0;
+    else gone_q <= {step_free, freed};
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned r = 0; r < 4; r++) if (freed[r]) gone_class_q[r] <= class_q[freed_slot[r]];
+    if (step_free) gone_class_q[4] <= granted_class;
+  end
+
   for (genvar c = 0; c < 8; c++) begin : gen_held
     logic come;
     logic [4:0] go;
-    assign come  = take_i && take_class_i == class_t'(c);
-    assign go[4] = step_free && granted_class == class_t'(c);
-    for (genvar r = 0; r < 4; r++) begin : gen_go
-      assign go[r] = freed[r] && class_q[freed_slot[r]] == class_t'(c);
+    assign come = take_i && take_class_i == class_t'(c);
+    for (genvar r = 0; r < 5; r++) begin : gen_go
+      assign go[r] = gone_q[r] && gone_class_q[r] == class_t'(c);
     end
 
     always_ff @(posedge clk_i) begin

@@ -1,5 +1,5 @@
-// Forms the headers of a packet from its descriptor, in wire order, with lengths, pad count and IPv4 checksum filled
-// in.
+// Forms the headers of a packet from its descriptor, in wire order, with lengths and pad count filled in. In place of
+// the IPv4 checksum are ones, as the ICRC counts it.
 //
 // Purely combinational. `l2_o` and `l3_o` are left-aligned. `l3_o` runs from the network header to the last extension
 // header; for MAC control it is opcode, vector and timers. The opcode determines the extension headers; an undefined
@@ -17,53 +17,64 @@ module header_builder
     input logic      [15:0] payload_bytes_i,
 
     output logic [175:0] l2_o,
-    output logic [  1:0] l2_words_o,  // beyond 14 bytes
+    output logic [1:0] l2_words_o,  // beyond 14 bytes
     output logic [703:0] l3_o,
-    output logic [  4:0] l3_words_o
+    output logic [4:0] l3_words_o,
+    output logic [1:0][15:0] ipv4_sum_o  // one's complement sum of the IPv4 header without the checksum
 );
 
   logic grh;
   ext_layout_t layout;
   logic [1:0] pad;
-  logic [13:0] ib_words;  // BTH to ICRC
-  logic [15:0] udp_bytes, ipv4_bytes, ipv4_flags, checksum, ether_type;
-  logic [ 19:0] sum;
-  logic [ 16:0] folded;
+  logic [13:0] payload_words;
+  logic [13:0] ib_base;  // words from BTH to ICRC without the payload
+  logic [15:0] ib_bytes, udp_bytes, ipv4_bytes, ipv4_flags, ether_type;
   logic [223:0] ext;  // extension headers, left-aligned
-  logic [ 95:0] bth;
-  logic [ 63:0] udp;
+  logic [95:0] bth;
+  logic [63:0] udp;
   logic [159:0] ipv4;
   logic [319:0] ipv6;
   logic [127:0] timers;
 
+  logic [8:0][15:0] ipv4_terms;
+
+  ones_complement_sum #(
+      .Count(9),
+      .Width(16)
+  ) u_ipv4_sum (
+      .terms_i(ipv4_terms),
+      .sum_o  (ipv4_sum_o)
+  );
+
   always_comb begin
-    grh        = ip_i.kind == IpGrh;
-    layout     = ext_layout(bth_i.opcode, grh);
-    pad        = 2'd0 - payload_bytes_i[1:0];
-    ib_words   = '0;
-    udp_bytes  = '0;
-    ext        = '0;
-    bth        = '0;
-    udp        = '0;
-    ipv4_bytes = '0;
-    ipv4_flags = '0;
-    sum        = '0;
-    folded     = '0;
-    checksum   = '0;
-    ipv4       = '0;
-    ipv6       = '0;
-    timers     = '0;
-    ether_type = '0;
-    l2_o       = '0;
-    l2_words_o = '0;
-    l3_o       = '0;
-    l3_words_o = '0;
+    grh           = ip_i.kind == IpGrh;
+    layout        = ext_layout(bth_i.opcode, grh);
+    pad           = 2'd0 - payload_bytes_i[1:0];
+    payload_words = payload_bytes_i[15:2];
+    ib_base       = '0;
+    ib_bytes      = '0;
+    udp_bytes     = '0;
+    ext           = '0;
+    bth           = '0;
+    udp           = '0;
+    ipv4_bytes    = '0;
+    ipv4_flags    = '0;
+    ipv4          = '0;
+    ipv4_terms    = '0;
+    ipv6          = '0;
+    timers        = '0;
+    ether_type    = '0;
+    l2_o          = '0;
+    l2_words_o    = '0;
+    l3_o          = '0;
+    l3_words_o    = '0;
 
     if (valid_i) begin
-      // Lengths, from the innermost layer outwards
-      ib_words = 14'((BthBytes + IcrcBytes) / 4) + 14'(layout.words) + payload_bytes_i[15:2] + 14'(payload_bytes_i[1:0] != 2'd0);
-      udp_bytes = {14'(UdpHeaderBytes / 4) + ib_words, 2'b00};
-      ipv4_bytes = 16'(Ipv4HeaderBytes) + udp_bytes;
+      // Lengths: one addition each
+      ib_base = 14'((BthBytes + IcrcBytes) / 4) + 14'(layout.words) + 14'(payload_bytes_i[1:0] != 2'd0);
+      ib_bytes = {payload_words + ib_base, 2'b00};
+      udp_bytes = {payload_words + (ib_base + 14'(UdpHeaderBytes / 4)), 2'b00};
+      ipv4_bytes = {payload_words + (ib_base + 14'((UdpHeaderBytes + Ipv4HeaderBytes) / 4)), 2'b00};
 
       if (layout.deth) ext[223-:96] = {ext_i.qkey, 8'd0, ext_i.src_qp, layout.imm ? ext_i.imm : 32'd0};
       else if (layout.reth) ext[223-:160] = {ext_i.va, ext_i.rkey, ext_i.dma_len, layout.imm ? ext_i.imm : 32'd0};
@@ -88,14 +99,7 @@ module header_builder
       };
       udp = {udp_src_port_i, UdpPortRoce, udp_bytes, 16'd0};
 
-      // IPv4 checksum: sum of the 16-bit words of the header without the checksum field.
       ipv4_flags = {ip_i.flags, 13'd0};
-      sum = 20'({8'h45, ip_i.traffic_class}) + 20'(ipv4_bytes) + 20'(ip_i.id) + 20'(ipv4_flags) +
-          20'({ip_i.hop_limit, IpProtocolUdp}) + 20'(ip_i.src[31:16]) + 20'(ip_i.src[15:0]) + 20'(ip_i.dst[31:16]) +
-          20'(ip_i.dst[15:0]);
-      folded = 17'(sum[15:0]) + 17'(sum[19:16]);
-      checksum = ~(folded[15:0] + 16'(folded[16]));
-
       ipv4 = {
         8'h45,
         ip_i.traffic_class,
@@ -104,7 +108,7 @@ module header_builder
         ipv4_flags,
         ip_i.hop_limit,
         IpProtocolUdp,
-        checksum,
+        16'hFFFF,
         ip_i.src[31:0],
         ip_i.dst[31:0]
       };
@@ -112,11 +116,24 @@ module header_builder
         4'd6,
         ip_i.traffic_class,
         ip_i.flow_label,
-        grh ? {ib_words, 2'b00} : udp_bytes,
+        grh ? ib_bytes : udp_bytes,
         grh ? GrhNextHeader : IpProtocolUdp,
         ip_i.hop_limit,
         ip_i.src,
         ip_i.dst
+      };
+
+      // The length is known last.
+      ipv4_terms = {
+        ipv4_bytes,
+        ipv4_flags,
+        8'h45,
+        ip_i.traffic_class,
+        ip_i.id,
+        ip_i.hop_limit,
+        IpProtocolUdp,
+        ip_i.src[31:0],
+        ip_i.dst[31:0]
       };
 
       for (int unsigned c = 0; c < 8; c++) timers[127-16*c-:16] = control_i.timer[c];

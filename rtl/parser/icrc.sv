@@ -8,11 +8,10 @@
 //     UDP         checksum (6, 7)
 //     BTH         byte 4: FECN, BECN and six reserved bits
 //
-// The length of the packet is read from the network header.
-//
-// - Check = 1: the stream includes the ICRC, and `ok_o` says whether it is right.
+// - Check = 1: the stream includes the ICRC, and `ok_o` says whether it is right. The length of the packet is read from
+//   the network header; bytes of the frame behind it are not covered.
 // - Check = 0: the stream ends before the ICRC, and `icrc_o` is its value, with the first byte of the wire in the top
-//   bits.
+//   bits. Bytes of the last beat behind its end have to be zero, and an IPv4 header has no options.
 // - The result of a packet whose length is not a multiple of 4, or that is cut short, has no meaning.
 //
 // Timing: latency is two enabled cycles. `head_i` is carried with the first beat, `tail_i` with the last; `ok_o` and
@@ -82,38 +81,22 @@ module icrc
 
   logic [3:0] words_q, words;  // of the network header
   logic udp_q, udp;
-  logic [16:0] left_q, left;  // bytes still to cover, including this beat
   logic [BeatBits-1:0] beats_q, beats;  // beats of the packet before this one; stops behind the headers
   logic [5:0] lane0;  // word of the packet at which this beat starts
+  logic any;  // something in this beat is covered
   logic ends;  // coverage ends in this beat
   logic [LaneBits-1:0] fill;  // number of zero words behind the end
 
   always_comb begin
     words = words_q;
     udp   = udp_q;
-    left  = left_q;
     beats = beats_q;
     if (beat_i.first) begin
-      words = (kind_i == IpV4) ? data_i[DataBits-5-:4] : 4'd10;
+      words = (kind_i != IpV4) ? 4'd10 : Check ? data_i[DataBits-5-:4] : 4'(Ipv4HeaderBytes / 4);
       udp   = kind_i != IpGrh;
       beats = '0;
-      case (kind_i)
-        IpNone:  left = '0;
-        IpV4:    left = {1'b0, data_i[DataBits-17-:16]} - (Check ? 17'd0 : 17'd4);
-        default: left = {1'b0, data_i[DataBits-33-:16]} + (Check ? 17'd40 : 17'd36);
-      endcase
     end
     lane0 = 6'(beats) * 6'(Lanes);
-    ends  = left != '0 && left <= 17'(DataBytes);
-    fill  = ends ? LaneBits'(Lanes) - left[2+:LaneBits] : '0;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      left_q <= '0;
-    end else if (enable_i && beat_i.valid) begin
-      left_q <= (left > 17'(DataBytes)) ? left - 17'(DataBytes) : '0;
-    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -121,6 +104,41 @@ module icrc
       words_q <= words;
       udp_q   <= udp;
       beats_q <= (beats != BeatBits'(HeadBeats)) ? beats + 1'b1 : beats;
+    end
+  end
+
+  if (Check) begin : gen_length
+    logic [16:0] left_q, left;  // bytes still to cover, including this beat
+
+    always_comb begin
+      left = left_q;
+      if (beat_i.first) begin
+        case (kind_i)
+          IpNone:  left = '0;
+          IpV4:    left = {1'b0, data_i[DataBits-17-:16]};
+          default: left = {1'b0, data_i[DataBits-33-:16]} + 17'(Ipv6HeaderBytes);
+        endcase
+      end
+      any  = left != '0;
+      ends = any && left <= 17'(DataBytes);
+      fill = ends ? LaneBits'(Lanes) - left[2+:LaneBits] : '0;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) left_q <= '0;
+      else if (enable_i && beat_i.valid) left_q <= (left > 17'(DataBytes)) ? left - 17'(DataBytes) : '0;
+    end
+  end else begin : gen_whole
+    logic covers_q;
+
+    always_comb begin
+      any  = beat_i.first ? kind_i != IpNone : covers_q;
+      ends = any && beat_i.last;
+      fill = ends ? LaneBits'(Lanes) - beat_i.bytes[2+:LaneBits] : '0;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (enable_i && beat_i.valid) covers_q <= any;
     end
   end
 
@@ -138,9 +156,9 @@ module icrc
         if (lane0 + 6'(l) == 6'(words) + (udp ? 6'd3 : 6'd1)) covered[DataBits-1-32*l-:32] |= 32'hFF000000;
       end
     end
-    if (ends) begin
+    if (Check && fill != '0) begin
       for (int unsigned l = 1; l < Lanes; l++) begin
-        if (fill != '0 && LaneBits'(l) >= left[2+:LaneBits]) covered[DataBits-1-32*l-:32] = '0;
+        if (l + 32'(fill) >= Lanes) covered[DataBits-1-32*l-:32] = '0;
       end
     end
   end
@@ -154,7 +172,7 @@ module icrc
       .DataBytes(DataBytes)
   ) u_fold (
       .clk_i,
-      .enable_i(enable_i && beat_i.valid && left != '0),
+      .enable_i(enable_i && beat_i.valid && any),
       .data_i  (covered),
       .crc_o   (fold_q)
   );
@@ -163,7 +181,7 @@ module icrc
   logic [DataBits-1:0] data_q;
   logic [HeadBits-1:0] head_q;
   logic [TailBits-1:0] tail_q;
-  logic any_q;
+  logic covers_q;
   logic [LaneBits-1:0] fill_q;
 
   always_ff @(posedge clk_i) begin
@@ -173,9 +191,9 @@ module icrc
 
   always_ff @(posedge clk_i) begin
     if (enable_i && beat_i.valid) begin
-      data_q <= data_i;
-      any_q  <= left != '0;
-      fill_q <= fill;
+      data_q   <= data_i;
+      covers_q <= any;
+      fill_q   <= fill;
       if (beat_i.first) head_q <= head_i;
       if (beat_i.last) tail_q <= tail_i;
     end
@@ -203,7 +221,7 @@ module icrc
       data_o <= data_q;
       if (beat_q.first) head_o <= head_q;
       if (beat_q.last) tail_o <= tail_q;
-      if (any_q) crc_q <= crc;
+      if (covers_q) crc_q <= crc;
     end
   end
 

@@ -91,23 +91,31 @@ module ip_parser
     end
   end
 
-  // Sum of the 16-bit words of the IPv4 header, which is within the first 60 bytes.
-  logic [20:0] sum_q, sum;
+  // Sum of the words of the IPv4 header, which is within the first 60 bytes. Of two beats if a beat has less.
+  localparam bit TwoBeats = Lanes < MaxWords;
+  logic [Lanes+1:0][31:0] terms;
+  logic [1:0][31:0] sum_q, sum;
   logic [3:0] header_words;
 
   assign header_words = beat_i.first ? words : wire_q[FieldBits-5-:4];
 
   always_comb begin
-    sum = beat_i.first ? '0 : sum_q;
+    terms = '0;
+    if (TwoBeats && !beat_i.first) terms[Lanes+:2] = sum_q;
     for (int unsigned l = 0; l < Lanes; l++) begin
-      if (5'(l) + (beat_i.first ? 5'd0 : 5'(Lanes)) < {1'b0, header_words}) begin
-        sum = sum + 21'(data_i[DataBits-1-32*l-:16]) + 21'(data_i[DataBits-17-32*l-:16]);
-      end
+      if (5'(l) + (beat_i.first ? 5'd0 : 5'(Lanes)) < {1'b0, header_words}) terms[l] = data_i[DataBits-1-32*l-:32];
     end
   end
 
+  ones_complement_sum #(
+      .Count(Lanes + 2)
+  ) u_sum (
+      .terms_i(terms),
+      .sum_o  (sum)
+  );
+
   always_ff @(posedge clk_i) begin
-    if (beat_i.valid && (beat_i.first || (second_q && Lanes < MaxWords))) sum_q <= sum;
+    if (beat_i.valid && (beat_i.first || (second_q && TwoBeats))) sum_q <= sum;
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -146,12 +154,22 @@ module ip_parser
       .head_o (control)
   );
 
-  logic [16:0] folded;
+  logic [1:0][15:0] halves;
+  logic checksum_ok;
   logic [15:0] header_bytes;
   l3_head_t head;
 
-  // One fold is enough for the comparison: a sum that needs a second one cannot come out as all ones.
-  assign folded = 17'(sum_q[15:0]) + 17'(sum_q[20:16]);
+  ones_complement_sum #(
+      .Count(4),
+      .Width(16)
+  ) u_halves (
+      .terms_i(sum_q),
+      .sum_o  (halves)
+  );
+
+  // Two words have the sum 0 modulo 65,535 when they are each other's complement, or both all ones. Both are 0 only if
+  // the header is.
+  assign checksum_ok  = (halves[0] ^ halves[1]) == '1 || (halves[0] & halves[1]) == '1;
   assign header_bytes = {10'd0, wire_q[FieldBits-5-:4], 2'b00};
 
   always_comb begin
@@ -178,7 +196,7 @@ module ip_parser
         head.ip.src           = 128'(wire_q[223-:32]);
         head.ip.dst           = 128'(wire_q[191-:32]);
         head.payload_bytes    = head.ip.length - header_bytes;
-        head.checksum_bad     = folded != 17'h0FFFF;
+        head.checksum_bad     = !checksum_ok;
         if (header_bytes < 16'(Ipv4HeaderBytes)) head.reason = ReasonIpHeaderLength;
         else if (16'(seen_q) < header_bytes) head.reason = ReasonIpTruncated;
         else if (head.ip.length < header_bytes) head.reason = ReasonIpLength;

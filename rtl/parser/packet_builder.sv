@@ -1,7 +1,7 @@
 // Packet builder: makes a frame, including the ICRC, from a descriptor and a payload.
 //
-//     descriptor ─► header_builder ─► stream_prepend ─► icrc ─► icrc_append ─► stream_prepend ─► tx
-//     payload ───────────────────────► network header          at the end     Ethernet header
+//     descriptor ─► header_builder ─► register ─► stream_prepend ─► icrc ─► icrc_append ─► stream_prepend ─► tx
+//     payload ──────────────────────────────────► network header          at the end     Ethernet header
 //
 // A descriptor consists of the parser's structs, so the output of the parser is a descriptor. These fields are filled
 // in here, whatever the descriptor has in them:
@@ -17,8 +17,8 @@
 //
 // Protocol:
 //
-// - A descriptor holds until `desc_ready_o`, which comes with its first payload beat, or without payload with its
-//   last header beat.
+// - A descriptor holds until `desc_ready_o`. It is taken in advance, when the headers of the one before it have left.
+// - The payload of a descriptor is taken behind it, from the cycle after it on.
 // - Payload starts in the first byte of a beat. With `payload_bytes_i` = 0 none is taken.
 // - An illegal descriptor (payload behind an ACK, more bytes than 16-bit lengths allow) makes an illegal frame but
 //   never a stall.
@@ -27,7 +27,7 @@
 //
 // - Throughput: a frame takes as many cycles as it has beats, back to back. `tx_valid_o` falls inside a frame only if
 //   the payload does.
-// - Latency: the first beat of a frame leaves at least two cycles after its descriptor.
+// - Latency: the first beat of a frame leaves at least three cycles after its descriptor.
 // - The readies depend on `tx_ready_i` of the same cycle.
 module packet_builder
   import eth_pkg::*, stream_pkg::*, roce_pkg::*;
@@ -66,11 +66,23 @@ module packet_builder
     logic [175:0] l2;
     logic [1:0]   l2_words;
     logic         covered;   // has an ICRC
+    logic         ipv4;
+    logic [15:0]  checksum;  // of IPv4
   } head_t;
 
+  typedef struct packed {
+    logic [175:0]     l2;
+    logic [1:0]       l2_words;
+    logic [1:0][15:0] ipv4_sum;
+    ip_kind_e         kind;
+    logic [703:0]     l3;
+    logic [4:0]       l3_words;
+    logic             alone;     // no payload
+  } headers_t;
+
+  headers_t headers, headers_q;
   head_t head, l3_head;
-  logic [703:0] l3;
-  logic [  4:0] l3_words;
+  logic headers_valid_q, headers_ready;
 
   header_builder u_header (
       .valid_i   (desc_valid_i),
@@ -81,12 +93,37 @@ module packet_builder
       .bth_i,
       .ext_i,
       .payload_bytes_i,
-      .l2_o      (head.l2),
-      .l2_words_o(head.l2_words),
-      .l3_o      (l3),
-      .l3_words_o(l3_words)
+      .l2_o      (headers.l2),
+      .l2_words_o(headers.l2_words),
+      .l3_o      (headers.l3),
+      .l3_words_o(headers.l3_words),
+      .ipv4_sum_o(headers.ipv4_sum)
   );
-  assign head.covered = ip_i.kind != IpNone;
+  assign headers.kind  = ip_i.kind;
+  assign headers.alone = payload_bytes_i == '0;
+
+  assign desc_ready_o  = !headers_valid_q || headers_ready;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) headers_valid_q <= 1'b0;
+    else if (desc_ready_o) headers_valid_q <= desc_valid_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (desc_valid_i && desc_ready_o) headers_q <= headers;
+  end
+
+  logic [16:0] ipv4_sum;
+
+  assign ipv4_sum = 17'(headers_q.ipv4_sum[0]) + 17'(headers_q.ipv4_sum[1]);
+
+  always_comb begin
+    head.l2       = headers_q.l2;
+    head.l2_words = headers_q.l2_words;
+    head.covered  = headers_q.kind != IpNone;
+    head.ipv4     = headers_q.kind == IpV4;
+    head.checksum = ~(ipv4_sum[15:0] + 16'(ipv4_sum[16]));
+  end
 
   // Pad: bytes behind the end of the payload are zero, and the length is rounded up to a multiple of 4.
   logic [6:0] padded_bytes;
@@ -116,11 +153,11 @@ module packet_builder
   ) u_l3 (
       .clk_i,
       .rst_i,
-      .head_valid_i(desc_valid_i),
-      .head_ready_o(desc_ready_o),
-      .head_i      (l3),
-      .words_i     (l3_words),
-      .alone_i     (payload_bytes_i == '0),
+      .head_valid_i(headers_valid_q),
+      .head_ready_o(headers_ready),
+      .head_i      (headers_q.l3),
+      .words_i     (headers_q.l3_words),
+      .alone_i     (headers_q.alone),
       .body_valid_i(payload_valid_i),
       .body_last_i (payload_last_i),
       .body_bytes_i(padded_bytes),
@@ -141,7 +178,7 @@ module packet_builder
       .enable_i(enable),
       .beat_i  (l3_beat),
       .data_i  (l3_data),
-      .kind_i  (ip_i.kind),
+      .kind_i  (headers_q.kind),
       .head_i  (head),
       .tail_i  (1'b0),
       .beat_o  (covered_beat),
@@ -151,6 +188,14 @@ module packet_builder
       .ok_o    (unused_ok),
       .icrc_o  (icrc)
   );
+
+  // The ICRC counts the checksum of IPv4 as ones; it is put in behind it.
+  logic [DataBits-1:0] summed_data;
+
+  always_comb begin
+    summed_data = covered_data;
+    if (covered_beat.first && l3_head.ipv4) summed_data[DataBits-81-:16] = l3_head.checksum;
+  end
 
   logic append_ready, whole_valid, whole_first, whole_last, whole_ready;
   logic [6:0] whole_bytes;
@@ -164,7 +209,7 @@ module packet_builder
       .clk_i,
       .rst_i,
       .beat_i  (covered_beat),
-      .data_i  (covered_data),
+      .data_i  (summed_data),
       .wanted_i(l3_head.covered),
       .icrc_i  (icrc),
       .ready_o (append_ready),

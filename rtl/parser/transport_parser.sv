@@ -58,16 +58,22 @@ module transport_parser
   logic [WireBits-1:0] wire_q;
   ext_layout_t layout_q, layout;
   logic grh;
+  logic [1:0] pad;
   logic [3:0] words;
+  logic [5:0] overhead_q, overhead_pad_q;  // bytes of the packet behind the network header that are not payload
 
   assign grh = head_i.ip.kind == IpGrh;
   assign layout = ext_layout(grh ? data_i[DataBits-1-:8] : data_i[DataBits-1-8*UdpHeaderBytes-:8], grh);
   assign words = 4'(BthBytes / 4) + (grh ? 4'd0 : 4'(UdpHeaderBytes / 4)) + 4'(layout.words);
 
+  assign pad = grh ? data_i[DataBits-11-:2] : data_i[DataBits-11-8*UdpHeaderBytes-:2];
+
   always_ff @(posedge clk_i) begin
     if (beat_i.valid && beat_i.first) begin
       l3_q <= head_i;
       layout_q <= layout;
+      overhead_q <= {words, 2'b00} + 6'(IcrcBytes);
+      overhead_pad_q <= {words, 2'b00} + 6'(IcrcBytes) + 6'(pad);
       wire_q[WireBits-1-:FirstBits] <= data_i[DataBits-1-:FirstBits];
     end
   end
@@ -147,6 +153,7 @@ module transport_parser
   found_t found, found_q;
   logic hands_on;  // the payload is delivered
   logic [16:0] transport_bytes, ext_bytes, payload_and_pad;
+  logic [15:0] payload_total;  // of the packet, if it is well-formed
   logic ipv6_fragment;  // a UDP datagram's: a fragment header whose next header is UDP
 
   assign ipv6_fragment = l3_q.ip.kind == IpV6 && l3_q.ip.next_header == IpProtocolFragment &&
@@ -161,7 +168,8 @@ module transport_parser
 
     transport_bytes = (l3_q.ip.kind == IpGrh) ? 17'(l3_q.payload_bytes) : 17'(l3_q.payload_bytes) - 17'(UdpHeaderBytes);
     ext_bytes = {12'd0, layout_q.words, 2'b00};
-    payload_and_pad = transport_bytes - ext_bytes - 17'(BthBytes + IcrcBytes);
+    payload_and_pad = 17'(l3_q.payload_bytes) - 17'(overhead_q);
+    payload_total = l3_q.payload_bytes - 16'(overhead_pad_q);
 
     if (l3_q.reason != ReasonNone) begin
       found.outer_stop    = 1'b1;
@@ -199,7 +207,7 @@ module transport_parser
           else if (!layout_q.payload && payload_and_pad != '0) found.result.reason = ReasonUnexpectedPayload;
           else begin
             found.result.has_payload = 1'b1;
-            found.result.payload_bytes = 16'(payload_and_pad - 17'(bth.pad));
+            found.result.payload_bytes = payload_total;
             found.result.verdict = layout_q.cnp ? VerdictCnp : (l3_q.ip.kind == IpGrh) ? VerdictRoceV1 : VerdictRoceV2;
             hands_on = ~l3_q.checksum_bad;
           end
@@ -260,15 +268,17 @@ module transport_parser
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Payload without pad and ICRC
 
-  logic [15:0] owed_q, owed;  // payload bytes from this beat on
+  logic [15:0] owed_q, owed;  // payload bytes from this beat on, if the packet is handed on
+  logic handed_on_q, handed_on;
   logic payload_valid, payload_last;
   logic [6:0] payload_bytes;
   logic [DataBits-1:0] payload_data;
 
-  assign owed = !rest.first ? owed_q : hands_on ? found.result.payload_bytes : '0;
+  assign owed = rest.first ? payload_total : owed_q;
+  assign handed_on = rest.first ? hands_on : handed_on_q;
 
   always_comb begin
-    payload_valid = rest.valid && owed != '0 && rest.bytes != '0;
+    payload_valid = rest.valid && handed_on && owed != '0 && rest.bytes != '0;
     payload_last  = rest.last || owed <= 16'(rest.bytes);
     payload_bytes = (owed < 16'(rest.bytes)) ? 7'(owed) : rest.bytes;
     payload_data  = rest_data;
@@ -282,9 +292,11 @@ module transport_parser
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       payload_valid_o <= 1'b0;
+      handed_on_q     <= 1'b0;
       owed_q          <= '0;
     end else begin
       payload_valid_o <= payload_valid;
+      if (rest.valid) handed_on_q <= handed_on;
       if (rest.valid) owed_q <= (owed > 16'(rest.bytes)) ? owed - 16'(rest.bytes) : '0;
     end
   end

@@ -4,7 +4,8 @@
 // A timer consists of a flag and the last cycle in which it runs. `paused_o` and `event_o` reflect a frame of cycle n
 // from n + 1 on. One frame per cycle is allowed.
 //
-// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `frame_valid_i`;
+// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `frame_valid_i` and
+// `now_i`;
 // all other outputs are registers.
 module pfc_rx
   import eth_pkg::*, time_pkg::*, pfc_pkg::*;
@@ -32,7 +33,7 @@ module pfc_rx
 
   localparam int unsigned PauseTimer = 8;  // index of the PAUSE timer, after those of the eight classes
 
-  logic [8:0] load, nonzero;
+  logic [8:0] load, nonzero, ends;
   logic [8:0] runs_q;
   cycle_t [8:0] end_q;  // the last cycle in which the timer runs
   logic [8:0][23:0] new_cycles;  // duration of the new pause
@@ -65,10 +66,12 @@ module pfc_rx
   end
 
   for (genvar i = 0; i < 9; i++) begin : gen_timer
+    assign ends[i] = runs_q[i] && now_i >= end_q[i];
+
     always_ff @(posedge clk_i) begin
       if (rst_i) runs_q[i] <= 1'b0;
       else if (load[i]) runs_q[i] <= nonzero[i];
-      else if (now_i >= end_q[i]) runs_q[i] <= 1'b0;
+      else if (ends[i]) runs_q[i] <= 1'b0;
     end
 
     always_ff @(posedge clk_i) begin
@@ -89,7 +92,7 @@ module pfc_rx
 
   assign paused_o = (runs_q[7:0] & pfc_classes_i) | {8{runs_q[PauseTimer] && pause_enable_i}};
   assign event_o  = event_q;
-  assign idle_o   = !frame_valid_i && event_q == '0;
+  assign idle_o   = !frame_valid_i && event_q == '0 && ends == '0;
 
   earliest #(
       .Count(9)

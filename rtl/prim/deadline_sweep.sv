@@ -43,12 +43,16 @@ module deadline_sweep
 
   localparam int unsigned Groups = (Entries + Group - 1) / Group;
 
+  localparam int unsigned GroupBits = (Groups > 1) ? $clog2(Groups) : 1;
+
   typedef logic [IndexBits-1:0] index_t;
 
   logic   [Sources-1:0] seen_valid_q;
   index_t [Sources-1:0] seen_index_q;
   cycle_t [Sources-1:0] seen_at_q;
   cycle_t [Groups-1:0] least_q, least_d;
+  logic [Sources-1:0][GroupBits-1:0] group;
+  logic [Sources-1:0] least;
   logic [Groups-1:0] due, behind, turn, start;
   logic visit_q, last;
   index_t index_q, first;
@@ -65,13 +69,19 @@ module deadline_sweep
     for (int unsigned g = 0; g < Groups; g++) if (start[g]) first |= index_t'(g * Group);
   end
 
+  // A report counts when it is earlier than what its group had, and than those of the same group and cycle before it.
   always_comb begin
-    for (int unsigned g = 0; g < Groups; g++) begin
-      least_d[g] = start[g] ? Never : least_q[g];
-      for (int unsigned s = 0; s < Sources; s++) begin
-        if (seen_valid_q[s] && 32'(seen_index_q[s]) / Group == g && seen_at_q[s] < least_d[g])
-          least_d[g] = seen_at_q[s];
+    for (int unsigned s = 0; s < Sources; s++) begin
+      group[s] = GroupBits'(32'(seen_index_q[s]) / Group);
+      least[s] = seen_valid_q[s] && (start[group[s]] || seen_at_q[s] < least_q[group[s]]);
+      for (int unsigned r = 0; r < s; r++) begin
+        if (seen_valid_q[r] && group[r] == group[s] && seen_at_q[r] <= seen_at_q[s]) least[s] = 1'b0;
       end
+    end
+    least_d = least_q;
+    for (int unsigned g = 0; g < Groups; g++) begin
+      if (start[g]) least_d[g] = Never;
+      for (int unsigned s = 0; s < Sources; s++) if (least[s] && group[s] == GroupBits'(g)) least_d[g] = seen_at_q[s];
     end
   end
 

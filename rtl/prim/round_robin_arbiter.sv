@@ -28,18 +28,24 @@ module round_robin_arbiter #(
     for (int unsigned i = 0; i < Count; i++) with_bit[i] = 1'((i >> b) & 1);
   endfunction
 
+  // Ones from the first one of `bits` on, in log2 Count steps
+  function automatic logic [Count-1:0] from_first(input logic [Count-1:0] bits);
+    from_first = bits;
+    for (int unsigned s = 1; s < Count; s *= 2) from_first |= from_first << s;
+  endfunction
+
   // Thermometer code of the priority: ones from the request with the highest priority to the last one. Zero is
   // equivalent to all ones.
   logic [Count-1:0] turn_q, turn_d;
-  logic [Count-1:0] from_turn, candidates, from_grant;
+  logic [Count-1:0] from_turn, from_request, from_grant;
 
-  assign from_turn  = request_i & turn_q;
-  assign candidates = (from_turn != '0) ? from_turn : request_i;
-  assign grant_o    = candidates & (~candidates + 1'b1);
-  assign from_grant = ~(grant_o - 1'b1);
-  assign valid_o    = request_i != '0;
-  assign turn_d     = !valid_o ? turn_q : ready_i ? from_grant & ~grant_o : from_grant;
-  assign moves_o    = turn_d != turn_q;
+  assign from_turn    = from_first(request_i & turn_q);
+  assign from_request = from_first(request_i);
+  assign from_grant   = from_turn[Count-1] ? from_turn : from_request;
+  assign grant_o      = from_grant & ~(from_grant << 1);
+  assign valid_o      = request_i != '0;
+  assign turn_d       = !valid_o ? turn_q : ready_i ? from_grant << 1 : from_grant;
+  assign moves_o      = turn_d != turn_q;
 
   always_comb begin
     for (int unsigned b = 0; b < IndexBits; b++) index_o[b] = (grant_o & with_bit(b)) != '0;

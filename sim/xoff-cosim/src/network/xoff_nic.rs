@@ -108,6 +108,21 @@ pub struct XoffNic {
     /// Cycles left until the NIC has cleared its memories.
     clearing: u64,
     created: BTreeMap<u16, Created>,
+    /// DCQCN's values of QPs that were opened before simulated time started.
+    first_rates: BTreeMap<u16, DcqcnValues>,
+}
+
+/// Rate, α, and whether the QP is limited to the rate.
+type DcqcnValues = (Rate, Alpha, bool);
+
+/// Returns a QP's values if the NIC reports them in this cycle.
+fn reported(out: &nic::Out) -> Option<(u16, DcqcnValues)> {
+    let values = (
+        Rate(out.rate_o),
+        Alpha(out.alpha_o),
+        out.rate_limited_o != 0,
+    );
+    (out.rate_valid_o != 0).then(|| (out.rate_qp_o.into(), values))
 }
 
 impl XoffNic {
@@ -156,6 +171,7 @@ impl XoffNic {
             qpn_base,
             axi: AxiLite::default(),
             clearing: CLEARING,
+            first_rates: BTreeMap::new(),
             created: BTreeMap::new(),
         };
         this.writes(writes);
@@ -222,6 +238,7 @@ impl Driver for XoffNic {
             self.drive_registers(nic.pins);
             nic.cycle().map_err(failed)?;
             self.sample_registers(nic.out)?;
+            self.first_rates.extend(reported(nic.out));
         }
         self.drive_registers(nic.pins);
         Ok(())
@@ -314,14 +331,8 @@ impl Driver for XoffNic {
         self.sample_registers(out)?;
         seen.counters.events(out.event_o);
         seen.pauses.set(out.paused_o, edge.time);
-        if out.rate_valid_o != 0 {
-            let now = (
-                Rate(out.rate_o),
-                Alpha(out.alpha_o),
-                out.rate_limited_o != 0,
-            );
-            seen.rates.insert(out.rate_qp_o.into(), now);
-        }
+        seen.rates.append(&mut self.first_rates);
+        seen.rates.extend(reported(out));
         Ok(())
     }
 

@@ -81,7 +81,9 @@ impl PfcRx {
         let runs = |end: Option<u64>| end.is_some_and(|end| now <= end);
         let by_pfc = (0..PAUSE).fold(0, |set, p| set | u8::from(runs(self.ends[p])) << p);
         let by_pause = runs(self.ends[PAUSE]) && inputs.pause_enable;
-        let busy = inputs.frame.is_some() || self.event.is_some();
+        // A masked timer ends too, and that is a change of state.
+        let ends = self.ends.contains(&Some(now));
+        let busy = inputs.frame.is_some() || self.event.is_some() || ends;
         let out = PfcRxOut {
             paused: if by_pause {
                 u8::MAX
@@ -89,7 +91,6 @@ impl PfcRx {
                 by_pfc & inputs.pfc_classes
             },
             event: self.event,
-            // A masked timer stops nevertheless, and that is a change of state.
             idle: match busy {
                 true => Idle::No,
                 false => Idle::until(self.ends.into_iter().filter(|&end| runs(end)).flatten()),
@@ -310,7 +311,7 @@ mod tests {
         );
         assert_eq!(unit.cycle(2, &QUIET).idle, Idle::No);
         assert_eq!(unit.cycle(3, &QUIET).idle, Idle::Until(6));
-        assert_eq!(unit.cycle(6, &QUIET).idle, Idle::Until(6));
+        assert_eq!(unit.cycle(6, &QUIET).idle, Idle::No);
         assert_eq!(
             unit.cycle(
                 7,
