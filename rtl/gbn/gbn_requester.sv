@@ -187,7 +187,7 @@ module gbn_requester
 
   // Armed: the ACK timer was started, and no packet has left since.
   logic [Qps-1:0] armed_q, armed_d;
-  logic left_write, asks_q, fresh_q;
+  logic left_write, waits, waited_q, fresh_q;
   logic [$bits(left_t)-1:0] left_bits;
   left_t left;
 
@@ -205,8 +205,11 @@ module gbn_requester
     else armed_q <= armed_d;
   end
 
+  // Both cycles of the read count, so that a packet that leaves in one of them is not missed.
+  assign waits = (asks_i[taken_q.qp] && armed_q[taken_q.qp]) || (left_write && left_qp_i == taken_q.qp);
+
   always_ff @(posedge clk_i) begin
-    if (take) asks_q <= asks_i[taken_d.qp];
+    if (take) waited_q <= (asks_i[taken_d.qp] && armed_q[taken_d.qp]) || (left_write && left_qp_i == taken_d.qp);
   end
 
   ram_1r1w #(
@@ -233,7 +236,7 @@ module gbn_requester
       .syndrome_i(taken_q.syndrome),
       .kind_i    (taken_q.work.kind),
       .length_i  (taken_q.work.length),
-      .asks_i    ((asks_q || asks_i[taken_q.qp]) && armed_q[taken_q.qp]),
+      .asks_i    (waited_q || waits),
       .left_i    (left),
       .facts_o   (facts)
   );

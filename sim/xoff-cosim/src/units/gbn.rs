@@ -61,6 +61,28 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     fn bit(context: &Self::Context) -> bool;
     /// When the QP's timer is due.
     fn due(context: &Self::Context) -> Option<Cycle>;
+    /// Whether the step started an ACK timer: of a SEND or an ACK.
+    fn starts(_before: &Self::Context, _event: &Self::Event, _after: &Self::Context) -> bool {
+        false
+    }
+    /// Holds the QP's due ACK timer if a packet is still waiting for the wire, or left at `left`, less than the timeout
+    /// before `now`. Returns whether it is held.
+    fn hold(_qp: &mut Self::Qp, _waits: bool, _left: Option<Cycle>, _now: Cycle) -> bool {
+        false
+    }
+    /// The step of a timer that is held.
+    fn held() -> Option<Self::Step> {
+        None
+    }
+}
+
+/// What the wire tells the ACK timers of a requester in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wire {
+    /// By QP: a packet that asks for an ACK waits for the wire.
+    pub asks: u64,
+    /// Such a packet of this QP leaves: `true` with its last bit, `false` when it is about to.
+    pub left: Option<(u16, bool)>,
 }
 
 /// The requester: the end that sends.
@@ -116,6 +138,30 @@ impl End for Requesting {
 
     fn due(context: &RequesterContext) -> Option<Cycle> {
         context.due()
+    }
+
+    fn starts(before: &RequesterContext, event: &RequesterEvent, after: &RequesterContext) -> bool {
+        let runs = |context: &RequesterContext| context.timer_runs && !context.rnr_wait;
+        let again = || before.deadline != after.deadline;
+        matches!(event, RequesterEvent::Send | RequesterEvent::Ack { .. })
+            && runs(after)
+            && (!runs(before) || again())
+    }
+
+    fn hold(qp: &mut RequesterQp, waits: bool, left: Option<Cycle>, now: Cycle) -> bool {
+        let Some(timeout) = qp.timeout().filter(|_| !qp.context.rnr_wait) else {
+            return false;
+        };
+        let left = left.filter(|left| left.0 + timeout > now.0);
+        if !waits && left.is_none() {
+            return false;
+        }
+        qp.hold(left.filter(|_| !waits), now);
+        true
+    }
+
+    fn held() -> Option<RequesterStep> {
+        Some(RequesterNote::None.into())
     }
 }
 
@@ -196,6 +242,11 @@ impl<E: End> Shown<E> {
         self.kind == KIND_WALK && !E::ignored(&self.step)
     }
 
+    /// Whether it is a TIMER step that holds the timer.
+    pub fn holds(&self) -> bool {
+        self.times() && Some(self.step) == E::held()
+    }
+
     /// Whether it is a TIMER step, which the unit takes by itself.
     pub fn times(&self) -> bool {
         E::TIMER.is_some() && self.kind == KIND_TIMER && !E::ignored(&self.step)
@@ -248,6 +299,10 @@ pub trait Unit {
     /// ignores this.
     fn let_timers(&mut self, allowed: bool);
 
+    /// Sets what the wire tells the ACK timers from the next cycle on; a reset makes it nothing. A unit without timers
+    /// ignores this.
+    fn tell(&mut self, wire: Wire);
+
     /// The values of registers and memories, always with the same inputs applied, for comparison.
     ///
     /// # Errors
@@ -264,7 +319,7 @@ pub trait GbnTop: Model {
     const QPS: u16;
     /// Number of slots of a QP's ring.
     const SLOTS: usize;
-    /// Drives all inputs other than `timers_i`.
+    /// Drives all inputs other than `timers_i`, `asks_i` and `left_…`.
     fn drive(
         pins: &mut Self::In,
         reset: bool,
@@ -273,6 +328,8 @@ pub trait GbnTop: Model {
     );
     /// Drives `timers_i`, if there is one.
     fn let_timers(pins: &mut Self::In, allowed: bool);
+    /// Drives `asks_i` and `left_…`, if there are any.
+    fn tell(pins: &mut Self::In, wire: Wire);
     /// Reads the outputs.
     ///
     /// # Errors
@@ -308,6 +365,7 @@ impl<M: GbnTop> Unit for Rtl<M> {
     fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         M::drive(&mut self.unit.pins_in, true, now, None);
         self.let_timers(true);
+        self.tell(Wire::default());
         self.unit.cycle()
     }
 
@@ -323,6 +381,10 @@ impl<M: GbnTop> Unit for Rtl<M> {
 
     fn let_timers(&mut self, allowed: bool) {
         M::let_timers(&mut self.unit.pins_in, allowed);
+    }
+
+    fn tell(&mut self, wire: Wire) {
+        M::tell(&mut self.unit.pins_in, wire);
     }
 
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
@@ -544,6 +606,16 @@ macro_rules! requester_top {
             }
 
             #[inline]
+            fn tell(pins: &mut $ports::In, wire: Wire) {
+                pins.asks_i = wire.asks as _;
+                pins.left_valid_i = u8::from(wire.left.is_some());
+                if let Some((qp, end)) = wire.left {
+                    pins.left_qp_i = qp as u8;
+                    pins.left_end_i = u8::from(end);
+                }
+            }
+
+            #[inline]
             fn read(pins: &$ports::Out) -> Result<Out<Requesting>, String> {
                 let step = match pins.step_valid_o {
                     0 => None,
@@ -623,6 +695,9 @@ macro_rules! responder_top {
 
             #[inline]
             fn let_timers(_: &mut $ports::In, _: bool) {}
+
+            #[inline]
+            fn tell(_: &mut $ports::In, _: Wire) {}
 
             #[inline]
             fn read(pins: &$ports::Out) -> Result<Out<Responding>, String> {

@@ -79,6 +79,13 @@ fn run<U: Unit<End: Drawn>>(
         let Some(qp) = event.qp().filter(|qp| *qp < U::QPS) else {
             continue;
         };
+        if U::End::TIMER.is_some() {
+            match *event {
+                Event::Asks { asks, .. } => judged.asks(qp, asks)?,
+                Event::Left { end, .. } => judged.left(qp, end)?,
+                _ => {}
+            }
+        }
         if let Event::Due { offset, .. } = *event {
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);

@@ -87,7 +87,7 @@ axis! {
 
 axis! {
     /// What a timer was for.
-    pub enum Timer, "timer" { Ack "of the ACK", Rnr "of the RNR NAK" }
+    pub enum Timer, "timer" { Ack "of the ACK", Rnr "of the RNR NAK", Held "of the ACK, held" }
 }
 
 axis! {
@@ -418,9 +418,10 @@ impl Binned for Requesting {
                 bins.hit(&ANSWERS, (answer(syndrome), answered(before, psn), wait));
             }
             RequesterEvent::Timer => {
-                let timer = match before.rnr_wait {
-                    true => Timer::Rnr,
-                    false => Timer::Ack,
+                let timer = match (before.rnr_wait, step.note) {
+                    (true, _) => Timer::Rnr,
+                    (false, RequesterNote::None) => Timer::Held,
+                    (false, _) => Timer::Ack,
                 };
                 let retries = match before.retries {
                     0 => Retries::None,

@@ -97,6 +97,20 @@ pub enum Event {
     Many(u32),
     /// For a requester alone: holds its timers from now on, or releases them.
     Hold(bool),
+    /// For a requester alone: from now on, whether a packet of the QP that asks for an ACK waits for the wire.
+    Asks {
+        /// Whose.
+        qp: u16,
+        /// One waits.
+        asks: bool,
+    },
+    /// For a requester alone: such a packet leaves.
+    Left {
+        /// Whose.
+        qp: u16,
+        /// Its last bit; `false`: it is about to leave.
+        end: bool,
+    },
     /// Wait until this many cycles after (or before) the QP's deadline.
     Due {
         /// Whose.
@@ -261,6 +275,8 @@ impl Event {
         match *self {
             Event::Wait(_) | Event::Many(_) | Event::Hold(_) => None,
             Event::Due { qp, .. }
+            | Event::Asks { qp, .. }
+            | Event::Left { qp, .. }
             | Event::Open { qp, .. }
             | Event::Listen { qp, .. }
             | Event::Close { qp }

@@ -147,6 +147,53 @@ fn at_deadline(draw: &mut SplitMix, qp: u16) -> [Event; 2] {
     [Event::Due { qp, offset }, event]
 }
 
+/// Draws a message whose ACK timer is held, because its packet waits for the wire or left late.
+fn held(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
+    let configuration = RequesterConfig {
+        timeout: draw.within(1, 2) as u8,
+        retry: 7,
+        ..requester_config(draw)
+    };
+    let open = Event::Open {
+        qp,
+        configuration,
+        psn: any_psn(draw),
+    };
+    let mut events = vec![open];
+    for _ in 0..draw.within(1, 3) {
+        let post = Event::PostBytes {
+            qp,
+            kind: 0,
+            length: 1,
+        };
+        events.extend([post, Event::Send { qp, times: 1 }]);
+    }
+    let leaves = |draw: &mut SplitMix, end| {
+        let wait = Event::Wait(draw.any_length(11) as u32);
+        [wait, Event::Left { qp, end }]
+    };
+    for _ in 0..draw.within(1, 4) {
+        if draw.once_in(2) {
+            let asks = draw.once_in(2);
+            events.push(Event::Asks { qp, asks });
+        }
+        match draw.within(0, 3) {
+            0 => events.extend(leaves(draw, false)),
+            1 => events.extend(leaves(draw, true)),
+            2 => events.extend(leaves(draw, false).into_iter().chain(leaves(draw, true))),
+            _ => {}
+        }
+        let offset = draw.within(0, 40) as i8 - 20;
+        events.push(Event::Due { qp, offset });
+        if draw.once_in(3) {
+            events.push(answer(draw, qp, 40));
+        }
+    }
+    events.push(Event::Asks { qp, asks: false });
+    events.push(Event::Due { qp, offset: 100 });
+    events
+}
+
 /// Draws a message that asks for no ACK before its end, with more packets than an 8-bit counter can hold.
 fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     let configuration = RequesterConfig {
@@ -271,12 +318,27 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             psn: any_psn(draw),
         });
     }
+    // Whether the wire says when packets leave.
+    let wired = draw.one_of(&[8, 16, 1_000]);
     for _ in 0..draw.within(1, 150) {
         events.extend(wait(draw, pace));
         if draw.once_in(holds) {
             events.push(Event::Hold(draw.once_in(2)));
         }
         let qp = qp(draw);
+        if draw.once_in(wired) {
+            match draw.within(0, 5) {
+                0 => events.extend(held(draw, qp)),
+                1 | 2 => {
+                    let asks = draw.once_in(2);
+                    events.push(Event::Asks { qp, asks });
+                }
+                _ => {
+                    let end = draw.once_in(2);
+                    events.push(Event::Left { qp, end });
+                }
+            }
+        }
         events.push(match draw.within(0, 63) {
             0 | 1 => Event::Open {
                 qp,

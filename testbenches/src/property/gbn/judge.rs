@@ -9,7 +9,7 @@ use super::bins::{Binned, GROUPS};
 use crate::property::bins::Bins;
 use crate::property::swept::Swept;
 use crate::property::{Disagreement, other_fields, text};
-use xoff_cosim::units::gbn::{End, Shown, Unit};
+use xoff_cosim::units::gbn::{End, Shown, Unit, Wire};
 use xoff_cosim::units::{Rest, Skip};
 
 /// Maximum number of cycles from when an event is taken until its step shows.
@@ -18,6 +18,8 @@ const STEP_TIME: u64 = 8;
 const BIT_TIME: u64 = 4;
 /// Number of cycles after timers are held in which a TIMER step may still take its `now`.
 const HOLD_TIME: u64 = 2;
+/// Number of cycles around a TIMER step in which it may already know, or not yet, what the wire said.
+const WIRE_TIME: u64 = 3;
 /// Number of times that the state is compared in a case.
 const STATES: u32 = 8;
 
@@ -32,6 +34,37 @@ struct Qp<E: End> {
     walks: Option<Cycle>,
     /// Cycle since which its bit differs from what its context says.
     odd: Option<Cycle>,
+    /// What its ACK timer has been told, and since when; the latest last.
+    told: Vec<(Cycle, Told)>,
+}
+
+/// What the wire has told an ACK timer.
+#[derive(Clone, Copy, PartialEq, Default)]
+struct Told {
+    /// The timer was started, and no packet has left since.
+    armed: bool,
+    /// A packet waits for the wire.
+    asks: bool,
+    /// When the last packet left while the timer was armed.
+    left: Option<Cycle>,
+}
+
+impl<E: End> Qp<E> {
+    fn told(&self) -> Told {
+        self.told.last().map_or(Told::default(), |(_, told)| *told)
+    }
+
+    /// What a step at `at` may have been told.
+    fn told_about(&self, at: Cycle) -> impl Iterator<Item = Told> {
+        let begin = (self.told).partition_point(|(since, _)| since.0 + WIRE_TIME <= at.0);
+        let before = match begin {
+            0 => Told::default(),
+            _ => self.told[begin - 1].1,
+        };
+        let near = self.told[begin..].iter();
+        let near = near.filter(move |(since, _)| since.0 <= at.0 + WIRE_TIME);
+        std::iter::once(before).chain(near.map(|(_, told)| *told))
+    }
 }
 
 /// An event taken and not stepped.
@@ -65,6 +98,7 @@ pub struct Judged<'a, U: Unit> {
     /// The cycles in which holding began.
     holds_from: Vec<Cycle>,
     holds: bool,
+    wire: Wire,
     /// Bits of QPs with an outstanding step.
     busy: u64,
     /// Expected bits.
@@ -112,6 +146,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             inside: 0,
             walks: None,
             odd: None,
+            told: Vec::new(),
         };
         Ok(Self {
             unit,
@@ -128,6 +163,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             held: Vec::new(),
             holds_from: Vec::new(),
             holds: false,
+            wire: Wire::default(),
             busy: 0,
             bits: 0,
             timed: false,
@@ -317,6 +353,59 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         self.overdue()
     }
 
+    /// Tells the ACK timers from now on whether a packet of the QP waits for the wire.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judged::cycle`].
+    pub fn asks(&mut self, qp: u16, asks: bool) -> Result<(), Disagreement> {
+        self.compare_state()?;
+        match asks {
+            true => self.wire.asks |= 1 << qp,
+            false => self.wire.asks &= !(1 << qp),
+        }
+        let told = Told {
+            asks,
+            ..self.qps[usize::from(qp)].told()
+        };
+        self.qps[usize::from(qp)].told.push((self.now, told));
+        self.unit.tell(self.wire);
+        Ok(())
+    }
+
+    /// A packet of the QP leaves in the next cycle, or its last bit does (`end`).
+    ///
+    /// # Errors
+    ///
+    /// As [`Judged::cycle`].
+    pub fn left(&mut self, qp: u16, end: bool) -> Result<(), Disagreement> {
+        // A timer that starts in this cycle may or may not be armed yet, so it starts before.
+        while !self.quiet() {
+            self.cycle(None)?;
+        }
+        self.cycle(None)?;
+        self.compare_state()?;
+        let now = self.now;
+        let this = &mut self.qps[usize::from(qp)];
+        if let told @ Told { armed: true, .. } = this.told() {
+            let left = Some(now);
+            this.told.push((
+                now,
+                Told {
+                    armed: !end,
+                    left,
+                    ..told
+                },
+            ));
+        }
+        let left = Some((qp, end));
+        self.unit.tell(Wire { left, ..self.wire });
+        self.skip.disturb();
+        self.cycle(None)?;
+        self.unit.tell(self.wire);
+        Ok(())
+    }
+
     /// Holds timers or releases them, from the next cycle on.
     pub fn hold(&mut self, holds: bool) {
         if U::End::TIMER.is_some() && self.holds != holds {
@@ -431,7 +520,35 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             self.own.push(at);
         }
         let before = *U::End::context(&qp.reference);
-        let (step, walks) = U::End::step(&mut qp.reference, event, at);
+        let mut held = None;
+        if shown.times() {
+            for told in qp.told_about(at) {
+                let mut reference = qp.reference.clone();
+                let leaves = (told.left).is_some_and(|left| left <= at && at.0 <= left.0 + 1);
+                let waits = (told.armed && told.asks) || leaves;
+                held = U::End::held()
+                    .filter(|_| U::End::hold(&mut reference, waits, told.left, at))
+                    .map(|step| (reference, step));
+                let context = held.as_ref().map(|(qp, _)| *U::End::context(qp));
+                if context == Some(shown.context) || (context.is_none() && !shown.holds()) {
+                    break;
+                }
+            }
+        }
+        let (step, walks) = match held {
+            Some((reference, step)) => {
+                qp.reference = reference;
+                (step, false)
+            }
+            None => U::End::step(&mut qp.reference, event, at),
+        };
+        if U::End::starts(&before, &event, U::End::context(&qp.reference)) {
+            let told = Told {
+                armed: true,
+                ..qp.told()
+            };
+            qp.told.push((now, told));
+        }
         let context = *U::End::context(&qp.reference);
         U::End::see(&mut self.bins, &before, &event, &step);
         if (shown.context, shown.step) != (context, step) {

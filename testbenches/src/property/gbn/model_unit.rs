@@ -6,7 +6,7 @@ use xoff_sim::protocol::Cycle;
 
 use xoff_cosim::units::Rest;
 use xoff_cosim::units::UnitError;
-use xoff_cosim::units::gbn::{End, Out, Requesting, Responding, Shown, Unit};
+use xoff_cosim::units::gbn::{End, Out, Requesting, Responding, Shown, Unit, Wire};
 
 /// Cycles from an event to its step.
 const LATENCY: u64 = 3;
@@ -21,6 +21,9 @@ pub struct ModelUnit<E: End> {
     free: Cycle,
     bits: u64,
     timers: bool,
+    wire: Wire,
+    /// By QP: its ACK timer was started and no packet has left since, and when the last one left in such a time.
+    sent: Vec<(bool, Option<Cycle>)>,
 }
 
 impl<E: End> Default for ModelUnit<E> {
@@ -31,6 +34,8 @@ impl<E: End> Default for ModelUnit<E> {
             free: Cycle(0),
             bits: 0,
             timers: true,
+            wire: Wire::default(),
+            sent: vec![(false, None); 4],
         }
     }
 }
@@ -41,7 +46,17 @@ impl<E: End> ModelUnit<E> {
         let (mut event, mut at) = (event, now);
         loop {
             let reference = &mut self.qps[usize::from(qp)];
-            let (step, walks) = E::step(reference, event, at);
+            let (armed, left) = &mut self.sent[usize::from(qp)];
+            let before = *E::context(reference);
+            let leaves = left.is_some_and(|left| at.0 <= left.0 + 1);
+            let asks = leaves || (*armed && self.wire.asks >> qp & 1 != 0);
+            let (step, walks) = match E::held() {
+                Some(held) if Some(event) == E::TIMER && E::hold(reference, asks, *left, at) => {
+                    (held, false)
+                }
+                _ => E::step(reference, event, at),
+            };
+            *armed |= E::starts(&before, &event, E::context(reference));
             let shown = Shown {
                 kind: E::kind(&event),
                 qp,
@@ -93,6 +108,12 @@ impl<E: Named> Unit for ModelUnit<E> {
     }
 
     fn cycle(&mut self, now: Cycle, event: Option<(u16, &E::Event)>) -> Result<Out<E>, UnitError> {
+        if let Some((qp, end)) = self.wire.left
+            && let (armed @ true, left) = &mut self.sent[usize::from(qp)]
+        {
+            *left = Some(now);
+            *armed = !end;
+        }
         let over = self.timer().filter(|&(due, _)| due <= now);
         let due = over.filter(|_| self.timers);
         let mut ready = now >= self.free;
@@ -132,15 +153,21 @@ impl<E: Named> Unit for ModelUnit<E> {
         self.timers = allowed;
     }
 
+    fn tell(&mut self, wire: Wire) {
+        self.wire = wire;
+    }
+
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
-        // `timers` is an input.
+        // `timers` and `wire` are inputs.
         let Self {
             qps,
             pipeline,
             free,
             bits,
             timers: _,
+            wire: _,
+            sent,
         } = self;
-        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits}").into_bytes())
+        Ok(format!("{qps:?} {pipeline:?} {free:?} {bits} {sent:?}").into_bytes())
     }
 }
