@@ -40,7 +40,19 @@ fn what_is_dropped_is_counted() {
     let mut other = frame.clone();
     other[12] = 0x08;
     other[13] = 0x06;
+    // RoCEv1: BTH behind a GRH.
+    let mut version1 = frame[..12].to_vec();
+    version1.extend([0x89, 0x15, 0x60, 0, 0, 0]);
+    version1.extend(((frame.len() - 42) as u16).to_be_bytes());
+    version1.extend([0x1B, 64]);
+    version1.extend([0; 32]);
+    version1.extend(&frame[42..]);
+    // Middle and last packet of a READ response.
+    let response = |opcode: u8| sealed(42, frame[42] ^ opcode);
     for (bytes, counter) in [
+        (version1, reg::DROP_ROCE_V1),
+        (response(0x0E), reg::DROP_RESPONSE),
+        (response(0x0F), reg::DROP_RESPONSE),
         (damaged(80, 1), reg::DROP_ICRC),
         (sealed(47, 0x10), reg::DROP_QP),
         (sealed(49, 1), reg::DROP_QP),

@@ -11,7 +11,7 @@ use crate::property::{Disagreement, same_runs};
 use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
 /// Deadlines further away than this are not waited for. They would cost too many cycles when nothing is skipped, as in
-/// a second run and while timers are held.
+/// a second run and while timers are held, and too many steps while a timer is held again and again.
 const LONG: u64 = 4_000;
 /// From this cycle on no deadline is waited for, because a timer would expire beyond the range of `now_i`.
 const LATEST: u64 = Cycle::MAX.0 - (1 << 42);
@@ -89,7 +89,7 @@ fn run<U: Unit<End: Drawn>>(
         if let Event::Due { offset, .. } = *event {
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);
-            let whole = head.twice || judged.holds();
+            let whole = head.twice || judged.holds() || judged.waits_for_wire();
             let near = |at: &Cycle| at.0 < LATEST && (!whole || at.0 < judged.now.0 + LONG);
             if let Some(until) = until.filter(near) {
                 judged.run_to(until)?;

@@ -386,7 +386,7 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 events.extend(long_message(draw, qp));
                 continue;
             }
-            37 if draw.once_in(deadly.min(8)) => {
+            37 | 38 if draw.once_in(deadly.min(4)) => {
                 events.extend(answer_in_wait(draw, qp));
                 continue;
             }

@@ -380,8 +380,12 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
     /// As [`Judged::cycle`].
     pub fn left(&mut self, qp: u16, end: bool) -> Result<(), Disagreement> {
         // A timer that starts in this cycle may or may not be armed yet, so it starts before.
+        let last = self.now.0 + Self::WAIT * u64::from(U::QPS);
         while !self.quiet() {
             self.cycle(None)?;
+            if self.now.0 > last {
+                return Err(format!("cycle {last}: an event or a walk never went on"));
+            }
         }
         self.cycle(None)?;
         self.compare_state()?;
@@ -415,6 +419,11 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                 self.holds_from.push(self.now);
             }
         }
+    }
+
+    /// Returns whether a packet of some QP waits for the wire.
+    pub fn waits_for_wire(&self) -> bool {
+        self.wire.asks != 0
     }
 
     /// Returns whether timers are held.

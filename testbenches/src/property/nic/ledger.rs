@@ -95,7 +95,8 @@ impl Ledger {
         let id = index as u64;
         // What the NIC hands through has any value.
         let mut draw = SplitMix::new(self.base ^ id);
-        let mut name = || id | draw.bits() << NUMBER_BITS;
+        let number = id ^ self.mask();
+        let mut name = || number | draw.bits() << NUMBER_BITS;
         let place = self.base + PLACE * id + 3 * id % 64;
         let work = Work {
             kind,
@@ -122,6 +123,11 @@ impl Ledger {
         (work, buffer)
     }
 
+    /// What the low bits of ids differ from their messages' numbers in.
+    fn mask(&self) -> u64 {
+        SplitMix::new(self.base).bits() & ((1 << NUMBER_BITS) - 1)
+    }
+
     /// Returns whether anything was posted.
     pub fn used(&self) -> bool {
         !self.messages.is_empty()
@@ -138,7 +144,8 @@ impl Ledger {
     ///
     /// Returns an error if the completion is not allowed.
     pub fn sent(&mut self, completion: &Completion) -> Result<(), Disagreement> {
-        let id = (completion.id & ((1 << NUMBER_BITS) - 1)) as usize;
+        let number = completion.id & ((1 << NUMBER_BITS) - 1);
+        let id = usize::try_from(number ^ self.mask()).expect("16 bits");
         let wrong = |what: &str| Err(format!("{what}: {completion:?}"));
         if id >= self.messages.len() || id < self.reported {
             return wrong("a completion of nothing, or a second one");
