@@ -195,7 +195,8 @@ fn held(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
 }
 
 /// Draws a message that asks for no ACK before its end, with more packets than an 8-bit counter can hold.
-fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
+fn long_message(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
+    let rounds = draw.within(1, 5);
     let configuration = RequesterConfig {
         ack_every: 0,
         window: 0,
@@ -205,7 +206,7 @@ fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     let post = Event::Post {
         qp,
         kind: draw.within(0, 4) as u8,
-        packets: draw.within(250, 300) as u32,
+        packets: (255 * rounds + draw.within(0, 45)) as u32 - 5,
         less: draw.within(0, 255) as u16,
         signaled: true,
         seed: draw.bits(),
@@ -215,13 +216,13 @@ fn long_message(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
         configuration,
         psn,
     };
-    let times = draw.within(254, 255) as u8;
-    [
-        open,
-        post,
-        Event::Send { qp, times },
-        Event::Send { qp, times: 8 },
-    ]
+    let mut events = vec![open, post];
+    for _ in 0..rounds {
+        let times = draw.within(254, 255) as u8;
+        events.push(Event::Send { qp, times });
+    }
+    events.push(Event::Send { qp, times: 8 });
+    events
 }
 
 /// Draws an answer of any kind, also a fatal one, for any packet while the requester waits for an RNR timer.
