@@ -1,13 +1,13 @@
 """Finds the slowest path of a netlist that Yosys mapped to a Xilinx part. Delays of wires are not counted.
 
-The delays of cells are those of Yosys' library, cells_sim.v, in picoseconds: 7 series, the slowest speed grade. A path
-begins with a register's clock, a RAM's clock or an input. It ends at a register, at a RAM or at an output; setup times
-are not counted. `wake_o` is left out: it tells a simulator how far it may skip, and hardware leaves it open.
+The delays of cells are those of Yosys' library, cells_sim.v, in picoseconds: Artix-7, from Project X-Ray. A path begins
+with a register's clock, a RAM's clock or an input. It ends at a register, at a RAM or at an output; setup times are not
+counted. `wake_o` is left out: it tells a simulator how far it may skip, and hardware leaves it open.
 """
 
+import pathlib
 import re
 from graphlib import TopologicalSorter
-import pathlib
 from typing import NamedTuple
 
 import pyosys

@@ -66,7 +66,7 @@ pub trait End: Copy + Debug + PartialEq + 'static {
         false
     }
     /// Holds the QP's due ACK timer if a packet is still waiting for the wire, or left at `left`, less than the timeout
-    /// before `now`. Returns whether it is held.
+    /// before `now`. One that left in this cycle or the one before counts as waiting. Returns whether it is held.
     fn hold(_qp: &mut Self::Qp, _waits: bool, _left: Option<Cycle>, _now: Cycle) -> bool {
         false
     }
@@ -152,6 +152,7 @@ impl End for Requesting {
         let Some(timeout) = qp.timeout().filter(|_| !qp.context.rnr_wait) else {
             return false;
         };
+        let waits = waits || left.is_some_and(|left| left <= now && now.0 <= left.0 + 1);
         let left = left.filter(|left| left.0 + timeout > now.0);
         if !waits && left.is_none() {
             return false;

@@ -533,8 +533,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         if shown.times() {
             for told in qp.told_about(at) {
                 let mut reference = qp.reference.clone();
-                let leaves = (told.left).is_some_and(|left| left <= at && at.0 <= left.0 + 1);
-                let waits = (told.armed && told.asks) || leaves;
+                let waits = told.armed && told.asks;
                 held = U::End::held()
                     .filter(|_| U::End::hold(&mut reference, waits, told.left, at))
                     .map(|step| (reference, step));

@@ -48,8 +48,7 @@ impl<E: End> ModelUnit<E> {
             let reference = &mut self.qps[usize::from(qp)];
             let (armed, left) = &mut self.sent[usize::from(qp)];
             let before = *E::context(reference);
-            let leaves = left.is_some_and(|left| at.0 <= left.0 + 1);
-            let asks = leaves || (*armed && self.wire.asks >> qp & 1 != 0);
+            let asks = *armed && self.wire.asks >> qp & 1 != 0;
             let (step, walks) = match E::held() {
                 Some(held) if Some(event) == E::TIMER && E::hold(reference, asks, *left, at) => {
                     (held, false)
