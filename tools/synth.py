@@ -1,9 +1,10 @@
 """Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints their cost.
 
-Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds. Of the large tops in
-tools/lint-tops.txt, the first of each module is only checked for that, and mapped with --large. Clock gates are wires
-for the mapping; a second check has them as cells, with the latch of each gate and no other. `synth.py TOP …` maps only
-these tops. Run it with the Python in .tools/.
+Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds, and when the cells of
+a path take longer than the limit ("Speed" in rtl/nic/README.md). Of the large tops in tools/lint-tops.txt, the first of
+each module is only checked for latches and the like, and mapped with --large. Clock gates are wires for the mapping; a
+second check has them as cells, with the latch of each gate and no other. `synth.py TOP …` maps only these tops. Run it
+with the Python in .tools/.
 """
 
 import json
@@ -17,6 +18,8 @@ from pathlib import Path
 import timing
 
 ROOT = Path(__file__).resolve().parent.parent
+# Half of a period of 5.12 ns on a Versal part, in the delays of the library: times 2.46 / 0.967, of a block RAM.
+LIMIT_PS = 6_512
 
 # One process per top, because Yosys keeps its state in globals.
 WORKER = """
@@ -103,7 +106,11 @@ def main():
                 failed = True
                 print(f"{name}: failed", *log, sep="\n", file=sys.stderr)
             else:
-                print(f"{name:34} {costs[0]:>7} {costs[1]:>7} {costs[2]:>7} {costs[3]:>5} {costs[4]:>7} {costs[5]}", flush=True)
+                path = costs[5]
+                print(f"{name:34} {costs[0]:>7} {costs[1]:>7} {costs[2]:>7} {costs[3]:>5} {costs[4]:>7} {path}", flush=True)
+                if path != "-" and path.ps > LIMIT_PS:
+                    failed = True
+                    print(f"{name}: a path takes {path.ps} ps, more than {LIMIT_PS}", file=sys.stderr)
     sys.exit(1 if failed else 0)
 
 

@@ -167,9 +167,9 @@ module ip_parser
       .sum_o  (halves)
   );
 
-  // Two words have the sum 0 modulo 65,535 when they are each other's complement, or both all ones. Both are 0 only if
-  // the header is.
-  assign checksum_ok  = (halves[0] ^ halves[1]) == '1 || (halves[0] & halves[1]) == '1;
+  // Two words have the sum 0 modulo 65,535 when they are each other's complement. Both are 0 only if the header is, and
+  // both all ones only if no term is 0 (formal/ones_complement_sum_proof.sv).
+  assign checksum_ok  = (halves[0] ^ halves[1]) == '1;
   assign header_bytes = {10'd0, wire_q[FieldBits-5-:4], 2'b00};
 
   always_comb begin

@@ -168,8 +168,15 @@ fn held(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
         };
         events.extend([post, Event::Send { qp, times: 1 }]);
     }
+    // Some leave in the very cycles in which the deadline is looked at.
     let leaves = |draw: &mut SplitMix, end| {
-        let wait = Event::Wait(draw.any_length(11) as u32);
+        let wait = match draw.once_in(2) {
+            true => Event::Wait(draw.any_length(11) as u32),
+            false => Event::Due {
+                qp,
+                offset: draw.within(0, 26) as i8 - 6,
+            },
+        };
         [wait, Event::Left { qp, end }]
     };
     for _ in 0..draw.within(1, 4) {

@@ -18,8 +18,6 @@ const STEP_TIME: u64 = 8;
 const BIT_TIME: u64 = 4;
 /// Number of cycles after timers are held in which a TIMER step may still take its `now`.
 const HOLD_TIME: u64 = 2;
-/// Number of cycles around a TIMER step in which it may already know, or not yet, what the wire said.
-const WIRE_TIME: u64 = 3;
 /// Number of times that the state is compared in a case.
 const STATES: u32 = 8;
 
@@ -54,16 +52,17 @@ impl<E: End> Qp<E> {
         self.told.last().map_or(Told::default(), |(_, told)| *told)
     }
 
-    /// What a step at `at` may have been told.
-    fn told_about(&self, at: Cycle) -> impl Iterator<Item = Told> {
-        let begin = (self.told).partition_point(|(since, _)| since.0 + WIRE_TIME <= at.0);
-        let before = match begin {
-            0 => Told::default(),
-            _ => self.told[begin - 1].1,
-        };
-        let near = self.told[begin..].iter();
-        let near = near.filter(move |(since, _)| since.0 <= at.0 + WIRE_TIME);
-        std::iter::once(before).chain(near.map(|(_, told)| *told))
+    /// What it had been told up to a cycle.
+    fn told_until(&self, cycle: Cycle) -> Told {
+        let count = self.told.partition_point(|(since, _)| *since <= cycle);
+        count.checked_sub(1).map_or(Told::default(), |last| self.told[last].1)
+    }
+
+    /// Whether a step at `at` finds a packet that waits for the wire, and when the last one left. The cycle before
+    /// counts, too.
+    fn wire_at(&self, at: Cycle) -> (bool, Option<Cycle>) {
+        let told = [Cycle(at.0.saturating_sub(1)), at].map(|cycle| self.told_until(cycle));
+        (told.iter().any(|told| told.armed && told.asks), told[1].left)
     }
 }
 
@@ -529,25 +528,15 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             self.own.push(at);
         }
         let before = *U::End::context(&qp.reference);
-        let mut held = None;
-        if shown.times() {
-            for told in qp.told_about(at) {
-                let mut reference = qp.reference.clone();
-                let waits = told.armed && told.asks;
-                held = U::End::held()
-                    .filter(|_| U::End::hold(&mut reference, waits, told.left, at))
-                    .map(|step| (reference, step));
-                let context = held.as_ref().map(|(qp, _)| *U::End::context(qp));
-                if context == Some(shown.context) || (context.is_none() && !shown.holds()) {
-                    break;
-                }
+        let held = match U::End::held() {
+            Some(held) if shown.times() => {
+                let (waits, left) = qp.wire_at(at);
+                U::End::hold(&mut qp.reference, waits, left, at).then_some(held)
             }
-        }
+            _ => None,
+        };
         let (step, walks) = match held {
-            Some((reference, step)) => {
-                qp.reference = reference;
-                (step, false)
-            }
+            Some(step) => (step, false),
             None => U::End::step(&mut qp.reference, event, at),
         };
         if U::End::starts(&before, &event, U::End::context(&qp.reference)) {
