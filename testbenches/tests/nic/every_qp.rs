@@ -289,3 +289,52 @@ fn a_lost_packet_is_sent_again_in_time_while_others_send() {
         }
     }
 }
+
+/// IBTA volume 1: a receive buffer outside of its region is a local access error of its QP, and of no other.
+#[test]
+fn a_bad_buffer_ends_its_qp_and_no_other() {
+    let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);
+    // Each QP is bad while each other is good, and the other way round.
+    for bit in 0..QPS.ilog2() {
+        for bad in [0, 1] {
+            let is_bad = |index: u16| index >> bit & 1 == bad;
+            for round in [true, false] {
+                pair.completions.iter_mut().for_each(Vec::clear);
+                for index in (0..QPS).filter(|&index| is_bad(index) == round) {
+                    let recv = Recv {
+                        length: 64,
+                        local_va: REGION + 0x1_0000 * u64::from(index),
+                        local_key: pair.key[1] ^ u32::from(round),
+                        id: index.into(),
+                    };
+                    pair.post_recv(1, index, recv);
+                    let send = Work {
+                        kind: WorkKind::SEND,
+                        ..write(&pair, index, 64)
+                    };
+                    pair.post(0, index, send);
+                }
+                pair.run(60_000, &mut all, |pair| {
+                    (pair.completions.iter()).all(|told| told.len() == usize::from(QPS) / 2)
+                });
+                let right = match round {
+                    true => [Status::RemoteOperate, Status::LocalAccess],
+                    false => [Status::Success; 2],
+                };
+                for (told, right) in pair.completions.iter().zip(right) {
+                    for (index, completion) in told {
+                        assert_eq!(completion.status, right, "QP {index}, bit {bit} is {bad}");
+                        assert_eq!(is_bad(*index), round);
+                    }
+                }
+            }
+            for side in 0..2 {
+                for index in 0..QPS {
+                    let mut setup = qp(side, index);
+                    setup.requester.timeout = 0;
+                    pair.open(side, index, &setup).unwrap();
+                }
+            }
+        }
+    }
+}

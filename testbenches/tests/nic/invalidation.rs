@@ -2,7 +2,7 @@
 //! access any more. A key that cannot be invalidated is an access error.
 
 use crate::tested::{MTU, SOURCE, Tested};
-use xoff::property::nic::pair::{REGION, all};
+use xoff::property::nic::pair::{REGION, all, qp};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::Region;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
@@ -190,6 +190,50 @@ fn a_key_that_names_no_region_is_an_access_error() {
             pair.run(10_000, &mut all, |pair| pair.completions[0].len() == 2);
             assert_eq!(told(&pair, 0, 1), [(2, Status::Success)]);
             assert!(has(&pair, 0));
+        }
+    }
+}
+
+#[test]
+fn a_key_is_named_by_all_bits_of_its_tag() {
+    let (mut pair, _) = with_second_region(64);
+    for tag in 0..=255 {
+        let region = Region {
+            base: SECOND,
+            length: 1 << 20,
+            tag,
+            local_write: false,
+            remote_write: true,
+        };
+        for (address, word) in region.writes(2) {
+            pair.write(1, address, word).unwrap();
+        }
+        pair.completions.iter_mut().for_each(Vec::clear);
+        let (right, wrong) = (u16::from(tag % 32), 32 + u16::from(tag % 32));
+        recv(&mut pair, wrong);
+        let other = region.key(2) ^ 1 << (tag % 8);
+        pair.post(0, wrong, invalidate(1, other, 5));
+        pair.run(10_000, &mut all, |pair| !pair.completions[0].is_empty());
+        assert_eq!(
+            told(&pair, 0, wrong),
+            [(1, Status::RemoteAccess)],
+            "{other:#x} for {:#x}",
+            region.key(2)
+        );
+        recv(&mut pair, right);
+        pair.post(0, right, write(2, region.key(2), 0));
+        pair.post(0, right, invalidate(3, region.key(2), 5));
+        pair.run(10_000, &mut all, |pair| pair.completions[0].len() == 3);
+        assert_eq!(
+            told(&pair, 0, right),
+            [(2, Status::Success), (3, Status::Success)],
+            "tag {tag:#x}"
+        );
+        // The QP of the wrong key is in error at both sides.
+        for side in 0..2 {
+            let mut setup = qp(side, wrong);
+            setup.requester.timeout = 0;
+            pair.open(side, wrong, &setup).unwrap();
         }
     }
 }

@@ -25,6 +25,7 @@
 mod baseline;
 mod classes;
 mod congestion;
+mod counters;
 mod every_qp;
 mod invalidation;
 mod line_rate;

@@ -55,14 +55,19 @@ impl<E: End> Qp<E> {
     /// What it had been told up to a cycle.
     fn told_until(&self, cycle: Cycle) -> Told {
         let count = self.told.partition_point(|(since, _)| *since <= cycle);
-        count.checked_sub(1).map_or(Told::default(), |last| self.told[last].1)
+        count
+            .checked_sub(1)
+            .map_or(Told::default(), |last| self.told[last].1)
     }
 
     /// Whether a step at `at` finds a packet that waits for the wire, and when the last one left. The cycle before
     /// counts, too.
     fn wire_at(&self, at: Cycle) -> (bool, Option<Cycle>) {
         let told = [Cycle(at.0.saturating_sub(1)), at].map(|cycle| self.told_until(cycle));
-        (told.iter().any(|told| told.armed && told.asks), told[1].left)
+        (
+            told.iter().any(|told| told.armed && told.asks),
+            told[1].left,
+        )
     }
 }
 
