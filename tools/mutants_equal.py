@@ -23,7 +23,6 @@ import itertools
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -244,6 +243,7 @@ class Solver:
     """Yices with the lines of a round, which is asked again and again what else can differ."""
 
     def __init__(self, lines, seconds):
+        self.seconds = seconds
         # Of processor time, so that a machine with other work comes to the same result.
         limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         self.run = subprocess.Popen(
@@ -268,13 +268,13 @@ class Solver:
             self.tell([*lines, '(echo "heard")'])
             self.run.stdin.flush()
         except BrokenPipeError:
-            raise Undecided("its time is over") from None
+            raise Undecided(f"a question is not decided in {self.seconds} s") from None
         said = []
         for line in self.run.stdout:
             if line.strip().strip('"') == "heard":
                 return "\n".join(said)
             said.append(line.rstrip("\n"))
-        raise Undecided("its time is over")
+        raise Undecided(f"a question is not decided in {self.seconds} s")
 
     def values(self, questions):
         """The values of the questions where one of them is not 0; None if all of them always are."""
@@ -287,7 +287,7 @@ class Solver:
             if len(found) != len(questions):
                 raise RuntimeError(f"yices-smt2: {text[:2000]}")
         elif word == "unknown":
-            raise Undecided("not decided")
+            raise Undecided("a question cannot be decided")
         elif word != "unsat":
             raise RuntimeError(f"yices-smt2: {word[:2000]}")
         self.hear(["(pop 1)"])
@@ -422,7 +422,10 @@ def prove(folder, unit, survivors, seconds):
     def proof(mutant):
         if netlists[mutant.top] is None:
             return False, "the netlist has more than one clock"
-        return equivalent(netlists[mutant.top], mutant.number, seconds)
+        try:
+            return equivalent(netlists[mutant.top], mutant.number, seconds)
+        except Undecided as why:
+            return False, str(why)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(proof, survivors))

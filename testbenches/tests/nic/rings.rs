@@ -23,8 +23,8 @@ const MESSAGES: u64 = 16;
 /// Requests that the responder and the queues behind it may have taken when the host takes no writes.
 const TAKEN: u32 = 100;
 
-/// Registers of a buffer with these parts. Class c, which has DSCP 8c, is in part c modulo 4.
-fn registers(cells: [u32; PARTS]) -> Vec<(u16, u32)> {
+/// Registers of a buffer with these parts; part 0 has what the others leave. Class c, which has DSCP 8c, is in part c modulo 4.
+pub fn registers(cells: [u32; PARTS]) -> Vec<(u16, u32)> {
     let maps = (0..8).map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111));
     let sizes = (0..3).map(|part| (reg::BUFFER_CELLS + 4 * part, cells[usize::from(part) + 1]));
     maps.chain(sizes)

@@ -1,6 +1,7 @@
 //! Tests of statements of the standards that NICs are known to violate. Each test paraphrases the statement that it
 //! checks.
 
+use crate::rings;
 use crate::tested::{MTU, SOURCE, Tested, done, good, judged, opened, pfc, post};
 use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
 use xoff_cosim::network::RtlNode;
@@ -626,7 +627,18 @@ fn the_ack_timer_counts_from_the_wire() {
 /// opened again.
 #[test]
 fn close_leaves_nothing_of_a_qp_behind() {
-    let mut pair = Tested::new(|setup| setup.requester.ack_every = 1, 1);
+    for part in 0..4 {
+        let mut cells = [300; 4];
+        cells[part] = 800;
+        closes(opened(&rings::registers(cells), 1, |_, _, setup| {
+            setup.dscp = 8 * part as u8;
+            setup.requester.ack_every = 1;
+        }));
+    }
+}
+
+/// Closes a QP of side 1 while its host takes no writes, and opens it for another peer.
+fn closes(mut pair: Tested) {
     pair.stall(1, Stalled::Writes, 16, u64::MAX);
     for id in 0..16 {
         let work = Work {
