@@ -132,15 +132,21 @@ def matches(reason, mutant):
         return False
     if mutant.source == reason.text == "no source":
         return True
-    for place in mutant.source.split():
-        file, _, lines = place.partition(":")
-        if not lines:
-            continue
-        first, last = lines.split("-")[0], lines.split("-")[-1]
-        text = (ROOT / file).read_text().splitlines()[int(first.split(".")[0]) - 1 : int(last.split(".")[0])]
-        if any(reason.text in line for line in text):
-            return True
-    return False
+    return any(reason.text in line for place in mutant.source.split() for line in lines_of(place))
+
+
+def lines_of(place):
+    """The lines of FILE:LINE.COLUMN-LINE.COLUMN; of a block, of which Yosys keeps the first line, all."""
+    file, _, numbers = place.partition(":")
+    if not numbers:
+        return []
+    first, last = (int(number.split(".")[0]) for number in (numbers.split("-")[0], numbers.split("-")[-1]))
+    text = (ROOT / file).read_text().splitlines()
+    lines, behind = text[first - 1 : last], text[last:]
+    if lines[-1].endswith("begin"):
+        end = re.match(" *", lines[-1])[0] + "end"
+        lines += itertools.takewhile(lambda line: not line.startswith(end), behind)
+    return lines
 
 
 class Netlist:
