@@ -4,7 +4,7 @@ package nic_pkg;
 
   typedef logic [2:0] class_t;  // of PFC
 
-  localparam int unsigned PayloadBytesMax = 4096;  // the largest path MTU (IBTA volume 1, 9.7.4.1)
+  localparam int unsigned PayloadBytesMax = 4096;  // the largest path MTU (IBTA volume 1, 9.7.4.1.6)
   typedef logic [12:0] payload_bytes_t;  // payload of a packet: 0 to PayloadBytesMax
   typedef logic [7:0] beats_t;  // beats of a packet's payload: at most PayloadBytesMax / 32
 

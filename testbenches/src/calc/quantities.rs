@@ -17,7 +17,7 @@ const LONGEST_CABLE: Length = Length::from_m(100_000_000);
 pub(super) const LONGEST_TIME: Duration = Duration::from_s(1);
 /// Largest buffer that is taken.
 const LARGEST_BUFFER: ByteCount = ByteCount::new(1_000_000_000_000);
-/// Path MTUs of InfiniBand and RoCE (IBTA volume 1 §9.4.4).
+/// Path MTUs of InfiniBand and RoCE (IBTA volume 1).
 const MTUS: [u64; 5] = [256, 512, 1024, 2048, 4096];
 
 /// Reads a quantity and refuses one outside of a range.

@@ -110,8 +110,8 @@ fn no_timer_counts_while_its_packet_is_read() {
     assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
 }
 
-/// IBTA volume 1, 9.9.3: a responder that has refused a request is in the error state, and carries out nothing that
-/// comes behind it.
+/// IBTA volume 1, error behaviour of responders: a responder that has refused a request is in the error state, and
+/// carries out nothing that comes behind it.
 #[test]
 fn nothing_is_carried_out_behind_what_was_refused() {
     let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);

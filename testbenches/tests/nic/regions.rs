@@ -93,7 +93,7 @@ fn message(pair: &mut Tested, index: u16, write: bool, va: u64, bytes: u32, key:
     status
 }
 
-/// IBTA volume 1, 10.6.7.2: a region that is withdrawn permits nothing more, and the others are as before.
+/// IBTA volume 1, memory regions: a region that is withdrawn permits nothing more, and the others are as before.
 #[test]
 fn a_region_is_withdrawn_and_given_by_itself() {
     let mut pair = pair();

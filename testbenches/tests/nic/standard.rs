@@ -443,7 +443,7 @@ fn cnps_do_not_wait_for_a_paused_data_class() {
     );
 }
 
-/// IBTA volume 1, 9.7.5.1.1 and 9.9.2.4.2 (C9-...: go back): after a NAK the requester continues with the packet that
+/// IBTA volume 1, go-back-N: after a NAK the requester continues with the packet that
 /// it names. Packets after it that are not yet on the wire are useless.
 #[test]
 fn a_nak_takes_back_what_waits_for_the_wire() {
@@ -623,7 +623,7 @@ fn the_ack_timer_counts_from_the_wire() {
     }
 }
 
-/// IBTA volume 1, 10.3.1 (QP states): what arrived for a QP before it was reset has no effect on the QP after it is
+/// IBTA volume 1, QP states: what arrived for a QP before it was reset has no effect on the QP after it is
 /// opened again.
 #[test]
 fn close_leaves_nothing_of_a_qp_behind() {
@@ -737,7 +737,7 @@ fn a_qp_made_anew_under_load_has_its_own_packets_only() {
     assert!(pair.written[1].len() > 100);
 }
 
-/// IBTA volume 1, 10.3.1.5 (error state): it is a state of the QP, not of a queue. Outstanding work in both queues
+/// IBTA volume 1, error state of a QP: it is a state of the QP, not of a queue. Outstanding work in both queues
 /// completes as flushed, and no packet is accepted any more.
 #[test]
 fn a_qp_that_fails_fails_as_a_whole() {

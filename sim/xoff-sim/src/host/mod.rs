@@ -86,7 +86,7 @@ pub struct WriteBeat<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Most bytes of a DMA read: the payload of one packet. The largest path MTU is 4,096 (IBTA §9.2.4).
+/// Most bytes of a DMA read: the payload of one packet. The largest path MTU is 4,096 (IBTA volume 1 §9.7.4.1.6).
 pub const READ_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ type Answer = (u32, u8, u32);
 
 const RNR: std::ops::Range<u8> = 0x20..0x40;
 const SEQUENCE: u8 = 0x60;
-/// Linux's answer to a SEND that is longer than its buffer. IBTA volume 1 §9.9.3 specifies invalid request for it,
+/// Linux's answer to a SEND that is longer than its buffer. IBTA volume 1 specifies invalid request for it,
 /// and the length of a buffer is not visible on the wire.
 const OPERATION: u8 = 0x63;
 

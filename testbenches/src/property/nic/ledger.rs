@@ -201,7 +201,7 @@ impl Ledger {
         self.withdrawn = true;
     }
 
-    /// Notes that the receiver's QP has failed as a sender: a QP has one state (IBTA volume 1 §10.3.1.5).
+    /// Notes that the receiver's QP has failed as a sender: a QP has one state (IBTA volume 1).
     pub fn fail_receiver(&mut self) {
         self.receiver_failed = true;
     }

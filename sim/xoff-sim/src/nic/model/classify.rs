@@ -29,7 +29,7 @@ pub(super) struct Addressed {
     pub(super) traffic_class: u8,
 }
 
-/// Payload bytes at the largest path MTU (IBTA volume 1 §9.7.4.1): a packet with more payload is not valid on any
+/// Payload bytes at the largest path MTU (IBTA volume 1 §9.7.4.1.6): a packet with more payload is not valid on any
 /// path.
 const PAYLOAD_MAX: usize = 4096;
 

@@ -9,7 +9,7 @@ use crate::wire::{NakCode, Psn, RnrTimer, Syndrome, SyndromeMeaning};
 
 /// The largest window. 0 and larger values stand for it.
 const WINDOW_MAX: u32 = 1 << 22;
-/// An RNR retry count that is never used up (IBTA volume 1 §9.7.5.2.8).
+/// An RNR retry count that is never used up (IBTA volume 1).
 const RNR_FOREVER: u8 = 7;
 
 /// The configuration that software chooses for a QP's requester (`requester_config_t`).
@@ -290,7 +290,7 @@ impl RequesterQp {
         RequesterNote::None.into()
     }
 
-    /// The error state belongs to the whole QP (IBTA volume 1 §10.3.1.5): all outstanding work requests are flushed.
+    /// The error state belongs to the whole QP (IBTA volume 1): all outstanding work requests are flushed.
     fn fail_with_the_other_half(&mut self) -> RequesterStep {
         let context = &mut self.context;
         context.timer_runs = false;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::RnrTimer;
 
-/// The unit of the local ACK timeout, 4.096 µs, in picoseconds (IBTA volume 1 §11.2.4.2).
+/// The unit of the local ACK timeout, 4.096 µs, in picoseconds (IBTA volume 1 §9.7.6.1.3).
 const TIMEOUT_UNIT_PS: u64 = 4_096_000;
 
 /// Timeouts and waits at a clock period.
