@@ -8,7 +8,7 @@ use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
 use xoff_cosim::units::{PERIOD_256_PS, beat};
 use xoff_sim::headers::{Headers, rewrite};
-use xoff_sim::host::Stalled;
+use xoff_sim::host::{Stalled, Written};
 use xoff_sim::kernel::Frame;
 use xoff_sim::kernel::frame::{FCS_BYTES, wire_bytes};
 use xoff_sim::nic::Region;
@@ -628,32 +628,39 @@ fn the_ack_timer_counts_from_the_wire() {
 #[test]
 fn close_leaves_nothing_of_a_qp_behind() {
     for part in 0..4 {
-        let mut cells = [300; 4];
-        cells[part] = 800;
-        closes(opened(&rings::registers(cells), 1, |_, _, setup| {
-            setup.dscp = 8 * part as u8;
-            setup.requester.ack_every = 1;
-        }));
+        // Alone, and behind packets of another QP, which are still to be written when the QP is being closed.
+        for (others, own) in [(0, 16), (12, 3)] {
+            let mut cells = [300; 4];
+            cells[part] = 800;
+            let pair = opened(&rings::registers(cells), 2, |_, _, setup| {
+                setup.dscp = 8 * part as u8;
+                setup.requester.ack_every = 1;
+            });
+            closes(pair, others, own);
+        }
     }
 }
 
-/// Closes a QP of side 1 while its host takes no writes, and opens it for another peer.
-fn closes(mut pair: Tested) {
+/// Closes QP 0 of side 1 while its host takes no writes, and opens it for another peer. Before, QP 1 and then QP 0 have
+/// got so many messages of three packets.
+fn closes(mut pair: Tested, others: u64, own: u64) {
     pair.stall(1, Stalled::Writes, 16, u64::MAX);
-    for id in 0..16 {
-        let work = Work {
-            kind: WorkKind::WRITE,
-            length: 3 * MTU,
-            local_va: SOURCE,
-            remote_va: REGION,
-            remote_key: pair.key[1],
-            id,
-            ..Work::default()
-        };
-        pair.post(0, 0, work);
-    }
-    for _ in 0..4_000 {
-        pair.step(&mut all);
+    for (index, messages) in [(1, others), (0, own)] {
+        for id in 0..messages {
+            let work = Work {
+                kind: WorkKind::WRITE,
+                length: 3 * MTU,
+                local_va: SOURCE,
+                remote_va: REGION + u64::from(index) * 0x1_0000,
+                remote_key: pair.key[1],
+                id,
+                ..Work::default()
+            };
+            pair.post(0, index, work);
+        }
+        for _ in 0..4_000 {
+            pair.step(&mut all);
+        }
     }
     // The host continues to take writes while the QP is being closed.
     let now = pair.now();
@@ -668,7 +675,8 @@ fn closes(mut pair: Tested) {
     for _ in 0..5_000 {
         pair.step(&mut nothing);
     }
-    let written = pair.written[1].len() - written;
+    let of_old = |write: &&Written| write.va < REGION + 0x1_0000;
+    let written = pair.written[1][written..].iter().filter(of_old).count();
     let new_peer = |frame: &ParsedFrame| frame.bth.unwrap().dest_qp.get() == setup.peer_qpn;
     let answers = pair.frames[sent..]
         .iter()
@@ -680,8 +688,8 @@ fn closes(mut pair: Tested) {
         "writes and answers of the old QP in the new one"
     );
     assert_eq!(
-        pair.count(1, reg::REQUESTS_IN) + pair.count(1, reg::NOT_READY_IN),
-        48
+        u64::from(pair.count(1, reg::REQUESTS_IN) + pair.count(1, reg::NOT_READY_IN)),
+        3 * (others + own)
     );
 }
 
