@@ -1,5 +1,7 @@
 //! What holds for one traffic class holds for each, and every DSCP and PCP has the class that its map names.
 
+use std::collections::BTreeSet;
+
 use crate::tested::{MTU, SOURCE, Tested, good, judged, opened, pfc};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_cosim::network::RtlNode;
@@ -11,6 +13,7 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
+use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -123,19 +126,94 @@ fn every_dscp_and_pcp_has_the_class_that_the_map_names() {
     }
 }
 
+/// The registers with which class c is DSCP 8c, and PFC is on for all classes.
+fn by_dscp() -> Vec<(u16, u32)> {
+    (0..8)
+        .map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
+        .chain([(reg::PFC_CLASSES, 0xFF)])
+        .collect()
+}
+
+/// 802.1Q (36.1), for each QP in each class: what is paused waits, all else is sent, and no class takes the slots of
+/// another.
+#[test]
+fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
+    let mut draw = SplitMix::new(1);
+    for round in 0..8 {
+        let class_of = |index: u16| (index + index / 8 + round) % 8;
+        let mut pair = opened(&by_dscp(), QPS, |_, index, setup| {
+            setup.dscp = 8 * class_of(index) as u8;
+            setup.requester.timeout = 0;
+        });
+        let half = draw.bits() as u8;
+        for paused in [half, !half] {
+            let quanta = |class: u8| {
+                if paused >> class & 1 == 1 {
+                    u16::MAX
+                } else {
+                    0
+                }
+            };
+            let at = pair.time();
+            pair.receive(
+                0,
+                at,
+                pfc(std::array::from_fn(|class| Some(quanta(class as u8)))),
+            );
+            for _ in 0..100 {
+                pair.step(&mut all);
+            }
+            for index in 0..QPS {
+                let work = write(&pair, 3 * MTU);
+                pair.post(0, index, work);
+            }
+            for _ in 0..10_000 {
+                pair.step(&mut all);
+            }
+            let told: BTreeSet<_> = (pair.completions[0].iter()).map(|told| told.0).collect();
+            let free = (0..QPS).filter(|index| paused >> class_of(*index) & 1 == 0);
+            assert_eq!(told, free.collect(), "paused: {paused:#b}");
+            let at = pair.time();
+            pair.receive(0, at, pfc([Some(0); 8]));
+            pair.run(20_000, &mut all, |pair| {
+                pair.completions[0].len() == usize::from(QPS)
+            });
+            good(&pair);
+            pair.completions[0].clear();
+        }
+    }
+}
+
+/// rtl/nic/README.md: the slot of a packet that a NAK has made useless is free again, whatever its class.
+#[test]
+fn what_a_nak_withdraws_gives_its_slot_back_in_each_class() {
+    for class in 0..8 {
+        let mut pair = opened(&by_dscp(), 1, |_, _, setup| setup.dscp = 8 * class);
+        let work = write(&pair, 300 * MTU);
+        pair.post(0, 0, work);
+        let mut sent = 0;
+        let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+            let data = side == 0 && frame.bth.unwrap().opcode == Opcode::RC_WRITE_MIDDLE;
+            sent += u32::from(data);
+            !data || sent % 17 != 0
+        };
+        pair.run(100_000, &mut wire, |pair| !pair.completions[0].is_empty());
+        good(&pair);
+        assert!(pair.count(0, reg::WITHDRAWN) > 32, "class {class}");
+        assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
+    }
+}
+
 /// rtl/nic/README.md: a QP may catch up lateness up to the burst of the limiter, but not what a pause held back.
 #[test]
 fn no_class_catches_up_what_a_pause_held_back() {
     /// Cycles that a QP may catch up.
     const BURST: u32 = 4_000;
-    let mut registers: Vec<_> = (0..8)
-        .map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
-        .collect();
-    registers.push((reg::PFC_CLASSES, 0xFF));
+    let mut registers = by_dscp();
     registers.push((reg::CONTROL, 1 << reg::DCQCN_ON_LOW));
     registers.push((reg::LIMITER_BURST, BURST));
     let mut draw = SplitMix::new(1);
-    for class in (0..8).flat_map(|class| [class; 3]) {
+    for class in (0..8).flat_map(|class| [class; 6]) {
         let pair = judged(|| {
             Pair::of(&PairConfig {
                 seed: 1,
@@ -210,17 +288,13 @@ fn no_class_catches_up_what_a_pause_held_back() {
 fn each_class_is_stopped_at_its_threshold() {
     const XOFF: u32 = 70_000;
     // QPs c and c + 8 are of class c, which is DSCP 8c. A window of one QP is less than the threshold.
-    let maps = (0..8).map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111));
     let thresholds = (0..8).flat_map(|class| {
         [
             (reg::PFC_XOFF + 4 * class, XOFF),
             (reg::PFC_XON + 4 * class, XOFF / 2),
         ]
     });
-    let registers: Vec<_> = maps
-        .chain(thresholds)
-        .chain([(reg::PFC_CLASSES, 0xFF)])
-        .collect();
+    let registers: Vec<_> = by_dscp().into_iter().chain(thresholds).collect();
     let mut pair = opened(&registers, 16, |_, index, setup| {
         setup.dscp = 8 * (index % 8) as u8;
         setup.requester.timeout = 0;

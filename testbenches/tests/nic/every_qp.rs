@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tested::{MTU, SOURCE, Tested, good, judged, opened, pfc};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS, all, qp};
+use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
-use xoff_sim::wire::frame::ParsedFrame;
+use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
 
@@ -74,6 +75,72 @@ fn a_cnp_slows_its_qp_and_no_other() {
             free < Some(45) && (65..120).contains(&slowed),
             "QP {index}: a packet in {free:?} cycles, in {slowed} behind a CNP"
         );
+    }
+}
+
+/// DCQCN (SIGCOMM 2015, 3.1): each of the flows whose packets were marked gets a CNP, and they alone are slowed, when
+/// all send, and all CNPs come, at the same time.
+#[test]
+fn flows_that_are_marked_at_once_get_a_cnp_each_and_no_other_does() {
+    let settings = [
+        (reg::CONTROL, 1 << reg::DCQCN_ON_LOW),
+        (reg::CNP_INTERVAL, 1),
+    ];
+    let mut pair = opened(&settings, QPS, |_, _, setup| setup.requester.timeout = 0);
+    let mut draw = SplitMix::new(1);
+    for bit in 0..QPS.ilog2() {
+        for value in [0, 1] {
+            let is_marked = |index: u16| index >> bit & 1 == value;
+            pair.completions[0].clear();
+            pair.frames.clear();
+            for _ in 0..100 {
+                pair.step(&mut all);
+            }
+            for index in shuffled(&mut draw) {
+                let work = write(&pair, index, 8);
+                pair.post(0, index, work);
+            }
+            let mut wire = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
+                let index = (frame.bth.unwrap().dest_qp.get() - QPN_BASE) as u16;
+                if side == 0 && is_marked(index) {
+                    let ip = Headers::at(bytes).unwrap().ip.unwrap();
+                    rewrite::mark_ce(bytes, &ip);
+                }
+                true
+            };
+            let rates = |pair: &Tested| -> Vec<_> {
+                let rate = |index| pair.host(0).rate(index).map(|(rate, ..)| rate.0);
+                (0..QPS).map(|index| rate(index).unwrap()).collect()
+            };
+            let before = rates(&pair);
+            for _ in 0..3_000 {
+                pair.step(&mut wire);
+            }
+            good(&pair);
+            assert_eq!(pair.completions[0].len(), usize::from(QPS));
+            let mut cnps: Vec<_> = (pair.frames.iter())
+                .filter(|(.., frame)| frame.verdict == Verdict::Cnp)
+                .map(|(side, _, frame)| (*side, frame.bth.unwrap().dest_qp.get() - QPN_BASE))
+                .collect();
+            cnps.sort();
+            let marked = (0..QPS).filter(|index| is_marked(*index));
+            let right: Vec<_> = marked.map(|index| (1, u32::from(index))).collect();
+            assert_eq!(cnps, right, "bit {bit} is {value}");
+            for (index, (before, after)) in (0..).zip(before.iter().zip(rates(&pair))) {
+                assert_eq!(
+                    after < *before,
+                    is_marked(index),
+                    "QP {index}, bit {bit} is {value}"
+                );
+            }
+            for side in 0..2 {
+                for index in (0..QPS).filter(|index| is_marked(*index)) {
+                    let mut setup = qp(side, index);
+                    setup.requester.timeout = 0;
+                    pair.open(side, index, &setup).unwrap();
+                }
+            }
+        }
     }
 }
 
@@ -294,38 +361,41 @@ fn a_lost_packet_is_sent_again_in_time_while_others_send() {
 #[test]
 fn a_bad_buffer_ends_its_qp_and_no_other() {
     let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);
-    // Each QP is bad while each other is good, and the other way round.
+    let mut draw = SplitMix::new(1);
+    // Each QP is bad while each other is good, and the other way round. Packets of all messages are mixed.
     for bit in 0..QPS.ilog2() {
         for bad in [0, 1] {
             let is_bad = |index: u16| index >> bit & 1 == bad;
-            for round in [true, false] {
-                pair.completions.iter_mut().for_each(Vec::clear);
-                for index in (0..QPS).filter(|&index| is_bad(index) == round) {
-                    let recv = Recv {
-                        length: 64,
-                        local_va: REGION + 0x1_0000 * u64::from(index),
-                        local_key: pair.key[1] ^ u32::from(round),
-                        id: index.into(),
-                    };
-                    pair.post_recv(1, index, recv);
-                    let send = Work {
-                        kind: WorkKind::SEND,
-                        ..write(&pair, index, 64)
-                    };
-                    pair.post(0, index, send);
-                }
-                pair.run(60_000, &mut all, |pair| {
-                    (pair.completions.iter()).all(|told| told.len() == usize::from(QPS) / 2)
-                });
-                let right = match round {
-                    true => [Status::RemoteOperate, Status::LocalAccess],
-                    false => [Status::Success; 2],
+            pair.completions.iter_mut().for_each(Vec::clear);
+            for index in shuffled(&mut draw) {
+                let length = 2 * MTU + 64;
+                let recv = Recv {
+                    length,
+                    local_va: REGION + 0x1_0000 * u64::from(index),
+                    local_key: pair.key[1] ^ u32::from(is_bad(index)),
+                    id: index.into(),
                 };
-                for (told, right) in pair.completions.iter().zip(right) {
-                    for (index, completion) in told {
-                        assert_eq!(completion.status, right, "QP {index}, bit {bit} is {bad}");
-                        assert_eq!(is_bad(*index), round);
-                    }
+                pair.post_recv(1, index, recv);
+                let send = Work {
+                    kind: WorkKind::SEND,
+                    ..write(&pair, index, length)
+                };
+                pair.post(0, index, send);
+            }
+            pair.run(60_000, &mut all, |pair| {
+                (pair.completions.iter()).all(|told| told.len() == usize::from(QPS))
+            });
+            for (side, failed) in [Status::RemoteOperate, Status::LocalAccess]
+                .into_iter()
+                .enumerate()
+            {
+                for (index, completion) in &pair.completions[side] {
+                    let right = if is_bad(*index) {
+                        failed
+                    } else {
+                        Status::Success
+                    };
+                    assert_eq!(completion.status, right, "QP {index}, bit {bit} is {bad}");
                 }
             }
             for side in 0..2 {
