@@ -8,10 +8,13 @@ use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGI
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::host::Stalled;
+use xoff_sim::kernel::Frame;
+use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
-use xoff_sim::time::Cycles;
+use xoff_sim::time::{Cycles, LineRate};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -360,15 +363,23 @@ fn a_lost_packet_is_sent_again_in_time_while_others_send() {
 /// IBTA volume 1: a receive buffer outside of its region is a local access error of its QP, and of no other.
 #[test]
 fn a_bad_buffer_ends_its_qp_and_no_other() {
-    let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);
+    // Path MTU of 256 bytes.
+    let change = |setup: &mut QpSettings| {
+        setup.requester.timeout = 0;
+        (setup.requester.mtu, setup.responder.mtu) = (0, 0);
+    };
+    let mut pair = opened(&[], QPS, |_, _, setup| change(setup));
     let mut draw = SplitMix::new(1);
-    // Each QP is bad while each other is good, and the other way round. Packets of all messages are mixed.
+    // Each QP is bad while each other is good, and the other way round. Packets of all messages are mixed, and wait for
+    // the host, so that they are carried out one right behind the other.
     for bit in 0..QPS.ilog2() {
         for bad in [0, 1] {
             let is_bad = |index: u16| index >> bit & 1 == bad;
             pair.completions.iter_mut().for_each(Vec::clear);
+            let until = pair.now() + 3_000;
+            pair.stall(1, Stalled::Writes, 16, until);
             for index in shuffled(&mut draw) {
-                let length = 2 * MTU + 64;
+                let length = 2 * 256 + 1;
                 let recv = Recv {
                     length,
                     local_va: REGION + 0x1_0000 * u64::from(index),
@@ -401,8 +412,94 @@ fn a_bad_buffer_ends_its_qp_and_no_other() {
             for side in 0..2 {
                 for index in 0..QPS {
                     let mut setup = qp(side, index);
-                    setup.requester.timeout = 0;
+                    change(&mut setup);
                     pair.open(side, index, &setup).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// IBTA volume 1, error state of a QP: outstanding work in both of its queues is flushed, and that of no other QP. Here
+/// NAKs for half of the QPs come one right behind the other.
+#[test]
+fn qps_that_fail_at_once_are_flushed_and_no_other() {
+    let settings = |side: usize, index: u16| {
+        let mut setup = qp(side, index);
+        setup.requester.timeout = 0;
+        setup
+    };
+    let mut pair = opened(&[], QPS, |_, _, setup| setup.requester.timeout = 0);
+    let mut draw = SplitMix::new(1);
+    for bit in 0..QPS.ilog2() {
+        for bad in [0, 1] {
+            let is_bad = |index: u16| index >> bit & 1 == bad;
+            pair.completions.iter_mut().for_each(Vec::clear);
+            for index in shuffled(&mut draw) {
+                let recv = Recv {
+                    length: 64,
+                    local_va: REGION + 0x1_0000 * u64::from(index),
+                    local_key: pair.key[0],
+                    id: index.into(),
+                };
+                pair.post_recv(0, index, recv);
+                let good = write(&pair, index, 8);
+                let work = Work {
+                    remote_key: good.remote_key ^ u32::from(is_bad(index)),
+                    ..good
+                };
+                pair.post(0, index, work);
+            }
+            let mut answers = vec![];
+            let mut keep = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+                if side == 1 {
+                    answers.push(bytes.clone());
+                }
+                side == 0
+            };
+            for _ in 0..3_000 {
+                pair.step(&mut keep);
+            }
+            assert_eq!(answers.len(), usize::from(QPS));
+            let mut start = pair.time();
+            for bytes in answers {
+                let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
+                start = sent.line_free(LineRate::G40);
+                pair.receive(0, sent.end, bytes);
+            }
+            for _ in 0..3_000 {
+                pair.step(&mut all);
+            }
+            let right = |index: u16| match is_bad(index) {
+                true => vec![
+                    (index, false, Status::RemoteAccess),
+                    (index, true, Status::Flushed),
+                ],
+                false => vec![(index, false, Status::Success)],
+            };
+            let mut told: Vec<_> = (pair.completions[0].drain(..))
+                .map(|(index, told)| (index, told.receive, told.status))
+                .collect();
+            told.sort_by_key(|(index, receive, _)| (*index, *receive));
+            assert_eq!(told, (0..QPS).flat_map(right).collect::<Vec<_>>());
+            // The others receive as before.
+            for index in (0..QPS).filter(|index| !is_bad(*index)) {
+                let send = Work {
+                    kind: WorkKind::SEND,
+                    remote_va: 0,
+                    ..write(&pair, index, 64)
+                };
+                pair.post(1, index, send);
+            }
+            pair.run(20_000, &mut all, |pair| {
+                (pair.completions.iter()).all(|told| told.len() == usize::from(QPS) / 2)
+            });
+            for (index, told) in pair.completions.iter().flatten() {
+                assert_eq!(told.status, Status::Success, "QP {index}");
+            }
+            for index in (0..QPS).filter(|index| is_bad(*index)) {
+                for side in 0..2 {
+                    pair.open(side, index, &settings(side, index)).unwrap();
                 }
             }
         }

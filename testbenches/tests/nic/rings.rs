@@ -18,12 +18,13 @@ const QPS: u16 = xoff_rtl::nic::QPS as u16;
 const PARTS: usize = 4;
 /// Cells of the buffer.
 const CELLS: u32 = xoff_rtl::nic::BUFFER_BYTES / 64;
-/// Messages of a QP: the first has one byte, the others none.
+/// Messages of a QP.
 const MESSAGES: u64 = 16;
 /// Requests that the responder and the queues behind it may have taken when the host takes no writes.
 const TAKEN: u32 = 100;
 
-/// Registers of a buffer with these parts; part 0 has what the others leave. Class c, which has DSCP 8c, is in part c modulo 4.
+/// Registers of a buffer with these parts; part 0 has what the others leave. Class c, which has DSCP 8c, is in part c
+/// modulo 4.
 pub fn registers(cells: [u32; PARTS]) -> Vec<(u16, u32)> {
     let maps = (0..8).map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111));
     let sizes = (0..3).map(|part| (reg::BUFFER_CELLS + 4 * part, cells[usize::from(part) + 1]));
@@ -46,13 +47,14 @@ fn pair_of(cells: [u32; PARTS]) -> Tested {
     })
 }
 
-/// The packets of the messages of all QPs, which are lost on the wire: by QP, in their order.
-fn requests(pair: &mut Tested) -> Vec<Vec<Vec<u8>>> {
+/// The packets of the messages of all QPs, which are lost on the wire: by QP, in their order. `length` is that of a
+/// message, at most a byte.
+fn requests(pair: &mut Tested, length: impl Fn(u64) -> u32) -> Vec<Vec<Vec<u8>>> {
     for index in 0..QPS {
         for id in 0..MESSAGES {
             let work = Work {
                 kind: WorkKind::WRITE,
-                length: u32::from(id == 0),
+                length: length(id),
                 local_va: SOURCE,
                 remote_va: REGION + u64::from(index),
                 remote_key: pair.key[1],
@@ -129,7 +131,7 @@ fn full_parts_lose_nothing_and_keep_their_order() {
     for _ in 0..4 {
         let cells = sizes(&mut draw);
         let mut pair = pair_of(cells);
-        let requests = requests(&mut pair);
+        let requests = requests(&mut pair, |id| u32::from(id == 0));
         pair.frames.clear();
         fill(&mut pair, &requests, cells, &mut draw);
         assert_eq!(pair.count(1, reg::DROP_FULL), 0, "{cells:?}");
@@ -160,7 +162,7 @@ fn a_part_takes_as_many_requests_as_it_has_cells() {
     ] {
         for part in 0..PARTS {
             let mut pair = pair_of(sizes);
-            let requests = requests(&mut pair);
+            let requests = requests(&mut pair, |id| u32::from(id == 0));
             let mut counts = [0; PARTS];
             let over = 2 * TAKEN;
             counts[part] = sizes[part] + over;
@@ -228,6 +230,49 @@ fn parts_that_never_run_empty_go_round() {
         assert_eq!(memory.len() as u32, u32::from(QPS) * PACKETS * bytes);
         for (at, byte) in memory {
             assert_eq!(byte, content(SOURCE + (at - REGION)), "at {at:#x}");
+        }
+    }
+}
+
+/// rtl/nic/README.md: the parts take turns, request by request.
+#[test]
+fn parts_take_turns() {
+    let mut pair = pair_of([CELLS / 4; PARTS]);
+    let requests = requests(&mut pair, |_| 1);
+    for turns in [[0, 1, 2, 3], [3, 1, 0, 2]] {
+        pair.written[1].clear();
+        pair.stall(1, Stalled::Writes, 16, u64::MAX);
+        let mut start = pair.time();
+        // Half of the messages at a time.
+        let half = usize::from(turns[0] == 3) * 8;
+        for place in half..half + 8 {
+            for part in turns {
+                for of_one in requests.iter().skip(part).step_by(PARTS) {
+                    let bytes = of_one[place].clone();
+                    let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
+                    start = sent.line_free(LineRate::G40);
+                    pair.receive(1, sent.end, bytes);
+                }
+            }
+        }
+        let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+        while !pair.host(1).received() {
+            pair.step(&mut nothing);
+        }
+        pair.stall(1, Stalled::Writes, 16, 0);
+        for _ in 0..10_000 {
+            pair.step(&mut nothing);
+        }
+        let parts: Vec<_> = (pair.written[1].iter())
+            .map(|write| (write.va - REGION) as usize % PARTS)
+            .collect();
+        assert_eq!(parts.len(), 8 * usize::from(QPS));
+        // Behind what was taken before, and while each part has some.
+        for eight in parts[TAKEN as usize..parts.len() - 100].windows(8) {
+            assert!(
+                (0..PARTS).all(|part| eight.contains(&part)),
+                "a part has no turn: {eight:?}"
+            );
         }
     }
 }

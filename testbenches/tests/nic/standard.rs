@@ -628,14 +628,18 @@ fn the_ack_timer_counts_from_the_wire() {
 #[test]
 fn close_leaves_nothing_of_a_qp_behind() {
     for part in 0..4 {
-        // Alone, and behind packets of another QP, which are still to be written when the QP is being closed.
-        // Their number takes on all values of its low bits.
-        for (others, own) in (20..36).map(|others| (others, 9)).chain([(0, 48)]) {
-            let mut cells = [300; 4];
-            cells[part] = 800;
+        // Alone, and behind packets of another QP, which are still in the queue when the host takes writes again. Their
+        // number takes on all values of its low bits.
+        for (others, own) in (240..256).map(|others| (others, 9)).chain([(0, 48)]) {
+            let mut cells = [116; 4];
+            cells[part] = 1_700;
             let pair = opened(&rings::registers(cells), 2, |_, _, setup| {
                 setup.dscp = 8 * part as u8;
                 setup.requester.ack_every = 1;
+                setup.requester.timeout = 0;
+                // Path MTU of 256 bytes.
+                (setup.requester.mtu, setup.responder.mtu) = (0, 0);
+                setup.requester.window = 0;
             });
             closes(pair, others, own);
         }
@@ -643,18 +647,17 @@ fn close_leaves_nothing_of_a_qp_behind() {
 }
 
 /// Closes QP 0 of side 1 while its host takes no writes, and opens it for another peer. Before, QP 1 and then QP 0 have
-/// got so many packets, in messages of three.
+/// got so many packets.
 fn closes(mut pair: Tested, others: u32, own: u32) {
     pair.stall(1, Stalled::Writes, 16, u64::MAX);
     for (index, packets) in [(1, others), (0, own)] {
-        for id in 0..packets.div_ceil(3) {
+        if packets > 0 {
             let work = Work {
                 kind: WorkKind::WRITE,
-                length: (packets - 3 * id).min(3) * MTU,
+                length: packets * 256,
                 local_va: SOURCE,
                 remote_va: REGION + u64::from(index) * 0x1_0000,
                 remote_key: pair.key[1],
-                id: id.into(),
                 ..Work::default()
             };
             pair.post(0, index, work);
