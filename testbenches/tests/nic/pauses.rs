@@ -1,13 +1,16 @@
 //! Tests of PFC and PAUSE in both directions.
 
-use crate::tested::{MTU, Tested, done, good, post};
-use xoff::property::nic::pair::{QPN_BASE, all, qp};
+use crate::tested::{MTU, Tested, done, good, judged, post};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGIONS, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::Stalled;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
+use xoff_sim::seeded::SplitMix;
+use xoff_sim::time::Cycles;
 use xoff_sim::wire::frame::ParsedFrame;
 
 /// Returns the time in ps at which the first byte of a frame is on the wire, after preamble and start delimiter: 8
@@ -197,4 +200,85 @@ fn the_watchdog_silences_pauses() {
     good(&pair);
     assert!(pair.memory(1) == expected);
     pair.pulses_are_counted();
+}
+
+/// Timers of different units both end in time, whichever is the first, at any time of the device.
+#[test]
+fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
+    let mut draw = SplitMix::new(1);
+    for (alpha, bark) in [(6_000, 12_000), (12_000, 6_000)].repeat(6) {
+        let pair = judged(|| {
+            Pair::of(&PairConfig {
+                seed: 1,
+                settings: None,
+                regions: REGIONS,
+                change: &|_, _, _| {},
+                qps: &[],
+                read_delay: PERIOD * 100,
+                // Deadlines are compared in all of their bits.
+                times: [Cycles(draw.bits() >> 17); 2],
+                record: false,
+            })
+        });
+        let mut pair = Tested(pair.unwrap());
+        for side in 0..2 {
+            for (address, data) in [
+                (reg::CONTROL, 1 << reg::DCQCN_ON_LOW),
+                (reg::ALPHA_TIME, alpha),
+                (reg::RATE_TIME, 0),
+                (reg::PFC_CLASSES, 1),
+                (reg::PFC_XOFF, 20_000),
+                (reg::PFC_XON, 10_000),
+                (reg::PFC_QUANTA, 0xFFFF),
+                (reg::PFC_REFRESH, 1_000_000),
+                (reg::BARK_LOW, bark),
+            ] {
+                pair.write(side, address, data).unwrap();
+            }
+            let mut setup = qp(side, 0);
+            setup.requester.timeout = 0;
+            pair.open(side, 0, &setup).unwrap();
+        }
+        // A CNP halves the rate of the first NIC's QP, and α decreases when `alpha` is over.
+        post(&mut pair, 0, 0, &[64]);
+        let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+            if side == 0 {
+                let ip = Headers::at(bytes).unwrap().ip.unwrap();
+                rewrite::mark_ce(bytes, &ip);
+            }
+            true
+        };
+        let one = 1 << 24;
+        let alpha_of = |pair: &Tested| pair.host(0).rate(0).unwrap().1.0;
+        let slowed = |pair: &Tested| {
+            pair.host(0)
+                .rate(0)
+                .is_some_and(|(rate, ..)| rate.0 == 20_000_000)
+        };
+        pair.run(2_000, &mut mark, slowed);
+        let cnp = pair.now();
+        // Its host stalls, and it pauses its peer.
+        pair.stall(0, Stalled::Writes, 16, u64::MAX);
+        post(&mut pair, 1, 0, &[40 * MTU]);
+        pair.run(5_000, &mut all, |pair| pair.host(1).pauses().paused() != 0);
+        let pause = pair.now();
+        let (mut alpha_at, mut bark_at) = (None, None);
+        for _ in 0..16_000 {
+            pair.step(&mut all);
+            if alpha_of(&pair) < one {
+                alpha_at.get_or_insert(pair.now());
+            }
+            if pair.host(0).counters().get(reg::BARKS) > 0 {
+                bark_at.get_or_insert(pair.now());
+            }
+        }
+        let late = |at: Option<u64>, from: u64, time: u32| {
+            at.unwrap() as i64 - (from + u64::from(time)) as i64
+        };
+        let (alpha_late, bark_late) = (late(alpha_at, cnp, alpha), late(bark_at, pause, bark));
+        assert!(
+            alpha_late.abs() < 100 && bark_late.abs() < 300,
+            "late by {alpha_late} cycles for alpha, by {bark_late} cycles for the watchdog"
+        );
+    }
 }
