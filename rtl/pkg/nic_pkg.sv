@@ -12,6 +12,8 @@ package nic_pkg;
   typedef logic [1:0] buffer_t;
   typedef logic [15:0] cells_t;  // size of a part, in cells of 64 bytes
 
+  localparam int unsigned AnswersIn = 64;  // answers of peers that wait for the requester
+
   // Path of a QP: the header fields of its packets. IPv4 addresses are in the low 32 bits.
   typedef struct packed {
     logic [47:0]  dst_mac;

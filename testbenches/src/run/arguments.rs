@@ -66,7 +66,7 @@ pub struct RunArgs {
         value_name = "EXPR",
         conflicts_with_all = ["waves", "pcap"],
         help = "Write waves around the first clock edge at which a condition on signals of a host's NIC holds, in the \
-                language of xoff wave --when: a.pins.nic.xoff[3], 'a.pins.nic.depth > 0x100 && !a.idle_o'"
+                language of xoff wave --when: a.pins.nic.u_pause.xoff[3], 'a.pins.nic.depth > 0x100 && !a.idle_o'"
     )]
     pub wave_when: Option<Condition>,
     /// Cycles before the edge of --wave-when in the waves

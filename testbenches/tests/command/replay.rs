@@ -473,11 +473,11 @@ fn waves_begin_at_a_condition() {
     assert_eq!(marker(&path.with_extension("gtkw")), edge);
 
     // A bit of a vector that is never set: one class of all, and no PFC in this scenario.
-    let arguments = ["--wave-when", "a.pins.nic.xoff[3]", "--wave-from", "59us"];
+    let arguments = ["--wave-when", "a.pins.nic.u_pause.xoff[3]", "--wave-from", "59us"];
     let (found, said) = pair.run(&arguments, MISSED);
     assert_eq!(found, plain);
     let nothing =
-        "xoff: --wave-when 'a.pins.nic.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
+        "xoff: --wave-when 'a.pins.nic.u_pause.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
     assert_eq!(said.lines().last(), Some(nothing));
     assert!(!path.exists());
 }
@@ -490,16 +490,16 @@ fn what_is_wrong_with_a_condition_is_said_before_anything_runs() {
         assert_eq!(said.lines().count(), 1, "{said}");
         said.trim_end().strip_prefix("xoff: ").unwrap().to_owned()
     };
-    let unknown = refused("a.pins.nic.xof[3]", &[]);
+    let unknown = refused("a.pins.nic.u_pause.xof[3]", &[]);
     assert!(
         unknown.starts_with(
-            "--wave-when a.pins.nic.xof[3]: no such signal; did you mean a.pins.nic.xoff"
+            "--wave-when a.pins.nic.u_pause.xof[3]: no such signal; did you mean a.pins.nic.u_pause.xoff"
         ),
         "{unknown}"
     );
     assert_eq!(
-        refused("a.pins.nic.xoff[8]", &[]),
-        "--wave-when a.pins.nic.xoff[8]: no such bit: a.pins.nic.xoff has 0 to 7"
+        refused("a.pins.nic.u_pause.xoff[8]", &[]),
+        "--wave-when a.pins.nic.u_pause.xoff[8]: no such bit: a.pins.nic.u_pause.xoff has 0 to 7"
     );
     assert_eq!(
         refused("idle_o", &[]),

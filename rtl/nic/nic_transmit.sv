@@ -1,4 +1,4 @@
-// Send side: feeds the requester, fetches payload, builds frames.
+// Transmit of the NIC: feeds the requester, fetches payload, builds frames.
 //
 // - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
 //   receive side.
@@ -8,7 +8,7 @@
 // selected, both once per packet, and that of payload and frames, once per beat.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
-module transmit_engine
+module nic_transmit
   import eth_pkg::*, roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned DataBytes = 32,
@@ -544,11 +544,11 @@ module transmit_engine
   always_ff @(posedge clk_beats) begin
     if (!rst_i) begin
       assert (!popped || popped_ready)
-      else $error("transmit_engine: packets are popped faster than frames end");
+      else $error("nic_transmit: packets are popped faster than frames end");
       assert (!enter || frame_room)
-      else $error("transmit_engine: more frames in the builder than are counted");
+      else $error("nic_transmit: more frames in the builder than are counted");
       assert (!frame_end || frame_valid)
-      else $error("transmit_engine: a frame that never went in");
+      else $error("nic_transmit: a frame that never went in");
     end
   end
 
@@ -574,9 +574,9 @@ module transmit_engine
     end
   end
 
-  assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && requester_idle && !step_valid && scheduler_idle &&
-      account_idle && slots_idle &&
-      select_idle && reader_idle && door_idle && frames == '0 && !popped_valid;
+  assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !data_valid_i && requester_idle &&
+      !step_valid && scheduler_idle && account_idle && slots_idle && select_idle && reader_idle && door_idle &&
+      frames == '0 && !popped_valid;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks. An enable counts what the idle of a unit leaves out because it changes nothing by itself: a path that is

@@ -1,0 +1,326 @@
+// Control of the NIC: what the host does to it other than by frames, and what it is told.
+//
+//     registers ─► settings_o, regions; qp_commands ─► OPEN and CLOSE to the other rooms
+//     completions of both halves ─► completion_queue ─► host
+//     failures: a QP has one state, so that when one half fails, the other half gets FAIL
+//     qp_drain: whether anything of a closed QP is left
+//     counters
+//
+// Timing: `idle_o` and the readies of registers and completions depend on inputs of the same cycle; all other outputs
+// are registers or depend on registers only.
+module nic_control
+  import eth_pkg::*, gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
+#(
+    parameter  int unsigned Qps        = 64,
+    parameter  int unsigned Wqes       = 16,
+    parameter  int unsigned Regions    = 256,
+    parameter  int unsigned HeaderBits = 12,              // of the numbers of what waits in nic_receive
+    parameter  int unsigned AnswerBits = 7,
+    parameter  int unsigned StepBits   = 8,
+    localparam int unsigned QpBits     = $clog2(Qps),
+    localparam int unsigned RegionBits = $clog2(Regions)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    // Registers, AXI4-Lite
+    input  logic        awvalid_i,
+    output logic        awready_o,
+    input  logic [15:0] awaddr_i,
+    input  logic        wvalid_i,
+    output logic        wready_o,
+    input  logic [31:0] wdata_i,
+    input  logic [ 3:0] wstrb_i,
+    output logic        bvalid_o,
+    input  logic        bready_i,
+    output logic [ 1:0] bresp_o,
+    input  logic        arvalid_i,
+    output logic        arready_o,
+    input  logic [15:0] araddr_i,
+    output logic        rvalid_o,
+    input  logic        rready_i,
+    output logic [31:0] rdata_o,
+    output logic [ 1:0] rresp_o,
+
+    output nic_settings_t settings_o,
+    output class_maps_t   maps_o,
+    output logic          rearm_o,     // of the pause watchdog
+
+    output logic                     region_write_o,
+    output logic    [RegionBits-1:0] region_index_o,
+    output region_t                  region_o,
+
+    // OPEN and CLOSE
+    output logic                           path_write_o,
+    output path_t                          path_o,
+    output peer_t                          peer_o,
+    output logic                           command_open_o,
+    output logic              [QpBits-1:0] command_qp_o,
+    output logic                           requester_valid_o,
+    output requester_config_t              requester_o,
+    input  logic                           requester_ready_i,
+    output logic                           responder_valid_o,
+    output responder_config_t              responder_o,
+    input  logic                           responder_ready_i,
+    output logic                           rp_valid_o,
+    input  logic                           rp_ready_i,
+    output logic                           np_valid_o,         // OPEN only
+    input  logic                           np_ready_i,
+    output logic                           discard_o,          // discard what waits of the closed QP
+
+    // QPs
+    output logic   [Qps-1:0] open_o,
+    output class_t [Qps-1:0] class_o,
+    output logic   [Qps-1:0] tagged_o,       // the path of the QP has tags
+    output logic   [    3:0] classes_used_o, // number of classes that have an open QP
+
+    // What may be left of the closed QP
+    input logic [   Buffers-1:0][HeaderBits-1:0] headers_i,
+    input logic [   Buffers-1:0]                 header_pop_i,
+    input logic [AnswerBits-1:0]                 answers_i,
+    input logic                                  answer_pop_i,
+    input logic [  StepBits-1:0]                 steps_i,
+    input logic                                  step_pop_i,
+    input logic                                  refusing_i,
+    input logic [       Qps-1:0]                 holds_i,       // QPs with a transmit slot
+
+    // Failures: of one half, to the other
+    input  logic              send_failed_i,
+    input  logic [QpBits-1:0] send_failed_qp_i,
+    output logic              fail_receive_valid_o,
+    output logic [QpBits-1:0] fail_receive_qp_o,
+    input  logic              fail_receive_ready_i,
+    input  logic              receive_failed_i,
+    input  logic [QpBits-1:0] receive_failed_qp_i,
+    output logic              fail_send_valid_o,
+    output logic [QpBits-1:0] fail_send_qp_o,
+    input  logic              fail_send_ready_i,
+
+    // Completions
+    input  logic                     send_valid_i,
+    input  logic        [QpBits-1:0] send_qp_i,
+    input  completion_t              send_i,
+    output logic                     send_room_o,
+    input  logic                     receive_valid_i,
+    input  logic        [QpBits-1:0] receive_qp_i,
+    input  completion_t              receive_i,
+    output logic                     receive_ready_o,
+    output logic                     cqe_valid_o,
+    output logic        [QpBits-1:0] cqe_qp_o,
+    output completion_t              cqe_o,
+    input  logic                     cqe_ready_i,
+
+    // Counters
+    input logic [Counters-1:0] event_i,
+    input logic [        15:0] bytes_in_i,
+    input logic [        15:0] bytes_out_i,
+
+    output logic idle_o
+);
+
+  logic clk_control;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Registers and commands
+
+  logic [31:0] command_data;
+  logic qp_command, region_command, busy, registers_idle;
+  logic [Counters-1:0][31:0] counters;
+  logic [1:0][31:0] bytes_high;
+
+  nic_registers u_registers (
+      .clk_i           (clk_control),
+      .rst_i,
+      .awvalid_i,
+      .awready_o,
+      .awaddr_i,
+      .wvalid_i,
+      .wready_o,
+      .wdata_i,
+      .wstrb_i,
+      .bvalid_o,
+      .bready_i,
+      .bresp_o,
+      .arvalid_i,
+      .arready_o,
+      .araddr_i,
+      .rvalid_o,
+      .rready_i,
+      .rdata_o,
+      .rresp_o,
+      .settings_o,
+      .data_o          (command_data),
+      .qp_command_o    (qp_command),
+      .busy_i          (busy),
+      .region_command_o(region_command),
+      .rearm_o,
+      .counters_i      (counters),
+      .high_i          (bytes_high),
+      .idle_o          (registers_idle)
+  );
+
+  assign maps_o = '{by_pcp: settings_o.class_by_pcp, pcp: settings_o.pcp_map, dscp: settings_o.dscp_map};
+
+  assign region_write_o = region_command && 32'(command_data[15:0]) < Regions;
+  assign region_index_o = command_data[RegionBits-1:0];
+  assign region_o = '{
+          valid: settings_o.region_valid,
+          local_write: settings_o.region_local_write,
+          remote_write: settings_o.region_remote_write,
+          tag: settings_o.region_tag,
+          base: {settings_o.region_base_high, settings_o.region_base_low},
+          length: {settings_o.region_length_high, settings_o.region_length_low}
+      };
+
+  logic drained;
+
+  qp_commands #(
+      .Qps(Qps)
+  ) u_commands (
+      .clk_i      (clk_control),
+      .rst_i,
+      .command_i  (qp_command && 32'(command_data[15:0]) < Qps),
+      .open_i     (command_data[16]),
+      .qp_i       (command_data[QpBits-1:0]),
+      .settings_i (settings_o),
+      .maps_i     (maps_o),
+      .busy_o     (busy),
+      .write_o    (path_write_o),
+      .qp_o       (command_qp_o),
+      .path_o,
+      .peer_o,
+      .discard_o,
+      .drained_i  (drained),
+      .kind_open_o(command_open_o),
+      .requester_valid_o,
+      .requester_o,
+      .requester_ready_i,
+      .responder_valid_o,
+      .responder_o,
+      .responder_ready_i,
+      .rp_valid_o,
+      .rp_ready_i,
+      .np_valid_o,
+      .np_ready_i,
+      .open_o,
+      .class_o,
+      .tagged_o,
+      .classes_used_o
+  );
+
+  logic unused_command;
+  assign unused_command = ^command_data[31:17];
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Completions
+
+  logic completions_idle;
+  logic [$clog2(8 * (Wqes + 1) + 9)-1:0] completions;
+
+  completion_queue #(
+      .Qps (Qps),
+      .Wqes(Wqes)
+  ) u_completions (
+      .clk_i  (clk_control),
+      .rst_i,
+      .send_valid_i,
+      .send_qp_i,
+      .send_i,
+      .receive_valid_i,
+      .receive_qp_i,
+      .receive_i,
+      .receive_ready_o,
+      .cqe_valid_o,
+      .cqe_qp_o,
+      .cqe_o,
+      .cqe_ready_i,
+      .count_o(completions),
+      .room_o (send_room_o),
+      .idle_o (completions_idle)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Failure and drain
+
+  logic send_failed_idle, receive_failed_idle, drain_idle;
+
+  qp_set #(
+      .Qps(Qps)
+  ) u_send_failed (
+      .clk_i     (clk_control),
+      .rst_i,
+      .add_i     (send_failed_i),
+      .add_qp_i  (send_failed_qp_i),
+      .clear_i   (discard_o),
+      .clear_qp_i(command_qp_o),
+      .valid_o   (fail_receive_valid_o),
+      .qp_o      (fail_receive_qp_o),
+      .ready_i   (fail_receive_ready_i),
+      .idle_o    (send_failed_idle)
+  );
+
+  qp_set #(
+      .Qps(Qps)
+  ) u_receive_failed (
+      .clk_i     (clk_control),
+      .rst_i,
+      .add_i     (receive_failed_i),
+      .add_qp_i  (receive_failed_qp_i),
+      .clear_i   (discard_o),
+      .clear_qp_i(command_qp_o),
+      .valid_o   (fail_send_valid_o),
+      .qp_o      (fail_send_qp_o),
+      .ready_i   (fail_send_ready_i),
+      .idle_o    (receive_failed_idle)
+  );
+
+  qp_drain #(
+      .HeaderBits    (HeaderBits),
+      .AnswerBits    (AnswerBits),
+      .StepBits      (StepBits),
+      .CompletionBits($bits(completions))
+  ) u_drain (
+      .clk_i           (clk_control),
+      .rst_i,
+      .discard_i       (discard_o),
+      .headers_i,
+      .header_pop_i,
+      .answers_i,
+      .answer_pop_i,
+      .steps_i,
+      .step_pop_i,
+      .refusing_i,
+      .holds_i         (holds_i[command_qp_o]),
+      .completions_i   (completions),
+      .completion_pop_i(cqe_valid_o && cqe_ready_i),
+      .drained_o       (drained),
+      .idle_o          (drain_idle)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Counters
+
+  nic_counters u_counters (
+      .clk_i,
+      .rst_i,
+      .event_i,
+      .bytes_in_i,
+      .bytes_out_i,
+      .counters_o(counters),
+      .high_o    (bytes_high)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+
+  logic rests;
+
+  assign rests  = registers_idle && !busy && drain_idle && send_failed_idle && receive_failed_idle && completions_idle;
+  assign idle_o = rests && event_i == '0;
+
+  clock_gate u_clk_control (
+      .clk_i,
+      .enable_i(rst_i || !rests),
+      .clk_o   (clk_control)
+  );
+
+endmodule
