@@ -198,6 +198,11 @@ bool Core::reinstate(rust::Slice<const std::uint8_t> bytes) noexcept {
     }
 }
 
+void Core::trace_only(rust::Slice<const rust::String> signals) {
+    only_.clear();
+    for (const auto& signal : signals) only_.emplace_back(signal.data(), signal.size());
+}
+
 bool Core::trace_open(rust::Str path) {
     const Enter enter{*this};
     const bool sound = status_ == kFine;
@@ -206,6 +211,8 @@ bool Core::trace_open(rust::Str path) {
     try {
         auto wave = std::make_unique<VerilatedFstC>();
         trace(*wave);
+        // One level from the signal itself, which has none below it.
+        for (const auto& signal : only_) wave->dumpvars(1, signal);
         wave->open(std::string{path.data(), path.size()}.c_str());
         if (!wave->isOpen()) return false;
         wave_ = std::move(wave);

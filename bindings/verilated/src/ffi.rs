@@ -49,6 +49,7 @@ pub mod bridge {
         fn take_output(self: Pin<&mut Core>) -> String;
         fn capture(self: Pin<&mut Core>) -> &[u8];
         fn reinstate(self: Pin<&mut Core>, bytes: &[u8]) -> bool;
+        fn trace_only(self: Pin<&mut Core>, signals: &[String]);
         fn trace_open(self: Pin<&mut Core>, path: &str) -> bool;
         fn trace_close(self: Pin<&mut Core>);
         fn readable(self: &Core) -> Vec<Readable>;

@@ -33,6 +33,8 @@ pub trait Model: Send + Sized {
     fn restore(&mut self, saved: &[u8]) -> Result<(), RestoreError>;
     /// Returns the state without the time, for comparisons.
     fn state(&mut self) -> Result<Vec<u8>, Failure>;
+    /// Restricts waves that are started from now on to these signals; an empty slice: no restriction.
+    fn trace_only(&mut self, signals: &[String]);
     /// Starts writing waves.
     fn trace_open(&mut self, path: &Path) -> Result<(), TraceError>;
     /// Closes the wave file if its disk is nearly full.

@@ -285,6 +285,7 @@ fn options(
             path: folder.join(format!("{host}.fst")),
             from: Time::ZERO + *from,
             until: until.map_or(Time::MAX, |until| Time::ZERO + until),
+            only: Vec::new(),
         };
         waves.push((host.clone(), window));
     }
@@ -323,8 +324,9 @@ fn trigger(
         bail!("--wave-from {from}: the run ends at {}", scenario.duration);
     }
     let host = Trigger::host(condition, scenario, plan)?;
-    Trigger::check(condition, &host)?;
+    let signals = Trigger::check(condition, &host)?;
     Ok(Trigger {
+        signals,
         path: folder.join(format!("{host}.fst")),
         host,
         condition: condition.clone(),

@@ -1,7 +1,7 @@
 //! Waves around the first clock edge at which a condition holds: `xoff run --wave-when`.
 //!
-//! The condition may name any signal of the NIC, so the run is traced while it is looked for: in segments whose waves
-//! are searched and removed. Before each segment the state of the run is kept in memory. When the edge is found, the
+//! The condition may name any signal of the NIC, so the run is traced while it is looked for, with the signals of the
+//! condition alone: in segments whose waves are searched and removed. Before each segment the state of the run is kept in memory. When the edge is found, the
 //! run goes back to the last state that is early enough, and is traced from the wanted number of cycles before the edge
 //! on. So neither memory nor disk grows with the length of the run.
 
@@ -38,6 +38,8 @@ pub struct Trigger {
     pub host: String,
     /// The condition.
     pub condition: Condition,
+    /// The signals that are traced while it is looked for, from [`check`](Self::check).
+    pub signals: Vec<String>,
     /// Edges before this time do not count.
     pub from: Time,
     /// Cycles before the edge, and behind it.
@@ -85,24 +87,44 @@ impl Trigger {
         }
     }
 
-    /// Checks that the NIC has the signals of the condition, before anything runs.
+    /// Checks that the NIC has the signals of the condition, before anything runs. Returns the names of these and of
+    /// the clock.
     ///
     /// # Errors
     ///
     /// Returns an error for the first that it does not have.
-    pub fn check(condition: &Condition, host: &str) -> anyhow::Result<()> {
+    pub fn check(condition: &Condition, host: &str) -> anyhow::Result<Vec<String>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("nic.fst");
         let mut nic = Nic::new(&Settings::new(host))?;
-        nic.trace_open(&path)?;
-        let inputs = nic::In {
-            rst_i: 1,
-            ..nic::In::default()
+        let mut waves = |only: &[String]| -> anyhow::Result<Waves> {
+            nic.trace_only(only);
+            nic.trace_open(&path)?;
+            let inputs = nic::In {
+                rst_i: 1,
+                ..nic::In::default()
+            };
+            nic.cycle(&inputs, &mut nic::Out::default())?;
+            nic.trace_close()?;
+            Ok(Waves::open(&path)?)
         };
-        nic.cycle(&inputs, &mut nic::Out::default())?;
-        nic.trace_close()?;
-        condition.resolve(&Waves::open(&path)?, OPTION)?;
-        Ok(())
+        let all = waves(&[])?;
+        let wanted = condition.resolve(&all, OPTION)?.signals();
+        let name = |id| all.signals.iter().find(|signal| signal.id == id);
+        let mut names: Vec<String> = wanted
+            .into_iter()
+            .filter_map(|id| Some(name(id)?.name.clone()))
+            .collect();
+        names.push(Self::clock(host));
+        // Names of elements of arrays are not spelled in all files as Verilator spells them.
+        let few = waves(&names)?;
+        let found = condition.resolve(&few, OPTION).is_ok();
+        Ok(if found { names } else { Vec::new() })
+    }
+
+    /// The whole name of the NIC's clock: clocks of parts may be gated.
+    fn clock(host: &str) -> String {
+        format!("{host}.clk_i")
     }
 
     fn time(cycles: u64) -> Duration {
@@ -117,6 +139,7 @@ impl Trigger {
             path: self.path.clone(),
             from: Time::from_ps(edge.as_ps().saturating_sub(before)),
             until: edge + Self::time(self.cycles[1]),
+            only: Vec::new(),
         }
     }
 
@@ -171,6 +194,7 @@ impl Trigger {
                 path: path.clone(),
                 from: begin,
                 until: Time::MAX,
+                only: self.signals.clone(),
             };
             state.simulation.set_waves(&self.host, segment)?;
             let until = (begin + length).min(end);
@@ -202,8 +226,7 @@ impl Trigger {
             return Ok(None);
         }
         let condition = self.condition.resolve(&waves, OPTION)?;
-        // The whole name: clocks of parts may be gated.
-        let clock = waves.find(OPTION, &format!("{}.clk_i", self.host))?;
+        let clock = waves.find(OPTION, &Self::clock(&self.host))?;
         let window = Window::new(&waves, None, None)?;
         let edges = rows(&mut waves, &[], window, Some(clock), Some(&condition))?;
         let times = edges.iter().map(|row| Time::from_ps(waves.ps(row.tick).0));

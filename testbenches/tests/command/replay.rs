@@ -473,11 +473,15 @@ fn waves_begin_at_a_condition() {
     assert_eq!(marker(&path.with_extension("gtkw")), edge);
 
     // A bit of a vector that is never set: one class of all, and no PFC in this scenario.
-    let arguments = ["--wave-when", "a.pins.nic.u_pause.xoff[3]", "--wave-from", "59us"];
+    let arguments = [
+        "--wave-when",
+        "a.pins.nic.u_pause.xoff[3]",
+        "--wave-from",
+        "59us",
+    ];
     let (found, said) = pair.run(&arguments, MISSED);
     assert_eq!(found, plain);
-    let nothing =
-        "xoff: --wave-when 'a.pins.nic.u_pause.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
+    let nothing = "xoff: --wave-when 'a.pins.nic.u_pause.xoff[3]': no clock edge fulfils it from 59 us to 60 us";
     assert_eq!(said.lines().last(), Some(nothing));
     assert!(!path.exists());
 }

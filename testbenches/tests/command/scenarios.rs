@@ -263,6 +263,7 @@ fn one_digest_whatever_the_manner() {
             path: folder.path().join(format!("{name}.fst")),
             from: Time::from_ps(10_000_000),
             until: Time::from_ps(20_000_000),
+            only: Vec::new(),
         };
         let interval = Every::Interval(Duration::from_us(3));
         let checkpoints = Some((folder.path().to_owned(), interval));

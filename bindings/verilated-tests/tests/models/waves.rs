@@ -116,6 +116,31 @@ fn windows_of_one_run() {
 }
 
 #[test]
+fn waves_of_some_signals() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.fst");
+    let mut model = Counter::new(&Settings::new("c").period_ps(10)).unwrap();
+    model.trace_only(&["c.counter.count_o".into(), "c.none".into()]);
+    model.trace_open(&path).unwrap();
+    count(&mut model, 2);
+    model.trace_close().unwrap();
+    assert_eq!(names(&path), ["c.counter.count_o"]);
+    let expected = pairs(&[(0, "00000000"), (5, "00000001"), (15, "00000010")]);
+    assert_eq!(signal(&path, "c.counter.count_o"), expected);
+    // A scope stands for the signals in it. The restriction holds for all files until it is replaced.
+    let mut all = |only: &[String]| {
+        model.trace_only(only);
+        model.trace_open(&path).unwrap();
+        count(&mut model, 1);
+        model.trace_close().unwrap();
+        names(&path)
+    };
+    let of_scope = all(&["c.counter".into()]);
+    assert!(of_scope.len() > 1 && of_scope.iter().all(|name| name.starts_with("c.counter.")));
+    assert!(all(&[]).contains(&"c.count_o".into()));
+}
+
+#[test]
 fn wide_things_do_not_vanish() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wide.fst");

@@ -61,6 +61,8 @@ pub struct WaveWindow {
     pub from: Time,
     /// End of the window (exclusive).
     pub until: Time,
+    /// The signals that are written, by their names with all scopes; all of them if there is none.
+    pub only: Vec<String>,
 }
 
 type ModelOf<D> = <<D as Driver>::Device as Device>::Model;
@@ -428,6 +430,7 @@ impl<D: Driver> RtlHost<D> {
             self.waves = None;
             closed
         } else if edge >= waves.from && !model.tracing() {
+            model.trace_only(&waves.only);
             model.trace_open(&waves.path)
         } else if now.0.is_multiple_of(WAVES_CHECKED_EVERY) {
             model.trace_check()

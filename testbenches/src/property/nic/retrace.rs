@@ -156,6 +156,7 @@ fn trace(bench: &mut Bench, side: usize, wanted: &Wanted, cycles: Range<u64>) ->
         path: path.clone(),
         from: Time::ZERO + PERIOD * cycles.start,
         until: Time::ZERO + PERIOD * cycles.end,
+        only: Vec::new(),
     };
     bench.pair.update(side, |host| host.set_waves(window));
     path

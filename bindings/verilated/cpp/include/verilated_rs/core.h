@@ -57,6 +57,8 @@ public:
     // Restores what capture returned; false if the bytes are too few or too many.
     bool reinstate(rust::Slice<const std::uint8_t> bytes) noexcept;
 
+    // The signals in wave files opened from now on, by their whole names; without any, all are.
+    void trace_only(rust::Slice<const rust::String> signals);
     // Opens a wave file in FST format; false if it cannot be created.
     bool trace_open(rust::Str path);
     void trace_close() noexcept;
@@ -136,6 +138,7 @@ private:
     std::unique_ptr<Failed> failed_;
     // In the order of readable(). Filled by the first look-up.
     mutable std::vector<Place> places_;
+    std::vector<std::string> only_;
     std::unique_ptr<VerilatedFstC> wave_;
     bool dumped_ = false;
     std::uint64_t last_dump_ = 0;

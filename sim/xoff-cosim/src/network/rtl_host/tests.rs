@@ -111,6 +111,8 @@ impl Model for Wires {
         self.save()
     }
 
+    fn trace_only(&mut self, _signals: &[String]) {}
+
     fn trace_open(&mut self, _path: &Path) -> Result<(), TraceError> {
         Ok(())
     }
