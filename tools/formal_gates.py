@@ -132,8 +132,9 @@ def refute(row, folder):
         raise RuntimeError(f"gates.toml: {file} has {text.count(old)} times, not once: {old}")
     (rtl / file).write_text(text.replace(old, new))
     netlist(rtl, row, folder / "broken.smt2")
-    # From any state: a missing term may need a state that is many cycles away from reset.
-    return not solve(folder / "broken.smt2", "-i", "-t", str(row.get("induction", 1)))[0]
+    # An induction from any state: a missing term may need a state that is many cycles away from reset.
+    how = ["-i", "-t", str(row["induction"])] if "induction" in row else ["-t", str(row["bounded"])]
+    return not solve(folder / "broken.smt2", *how)[0]
 
 
 def main():
