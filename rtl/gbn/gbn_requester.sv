@@ -70,6 +70,10 @@ module gbn_requester
 
     output logic [Qps-1:0] sendable_o,
 
+    // QPs in the pipeline, of which no event is taken in this cycle
+    output logic [1:0]             inside_valid_o,
+    output logic [1:0][QpBits-1:0] inside_qp_o,
+
     output logic   idle_o,
     output cycle_t wake_o
 );
@@ -122,6 +126,8 @@ module gbn_requester
   taken_t taken_d, taken_q;
   looked_t looked_d, looked_q;
 
+  assign inside_valid_o = {looked_valid_q, taken_valid_q};
+  assign inside_qp_o = {looked_q.taken.qp, taken_q.qp};
   assign event_inside = (taken_valid_q && taken_q.qp == event_qp_i) || (looked_valid_q && looked_q.taken.qp == event_qp_i);
   assign sweep_inside = (taken_valid_q && taken_q.qp == sweep_qp) || (looked_valid_q && looked_q.taken.qp == sweep_qp);
 

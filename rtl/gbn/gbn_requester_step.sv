@@ -102,7 +102,7 @@ module gbn_requester_step
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Work request to post, and completion of the oldest
 
-  logic flush, acknowledged;
+  logic flush, acknowledged, acknowledged_further;
 
   always_comb begin
     posted_o           = work_i;
@@ -110,8 +110,9 @@ module gbn_requester_step
     posted_o.last_psn  = c.post_psn + psn_t'(facts_i.packets_less);
   end
 
-  assign flush        = c.state == QpError && !facts_i.empty;
-  assign acknowledged = !facts_i.empty && psn_behind(posted_i.last_psn, c.una_psn);
+  assign flush                = c.state == QpError && !facts_i.empty;
+  assign acknowledged         = !facts_i.empty && psn_behind(posted_i.last_psn, c.una_psn);
+  assign acknowledged_further = posted_i.last_psn != c.una_psn - 1'b1;  // a packet of the next message
 
   always_comb begin
     completion_o           = '0;
@@ -207,7 +208,6 @@ module gbn_requester_step
         else if (low_behind) note_o = RequesterStale;
         else if (facts_i.unsent) note_o = RequesterUnsent;
         else begin
-          walk_o = 1'b1;
           if (facts_i.progress) begin
             n.una_psn     = facts_i.una_psn;
             n.retries     = c.configuration.retry;
@@ -241,6 +241,13 @@ module gbn_requester_step
             n.after = AfterRewind;
             if (c.configuration.rnr_retry != 3'd7) n.rnr_retries = n.rnr_retries - 1'b1;
           end
+          if (!facts_i.empty && psn_behind(posted_i.last_psn, n.una_psn)) begin
+            completion_valid_o = posted_i.signaled;
+            n.tail             = c.tail + 1'b1;
+            if (c.current == c.tail) n.current = n.tail;
+            walk_o = n.tail != c.head && posted_i.last_psn != n.una_psn - 1'b1;
+          end
+          if (n.after != AfterNone) walk_o = 1'b1;
         end
       end
 
@@ -283,7 +290,7 @@ module gbn_requester_step
         if (flush) n.status = StatusFlushed;
         n.tail = c.tail + 1'b1;
         if (c.current == c.tail) n.current = n.tail;
-        walk_o = n.tail != c.head || (!flush && c.after != AfterNone);
+        walk_o = (n.tail != c.head && (flush || acknowledged_further)) || (!flush && c.after != AfterNone);
       end else if (c.after == AfterRewind) begin
         n.after   = AfterNone;
         n.current = c.tail;

@@ -66,7 +66,8 @@ module answer_scheduler
       .request_i(request),
       .valid_o  (grant_valid_o),
       .qp_o     (grant_qp_o),
-      .ready_i  (grant_ready_i)
+      .ready_i  (grant_ready_i),
+      .drop_i   (1'b0)
   );
 
   assign class_of = class_i[step_qp_i];

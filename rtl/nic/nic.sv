@@ -373,7 +373,7 @@ module nic
   logic sent_valid, sent_ready, bytes_valid, bytes_ready, cnp_valid, cnp_ready, congestion_idle;
   logic [QpBits-1:0] sent_qp, cnp_qp;
   logic [15:0] sent_bytes;
-  logic [Qps-1:0] eligible;
+  logic [Qps-1:0] eligible, limited;
   cycle_t congestion_wake;
 
   nic_congestion #(
@@ -403,6 +403,7 @@ module nic
       .sent_qp_i         (sent_qp),
       .sent_bytes_i      (sent_bytes),
       .eligible_o        (eligible),
+      .limited_o         (limited),
       .cnp_valid_o       (cnp_valid),
       .cnp_qp_o          (cnp_qp),
       .cnp_ready_i       (cnp_ready),
@@ -470,6 +471,7 @@ module nic
       .completion_o      (send_completion),
       .completion_room_i (send_completion_room),
       .eligible_i        (eligible),
+      .limited_i         (limited),
       .sent_valid_o      (sent_valid),
       .bytes_valid_o     (bytes_valid),
       .sent_qp_o         (sent_qp),

@@ -45,6 +45,7 @@ module nic_congestion
     input  logic   [QpBits-1:0] sent_qp_i,
     input  logic   [      15:0] sent_bytes_i,
     output logic   [   Qps-1:0] eligible_o,
+    output logic   [   Qps-1:0] limited_o,      // QPs that are slowed down
 
     // CNPs to be sent
     output logic              cnp_valid_o,
@@ -197,6 +198,15 @@ module nic_congestion
   assign rate_o            = rp_context.rate_current;
   assign rate_limited_o    = rp_context.limited;
   assign alpha_o           = rp_context.alpha;
+
+  logic [Qps-1:0] limited_q;
+
+  always_ff @(posedge clk_dcqcn) begin
+    if (rst_i) limited_q <= '0;
+    else if (rp_rate) limited_q[rp_step_qp] <= rp_context.limited;
+  end
+
+  assign limited_o = limited_q;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Limiter

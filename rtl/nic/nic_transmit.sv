@@ -3,6 +3,7 @@
 // - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
 //   receive side.
 // - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
+// - Events of a QP that is in the requester's pipeline wait aside, so that other QPs' events pass them.
 //
 // Three clocks rest apart: that of the requester and what belongs to its steps, that of the slots and of what is
 // selected, both once per packet, and that of payload and frames, once per beat.
@@ -68,6 +69,7 @@ module nic_transmit
     input  logic                     completion_room_i,
 
     input  logic [   Qps-1:0] eligible_i,
+    input  logic [   Qps-1:0] limited_i,      // QPs that DCQCN has slowed down
     output logic              sent_valid_o,
     output logic              bytes_valid_o,
     output logic [QpBits-1:0] sent_qp_o,
@@ -126,7 +128,7 @@ module nic_transmit
     FromFail    = 3'd4
   } from_e;
 
-  logic [4:0] wish, grant;
+  logic [4:0] want, wish, grant;
   logic [2:0] from;
   logic event_valid, event_ready;
   logic [2:0] kind;
@@ -134,11 +136,26 @@ module nic_transmit
   psn_t psn;
   logic send_valid, send_ready, unused_turn_moves;
 
-  assign wish[FromCommand] = command_valid_i;
-  assign wish[FromAck]     = ack_valid_i && completion_room_i;
-  assign wish[FromWork]    = work_valid_i && completion_room_i;
-  assign wish[FromSend]    = send_valid;
-  assign wish[FromFail]    = fail_valid_i && completion_room_i;
+  assign want[FromCommand] = command_valid_i;
+  assign want[FromAck]     = ack_valid_i && completion_room_i;
+  assign want[FromWork]    = work_valid_i && completion_room_i;
+  assign want[FromSend]    = send_valid;
+  assign want[FromFail]    = fail_valid_i && completion_room_i;
+
+  logic [4:0][QpBits-1:0] want_qp;
+  logic [1:0] inside_valid;
+  logic [1:0][QpBits-1:0] inside_qp;
+
+  assign want_qp[FromCommand] = path_qp_i;
+  assign want_qp[FromAck]     = ack_qp_i;
+  assign want_qp[FromWork]    = work_qp_i;
+  assign want_qp[FromSend]    = send_qp;
+  assign want_qp[FromFail]    = fail_qp_i;
+
+  for (genvar s = 0; s < 5; s++) begin : gen_wish
+    assign wish[s] = want[s] && !(inside_valid[0] && inside_qp[0] == want_qp[s]) &&
+        !(inside_valid[1] && inside_qp[1] == want_qp[s]);
+  end
 
   round_robin_arbiter #(
       .Count(5)
@@ -216,6 +233,8 @@ module nic_transmit
       .completion_valid_o,
       .completion_o,
       .sendable_o           (sendable),
+      .inside_valid_o       (inside_valid),
+      .inside_qp_o          (inside_qp),
       .idle_o               (requester_idle),
       .wake_o
   );
@@ -249,6 +268,8 @@ module nic_transmit
       .class_i,
       .class_allowed_i(class_free & ~paused_i),
       .allowed_i      (may_send),
+      .inside_valid_i (inside_valid),
+      .inside_qp_i    (inside_qp),
       .valid_o        (send_valid),
       .qp_o           (send_qp),
       .ready_i        (send_ready),
@@ -272,6 +293,7 @@ module nic_transmit
       .opcode_i       (request.opcode),
       .payload_bytes_i(request.payload_bytes),
       .paced_i        (dcqcn_on_i),
+      .limited_i      (limited_i[step_qp]),
       .room_o         (account_room),
       .sent_valid_o,
       .bytes_valid_o,
@@ -574,7 +596,7 @@ module nic_transmit
     end
   end
 
-  assign idle_o = wish == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !data_valid_i && requester_idle &&
+  assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !data_valid_i && requester_idle &&
       !step_valid && scheduler_idle && account_idle && slots_idle && select_idle && reader_idle && door_idle &&
       frames == '0 && !popped_valid;
 
@@ -584,7 +606,7 @@ module nic_transmit
 
   clock_gate u_clk_requester (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || !requester_idle || left_valid || !scheduler_idle || !account_idle || path_write_i),
+      .enable_i(rst_i || want != '0 || !requester_idle || left_valid || !scheduler_idle || !account_idle || path_write_i),
       .clk_o(clk_requester)
   );
 

@@ -1,7 +1,7 @@
 // Picks one of the requesting QPs, round robin.
 //
-// A pick made in cycle n is offered from n + 1 on and held until taken, whatever its request does. The next pick is
-// made in the cycle after, so that it sees the requests as the grant has changed them.
+// A pick made in cycle n is offered from n + 1 on and held until taken or dropped, whatever its request does. After one
+// that was taken, the next pick is made in the cycle after, so that it sees the requests as the grant has changed them.
 //
 // Timing: all outputs are registers.
 module qp_picker #(
@@ -14,19 +14,22 @@ module qp_picker #(
     input  logic [   Qps-1:0] request_i,
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
-    input  logic              ready_i
+    input  logic              ready_i,
+    input  logic              drop_i      // the pick is replaced by another one, if there is a request
 );
 
-  logic valid_q, some, unused_moves;
+  logic valid_q, holds, some, unused_moves;
   logic [QpBits-1:0] qp_q, index;
   logic [Qps-1:0] unused_grant;
+
+  assign holds = valid_q && !(drop_i && request_i != '0);
 
   round_robin_arbiter #(
       .Count(Qps)
   ) u_turn (
       .clk_i,
       .rst_i,
-      .request_i(valid_q ? '0 : request_i),
+      .request_i(holds ? '0 : request_i),
       .valid_o  (some),
       .grant_o  (unused_grant),
       .index_o  (index),
@@ -36,7 +39,7 @@ module qp_picker #(
 
   always_ff @(posedge clk_i) begin
     if (rst_i) valid_q <= 1'b0;
-    else valid_q <= valid_q ? !ready_i : some;
+    else valid_q <= holds ? !ready_i : some;
   end
 
   always_ff @(posedge clk_i) begin

@@ -60,9 +60,10 @@ module qp_set #(
       .clk_i,
       .rst_i,
       .request_i(waiting_q),
-      .valid_o  (picked),
+      .valid_o(picked),
       .qp_o,
-      .ready_i  (ready_i || gone)
+      .ready_i(ready_i || gone),
+      .drop_i(1'b0)
   );
 
   assign idle_o = !add_i && !clear_i && !cleared_q && ((waiting_q == '0 && !picked) || (valid_o && !ready_i));

@@ -1,5 +1,9 @@
 // Send arbiter: picks the next QP to send among those whose window, rate, class and slots allow it.
 //
+// A QP that is in the requester's pipeline (`inside_…`) is picked last, and a pick of a QP that has entered it since is
+// replaced if there is another QP: its packet would have to wait for the steps that are under way. It is not starved,
+// because it is there only for what its own packets cause.
+//
 // A granted QP is locked until `release_i`. By then its packet has been accounted for in window and limiter, so that
 // neither is exceeded. Up to two releases per cycle.
 //
@@ -20,6 +24,9 @@ module send_scheduler
     input logic   [    7:0] class_allowed_i,  // not paused, and has a free slot
     input logic             allowed_i,        // there is room for the results of a packet
 
+    input logic [1:0]             inside_valid_i,
+    input logic [1:0][QpBits-1:0] inside_qp_i,
+
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,
@@ -30,8 +37,8 @@ module send_scheduler
     output logic idle_o
 );
 
-  logic [Qps-1:0] locked_q, locked_d, request;
-  logic take;
+  logic [Qps-1:0] locked_q, locked_d, request, outside;
+  logic take, entered;
   logic [7:0][Qps-1:0] of_class;  // QPs of each class; changes only with an OPEN
 
   always_comb begin
@@ -45,6 +52,8 @@ module send_scheduler
       for (int unsigned c = 0; c < 8; c++) if (class_allowed_i[c]) request |= of_class[c];
       request &= sendable_i & ~locked_q & (eligible_i | {Qps{!paced_i}});
     end
+    outside = request;
+    for (int unsigned i = 0; i < 2; i++) if (inside_valid_i[i]) outside[inside_qp_i[i]] = 1'b0;
   end
 
   qp_picker #(
@@ -52,12 +61,14 @@ module send_scheduler
   ) u_picker (
       .clk_i,
       .rst_i,
-      .request_i(request),
+      .request_i((outside == '0 && !valid_o) ? request : outside),
       .valid_o,
       .qp_o,
-      .ready_i
+      .ready_i,
+      .drop_i(entered)
   );
 
+  assign entered = (inside_valid_i[0] && inside_qp_i[0] == qp_o) || (inside_valid_i[1] && inside_qp_i[1] == qp_o);
   assign take = valid_o && ready_i;
 
   always_comb begin

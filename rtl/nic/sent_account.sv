@@ -1,14 +1,15 @@
 // Reports each granted packet, in bytes on the wire, to the limiter and the reaction point, and tells the scheduler
-// when both window and limiter have accounted for it.
+// when its QP may send again.
 //
-// A step of a grant makes a packet or none; `paced_i` says whether a packet counts. The QP is released
+// A step of a grant makes a packet or none. With `paced_i` a packet counts at the limiter, and at the reaction point if
+// the QP is limited: the bytes of other QPs change nothing there. The QP is released
 //
-// - without a packet that counts: in the cycle after the step;
-// - with one: four cycles after the limiter has taken it, when `eligible` reflects it.
+// - with a packet of a limited QP: four cycles after the limiter has taken it, when `eligible` reflects it;
+// - else in the cycle of the step, because the limiter does not hold it up.
 //
 // `room_o` guarantees room for the packets that four grants may still bring.
 //
-// Timing: `idle_o` depends on `step_valid_i` of the same cycle; all other outputs are registers or depend on
+// Timing: `idle_o` and a release depend on the step of the same cycle; all other outputs are registers or depend on
 // registers only.
 module sent_account
   import roce_pkg::*, eth_pkg::*, nic_pkg::*;
@@ -30,6 +31,7 @@ module sent_account
     input  logic [       7:0] opcode_i,
     input  logic [      15:0] payload_bytes_i,
     input  logic              paced_i,
+    input  logic              limited_i,        // the step's QP is limited
     output logic              room_o,
 
     output logic              sent_valid_o,   // to rate_limiter
@@ -50,7 +52,8 @@ module sent_account
 
   // Length of the packet on the wire
   logic [2:0] path_bits;
-  logic step_q, packet_q;
+  logic holds;  // the QP waits for the limiter
+  logic step_q, packet_q, holds_q;
   logic [QpBits-1:0] qp_q;
   logic [15:0] inner_q, frame;  // BTH to ICRC
   ext_layout_t layout;
@@ -69,6 +72,7 @@ module sent_account
   );
 
   assign layout = ext_layout(opcode_i, 1'b0);
+  assign holds  = packet_i && paced_i && limited_i;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) step_q <= 1'b0;
@@ -78,6 +82,7 @@ module sent_account
   always_ff @(posedge clk_i) begin
     if (step_valid_i) begin
       packet_q <= packet_i && paced_i;
+      holds_q <= holds;
       qp_q <= step_qp_i;
       inner_q  <= 16'(BthBytes + IcrcBytes) + {11'd0, layout.words, 2'b00} + {payload_bytes_i[15:2] + 14'(|payload_bytes_i[1:0]), 2'b00};
     end
@@ -93,34 +98,34 @@ module sent_account
     frame += 16'(WireOverhead);
   end
 
-  logic valid, ready, pop, sent_done_q, bytes_done_q;
+  logic valid, ready, pop, held, sent_done_q, bytes_done_q;
   logic [$clog2(Depth + 1)-1:0] count;
 
   fifo #(
-      .Width(QpBits + 16),
+      .Width(1 + QpBits + 16),
       .Depth(Depth)
   ) u_packets (
       .clk_i,
       .rst_i,
       .valid_i(step_q && packet_q),
       .ready_o(ready),
-      .data_i ({qp_q, frame}),
+      .data_i ({holds_q, qp_q, frame}),
       .valid_o(valid),
       .ready_i(pop),
-      .data_o ({qp_o, bytes_o}),
+      .data_o ({held, qp_o, bytes_o}),
       .count_o(count)
   );
 
   assign sent_valid_o  = valid && !sent_done_q;
-  assign bytes_valid_o = valid && !bytes_done_q;
-  assign pop           = valid && (sent_done_q || sent_ready_i) && (bytes_done_q || bytes_ready_i);
+  assign bytes_valid_o = valid && held && !bytes_done_q;
+  assign pop           = valid && (sent_done_q || sent_ready_i) && (!held || bytes_done_q || bytes_ready_i);
   assign room_o        = count < 5'(Depth - 5);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {sent_done_q, bytes_done_q} <= '0;
     else begin
       sent_done_q  <= !pop && (sent_done_q || (valid && sent_ready_i));
-      bytes_done_q <= !pop && (bytes_done_q || (valid && bytes_ready_i));
+      bytes_done_q <= !pop && (bytes_done_q || (bytes_valid_o && bytes_ready_i));
     end
   end
 
@@ -130,7 +135,7 @@ module sent_account
 
   always_ff @(posedge clk_i) begin
     if (rst_i) known_q <= '0;
-    else known_q <= {known_q[2:0], sent_valid_o && sent_ready_i};
+    else known_q <= {known_q[2:0], sent_valid_o && sent_ready_i && held};
   end
 
   always_ff @(posedge clk_i) begin
@@ -138,8 +143,8 @@ module sent_account
     for (int unsigned i = 1; i < 4; i++) if (known_q[i-1]) known_qp_q[i] <= known_qp_q[i-1];
   end
 
-  assign release_o    = {known_q[3], step_q && !packet_q};
-  assign release_qp_o = {known_qp_q[3], qp_q};
+  assign release_o    = {known_q[3], step_valid_i && !holds};
+  assign release_qp_o = {known_qp_q[3], step_qp_i};
 
   assign idle_o = !step_valid_i && !step_q && count == '0 && !valid && known_q == '0;
 

@@ -1,12 +1,13 @@
 //! Tests at line rate, with the smallest frames and with losses.
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff::property::nic::pair::{REGION, all};
+use crate::tested::{MTU, SOURCE, Tested, done, good, judged, pfc, post};
+use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all};
+use xoff_cosim::network::RtlNode as _;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
-use xoff_sim::time::LineRate;
+use xoff_sim::time::{Cycles, LineRate};
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 
@@ -229,5 +230,111 @@ fn the_wire_stays_full_while_every_256th_packet_is_lost() {
         // 200,000 cycles are 4,620 packets: go-back-N has sent one message. Go-back-0 never sends any.
         assert_eq!(messages, usize::from(!restart && cycles == 200_000));
         assert_eq!(pair.count(0, reg::TIMEOUTS), 0);
+    }
+}
+
+/// Creates NICs with a short bus: with 16 packets whose payload is fetched, a longer one limits the rate of small ones.
+fn near_host(qps: u16, dcqcn: bool) -> Tested {
+    let pair = judged(|| {
+        Pair::of(&PairConfig {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, _| {},
+            qps: &(0..qps).collect::<Vec<_>>(),
+            read_delay: PERIOD * 40,
+            times: [Cycles(0); 2],
+            record: false,
+        })
+    });
+    let mut pair = Tested(pair.unwrap());
+    for side in 0..2 {
+        let control = u32::from(dcqcn) << reg::DCQCN_ON_LOW;
+        pair.write(side, reg::CONTROL, control).unwrap();
+    }
+    pair
+}
+
+/// Posts a message of one packet, and the buffer that it needs.
+fn post_small(pair: &mut Tested, index: u16, kind: WorkKind, length: u32) {
+    if kind == WorkKind::SEND {
+        let recv = Recv {
+            length,
+            local_va: REGION,
+            local_key: pair.key[1],
+            id: 0,
+        };
+        pair.post_recv(1, index, recv);
+    }
+    let work = Work {
+        kind,
+        signaled: true,
+        length,
+        local_va: SOURCE,
+        remote_va: REGION,
+        remote_key: pair.key[1],
+        ..Work::default()
+    };
+    pair.post(0, index, work);
+}
+
+#[test]
+fn small_messages_of_eight_qps_fill_the_wire() {
+    // A SEND without payload is a frame of 64 bytes, which takes 3.28 cycles. Each has a work request, an ACK and a
+    // completion, and each completion brings the next work request.
+    const PACKETS: usize = 2_000;
+    for (kind, length, dcqcn) in [
+        (WorkKind::SEND, 0, false),
+        (WorkKind::SEND, 0, true),
+        (WorkKind::WRITE, 1, true),
+    ] {
+        let mut pair = near_host(8, dcqcn);
+        for index in (0..8).cycle().take(8 * 16) {
+            post_small(&mut pair, index, kind, length);
+        }
+        let mut completed = 0;
+        for _ in 0..PACKETS * 5 {
+            pair.step(&mut all);
+            while let Some((index, _)) = pair.completions[0].get(completed).copied() {
+                completed += 1;
+                post_small(&mut pair, index, kind, length);
+            }
+        }
+        assert!(completed >= PACKETS, "{completed}");
+        good(&pair);
+        let sent = pair.frames.iter().filter(|(side, ..)| *side == 0);
+        // Later than the rings that were full in the beginning.
+        let sent = sent.skip(PACKETS / 2).map(|(_, frame, _)| frame);
+        let busy = busy(sent.take(PACKETS / 2));
+        println!("8 QPs, {kind:?} of {length} bytes, DCQCN {dcqcn}: {busy:.4} of the wire");
+        assert!(busy > 0.99, "{kind:?}, DCQCN {dcqcn}: {busy:.4}");
+    }
+}
+
+#[test]
+fn small_messages_of_one_qp_fill_the_wire() {
+    // A ring of 16 work requests that waits behind a pause: packets of 64 bytes take 5.7 cycles (SEND) on the wire.
+    for (kind, dcqcn) in [
+        (WorkKind::SEND, false),
+        (WorkKind::SEND, true),
+        (WorkKind::WRITE, true),
+    ] {
+        let mut pair = near_host(1, dcqcn);
+        pair.write(0, reg::PFC_CLASSES, 0xFF).unwrap();
+        let now = pair.time();
+        pair.receive(0, now + PERIOD * 10, pfc([Some(400); 8]));
+        pair.run(100, &mut all, |pair| pair.host(0).pauses().paused() != 0);
+        for _ in 0..16 {
+            post_small(&mut pair, 0, kind, 64);
+        }
+        pair.run(5_000, &mut all, |pair| pair.completions[0].len() == 16);
+        good(&pair);
+        let sent = pair.frames.iter().filter(|(side, ..)| *side == 0);
+        let sent: Vec<_> = sent.map(|(_, frame, _)| frame).collect();
+        assert_eq!(sent.len(), 16);
+        assert!(sent[0].start >= now + PERIOD * 1_000, "it was not paused");
+        let busy = busy(sent);
+        println!("1 QP, {kind:?} of 64 bytes, DCQCN {dcqcn}: {busy:.4} of the wire");
+        assert!(busy > 0.99, "{kind:?}, DCQCN {dcqcn}: {busy:.4}");
     }
 }

@@ -222,6 +222,20 @@ impl Posted {
     fn last(&self) -> Psn {
         self.first.advance(self.packets - 1)
     }
+
+    fn completion(&self, status: Status) -> Completion {
+        Completion {
+            receive: false,
+            status,
+            id: self.work.id,
+            operation: self.work.kind.0,
+            length: match status {
+                Status::Success => self.work.length,
+                _ => 0,
+            },
+            ..Completion::default()
+        }
+    }
 }
 
 /// A QP of the requester: context and ring.
@@ -440,7 +454,7 @@ impl RequesterQp {
         }
         if !nak {
             self.acknowledge(psn, now);
-            return RequesterStep::walk(RequesterNote::Progress);
+            return self.answered(RequesterNote::Progress);
         }
         let progress = psn.ahead_of(self.context.una_psn) > 0;
         if progress {
@@ -474,7 +488,31 @@ impl RequesterQp {
             }
             SyndromeMeaning::Ack(_) | SyndromeMeaning::Reserved => unreachable!("answered above"),
         };
-        RequesterStep::walk(note)
+        self.answered(note)
+    }
+
+    /// The step of an answer: completes the oldest message if it is acknowledged. The QP walks if the next one may be,
+    /// too, or if something is to be done after.
+    fn answered(&mut self, note: RequesterNote) -> RequesterStep {
+        let mut step = self.complete_acknowledged().unwrap_or(note.into());
+        step.note = note;
+        step.walk |= self.context.after != After::None;
+        step
+    }
+
+    /// Completes the oldest message if all of it is acknowledged. The step says whether a packet of the next one is.
+    fn complete_acknowledged(&mut self) -> Option<RequesterStep> {
+        let posted = *self.posted(self.context.tail);
+        let context = &mut self.context;
+        if context.tail == context.head || posted.last().ahead_of(context.una_psn) >= 0 {
+            return None;
+        }
+        context.pass_tail();
+        Some(RequesterStep {
+            completion: (posted.work.signaled).then(|| posted.completion(Status::Success)),
+            walk: context.tail != context.head && posted.last().advance(1) != context.una_psn,
+            ..RequesterNote::None.into()
+        })
     }
 
     /// Acknowledges everything up to and including `psn`, which must not be before `una_psn`.
@@ -548,30 +586,22 @@ impl RequesterQp {
 
     fn walk(&mut self) -> RequesterStep {
         let posted = *self.posted(self.context.tail);
-        let context = &mut self.context;
-        let empty = context.tail == context.head;
+        let empty = self.context.tail == self.context.head;
         let mut step = RequesterStep::from(RequesterNote::None);
-        let completion = |status: Status| Completion {
-            receive: false,
-            status,
-            id: posted.work.id,
-            operation: posted.work.kind.0,
-            length: match status {
-                Status::Success => posted.work.length,
-                _ => 0,
-            },
-            ..Completion::default()
-        };
-        if context.state == QpState::Error && !empty {
-            step.completion = Some(completion(context.status));
+        if self.context.state == QpState::Error && !empty {
+            let context = &mut self.context;
+            step.completion = Some(posted.completion(context.status));
             context.status = Status::Flushed;
             context.pass_tail();
             step.walk = context.tail != context.head;
-        } else if !empty && posted.last().ahead_of(context.una_psn) < 0 {
-            step.completion = posted.work.signaled.then(|| completion(Status::Success));
-            context.pass_tail();
-            step.walk = context.tail != context.head || context.after != After::None;
-        } else if context.after == After::Rewind {
+            return step;
+        }
+        if let Some(mut step) = self.complete_acknowledged() {
+            step.walk |= self.context.after != After::None;
+            return step;
+        }
+        let context = &mut self.context;
+        if context.after == After::Rewind {
             context.after = After::None;
             context.current = context.tail;
             if context.configuration.restart && !empty {
