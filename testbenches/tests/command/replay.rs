@@ -55,19 +55,19 @@ fn a_failing_case_of_two_nics_leaves_waves_around_it() {
     let said = command(&[&arguments[..], &["--before", "100", "--after", "20"]].concat());
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
     assert!(
-        said.out.contains("memory of side 0: wrong bytes"),
+        said.out.contains("memory of side 1: wrong bytes"),
         "{}",
         said.out
     );
     let folder = folder.path().join("replay/forged_payload");
-    let waves = folder.join("nic0.fst");
-    let failed = marker(&folder.join("nic0.gtkw"));
-    let surfer = fs::read_to_string(folder.join("nic0.sucl")).unwrap();
+    let waves = folder.join("nic1.fst");
+    let failed = marker(&folder.join("nic1.gtkw"));
+    let surfer = fs::read_to_string(folder.join("nic1.sucl")).unwrap();
     let expected = format!("\ncursor_set {failed}\nmarker_set failure\n");
     assert!(surfer.ends_with(&expected), "{surfer}");
 
     // The window: every cycle has an edge, as this NIC has work all the time.
-    let all = edges(&waves, "nic0.now_i", "nic0.clk_i", None);
+    let all = edges(&waves, "nic1.now_i", "nic1.clk_i", None);
     let before = all.iter().filter(|(time, _)| *time < failed).count();
     let behind = all
         .iter()
@@ -88,8 +88,8 @@ fn a_failing_case_of_two_nics_leaves_waves_around_it() {
         account.contains("RC_WRITE_MIDDLE to QP 0x1000"),
         "{account}"
     );
-    let when = "nic0.write_valid_o && nic0.write_ready_i && nic0.write_va_o == 0x1000001fe0";
-    let writes = edges(&waves, "nic0.write_va_o", "nic0.clk_i", Some(when));
+    let when = "nic1.write_valid_o && nic1.write_ready_i && nic1.write_va_o == 0x1000001fe0";
+    let writes = edges(&waves, "nic1.write_va_o", "nic1.clk_i", Some(when));
     let [(edge, _)] = writes[..] else {
         panic!("{writes:?}")
     };

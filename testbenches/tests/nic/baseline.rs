@@ -17,7 +17,8 @@ const CASES: u64 = 10;
 /// Digests of cases with the seeds from ten times the place on. All have 64 QPs, with all their values random.
 ///
 /// 2026-11-23: begun; regions at all 256 indices; deadlines no longer wait for a sweep of all QPs; random
-/// immediate data and identifiers, later their low bits too; headers have a register of their own before the frame.
+/// immediate data and identifiers, later their low bits too; headers have a register of their own before the frame. 2026-11-24: events pass those of QPs
+/// in the requester's pipeline, and an answer completes the oldest message.
 const BASELINE: [&str; 12] = [
     "9a45a4d7143ccca8",
     "89776367a2c54d6d",
@@ -42,10 +43,12 @@ fn digest(seed: u64) -> Digest {
 
 #[test]
 fn random_cases_of_64_qps_run_as_before() {
-    for (place, expected) in (0..).zip(BASELINE) {
+    let mut now = vec![];
+    for place in 0..BASELINE.len() as u64 {
         let mut all = Digest::default();
         let seeds = CASES * place..CASES * (place + 1);
-        seeds.clone().for_each(|seed| all.part(digest(seed)));
-        assert_eq!(all.to_string(), expected, "seeds {seeds:?}");
+        seeds.for_each(|seed| all.part(digest(seed)));
+        now.push(all.to_string());
     }
+    assert_eq!(now, BASELINE);
 }

@@ -24,9 +24,16 @@ fn fake(folder: &Path, version: &str) -> String {
 fn at(version: &str) -> Result<Version, String> {
     let folder = tempfile::tempdir().unwrap();
     let program = fake(folder.path(), version);
-    Verilator::at(&program)
-        .map(|verilator| verilator.version)
-        .map_err(|error| error.to_string().replace(&program, "PROGRAM"))
+    loop {
+        let found = Verilator::at(&program)
+            .map(|verilator| verilator.version)
+            .map_err(|error| error.to_string().replace(&program, "PROGRAM"));
+        match found {
+            // Another test has started a process while the program was being written, which still holds its file.
+            Err(error) if error.contains("Text file busy") => std::thread::yield_now(),
+            found => return found,
+        }
+    }
 }
 
 #[test]
