@@ -12,8 +12,10 @@ use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::metrics::{Metric, Recorder, names};
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_sim::kernel::{Direction, Frame, PortId, Record};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::time::{Duration, Length, Time};
+use xoff_sim::time::{Duration, Length, LineRate, Time};
+use xoff_sim::wire::MacAddr;
 use xoff_waves::report::Summary;
 
 #[test]
@@ -422,6 +424,75 @@ fn the_default_headroom_loses_no_lossless_frame() {
         let metrics = &report.summary.metrics;
         assert_eq!(metrics["drops.total"], 0.0, "{nic:?} {mtu}");
         assert!(metrics["pause_frames_tx.s"] > 4.0, "{nic:?} {mtu}");
+    }
+}
+
+/// IEEE 802.1Q annex O counts the response of a port to a pause from the pause's last bit: 118 quanta at 40 Gb/s, 1,510
+/// ns. A frame of the class may begin up to 740 ns after it, because the receive MAC hands a frame to the NIC only when
+/// it has all of it, and so the pause waits for what came before it. What has begun is finished: a frame of 4,096 bytes
+/// of payload ends up to 1,590 ns after the pause. The phases here bring up to 533 and 1,366 ns.
+#[test]
+fn the_response_to_a_pause_is_what_is_stated() {
+    let head = r#"
+title = "pauses at many phases"
+duration = "500 us"
+[[switches]]
+name = "s"
+"#;
+    // Frames as long as they get go both ways, so that pauses come behind one.
+    let flow = |from: &str, to: &str| {
+        format!(
+            "[[flows]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
+             mtu = 4096\nmessage = \"1 MB\"\ndscp = 24\n"
+        )
+    };
+    let flows = [flow("a", "b"), flow("b", "a")].concat();
+    let quanta = 300;
+    for nic in [NicKind::Rtl, NicKind::Model] {
+        let mut scenario: Scenario =
+            toml::from_str(&[head, &star(&["a", "b"]), &flows].concat()).unwrap();
+        scenario.host.nic = nic.clone();
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let [a, s] = ["a", "s"].map(|name| simulation.node(name).unwrap());
+        let mut bytes = MacAddr::CONTROL.0.to_vec();
+        bytes.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 1, 1, 0, 1 << 3]);
+        (0..8).for_each(|_| bytes.extend(u16::to_be_bytes(quanta)));
+        bytes.resize(60, 0);
+        // Every 10 µs and a bit, so that pauses come in every phase of a frame.
+        let pause = |number: u64| {
+            let start = Time::from_ps(50_000_000 + 10_023_457 * number);
+            Frame::sent(bytes.clone().into(), start, LineRate::G40)
+        };
+        (simulation.network_mut()).inject(s, PortId(0), (0..40).map(pause));
+        simulation.network_mut().tap(a, PortId(0), true);
+        let mut records = vec![];
+        let end = Time::ZERO + scenario.duration;
+        let see = |seen: &[Record]| records.extend_from_slice(seen);
+        simulation.run_until_observed(end, see).unwrap();
+        let control = |record: &&Record| record.frame.bytes[12..14] == [0x88, 0x08];
+        let pauses = records.iter().filter(control);
+        let pauses: Vec<_> = pauses.map(|record| record.frame.end).collect();
+        assert_eq!(pauses.len(), 40, "{nic:?}");
+        let (mut starts, mut ends) = (vec![], vec![]);
+        for since in pauses {
+            let until = since + LineRate::G40.time_of_quanta(quanta);
+            let last = (records.iter())
+                .filter(|record| record.direction == Direction::Sent)
+                .filter(|record| record.frame.start < until)
+                .max_by_key(|record| record.frame.start)
+                .expect("frames before the pause");
+            // 0: the last one began before the pause.
+            starts.push(last.frame.start.saturating_since(since));
+            ends.push(last.frame.end.saturating_since(since));
+        }
+        let [start, end] = [&starts, &ends].map(|times| *times.iter().max().unwrap());
+        println!(
+            "{nic:?}: the last frame begins at most {start} after a pause and ends at most {end} after it"
+        );
+        assert!(start <= Duration::from_ns(740), "{nic:?}: {start}");
+        assert!(end <= Duration::from_ns(1_590), "{nic:?}: {end}");
+        // The phases differ, and frames do begin after a pause.
+        assert!(end > Duration::from_ns(800), "{nic:?}: {end}");
     }
 }
 
