@@ -201,7 +201,7 @@ fn frames_for_another_address_change_nothing() {
 }
 
 /// A change to a packet and to the addresses of its frame.
-type Change<'a> = &'a dyn Fn(&mut Vec<u8>, &mut RocePacket);
+type Change = dyn Fn(&mut Vec<u8>, &mut RocePacket);
 
 /// As above, for each kind of packet that a NIC receives: a WRITE, an ACK of a message that waits for it, a CNP. The
 /// same for IPv6, all of whose bits count, and for IPv6 packets to a QP with IPv4 addresses that are in their last
@@ -232,7 +232,7 @@ fn each_kind_of_packet_for_another_address_changes_nothing() {
         let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
         pair.run(1_000, &mut nothing, |pair| !pair.frames.is_empty());
         let key = pair.key[1];
-        let frame = |kind: usize, change: Change<'_>| {
+        let frame = |kind: usize, change: &Change| {
             let mut head = vec![];
             let psn = [
                 qp(0, 0).requester_psn,
@@ -274,7 +274,7 @@ fn each_kind_of_packet_for_another_address_changes_nothing() {
         } else {
             &[0, 15, 31]
         };
-        let mut changes: Vec<(u16, Box<dyn Fn(&mut Vec<u8>, &mut RocePacket)>)> = vec![
+        let mut changes: Vec<(u16, Box<Change>)> = vec![
             (
                 reg::DROP_ADDRESS,
                 Box::new(move |head, _| *head = [&own[..5], &[own[5] ^ 1]].concat()),
