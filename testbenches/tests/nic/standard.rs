@@ -289,7 +289,7 @@ fn each_kind_of_packet_for_another_address_changes_nothing() {
                 Box::new(move |_, roce| roce.ip.src ^= 1 << at),
             ));
         }
-        // The other version of IP, with the same last bits: IPv6 with nothing in front of them, and as a mapped address.
+        // The other version of IP, with the same last bits: IPv6 with zeros in front of them, or a mapped address.
         let as_v6 = |upper: u128| {
             move |roce: &mut RocePacket| {
                 (roce.ip.kind, roce.ip.flags) = (IpKind::V6, 0);

@@ -302,7 +302,7 @@ fn two_paused_classes_leave_the_third_the_wire() {
         pfc.emit(&mut Pfc::new_unchecked(control));
     });
     let pause = Frame::sent(bytes, us(20), LineRate::G40);
-    network.inject(B, PortId(0), [pause].into_iter());
+    network.inject(B, PortId(0), [pause]);
     network.tap(A, PortId(0), true);
     let mut records: Vec<Record> = Vec::new();
     network.run_until(us(300), |seen| records.extend_from_slice(seen));
