@@ -7,8 +7,9 @@ use crate::{Habit, Rule};
 const HEAD: &str = "\
 # What the monitors hold against frames
 
-`xoff check CAPTURE` and the scenario tests watch ports with the state machines of `sim/xoff-monitor`. This page is
-written by a test from the rules' own texts (`XOFF_WRITE=1 cargo test -p xoff-monitor page`).
+`xoff check CAPTURE` watches the ports of a capture with the state machines of `sim/xoff-monitor`. So do some tests: those
+of the scenarios in `tests/command/monitored.rs`, of the injections in `tests/command/lumina.rs`, `property network`, and
+`property nic` in part of its cases. This page is written by a test from the rules' own texts (`XOFF_WRITE=1 cargo test -p xoff-monitor page`).
 
 Each rule is a statement of a standard in other words: the InfiniBand transport as RoCEv2 carries it, congestion
 notification as DCQCN uses it, IEEE 802.3 PAUSE and 802.1Q priority-based flow control. What one tap cannot see is no

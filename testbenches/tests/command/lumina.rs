@@ -2,7 +2,7 @@
 //! They are judged as there: by state machines over the frames at both hosts, by the counters of the NICs, which equal
 //! the frames, and by the two latencies of a retransmission apart from each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::scenarios::star;
 use xoff_cosim::network::Simulation;
@@ -179,6 +179,8 @@ struct Seen {
     records: [Vec<Record>; 2],
     simulation: Simulation,
     monitor: Monitor,
+    /// Each fault rule, and how many frames it hit.
+    hits: Vec<(String, u64)>,
 }
 
 fn run(case: &Case, nic: &NicKind, dcqcn: bool) -> Seen {
@@ -188,6 +190,10 @@ fn run(case: &Case, nic: &NicKind, dcqcn: bool) -> Seen {
         scenario.host.dcqcn = Some(Default::default());
     }
     scenario.flows[0].qps = case.qps;
+    run_changed(case, scenario)
+}
+
+fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
     let parsed = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
     scenario.links[0].faults = parsed(case.rules[0]);
     scenario.links[0].faults_back = parsed(case.rules[1]);
@@ -225,10 +231,13 @@ fn run(case: &Case, nic: &NicKind, dcqcn: bool) -> Seen {
     simulation
         .run_until_observed(Time::ZERO + scenario.duration, see)
         .unwrap();
+    let uses = simulation.rule_uses(&scenario).into_iter();
+    let hits = uses.map(|used| (used.rule, used.counters.hit)).collect();
     Seen {
         records,
         simulation,
         monitor,
+        hits,
     }
 }
 
@@ -247,32 +256,110 @@ fn requests(records: &[Record], direction: Direction) -> Vec<(&Record, u32, Psn)
         .collect()
 }
 
-/// The times of a retransmission: from the arrival of the packet that shows the gap to the NAK at `b`, and from the
-/// NAK's last bit to the first bit of the packet sent again at `a`.
-fn latencies(seen: &Seen) -> Option<(Duration, Duration)> {
-    let nak = |direction: Direction| {
-        move |record: &&Record| {
-            let aeth = parsed(record).ext.and_then(|ext| ext.aeth);
-            let meaning = aeth.map(|aeth| aeth.syndrome.meaning());
-            record.direction == direction
-                && meaning == Some(SyndromeMeaning::Nak(NakCode::PsnSequenceError))
-        }
-    };
+/// The times of a retransmission.
+#[derive(Debug)]
+struct Latencies {
+    /// From the last bit of the packet that shows the gap to the first bit of the NAK, at `b`.
+    gap_to_nak: Duration,
+    /// From the last bit of the NAK to the first bit of the packet that is sent again, at `a`.
+    nak_to_resend: Duration,
+    /// From the last bit of the packet that is lost to its first bit when it is sent again, at `a`.
+    drop_to_resend: Duration,
+}
+
+/// The times of the first retransmission of each QP, in the order of their numbers.
+fn latencies(seen: &Seen) -> Vec<Latencies> {
     let [a, b] = &seen.records;
-    let sent = b.iter().find(nak(Direction::Sent))?;
-    let missing = parsed(sent).bth?.psn;
-    let behind = requests(b, Direction::Received);
-    let (shows, ..) = behind
-        .iter()
-        .find(|(_, _, psn)| psn.ahead_of(missing) > 0)?;
-    let came = a.iter().find(nak(Direction::Received))?;
-    let again = requests(a, Direction::Sent);
-    let (again, ..) = (again.iter())
-        .find(|(record, _, psn)| *psn == missing && record.frame.start > came.frame.end)?;
-    Some((
-        sent.frame.start - shows.frame.end,
-        again.frame.start - came.frame.end,
-    ))
+    let naks = |records: &[Record], direction: Direction| -> Vec<(Record, u32, Psn)> {
+        (records.iter())
+            .filter_map(|record| {
+                let parsed = parsed(record);
+                let bth = parsed.bth?;
+                let meaning = parsed.ext?.aeth?.syndrome.meaning();
+                let is = record.direction == direction
+                    && meaning == SyndromeMeaning::Nak(NakCode::PsnSequenceError);
+                is.then(|| (record.clone(), bth.dest_qp.get(), bth.psn))
+            })
+            .collect()
+    };
+    let (out, back) = (naks(b, Direction::Sent), naks(a, Direction::Received));
+    let sent = requests(a, Direction::Sent);
+    let came = requests(b, Direction::Received);
+    // The QPs of both sides are numbered in the same order.
+    let numbers = |of: &[u32]| {
+        of.iter()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    let to_b = numbers(&sent.iter().map(|(_, qp, _)| *qp).collect::<Vec<_>>());
+    let to_a = numbers(&out.iter().map(|(_, qp, _)| *qp).collect::<Vec<_>>());
+    let of_qp = |(to_b, to_a): (&u32, &u32)| {
+        let (nak, _, missing) = out.iter().find(|(_, qp, _)| qp == to_a)?;
+        let (shows, ..) = came
+            .iter()
+            .find(|(_, qp, psn)| qp == to_b && psn.ahead_of(*missing) > 0)?;
+        let (nak_in, ..) = back.iter().find(|(_, qp, _)| qp == to_a)?;
+        let of_missing = || {
+            sent.iter()
+                .filter(|(_, qp, psn)| qp == to_b && psn == missing)
+        };
+        let (first, ..) = of_missing().next()?;
+        let (again, ..) =
+            of_missing().find(|(record, ..)| record.frame.start > nak_in.frame.end)?;
+        Some(Latencies {
+            gap_to_nak: nak.frame.start - shows.frame.end,
+            nak_to_resend: again.frame.start - nak_in.frame.end,
+            drop_to_resend: again.frame.start - first.frame.end,
+        })
+    };
+    to_b.iter().zip(&to_a).filter_map(of_qp).collect()
+}
+
+/// What a responder says of packets that came, as a state machine over the frames: duplicates, and packets behind a
+/// gap (`duplicate_request` and `out_of_sequence` of `rdma statistic`).
+fn duplicates_and_gaps(seen: &Seen) -> [u64; 2] {
+    let mut expected = BTreeMap::<u32, Psn>::new();
+    let [mut duplicates, mut gaps] = [0; 2];
+    for (record, qp, psn) in requests(&seen.records[1], Direction::Received) {
+        if !record.frame.fcs_ok || parsed(record).icrc_ok == Some(false) {
+            continue;
+        }
+        // The first packet of a QP is never the one that is lost.
+        let next = expected.entry(qp).or_insert(psn);
+        match psn.ahead_of(*next) {
+            0 => *next = psn.advance(1),
+            ahead if ahead > 0 => gaps += 1,
+            _ => duplicates += 1,
+        }
+    }
+    [duplicates, gaps]
+}
+
+/// How often a requester went back without a NAK, as a state machine over the frames at its port
+/// (`local_ack_timeout_err` of `rdma statistic`). What it sends behind a NAK goes back for the NAK.
+fn timeouts(seen: &Seen) -> u64 {
+    let mut records: Vec<_> = seen.records[0].iter().collect();
+    records.sort_by_key(|record| record.frame.end);
+    let (mut last, mut named) = (BTreeMap::<u32, Psn>::new(), BTreeSet::new());
+    let mut timeouts = 0;
+    for record in records {
+        let parsed = parsed(record);
+        let Some(bth) = parsed.bth else { continue };
+        if record.direction == Direction::Received {
+            let aeth = parsed.ext.and_then(|ext| ext.aeth);
+            let meaning = aeth.map(|aeth| aeth.syndrome.meaning());
+            if meaning == Some(SyndromeMeaning::Nak(NakCode::PsnSequenceError)) {
+                named.insert(bth.psn.get());
+            }
+        } else if bth.opcode.0 < Opcode::RC_ACK.0 {
+            let before = last.insert(bth.dest_qp.get(), bth.psn);
+            let back = before.is_some_and(|before| bth.psn.ahead_of(before) <= 0);
+            timeouts += u64::from(back && !named.remove(&bth.psn.get()));
+        }
+    }
+    timeouts
 }
 
 #[test]
@@ -290,6 +377,21 @@ fn injected_losses_marks_and_errors_have_the_consequences_of_the_standard() {
             };
             assert_eq!(broken, expected, "{what}: {:?}", report.violations);
             assert!(seen.simulation.finished(), "{what}: messages are missing");
+            // The case is what its name says.
+            assert_eq!(
+                seen.hits.len(),
+                case.rules.iter().map(|rules| rules.len()).sum::<usize>()
+            );
+            for (rule, hits) in &seen.hits {
+                let shots = rule.split_once("shots ").map(|(_, rest)| {
+                    let digits = rest.split(|of: char| !of.is_ascii_digit());
+                    digits.into_iter().next().unwrap().parse::<u64>().unwrap()
+                });
+                assert!(
+                    *hits > 0 && shots.is_none_or(|shots| shots == *hits),
+                    "{what}: {hits} hits of {rule}"
+                );
+            }
             let counters = ["a", "b"].map(|name| {
                 let station = seen.simulation.station(name);
                 station.nic_counters().unwrap()
@@ -338,6 +440,17 @@ fn injected_losses_marks_and_errors_have_the_consequences_of_the_standard() {
             ];
             let taken: u64 = taken.iter().map(|register| b.get(*register)).sum();
             assert_eq!(taken, came, "{what}: a packet is neither taken nor counted");
+            let trace = duplicates_and_gaps(&seen);
+            let told = [reg::DUPLICATES_IN, reg::GAPS_IN].map(|register| b.get(register));
+            assert_eq!(
+                told, trace,
+                "{what}: duplicates and gaps, of the NIC and the frames"
+            );
+            assert_eq!(
+                a.get(reg::TIMEOUTS),
+                timeouts(&seen),
+                "{what}: timeouts of the NIC and the frames"
+            );
             match case.name {
                 "one mark" => assert_eq!([b.get(reg::CNPS_OUT), a.get(reg::CNPS_IN)], [1, 1]),
                 "marks on all" => assert_eq!(b.get(reg::MARKED_IN), came, "{what}"),
@@ -345,17 +458,96 @@ fn injected_losses_marks_and_errors_have_the_consequences_of_the_standard() {
                 "a bit under a right FCS" => assert_eq!(b.get(reg::DROP_ICRC), 1, "{what}"),
                 _ => {}
             }
-            // Of several QPs the packets of the others are in between.
-            if case.name == "a NAK" || case.naks == 0 || case.qps > 1 {
+            if case.name == "a NAK" || case.naks == 0 {
                 continue;
             }
-            let (gap, resend) = latencies(&seen).expect("there is a NAK");
-            println!("{what}: gap to NAK {gap}, NAK to retransmission {resend}");
-            // At most 1 µs and the frame that is on the wire: 1,106 bytes with preamble and gap.
-            let frame = Duration::from_ps(1_106 * 200);
-            assert!(resend <= Duration::from_us(1) + frame, "{what}: {resend}");
-            assert!(gap <= Duration::from_us(1), "{what}: {gap}");
+            let latencies = latencies(&seen);
+            assert_eq!(
+                latencies.len() as u32,
+                case.qps,
+                "{what}: QPs that sent again"
+            );
+            for of in latencies {
+                println!(
+                    "{what}: gap to NAK {}, NAK to retransmission {}, lost packet to retransmission {}",
+                    of.gap_to_nak, of.nak_to_resend, of.drop_to_resend
+                );
+                // At most 1 µs and the frame that is on the wire: 1,106 bytes with preamble and gap. Of several QPs the
+                // packets of the others are in between.
+                let frame = Duration::from_ps(1_106 * 200);
+                let resend = Duration::from_us(1) + frame * (4 * u64::from(case.qps) - 3);
+                assert!(of.nak_to_resend <= resend, "{what}: {of:?}");
+                assert!(of.gap_to_nak <= Duration::from_us(1), "{what}: {of:?}");
+                assert!(
+                    of.drop_to_resend > of.gap_to_nak + of.nak_to_resend,
+                    "{what}: {of:?}"
+                );
+            }
         }
+    }
+}
+
+/// DCQCN (SIGCOMM 2015, 3.1): the notification point sends a CNP for a marked packet unless it has sent one of the flow
+/// within the interval. Each twentieth packet is marked, and several intervals pass.
+#[test]
+fn marks_on_a_part_of_the_packets_make_a_cnp_an_interval() {
+    let interval = Duration::from_us(4);
+    let case = case(
+        "marks on one packet in twenty",
+        [&["src 10.0.0.1, chance 1/20: ecn"], &[]],
+        0,
+        0,
+    );
+    for nic in [NicKind::Rtl, NicKind::Model] {
+        let mut scenario: Scenario = toml::from_str(&six_messages()).unwrap();
+        scenario.host.nic = nic.clone();
+        scenario.flows[0].count = Some(60);
+        scenario.host.dcqcn.get_or_insert_default().cnp_interval = interval;
+        let seen = run_changed(&case, scenario);
+        let report = seen.monitor.report();
+        assert_eq!(
+            report.violations.len(),
+            0,
+            "{nic:?}: {:?}",
+            report.violations
+        );
+        let marked = (requests(&seen.records[1], Direction::Received).into_iter())
+            .filter(|(record, ..)| record.frame.bytes[15] & 3 == 3)
+            .map(|(record, ..)| record.frame.end);
+        let (mut expected, mut last, mut marks) = (0, None, 0);
+        for at in marked {
+            marks += 1;
+            if last.is_none_or(|last: Time| at >= last + interval) {
+                expected += 1;
+                last = Some(at);
+            }
+        }
+        let cnps = (seen.records[1].iter())
+            .filter(|record| record.direction == Direction::Sent)
+            .filter(|record| {
+                parsed(record)
+                    .bth
+                    .is_some_and(|bth| bth.opcode == Opcode::CNP)
+            });
+        let times: Vec<_> = cnps.map(|record| record.frame.start).collect();
+        println!(
+            "{nic:?}: {marks} marks, {} CNPs, {expected} expected",
+            times.len()
+        );
+        assert_eq!(seen.hits[0].1, marks, "{nic:?}");
+        assert!(times.len() >= 4, "{nic:?}: {} CNPs", times.len());
+        // A mark at the very end of an interval may fall on either side.
+        assert!(
+            times.len().abs_diff(expected) <= 1,
+            "{nic:?}: {} CNPs, {expected} expected",
+            times.len()
+        );
+        let [a, b] = ["a", "b"].map(|name| seen.simulation.station(name).nic_counters().unwrap());
+        assert_eq!(b.get(reg::MARKED_IN), marks);
+        assert_eq!(
+            [b.get(reg::CNPS_OUT), a.get(reg::CNPS_IN)],
+            [times.len() as u64; 2]
+        );
     }
 }
 

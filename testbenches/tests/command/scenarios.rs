@@ -12,8 +12,10 @@ use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::metrics::{Metric, Recorder, names};
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_sim::kernel::{Direction, Frame, PortId, Record};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::time::{Duration, Time};
+use xoff_sim::time::{Duration, Length, LineRate, Time};
+use xoff_sim::wire::MacAddr;
 use xoff_waves::report::Summary;
 
 #[test]
@@ -427,64 +429,179 @@ fn the_default_headroom_loses_no_lossless_frame() {
     }
 }
 
-/// A receiver that takes 5 Gb/s, and senders of two classes.
-fn slow_host() -> String {
+/// IEEE 802.1Q annex O counts the response of a port to a pause from the pause's last bit: 118 quanta at 40 Gb/s, 1,510
+/// ns. A frame of the class may begin up to 740 ns after it, because the receive MAC hands a frame to the NIC only when
+/// it has all of it, and so the pause waits for what came before it. What has begun is finished: a frame of 4,096 bytes
+/// of payload ends up to 1,590 ns after the pause. The phases here bring up to 533 and 1,366 ns.
+#[test]
+fn the_response_to_a_pause_is_what_is_stated() {
     let head = r#"
-title = "two classes into a slow host"
+title = "pauses at many phases"
+duration = "500 us"
+[[switches]]
+name = "s"
+"#;
+    // Frames as long as they get go both ways, so that pauses come behind one.
+    let flow = |from: &str, to: &str| {
+        format!(
+            "[[flows]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
+             mtu = 4096\nmessage = \"1 MB\"\ndscp = 24\n"
+        )
+    };
+    let flows = [flow("a", "b"), flow("b", "a")].concat();
+    let quanta = 300;
+    for nic in [NicKind::Rtl, NicKind::Model] {
+        let mut scenario: Scenario =
+            toml::from_str(&[head, &star(&["a", "b"]), &flows].concat()).unwrap();
+        scenario.host.nic = nic.clone();
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let [a, s] = ["a", "s"].map(|name| simulation.node(name).unwrap());
+        let mut bytes = MacAddr::CONTROL.0.to_vec();
+        bytes.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 1, 1, 0, 1 << 3]);
+        (0..8).for_each(|_| bytes.extend(u16::to_be_bytes(quanta)));
+        bytes.resize(60, 0);
+        // Every 10 µs and a bit, so that pauses come in every phase of a frame.
+        let pause = |number: u64| {
+            let start = Time::from_ps(50_000_000 + 10_023_457 * number);
+            Frame::sent(bytes.clone().into(), start, LineRate::G40)
+        };
+        (simulation.network_mut()).inject(s, PortId(0), (0..40).map(pause));
+        simulation.network_mut().tap(a, PortId(0), true);
+        let mut records = vec![];
+        let end = Time::ZERO + scenario.duration;
+        let see = |seen: &[Record]| records.extend_from_slice(seen);
+        simulation.run_until_observed(end, see).unwrap();
+        let control = |record: &&Record| record.frame.bytes[12..14] == [0x88, 0x08];
+        let pauses = records.iter().filter(control);
+        let pauses: Vec<_> = pauses.map(|record| record.frame.end).collect();
+        assert_eq!(pauses.len(), 40, "{nic:?}");
+        let (mut starts, mut ends) = (vec![], vec![]);
+        for since in pauses {
+            let until = since + LineRate::G40.time_of_quanta(quanta);
+            let last = (records.iter())
+                .filter(|record| record.direction == Direction::Sent)
+                .filter(|record| record.frame.start < until)
+                .max_by_key(|record| record.frame.start)
+                .expect("frames before the pause");
+            // 0: the last one began before the pause.
+            starts.push(last.frame.start.saturating_since(since));
+            ends.push(last.frame.end.saturating_since(since));
+        }
+        let [start, end] = [&starts, &ends].map(|times| *times.iter().max().unwrap());
+        println!(
+            "{nic:?}: the last frame begins at most {start} after a pause and ends at most {end} after it"
+        );
+        assert!(start <= Duration::from_ns(740), "{nic:?}: {start}");
+        assert!(end <= Duration::from_ns(1_590), "{nic:?}: {end}");
+        // The phases differ, and frames do begin after a pause.
+        assert!(end > Duration::from_ns(800), "{nic:?}: {end}");
+    }
+}
+
+/// A receiver that takes 5 Gb/s, and so many senders in each of three classes: `a`, `a1`, … in class 3, `b`, … in
+/// class 4, `c`, … in class 0.
+fn slow_host(senders: usize) -> String {
+    let head = r#"
+title = "three classes into a slow host"
 duration = "400 us"
 [[switches]]
 name = "s"
 "#;
-    let flows = r#"pcie_rate = "5 Gb/s"
-[[flows]]
-name = "a"
-from = "a"
-to = "slow"
-dscp = 24
-message = "1 MB"
-[[flows]]
-name = "b"
-from = "b"
-to = "slow"
-dscp = 32
-message = "1 MB"
-[[flows]]
-name = "c"
-from = "c"
-to = "slow"
-dscp = 0
-message = "1 MB"
-"#;
-    [head, &star(&["a", "b", "c", "slow"]), flows].concat()
+    let hosts: Vec<(String, u8)> = [("a", 24), ("b", 32), ("c", 0)]
+        .into_iter()
+        .flat_map(|(class, dscp)| (0..senders).map(move |number| (sender(class, number), dscp)))
+        .collect();
+    let names: Vec<&str> = hosts
+        .iter()
+        .map(|(name, _)| &**name)
+        .chain(["slow"])
+        .collect();
+    let flow = |(name, dscp): &(String, u8)| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\nfrom = \"{name}\"\nto = \"slow\"\ndscp = {dscp}\nmessage = \"1 MB\"\n"
+        )
+    };
+    let flows: String = hosts.iter().map(flow).collect();
+    [head, &star(&names), "pcie_rate = \"5 Gb/s\"\n", &flows].concat()
+}
+
+/// The name of a sender of a class.
+fn sender(class: &str, number: usize) -> String {
+    match number {
+        0 => class.to_owned(),
+        _ => format!("{class}{number}"),
+    }
 }
 
 /// IEEE 802.1Qbb: a class under priority flow control loses no frame to congestion, whatever the other classes of the
 /// link do. The receive buffer of the NIC holds by class: two lossless classes beside each other, and one beside a
-/// flood of a class that may be dropped.
+/// flood of a class that may be dropped. Three hosts send in each class, over cables of the default length and over
+/// such of 300 m, in which 6 µs of frames follow a pause.
 #[test]
 fn what_other_classes_do_costs_a_lossless_class_no_frame() {
-    for (nic, mtu) in [NicKind::Rtl, NicKind::Model]
-        .into_iter()
-        .flat_map(|nic| [1024, 4096].map(|mtu| (nic.clone(), mtu)))
-    {
-        for lossless in [vec![3, 4], vec![3]] {
-            let mut scenario: Scenario = toml::from_str(&slow_host()).unwrap();
-            scenario.host.nic = nic.clone();
-            scenario.host.lossless = lossless.clone();
-            scenario.switches[0].lossless = lossless.clone();
-            for flow in &mut scenario.flows {
-                flow.mtu = mtu;
-            }
-            let report = execute::run(&scenario, &RunOptions::default()).unwrap();
-            let metrics = &report.summary.metrics;
-            let what = format!("{nic:?}, classes {lossless:?}, MTU {mtu}");
-            assert!(metrics["pause_frames_tx.slow"] > 1.0, "{what}");
-            assert!(metrics["goodput_gbps.a"] > 0.5, "{what}: {metrics:?}");
-            let sent_again = |host: &str| metrics[&format!("retransmitted_packets.{host}")];
-            assert_eq!(sent_again("a"), 0.0, "{what}");
-            assert_eq!(sent_again("b") == 0.0, lossless.contains(&4), "{what}");
-            assert!(sent_again("c") > 0.0, "{what}: the flood is not dropped");
+    const SENDERS: usize = 3;
+    let cases = [
+        (NicKind::Rtl, 1024, vec![3, 4], false),
+        (NicKind::Rtl, 4096, vec![3], false),
+        (NicKind::Rtl, 4096, vec![3], true),
+        (NicKind::Model, 1024, vec![3, 4], false),
+        (NicKind::Model, 1024, vec![3], false),
+        (NicKind::Model, 4096, vec![3, 4], false),
+        (NicKind::Model, 4096, vec![3], false),
+        (NicKind::Model, 4096, vec![3], true),
+    ];
+    for (nic, mtu, lossless, long) in cases {
+        let mut scenario: Scenario = toml::from_str(&slow_host(SENDERS)).unwrap();
+        scenario.host.nic = nic.clone();
+        scenario.host.lossless = lossless.clone();
+        scenario.switches[0].lossless = lossless.clone();
+        for flow in &mut scenario.flows {
+            flow.mtu = mtu;
         }
+        if long {
+            for link in &mut scenario.links {
+                link.cable = Length::from_m(300);
+            }
+        }
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        simulation
+            .run_until(Time::ZERO + scenario.duration)
+            .unwrap();
+        let what = format!("{nic:?}, classes {lossless:?}, MTU {mtu}, 300 m: {long}");
+        let count = |host: &str, register| {
+            let station = simulation.station(host);
+            station.nic_counters().unwrap().get(register)
+        };
+        assert!(count("slow", reg::PFC_OUT) > 1, "{what}");
+        let of = |class: &str, register| {
+            (0..SENDERS)
+                .map(|number| count(&sender(class, number), register))
+                .collect::<Vec<_>>()
+        };
+        let harm = |class| {
+            [
+                of(class, reg::NAKS_IN),
+                of(class, reg::RESENT_OUT),
+                of(class, reg::TIMEOUTS),
+            ]
+        };
+        let none = [vec![0; SENDERS], vec![0; SENDERS], vec![0; SENDERS]];
+        assert_eq!(
+            harm("a"),
+            none,
+            "{what}: NAKs, packets sent again, timeouts"
+        );
+        assert_eq!(
+            harm("b") == none,
+            lossless.contains(&4),
+            "{what}: {:?}",
+            harm("b")
+        );
+        assert_ne!(harm("c"), none, "{what}: the flood is not dropped");
+        assert!(
+            of("a", reg::FRAMES_OUT).iter().all(|frames| *frames > 10),
+            "{what}"
+        );
     }
 }
 
@@ -493,7 +610,7 @@ fn what_other_classes_do_costs_a_lossless_class_no_frame() {
 #[test]
 fn a_receive_buffer_that_cannot_hold_what_follows_a_pause_is_refused() {
     let refused = |settings: &[(&str, &str)]| {
-        let mut table: toml::Table = toml::from_str(&slow_host()).unwrap();
+        let mut table: toml::Table = toml::from_str(&slow_host(1)).unwrap();
         let mut host = toml::Table::new();
         for (key, value) in settings {
             let value: toml::Table = toml::from_str(&format!("it = {value}")).unwrap();

@@ -11,11 +11,14 @@
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`reads`] | how much payload is read ahead |
+//! | [`lengths`] | frames of every length, in every class |
 //! | [`regions`] | what a key permits, for each region of the table |
 //! | [`rings`] | the parts of the receive buffer, full and overfull |
 //! | [`shares`] | a class's share of the transmit slots |
 //! | [`registers`] | the register file, at every address |
 //! | [`baseline`] | what the NIC does in kept random cases, to the cycle |
+//! | [`reopened`] | QPs that are closed and opened again under load |
+//! | [`stalled`] | a host that takes no writes |
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
@@ -28,6 +31,7 @@ mod congestion;
 mod counters;
 mod every_qp;
 mod invalidation;
+mod lengths;
 mod line_rate;
 mod messages;
 mod pauses;
@@ -35,9 +39,11 @@ mod reads;
 mod refused;
 mod regions;
 mod registers;
+mod reopened;
 mod reset;
 mod rings;
 mod shares;
+mod stalled;
 mod standard;
 mod tested;
 mod verdict;

@@ -16,6 +16,8 @@ pub struct Causes {
     /// frames, or requesters wait only once or twice. Three times the least timeout is longer than all packets take
     /// that a few other QPs may have in front.
     late_answers: bool,
+    /// Every class is lossless, and no pause is lost, late or silenced: no buffer is ever full.
+    lossless: bool,
     /// A QP was closed and opened.
     pub reopened: bool,
     /// A region was withdrawn.
@@ -54,6 +56,11 @@ impl Causes {
             late_answers: [drops, flips, doubles, late, forged] != [0; 5]
                 || head.requester.retry < 2
                 || u64::from(head.qps) > FEW,
+            // The third class is lossy.
+            lossless: head.pfc
+                && head.classes <= 2
+                && !head.watchdog
+                && [drops, flips, doubles, late, forged] == [0; 5],
             reopened: false,
             withdrawn: false,
             held: false,
@@ -87,6 +94,7 @@ impl Causes {
         for counter in reg::COUNTERS {
             let allowed = match counter.address {
                 reg::DROP_QP => self.reopened,
+                reg::DROP_FULL => !self.lossless,
                 reg::ACCESS_IN => self.withdrawn,
                 address => self.flips || !OF_FLIPS.contains(&address),
             };

@@ -66,21 +66,38 @@ impl Alone {
 
 /// A frame that QP 0 would accept, damaged at one place and then repaired.
 fn spoilt(at: usize, bits: u8, repair: Option<Repair>) -> Bytes {
-    let path = path::Path::new(&qp(1, 2, 0)).unwrap();
-    let request = crate::protocol::gbn::Request {
-        opcode: crate::wire::Opcode::RC_SEND_ONLY,
-        psn: Psn::wrapping(0xFF_FFF0 + 1000),
-        payload_bytes: 100,
-        ack_req: true,
-        ..Default::default()
-    };
-    let draft = path.request(&request, true, |bytes| bytes.fill(7));
-    let mut frame = path.finish(draft, &mut 5).to_vec();
+    let mut frame = request(100);
     frame[at] ^= bits;
     if let Some(repair) = repair {
         strategies::repair(&mut frame, repair);
     }
     frame.into()
+}
+
+/// A SEND to QP 0.
+fn request(payload_bytes: u16) -> Vec<u8> {
+    let path = path::Path::new(&qp(1, 2, 0)).unwrap();
+    let request = crate::protocol::gbn::Request {
+        opcode: crate::wire::Opcode::RC_SEND_ONLY,
+        psn: Psn::wrapping(0xFF_FFF0 + 1000),
+        payload_bytes,
+        ack_req: true,
+        ..Default::default()
+    };
+    let draft = path.request(&request, true, |bytes| bytes.fill(7));
+    path.finish(draft, &mut 5).to_vec()
+}
+
+/// The same packet as one of RoCEv1: its BTH is behind a GRH.
+fn roce_v1() -> Bytes {
+    let frame = request(100);
+    let mut v1 = frame[..12].to_vec();
+    v1.extend([0x89, 0x15, 0x60, 0, 0, 0]);
+    v1.extend(((frame.len() - 42) as u16).to_be_bytes());
+    v1.extend([0x1B, 64]);
+    v1.extend([0; 32]);
+    v1.extend(&frame[42..]);
+    v1.into()
 }
 
 #[test]
@@ -97,6 +114,16 @@ fn each_reason_has_its_counter() {
         (spoilt(45, 1, whole), reg::DROP_QP),
         (spoilt(29, 1, whole), reg::DROP_QP),
         (spoilt(42, 0x20, whole), reg::DROP_SERVICE),
+        // READ response: first, middle, last, only.
+        (spoilt(42, 0x04 ^ 0x0D, whole), reg::DROP_RESPONSE),
+        (spoilt(42, 0x04 ^ 0x0E, whole), reg::DROP_RESPONSE),
+        (spoilt(42, 0x04 ^ 0x0F, whole), reg::DROP_RESPONSE),
+        (spoilt(42, 0x04 ^ 0x10, whole), reg::DROP_RESPONSE),
+        (spoilt(5, 1, None), reg::DROP_ADDRESS),
+        (spoilt(0, 0x40, None), reg::DROP_ADDRESS),
+        (request(4_097).into(), reg::DROP_PAYLOAD),
+        (request(9_000).into(), reg::DROP_PAYLOAD),
+        (roce_v1(), reg::DROP_ROCE_V1),
         (spoilt(53, 0x20, whole), reg::GAPS_IN),
         (pfc_frame(3, 100), reg::PFC_IN),
         (pause_frame(100), reg::PAUSE_IN),
@@ -239,4 +266,65 @@ fn a_receive_buffer_has_to_be_registered() {
     assert_eq!(b.host().receivers()[0].fresh_bytes(), 0);
     assert_eq!(b.counters().get(reg::LOCAL_ACCESS), 1);
     assert_eq!(b.host().errors().payload_bytes, 0);
+}
+
+/// The responder checks each packet, so a WRITE ends where its region does, at whatever time that is.
+#[test]
+fn a_region_withdrawn_in_the_middle_of_a_write_ends_it() {
+    let message = 300_000;
+    let config = flow(0, WorkKind::WRITE, message, Some(1));
+    let mut network = super::flows::one_flow(&config, |_| (), [&[], &[]]);
+    network.run_until(us(30), |_| ());
+    network.update(B, |nic| {
+        let mut region = region(&config);
+        region.remote_write = false;
+        nic.register(0, region);
+    });
+    let written = network.node(B).host().receivers()[0].fresh_bytes();
+    assert!(written > 20_000, "{written} bytes before");
+    finish(&mut network, us(1_000), |_| ());
+    let [a, b] = [A, B].map(|node| network.node(node));
+    assert_eq!(a.host().failure(), Some(Status::RemoteAccess));
+    let more = b.host().receivers()[0].fresh_bytes() - written;
+    assert_eq!(more, 0, "bytes after it");
+    assert_eq!(b.counters().get(reg::NAKS_OUT), 0, "NAKs of sequence");
+    assert!(b.counters().get(reg::LOCAL_ACCESS) > 0);
+    assert_eq!(b.host().errors().payload_bytes, 0);
+}
+
+/// IBTA volume 1, error state of a QP: it is one of both queues. Receive buffers come back flushed when the send half
+/// has failed.
+#[test]
+fn a_send_half_that_fails_flushes_the_receive_buffers() {
+    let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), |_| ()));
+    let [a, b] = &mut nics;
+    // Its messages never begin.
+    let never = FlowConfig {
+        start: us(100_000),
+        ..flow(1, WorkKind::SEND, 100, None)
+    };
+    let retries = |qp: &mut QpSettings| (qp.requester.retry, qp.requester.timeout) = (1, 1);
+    connect((b, 2), (a, 1), 0, &never, retries);
+    connect(
+        (a, 1),
+        (b, 2),
+        0,
+        &flow(0, WorkKind::WRITE, 100, Some(1)),
+        retries,
+    );
+    let mut network = pair(nics, [&["any: drop"], &[]]);
+    network.run_until(us(10), |_| ());
+    let receiver = |network: &Network<ModelNic>| network.node(A).host().receivers()[0].failed();
+    assert_eq!(receiver(&network), None);
+    network.run_until(us(300), |_| ());
+    assert_eq!(
+        network.node(A).host().failure(),
+        Some(Status::RetryExceeded)
+    );
+    assert_eq!(receiver(&network), Some(Status::Flushed));
+    assert_eq!(
+        network.node(A).host().errors().failed_qps,
+        2,
+        "a flow out and a flow in"
+    );
 }

@@ -279,3 +279,48 @@ fn a_paused_class_does_not_hold_another() {
     network.run_until(us(600), |_| ());
     assert!(fresh(&network)[0] > to[0]);
 }
+
+/// 802.1Q (36.1): PFC inhibits transmission of the priorities that it names, and of no other. So two paused classes
+/// leave the third the whole wire.
+#[test]
+fn two_paused_classes_leave_the_third_the_wire() {
+    let lossless = |config: &mut ModelNicConfig| config.settings.pfc.classes = 0xFF;
+    let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), lossless));
+    for index in 0..3 {
+        let [a, b] = &mut nics;
+        let config = flow(u32::from(index), WorkKind::WRITE, 1 << 20, None);
+        connect((a, 1), (b, 2), index, &config, |qp| {
+            qp.dscp = 8 + 8 * index as u8
+        });
+    }
+    let mut network = pair(nics, [&[], &[]]);
+    let bytes = control_frame(MacAddr([2; 6]), |control| {
+        let pfc = PfcRepr {
+            class_enable: 1 << 1 | 1 << 2,
+            timers: [u16::MAX; PRIORITIES],
+        };
+        pfc.emit(&mut Pfc::new_unchecked(control));
+    });
+    let pause = Frame::sent(bytes, us(20), LineRate::G40);
+    network.inject(B, PortId(0), [pause]);
+    network.tap(A, PortId(0), true);
+    let mut records: Vec<Record> = Vec::new();
+    network.run_until(us(300), |seen| records.extend_from_slice(seen));
+    let sent = |from: Time| {
+        let sent = records.iter().filter(move |record| {
+            record.direction == Direction::Sent && record.frame.start >= from
+        });
+        let dscps = sent.map(|record| (record.frame.bytes[15] >> 2, record.frame.wire_bytes()));
+        dscps.collect::<Vec<_>>()
+    };
+    let before: std::collections::BTreeSet<_> = sent(us(0)).iter().map(|(dscp, _)| *dscp).collect();
+    assert_eq!(before.into_iter().collect::<Vec<_>>(), [8, 16, 24]);
+    let behind = sent(us(23));
+    assert!(behind.iter().all(|(dscp, _)| *dscp == 24), "{behind:?}");
+    let carried: Duration = behind.iter().fold(Duration::ZERO, |sum, (_, bytes)| {
+        sum + LineRate::G40.time_of(*bytes)
+    });
+    let share = carried.as_ps() as f64 / Duration::from_us(277).as_ps() as f64;
+    println!("{share:.4} of the wire");
+    assert!(share > 0.98, "{share}");
+}
