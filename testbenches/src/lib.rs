@@ -22,6 +22,8 @@
 //! | `columns` | aligned columns |
 //! | [`text_file`] | reads text files of limited size |
 //! | [`threads`] | how many threads a command starts |
+//! | [`whole_file`] | writes files that replace others only when they are whole |
+//! | `words` | words of commands that a shell is to read |
 
 pub mod calc;
 pub mod check;
@@ -45,6 +47,8 @@ pub mod terminal;
 pub mod text_file;
 pub mod threads;
 pub mod wave;
+pub mod whole_file;
+mod words;
 
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
