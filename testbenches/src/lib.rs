@@ -20,6 +20,7 @@
 //! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | `columns` | aligned columns |
+//! | `standard_input` | standard input that ends when the process is asked to end |
 //! | [`text_file`] | reads text files of limited size |
 //! | [`threads`] | how many threads a command starts |
 //! | [`whole_file`] | writes files that replace others only when they are whole |
@@ -43,6 +44,7 @@ pub mod row;
 pub mod run;
 pub mod scenario_file;
 pub mod show;
+mod standard_input;
 pub mod terminal;
 pub mod text_file;
 pub mod threads;
@@ -57,7 +59,7 @@ pub enum Outcome {
     Held,
     /// A check or an expectation failed: exit code 1.
     Failed,
-    /// Interrupted by Ctrl-C: exit code 130.
+    /// Interrupted by Ctrl-C or SIGTERM: exit code 130.
     Interrupted,
 }
 

@@ -20,7 +20,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
             .write_all(bytes.as_ref()),
         Place::File(path) => {
             let mut draft = draft(&path)?;
-            draft.write_all(bytes.as_ref())?;
+            draft.as_file_mut().write_all(bytes.as_ref())?;
             draft.persist(path).map(drop).map_err(|error| error.error)
         }
     }

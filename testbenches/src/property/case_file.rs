@@ -212,6 +212,7 @@ mod tests {
                 },
                 disagreement: "two\nlines".to_owned(),
                 shrink_steps: 0,
+                alone: true,
             };
             let path = keep(folder.path(), seed, &failing).unwrap();
             assert_eq!(

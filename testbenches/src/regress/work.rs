@@ -15,7 +15,7 @@ use super::baseline::{self, Baseline};
 use super::journal::{Failure, Finished};
 use super::plan::{Item, Work};
 use crate::property::case_file;
-use crate::property::run::{first_failure_until, shrink};
+use crate::property::run::{SHRINK, first_failure_until, shrink};
 use crate::property::unit::{Unit, WithProperty};
 use crate::property::{Disagreement, Property};
 use crate::run::diff::first_frame;
@@ -293,11 +293,11 @@ impl WithProperty for Check {
                 repeat: again,
             }));
         };
-        let failing = shrink::<P>(seed, number).map_err(broken)?;
+        let failing = shrink::<P>(seed, number, SHRINK).map_err(broken)?;
         let path = case_file::keep::<P>(&self.folder, seed, &failing)
             .with_context(|| format!("{first}\nfails, and its case cannot be kept"))?;
         // A case that fails only behind others is not repeated by its file.
-        let alone = failing.shrink_steps > 0;
+        let alone = failing.alone;
         let said = if alone { &failing.disagreement } else { &first };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Some(Ran {
