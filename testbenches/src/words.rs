@@ -22,6 +22,6 @@ mod tests {
     fn only_what_a_shell_would_split_is_quoted() {
         assert_eq!(path(Path::new("out/a.case")), "out/a.case");
         assert_eq!(path(Path::new("my out/a.case")), "'my out/a.case'");
-        assert_eq!(quoted("host.nic=model"), "host.nic=model");
+        assert_eq!(quoted("host.nic=model"), "'host.nic=model'");
     }
 }
