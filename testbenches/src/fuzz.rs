@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -11,19 +12,23 @@ use crate::Outcome;
 use crate::cover::file::{Coverage, UnitCoverage};
 use crate::property::Property;
 use crate::property::case_file::{self, CaseFile};
-use crate::property::run::{Failing, Limit, Plan, run as run_property};
+use crate::property::run::{Failing, Limit, Plan, SHRINK, run as run_property};
 use crate::property::unit::{Unit, WithProperty};
 use crate::replay;
+use crate::run::execute::interrupted;
 use crate::terminal::{Ink, Streams};
 use crate::threads::{MAX_THREADS, threads};
+use crate::{whole_file, words};
 
 /// Tests a unit against its reference model
 ///
 /// Runs random histories, legal and hostile, through the verilated unit and the reference model, and compares the two.
 /// The first history for which they differ is shrunk to a small case, shown, and kept as a readable file. Cases that
-/// were kept earlier run first.
+/// were kept earlier run first, all of them.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input.")]
+#[command(
+    after_help = "Exit codes: 0 no difference, 1 a difference, 2 bad input, 130 interrupted (what was found is shown)."
+)]
 pub struct FuzzArgs {
     /// The unit
     #[arg(value_enum)]
@@ -41,6 +46,9 @@ pub struct FuzzArgs {
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     pub threads: Option<u16>,
+    /// The most simpler cases to try for the one that fails; 0 keeps it as it was drawn
+    #[arg(long, value_name = "N", default_value_t = SHRINK)]
+    pub shrink: u32,
     /// Write to this file which of the unit's functional bins the cases hit, for xoff cover
     #[arg(long, value_name = "FILE")]
     pub coverage: Option<PathBuf>,
@@ -80,10 +88,30 @@ impl WithProperty for Fuzz<'_> {
 
 fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let folder = case_folder(arguments);
-    for path in case_file::kept::<P>(&folder)? {
-        if replay::only::<P>(&path, &CaseFile::open(&path)?, streams)? == Outcome::Failed {
-            return Ok(Outcome::Failed);
+    if let Some(path) = &arguments.coverage {
+        whole_file::check(path)
+            .with_context(|| format!("--coverage {}: cannot be written", path.display()))?;
+    }
+    let kept = case_file::kept::<P>(&folder)?;
+    let mut failing = Vec::new();
+    for path in &kept {
+        if interrupted() {
+            break;
         }
+        if replay::only::<P>(path, &CaseFile::open(path)?, streams)? == Outcome::Failed {
+            failing.push(path);
+        }
+    }
+    if !failing.is_empty() {
+        let said = format!("{} of {} kept cases fail:", failing.len(), kept.len());
+        writeln!(streams.out, "{}", streams.paint.paint(Ink::Bad, said))?;
+        for path in failing {
+            writeln!(streams.out, "  xoff replay {}", words::path(path))?;
+        }
+        return Ok(match interrupted() {
+            true => Outcome::Interrupted,
+            false => Outcome::Failed,
+        });
     }
 
     let seed = arguments.seed.unwrap_or_else(|| {
@@ -97,6 +125,7 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
         seed,
         limit,
         threads: threads(arguments.threads),
+        shrink: arguments.shrink,
     };
     let bar = progress_bar::<P>(plan, streams);
     let report = run_property::<P>(plan, &|cases, events| {
@@ -127,16 +156,17 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
     }
     let outcome = match &report.failure {
         None => {
-            writeln!(
-                streams.out,
-                "{}",
-                streams.paint.paint(Ink::Good, "no difference")
-            )?;
+            let until = if interrupted() { " until then" } else { "" };
+            let said = format!("no difference{until}");
+            writeln!(streams.out, "{}", streams.paint.paint(Ink::Good, said))?;
             Outcome::Held
         }
         Some(failing) => {
+            // Shown first, so that a folder that cannot be written loses nothing.
+            tell::<P>(failing, streams)?;
             let path = case_file::keep::<P>(&folder, seed, failing)?;
-            tell::<P>(failing, &path, streams)?;
+            let path = words::path(&path);
+            writeln!(streams.out, "kept; again: xoff replay {path}")?;
             Outcome::Failed
         }
     };
@@ -144,14 +174,18 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
     if let Some(path) = &arguments.coverage {
         Coverage::of_unit(coverage).save(path)?;
     }
+    if interrupted() {
+        let shrinking = match &report.failure {
+            Some(_) => "; the case may not be the smallest",
+            None => "",
+        };
+        writeln!(streams.err, "xoff: interrupted{shrinking}")?;
+        return Ok(Outcome::Interrupted);
+    }
     Ok(outcome)
 }
 
-fn tell<P: Property>(
-    failing: &Failing<P>,
-    path: &Path,
-    streams: &mut Streams,
-) -> anyhow::Result<()> {
+fn tell<P: Property>(failing: &Failing<P>, streams: &mut Streams) -> anyhow::Result<()> {
     let headline = format!(
         "case {} differs; shrunk in {} steps to:",
         failing.number, failing.shrink_steps
@@ -161,7 +195,6 @@ fn tell<P: Property>(
         writeln!(streams.out, "  {line}")?;
     }
     writeln!(streams.out, "{}", failing.disagreement)?;
-    writeln!(streams.out, "kept; again: xoff replay {}", path.display())?;
     Ok(())
 }
 

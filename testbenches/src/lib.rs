@@ -20,8 +20,11 @@
 //! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | `columns` | aligned columns |
+//! | `standard_input` | standard input that ends when the process is asked to end |
 //! | [`text_file`] | reads text files of limited size |
 //! | [`threads`] | how many threads a command starts |
+//! | [`whole_file`] | writes files that replace others only when they are whole |
+//! | `words` | words of commands that a shell is to read |
 
 pub mod calc;
 pub mod check;
@@ -41,10 +44,13 @@ pub mod row;
 pub mod run;
 pub mod scenario_file;
 pub mod show;
+mod standard_input;
 pub mod terminal;
 pub mod text_file;
 pub mod threads;
 pub mod wave;
+pub mod whole_file;
+mod words;
 
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +59,7 @@ pub enum Outcome {
     Held,
     /// A check or an expectation failed: exit code 1.
     Failed,
-    /// Interrupted by Ctrl-C: exit code 130.
+    /// Interrupted by Ctrl-C or SIGTERM: exit code 130.
     Interrupted,
 }
 

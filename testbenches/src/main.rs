@@ -13,14 +13,16 @@ use xoff::terminal::Streams;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit code that shells use for a process ended by SIGINT: 128 + 2.
+/// Exit code that shells use for a process ended by SIGINT: 128 + 2. SIGTERM has the same one, so that scripts see that
+/// results are those of a part.
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Command::Run(_) | Command::Regress(_) | Command::Replay(_) = cli.command {
+    if is_long(&cli.command) {
+        // Also for SIGTERM and SIGHUP.
         ctrlc::set_handler(|| {
-            // A second Ctrl-C ends the process at once.
+            // A second one ends the process at once.
             if xoff::run::interrupt() {
                 std::process::exit(INTERRUPTED.into());
             }
@@ -45,6 +47,19 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Whether a command may take long, and says what it has found when it is asked to end.
+const fn is_long(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Run(_)
+            | Command::Regress(_)
+            | Command::Replay(_)
+            | Command::Fuzz(_)
+            | Command::Check(_)
+            | Command::Decode(_)
+    )
 }
 
 /// Formats the error and its causes. Causes whose text the message already ends with are left out.

@@ -2,7 +2,6 @@
 //! an account of what happened last.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -20,6 +19,7 @@ use crate::terminal::{Ink, Streams};
 use crate::wave::file::Waves as WaveFile;
 use crate::wave::rows::{Window, rows};
 use crate::wave::{Radix, short_names};
+use crate::{whole_file, words};
 
 /// The name of the account in the folder of a replay.
 pub const ACCOUNT: &str = "failure.txt";
@@ -186,7 +186,7 @@ fn with_waves<P: Property>(
         }
     }
     let file = folder.join(ACCOUNT);
-    fs::write(&file, text).with_context(|| format!("{}", file.display()))?;
+    whole_file::write(&file, text).with_context(|| format!("{}", file.display()))?;
     writeln!(streams.out, "  account: {}", file.display())?;
     if failed.interrupted {
         writeln!(
@@ -201,12 +201,11 @@ fn with_waves<P: Property>(
 /// Writes the layouts beside a file of waves, and says how to open them.
 fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
     let [gtkwave, surfer] = layouts(waves)?;
-    let wave = waves.path.display();
-    writeln!(streams.out, "  waves: gtkwave {wave} {}", gtkwave.display())?;
+    let [wave, gtkwave, surfer] = [&waves.path, &gtkwave, &surfer].map(|path| words::path(path));
+    writeln!(streams.out, "  waves: gtkwave {wave} {gtkwave}")?;
     writeln!(
         streams.out,
-        "      or surfer --command-file {} {wave}",
-        surfer.display()
+        "      or surfer --command-file {surfer} {wave}"
     )?;
     Ok(())
 }

@@ -111,6 +111,13 @@ impl Monitor {
         self
     }
 
+    /// Keeps all violations with their texts, however many there are.
+    #[must_use]
+    pub fn keep_all(mut self) -> Self {
+        self.findings.keep = u64::MAX;
+        self
+    }
+
     /// Adds a tap and returns its number.
     pub fn add_tap(&mut self, tap: Tap) -> usize {
         self.taps.push(Watched {

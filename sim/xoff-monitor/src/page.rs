@@ -11,6 +11,11 @@ const HEAD: &str = "\
 of the scenarios in `tests/command/monitored.rs`, of the injections in `tests/command/lumina.rs`, `property network`, and
 `property nic` in part of its cases. This page is written by a test from the rules' own texts (`XOFF_WRITE=1 cargo test -p xoff-monitor page`).
 
+Each interface of a capture is a tap. `xoff check a.pcap b.pcap` takes several captures as taps of one network and reads
+them in the order of their times, so the clocks of the hosts that captured them have to agree. A capture without any
+RoCE packet or pause is an error (exit code 2): nothing was checked. The table shows the first violations, `--json` has
+all.
+
 Each rule is a statement of a standard in other words: the InfiniBand transport as RoCEv2 carries it, congestion
 notification as DCQCN uses it, IEEE 802.3 PAUSE and 802.1Q priority-based flow control. What one tap cannot see is no
 violation: a loss before or behind it, the start in the middle of a connection, the end of a capture.

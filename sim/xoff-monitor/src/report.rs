@@ -7,7 +7,8 @@ use xoff_sim::time::Time;
 
 use crate::{Habit, Rule};
 
-/// How many violations of a rule are kept with their texts; further ones are only counted.
+/// How many violations of a rule are kept with their texts; further ones are only counted, unless
+/// [`Monitor::keep_all`](crate::Monitor::keep_all) says otherwise.
 pub const KEPT_VIOLATIONS: u64 = 1_000;
 
 /// A frame that breaks a rule.
@@ -94,11 +95,16 @@ pub(crate) struct Findings {
     pub frame: u64,
     pub tap: String,
     pub time: Time,
+    /// How many violations of a rule are kept.
+    pub keep: u64,
 }
 
 impl Findings {
     pub fn new() -> Self {
-        let mut findings = Self::default();
+        let mut findings = Self {
+            keep: KEPT_VIOLATIONS,
+            ..Self::default()
+        };
         findings.report.rules = Rule::ALL
             .iter()
             .map(|rule| (*rule, Tally::default()))
@@ -113,7 +119,7 @@ impl Findings {
         tally.checked += 1;
         if !holds {
             tally.violations += 1;
-            if tally.violations <= KEPT_VIOLATIONS {
+            if tally.violations <= self.keep {
                 self.report.violations.push(Violation {
                     rule,
                     frame: self.frame,

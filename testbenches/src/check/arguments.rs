@@ -13,8 +13,9 @@ use xoff_sim::time::{Duration, LineRate};
 #[derive(Debug, Args)]
 #[command(after_long_help = super::long_help(), after_help = "See --help for the rules and examples.")]
 pub struct CheckArgs {
-    /// Capture to read, pcap or pcapng; - for standard input
-    pub file: PathBuf,
+    /// Captures to read, pcap or pcapng; - for standard input. Several are taps of one network
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
     /// Print the result as JSON: frames, rules, violations, remarks
     #[arg(long)]
     pub json: bool,
@@ -27,7 +28,7 @@ pub struct CheckArgs {
     /// Line rate of all interfaces, such as 40Gb/s, for rules about pauses [default: what a pcapng says]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<LineRate>,
-    /// Interfaces that are ports of hosts, such as a.0,b.0: frames that the host sends are not lost before the tap
+    /// Interfaces or captures that are ports of hosts, such as a.0,b.0: frames that the host sends are not lost before the tap
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub host_port: Vec<String>,
     /// The network may reorder or duplicate frames: check their order only at ports where a host sends

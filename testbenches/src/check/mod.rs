@@ -1,21 +1,22 @@
 //! `xoff check`: runs the protocol monitors over a capture and prints one row per rule, with the frames that break it.
 
 mod arguments;
+mod captures;
 mod table;
 
 use std::fmt::Write as _;
-use std::io::Read;
 
 use anyhow::bail;
 use serde::Serialize;
 use xoff_monitor::{FrameCounts, Monitor, Remark, Report, Rule, Sighting, Tally, Tap};
 use xoff_sim::time::{Duration, LineRate, Rate, Time};
-use xoff_waves::capture::{Interface, Reader};
+use xoff_waves::capture::Interface;
 
 pub use arguments::CheckArgs;
 
+use self::captures::Captures;
 use crate::Outcome;
-use crate::decode;
+use crate::run::execute::interrupted;
 use crate::terminal::Streams;
 
 /// Picoseconds in a second.
@@ -24,16 +25,19 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 const PS_PER_NS: u64 = 1_000;
 
 const HELP: &str = "\
-Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap. What a tap cannot see is not a
+Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each pcap of
+several, which are read in the order of their times. What a tap cannot see is not a
 violation: a loss before or after it, the beginning of a connection before the capture, the end of the capture.
 
 Examples:
   xoff check loss.pcap                                   one row per rule
   xoff check loss.pcap --json | jq '.violations[]'       for programs
   xoff check out/pair/capture.pcapng --host-port a.0,b.0 --cnp-interval 50us
+  xoff check a.pcap b.pcap --host-port a.pcap,b.pcap     captured at both ends of a path
   tcpdump -U -w - -i eth0 -c 10000 | xoff check -        live
 
-Exit codes: 0 no violation, 1 violations, 2 bad input (what was found before it is shown).
+Exit codes: 0 no violation, 1 violations, 2 bad input (what was found before it is shown) or no frame that a rule
+is about, 130 interrupted (what was found until then is shown).
 
 Rules:
 ";
@@ -81,15 +85,20 @@ struct ViolationRow<'a> {
 ///
 /// # Errors
 ///
-/// Returns an error if the capture cannot be read (violations found before the bad position are written), if an option
-/// names no interface of it, or if the output cannot be written.
+/// Returns an error if a capture cannot be read (violations found before the bad position are written), if no frame in
+/// it is one that a rule is about, if an option names no interface of it, or if the output cannot be written.
 pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    let (name, input, bytes) = decode::open(&arguments.file)?;
-    let mut reader = Reader::new(name.clone(), input)?;
-    let progress = streams.progress_bar(bytes, false);
+    let mut captures = match Captures::open(&arguments.files) {
+        Err(_) if interrupted() => return Ok(Outcome::Interrupted),
+        captures => captures?,
+    };
+    let progress = streams.progress_bar(captures.bytes(), false);
     let mut monitor = Monitor::new();
     if let Some(interval) = arguments.cnp_interval {
         monitor = monitor.with_cnp_interval(interval);
+    }
+    if arguments.json {
+        monitor = monitor.keep_all();
     }
     let mut watch = Watch {
         monitor,
@@ -97,29 +106,14 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
         begin: None,
         arguments,
     };
-    let read = watch.all(&mut reader, &progress);
-    progress.finish_and_clear();
-    let hosts = &arguments.host_port;
-    let known = |name: &&String| {
-        reader
-            .interfaces()
-            .iter()
-            .any(|it| it.name.as_ref() == Some(name))
+    // What is read of a capture that is interrupted may end within a frame.
+    let read = match watch.all(&mut captures, &progress) {
+        Err(_) if interrupted() => Ok(()),
+        read => read,
     };
-    if let Some(unknown) = hosts
-        .iter()
-        .find(|name| !known(name))
-        .filter(|_| read.is_ok())
-    {
-        let names = reader
-            .interfaces()
-            .iter()
-            .filter_map(|it| it.name.as_deref());
-        let names: Vec<_> = names.collect();
-        bail!(
-            "{name}: --host-port {unknown}: no interface of that name; there are: {}",
-            names.join(", ")
-        );
+    progress.finish_and_clear();
+    if read.is_ok() && !interrupted() {
+        hosts_exist(&arguments.host_port, &captures)?;
     }
     let report = watch.monitor.into_report();
     if arguments.json {
@@ -129,10 +123,48 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
         table::write(&report, arguments.verbose, streams)?;
     }
     read?;
+    if interrupted() {
+        let frames = report.frames;
+        writeln!(
+            streams.err,
+            "xoff: interrupted; this is about the first {frames} frames"
+        )?;
+        return Ok(Outcome::Interrupted);
+    }
+    if report.kinds.roce + report.kinds.pause == 0 {
+        bail!(
+            "{}: nothing was checked: {} frames, and no RoCE packet (UDP port 4791, EtherType 0x8915) or pause among them",
+            captures.names(),
+            report.frames
+        );
+    }
     Ok(match report.violation_count() {
         0 => Outcome::Held,
         _ => Outcome::Failed,
     })
+}
+
+/// Checks that every name of `--host-port` is that of a tap, or of an interface.
+fn hosts_exist(hosts: &[String], captures: &Captures) -> anyhow::Result<()> {
+    let taps = captures.taps();
+    let known = |name: &&String| {
+        let named = |(tap, interface): &(String, Interface)| {
+            tap == *name || interface.name.as_ref() == Some(name)
+        };
+        taps.iter().any(named)
+    };
+    let Some(unknown) = hosts.iter().find(|name| !known(name)) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = (taps.iter())
+        .map(|(tap, _)| &tap[..])
+        .filter(|tap| !tap.is_empty())
+        .collect();
+    bail!(
+        "{}: --host-port {unknown}: no interface of that name; there are: {}",
+        captures.names(),
+        names.join(", ")
+    )
 }
 
 fn summary(report: &Report) -> Summary<'_> {
@@ -157,10 +189,10 @@ fn summary(report: &Report) -> Summary<'_> {
     }
 }
 
-/// Feeds the records of a capture to the monitors.
+/// Feeds the records of captures to the monitors.
 struct Watch<'a> {
     monitor: Monitor,
-    /// Number of interfaces registered as taps so far.
+    /// Number of taps registered so far.
     taps: usize,
     /// Time of the first frame, ns.
     begin: Option<u64>,
@@ -170,37 +202,38 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn all(
         &mut self,
-        reader: &mut Reader<Box<dyn Read>>,
+        captures: &mut Captures,
         progress: &indicatif::ProgressBar,
     ) -> anyhow::Result<()> {
-        while let Some(record) = reader.next() {
-            let record = record?;
-            for interface in &reader.interfaces()[self.taps..] {
-                let tap = self.tap(interface);
+        while !interrupted()
+            && let Some((tap, record)) = captures.next()?
+        {
+            for (name, interface) in &captures.taps()[self.taps..] {
+                let tap = self.tap(name, interface);
                 self.monitor.add_tap(tap);
             }
-            self.taps = reader.interfaces().len();
+            self.taps = captures.taps().len();
             let since = record
                 .time_ns
                 .saturating_sub(*self.begin.get_or_insert(record.time_ns));
             self.monitor.see(&Sighting {
-                tap: record.interface,
+                tap,
                 number: record.number,
                 time: Time::from_ps(since.saturating_mul(PS_PER_NS)),
                 direction: record.direction,
                 bytes: &record.bytes,
                 fcs_ok: record.fcs_ok,
             });
-            progress.set_position(reader.offset());
+            progress.set_position(captures.offset());
         }
         Ok(())
     }
 
-    fn tap(&self, interface: &Interface) -> Tap {
-        let name = interface.name.clone().unwrap_or_default();
+    fn tap(&self, name: &str, interface: &Interface) -> Tap {
         let rate = interface.bits_per_second.map(Rate::from_bits_per_second);
+        let named = |host: &String| host == name || interface.name.as_ref() == Some(host);
         Tap {
-            host: self.arguments.host_port.contains(&name),
+            host: self.arguments.host_port.iter().any(named),
             orderly: !self.arguments.unordered,
             // A rate that Ethernet does not have cannot be the line rate. Rules about pauses are not applied then.
             rate: self
@@ -208,7 +241,7 @@ impl Watch<'_> {
                 .rate
                 .or(rate.and_then(|rate| LineRate::try_from(rate).ok())),
             resolution: Duration::from_ps(PS_PER_S.div_ceil(interface.ticks_per_second)),
-            ..Tap::new(name)
+            ..Tap::new(name.to_owned())
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::property::Property;
 use crate::property::bins::{Bins, Declared};
 use crate::property::run::Report;
-use crate::text_file;
+use crate::{text_file, whole_file};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -281,7 +281,7 @@ impl Coverage {
     pub fn save(&self, path: &Path) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        whole_file::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 }
 

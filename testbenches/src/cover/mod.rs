@@ -17,6 +17,7 @@ use clap::Args;
 use crate::Outcome;
 use crate::columns::{Align, Table};
 use crate::terminal::{Ink, Streams};
+use crate::whole_file;
 use file::{Coverage, GroupCounts};
 
 /// Shows the functional coverage of properties
@@ -60,7 +61,7 @@ pub fn run(arguments: &CoverArgs, streams: &mut Streams) -> anyhow::Result<Outco
         all.save(path)?;
     }
     if let Some(path) = &arguments.html {
-        std::fs::write(path, page::html(&all))
+        whole_file::write(path, page::html(&all))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     print(&all, streams)

@@ -32,6 +32,8 @@ use crate::Outcome;
 use crate::codec::{self, EngineArgs, FrameParser};
 use crate::encode::rebuilds;
 use crate::row::Row;
+use crate::run::execute::interrupted;
+use crate::standard_input::UntilInterrupted;
 use crate::terminal::Streams;
 
 /// Frames per batch through the parser.
@@ -45,7 +47,10 @@ const BATCH_FRAMES: usize = 256;
 /// be written.
 pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let (name, input, bytes) = open(&arguments.file)?;
-    let reader = Reader::new(name.clone(), input)?;
+    let reader = match Reader::new(name.clone(), input) {
+        Err(_) if interrupted() => return Ok(Outcome::Interrupted),
+        reader => reader?,
+    };
     let title = Path::new(&name)
         .file_name()
         .map_or(name.clone(), |name| name.to_string_lossy().into_owned());
@@ -80,6 +85,14 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
         return result.map(|()| Outcome::Held);
     }
     decoder.close(&title, streams)?;
+    if interrupted() {
+        let frames = decoder.tally.frames;
+        writeln!(
+            streams.err,
+            "xoff: interrupted behind frame {frames} of those to show"
+        )?;
+        return Ok(Outcome::Interrupted);
+    }
     result?;
     Ok(if decoder.differing == 0 {
         Outcome::Held
@@ -91,7 +104,8 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
 /// Opens the capture. Returns its name for messages, its bytes, and their number if known.
 pub(crate) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
     if path == Path::new("-") {
-        return Ok(("standard input".into(), Box::new(io::stdin().lock()), None));
+        let input = UntilInterrupted::new(io::stdin());
+        return Ok(("standard input".into(), Box::new(input), None));
     }
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("{name}: cannot be opened"))?;
@@ -161,7 +175,7 @@ impl Decoder {
         let mut batch: Vec<Record> = Vec::with_capacity(BATCH_FRAMES);
         let mut taken = 0;
         let result = loop {
-            if taken >= self.limit {
+            if taken >= self.limit || interrupted() {
                 break Ok(());
             }
             match reader.next() {

@@ -21,7 +21,7 @@ use xoff_cosim::units::parser::RtlParser;
 
 /// What the builder is asked to build.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// A frame.
     Packet(Descriptor),
@@ -47,6 +47,7 @@ impl Part for Event {
 
 /// Bit c mod 32 of each: whether that side is ready in cycle c. All ones: always ready. Never all zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stalls {
     descriptor: u32,
     payload: u32,

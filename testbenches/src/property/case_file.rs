@@ -20,7 +20,7 @@ use super::bins::Bins;
 use super::history::History;
 use super::run::{Failing, checked};
 use super::{Case, Disagreement, Property, text};
-use crate::text_file;
+use crate::{text_file, whole_file};
 
 const FIRST_LINE: &str = "# xoff case of ";
 
@@ -164,7 +164,7 @@ pub fn keep<P: Property>(
     let unit = P::UNIT;
     let lines = failing.case.explained().join("\n");
     let text = format!("{FIRST_LINE}{unit}, version {VERSION}, seed {seed}\n{said}{lines}\n");
-    match fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)) {
+    match fs::create_dir_all(&folder).and_then(|()| whole_file::write(&path, text)) {
         Ok(()) => Ok(path),
         Err(source) => Err(CaseFileError::Io { path, source }),
     }
@@ -212,6 +212,7 @@ mod tests {
                 },
                 disagreement: "two\nlines".to_owned(),
                 shrink_steps: 0,
+                alone: true,
             };
             let path = keep(folder.path(), seed, &failing).unwrap();
             assert_eq!(

@@ -24,7 +24,7 @@ const MAX_FRAME_BYTES: usize = 16_383;
 
 /// An input of the parser.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// A frame and the cycles of its beats.
     Frame {

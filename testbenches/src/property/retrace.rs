@@ -26,7 +26,7 @@ pub struct Wanted {
 }
 
 /// Ends of the names of the files that a replay leaves.
-const ENDINGS: [&str; 4] = ["fst", "gtkw", "sucl", "txt"];
+const ENDINGS: [&str; 5] = ["fst", "gtkw", "sucl", "txt", "pcapng"];
 
 impl Wanted {
     /// Creates the folder, and removes the files that an earlier replay left in it.
@@ -35,8 +35,20 @@ impl Wanted {
     ///
     /// Returns an error if the folder cannot be created or changed.
     pub fn create(&self) -> anyhow::Result<()> {
+        fs::create_dir_all(&self.folder).with_context(|| format!("{}", self.folder.display()))?;
+        self.clear()
+    }
+
+    /// Removes the files that an earlier replay left: of a case that holds now, they show a failure that is no more.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file cannot be removed.
+    pub fn clear(&self) -> anyhow::Result<()> {
         let clear = || -> std::io::Result<()> {
-            fs::create_dir_all(&self.folder)?;
+            if !self.folder.is_dir() {
+                return Ok(());
+            }
             for entry in fs::read_dir(&self.folder)? {
                 let path = entry?.path();
                 let ending = path.extension().and_then(|ending| ending.to_str());
@@ -113,6 +125,7 @@ pub struct Reached {
 pub fn units<P: Property>(seed: u64, case: &Case<P>, wanted: &Wanted) -> anyhow::Result<Retraced> {
     let (first, result) = watched::<P>(seed, case, Vec::new())?;
     if let (Ok(events), false) = (&result, wanted.whole) {
+        wanted.clear()?;
         let (events, waves) = (*events, Vec::new());
         return Ok(Retraced::Held { events, waves });
     }

@@ -9,6 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::bins::Bins;
 use super::{Case, Disagreement, Property, text};
+use crate::run::execute::interrupted;
 
 /// Amount of work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Plan {
     pub limit: Limit,
     /// Number of threads, at least 1.
     pub threads: usize,
+    /// The most simpler cases to try for the one that fails, by default [`SHRINK`].
+    pub shrink: u32,
 }
 
 /// Result of a run.
@@ -57,13 +60,15 @@ pub struct Failing<P: Property> {
     pub disagreement: Disagreement,
     /// Number of simpler cases tried.
     pub shrink_steps: u32,
+    /// Whether it fails alone; otherwise only behind the cases before it.
+    pub alone: bool,
 }
 
-/// Maximum number of simpler cases to try. It is a count and not a time, so that the same seed shrinks to the same case
-/// on a slow machine too.
-const MAX_SHRINK_STEPS: u32 = 5_000;
+/// The most simpler cases to try. It is a count and not a time, so that the same seed shrinks to the same case on a slow
+/// machine too.
+pub const SHRINK: u32 = 5_000;
 
-/// Runs a property. `progress` is called from time to time, from one thread, with the numbers of cases and events so
+/// Runs a property; ends early when the process is asked to end. `progress` is called from time to time, from one thread, with the numbers of cases and events so
 /// far.
 ///
 /// # Errors
@@ -89,7 +94,7 @@ pub fn run<P: Property>(
                 Limit::Cases(limit) => number >= limit,
                 Limit::Time(limit) => start.elapsed() >= limit,
             };
-            if over || number > first_failure.load(Ordering::Relaxed) {
+            if over || interrupted() || number > first_failure.load(Ordering::Relaxed) {
                 return Ok((None, bins));
             }
             let case = draw(&strategy, plan.seed, number).current();
@@ -126,7 +131,7 @@ pub fn run<P: Property>(
         .filter_map(|(failure, _)| failure)
         .min()
     {
-        Some(number) => Some(shrink::<P>(plan.seed, number)?),
+        Some(number) => Some(shrink::<P>(plan.seed, number, plan.shrink)?),
         None => None,
     };
     Ok(Report {
@@ -249,12 +254,13 @@ pub(super) fn caught<R>(part: impl FnOnce() -> Result<R, Disagreement>) -> Resul
     })
 }
 
-/// Shrinks a failing case of a seed. Each attempt uses a new unit.
+/// Shrinks a failing case of a seed, with at most `most` attempts, each with a new unit. When the process is asked to
+/// end, the smallest case so far is the result.
 ///
 /// # Errors
 ///
 /// Returns an error if the property's unit cannot be created.
-pub fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagreement> {
+pub fn shrink<P: Property>(seed: u64, number: u64, most: u32) -> Result<Failing<P>, Disagreement> {
     let strategy = P::cases();
     let mut tree = draw(&strategy, seed, number);
     // What simpler cases hit is not counted.
@@ -270,11 +276,12 @@ pub fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagre
             disagreement: "fails only behind the cases before it: the reset leaves state behind"
                 .to_owned(),
             shrink_steps: 0,
+            alone: false,
         });
     };
     let mut shrink_steps = 0;
     let mut more = tree.simplify();
-    while more && shrink_steps < MAX_SHRINK_STEPS {
+    while more && shrink_steps < most && !interrupted() {
         shrink_steps += 1;
         let simpler = tree.current();
         more = match fails(&simpler)? {
@@ -290,6 +297,7 @@ pub fn shrink<P: Property>(seed: u64, number: u64) -> Result<Failing<P>, Disagre
         case,
         disagreement,
         shrink_steps,
+        alone: true,
     })
 }
 
@@ -396,8 +404,19 @@ mod tests {
             seed: 5,
             limit: Limit::Cases(500),
             threads,
+            shrink: SHRINK,
         };
         run::<Planted>(plan, &|_, _| ()).unwrap()
+    }
+
+    #[test]
+    fn few_attempts_leave_a_larger_case() {
+        let number = run_on(1).failure.unwrap().number;
+        let of = |most| shrink::<Planted>(5, number, most).unwrap();
+        let (none, few, all) = (of(0), of(3), of(SHRINK));
+        assert_eq!((none.shrink_steps, few.shrink_steps), (0, 3));
+        assert!(none.case.events.len() > all.case.events.len());
+        assert!(few.case.events.len() >= all.case.events.len());
     }
 
     #[test]

@@ -12,13 +12,18 @@ use crate::threads::MAX_THREADS;
 /// Most seeds of a regression: more are a mistake in the range.
 const MAX_SEEDS: u64 = 1_000;
 
+/// The folder for results.
+const OUT: &str = "out/regress";
+
 const HELP: &str = "\
 An item is a unit of xoff fuzz or a scenario with one of its variants, and a seed: unit/pfc/1,
-scenario/deadlock/cured/7. Results go to out/regress/: index.html, junit.xml, summary.json with the
-failures grouped by cause, each with the command that repeats it; failing cases of units are kept in cases/.
+scenario/deadlock/cured/7. Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html,
+junit.xml, summary.json with the failures grouped by cause, each with the command that repeats it; failing cases of
+units are kept in cases/.
 
 journal.jsonl has a line for each finished item. A regression that was killed continues from it when
-the same command is given again; --restart begins anew.
+the same command is given again, with the same build and the same scenarios; otherwise, and if it had finished, it
+begins anew. --restart begins anew in any case.
 
 Baselines: --update-baseline writes the digests of all scenario runs to the --baseline file, with
 --captures also a capture of each. Later runs with --baseline fail where a digest changed; with a
@@ -28,8 +33,8 @@ Examples:
   xoff regress --seeds 1-20                                         everything, 20 seeds
   xoff regress --only 'scenario/*' --set host.nic=model             scenarios, with model NICs
   xoff regress --only 'scenario/*/base/*' --times                   the default set, with times
-  xoff regress --shard 3/8 --out out/3                              the third of eight parts
-  xoff regress merge out/1 out/2 out/3 --out out/all                one report of several parts
+  xoff regress --shard 3/8                                          the third of eight parts
+  xoff regress merge out/regress/*-of-8                             one report of all of them
   xoff regress --baseline digests.json --update-baseline            what later runs are compared with
 
 Exit codes: 0 no failure, 1 failures or missing items, 2 bad input, 130 interrupted.";
@@ -80,9 +85,21 @@ pub struct RegressArgs {
     /// Discard the results of an earlier regression in the folder
     #[arg(long)]
     pub restart: bool,
-    /// Folder for results
-    #[arg(long, value_name = "FOLDER", default_value = "out/regress")]
-    pub out: PathBuf,
+    /// Folder for results [default: out/regress, for part I of N out/regress/I-of-N]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+impl RegressArgs {
+    /// The folder for results. Parts have folders of their own, because they may run at the same time.
+    pub fn folder(&self) -> PathBuf {
+        let Shard { part, parts } = self.shard;
+        match (&self.out, parts) {
+            (Some(folder), _) => folder.clone(),
+            (None, 1) => OUT.into(),
+            (None, _) => PathBuf::from(OUT).join(format!("{part}-of-{parts}")),
+        }
+    }
 }
 
 /// The subcommands of `xoff regress`.
@@ -99,7 +116,7 @@ pub struct MergeArgs {
     #[arg(value_name = "FOLDER", required = true)]
     pub folders: Vec<PathBuf>,
     /// Folder for the combined results
-    #[arg(long, value_name = "FOLDER", default_value = "out/regress")]
+    #[arg(long, value_name = "FOLDER", default_value = OUT)]
     pub out: PathBuf,
 }
 
@@ -171,6 +188,31 @@ impl std::fmt::Display for Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_have_folders_of_their_own() {
+        use clap::Parser;
+        #[derive(Parser)]
+        struct Only {
+            #[command(flatten)]
+            arguments: RegressArgs,
+        }
+        let folder = |words: &[&str]| {
+            let read = Only::try_parse_from([&["regress"], words].concat())
+                .ok()
+                .unwrap();
+            read.arguments.folder()
+        };
+        assert_eq!(folder(&[]), PathBuf::from("out/regress"));
+        assert_eq!(
+            folder(&["--shard", "3/8"]),
+            PathBuf::from("out/regress/3-of-8")
+        );
+        assert_eq!(
+            folder(&["--shard", "3/8", "--out", "x"]),
+            PathBuf::from("x")
+        );
+    }
 
     #[test]
     fn ranges_and_parts() {

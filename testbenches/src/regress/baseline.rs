@@ -1,7 +1,6 @@
 //! Digests of earlier runs, with which later ones are compared.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::Finished;
 use super::plan::{Plan, VERSION};
-use crate::text_file;
+use crate::{text_file, whole_file};
 
 /// The file of a baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +76,7 @@ pub fn update(path: &Path, plan: &Plan, finished: &[Finished]) -> anyhow::Result
         count += 1;
     }
     let text = serde_json::to_string_pretty(&baseline)? + "\n";
-    fs::write(path, text).with_context(|| path.display().to_string())?;
+    whole_file::write(path, text).with_context(|| path.display().to_string())?;
     Ok(count)
 }
 

@@ -1,19 +1,25 @@
 //! The journal of a regression: its plan in the first line, then a line for each finished item. It is what a killed
 //! regression continues from, and what parts are merged from.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::arguments::Shard;
 use super::plan::{Plan, VERSION};
-use crate::text_file;
+use super::report::in_shard;
+use crate::{text_file, whole_file};
 
 /// Name of the journal in the folder of results.
 pub const JOURNAL: &str = "journal.jsonl";
+/// Name of the file that is locked while a journal is written. The journal itself is replaced, and a lock with it.
+const LOCK: &str = "journal.lock";
 
 /// A finished item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +31,9 @@ pub struct Finished {
     /// Digest of a scenario's run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<String>,
+    /// The kept case of a unit, in the folder `cases` beside the journal: `pfc/1f2e3d4c.case`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub case: Option<String>,
     /// The command that repeats it.
     pub repeat: String,
     /// Wall-clock time in seconds.
@@ -38,6 +47,9 @@ pub struct Failure {
     pub cause: String,
     /// What was seen.
     pub detail: String,
+    /// Whether it is a difference from a baseline, which the item alone does not have.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub of_baseline: bool,
 }
 
 /// A journal that cannot be used.
@@ -61,6 +73,15 @@ pub enum JournalError {
         /// What is wrong with it.
         problem: String,
     },
+    /// Another process writes to the folder.
+    #[error(
+        "{}: another xoff regress writes its results there: wait for its end, or give another folder with --out",
+        folder.display()
+    )]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The folder has results of another regression.
     #[error(
         "{}: of a regression with other seeds, items or settings; --restart discards it, another --out keeps it",
@@ -81,7 +102,8 @@ pub struct Recorded {
     pub finished: Vec<Finished>,
 }
 
-/// Reads the journal of a folder. A last line without its end, which a killed process leaves behind, is passed over.
+/// Reads the journal of a folder. A last line without its end, which a killed process leaves behind, is passed over. Of
+/// several lines about an item the last one counts.
 ///
 /// # Errors
 ///
@@ -119,7 +141,8 @@ pub fn read(folder: &Path) -> Result<Recorded, JournalError> {
     let plan: Plan = serde_json::from_value(header)
         .map_err(|error| wrong(1, format!("not the plan of a regression: {error}")))?;
     let names: HashSet<&String> = plan.items.iter().collect();
-    let mut finished = Vec::new();
+    let mut places = HashMap::new();
+    let mut finished: Vec<Finished> = Vec::new();
     for (at, line) in lines {
         let entry: Finished = serde_json::from_str(line)
             .map_err(|error| wrong(at + 1, format!("not a finished item: {error}")))?;
@@ -129,7 +152,13 @@ pub fn read(folder: &Path) -> Result<Recorded, JournalError> {
                 format!("the plan has no item '{}'", entry.item),
             ));
         }
-        finished.push(entry);
+        match places.get(&entry.item) {
+            Some(&place) => finished[place] = entry,
+            None => {
+                places.insert(entry.item.clone(), finished.len());
+                finished.push(entry);
+            }
+        }
     }
     Ok(Recorded { plan, finished })
 }
@@ -138,38 +167,62 @@ pub fn read(folder: &Path) -> Result<Recorded, JournalError> {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Locked as long as it is open.
+    _lock: File,
+}
+
+/// An opened journal.
+pub struct Opened {
+    /// The journal.
+    pub journal: Journal,
+    /// The items that have finished before.
+    pub finished: Vec<Finished>,
+    /// Why the results that were in the folder do not count, if they do not.
+    pub anew: Option<String>,
 }
 
 impl Journal {
-    /// Opens the journal of a folder for a plan, or begins one. Returns the items that have finished before.
+    /// Opens the journal of a folder for a part of a plan, or begins one: also where all items of the part have
+    /// finished, and where the program or a scenario was another one.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file cannot be written, is invalid, or is that of another plan.
+    /// Returns an error if the file cannot be written, is invalid, or is of other items or settings, or if another
+    /// process writes to it.
     pub fn open(
         folder: &Path,
         plan: &Plan,
+        shard: Shard,
         restart: bool,
-    ) -> Result<(Self, Vec<Finished>), JournalError> {
+    ) -> Result<Opened, JournalError> {
+        let lock = lock(folder)?;
         let path = folder.join(JOURNAL);
-        let io = |source| JournalError::Io {
-            path: path.clone(),
-            source,
-        };
-        fs::create_dir_all(folder).map_err(io)?;
         // A process that was killed at once may leave an empty journal or a part of the first line.
         let begun = fs::read(&path).is_ok_and(|bytes| bytes.contains(&b'\n'));
-        let finished = if begun && !restart {
+        let (mut finished, mut anew) = (Vec::new(), None);
+        if begun && !restart {
             let recorded = read(folder)?;
-            if recorded.plan != *plan {
+            if !plan.same_work(&recorded.plan) {
                 return Err(JournalError::Other { path });
             }
-            recorded.finished
-        } else {
-            Vec::new()
-        };
-        let journal = write(folder, plan, &finished)?;
-        Ok((journal, finished))
+            let known: HashSet<&String> = recorded.finished.iter().map(|it| &it.item).collect();
+            let mut part = (plan.items.iter().enumerate())
+                .filter(|(at, _)| in_shard(*at, Some(shard)))
+                .map(|(_, item)| item);
+            anew = plan.change_since(&recorded.plan);
+            if anew.is_none() && part.all(|item| known.contains(item)) {
+                anew = Some("of a regression that has finished".into());
+            }
+            if anew.is_none() {
+                finished = recorded.finished;
+            }
+        }
+        let journal = write_locked(lock, folder, plan, &finished)?;
+        Ok(Opened {
+            journal,
+            finished,
+            anew,
+        })
     }
 
     /// Adds a finished item.
@@ -189,21 +242,60 @@ impl Journal {
 }
 
 /// Writes a journal from its beginning, and replaces the one before only when it is complete.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be written, or if another process writes to it.
 pub fn write(folder: &Path, plan: &Plan, finished: &[Finished]) -> Result<Journal, JournalError> {
+    write_locked(lock(folder)?, folder, plan, finished)
+}
+
+/// Creates a folder for results, and locks it for this process until the file is closed.
+fn lock(folder: &Path) -> Result<File, JournalError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| JournalError::Io { path, source }
+    };
+    if folder.exists() && !folder.is_dir() {
+        let text = "a file; a folder for results is needed";
+        return Err(io(folder)(io::Error::new(ErrorKind::NotADirectory, text)));
+    }
+    fs::create_dir_all(folder).map_err(io(folder))?;
+    let path = folder.join(LOCK);
+    let mut options = OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(io(&path))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        // A file system without locks has none for others either.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOLCK) => Ok(file),
+        Err(Errno::WOULDBLOCK) => Err(JournalError::Busy {
+            folder: folder.to_owned(),
+        }),
+        Err(error) => Err(io(&path)(error.into())),
+    }
+}
+
+fn write_locked(
+    lock: File,
+    folder: &Path,
+    plan: &Plan,
+    finished: &[Finished],
+) -> Result<Journal, JournalError> {
     let path = folder.join(JOURNAL);
     let io = |source| JournalError::Io {
         path: path.clone(),
         source,
     };
-    fs::create_dir_all(folder).map_err(io)?;
     let mut text = serde_json::to_string(plan).expect("plain data") + "\n";
     for entry in finished {
         text += &serde_json::to_string(entry).expect("plain data");
         text.push('\n');
     }
-    let draft = folder.join(format!("{JOURNAL}.new"));
-    fs::write(&draft, text).map_err(io)?;
-    fs::rename(&draft, &path).map_err(io)?;
+    whole_file::write(&path, text).map_err(io)?;
     let file = OpenOptions::new().append(true).open(&path).map_err(io)?;
-    Ok(Journal { path, file })
+    Ok(Journal {
+        path,
+        file,
+        _lock: lock,
+    })
 }

@@ -17,8 +17,10 @@ pub mod plan;
 pub mod report;
 mod work;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -30,14 +32,17 @@ pub use arguments::{MergeArgs, RegressArgs, RegressCommand, Seeds, Shard};
 use self::journal::{Finished, Journal};
 use self::order::{Queue, use_of_threads};
 use self::plan::Item;
-use self::report::{Summary, in_shard};
+use self::report::{Summary, counted, in_shard};
 use self::work::Bench;
 use crate::Outcome;
 use crate::columns::{Align, Table};
 use crate::run::execute::interrupted;
 use crate::terminal::{Ink, Streams};
 use crate::threads::threads;
+use crate::whole_file;
 
+/// Name of the folder of failing cases, in that of results.
+const CASES: &str = "cases";
 /// Failures shown on the terminal.
 const MOST_SHOWN: usize = 20;
 
@@ -58,29 +63,47 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         }
         _ => None,
     };
+    let out = &*arguments.folder();
     // How long items take is also known from another regression in this folder, which a restart discards.
-    let earlier = journal::read(&arguments.out).map_or(Vec::new(), |recorded| recorded.finished);
-    let (journal, mut finished) = Journal::open(&arguments.out, &plan, arguments.restart)?;
-    let known: HashSet<&str> = finished.iter().map(|entry| &entry.item[..]).collect();
-    let shard = Some(arguments.shard);
-    let todo: Vec<&Item> = (items.iter().enumerate())
-        .filter(|(at, item)| in_shard(*at, shard) && !known.contains(&item.name[..]))
-        .map(|(_, item)| item)
-        .collect();
-    if !finished.is_empty() {
-        writeln!(
-            streams.err,
-            "xoff: {} items finished before, {} are left",
-            finished.len(),
-            todo.len()
-        )?;
+    let earlier = journal::read(out).map_or(Vec::new(), |recorded| recorded.finished);
+    let opened = Journal::open(out, &plan, arguments.shard, arguments.restart)?;
+    let (mut journal, mut finished) = (opened.journal, opened.finished);
+    if let Some(why) = opened.anew {
+        let path = out.join(journal::JOURNAL);
+        writeln!(streams.err, "xoff: {}: {why}; begins anew", path.display())?;
     }
     let bench = Bench {
         cases: arguments.cases,
-        out: &arguments.out,
+        out,
         baseline,
         capture_for: (arguments.baseline.as_deref()).filter(|_| arguments.captures),
     };
+    // What ran without the capture that is wanted now runs again.
+    finished.retain(|entry| bench.is_captured(entry));
+    let mut left: HashMap<&str, &Item> = items.iter().map(|item| (&item.name[..], item)).collect();
+    for entry in &mut finished {
+        if let Some(item) = left.remove(&entry.item[..]) {
+            let before = entry.failure.clone();
+            bench.compare(item, entry)?;
+            if entry.failure != before {
+                journal.add(entry)?;
+            }
+        }
+    }
+    let shard = Some(arguments.shard);
+    let todo: Vec<&Item> = (items.iter().enumerate())
+        .filter(|(at, item)| in_shard(*at, shard) && left.contains_key(&item.name[..]))
+        .map(|(_, item)| item)
+        .collect();
+    if !finished.is_empty() {
+        let are = if todo.len() == 1 { "is" } else { "are" };
+        writeln!(
+            streams.err,
+            "xoff: {} finished before, {} {are} left",
+            counted(finished.len(), "item"),
+            todo.len()
+        )?;
+    }
     let bar = bar(todo.len(), streams);
     let jobs = threads(arguments.jobs).min(todo.len());
     let start = Instant::now();
@@ -90,28 +113,29 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
     finished.extend(new);
     let summary = Summary::new(&plan, shard, &finished);
     // What was found is kept, whatever happened after it.
-    summary.write(&arguments.out)?;
+    summary.write(out)?;
     if let Some(error) = error {
         return Err(error);
     }
     if arguments.times {
         print_times(&summary, streams)?;
     }
-    print(&summary, &arguments.out, streams)?;
+    print(&summary, out, streams)?;
     if let Some(used) = used {
         writeln!(streams.out, "  {used}")?;
     }
     if interrupted() {
         writeln!(
             streams.err,
-            "xoff: interrupted; the same command continues with the {} items that are left",
-            summary.missing.len()
+            "xoff: interrupted; the same command continues with what is left: {}",
+            counted(summary.missing.len(), "item")
         )?;
         return Ok(Outcome::Interrupted);
     }
     if let (Some(path), true) = (&arguments.baseline, arguments.update_baseline) {
         let count = baseline::update(path, &plan, &finished)?;
-        writeln!(streams.out, "  {count} digests: {}", path.display())?;
+        let count = counted(count, "digest");
+        writeln!(streams.out, "  {count}: {}", path.display())?;
     }
     Ok(outcome(&summary))
 }
@@ -173,6 +197,7 @@ fn in_parallel(
 /// Runs `xoff regress merge`: combines the journals of several folders.
 fn merge(arguments: &MergeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let mut whole: Option<(plan::Plan, Vec<Finished>)> = None;
+    let cases = arguments.out.join(CASES);
     for folder in &arguments.folders {
         if !folder.join(journal::JOURNAL).is_file() {
             bail!(
@@ -181,11 +206,24 @@ fn merge(arguments: &MergeArgs, streams: &mut Streams) -> anyhow::Result<Outcome
                 journal::JOURNAL
             );
         }
-        let recorded = journal::read(folder)?;
+        let mut recorded = journal::read(folder)?;
+        for entry in &mut recorded.finished {
+            adopt_case(entry, &folder.join(CASES), &cases)?;
+        }
         let Some((plan, finished)) = &mut whole else {
             whole = Some((recorded.plan, recorded.finished));
             continue;
         };
+        if let (true, Some(change)) = (
+            plan.same_work(&recorded.plan),
+            plan.change_since(&recorded.plan),
+        ) {
+            bail!(
+                "{}: results {change}, if those of {} are right: parts of one regression are merged",
+                folder.display(),
+                arguments.folders[0].display()
+            );
+        }
         if *plan != recorded.plan {
             bail!(
                 "{}: other seeds, items or settings than {}: parts of one regression are merged",
@@ -219,6 +257,23 @@ fn merge(arguments: &MergeArgs, streams: &mut Streams) -> anyhow::Result<Outcome
     })
 }
 
+/// Copies the kept case of an item from the folder of a part, and names the copy in the command that repeats it.
+fn adopt_case(entry: &mut Finished, from: &Path, to: &Path) -> anyhow::Result<()> {
+    let Some(case) = &entry.case else {
+        return Ok(());
+    };
+    let (from, to) = (from.join(case), to.join(case));
+    // The results of the part may have come without it.
+    if from.is_file() {
+        let text = fs::read(&from).with_context(|| from.display().to_string())?;
+        let folder = to.parent().expect("it is in a folder");
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        whole_file::write(&to, text).with_context(|| to.display().to_string())?;
+        entry.repeat = work::replay(&to);
+    }
+    Ok(())
+}
+
 fn outcome(summary: &Summary) -> Outcome {
     match summary.failed {
         0 => Outcome::Held,
@@ -226,7 +281,7 @@ fn outcome(summary: &Summary) -> Outcome {
     }
 }
 
-fn print(summary: &Summary, folder: &std::path::Path, streams: &mut Streams) -> anyhow::Result<()> {
+fn print(summary: &Summary, folder: &Path, streams: &mut Streams) -> anyhow::Result<()> {
     let ink = match summary.failed {
         0 => Ink::Good,
         _ => Ink::Bad,
@@ -234,10 +289,7 @@ fn print(summary: &Summary, folder: &std::path::Path, streams: &mut Streams) -> 
     let paint = streams.paint;
     writeln!(streams.out, "{}", paint.paint(ink, summary.sentence()))?;
     for bucket in summary.buckets.iter().take(MOST_SHOWN) {
-        let count = match bucket.items.len() {
-            1 => "1 item".to_owned(),
-            count => format!("{count} items"),
-        };
+        let count = counted(bucket.items.len(), "item");
         writeln!(
             streams.out,
             "  {}, {count}",

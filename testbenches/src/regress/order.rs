@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::journal::Finished;
 use super::plan::Item;
+use super::report::counted;
 
 /// Items that are still to run.
 ///
@@ -68,8 +69,8 @@ pub fn use_of_threads(finished: &[Finished], threads: usize, elapsed: f64) -> Op
         .max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let busy: f64 = finished.iter().map(|entry| entry.seconds).sum();
     Some(format!(
-        "{elapsed:.1} s on {threads} threads, which were busy for {busy:.1} s together: {:.2} at a time; \
-         the longest was {}, {:.1} s",
+        "{elapsed:.1} s on {}, busy for {busy:.1} s together: {:.2} at a time; the longest was {}, {:.1} s",
+        counted(threads, "thread"),
         busy / elapsed,
         longest.item,
         longest.seconds
@@ -95,6 +96,7 @@ mod tests {
             item: name.into(),
             failure: None,
             digest: None,
+            case: None,
             repeat: String::new(),
             seconds,
         }
@@ -128,8 +130,7 @@ mod tests {
         ];
         // 10.5 s of work in 6 s.
         let said = use_of_threads(&done, 2, 6.0).unwrap();
-        let expected = "6.0 s on 2 threads, which were busy for 10.5 s together: 1.75 at a time; \
-                        the longest was b/1, 4.5 s";
+        let expected = "6.0 s on 2 threads, busy for 10.5 s together: 1.75 at a time; the longest was b/1, 4.5 s";
         assert_eq!(said, expected);
         assert_eq!(use_of_threads(&[], 2, 6.0), None);
     }

@@ -1,12 +1,20 @@
 //! What a regression runs.
 
-use anyhow::bail;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::{self, Read as _};
+use std::sync::OnceLock;
+
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 use xoff_cosim::scenario::variant::BASE;
 
 use super::arguments::{RegressArgs, Seeds};
 use crate::property::unit::Unit;
+use crate::run::checkpoint;
 use crate::scenario_file::{BUILT_IN, Setting, Source};
 
 /// Version of the files of a regression.
@@ -26,8 +34,55 @@ pub struct Plan {
     pub cases: Option<u64>,
     /// Settings of all scenarios, `KEY=VALUE`.
     pub set: Vec<String>,
+    /// Hash of the program, whose results these are.
+    #[serde(default)]
+    pub program: String,
+    /// Hashes of scenarios with their variants and the files that they name, by the names of items without seeds.
+    #[serde(default)]
+    pub contents: BTreeMap<String, String>,
     /// Names of all items of all parts.
     pub items: Vec<String>,
+}
+
+impl Plan {
+    /// Whether another plan has the same items and settings, perhaps of another build or of scenarios that have
+    /// changed.
+    pub fn same_work(&self, other: &Self) -> bool {
+        let about = |plan: &Self| (plan.version, plan.seeds, plan.cases);
+        about(self) == about(other) && (&self.set, &self.items) == (&other.set, &other.items)
+    }
+
+    /// Returns why an item may have another result than by an earlier plan with the same items.
+    pub fn change_since(&self, earlier: &Self) -> Option<String> {
+        if self.program != earlier.program {
+            return Some("of another build of xoff".into());
+        }
+        let mut names = self.contents.iter();
+        let changed = names.find(|(name, hash)| earlier.contents.get(*name) != Some(hash));
+        changed.map(|(name, _)| format!("of before {name} changed"))
+    }
+}
+
+/// Hashes the content of the running program.
+fn program() -> anyhow::Result<&'static str> {
+    static KNOWN: OnceLock<String> = OnceLock::new();
+    if let Some(known) = KNOWN.get() {
+        return Ok(known);
+    }
+    let hash = || -> io::Result<String> {
+        // Also when a new build has replaced the file, this is the one that runs.
+        let file = File::open("/proc/self/exe");
+        let mut file = file.or_else(|_| File::open(std::env::current_exe()?))?;
+        let (mut hash, mut bytes) = (XxHash3_64::new(), vec![0; 1 << 20]);
+        loop {
+            match file.read(&mut bytes)? {
+                0 => return Ok(format!("{:016x}", hash.finish())),
+                count => hash.write(&bytes[..count]),
+            }
+        }
+    };
+    let hash = hash().context("the program's own file cannot be read")?;
+    Ok(KNOWN.get_or_init(|| hash))
 }
 
 /// A piece of work.
@@ -108,19 +163,19 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
     let wanted =
         |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
     let mut items = Vec::new();
+    let mut contents = BTreeMap::new();
     for seed in seeds {
         for (work_name, work) in &works {
             let name = format!("{work_name}/{seed}");
             if wanted(&name) {
                 // Invalid settings are found before anything runs.
-                if let (
-                    Work::Scenario {
-                        source, settings, ..
-                    },
-                    true,
-                ) = (work, seed == arguments.seeds.first)
+                if let Work::Scenario {
+                    source, settings, ..
+                } = work
+                    && !contents.contains_key(work_name)
                 {
-                    source.read(settings)?;
+                    let content = checkpoint::content(&source.read(settings)?, false);
+                    contents.insert(work_name.clone(), format!("{content:016x}"));
                 }
                 items.push(Item {
                     name,
@@ -147,6 +202,8 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
         set: set
             .map(|Setting { key, value }| format!("{key}={value}"))
             .collect(),
+        program: program()?.to_owned(),
+        contents,
         items: items.iter().map(|item| item.name.clone()).collect(),
     };
     Ok((plan, items))

@@ -1,7 +1,6 @@
 //! Reports of a regression: groups of failures, `summary.json`, `junit.xml` and `index.html`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use xoff_waves::document::document;
 use super::arguments::Shard;
 use super::journal::Finished;
 use super::plan::{Plan, VERSION};
+use crate::whole_file;
 
 /// Style of the page.
 const STYLE: &str = "\
@@ -151,7 +151,8 @@ impl<'a> Summary<'a> {
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let write = |name: &str, text: String| {
             let path = folder.join(name);
-            fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))
+            whole_file::write(&path, text)
+                .with_context(|| format!("{}: cannot be written", path.display()))
         };
         write("summary.json", serde_json::to_string_pretty(self)? + "\n")?;
         write("junit.xml", self.junit()?)?;
@@ -189,16 +190,25 @@ impl<'a> Summary<'a> {
             _ => String::new(),
         };
         format!(
-            "{} items{part}: {} passed, {} failed{missing}",
-            self.items.len() + self.missing.len(),
+            "{}{part}: {} passed, {} failed{missing}",
+            counted(self.items.len() + self.missing.len(), "item"),
             self.passed,
             self.failed
         )
     }
 
-    /// A suite for each unit and scenario, with a test case for each variant and seed.
+    /// A suite for each unit and scenario, with a test case for each variant and seed. A missing item is an error.
     fn junit(&self) -> anyhow::Result<String> {
         let mut suites: Vec<TestSuite> = Vec::new();
+        let mut add = |suite: &str, mut test: TestCase| {
+            test.set_classname(suite);
+            let known = suites.iter().position(|known| known.name.as_str() == suite);
+            let place = known.unwrap_or_else(|| {
+                suites.push(TestSuite::new(suite));
+                suites.len() - 1
+            });
+            suites[place].add_test_case(test);
+        };
         for entry in &self.items {
             let (suite, case) = suite(&entry.item);
             let status = match &entry.failure {
@@ -211,18 +221,14 @@ impl<'a> Summary<'a> {
                 }
             };
             let mut test = TestCase::new(case, status);
-            test.set_classname(suite);
             test.set_time(Duration::from_secs_f64(entry.seconds.max(0.0)));
-            match suites.iter_mut().find(|known| known.name.as_str() == suite) {
-                Some(known) => {
-                    known.add_test_case(test);
-                }
-                None => {
-                    let mut new = TestSuite::new(suite);
-                    new.add_test_case(test);
-                    suites.push(new);
-                }
-            }
+            add(suite, test);
+        }
+        for missing in &self.missing {
+            let (suite, case) = suite(missing);
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message("missing: it did not finish");
+            add(suite, TestCase::new(case, status));
         }
         let mut report = Report::new("xoff regress");
         report.add_test_suites(suites);
@@ -232,13 +238,13 @@ impl<'a> Summary<'a> {
     fn html(&self) -> String {
         let body = html! {
             h1 { "Regression" }
-            p class=(if self.failed > 0 { "failed" } else { "passed" }) { (self.sentence()) }
+            p class=(if self.failed > 0 || !self.missing.is_empty() { "failed" } else { "passed" }) { (self.sentence()) }
             @if !self.buckets.is_empty() {
                 h2 { "Failures by cause" }
             }
             @for bucket in &self.buckets {
                 h3 { (bucket.cause) }
-                p { (bucket.items.len()) " items: " (bucket.items.join(", ")) }
+                p { (counted(bucket.items.len(), "item")) ": " (bucket.items.join(", ")) }
                 p { "Repeat the first: " code { (bucket.repeat) } }
                 pre { (bucket.detail) }
             }
@@ -278,6 +284,14 @@ impl<'a> Summary<'a> {
     }
 }
 
+/// Returns a number of things in words: `1 item`, `2 items`.
+pub fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// Returns whether an item of the plan belongs to a part. The items are dealt out in turn, so that parts have about the
 /// same work.
 pub fn in_shard(place: usize, shard: Option<Shard>) -> bool {
@@ -295,6 +309,7 @@ mod tests {
             item: item.into(),
             failure: None,
             digest: None,
+            case: None,
             repeat: String::new(),
             seconds,
         };
@@ -308,6 +323,8 @@ mod tests {
             seeds: Seeds { first: 1, last: 2 },
             cases: None,
             set: Vec::new(),
+            program: String::new(),
+            contents: BTreeMap::new(),
             items: all.iter().map(|entry| entry.item.clone()).collect(),
         };
         let summary = Summary::new(&plan, None, &all);

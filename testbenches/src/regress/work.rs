@@ -1,25 +1,27 @@
 //! Runs one item.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use std::{fs, io};
 
 use anyhow::Context;
 use xoff_cosim::network::topology::Plan as Network;
 use xoff_cosim::scenario::Scenario;
 use xoff_sim::kernel::{NodeId, PortId};
+use xoff_waves::report::{State, Summary};
 
 use super::baseline::{self, Baseline};
 use super::journal::{Failure, Finished};
 use super::plan::{Item, Work};
 use crate::property::case_file;
-use crate::property::run::{first_failure_until, shrink};
+use crate::property::run::{SHRINK, first_failure_until, shrink};
 use crate::property::unit::{Unit, WithProperty};
 use crate::property::{Disagreement, Property};
 use crate::run::diff::first_frame;
 use crate::run::execute::{self, RunOptions, interrupted};
 use crate::scenario_file::{Setting, Source};
+use crate::words;
 
 /// How items are run.
 pub(super) struct Bench<'a> {
@@ -37,6 +39,7 @@ pub(super) struct Bench<'a> {
 struct Ran {
     failure: Option<Failure>,
     digest: Option<String>,
+    case: Option<String>,
     repeat: String,
 }
 
@@ -56,23 +59,57 @@ impl Bench<'_> {
                 settings,
             } => self.scenario(item, source, origin, settings)?,
         };
-        if interrupted() {
+        let Some(ran) = ran else {
             return Ok(None);
-        }
-        Ok(Some(Finished {
+        };
+        let mut entry = Finished {
             item: item.name.clone(),
             failure: ran.failure,
             digest: ran.digest,
+            case: ran.case,
             repeat: ran.repeat,
-            seconds: start.elapsed().as_secs_f64(),
-        }))
+            seconds: 0.0,
+        };
+        self.compare(item, &mut entry)?;
+        entry.seconds = start.elapsed().as_secs_f64();
+        Ok(Some(entry))
     }
 
-    fn unit(&self, unit: Unit, seed: u64) -> anyhow::Result<Ran> {
+    /// Compares the digest of a finished item with the baseline, also if it was compared with another one before. Of
+    /// an item that failed by itself that says more than a digest that changed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file cannot be written.
+    pub fn compare(&self, item: &Item, entry: &mut Finished) -> anyhow::Result<()> {
+        if (entry.failure.as_ref()).is_some_and(|failure| failure.of_baseline) {
+            entry.failure = None;
+        }
+        let work = (&item.work, &entry.digest, &entry.failure);
+        if let (
+            Work::Scenario {
+                source, settings, ..
+            },
+            Some(digest),
+            None,
+        ) = work
+        {
+            entry.failure = self.changed(item, source, settings, digest)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an item that has finished has the capture that is wanted, if one is.
+    pub fn is_captured(&self, entry: &Finished) -> bool {
+        let wanted = (self.capture_for).filter(|_| entry.digest.is_some());
+        wanted.is_none_or(|file| baseline::capture(file, &entry.item).is_file())
+    }
+
+    fn unit(&self, unit: Unit, seed: u64) -> anyhow::Result<Option<Ran>> {
         unit.with(Check {
             seed,
             cases: self.cases,
-            folder: self.out.join("cases"),
+            folder: self.out.join(super::CASES),
         })
     }
 
@@ -82,10 +119,10 @@ impl Bench<'_> {
         source: &Source,
         origin: &str,
         settings: &[Setting],
-    ) -> anyhow::Result<Ran> {
-        let mut repeat = format!("xoff run {origin}");
+    ) -> anyhow::Result<Option<Ran>> {
+        let mut repeat = format!("xoff run {}", words::quoted(origin));
         for Setting { key, value } in settings {
-            repeat += &format!(" --set '{key}={value}'");
+            repeat += &format!(" --set {}", words::quoted(&format!("{key}={value}")));
         }
         repeat += &format!(" --seed {}", item.seed);
         let mut scenario = source.read(settings)?;
@@ -94,7 +131,8 @@ impl Bench<'_> {
             .capture_for
             .map(|file| baseline::capture(file, &item.name));
         let result = simulate(&scenario, capture)?;
-        let (digest, mut failure) = match result {
+        let (digest, failure) = match result {
+            Ok(summary) if summary.state == State::Interrupted => return Ok(None),
             Err(said) => {
                 let cause = format!("{}: {}", source.name, without_numbers(first_line(&said)));
                 (
@@ -102,6 +140,7 @@ impl Bench<'_> {
                     Some(Failure {
                         cause,
                         detail: said,
+                        of_baseline: false,
                     }),
                 )
             }
@@ -125,19 +164,17 @@ impl Bench<'_> {
                         first.split(": ").next().unwrap_or_default()
                     ),
                     detail: broken.join("\n"),
+                    of_baseline: false,
                 });
                 (Some(summary.digest), failure)
             }
         };
-        // An expectation that fails says more than a digest that changed.
-        if let (None, Some(digest)) = (&failure, &digest) {
-            failure = self.changed(item, source, &scenario, digest)?;
-        }
-        Ok(Ran {
+        Ok(Some(Ran {
             failure,
             digest,
+            case: None,
             repeat,
-        })
+        }))
     }
 
     /// Compares the digest of a run with the baseline. If that has a capture, the run is repeated with one, and the
@@ -146,7 +183,7 @@ impl Bench<'_> {
         &self,
         item: &Item,
         source: &Source,
-        scenario: &Scenario,
+        settings: &[Setting],
         digest: &str,
     ) -> anyhow::Result<Option<Failure>> {
         let Some((file, baseline)) = &self.baseline else {
@@ -162,45 +199,60 @@ impl Bench<'_> {
         let before = baseline::capture(file, &item.name);
         if before.is_file() {
             let after = baseline::capture(&self.out.join("baseline"), &item.name);
-            if let Err(said) = simulate(scenario, Some(after.clone()))? {
-                detail += &format!("\nthe repetition for a capture failed: {said}");
-            } else if !interrupted()
-                && let Some(frame) = first_frame([&before, &after])?
-            {
-                detail += &format!("\nfirst frame {frame}");
+            let mut scenario = source.read(settings)?;
+            scenario.seed = item.seed;
+            match simulate(&scenario, Some(after.clone()))? {
+                Err(said) => detail += &format!("\nthe repetition for a capture failed: {said}"),
+                Ok(summary) if summary.state == State::Interrupted => {}
+                Ok(_) => {
+                    let frame = first_frame([&before, &after])?;
+                    detail.extend(frame.map(|frame| format!("\nfirst frame {frame}")));
+                }
             }
         }
         let cause = format!("{}: other frames or times than the baseline", source.name);
-        Ok(Some(Failure { cause, detail }))
+        Ok(Some(Failure {
+            cause,
+            detail,
+            of_baseline: true,
+        }))
     }
 }
 
 /// Runs a scenario on this thread, with a capture of all ports or without. An error of the run, such as a failing
-/// assertion, is the inner one.
+/// assertion, is the inner one. A file that cannot be written is no result of the scenario, so it is the outer one.
 fn simulate(
     scenario: &Scenario,
     capture: Option<PathBuf>,
-) -> anyhow::Result<Result<xoff_waves::report::Summary, String>> {
-    let capture = match capture {
-        None => None,
-        Some(path) => {
-            let folder = path.parent().expect("it is in a folder");
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            Some((all_ports(scenario)?, path))
-        }
-    };
-    let options = RunOptions {
+) -> anyhow::Result<Result<Summary, String>> {
+    let mut options = RunOptions {
         threads: Some(1),
-        capture,
         ..RunOptions::default()
     };
-    let run = || execute::run(scenario, &options);
+    if let Some(path) = &capture {
+        let folder = path.parent().expect("it is in a folder");
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        options.capture = Some((all_ports(scenario)?, path.with_extension("part")));
+    }
+    let run = || -> anyhow::Result<_> {
+        let report = execute::run(scenario, &options)?;
+        // A capture replaces the one of an earlier run when it is whole.
+        if let (Some((_, part)), Some(path)) = (&options.capture, &capture) {
+            match report.summary.state {
+                State::Finished => fs::rename(part, path),
+                _ => fs::remove_file(part),
+            }
+            .with_context(|| part.display().to_string())?;
+        }
+        Ok(report)
+    };
     let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = (panic.downcast_ref::<String>().cloned())
             .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
         Err(anyhow::anyhow!("panic: {}", text.unwrap_or_default()))
     });
     Ok(match result {
+        Err(error) if error.chain().any(|cause| cause.is::<io::Error>()) => return Err(error),
         Ok(report) => Ok(report.summary),
         Err(error) => Err(format!("{error:#}")),
     })
@@ -224,38 +276,49 @@ struct Check {
 }
 
 impl WithProperty for Check {
-    type Output = anyhow::Result<Ran>;
+    type Output = anyhow::Result<Option<Ran>>;
 
-    fn with<P: Property>(self) -> anyhow::Result<Ran> {
+    fn with<P: Property>(self) -> anyhow::Result<Option<Ran>> {
         let cases = self.cases.unwrap_or(P::CASES);
         let seed = self.seed;
         let again = format!("xoff fuzz {} --seed {seed} --count {cases}", P::UNIT);
         let broken = |what: Disagreement| anyhow::anyhow!("{}: {what}", P::UNIT);
         let found = first_failure_until::<P>(seed, cases, &interrupted).map_err(broken)?;
         let Some((number, first)) = found else {
-            return Ok(Ran {
+            // A failure that was found before counts also if the process was asked to end.
+            return Ok((!interrupted()).then_some(Ran {
                 failure: None,
                 digest: None,
+                case: None,
                 repeat: again,
-            });
+            }));
         };
-        let failing = shrink::<P>(seed, number).map_err(broken)?;
-        let path = case_file::keep::<P>(&self.folder, seed, &failing)?;
+        let failing = shrink::<P>(seed, number, SHRINK).map_err(broken)?;
+        let path = case_file::keep::<P>(&self.folder, seed, &failing)
+            .with_context(|| format!("{first}\nfails, and its case cannot be kept"))?;
         // A case that fails only behind others is not repeated by its file.
-        let alone = failing.shrink_steps > 0;
+        let alone = failing.alone;
         let said = if alone { &failing.disagreement } else { &first };
-        Ok(Ran {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Some(Ran {
             failure: Some(Failure {
                 cause: format!("{}: {}", P::UNIT, without_numbers(first_line(said))),
                 detail: format!("case {number}: {said}\n{}", failing.disagreement),
+                of_baseline: false,
             }),
             digest: None,
+            case: alone.then(|| format!("{}/{name}", P::UNIT)),
             repeat: match alone {
-                true => format!("xoff replay {}", path.display()),
+                true => replay(&path),
                 false => again,
             },
-        })
+        }))
     }
+}
+
+/// The command that repeats a kept case.
+pub(super) fn replay(case: &Path) -> String {
+    format!("xoff replay {}", words::path(case))
 }
 
 fn first_line(text: &str) -> &str {

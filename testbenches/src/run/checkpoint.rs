@@ -31,6 +31,8 @@ use xoff_cosim::network::{Nics, Simulation};
 use xoff_cosim::scenario::Scenario;
 use xoff_sim::time::{Duration, Time};
 
+use crate::whole_file;
+
 /// Name of the folder of all checkpoints, in the folder of results.
 pub const FOLDER: &str = ".checkpoints";
 /// `XOFFCKP` and the version of the layout of a file.
@@ -293,7 +295,7 @@ impl Checkpoints {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(state);
-        write_whole(&self.file(now), &bytes)?;
+        whole_file::write(&self.file(now), &bytes)?;
         self.written.retain(|(time, _)| *time != now);
         self.written.push((now, bytes.len() as u64));
         self.written.sort_unstable();
@@ -439,7 +441,7 @@ fn nanos(time: SystemTime) -> u128 {
 }
 
 /// Hashes everything that the result of a scenario depends on. 64 bits distinguish the few runs of a folder.
-fn content(scenario: &Scenario, whole: bool) -> u64 {
+pub(crate) fn content(scenario: &Scenario, whole: bool) -> u64 {
     struct Text(XxHash3_64);
     impl std::fmt::Write for Text {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -468,14 +470,6 @@ fn files(folder: &Path) -> io::Result<Vec<(Time, PathBuf)>> {
     }
     files.sort();
     Ok(files)
-}
-
-/// Writes a temporary file beside `path` and renames it to `path`.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().expect("checkpoints are in a folder");
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    io::Write::write_all(&mut file, bytes)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::Outcome;
 use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Streams};
 use crate::wave::condition::Condition;
+use crate::words;
 use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{Nics, WaveWindow};
 use xoff_cosim::scenario::{NicKind, Scenario};
@@ -99,6 +100,13 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
                 return Err(error);
             }
         };
+        if let (Some(edge), Some(condition)) = (triggered, &arguments.wave_when) {
+            let at = edge.since_start();
+            writeln!(
+                streams.err,
+                "xoff: --wave-when '{condition}': holds first at {at}"
+            )?;
+        }
         report.summary.files = files;
         let waves = layouts(&options, triggered)?;
         let page = folder.write_all(&report)?;
@@ -106,7 +114,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             print::run(streams, &scenario, &report.summary)?;
             writeln!(streams.out, "  report: {}", page.display())?;
             for files in &waves {
-                let [waves, gtkwave, surfer] = files.each_ref().map(|path| path.display());
+                let [waves, gtkwave, surfer] = files.each_ref().map(|path| words::path(path));
                 writeln!(streams.out, "  waves: gtkwave {waves} {gtkwave}")?;
                 writeln!(
                     streams.out,
@@ -226,7 +234,7 @@ fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<
 
 /// Returns the command line that repeats a run.
 fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
-    let mut words = format!("xoff run {}", arguments.scenario);
+    let mut words = format!("xoff run {}", words::quoted(&arguments.scenario));
     for Setting { key, value } in settings {
         let _ = write!(words, " --set '{key}={value}'");
     }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -198,31 +198,55 @@ impl Waves {
         })
     }
 
-    /// Returns the signals that any of the patterns selects, in the order of the file.
+    /// Returns the signals that the patterns select: in the order of the patterns, those of each in the order of the
+    /// file. Of names of the same signal that one pattern selects, the one with the fewest scopes is taken.
     ///
     /// # Errors
     ///
     /// Returns the first pattern that selects none.
     pub fn select(&self, patterns: &[String]) -> Result<Vec<Signal>, WaveError> {
-        let mut selected = BTreeSet::new();
+        let mut selected: Vec<usize> = Vec::new();
         for pattern in patterns {
             let found = self.matching(pattern);
             if found.is_empty() {
                 return Err(self.unknown("--signals", pattern));
             }
-            selected.extend(found);
+            let mut outermost: BTreeMap<SignalRef, usize> = BTreeMap::new();
+            for at in found {
+                let best = outermost.entry(self.signals[at].id).or_insert(at);
+                if self.scopes(at) < self.scopes(*best) {
+                    *best = at;
+                }
+            }
+            let found: BTreeSet<usize> = outermost.into_values().collect();
+            selected.extend(
+                found
+                    .into_iter()
+                    .filter(|at| !selected.contains(at))
+                    .collect::<Vec<_>>(),
+            );
         }
-        let signals = selected.into_iter();
-        Ok(signals.map(|at| self.signals[at].clone()).collect())
+        Ok(selected
+            .into_iter()
+            .map(|at| self.signals[at].clone())
+            .collect())
     }
 
-    /// Returns the one signal of a name.
+    /// Number of scopes around a signal.
+    fn scopes(&self, at: usize) -> usize {
+        self.signals[at].name.matches('.').count()
+    }
+
+    /// Returns the one signal of a name. Of several the one with the fewest scopes is meant, such as the port of a top
+    /// of which modules within have ports of the same name.
     ///
     /// # Errors
     ///
-    /// Returns an error if none has the name, or if several do that are not the same signal.
+    /// Returns an error if none has the name, or if several do in as few scopes that are not the same signal.
     pub fn find(&self, option: &'static str, name: &str) -> Result<Signal, WaveError> {
-        let found = self.matching(name);
+        let mut found = self.matching(name);
+        let fewest = found.iter().map(|at| self.scopes(*at)).min();
+        found.retain(|at| Some(self.scopes(*at)) == fewest || self.signals[*at].name == name);
         let whole = found.iter().find(|at| self.signals[**at].name == name);
         let Some(&first) = whole.or(found.first()) else {
             return Err(self.unknown(option, name));

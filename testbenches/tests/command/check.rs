@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::command_line::{CAPTURES, LOSS, said};
@@ -131,6 +133,132 @@ fn check_takes_every_port_of_a_run_as_a_tap() {
             .unwrap()
             .contains('.')
     );
+}
+
+/// The IPv4 frames of a capture of RoCE packets that host 192.0.2.`host` sent, or all others.
+fn of_host(whole: &[u8], host: u8, sent: bool) -> Vec<u8> {
+    let (head, mut rest) = whole.split_at(24);
+    let mut part = head.to_vec();
+    while !rest.is_empty() {
+        let bytes = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, behind) = rest.split_at(16 + bytes);
+        // The last byte of the source address.
+        if (record[16 + 14 + 15] == host) == sent {
+            part.extend(record);
+        }
+        rest = behind;
+    }
+    part
+}
+
+#[test]
+fn several_captures_are_taps_of_one_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = fs::read(file(LOSS)).unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    // A capture with what one host sent, and one with what the other sent.
+    let a = write("a.pcap", &of_host(&whole, 1, true));
+    let b = write("b.pcap", &of_host(&whole, 1, false));
+    let report = checked(&[&b, &a], 0);
+    assert_eq!(report["frames"], 438);
+    // Both taps see the whole connection: each rule applies twice as often as with one.
+    let copy = write("copy.pcap", &whole);
+    let (one, two) = (checked(&[LOSS], 0), checked(&[LOSS, &copy], 0));
+    let count = |report: &Value| {
+        let rules = report["rules"].as_array().unwrap().iter();
+        rules
+            .map(|rule| rule["checked"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let twice: Vec<u64> = count(&one).iter().map(|count| 2 * count).collect();
+    assert_eq!(count(&two), twice);
+    // Taps have the names of their files.
+    let corrupt = write("corrupt.pcap", &fs::read(file(CAPTURES[4])).unwrap());
+    let report = checked(&[&a, &corrupt, "--host-port", "a.pcap"], 1);
+    let violations = report["violations"].as_array().unwrap();
+    assert!(
+        violations
+            .iter()
+            .all(|it| it["interface"] == "corrupt.pcap"),
+        "{violations:?}"
+    );
+    let (_, err) = said(&["check", &a, &b, "--host-port", "c.pcap"], [], 2);
+    assert!(
+        err.ends_with("no interface of that name; there are: a.pcap, b.pcap\n"),
+        "{err}"
+    );
+    let (_, err) = said(&["check", &a, &a], [], 2);
+    assert!(err.contains("a.pcap: named twice"), "{err}");
+}
+
+#[test]
+fn a_capture_that_no_rule_is_about_is_no_success() {
+    // The header of a capture without frames.
+    let whole = fs::read(file(LOSS)).unwrap();
+    let (out, err) = said(&["check", "-"], &whole[..24], 2);
+    assert!(out.contains("0 frames: 0 RoCE"), "{out}");
+    assert_eq!(
+        err,
+        "xoff: standard input: nothing was checked: 0 frames, and no RoCE packet (UDP port 4791, EtherType 0x8915) \
+         or pause among them\n"
+    );
+    // Another UDP port.
+    let (mut at, mut other) = (24, whole);
+    while at < other.len() {
+        let bytes = u32::from_le_bytes(other[at + 8..at + 12].try_into().unwrap()) as usize;
+        other[at + 16 + 36..at + 16 + 38].copy_from_slice(&[0x12, 0x34]);
+        at += 16 + bytes;
+    }
+    let (_, err) = said(&["check", "--json", "-"], other, 2);
+    assert!(err.contains("nothing was checked: 438 frames"), "{err}");
+}
+
+#[test]
+fn json_has_every_violation() {
+    // The same damaged frames 100 times: more violations than the table keeps.
+    let whole = fs::read(file(CAPTURES[4])).unwrap();
+    let (head, frames) = whole.split_at(24);
+    let many = [head, &frames.repeat(100)].concat();
+    let (out, _) = said(&["check", "--json", "-"], many.clone(), 1);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let rules = report["rules"].as_array().unwrap().iter();
+    let sum: u64 = rules.map(|rule| rule["violations"].as_u64().unwrap()).sum();
+    let listed = report["violations"].as_array().unwrap().len() as u64;
+    assert!(listed >= 1_500 && listed == sum, "{listed} of {sum}");
+    let (out, _) = said(&["check", "-"], many, 1);
+    assert!(out.contains(" more; --json has them"), "{out}");
+}
+
+#[test]
+fn an_interrupted_check_or_decode_shows_what_came_until_then() {
+    use std::io::Write as _;
+    let whole = fs::read(file(LOSS)).unwrap();
+    for (command, signal) in [("check", Signal::SIGINT), ("decode", Signal::SIGTERM)] {
+        let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_xoff"))
+            .args([command, "-"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A frame is cut, and the pipe stays open, as that of a live capture.
+        let mut input = process.stdin.take().unwrap();
+        input.write_all(&whole[..whole.len() - 10]).unwrap();
+        input.flush().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        kill(Pid::from_raw(process.id() as i32), signal).unwrap();
+        let output = process.wait_with_output().unwrap();
+        drop(input);
+        assert_eq!(output.status.code(), Some(130), "{command}");
+        let out = String::from_utf8(output.stdout).unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(out.contains("437 "), "{command}: {out}");
+        assert!(err.starts_with("xoff: interrupted"), "{command}: {err}");
+    }
 }
 
 #[test]

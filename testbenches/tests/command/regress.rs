@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 use xoff::Outcome;
+use xoff::regress::journal;
 
 use crate::common::{Said, run};
 
@@ -142,7 +143,7 @@ fn every_item_is_reported_and_a_killed_regression_continues() {
     fs::write(&journal, &text[..text.len() - 20]).unwrap();
     let said = bench.regress("r", &["--seeds", "1-2"]);
     assert_eq!(said.outcome.unwrap(), Outcome::Held);
-    assert_eq!(said.err, "xoff: 5 items finished before, 1 are left\n");
+    assert_eq!(said.err, "xoff: 5 items finished before, 1 is left\n");
     assert_eq!(items(&folder), before);
 
     // Damage in the middle is an error that names the line.
@@ -209,6 +210,12 @@ fn parts_merge_to_the_whole() {
         "{}",
         said.out
     );
+    let junit = fs::read_to_string(bench.path("less/junit.xml")).unwrap();
+    assert!(
+        junit.contains("tests=\"6\" skipped=\"0\" failures=\"0\" errors=\"2\"")
+            && junit.contains("<error message=\"missing: it did not finish\""),
+        "{junit}"
+    );
     let missing = &summary(&bench.path("less"))["missing"];
     assert_eq!(
         *missing,
@@ -227,6 +234,161 @@ fn parts_merge_to_the_whole() {
         why.contains("other: other seeds, items or settings than"),
         "{why}"
     );
+}
+
+#[test]
+fn results_of_another_program_or_scenario_do_not_count() {
+    let bench = Bench::new();
+    let journal = bench.path("r/journal.jsonl");
+    // Without its last item, so that there is something to continue with.
+    let shorten = || {
+        let text = fs::read_to_string(&journal).unwrap();
+        let end = text.trim_end().rfind('\n').unwrap() + 1;
+        fs::write(&journal, &text[..end]).unwrap();
+    };
+    let again = || {
+        let said = bench.regress("r", &[]);
+        assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+        assert!(said.out.starts_with("3 items: 3 passed"), "{}", said.out);
+        said.err.replace(bench.folder.path().to_str().unwrap(), "F")
+    };
+    let anew = |why: &str| format!("xoff: F/r/journal.jsonl: {why}; begins anew\n");
+    assert_eq!(again(), "");
+    assert_eq!(again(), anew("of a regression that has finished"));
+    shorten();
+    assert_eq!(again(), "xoff: 2 items finished before, 1 is left\n");
+    // What ran before the scenario changed counts no more.
+    shorten();
+    fs::write(bench.path("tiny.toml"), scenario(900, 4)).unwrap();
+    assert_eq!(again(), anew("of before scenario/tiny/base changed"));
+    shorten();
+    let text = fs::read_to_string(&journal).unwrap();
+    let (before, behind) = text.split_once("\"program\":\"").unwrap();
+    let other = format!(
+        "{before}\"program\":\"0{}",
+        &behind[1..].replacen('1', "2", 1)
+    );
+    fs::write(&journal, other).unwrap();
+    assert_eq!(again(), anew("of another build of xoff"));
+    // Of a version that did not say which program it was.
+    fs::write(&journal, text.replace("\"program\":", "\"by\":")).unwrap();
+    assert_eq!(again(), anew("of another build of xoff"));
+}
+
+#[test]
+fn a_continued_regression_is_compared_with_the_baseline_that_is_given_now() {
+    let bench = Bench::new();
+    let only = "scenario/tiny/*";
+    let digests = bench.text("digests.json");
+    let baseline = ["--baseline", &digests];
+    let update = [&baseline[..], &["--update-baseline"]].concat();
+    assert_eq!(
+        bench.only(only, "r", &update).outcome.unwrap(),
+        Outcome::Held
+    );
+    let captures = bench.path("digests.json.captures");
+    assert!(!captures.exists());
+    // A regression that has finished has no captures; it begins anew, and then it has.
+    let said = bench.only(only, "r", &[&update[..], &["--captures"]].concat());
+    assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.err);
+    assert_eq!(fs::read_dir(&captures).unwrap().count(), 2);
+
+    fs::write(bench.path("tiny.toml"), scenario(900, 4)).unwrap();
+    let said = bench.only(only, "new", &[]);
+    assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+    let journal = bench.path("new/journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let end = text.trim_end().rfind('\n').unwrap() + 1;
+    fs::write(&journal, &text[..end]).unwrap();
+    let said = bench.only(only, "new", &baseline);
+    assert_eq!(said.err, "xoff: 1 item finished before, 1 is left\n");
+    assert_eq!(said.outcome.unwrap(), Outcome::Failed);
+    let new = summary(&bench.path("new"));
+    assert_eq!(new["failed"], 2, "{new}");
+    let detail = new["buckets"][0]["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("\nfirst frame that is different"),
+        "{detail}"
+    );
+
+    // Without a baseline, and with one of these digests, the same results hold.
+    let text = fs::read_to_string(&journal).unwrap();
+    let first = text.lines().take(2).collect::<Vec<_>>().join("\n") + "\n";
+    for more in [&[][..], &update[..]] {
+        fs::write(&journal, &first).unwrap();
+        let said = bench.only(only, "new", more);
+        assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+    }
+}
+
+#[test]
+fn two_regressions_do_not_write_to_one_folder() {
+    let bench = Bench::new();
+    bench.regress("r", &["--seeds", "1-2"]).outcome.unwrap();
+    let recorded = journal::read(&bench.path("r")).unwrap();
+    let held = journal::write(&bench.path("r"), &recorded.plan, &recorded.finished).unwrap();
+    let why = bench.refused("r", &["--seeds", "1-2", "--restart"]);
+    assert_eq!(
+        why,
+        "F/r: another xoff regress writes its results there: wait for its end, or give another folder with --out"
+    );
+    drop(held);
+    let said = bench.regress("r", &["--seeds", "1-2", "--restart"]);
+    assert_eq!(said.outcome.unwrap(), Outcome::Held);
+    fs::write(bench.path("afile"), "").unwrap();
+    let why = bench.regress("afile", &[]).outcome.unwrap_err().to_string();
+    assert!(
+        why.ends_with("/afile: a file; a folder for results is needed"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_merged_report_has_the_cases_of_its_parts() {
+    let bench = Bench::new();
+    bench.regress("my part", &[]).outcome.unwrap();
+    // As if the unit had failed.
+    let part = bench.path("my part");
+    let mut recorded = journal::read(&part).unwrap();
+    let unit = (recorded.finished.iter_mut()).find(|entry| entry.item == "unit/pfc/1");
+    let unit = unit.unwrap();
+    unit.case = Some("pfc/12345678.case".into());
+    unit.repeat = "xoff replay out/of/another/machine/cases/pfc/12345678.case".into();
+    unit.failure = Some(journal::Failure {
+        cause: "pfc: planted".into(),
+        detail: "planted".into(),
+        of_baseline: false,
+    });
+    drop(journal::write(&part, &recorded.plan, &recorded.finished).unwrap());
+    fs::create_dir_all(part.join("cases/pfc")).unwrap();
+    fs::write(part.join("cases/pfc/12345678.case"), "a case").unwrap();
+    let (from, to) = (bench.text("my part"), bench.text("all parts"));
+    let said = run(&["regress", "merge", &from, "--out", &to], None, false);
+    assert_eq!(said.outcome.unwrap(), Outcome::Failed, "{}", said.out);
+    let copy = bench.path("all parts").join("cases/pfc/12345678.case");
+    assert_eq!(fs::read_to_string(&copy).unwrap(), "a case");
+    let again = format!("    again: xoff replay '{}'\n", copy.display());
+    assert!(said.out.contains(&again), "{}", said.out);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_no_failure_of_the_scenario() {
+    let bench = Bench::new();
+    let digests = bench.text("digests.json");
+    let taken = bench.path("digests.json.captures/scenario,tiny,base,1.part");
+    fs::create_dir_all(&taken).unwrap();
+    let update = ["--baseline", &digests, "--update-baseline", "--captures"];
+    let why = bench.refused("r", &update);
+    assert!(
+        why.contains("scenario/tiny/base/1: F/digests.json.captures/scenario,tiny,base,1.part: "),
+        "{why}"
+    );
+    assert!(!Path::new(&digests).exists());
+    // It runs again when there is room.
+    fs::remove_dir(&taken).unwrap();
+    let said = bench.regress("r", &update);
+    assert!(said.out.starts_with("3 items: 3 passed"), "{}", said.out);
+    assert_eq!(said.outcome.unwrap(), Outcome::Held);
 }
 
 #[test]
@@ -265,10 +427,7 @@ fn failures_are_grouped_and_changes_against_a_baseline_named() {
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
     let file = bench.text("tiny.toml");
     let (results, times) = said.out.trim_end().rsplit_once('\n').unwrap();
-    assert!(
-        times.contains(" on 2 threads, which were busy for "),
-        "{times}"
-    );
+    assert!(times.contains(" on 2 threads, busy for "), "{times}");
     assert_eq!(
         results,
         format!(
@@ -359,6 +518,6 @@ fn an_interrupted_regression_keeps_what_it_found() {
     assert!(
         fs::read_to_string(out.join("junit.xml"))
             .unwrap()
-            .contains("tests=\"1\"")
+            .contains("tests=\"3\" skipped=\"0\" failures=\"0\" errors=\"2\"")
     );
 }

@@ -466,7 +466,9 @@ fn waves_begin_at_a_condition() {
     assert_eq!(found, plain);
     let from_checkpoints =
         "xoff: goes on from a checkpoint at 40 us\nxoff: goes on from a checkpoint at 60 us\n";
-    assert_eq!(said, from_checkpoints);
+    let at = edge as f64 / 1e6;
+    let holds = format!("xoff: --wave-when '{when}': holds first at {at} us\n");
+    assert_eq!(said, format!("{from_checkpoints}{holds}"));
     let window = edges(&path, "a.now_i", "a.clk_i", None);
     let place = window.iter().position(|(time, _)| *time == edge).unwrap();
     assert_eq!((place, window.len() - 1 - place), (100, 20));

@@ -154,6 +154,56 @@ fn rows_are_changes_edges_or_what_fulfils_a_condition() {
     );
 }
 
+/// Two clocks of one name, a port that goes through a module under its name, and one that does not.
+const NESTED: &str = "\
+$timescale 1ns $end
+$scope module top $end
+$var wire 1 ! clk_i $end
+$var wire 2 # data_o [1:0] $end
+$scope module gated $end
+$var wire 1 % clk_i $end
+$var wire 2 # data_o [1:0] $end
+$var wire 1 & depth $end
+$upscope $end
+$upscope $end
+$enddefinitions $end
+#0
+0!
+0%
+b00 #
+1&
+#1
+1!
+b01 #
+#2
+0!
+#3
+1!
+1%
+b10 #
+";
+
+#[test]
+fn a_name_means_the_outermost_signal_that_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = &file(&folder, NESTED);
+    // The clock of the top, which has two edges; one column for two names of one signal; in the order that was asked for.
+    assert_eq!(
+        table(&[path, "--signals", "depth,data_o,clk_i", "--at", "clk_i"]),
+        "time ns  depth  data_o  top.clk_i  gated.clk_i\n  \
+           1.000      1       0          0            0\n  \
+           3.000      1       1          0            0\n"
+    );
+    assert_eq!(
+        table(&[path, "--signals", "data_o", "--at", "gated.clk_i"]),
+        "time ns  data_o\n  3.000       1\n"
+    );
+    // A name with its scope is meant as it stands.
+    let csv = ["--signals", "gated.data_o", "--format", "csv"];
+    let out = table(&[&[&path[..]], &csv[..]].concat());
+    assert!(out.starts_with("time_ns,top.gated.data_o\n"), "{out}");
+}
+
 #[test]
 fn enums_have_their_names() {
     let path = &argument("../waves/tests/waves/enum.fst");
@@ -202,8 +252,8 @@ fn what_is_wrong_is_named() {
         "--signals nic.rx_*: no such signal; without --signals all signals are listed"
     );
     assert_eq!(
-        refused(&[path, "--signals", "en", "--at", "c*"]),
-        "--at c*: several signals: top.clk, top.counter.clk, top.counter.count"
+        refused(&[path, "--signals", "en", "--at", "counter.c*"]),
+        "--at counter.c*: several signals: top.counter.clk, top.counter.count"
     );
     assert_eq!(
         refused(&[path, "--signals", "en", "--from", "8ns"]),

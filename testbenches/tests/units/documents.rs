@@ -47,7 +47,7 @@ fn runs(name: &str) {
             continue;
         }
         for line in text.lines().filter(|_| language == "sh") {
-            let words: Vec<&str> = line.split_whitespace().collect();
+            let words = shlex::split(line).unwrap();
             assert_eq!(words[0], "xoff", "{name}: {line}");
             let output = Command::new(env!("CARGO_BIN_EXE_xoff"))
                 .args(&words[1..])
@@ -76,6 +76,7 @@ fn commands_of_the_pages_run() {
         "adding-a-scenario.md",
         "adding-a-unit.md",
         "coverage.md",
+        "regress.md",
     ] {
         runs(name);
     }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use xoff::cover::file::{Bin, UnitCoverage};
 use xoff::property::Property;
 use xoff::property::case_file::{CaseFile, keep, kept};
-use xoff::property::run::{Limit, Plan, Report, run, same_from_any_start};
+use xoff::property::run::{Limit, Plan, Report, SHRINK, run, same_from_any_start};
 use xoff::property::unit::{Unit, WithProperty};
 
 struct Holds;
@@ -42,6 +42,7 @@ impl WithProperty for Holds {
                 seed,
                 limit: Limit::Cases(cases),
                 threads: 2,
+                shrink: SHRINK,
             };
             let report = run::<P>(plan, &|_, _| ()).unwrap();
             if let Some(failing) = &report.failure {
@@ -155,6 +156,7 @@ fn bins_do_not_depend_on_the_number_of_threads() {
             seed: 3,
             limit: Limit::Cases(100),
             threads,
+            shrink: SHRINK,
         };
         let report = run::<Parser>(plan, &|_, _| ()).unwrap();
         report.bins.counts().to_vec()

@@ -263,7 +263,7 @@ impl Sweep {
         };
         let counted = |runs: &[&Summary]| {
             let count = |of: fn(&Summary) -> bool| runs.iter().filter(|run| of(run)).count();
-            let held = count(|run| run.expectations.iter().all(|expectation| expectation.held));
+            let held = count(|run| run.state == State::Finished && run.held());
             let deadlocks = |run: &Summary| run.metrics.get("deadlocks").copied();
             let locked = runs.iter().filter(|run| deadlocks(run) > Some(0.0));
             [runs.len(), held, locked.count()].map(|count| count.to_string())

@@ -25,6 +25,7 @@ pub enum Bench {
 
 /// Settings of a whole case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
     /// The bench.
     pub bench: Bench,
@@ -36,7 +37,7 @@ pub struct Head {
 
 /// An event. Events of other units than the bench's, and of QPs that the unit does not have, do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// This many cycles without another event.
     Wait(u32),

@@ -27,6 +27,7 @@ pub enum Bench {
 
 /// Settings of a whole case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
     /// The bench.
     pub bench: Bench,
@@ -40,6 +41,7 @@ pub struct Head {
 
 /// What a path does to packets, in both directions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Path {
     /// Seed of its random choices.
     pub seed: u64,
@@ -89,7 +91,7 @@ pub enum Operation {
 
 /// An event. Events of other units than the bench's, and of QPs that the unit does not have, do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// This many cycles without another event.
     Wait(u32),

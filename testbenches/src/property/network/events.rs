@@ -14,6 +14,7 @@ pub const LOSSLESS: [u8; 2] = [3, 4];
 
 /// The network of a case. Rates are in Gb/s and cables in metres, of links to hosts, to leafs and to spines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
     /// Seed of the scenario.
     pub seed: u64,
@@ -46,7 +47,7 @@ pub struct Head {
 
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// Messages from a host to another one. Numbers of hosts count around.
     Flow {

@@ -15,6 +15,7 @@ pub const FEW: u64 = 6;
 
 /// What the path does to frames; each number is of a thousand frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Path {
     /// Seed of its random choices.
     pub seed: u64,
@@ -36,6 +37,7 @@ pub struct Path {
 
 /// Settings of a whole case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
     /// QPs of each NIC, connected index by index.
     pub qps: u16,
@@ -97,7 +99,7 @@ pub const ALL_CLASSES: u8 = 8;
 
 /// An event. Events for which there is no room or no QP do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// This many cycles without another event.
     Wait(u32),

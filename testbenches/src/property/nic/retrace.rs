@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use xoff_cosim::network::{RtlNode, WaveWindow};
 use xoff_sim::time::Time;
 use xoff_sim::wire::frame::Verdict;
@@ -26,6 +26,9 @@ const GAP: u64 = 500;
 const MOST_CHECKPOINTS: usize = 32;
 /// The most frames and completions in the account of a failure.
 const MOST_EVENTS: usize = 20;
+
+/// How the message of a [`verilated::TraceError`] begins when a disk is full.
+const CANNOT_TRACE: &str = "cannot write waves of";
 
 /// Checkpoints by cycle, ascending.
 struct Checkpoints {
@@ -82,7 +85,10 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
         Run::Held(frames) => {
             let waves = match wanted.whole {
                 true => whole(seed, head, events, wanted)?,
-                false => Vec::new(),
+                false => {
+                    wanted.clear()?;
+                    Vec::new()
+                }
             };
             return Ok(Retraced::Held {
                 events: frames,
@@ -108,8 +114,13 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
         Some(number) => bench.steps() < number,
         None => bench.now() < failed.step.0,
     };
-    let goes_on = |bench: &mut Bench| caught(|| bench.advance(events)).unwrap_or(false);
-    while due(&bench) && bench.now() + STEP_MAX < from && goes_on(&mut bench) {}
+    // The first run went on here without a failure, so what fails now is the waves.
+    let folder = wanted.folder.display();
+    let goes_on = |bench: &mut Bench| {
+        caught(|| bench.advance(events))
+            .map_err(|what| anyhow::anyhow!("{folder}: no waves of the failure: {what}"))
+    };
+    while due(&bench) && bench.now() + STEP_MAX < from && goes_on(&mut bench)? {}
     let window = began.elapsed();
     for side in 0..2 {
         waves.push(trace(
@@ -119,11 +130,14 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
             from..failed.step.1 + wanted.after,
         ));
     }
-    while due(&bench) && goes_on(&mut bench) {}
+    while due(&bench) && goes_on(&mut bench)? {}
     // The cycle of the failure within the step. It may also be found by what the case has no step for.
     let mut cycle = failed.step.1;
     while bench.now() < failed.step.1 && !interrupted() {
-        if caught(|| bench.step(1)).is_err() {
+        if let Err(what) = caught(|| bench.step(1)) {
+            if what.contains(CANNOT_TRACE) {
+                bail!("{folder}: no waves of the failure: {what}");
+            }
             cycle = bench.now();
             break;
         }
@@ -187,7 +201,11 @@ fn whole(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow::R
     let files = (0..2)
         .map(|side| trace(&mut bench, side, wanted, 0..END))
         .collect();
-    while !interrupted() && caught(|| bench.advance(events)).unwrap_or(false) {}
+    let goes_on = |bench: &mut Bench| {
+        let folder = wanted.folder.display();
+        caught(|| bench.advance(events)).map_err(|what| anyhow::anyhow!("{folder}: {what}"))
+    };
+    while !interrupted() && goes_on(&mut bench)? {}
     let last = bench.now();
     traced(&mut bench, files, last)
 }

@@ -37,6 +37,7 @@ pub enum Bench {
 
 /// Settings of a whole case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
     /// The unit under test.
     pub bench: Bench,
@@ -75,7 +76,7 @@ impl Part for Head {
 /// An event, in the cycle in which the last wait ended. Events of other units than the bench's do nothing. Sets are
 /// sets of classes, one bit per class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// Wait this many cycles. Without an event after it, the outputs are checked in that cycle.
     Wait(u64),
