@@ -26,7 +26,7 @@ def run(*command):
 
 
 def by_gtkwave(path, clock):
-    """The names of all signals, and their values before each rising edge: a dictionary for each time in ps."""
+    """The values of all signals before each rising edge: a dictionary for each time in ps, by all names of a signal."""
     file = lib.fstReaderOpen(str(path).encode())
     if file == ffi.NULL:
         sys.exit(f"waves: GTKWave's reader does not open {path}")
@@ -47,14 +47,14 @@ def by_gtkwave(path, clock):
     rows, now = {}, {}
     for at in sorted(changes):
         if changes[at].get(clock_handle) == "1" and now.get(clock_handle) == "0":
-            rows[at * scale] = {name: now[handle] for handle, of in names.items() for name in of}
+            rows[at * scale] = {tuple(of): now[handle] for handle, of in names.items()}
         now |= changes[at]
     lib.fstReaderClose(file)
     return rows
 
 
 def by_xoff(program, path, clock):
-    """The same, by `xoff wave`."""
+    """The same, by `xoff wave`, which shows a signal once, by one of its names."""
     text = run(*program, "wave", path, "--signals", "*", "--at", clock, "--radix", "bin", "--format", "csv")
     csv.field_size_limit(1 << 30)
     rows = csv.DictReader(io.StringIO(text))
@@ -74,9 +74,11 @@ def main():
         sys.exit(f"waves: other clock edges: {list(theirs)} and {list(ours)}")
     compared, enums = 0, {}
     for at, row in theirs.items():
-        if row.keys() != ours[at].keys():
-            sys.exit(f"waves: other signals: {sorted(row.keys() ^ ours[at].keys())[:5]}")
-        for name, value in row.items():
+        shown_once = [[name for name in names if name in ours[at]] for names in row]
+        if len(row) != len(ours[at]) or any(len(shown) != 1 for shown in shown_once):
+            wrong = [names[0] for names, shown in zip(row, shown_once) if len(shown) != 1]
+            sys.exit(f"waves: {len(row)} and {len(ours[at])} signals; not shown once: {wrong[:5]}")
+        for (name,), value in zip(shown_once, row.values()):
             # `xoff wave` shows names of enums, each of which stands for one value.
             shown = ours[at][name]
             is_name = not set(shown) <= set("01")
