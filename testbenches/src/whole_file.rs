@@ -26,11 +26,11 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
-/// Finds out whether [`write`] can write a file, and changes nothing.
+/// Finds out whether [`write()`] can write a file, and changes nothing.
 ///
 /// # Errors
 ///
-/// Returns the error that [`write`] would return.
+/// Returns the error that [`write()`] would return.
 pub fn check(path: &Path) -> io::Result<()> {
     match Place::of(path)? {
         Place::Device => OpenOptions::new().write(true).open(path).map(drop),
