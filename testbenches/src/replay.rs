@@ -187,6 +187,9 @@ fn with_waves<P: Property>(
     }
     let file = folder.join(ACCOUNT);
     whole_file::write(&file, text).with_context(|| format!("{}", file.display()))?;
+    if let Some(capture) = &failed.capture {
+        writeln!(streams.out, "  capture: {}", capture.display())?;
+    }
     writeln!(streams.out, "  account: {}", file.display())?;
     if failed.interrupted {
         writeln!(

@@ -77,6 +77,15 @@ fn a_failing_case_of_two_nics_leaves_waves_around_it() {
     assert!((100..=158).contains(&before), "{before}");
     assert!((20..=78).contains(&behind), "{behind}");
 
+    // What was on the wire, as sent and as received.
+    let capture = folder.join("capture.pcapng");
+    let decoded = command(&["decode", "--model", capture.to_str().unwrap()]);
+    assert_eq!(decoded.outcome.unwrap(), Outcome::Held);
+    assert!(decoded.out.matches("RC_WRITE_MIDDLE").count() > 10);
+    let bytes = fs::read(&capture).unwrap();
+    let comment = b"the failure was found here, in cycle 13";
+    assert!(bytes.windows(comment.len()).any(|text| text == comment));
+
     // The account names the address. The NIC writes the last bytes of that packet in the failing cycle.
     let account = fs::read_to_string(folder.join("failure.txt")).unwrap();
     assert!(account.contains("1024 bytes at 0x1000001c00"), "{account}");

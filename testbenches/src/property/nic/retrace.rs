@@ -1,14 +1,17 @@
 //! A failing case of two NICs, with waves. The run to the failure keeps checkpoints in memory; the window of waves is
 //! reached from the last one before it.
 
+use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use xoff_cosim::network::{RtlNode, WaveWindow};
-use xoff_sim::time::Time;
+use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
+use xoff_sim::time::{LineRate, Time};
 use xoff_sim::wire::frame::Verdict;
+use xoff_waves::capture::{TapPort, TapWriter};
 
 use super::bench::{Bench, compare, first_other_frame};
 use super::events::{Event, Head};
@@ -155,6 +158,7 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
         disagreement: failed.disagreement,
         waves: traced(&mut bench, waves, cycle)?,
         events: account(&failed.bench, cycle),
+        capture: Some(capture(&failed.bench, cycle, wanted)?),
         reached: Some(Reached {
             run,
             window,
@@ -264,6 +268,45 @@ fn to_failure(seed: u64, head: &Head, events: &[Event]) -> anyhow::Result<Run> {
         done.push(bench);
     }
     Ok(Run::Held(done[0].pair.frames.len() as u64))
+}
+
+/// Writes a capture of what both NICs sent and received, with a comment at the failing cycle, and returns its file.
+fn capture(bench: &Bench, cycle: u64, wanted: &Wanted) -> anyhow::Result<PathBuf> {
+    let record = |side: usize, direction: Direction, frame: &Frame| Record {
+        node: NodeId(side as u32),
+        port: PortId(0),
+        direction,
+        frame: frame.clone(),
+    };
+    let sent =
+        (bench.pair.frames.iter()).map(|(side, frame, _)| record(*side, Direction::Sent, frame));
+    let arrived =
+        (bench.pair.arrivals.iter()).map(|(side, frame)| record(*side, Direction::Received, frame));
+    let mut records: Vec<_> = sent.chain(arrived).collect();
+    records.sort_by_key(|record| record.frame.end);
+    let path = wanted.folder.join("capture.pcapng");
+    let write = || -> std::io::Result<()> {
+        let ports = (0..2).map(|side| TapPort {
+            node: NodeId(side),
+            port: PortId(0),
+            name: format!("nic{side}"),
+            rate: Some(LineRate::G40),
+        });
+        let mut writer = TapWriter::new(File::create(&path)?, ports)?;
+        let failed = Time::ZERO + PERIOD * cycle;
+        let before = records.partition_point(|record| record.frame.end <= failed);
+        records[..before]
+            .iter()
+            .try_for_each(|record| writer.write(record))?;
+        let text = format!("the failure was found here, in cycle {cycle}");
+        writer.comment(failed.as_ps() / 1_000, &text)?;
+        records[before..]
+            .iter()
+            .try_for_each(|record| writer.write(record))?;
+        writer.flush()
+    };
+    write().with_context(|| format!("{}: cannot be written", path.display()))?;
+    Ok(path)
 }
 
 /// Returns the last frames and completions until a cycle.
