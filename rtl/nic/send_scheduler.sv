@@ -1,8 +1,8 @@
 // Send arbiter: picks the next QP to send among those whose window, rate, class and slots allow it.
 //
-// A QP that is in the requester's pipeline (`inside_…`) is picked last, and a pick of a QP that has entered it since is
+// A QP that is in the requester's pipeline (`inside_…`) is passed over, and a pick of a QP that has entered it since is
 // replaced if there is another QP: its packet would have to wait for the steps that are under way. It is not starved,
-// because it is there only for what its own packets cause.
+// because it is outside in one of three cycles at least, and in the pipeline only for what its own packets cause.
 //
 // A granted QP is locked until `release_i`. By then its packet has been accounted for in window and limiter, so that
 // neither is exceeded. Up to two releases per cycle.
@@ -61,7 +61,7 @@ module send_scheduler
   ) u_picker (
       .clk_i,
       .rst_i,
-      .request_i((outside == '0 && !valid_o) ? request : outside),
+      .request_i(outside),
       .valid_o,
       .qp_o,
       .ready_i,
