@@ -100,7 +100,7 @@ pub struct Failed {
     pub waves: Vec<Waves>,
     /// The last things that happened, one line each, in the order of time.
     pub events: Vec<String>,
-    /// A capture of all frames until the failure, of a case that has any.
+    /// A capture of the frames of the run that failed, of a case that has any.
     pub capture: Option<PathBuf>,
     /// What reaching the window of waves took, and the run up to the failure.
     pub reached: Option<Reached>,

@@ -64,12 +64,12 @@ pub struct Failing<P: Property> {
     pub alone: bool,
 }
 
-/// The most simpler cases to try. It is a count and not a time, so that the same seed shrinks to the same case on a slow
-/// machine too.
+/// The most simpler cases to try. It is a count and not a time, so that the same seed shrinks to the same case on a
+/// slow machine too.
 pub const SHRINK: u32 = 5_000;
 
-/// Runs a property; ends early when the process is asked to end. `progress` is called from time to time, from one thread, with the numbers of cases and events so
-/// far.
+/// Runs a property; ends early when the process is asked to end. `progress` is called from time to time, from one
+/// thread, with the numbers of cases and events so far.
 ///
 /// # Errors
 ///

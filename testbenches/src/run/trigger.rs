@@ -1,9 +1,9 @@
 //! Waves around the first clock edge at which a condition holds: `xoff run --wave-when`.
 //!
 //! The condition may name any signal of the NIC, so the run is traced while it is looked for, with the signals of the
-//! condition alone: in segments whose waves are searched and removed. Before each segment the state of the run is kept in memory. When the edge is found, the
-//! run goes back to the last state that is early enough, and is traced from the wanted number of cycles before the edge
-//! on. So neither memory nor disk grows with the length of the run.
+//! condition alone: in segments whose waves are searched and removed. Before each segment the state of the run is kept
+//! in memory. When the edge is found, the run goes back to the last state that is early enough, and is traced from the
+//! wanted number of cycles before the edge on. So neither memory nor disk grows with the length of the run.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

@@ -36,13 +36,13 @@ fn every_built_in_scenario_is_read() {
 /// kept with the new number.
 ///
 /// Those with RTL NICs changed when events began to pass those of QPs in the requester's pipeline and an answer to
-/// complete the oldest message in its own step, before that when the headers of a frame got a register of their own, so that it leaves one cycle
-/// later, and when the receive buffer got its parts: a request is offered to the responder one cycle later. All changed when hosts began to address their
-/// switch's MAC address, which every hop rewrites, and the default headroom became that of the response time that the
-/// standard allows. Before that `livelock` and `incast` changed when
-/// packets that an ACK or NAK made useless were withdrawn from the transmit slots, the ACK timer began to count from
-/// the packet's last bit, and a CE mark behind a gap began to cause a CNP. `incast` with RTL NICs changed when pacing
-/// and timers no longer waited for a sweep of all QPs.
+/// complete the oldest message in its own step, before that when the headers of a frame got a register of their own, so
+/// that it leaves one cycle later, and when the receive buffer got its parts: a request is offered to the responder one
+/// cycle later. All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the
+/// default headroom became that of the response time that the standard allows. Before that `livelock` and `incast`
+/// changed when packets that an ACK or NAK made useless were withdrawn from the transmit slots, the ACK timer began to
+/// count from the packet's last bit, and a CE mark behind a gap began to cause a CNP. `incast` with RTL NICs changed
+/// when pacing and timers no longer waited for a sweep of all QPs.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     let kept = [

@@ -16,9 +16,9 @@ const CASES: u64 = 10;
 
 /// Digests of cases with the seeds from ten times the place on. All have 64 QPs, with all their values random.
 ///
-/// 2026-11-23: begun; regions at all 256 indices; deadlines no longer wait for a sweep of all QPs; random
-/// immediate data and identifiers, later their low bits too; headers have a register of their own before the frame. 2026-11-24: events pass those of QPs
-/// in the requester's pipeline, and an answer completes the oldest message.
+/// 2026-11-23: begun; regions at all 256 indices; deadlines no longer wait for a sweep of all QPs; random immediate
+/// data and identifiers, later their low bits too; headers have a register of their own before the frame. 2026-11-24:
+/// events pass those of QPs in the requester's pipeline, and an answer completes the oldest message.
 const BASELINE: [&str; 12] = [
     "f408776baec0e51a",
     "45063b04049c0d9b",
