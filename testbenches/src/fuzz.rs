@@ -10,12 +10,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Outcome;
 use crate::cover::file::{Coverage, UnitCoverage};
+use crate::interruption::interrupted;
 use crate::property::Property;
 use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{Failing, Limit, Plan, SHRINK, run as run_property};
 use crate::property::unit::{Unit, WithProperty};
 use crate::replay;
-use crate::run::execute::interrupted;
 use crate::terminal::{Ink, Streams};
 use crate::threads::{MAX_THREADS, threads};
 use crate::{whole_file, words};

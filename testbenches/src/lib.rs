@@ -20,6 +20,7 @@
 //! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
 //! | `columns` | aligned columns |
+//! | [`interruption`] | the request to end, of Ctrl-C and SIGTERM |
 //! | `standard_input` | standard input that ends when the process is asked to end |
 //! | [`text_file`] | reads text files of limited size |
 //! | [`threads`] | how many threads a command starts |
@@ -36,6 +37,7 @@ pub mod decode;
 pub mod encode;
 pub mod fuzz;
 pub mod injection;
+pub mod interruption;
 pub mod ns3_files;
 pub mod property;
 pub mod regress;

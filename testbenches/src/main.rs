@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         // Also for SIGTERM and SIGHUP.
         ctrlc::set_handler(|| {
             // A second one ends the process at once.
-            if xoff::run::interrupt() {
+            if xoff::interruption::interrupt() {
                 std::process::exit(INTERRUPTED.into());
             }
         })

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use crate::run::execute::interrupted;
+use crate::interruption::interrupted;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;

@@ -16,7 +16,7 @@ pub use arguments::CheckArgs;
 
 use self::captures::Captures;
 use crate::Outcome;
-use crate::run::execute::interrupted;
+use crate::interruption::interrupted;
 use crate::terminal::Streams;
 
 /// Picoseconds in a second.

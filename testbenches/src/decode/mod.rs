@@ -31,8 +31,8 @@ pub use tally::Tally;
 use crate::Outcome;
 use crate::codec::{self, EngineArgs, FrameParser};
 use crate::encode::rebuilds;
+use crate::interruption::interrupted;
 use crate::row::Row;
-use crate::run::execute::interrupted;
 use crate::standard_input::UntilInterrupted;
 use crate::terminal::Streams;
 

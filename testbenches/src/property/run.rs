@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::bins::Bins;
 use super::{Case, Disagreement, Property, text};
-use crate::run::execute::interrupted;
+use crate::interruption::interrupted;
 
 /// Amount of work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

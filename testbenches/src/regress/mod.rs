@@ -36,7 +36,7 @@ use self::report::{Summary, counted, in_shard};
 use self::work::Bench;
 use crate::Outcome;
 use crate::columns::{Align, Table};
-use crate::run::execute::interrupted;
+use crate::interruption::interrupted;
 use crate::terminal::{Ink, Streams};
 use crate::threads::threads;
 use crate::whole_file;

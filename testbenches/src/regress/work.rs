@@ -14,12 +14,13 @@ use xoff_waves::report::{State, Summary};
 use super::baseline::{self, Baseline};
 use super::journal::{Failure, Finished};
 use super::plan::{Item, Work};
+use crate::interruption::interrupted;
 use crate::property::case_file;
 use crate::property::run::{SHRINK, first_failure_until, shrink};
 use crate::property::unit::{Unit, WithProperty};
 use crate::property::{Disagreement, Property};
 use crate::run::diff::first_frame;
-use crate::run::execute::{self, RunOptions, interrupted};
+use crate::run::execute::{self, RunOptions};
 use crate::scenario_file::{Setting, Source};
 use crate::words;
 

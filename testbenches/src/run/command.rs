@@ -17,6 +17,7 @@ use super::execute::{self, RunOptions};
 use super::print;
 use super::trigger::Trigger;
 use crate::Outcome;
+use crate::interruption::interrupted;
 use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Streams};
 use crate::wave::condition::Condition;
@@ -128,7 +129,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             summary: report.summary,
             charts: report.charts,
         });
-        if execute::interrupted() {
+        if interrupted() {
             writeln!(
                 streams.err,
                 "xoff: interrupted; what was measured until then is in {}",
@@ -166,7 +167,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
             streams,
         )?;
     }
-    Ok(match (execute::interrupted(), held) {
+    Ok(match (interrupted(), held) {
         (true, _) => Outcome::Interrupted,
         (_, true) => Outcome::Held,
         (_, false) => Outcome::Failed,

@@ -1,7 +1,6 @@
 //! One run of a scenario.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Context;
@@ -14,6 +13,7 @@ use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Sum
 use super::checkpoint::{Checkpoints, Every, RunState};
 use super::trigger::Trigger;
 use super::{charts, judge, pauses};
+use crate::interruption::interrupted;
 use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
 use xoff_cosim::scenario::{Scenario, Towards};
@@ -44,20 +44,7 @@ pub struct RunOptions {
     pub nics: Nics,
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Ends the runs of this process, each at its next sample and with complete files. Returns whether this was requested
-/// before. For handlers of Ctrl-C.
-pub fn interrupt() -> bool {
-    INTERRUPTED.swap(true, Ordering::Relaxed)
-}
-
-/// Returns whether runs were asked to end.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
-/// Runs a scenario and measures it. An [interrupted](interrupt) run is measured up to that point and not judged.
+/// Runs a scenario and measures it. An [interrupted](crate::interruption) run is measured up to that point and not judged.
 ///
 /// # Errors
 ///

@@ -8,6 +8,7 @@ use xoff_cosim::scenario::{NicKind, Scenario};
 
 use super::execute::{self, RunOptions};
 use crate::Outcome;
+use crate::interruption::interrupted;
 use crate::scenario_file::{BUILT_IN, Source};
 use crate::terminal::{Ink, Streams};
 
@@ -81,7 +82,7 @@ pub fn list(arguments: &ListArgs, streams: &mut Streams) -> anyhow::Result<Outco
             streams.out.flush()?;
             let began = Instant::now();
             let report = execute::run(scenario, &RunOptions::default())?;
-            if execute::interrupted() {
+            if interrupted() {
                 writeln!(streams.out)?;
                 return Ok(Outcome::Interrupted);
             }

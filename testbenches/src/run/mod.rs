@@ -29,5 +29,4 @@ pub mod trigger;
 pub use arguments::{DiffArgs, RunArgs};
 pub use command::run;
 pub use diff::diff;
-pub use execute::interrupt;
 pub use list::{ListArgs, list};

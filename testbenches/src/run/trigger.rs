@@ -18,7 +18,7 @@ use xoff_sim::kernel::Record;
 use xoff_sim::time::{Clock, Duration, Time};
 
 use super::checkpoint::RunState;
-use super::execute::interrupted;
+use crate::interruption::interrupted;
 use crate::wave::condition::Condition;
 use crate::wave::file::Waves;
 use crate::wave::rows::{Window, rows};

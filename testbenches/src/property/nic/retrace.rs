@@ -17,10 +17,10 @@ use super::bench::{Bench, compare, first_other_frame};
 use super::events::{Event, Head};
 use super::pair::{PERIOD, STEP_MAX};
 use crate::decode::details::details;
+use crate::interruption::interrupted;
 use crate::property::Disagreement;
 use crate::property::retrace::{Failed, Reached, Retraced, Wanted, Waves};
 use crate::property::run::caught;
-use crate::run::execute::interrupted;
 
 /// Cycles between two checkpoints at the beginning of a run.
 const GAP: u64 = 500;
