@@ -91,7 +91,7 @@ module qp_drain_proof
       .open_o           (),
       .class_o          (),
       .tagged_o         (),
-      .classes_used_o   ()
+      .slot_share_o     ()
   );
 
   qp_drain #(

@@ -107,7 +107,7 @@ module transmit_slots_proof
       .rst_i            (!started_q),
       .take_i           (take),
       .take_class_i     ({2'b00, take_class_i}),
-      .classes_used_i   ('0),
+      .slot_share_i     ('1),
       .free_o           (free),
       .class_free_o     (),
       .context_valid_i  (context_valid),

@@ -130,7 +130,7 @@ module nic
   responder_config_t responder_configuration;
   logic [Qps-1:0] open, with_tags, holds;
   class_t [Qps-1:0] classes;
-  logic [3:0] classes_used;
+  logic [SlotBits:0] slot_share;
 
   // Numbers of what waits in nic_receive
   localparam int unsigned HeaderBits = $clog2(BufferBytes / 64 + 1);
@@ -156,6 +156,7 @@ module nic
       .Qps       (Qps),
       .Wqes      (Wqes),
       .Regions   (Regions),
+      .Slots     (Slots),
       .HeaderBits(HeaderBits),
       .AnswerBits(AnswerBits),
       .StepBits  (StepBits)
@@ -204,7 +205,7 @@ module nic
       .open_o              (open),
       .class_o             (classes),
       .tagged_o            (with_tags),
-      .classes_used_o      (classes_used),
+      .slot_share_o        (slot_share),
       .headers_i           (headers),
       .header_pop_i        (header_pop),
       .answers_i           (answers),
@@ -450,7 +451,7 @@ module nic
       .command_ready_o   (requester_ready),
       .class_i           (classes),
       .tagged_i          (with_tags),
-      .classes_used_i    (classes_used),
+      .slot_share_i      (slot_share),
       .holds_o           (holds),
       .fail_valid_i      (fail_send_valid),
       .fail_qp_i         (fail_send_qp),

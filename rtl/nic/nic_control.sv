@@ -14,11 +14,13 @@ module nic_control
     parameter  int unsigned Qps        = 64,
     parameter  int unsigned Wqes       = 16,
     parameter  int unsigned Regions    = 256,
-    parameter  int unsigned HeaderBits = 12,              // of the numbers of what waits in nic_receive
+    parameter  int unsigned Slots      = 16,
+    parameter  int unsigned HeaderBits = 12,                // of the numbers of what waits in nic_receive
     parameter  int unsigned AnswerBits = 7,
     parameter  int unsigned StepBits   = 8,
     localparam int unsigned QpBits     = $clog2(Qps),
-    localparam int unsigned RegionBits = $clog2(Regions)
+    localparam int unsigned RegionBits = $clog2(Regions),
+    localparam int unsigned ShareBits  = $clog2(Slots + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -69,10 +71,10 @@ module nic_control
     output logic                           discard_o,          // discard what waits of the closed QP
 
     // QPs
-    output logic   [Qps-1:0] open_o,
-    output class_t [Qps-1:0] class_o,
-    output logic   [Qps-1:0] tagged_o,       // the path of the QP has tags
-    output logic   [    3:0] classes_used_o, // number of classes that have an open QP
+    output logic   [      Qps-1:0] open_o,
+    output class_t [      Qps-1:0] class_o,
+    output logic   [      Qps-1:0] tagged_o,     // the path of the QP has tags
+    output logic   [ShareBits-1:0] slot_share_o, // transmit slots that a class may hold
 
     // What may be left of the closed QP
     input logic [   Buffers-1:0][HeaderBits-1:0] headers_i,
@@ -175,7 +177,8 @@ module nic_control
   logic drained;
 
   qp_commands #(
-      .Qps(Qps)
+      .Qps  (Qps),
+      .Slots(Slots)
   ) u_commands (
       .clk_i      (clk_control),
       .rst_i,
@@ -205,7 +208,7 @@ module nic_control
       .open_o,
       .class_o,
       .tagged_o,
-      .classes_used_o
+      .slot_share_o
   );
 
   logic unused_command;

@@ -41,10 +41,10 @@ module nic_transmit
     input  psn_t              psn_i,
     output logic              command_ready_o,
 
-    input  class_t [Qps-1:0] class_i,
-    input  logic   [Qps-1:0] tagged_i,
-    input  logic   [    3:0] classes_used_i,
-    output logic   [Qps-1:0] holds_o,         // QPs with a packet that waits for the wire or for data
+    input  class_t [   Qps-1:0] class_i,
+    input  logic   [   Qps-1:0] tagged_i,
+    input  logic   [SlotBits:0] slot_share_i,
+    output logic   [   Qps-1:0] holds_o,       // QPs with a packet that waits for the wire or for data
 
     input  logic              fail_valid_i,  // the receive side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -333,7 +333,7 @@ module nic_transmit
       .rst_i,
       .take_i           (send_ready),
       .take_class_i     (class_i[send_qp]),
-      .classes_used_i,
+      .slot_share_i,
       .free_o           (slot_free),
       .class_free_o     (class_free),
       .context_valid_i  (step_valid),

@@ -9,14 +9,13 @@
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
-// - Share: each class of an open QP may hold an equal share of the slots, rounded down, at least one
-//   (`class_free_o`).
+// - Share: a class may hold `slot_share_i` slots (`class_free_o`).
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
 //   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
 // - `asks_o`: QPs with a packet here that asks for an ACK.
 //
-// Timing: `class_free_o` depends on `classes_used_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
+// Timing: `class_free_o` depends on `slot_share_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
 // cycle; all other outputs are registers or depend on registers only.
 module transmit_slots
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
@@ -34,11 +33,11 @@ module transmit_slots
     input logic clk_beats_i,  // payload
     input logic rst_i,
 
-    input  logic         take_i,
-    input  class_t       take_class_i,
-    input  logic   [3:0] classes_used_i,
-    output logic         free_o,
-    output logic   [7:0] class_free_o,
+    input  logic                take_i,
+    input  class_t              take_class_i,
+    input  logic   [SlotBits:0] slot_share_i,
+    output logic                free_o,
+    output logic   [       7:0] class_free_o,
 
     input logic              context_valid_i,  // a step of any kind, with the context after it
     input logic [QpBits-1:0] context_qp_i,
@@ -95,7 +94,6 @@ module transmit_slots
   logic [7:0][CountBits-1:0] held_q;  // number of slots per class, with those that became free in the last cycle
   logic [SlotBits-1:0] next_free;
   logic step_free;  // a grant that made no packet
-  logic [CountBits-1:0] share;
 
   always_comb begin
     next_free = '0;
@@ -105,9 +103,7 @@ module transmit_slots
   assign free_o = used_q != '1;
 
   always_comb begin
-    share = CountBits'(Slots);
-    for (int unsigned n = 2; n <= 8; n++) if (classes_used_i == 4'(n)) share = CountBits'((Slots < n) ? 1 : Slots / n);
-    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = held_q[c] < share;
+    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = held_q[c] < slot_share_i;
   end
 
   // Grants whose step has not come yet
