@@ -48,6 +48,7 @@ synth: check-tools
 # The directed tests of the NIC judge mutants that its property lets pass.
 mutants: DIRECTED = $(if $(filter nic,$(UNIT)),--test nic)
 mutants: export XOFF_MUTANTS = $(CURDIR)/target/mutants/$(UNIT)
+JUDGE = $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants --
 BUILT_TESTS = $(CARGO) test --release --quiet -p xoff --features mutants --test nic --no-run --message-format=json | \
 	sed -n 's|.*"executable":"\([^"]*/deps/nic-[^"]*\)".*|\1|p'
 
@@ -57,7 +58,9 @@ mutants: setup check-tools
 	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
 	@$(CARGO) build --release --quiet -p xoff --features mutants --bin xoff-mutants $(DIRECTED)
-	@$(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants -- $(if $(DIRECTED),--tests "$$($(BUILT_TESTS))") $(ARGS) "$(UNIT)"
+	@$(JUDGE) $(ARGS) "$(UNIT)"
+	@.tools/bin/python tools/mutants_prove.py "$(UNIT)" "target/mutants/$(UNIT)"
+	@$(if $(DIRECTED),$(JUDGE) $(ARGS) --tests "$$($(BUILT_TESTS))" "$(UNIT)")
 	@.tools/bin/python tools/mutants_equal.py "$(UNIT)" "target/mutants/$(UNIT)"
 
 # make planted NAMES="pfc_rx parser": bugs planted by hand, each to be found by xoff fuzz and shown by xoff replay.

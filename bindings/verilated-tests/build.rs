@@ -9,6 +9,7 @@ fn main() {
         .top(Top::new("adder"))
         .top(Top::new("alarms"))
         .top(Top::new("counter"))
+        .top(Top::new("counter").without_waves().named("WavelessCounter"))
         .top(
             Top::new("counter")
                 .param("Width", 12)

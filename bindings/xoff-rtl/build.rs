@@ -98,8 +98,8 @@ fn main() {
                 .param("Recvs", 4)
                 .named("GbnResponder4"),
         )
-        .top(gates(Top::new("nic_counters")))
-        .top(gates(
+        .top(variant(Top::new("nic_counters")))
+        .top(variant(
             Top::new("nic")
                 .param("DataBytes", 32)
                 .param("Qps", 64)
@@ -127,10 +127,13 @@ fn main() {
         .run();
 }
 
-/// With the feature `ungated`, clock gates are wires.
-fn gates(top: Top) -> Top {
-    match cfg!(feature = "ungated") {
-        true => top.flag("-DCLOCK_GATE_WIRE"),
-        false => top,
+/// With the feature `ungated`, clock gates are wires; with `untraced`, the model has no waves.
+fn variant(mut top: Top) -> Top {
+    if cfg!(feature = "ungated") {
+        top = top.flag("-DCLOCK_GATE_WIRE");
     }
+    if cfg!(feature = "untraced") {
+        top = top.without_waves();
+    }
+    top
 }

@@ -547,6 +547,7 @@ impl Work<'_> {
             clock,
             parameters: &top.params,
             coverage: table.coverage && top.counted,
+            waves: top.waves,
             large: top.large,
         };
         let unit_name = format!("{prefix}_unit.h");

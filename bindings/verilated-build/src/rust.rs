@@ -48,9 +48,11 @@ pub(crate) fn bridge(face: &Face, types: &Table, unit: &str, fingerprint: u64) -
         const CLOCK: ::core::option::Option<&'static str> = {clock};
         const FINGERPRINT: u64 = 0x{fingerprint:016x};
         const COVERAGE: bool = {coverage};
+        const WAVES: bool = {waves};
         const PORTS: &'static [::verilated::Port] = &[
 "#,
         coverage = face.coverage,
+        waves = face.waves,
     );
     for port in face
         .data_ports(Direction::In)

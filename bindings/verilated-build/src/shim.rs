@@ -20,6 +20,7 @@ pub(crate) struct Face<'a> {
     pub clock: Option<&'a Port>,
     pub parameters: &'a [(String, String)],
     pub coverage: bool,
+    pub waves: bool,
     /// Whether rarely executed code goes into a separate translation unit.
     pub large: bool,
 }

@@ -17,6 +17,7 @@ pub struct Top {
     pub(crate) flags: Vec<String>,
     pub(crate) large: bool,
     pub(crate) counted: bool,
+    pub(crate) waves: bool,
     pub(crate) readable: Vec<(String, String)>,
     /// Groups of inputs that are sampled together; `None`: inputs are not sampled.
     pub(crate) sampled: Option<Vec<Vec<String>>>,
@@ -40,6 +41,7 @@ impl Top {
             flags: Vec::new(),
             large: false,
             counted: true,
+            waves: true,
             readable: Vec::new(),
             sampled: None,
             around: None,
@@ -92,6 +94,14 @@ impl Top {
     /// Leaves this top out of coverage. It is then built as it is without coverage, and can save and restore.
     pub fn without_coverage(mut self) -> Top {
         self.counted = false;
+        self
+    }
+
+    /// Builds this top without waves: `Instance::trace_open` fails.
+    ///
+    /// Waves cost little while none are written: what they do cost can be measured by comparing with a model like this.
+    pub fn without_waves(mut self) -> Top {
+        self.waves = false;
         self
     }
 

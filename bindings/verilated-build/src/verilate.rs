@@ -46,21 +46,20 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
         // Waves and messages count picoseconds, whatever a source file says.
         "--timescale-override",
         "1ps/1ps",
-        // Verilator leaves wide signals out of waves silently unless the width is unlimited, which is 0 here. For the
-        // number of elements of an array, 0 would mean none, so that limit is a number.
-        "--trace-fst",
-        "--trace-max-width",
-        "0",
         "-Wall",
         "-Wno-fatal",
         "--no-skip-identical",
     ]
     .map(str::to_owned)
     .into();
-    list.extend([
-        "--trace-max-array".to_owned(),
-        common.trace_arrays.to_string(),
-    ]);
+    if top.waves {
+        // Verilator leaves wide signals out of waves silently unless the width is unlimited, which is 0 here. For the
+        // number of elements of an array, 0 would mean none, so that limit is a number.
+        list.extend(
+            ["--trace-fst", "--trace-max-width", "0", "--trace-max-array"].map(str::to_owned),
+        );
+        list.push(common.trace_arrays.to_string());
+    }
     list.push(
         if common.coverage {
             "--coverage"

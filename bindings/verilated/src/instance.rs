@@ -204,8 +204,8 @@ impl<T: Top> Instance<T> {
     ///
     /// # Errors
     ///
-    /// Fails if the extension is another one, the name is not UTF-8, the file cannot be created, the disk is nearly
-    /// full, or the file that was open before cannot be completed.
+    /// Fails if the model was built without waves, the extension is another one, the name is not UTF-8, the file
+    /// cannot be created, the disk is nearly full, or the file that was open before cannot be completed.
     pub fn trace_open(&mut self, path: impl AsRef<Path>) -> Result<(), TraceError> {
         let path = path.as_ref();
         self.trace_open_as(path, TraceFormat::of(path)?)
@@ -217,6 +217,9 @@ impl<T: Top> Instance<T> {
         path: impl AsRef<Path>,
         format: TraceFormat,
     ) -> Result<(), TraceError> {
+        if !T::WAVES {
+            return Err(TraceError::NotBuilt { model: T::NAME });
+        }
         self.trace_close()?;
         let trace = OpenTrace::new(path.as_ref(), format);
         let name = trace.written().to_str().ok_or_else(|| TraceError::Name {

@@ -37,6 +37,8 @@ pub unsafe trait Top: 'static {
     const FINGERPRINT: u64;
     /// Whether the model was built for coverage.
     const COVERAGE: bool;
+    /// Whether the model can write waves.
+    const WAVES: bool;
 
     #[doc(hidden)]
     fn make(

@@ -24,6 +24,14 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
+    /// The model was built without waves.
+    #[error(
+        "{model} was built without waves: remove `without_waves` from its entry in the table of tops"
+    )]
+    NotBuilt {
+        /// The model.
+        model: &'static str,
+    },
     /// The name is not UTF-8 and cannot be passed to C++.
     #[error("wave file `{path}` is not named in UTF-8")]
     Name {

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use xoff_sim::kernel::Direction;
-use xoff_sim::time::{Duration, Time};
+use xoff_sim::time::{Duration, LineRate, Time};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{Opcode, Qpn};
 
@@ -21,6 +21,9 @@ use crate::packet::Packet;
 use crate::report::Findings;
 use crate::requests::Requests;
 use crate::{Habit, Rule};
+
+/// Bytes that a packet with 4,096 bytes of payload takes on the wire, with IPv6, a tag, RETH, FCS, preamble and gap.
+const LONGEST_ROCE_FRAME: u64 = 4_222;
 
 /// The source and destination address of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,19 +67,28 @@ pub(crate) struct Flows {
     by_way: BTreeMap<Way, Vec<usize>>,
     /// Least time between CNPs to a queue pair, if that is judged.
     cnp_interval: Option<Duration>,
+    /// How long a CNP may have waited for a frame on the wire.
+    cnp_wait: Duration,
 }
 
 impl Flows {
-    pub fn new(cnp_interval: Option<Duration>) -> Self {
+    pub fn new(cnp_interval: Option<Duration>, rate: Option<LineRate>) -> Self {
         Self {
             cnp_interval,
+            cnp_wait: rate.map_or(Duration::ZERO, |rate| rate.time_of(LONGEST_ROCE_FRAME)),
             ..Self::default()
         }
     }
 
     /// Judges a packet that has passed the checks of its format. `direction` is given if the tap is a host's own
-    /// port.
-    pub fn see(&mut self, packet: &Packet, direction: Option<Direction>, out: &mut Findings) {
+    /// port. `paced`: CNPs have the distance here that their sender gave them.
+    pub fn see(
+        &mut self,
+        packet: &Packet,
+        direction: Option<Direction>,
+        paced: bool,
+        out: &mut Findings,
+    ) {
         let opcode = packet.bth.opcode;
         let service = Service::of(opcode);
         let index = self.flow(packet);
@@ -95,7 +107,7 @@ impl Flows {
             flow.marked += 1;
         }
         if opcode == Opcode::CNP {
-            self.cnp(index, packet, direction, out);
+            self.cnp(index, packet, direction, paced, out);
         } else if operation::request(opcode).is_some() {
             if flow.requests.seen() && flow.service != service {
                 out.remark(Habit::NewConnection, || {
@@ -183,22 +195,27 @@ impl Flows {
         index: usize,
         packet: &Packet,
         direction: Option<Direction>,
+        paced: bool,
         out: &mut Findings,
     ) {
         let flow = &mut self.flows[index];
         if let Some(interval) = self.cnp_interval
-            && packet.orderly
+            && paced
             && let Some(last) = flow.last_cnp
         {
             let since = packet.time.saturating_since(last);
             let at_most =
                 Duration::from_ps(since.as_ps().saturating_add(packet.resolution.as_ps()));
-            out.check(Rule::CnpInterval, at_most >= interval, || {
-                format!(
-                    "CNP to QP {} {since} after the one before; {interval} is the least",
-                    flow.qpn
-                )
-            });
+            out.check(
+                Rule::CnpInterval,
+                at_most + self.cnp_wait >= interval,
+                || {
+                    format!(
+                        "CNP to QP {} {since} after the one before; {interval} is the least",
+                        flow.qpn
+                    )
+                },
+            );
         }
         flow.last_cnp = Some(packet.time);
         if direction == Some(Direction::Sent)

@@ -86,6 +86,8 @@ pub struct Monitor {
     taps: Vec<Watched>,
     findings: Findings,
     cnp_interval: Option<Duration>,
+    /// Whether any tap is a host's own port.
+    at_hosts: bool,
 }
 
 impl Default for Monitor {
@@ -101,6 +103,7 @@ impl Monitor {
             taps: Vec::new(),
             findings: Findings::new(),
             cnp_interval: None,
+            at_hosts: false,
         }
     }
 
@@ -118,11 +121,12 @@ impl Monitor {
         self
     }
 
-    /// Adds a tap and returns its number.
+    /// Adds a tap and returns its number. All taps are added before the first frame.
     pub fn add_tap(&mut self, tap: Tap) -> usize {
+        self.at_hosts |= tap.host;
         self.taps.push(Watched {
+            flows: Flows::new(self.cnp_interval, tap.rate),
             tap,
-            flows: Flows::new(self.cnp_interval),
             pauses: Pauses::default(),
             counts: Counts::default(),
         });
@@ -185,7 +189,9 @@ impl Monitor {
                 let packet =
                     Packet::of(&parsed, seen.time, tap, own || tap.orderly).filter(|_| good);
                 if let Some(packet) = packet {
-                    flows.see(&packet, direction.filter(|_| tap.host), out);
+                    // Queues on the way change the distance of two CNPs.
+                    let paced = own || (tap.orderly && !self.at_hosts);
+                    flows.see(&packet, direction.filter(|_| tap.host), paced, out);
                     if let Some(direction) = direction {
                         counts.packet(&packet, direction);
                     }

@@ -252,7 +252,9 @@ texts! {
             "congestion",
             "CNPs to one queue pair are at least the CNP interval apart (50 us in DCQCN's paper).",
             "The interval as a setting: implementations differ in its value, and count per queue pair, address pair or \
-             port. A queue pair is the least that any of them holds."
+             port. A queue pair is the least that any of them holds. Where a tap is known to be a host's own port, only \
+             what such a host sends there is judged: queues on the way change the distance of two CNPs. The first may \
+             have waited for a frame of the longest MTU."
         ],
         PauseForm "pause-form" [
             "pauses",

@@ -2,14 +2,17 @@
 //! same model with the same stimulus. Also the cost of the models, and that of a network as it grows.
 //!
 //! `cargo bench --bench harness` measures all, `cargo bench --bench harness -- network` one of `parser`, `nic`,
-//! `gates`, `network`.
+//! `gates`, `tracing`, `network`.
 
 use std::time::{Duration, Instant};
 
 mod gates;
+mod loads;
 mod network;
 mod nic;
 mod parser;
+mod tracing;
+mod variants;
 
 /// That of `xoff`.
 #[global_allocator]
@@ -66,17 +69,18 @@ fn main() {
         return network::single(name, threads);
     }
     if let [single, name] = &arguments[..]
-        && single == gates::SINGLE
+        && single == loads::SINGLE
     {
-        return gates::single(name);
+        return loads::single(name);
     }
     let named: Vec<&String> = (arguments.iter())
         .filter(|name| !name.starts_with("--"))
         .collect();
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("parser", parser::measure),
         ("nic", nic::measure),
         ("gates", gates::measure),
+        ("tracing", tracing::measure),
         ("network", network::measure),
     ];
     let known = parts.map(|(name, _)| name);

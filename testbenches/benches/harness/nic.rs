@@ -5,7 +5,7 @@ use verilated::Settings;
 use xoff_rtl::nic::{In, Out};
 use xoff_rtl::{Nic, plain};
 
-use crate::gates::{load, rest};
+use crate::loads::{load, rest};
 use crate::report;
 
 const ROUNDS: usize = 11;

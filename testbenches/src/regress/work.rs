@@ -6,9 +6,7 @@ use std::time::Instant;
 use std::{fs, io};
 
 use anyhow::Context;
-use xoff_cosim::network::topology::Plan as Network;
 use xoff_cosim::scenario::Scenario;
-use xoff_sim::kernel::{NodeId, PortId};
 use xoff_waves::report::{State, Summary};
 
 use super::baseline::{self, Baseline};
@@ -233,7 +231,7 @@ fn simulate(
     if let Some(path) = &capture {
         let folder = path.parent().expect("it is in a folder");
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        options.capture = Some((all_ports(scenario)?, path.with_extension("part")));
+        options.capture = Some((execute::all_ports(scenario)?, path.with_extension("part")));
     }
     let run = || -> anyhow::Result<_> {
         let report = execute::run(scenario, &options)?;
@@ -257,16 +255,6 @@ fn simulate(
         Ok(report) => Ok(report.summary),
         Err(error) => Err(format!("{error:#}")),
     })
-}
-
-fn all_ports(scenario: &Scenario) -> anyhow::Result<Vec<(NodeId, PortId)>> {
-    let whole = scenario.expanded()?;
-    let network = Network::new(&whole);
-    let ports = network.ports.iter().enumerate();
-    let of_node = |(node, ports): (usize, &u16)| {
-        (0..*ports).map(move |port| (NodeId(node as u32), PortId(port)))
-    };
-    Ok(ports.flat_map(of_node).collect())
 }
 
 /// Checks the property of a unit.

@@ -25,12 +25,13 @@ Examples:
   xoff run pair --waves a:900us-901us               later waves: from a checkpoint of the run before
   xoff run pair --wave-when 'a.cqe_valid_o && a.cqe_ready_i' --wave-from 900us
                                                     waves around the first completion after 900 us
+  xoff run incast --check                           every frame at every port judged by the rules of xoff check
   xoff show pair > mine.toml                        a scenario to change
   xoff run mine.toml --json | jq .metrics           your own scenario, for programs
 
 docs/scenarios.md has every key of a scenario, the language of fault rules, and how to inject captures.
 
-Exit codes: 0 every expectation held, 1 one failed, 2 bad input, 130 interrupted.";
+Exit codes: 0 every expectation held, 1 one failed, or --check found a violation, 2 bad input, 130 interrupted.";
 
 /// Runs a scenario
 ///
@@ -57,7 +58,8 @@ pub struct RunArgs {
     /// Evaluate NICs also while they are idle: slower, the same result
     #[arg(long)]
     pub no_skip: bool,
-    /// Write waves of a host's NIC, for a window of time or the whole run: a:1ms-1.1ms, a
+    /// Write waves of a host's NIC, for a window of time or the whole run: a:1ms-1.1ms, a. Beside them fabric.fst has
+    /// the network's: queues, pauses, rates; fabric:1ms-1.1ms writes these alone
     #[arg(long, value_name = "HOST[:FROM-UNTIL]")]
     pub waves: Vec<WavesArg>,
     /// The condition that triggers waves. The help is apart, because brackets would be a link here.
@@ -85,6 +87,16 @@ pub struct RunArgs {
     /// Capture ports: all, or nodes and ports such as a,s.2
     #[arg(long, value_name = "PORTS", num_args = 0..=1, default_missing_value = "all")]
     pub pcap: Option<String>,
+    /// Watch ports with the protocol monitors of xoff check: all, or nodes and ports such as a,s.2. A violation is a
+    /// finding, and the run has failed
+    #[arg(
+        long,
+        value_name = "PORTS",
+        num_args = 0..=1,
+        default_missing_value = "all",
+        conflicts_with = "wave_when"
+    )]
+    pub check: Option<String>,
     /// Print the summary as JSON; for a sweep an array of summaries
     #[arg(long)]
     pub json: bool,

@@ -14,6 +14,7 @@ use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMA
 use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
+use super::fabric::FABRIC;
 use super::print;
 use super::trigger::Trigger;
 use crate::Outcome;
@@ -180,8 +181,10 @@ fn files(options: &RunOptions) -> Vec<String> {
         .map(String::from)
         .to_vec();
     files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));
-    let triggered = options.trigger.iter().map(|trigger| &trigger.host);
-    for host in options.waves.iter().map(|(host, _)| host).chain(triggered) {
+    let triggered = options.trigger.iter().map(|trigger| &trigger.host[..]);
+    let network = options.fabric.iter().map(|_| FABRIC);
+    let hosts = options.waves.iter().map(|(host, _)| &host[..]);
+    for host in hosts.chain(triggered).chain(network) {
         files.extend(["fst", "gtkw", "sucl"].map(|ending| format!("{host}.{ending}")));
     }
     files
@@ -213,8 +216,8 @@ fn write_sweep(
     Ok(())
 }
 
-/// Writes the viewer layouts beside each wave file: three files per host. A host whose window an interrupted run did
-/// not reach gets none. `triggered` is the edge to mark.
+/// Writes the viewer layouts beside each host's wave file, and returns all wave files with their layouts, the network's
+/// last. A host whose window an interrupted run did not reach gets none. `triggered` is the edge to mark.
 fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<[PathBuf; 3]>> {
     let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
     let of_trigger = options.trigger.iter();
@@ -224,12 +227,19 @@ fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<
         name: "trigger".into(),
         time_ps: edge.as_ps(),
     });
+    let network = (options.fabric.iter())
+        .filter(|(path, _)| path.exists())
+        .map(|(path, _)| {
+            let [gtkwave, surfer] = ["gtkw", "sucl"].map(|ending| path.with_extension(ending));
+            Ok([path.clone(), gtkwave, surfer])
+        });
     all.filter(|(_, path)| path.exists())
         .map(|(host, path)| {
             let layout = nic_layout(&format!("{host}.pins.nic"));
             let [gtkwave, surfer] = layout.write_marked(&path, marker.clone())?;
             Ok([path, gtkwave, surfer])
         })
+        .chain(network)
         .collect()
 }
 
@@ -270,13 +280,18 @@ fn options(
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,
-        Some(ports) => Some((ports_of(&plan, ports)?, folder.join(CAPTURE))),
+        Some(ports) => Some((ports_of(&plan, "--pcap", ports)?, folder.join(CAPTURE))),
     };
+    let check = (arguments.check.as_ref())
+        .map(|ports| ports_of(&plan, "--check", ports))
+        .transpose()?;
     let mut waves = Vec::new();
+    let mut network = Vec::new();
     for WavesArg { host, from, until } in &arguments.waves {
-        if !plan.names[..plan.hosts].contains(host) {
+        let is_host = plan.names[..plan.hosts].contains(host);
+        if !is_host && host != FABRIC {
             bail!(
-                "--waves {host}: no such host: hosts are {}",
+                "--waves {host}: no such host: hosts are {}; {FABRIC} is the network",
                 plan.names[..plan.hosts].join(", ")
             );
         }
@@ -286,6 +301,11 @@ fn options(
                 scenario.duration
             );
         }
+        let until = until.map_or(Time::MAX, |until| Time::ZERO + until);
+        if !is_host {
+            network.push((Time::ZERO + *from, until));
+            continue;
+        }
         let entry = (scenario.hosts.iter()).find(|entry| entry.names().contains(host));
         if entry.is_some_and(|entry| scenario.settings_of(entry).nic == NicKind::Model) {
             bail!("--waves {host}: its NIC is a model, and only RTL has waves: nic = \"rtl\"");
@@ -293,7 +313,7 @@ fn options(
         let window = WaveWindow {
             path: folder.join(format!("{host}.fst")),
             from: Time::ZERO + *from,
-            until: until.map_or(Time::MAX, |until| Time::ZERO + until),
+            until,
             only: Vec::new(),
         };
         waves.push((host.clone(), window));
@@ -311,7 +331,10 @@ fn options(
         command,
         threads: arguments.threads.map(usize::from),
         no_skip: arguments.no_skip,
+        fabric: (!waves.is_empty() || trigger.is_some() || !network.is_empty())
+            .then(|| (folder.join(FABRIC).with_extension("fst"), network)),
         capture,
+        check,
         waves,
         trigger,
         checkpoints: Some((arguments.out.clone(), checkpoints)),
@@ -344,8 +367,8 @@ fn trigger(
     })
 }
 
-/// Parses `all`, or names of nodes and ports: `a`, `s.2`.
-fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
+/// Parses the value of `option`: `all`, or names of nodes and ports: `a`, `s.2`.
+fn ports_of(plan: &Plan, option: &str, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
     let all =
         |node: usize| (0..plan.ports[node]).map(move |port| (NodeId(node as u32), PortId(port)));
     if text == "all" {
@@ -360,7 +383,7 @@ fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
         let number = plan.names.iter().position(|known| known == node);
         let number = number.with_context(|| {
             format!(
-                "--pcap {name}: no such node: nodes are {}",
+                "{option} {name}: no such node: nodes are {}",
                 plan.names.join(", ")
             )
         })?;
@@ -370,7 +393,7 @@ fn ports_of(plan: &Plan, text: &str) -> anyhow::Result<Vec<(NodeId, PortId)>> {
                 let read = port.parse().ok().filter(|port| *port < plan.ports[number]);
                 let read = read.with_context(|| {
                     format!(
-                        "--pcap {name}: {node} has ports 0 to {}",
+                        "{option} {name}: {node} has ports 0 to {}",
                         plan.ports[number].saturating_sub(1)
                     )
                 })?;

@@ -1,5 +1,6 @@
 //! One run of a scenario.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Instant;
 
@@ -8,13 +9,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::{TapPort, TapWriter};
+use xoff_waves::layout::Marker;
 use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
 
 use super::checkpoint::{Checkpoints, Every, RunState};
+use super::fabric::{FabricWaves, FabricWindow};
+use super::monitors::Monitors;
 use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use crate::interruption::interrupted;
 use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
+use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
 use xoff_cosim::scenario::{Scenario, Towards};
 
@@ -32,8 +37,13 @@ pub struct RunOptions {
     pub no_skip: bool,
     /// Ports to capture, and the path of the capture.
     pub capture: Option<(Vec<(NodeId, PortId)>, std::path::PathBuf)>,
+    /// Ports that the protocol monitors watch; not together with `trigger`.
+    pub check: Option<Vec<(NodeId, PortId)>>,
     /// Waves of hosts.
     pub waves: Vec<(String, WaveWindow)>,
+    /// The file of the network's waves, and windows for them beside those of the hosts' waves. They are written for one
+    /// window around all of these.
+    pub fabric: Option<(std::path::PathBuf, Vec<(Time, Time)>)>,
     /// Waves around a condition; not together with `waves` or `capture`.
     pub trigger: Option<Trigger>,
     /// Folder of results, in which checkpoints are kept, and when they are taken; `None`: none are.
@@ -42,6 +52,13 @@ pub struct RunOptions {
     pub progress: bool,
     /// Custom NICs, by their names in scenarios.
     pub nics: Nics,
+}
+
+impl RunOptions {
+    /// Whether frames are observed, so that the run has to begin at the start.
+    const fn observed(&self) -> bool {
+        self.capture.is_some() || self.check.is_some()
+    }
 }
 
 /// Runs a scenario and measures it. An [interrupted](crate::interruption) run is measured up to that point and not judged.
@@ -81,6 +98,20 @@ pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
     }
     let unmeasured = names(scenario).into_iter().map(|name| (name, f64::NAN));
     judge_all(scenario, &unmeasured.collect()).map(drop)
+}
+
+/// Returns all ports of the network of a scenario.
+///
+/// # Errors
+///
+/// Returns an error for a topology that cannot be built.
+pub fn all_ports(scenario: &Scenario) -> anyhow::Result<Vec<(NodeId, PortId)>> {
+    let whole = scenario.expanded()?;
+    let plan = Plan::new(&whole);
+    let of_node = |(node, ports): (usize, &u16)| {
+        (0..*ports).map(move |port| (NodeId(node as u32), PortId(port)))
+    };
+    Ok((plan.ports.iter().enumerate()).flat_map(of_node).collect())
 }
 
 /// Compares the expectations with the measured values.
@@ -141,18 +172,21 @@ fn remark(text: Option<String>) {
 }
 
 impl RunState {
-    /// Runs to the next sample, the start of the measured window or `end`, whichever is first, and returns that time.
+    /// Runs to the next sample, the start of the measured window, `stop` or `end`, whichever is first, and returns that
+    /// time.
     pub(super) fn advance(
         &mut self,
         scenario: &Scenario,
         end: Time,
+        stop: Time,
         observe: impl FnMut(&[Record]),
     ) -> anyhow::Result<Time> {
         let from = Time::ZERO + scenario.measure_from;
         let begins = (self.simulation.now() < from).then_some(from);
         let until = begins
             .map_or(self.next_sample, |begins| begins.min(self.next_sample))
-            .min(end);
+            .min(end)
+            .min(stop);
         self.simulation.run_until_observed(until, observe)?;
         if until == from && begins.is_some() {
             self.recorder.begin(&self.simulation);
@@ -180,12 +214,14 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let mut checkpoints = (options.checkpoints.as_ref())
         .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
     let trigger = options.trigger.as_ref();
+    let of_network = options.fabric.iter().flat_map(|(_, windows)| windows);
     let begin = (options.waves.iter().map(|(_, window)| window.from))
+        .chain(of_network.clone().map(|(from, _)| *from))
         .chain(trigger.map(|trigger| trigger.window(trigger.from).from))
         .min();
     let jumped = match (&checkpoints, begin) {
-        // A capture begins at the start.
-        (Some(checkpoints), Some(begin)) if options.capture.is_none() => {
+        // Captures and monitors begin at the start.
+        (Some(checkpoints), Some(begin)) if !options.observed() => {
             jump(checkpoints, Time::ZERO, begin, &options.nics)
         }
         _ => None,
@@ -226,10 +262,32 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
             ))),
         }
     }
+    let spans: Vec<(Time, Time)> = (windows
+        .iter()
+        .map(|(_, window)| (window.from, window.until)))
+    .chain(of_network.copied())
+    .collect();
     for (host, window) in &windows {
         let window = window.clone();
         state.simulation.set_waves(host, window)?;
     }
+    let waves_until = spans.iter().map(|(_, until)| *until).max();
+    let mut fabric = match (
+        &options.fabric,
+        spans.iter().map(|(from, _)| *from).min(),
+        waves_until,
+    ) {
+        (Some((path, _)), Some(from), Some(until)) => {
+            let dcqcn = (scenario.host.dcqcn.as_ref()).is_some_and(|dcqcn| dcqcn.on);
+            let window = FabricWindow {
+                path: path.clone(),
+                from: from.max(state.simulation.now()),
+                until: until.min(end),
+            };
+            Some(FabricWaves::create(&state.simulation, dcqcn, &window)?)
+        }
+        _ => None,
+    };
     let mut capture = match &options.capture {
         None => None,
         Some((ports, path)) => {
@@ -247,6 +305,16 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
             Some(writer)
         }
     };
+    let mut monitors = None;
+    if let Some(ports) = &options.check {
+        monitors = Some(Monitors::new(scenario, &state.simulation, ports));
+        for (node, port) in ports {
+            state.simulation.network_mut().tap(*node, *port, true);
+        }
+    }
+    let captured: BTreeSet<(NodeId, PortId)> = (options.capture.iter())
+        .flat_map(|(ports, _)| ports.iter().copied())
+        .collect();
     let of_capture = || {
         let path = options
             .capture
@@ -255,17 +323,24 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         format!("{}: cannot be written", path.unwrap_or_default())
     };
     // Nothing behind the last window is of interest that an earlier run has not measured already.
-    let mut after_waves = (windows.iter().map(|(_, window)| window.until))
-        .max()
-        .filter(|_| options.capture.is_none());
+    let mut after_waves = waves_until.filter(|_| !options.observed());
     let mut written = Ok(());
     while state.simulation.now() < end && !interrupted() {
-        let until = state.advance(scenario, end, |records| {
+        if let Some(fabric) = &mut fabric {
+            fabric.sample(&state.simulation)?;
+        }
+        let stop = fabric.as_ref().and_then(FabricWaves::due).unwrap_or(end);
+        let until = state.advance(scenario, end, stop, |records| {
             if let Some(capture) = &mut capture {
-                let wrote = records.iter().try_for_each(|record| capture.write(record));
+                let mut records = (records.iter())
+                    .filter(|record| captured.contains(&(record.node, record.port)));
+                let wrote = records.try_for_each(|record| capture.write(record));
                 if written.is_ok() {
                     written = wrote;
                 }
+            }
+            if let Some(monitors) = &mut monitors {
+                records.iter().for_each(|record| monitors.see(record));
             }
         })?;
         std::mem::replace(&mut written, Ok(())).with_context(of_capture)?;
@@ -292,6 +367,14 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         && state.simulation.now() >= end
     {
         remark(checkpoints.end(&state));
+    }
+    if let Some(mut fabric) = fabric {
+        fabric.sample(&state.simulation)?;
+        let marker = triggered.map(|edge| Marker {
+            name: "trigger".into(),
+            time_ps: edge.as_ps(),
+        });
+        fabric.finish(marker)?;
     }
     let RunState {
         simulation,
@@ -322,6 +405,12 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let drops = dropped(simulation)
         .into_iter()
         .filter(|drop| drop.frames > 0);
+    let mut findings = pauses::findings(simulation, recorder.detector());
+    let monitored = monitors.map(|monitors| {
+        let (monitored, violations) = monitors.end();
+        findings.extend(violations);
+        monitored
+    });
     let finite = metrics.iter().filter(|(_, value)| value.is_finite());
     let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);
     let summary = Summary {
@@ -345,7 +434,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
             .collect(),
         faults: faults(simulation, scenario),
         injections: injections(simulation, scenario),
-        findings: pauses::findings(simulation, recorder.detector()),
+        findings,
+        monitored,
         ..Summary::default()
     };
     let mut charts = charts::charts(simulation, scenario, recorder.samples());

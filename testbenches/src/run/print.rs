@@ -51,6 +51,9 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         )?;
     }
     findings(out, &paint, &summary.findings)?;
+    if let Some(monitored) = &summary.monitored {
+        writeln!(out, "  monitors: {monitored}")?;
+    }
     for fault in &summary.faults {
         if let Some(unused) = fault.unused() {
             let unused = paint.paint(Ink::Warning, unused);
@@ -89,7 +92,7 @@ fn findings(out: &mut dyn Write, paint: &Paint, findings: &[Finding]) -> io::Res
     for of_kind in findings.chunk_by(|a, b| a.kind == b.kind) {
         for finding in of_kind.iter().take(MOST_FINDINGS) {
             let ink = match finding.kind {
-                FindingKind::Deadlock | FindingKind::Storm => Ink::Bad,
+                FindingKind::Deadlock | FindingKind::Storm | FindingKind::Violation => Ink::Bad,
                 _ => Ink::Warning,
             };
             let kind = paint.paint(ink, finding.kind.words());

@@ -6,6 +6,7 @@
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
+//! | [`fabric`] | waves of the network |
 //! | [`fuzz`] | `xoff fuzz`: kept cases, files that cannot be written, interruption |
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
@@ -23,6 +24,7 @@ mod calc;
 mod check;
 mod command_line;
 mod common;
+mod fabric;
 mod fuzz;
 mod incidents;
 mod injection;

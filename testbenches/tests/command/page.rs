@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::scenarios::holds;
+use crate::common::scenarios::{holds, run_watched};
 use serde_json::Value;
-use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::{BUILT_IN, Source};
 use xoff_cosim::scenario::json_schema;
 use xoff_sim::link::FaultRule;
@@ -293,8 +292,8 @@ fn every_example_of_the_page_is_a_scenario() {
     let lossy = read(whole[0].clone());
     assert!(!lossy.links[0].faults.is_empty());
     let clos = read(whole[1].clone());
-    holds(&execute::run(&clos, &RunOptions::default()).unwrap().summary);
-    let web = execute::run(&read(whole[2].clone()), &RunOptions::default()).unwrap();
+    holds(&run_watched(&clos, &[]).summary);
+    let web = run_watched(&read(whole[2].clone()), &[]);
     assert!(web.summary.metrics["slowdown.web.p99"] >= 1.0);
     let parts = blocks(&page, "toml part");
     assert_eq!(parts.len(), 7);

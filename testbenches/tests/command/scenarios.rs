@@ -6,7 +6,7 @@ mod first_bench;
 
 use std::collections::BTreeMap;
 
-use crate::common::scenarios::{holds, scenario, star, summary};
+use crate::common::scenarios::{holds, run_watched, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::metrics::{Metric, Recorder, names};
@@ -207,9 +207,7 @@ fn light_load_leaves_most_cycles_out() {
     ];
     let mut light = scenario("pair", &settings);
     light.expect.clear();
-    let summary = execute::run(&light, &RunOptions::default())
-        .unwrap()
-        .summary;
+    let summary = run_watched(&light, &[]).summary;
     let part = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64;
     assert!(part < 0.25, "{part}");
     assert!(summary.metrics["messages.bulk"] > 30.0);
@@ -290,6 +288,11 @@ fn one_digest_whatever_the_manner() {
             },
             RunOptions {
                 waves: vec![(host.clone(), window.clone())],
+                fabric: Some((folder.path().join("fabric.fst"), Vec::new())),
+                ..RunOptions::default()
+            },
+            RunOptions {
+                check: Some(execute::all_ports(&scenario).unwrap()),
                 ..RunOptions::default()
             },
             RunOptions {
@@ -422,7 +425,7 @@ fn the_default_headroom_loses_no_lossless_frame() {
             flow.mtu = mtu;
             flow.message = xoff_sim::time::ByteCount::new(1_000_000);
         }
-        let report = execute::run(&scenario, &RunOptions::default()).unwrap();
+        let report = run_watched(&scenario, &[]);
         let metrics = &report.summary.metrics;
         assert_eq!(metrics["drops.total"], 0.0, "{nic:?} {mtu}");
         assert!(metrics["pause_frames_tx.s"] > 4.0, "{nic:?} {mtu}");

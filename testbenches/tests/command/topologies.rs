@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::common::scenarios::run_watched;
 use crate::common::xoff;
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
@@ -73,6 +74,7 @@ fn a_fat_tree_of_ns3_at_half_load() {
         let scenario: Scenario = source.read(&[]).unwrap();
         execute::run(&scenario, &options).unwrap().summary
     };
+    run_watched(&source.read(&[]).unwrap(), &[]);
     let summary = run(1);
     let metric = |name: &str| summary.metrics[name];
     // Half of 8 · 100 Gb/s for 200 µs are 10 MB, of flows of 17,079 bytes: 585; five times the root is 121.

@@ -86,15 +86,52 @@ pub struct Summary {
     /// What detectors found, the gravest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What the protocol monitors saw, if they watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitored: Option<Monitored>,
     /// All metrics by name. Names that end in `_bps`, `_bytes`, `_ns` or `_s` are in bits per second, bytes,
     /// nanoseconds or seconds, and the page shows them with that unit.
     pub metrics: BTreeMap<String, f64>,
 }
 
 impl Summary {
-    /// Returns whether every expectation held.
+    /// Returns whether every expectation held and the monitors, if they watched, found no violation.
     pub fn held(&self) -> bool {
-        self.expectations.iter().all(|expectation| expectation.held)
+        let violations = self.monitored.map_or(0, |monitored| monitored.violations);
+        violations == 0 && self.expectations.iter().all(|expectation| expectation.held)
+    }
+}
+
+/// What protocol monitors saw of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Monitored {
+    /// The number of ports.
+    pub ports: usize,
+    /// The number of frames at these ports.
+    pub frames: u64,
+    /// How often a frame was judged by a rule.
+    pub checks: u64,
+    /// How many of these judgements found that the frame breaks the rule.
+    pub violations: u64,
+}
+
+impl std::fmt::Display for Monitored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            ports,
+            frames,
+            checks,
+            violations,
+        } = self;
+        let found = match violations {
+            0 => "no violation".to_owned(),
+            1 => "1 violation".to_owned(),
+            _ => format!("{violations} violations"),
+        };
+        write!(
+            f,
+            "{frames} frames at {ports} ports, {checks} checks, {found}"
+        )
     }
 }
 
@@ -277,6 +314,8 @@ pub enum FindingKind {
     Alarm,
     /// A flow that stood because of pauses that it did not cause.
     Victim,
+    /// Frames that break a standard.
+    Violation,
 }
 
 impl FindingKind {
@@ -288,6 +327,7 @@ impl FindingKind {
             Self::Storm => "pause storm",
             Self::Alarm => "pauses",
             Self::Victim => "victim",
+            Self::Violation => "violation",
         }
     }
 }

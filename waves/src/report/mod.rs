@@ -43,7 +43,7 @@ mod topology;
 
 pub use data::{
     Area, Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line,
-    Link, Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, State, Summary,
+    Link, Marker, Monitored, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, State, Summary,
     SummaryVersion, Topology, Way,
 };
 

@@ -83,7 +83,15 @@ pub fn sentence(summary: &Summary) -> String {
             );
         }
     }
-    match (count, failed.as_slice()) {
+    let violations = match summary
+        .monitored
+        .map_or(0, |monitored| monitored.violations)
+    {
+        0 => "",
+        1 => " The monitors found a violation of a standard.",
+        _ => " The monitors found violations of standards.",
+    };
+    let outcome = match (count, failed.as_slice()) {
         (0, _) => "Ran to its end; nothing was expected of it.".into(),
         (1, []) => "Held: the one expectation is met.".into(),
         (count, []) => format!("Held: all {count} expectations are met."),
@@ -104,7 +112,8 @@ pub fn sentence(summary: &Summary) -> String {
                 metric(&first.metric, first.value)
             )
         }
-    }
+    };
+    outcome + violations
 }
 
 fn verdict(summary: &Summary) -> Markup {
@@ -114,8 +123,8 @@ fn verdict(summary: &Summary) -> Markup {
         summary.expectations.is_empty(),
         summary.held(),
     ) {
-        (State::Finished, true, _) => "verdict",
-        (State::Finished, _, true) => "verdict good",
+        (State::Finished, true, true) => "verdict",
+        (State::Finished, false, true) => "verdict good",
         _ => "verdict bad",
     };
     html! { p class=(class) { (text) } }
@@ -135,6 +144,7 @@ fn facts(summary: &Summary) -> Markup {
             div { dt { "NIC cycles" } dd { (with_groups(&summary.nic_cycles.to_string())) } }
             div { dt { "of these evaluated" } dd { (evaluated) } }
             div { dt { "Seed" } dd { (summary.seed) } }
+            @if let Some(monitored) = &summary.monitored { div { dt { "Monitors" } dd { (monitored) } } }
             div { dt { "Digest" } dd.digest { (summary.digest) } }
         }
     }

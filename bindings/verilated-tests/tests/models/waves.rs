@@ -4,7 +4,9 @@ use std::path::Path;
 use std::thread;
 
 use verilated::{Settings, TraceError, TraceFormat};
-use verilated_tests::{Counter, Ram, WidePorts, counter, ram, wide_ports};
+use verilated_tests::{
+    Counter, Ram, WavelessCounter, WidePorts, counter, ram, waveless_counter, wide_ports,
+};
 use wellen::simple;
 
 /// Returns the times and values of a signal, as text.
@@ -47,6 +49,26 @@ fn count(model: &mut Counter, cycles: usize) {
             .cycle(&counter::In { rst_i: 0, en_i: 1 }, &mut out)
             .unwrap();
     }
+}
+
+/// A model without waves counts as others do, and says why it writes none.
+#[test]
+fn a_model_without_waves_writes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.fst");
+    let mut model = WavelessCounter::new(&Settings::new("c")).unwrap();
+    let error = model.trace_open(&path).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "WavelessCounter was built without waves: remove `without_waves` from its entry in the table of tops"
+    );
+    assert!(!path.exists() && !model.tracing());
+    let mut out = waveless_counter::Out::default();
+    for rst_i in [1, 0, 0, 0, 0, 0] {
+        let inputs = waveless_counter::In { rst_i, en_i: 1 };
+        model.cycle(&inputs, &mut out).unwrap();
+    }
+    assert_eq!(out.count_o, 4);
 }
 
 #[test]

@@ -29,6 +29,14 @@ auto raise_root_activity(Root& root, int) -> decltype(static_cast<void>(root.__V
 template <class Root>
 void raise_root_activity(Root&, long) {}
 
+// A model that was built without waves has no `trace`.
+template <class Model>
+auto add_waves(Model& model, VerilatedFstC& wave, int) -> decltype(static_cast<void>(model.trace(&wave, 99))) {
+    model.trace(&wave, 99);
+}
+template <class Model>
+void add_waves(Model&, VerilatedFstC&, long) {}
+
 // Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
 // `kClocked`.
 template <class Model, class In, class Out, class Ports>
@@ -92,7 +100,7 @@ protected:
         Ports::put(model_, to);
     }
     void get(VerilatedDeserialize& from) override { Ports::get(model_, from); }
-    void trace(VerilatedFstC& wave) override { model_.trace(&wave, 99); }
+    void trace(VerilatedFstC& wave) override { add_waves(model_, wave, 0); }
 
 private:
     template <class Root>

@@ -1,0 +1,8 @@
+//! What it costs that waves could be written while none are: the feature `untraced` has a NIC without them.
+
+use crate::variants;
+
+/// Measures all loads and the scenarios.
+pub fn measure() {
+    variants::compare("untraced", ["with waves off", "without waves"], 11);
+}

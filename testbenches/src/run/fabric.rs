@@ -1,0 +1,299 @@
+//! Waves of the network: what switches hold, who is paused, and at what rate flows may send, on the time axis of the
+//! RTL's waves.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use fst_writer::{
+    FstBodyWriter, FstFileType, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection,
+    FstVarType, open_fst,
+};
+use xoff_cosim::network::Simulation;
+use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::time::{Duration, Time};
+use xoff_sim::wire::PRIORITIES;
+use xoff_waves::layout::{Format, Group, Layout, Marker, Signal};
+
+/// The name by which `--waves` asks for these waves alone, and that of their file.
+pub const FABRIC: &str = "fabric";
+/// The shortest time between two values: two cycles of an RTL NIC.
+const SHORTEST_STEP: Duration = Duration::from_ns(10);
+/// The most values of a signal.
+const MOST_STEPS: u64 = 10_000;
+const PS_PER_GBPS: f64 = 1e6;
+
+/// Waves of the network in a window of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FabricWindow {
+    /// The file.
+    pub path: PathBuf,
+    /// Time of the first value.
+    pub from: Time,
+    /// Time of the last one.
+    pub until: Time,
+}
+
+impl FabricWindow {
+    /// The time between two values: 10 ns, or a ten-thousandth of the window if that is more.
+    pub fn step(&self) -> Duration {
+        let window = self.until.saturating_since(self.from);
+        SHORTEST_STEP.max(window / MOST_STEPS)
+    }
+}
+
+/// What a signal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// Bytes in the buffer of a switch.
+    Occupancy(NodeId),
+    /// Bytes that wait for a port.
+    Egress(NodeId, PortId),
+    /// Bytes of a lossless class that wait for a port.
+    EgressOf(NodeId, PortId, u8),
+    /// Bytes of a lossless class that came in at a port and are still there.
+    Ingress(NodeId, PortId, u8),
+    /// The classes whose sending the peer of a port has stopped, one bit each.
+    Paused(NodeId, PortId),
+    /// The classes that a port of a switch has asked its peer to stop, one bit each.
+    Xoff(NodeId, PortId),
+    /// The rate that DCQCN allows a flow, in Mb/s.
+    Rate(usize),
+    /// DCQCN's α of a flow, in millionths.
+    Alpha(usize),
+    /// Bytes of a flow that were written to memory, in order and for the first time.
+    Delivered(usize),
+}
+
+impl Source {
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Occupancy(_) | Self::Egress(..) | Self::EgressOf(..) | Self::Ingress(..) => 32,
+            Self::Paused(..) | Self::Xoff(..) => PRIORITIES as u32,
+            Self::Rate(_) => 24,
+            Self::Alpha(_) => 20,
+            Self::Delivered(_) => 64,
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Occupancy(_) => "occupancy".into(),
+            Self::Egress(..) => "egress".into(),
+            Self::EgressOf(_, _, class) => format!("egress{class}"),
+            Self::Ingress(_, _, class) => format!("ingress{class}"),
+            Self::Paused(..) => "paused".into(),
+            Self::Xoff(..) => "xoff".into(),
+            Self::Rate(_) => "rate_mbps".into(),
+            Self::Alpha(_) => "alpha_ppm".into(),
+            Self::Delivered(_) => "delivered".into(),
+        }
+    }
+
+    const fn format(self) -> Format {
+        match self {
+            Self::Paused(..) | Self::Xoff(..) => Format::Binary,
+            Self::Delivered(_) => Format::Unsigned,
+            _ => Format::Stairs,
+        }
+    }
+
+    fn value(self, simulation: &Simulation) -> u64 {
+        let station = |node| simulation.network().node(node);
+        let switch = |node| {
+            station(node)
+                .switch()
+                .expect("only switches have such signals")
+        };
+        let dcqcn = |flow: usize| {
+            let flow = &simulation.flows()[flow];
+            station(flow.from).dcqcn(simulation.sender(flow).qp)
+        };
+        match self {
+            Self::Occupancy(node) => switch(node).occupancy(),
+            Self::Egress(node, port) => (0..PRIORITIES as u8)
+                .map(|class| switch(node).egress_waiting(port, class))
+                .sum(),
+            Self::EgressOf(node, port, class) => switch(node).egress_waiting(port, class),
+            Self::Ingress(node, port, class) => switch(node).ingress(port, class).bytes(),
+            Self::Paused(node, port) => match station(node).switch() {
+                Some(switch) => (0..PRIORITIES as u8)
+                    .filter(|class| switch.paused_until(port, *class) > simulation.now())
+                    .fold(0, |bits, class| bits | 1 << class),
+                None => station(node).pauses().map_or(0, |log| log.paused().into()),
+            },
+            Self::Xoff(node, port) => switch(node).xoff(port).into(),
+            Self::Rate(flow) => dcqcn(flow).map_or(0, |(rate, _)| (rate / PS_PER_GBPS) as u64),
+            Self::Alpha(flow) => dcqcn(flow).map_or(0, |(_, alpha)| (alpha * 1e6) as u64),
+            Self::Delivered(flow) => simulation.receiver(&simulation.flows()[flow]).fresh_bytes(),
+        }
+    }
+}
+
+/// A scope, and what is in it.
+struct Scope {
+    path: Vec<String>,
+    sources: Vec<Source>,
+}
+
+/// All signals of a network: scopes of nodes, ports and flows.
+fn scopes(simulation: &Simulation, dcqcn: bool) -> Vec<Scope> {
+    let mut scopes = Vec::new();
+    for (node, station) in simulation.stations() {
+        let name = simulation.names()[node.0 as usize].clone();
+        let Some(switch) = station.switch() else {
+            scopes.push(Scope {
+                path: vec![name],
+                sources: vec![Source::Paused(node, PortId(0))],
+            });
+            continue;
+        };
+        scopes.push(Scope {
+            path: vec![name.clone()],
+            sources: vec![Source::Occupancy(node)],
+        });
+        for port in simulation.ports(node) {
+            let mut sources = vec![
+                Source::Xoff(node, port),
+                Source::Paused(node, port),
+                Source::Egress(node, port),
+            ];
+            for class in (0..PRIORITIES as u8).filter(|class| switch.buffer().lossless(*class)) {
+                sources.push(Source::EgressOf(node, port, class));
+                sources.push(Source::Ingress(node, port, class));
+            }
+            scopes.push(Scope {
+                path: vec![name.clone(), format!("port{}", port.0)],
+                sources,
+            });
+        }
+    }
+    for series in simulation.series().iter().filter(|series| !series.workload) {
+        let flow = series.flows.start;
+        let mut sources = vec![Source::Delivered(flow)];
+        if dcqcn {
+            sources.extend([Source::Rate(flow), Source::Alpha(flow)]);
+        }
+        scopes.push(Scope {
+            path: vec!["flows".into(), series.name.clone()],
+            sources,
+        });
+    }
+    scopes
+}
+
+/// Signals in the layout of viewers; of more, only those of nodes and flows are shown, and ports can be added by hand.
+const MOST_SHOWN: usize = 200;
+
+/// A wave file of the network that is being written.
+pub(super) struct FabricWaves {
+    window: FabricWindow,
+    body: FstBodyWriter<BufWriter<File>>,
+    signals: Vec<(FstSignalId, Source)>,
+    layout: Layout,
+    next: Time,
+}
+
+impl FabricWaves {
+    /// Creates the file. `dcqcn`: also what DCQCN allows each flow.
+    pub fn create(
+        simulation: &Simulation,
+        dcqcn: bool,
+        window: &FabricWindow,
+    ) -> anyhow::Result<Self> {
+        let path = &window.path;
+        let named = || path.display().to_string();
+        let info = FstInfo {
+            start_time: 0,
+            // Picoseconds, as in the files of the RTL.
+            timescale_exponent: -12,
+            version: concat!("Xoff ", env!("CARGO_PKG_VERSION")).into(),
+            date: String::new(),
+            file_type: FstFileType::Verilog,
+        };
+        let scopes = scopes(simulation, dcqcn);
+        let mut head = open_fst(path, &info).with_context(named)?;
+        let mut signals = Vec::new();
+        for Scope { path, sources } in &scopes {
+            for name in path {
+                head.scope(name, "", FstScopeType::Module)?;
+            }
+            for source in sources {
+                let bits = source.bits();
+                let name = format!("{} [{}:0]", source.name(), bits - 1);
+                let (kind, wire) = (FstSignalType::bit_vec(bits), FstVarType::Wire);
+                let id = head.var(name, kind, wire, FstVarDirection::Implicit, None)?;
+                signals.push((id, *source));
+            }
+            for _ in path {
+                head.up_scope()?;
+            }
+        }
+        Ok(Self {
+            window: window.clone(),
+            body: head.finish().with_context(named)?,
+            signals,
+            layout: layout(&scopes),
+            next: window.from,
+        })
+    }
+
+    /// When the next values are due; `None` behind the window.
+    pub fn due(&self) -> Option<Time> {
+        (self.next <= self.window.until).then_some(self.next)
+    }
+
+    /// Writes the values of now, if they are due.
+    pub fn sample(&mut self, simulation: &Simulation) -> anyhow::Result<()> {
+        let now = simulation.now();
+        if self.due().is_none_or(|due| now < due) {
+            return Ok(());
+        }
+        self.next = now + self.window.step();
+        let mut write = || -> fst_writer::Result<()> {
+            self.body.time_change(now.as_ps())?;
+            for (id, source) in &self.signals {
+                let value = source.value(simulation);
+                let bits = (0..source.bits()).rev();
+                let digits: Vec<u8> = bits.map(|bit| b'0' + (value >> bit & 1) as u8).collect();
+                self.body.signal_change(*id, &digits)?;
+            }
+            Ok(())
+        };
+        write().with_context(|| self.window.path.display().to_string())
+    }
+
+    /// Completes the file, and writes the layouts of viewers beside it. `marker` is a point of time to mark.
+    pub fn finish(self, marker: Option<Marker>) -> anyhow::Result<()> {
+        let path = &self.window.path;
+        let named = || path.display().to_string();
+        let out = self.body.finish().with_context(named)?;
+        out.into_inner().with_context(named)?;
+        self.layout.write_marked(path, marker)?;
+        Ok(())
+    }
+}
+
+/// The layout for viewers.
+fn layout(scopes: &[Scope]) -> Layout {
+    let count: usize = scopes.iter().map(|scope| scope.sources.len()).sum();
+    let is_port = |scope: &Scope| matches!(scope.sources[0], Source::Xoff(..));
+    let shown = scopes
+        .iter()
+        .filter(|scope| count <= MOST_SHOWN || !is_port(scope));
+    let group = |scope: &Scope| {
+        let path = scope.path.join(".");
+        let signal = |source: &Source| Signal {
+            path: format!("{path}.{}", source.name()),
+            format: source.format(),
+        };
+        Group {
+            signals: scope.sources.iter().map(signal).collect(),
+            name: path.clone(),
+        }
+    };
+    Layout {
+        groups: shown.map(group).collect(),
+    }
+}

@@ -1,0 +1,40 @@
+"""The files about mutants that several tools read: tools/mutants.txt, and what is in a folder of netlists."""
+
+import collections
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Mutant = collections.namedtuple("Mutant", "number top broken source")
+
+
+def modules(unit):
+    """The modules of a unit's tops."""
+    lines = (ROOT / "tools/mutants.txt").read_text().splitlines()
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    return {row[2]: row[3] for row in rows if row[0] == unit}
+
+
+def read_list(folder):
+    mutants = {}
+    for line in (folder / "list.tsv").read_text().splitlines():
+        number, _, top, broken, source = line.split("\t")
+        mutants[int(number)] = Mutant(int(number), top, broken, source)
+    return mutants
+
+
+def read_verdicts(folder):
+    """The numbers of killed mutants and of survivors, seconds, and threads."""
+    lines = (folder / "verdicts.tsv").read_text().splitlines()
+    seconds, threads = lines[0].split("\t")
+    numbers = {"killed": [], "survived": []}
+    for line in lines[1:]:
+        number, verdict = line.split("\t")
+        numbers[verdict].append(int(number))
+    return numbers["killed"], numbers["survived"], float(seconds), int(threads)
+
+
+def read_proofs(folder):
+    """For each survivor of the property: whether it is proven to be equivalent, and if not, why."""
+    lines = [line.split("\t") for line in (folder / "proofs.tsv").read_text().splitlines()]
+    return {int(number): (word == "equivalent", why) for number, word, why in lines}
