@@ -17,7 +17,7 @@ const OUT: &str = "out/regress";
 
 const HELP: &str = "\
 An item is a unit of xoff fuzz or a scenario with one of its variants, and a seed: unit/pfc/1,
-scenario/deadlock/cured/7. Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html,
+scenario/deadlock/cured/7. With --kept each kept case is an item too, once: case/pfc/NAME/SEED. Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html,
 junit.xml, summary.json with the failures grouped by cause, each with the command that repeats it; failing cases of
 units are kept in cases/.
 
@@ -32,6 +32,7 @@ capture they say which frame is the first that differs, when and at which port.
 Examples:
   xoff regress --seeds 1-20                                         everything, 20 seeds
   xoff regress --only 'scenario/*' --set host.nic=model             scenarios, with model NICs
+  xoff regress --kept testbenches/cases --only 'unit/*,case/*'      units, and cases that failed once
   xoff regress --only 'scenario/*/base/*' --times                   the default set, with times
   xoff regress --shard 3/8                                          the third of eight parts
   xoff regress merge out/regress/*-of-8                             one report of all of them
@@ -58,6 +59,9 @@ pub struct RegressArgs {
     /// Also run the scenario of a TOML file
     #[arg(long, value_name = "FILE")]
     pub scenario: Vec<String>,
+    /// Also run the kept cases in a folder of xoff fuzz, such as testbenches/cases
+    #[arg(long, value_name = "FOLDER")]
+    pub kept: Option<PathBuf>,
     /// Set a key of all scenarios to another value, as in xoff run
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context, bail};
@@ -13,7 +14,9 @@ use twox_hash::XxHash3_64;
 use xoff_cosim::scenario::variant::BASE;
 
 use super::arguments::{RegressArgs, Seeds};
-use crate::property::unit::Unit;
+use crate::property::Property;
+use crate::property::case_file::{self, CaseFile, CaseFileError};
+use crate::property::unit::{Unit, WithProperty};
 use crate::run::checkpoint;
 use crate::scenario_file::{BUILT_IN, Setting, Source};
 
@@ -37,7 +40,8 @@ pub struct Plan {
     /// Hash of the program, whose results these are.
     #[serde(default)]
     pub program: String,
-    /// Hashes of scenarios with their variants and the files that they name, by the names of items without seeds.
+    /// Hashes of scenarios with their variants and the files that they name, and of kept cases, by the names of items
+    /// without seeds.
     #[serde(default)]
     pub contents: BTreeMap<String, String>,
     /// Names of all items of all parts.
@@ -101,6 +105,13 @@ pub struct Item {
 pub enum Work {
     /// The property of a unit.
     Unit(Unit),
+    /// A kept case.
+    Case {
+        /// The unit that it is of.
+        unit: Unit,
+        /// Its file.
+        path: PathBuf,
+    },
     /// A scenario.
     Scenario {
         /// Its text.
@@ -185,6 +196,13 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
             }
         }
     }
+    for (work_name, seed, work, content) in kept(arguments.kept.as_deref())? {
+        let name = format!("{work_name}/{seed}");
+        if wanted(&name) {
+            contents.insert(work_name, content);
+            items.push(Item { name, seed, work });
+        }
+    }
     if items.is_empty() {
         let names = works.iter().map(|(name, _)| &name[..]);
         let near = nearest(&arguments.only, names).join(", ");
@@ -207,6 +225,36 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
         items: items.iter().map(|item| item.name.clone()).collect(),
     };
     Ok((plan, items))
+}
+
+/// The kept cases in a folder of `xoff fuzz`: for each the name of its items without the seed, its seed, what is run,
+/// and a hash of its content.
+fn kept(folder: Option<&Path>) -> anyhow::Result<Vec<(String, u64, Work, String)>> {
+    struct Kept<'a>(&'a Path);
+    impl WithProperty for Kept<'_> {
+        type Output = Result<Vec<PathBuf>, CaseFileError>;
+        fn with<P: Property>(self) -> Self::Output {
+            case_file::kept::<P>(self.0)
+        }
+    }
+    let Some(folder) = folder else {
+        return Ok(Vec::new());
+    };
+    if !folder.is_dir() {
+        bail!("--kept {}: no such folder", folder.display());
+    }
+    let mut all = Vec::new();
+    for unit in Unit::value_variants() {
+        for path in unit.with(Kept(folder))? {
+            let case = CaseFile::open(&path)?;
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let name = format!("case/{}/{stem}", case.unit);
+            let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+            let content = format!("{:016x}", XxHash3_64::oneshot(&bytes));
+            all.push((name, case.seed, Work::Case { unit: *unit, path }, content));
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the names that are most similar to any of the patterns, the most similar first. A name counts with and

@@ -13,7 +13,7 @@ use super::baseline::{self, Baseline};
 use super::journal::{Failure, Finished};
 use super::plan::{Item, Work};
 use crate::interruption::interrupted;
-use crate::property::case_file;
+use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{SHRINK, first_failure_until, shrink};
 use crate::property::unit::{Unit, WithProperty};
 use crate::property::{Disagreement, Property};
@@ -52,6 +52,7 @@ impl Bench<'_> {
         let start = Instant::now();
         let ran = match &item.work {
             Work::Unit(unit) => self.unit(*unit, item.seed)?,
+            Work::Case { unit, path } => Some(unit.with(Kept(path))?),
             Work::Scenario {
                 source,
                 origin,
@@ -291,9 +292,8 @@ impl WithProperty for Check {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Some(Ran {
             failure: Some(Failure {
-                cause: format!("{}: {}", P::UNIT, without_numbers(first_line(said))),
                 detail: format!("case {number}: {said}\n{}", failing.disagreement),
-                of_baseline: false,
+                ..failure::<P>(said)
             }),
             digest: None,
             case: alone.then(|| format!("{}/{name}", P::UNIT)),
@@ -302,6 +302,32 @@ impl WithProperty for Check {
                 false => again,
             },
         }))
+    }
+}
+
+/// The failure of a property, whose cause is its first line without numbers.
+fn failure<P: Property>(said: &str) -> Failure {
+    Failure {
+        cause: format!("{}: {}", P::UNIT, without_numbers(first_line(said))),
+        detail: said.to_owned(),
+        of_baseline: false,
+    }
+}
+
+/// Runs a kept case.
+struct Kept<'a>(&'a Path);
+
+impl WithProperty for Kept<'_> {
+    type Output = anyhow::Result<Ran>;
+
+    fn with<P: Property>(self) -> anyhow::Result<Ran> {
+        let ran = CaseFile::open(self.0)?.replay::<P>()?;
+        Ok(Ran {
+            failure: ran.err().map(|what| failure::<P>(&what)),
+            digest: None,
+            case: None,
+            repeat: replay(self.0),
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use xoff::Outcome;
 use xoff::regress::journal;
 
-use crate::common::{Said, run};
+use crate::common::{Said, argument, file, run};
 
 /// Two hosts with model NICs and one flow; `{message}` bytes a message, `{expect}` messages are expected.
 fn scenario(message: u32, expect: u32) -> String {
@@ -447,6 +447,66 @@ fn failures_are_grouped_and_changes_against_a_baseline_named() {
         why.starts_with("F/digests.json: not a baseline of xoff regress: missing field"),
         "{why}"
     );
+}
+
+/// Those of the repository hold, each once whatever the seeds; one that fails has its command.
+#[test]
+fn kept_cases_are_items() {
+    let bench = Bench::new();
+    let kept = argument("cases");
+    let more = ["--kept", &kept, "--seeds", "1-2"];
+    let said = bench.only("case/*", "held", &more);
+    assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+    let names: Vec<String> = items(&bench.path("held"))
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    let files = ["dcqcn", "gbn", "network", "nic"].map(|unit| {
+        let folder = fs::read_dir(file("cases").join(unit)).unwrap();
+        folder.count()
+    });
+    assert_eq!(names.len(), files.iter().sum::<usize>(), "{names:?}");
+    assert!(
+        names
+            .iter()
+            .any(|name| name.starts_with("case/nic/reopened/")),
+        "{names:?}"
+    );
+
+    fs::create_dir_all(bench.path("kept/nic")).unwrap();
+    let case = bench.path("kept/nic/forged.case");
+    fs::copy(file("cases/planted/forged_payload.case"), &case).unwrap();
+    let kept = bench.text("kept");
+    let said = bench.only("case/*", "failing", &["--kept", &kept]);
+    assert_eq!(said.outcome.unwrap(), Outcome::Failed);
+    let again = format!("    again: xoff replay {}\n", case.display());
+    assert!(said.out.contains(&again), "{}", said.out);
+    assert!(
+        said.out
+            .contains("  nic: cycle N: memory of side N: wrong bytes"),
+        "{}",
+        said.out
+    );
+    // A case that is mended is run again, not taken from the journal.
+    let first = fs::read_to_string(&case).unwrap();
+    let other = fs::read_to_string(file("cases/nic/reopened.case")).unwrap();
+    let events = other.split_once('\n').unwrap().1;
+    fs::write(
+        &case,
+        format!("{}\n{events}", first.lines().next().unwrap()),
+    )
+    .unwrap();
+    let said = bench.only("case/*", "failing", &["--kept", &kept]);
+    assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+
+    fs::write(&case, "hello").unwrap();
+    let why = bench.refused("x", &["--kept", &kept]);
+    assert!(
+        why.starts_with("F/kept/nic/forged.case: line 1: 'hello'; a case begins with"),
+        "{why}"
+    );
+    let why = bench.refused("x", &["--kept", &bench.text("none")]);
+    assert_eq!(why, "--kept F/none: no such folder");
 }
 
 #[test]
