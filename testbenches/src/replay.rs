@@ -13,7 +13,7 @@ use crate::Outcome;
 use crate::columns::{Align, Table};
 use crate::property::Property;
 use crate::property::case_file::CaseFile;
-use crate::property::retrace::{Failed, Reached, Retraced, Wanted, Waves};
+use crate::property::retrace::{Failed, Reached, Retraced, Shows, Wanted, Waves};
 use crate::property::unit::{Unit, WithProperty};
 use crate::terminal::{Ink, Streams};
 use crate::wave::file::Waves as WaveFile;
@@ -181,7 +181,7 @@ fn with_waves<P: Property>(
     let mut text = account(path, case, &lines, &failed);
     for waves in &failed.waves {
         tell(waves, streams)?;
-        if waves.nic.is_none() {
+        if waves.shows == Shows::Unit {
             text += &last_edges(waves)?;
         }
     }
@@ -215,9 +215,12 @@ fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
 
 /// Writes the layouts beside a file of waves.
 fn layouts(waves: &Waves) -> anyhow::Result<[PathBuf; 2]> {
-    let layout = match &waves.nic {
-        Some(scope) => nic_layout(scope),
-        None => Layout::of_ports(&waves.path)?,
+    let layout = match &waves.shows {
+        Shows::Nic(scope) => nic_layout(scope),
+        Shows::Unit => Layout::of_ports(&waves.path)?,
+        Shows::Network => {
+            return Ok(["gtkw", "sucl"].map(|ending| waves.path.with_extension(ending)));
+        }
     };
     let marker = Marker {
         name: "failure".into(),

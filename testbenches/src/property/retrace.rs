@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use xoff_cosim::units::watch::{UnitWaves, Watch, Watched, wave_path};
+use xoff_sim::wire::frame::ParsedFrame;
+use xoff_sim::wire::frame::Verdict;
 
 use super::bins::Bins;
 use super::run::checked;
 use super::{Case, Disagreement, Property};
+use crate::decode::details::details;
 
 /// What is wanted of a failing case.
 #[derive(Debug, Clone)]
@@ -62,13 +65,24 @@ impl Wanted {
     }
 }
 
+/// What a file of waves shows, and so which signals are shown first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shows {
+    /// A unit: its ports.
+    Unit,
+    /// Module `nic`, in this scope: its important signals.
+    Nic(String),
+    /// A network, with layouts beside the file.
+    Network,
+}
+
 /// A file of waves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waves {
     /// The file.
     pub path: PathBuf,
-    /// The scope of module `nic`, if it is that.
-    pub nic: Option<String>,
+    /// What the file shows.
+    pub shows: Shows,
     /// The time of the failing cycle in picoseconds.
     pub failed_ps: u64,
 }
@@ -115,6 +129,22 @@ pub struct Reached {
     pub window: Duration,
     /// The cycle of that checkpoint.
     pub checkpoint: u64,
+}
+
+/// A frame in a line.
+pub fn in_a_line(parsed: &ParsedFrame) -> String {
+    let what = match (parsed.verdict, &parsed.bth) {
+        (Verdict::Pfc, _) => "PFC".to_owned(),
+        (_, Some(bth)) => format!(
+            "{} to QP {:#x}, PSN {}",
+            bth.opcode,
+            bth.dest_qp.get(),
+            bth.psn
+        ),
+        (verdict, None) => verdict.name().to_owned(),
+    };
+    let details: Vec<String> = details(parsed).into_iter().map(|(_, text)| text).collect();
+    format!("{what} {}", details.join(" "))
 }
 
 /// Runs a case, and again with waves if it fails; for properties that create all of their units in [`Property::new`] or
@@ -177,7 +207,7 @@ pub fn units<P: Property>(seed: u64, case: &Case<P>, wanted: &Wanted) -> anyhow:
         }
         waves.extend(unit.waves.map(|path| Waves {
             path,
-            nic: None,
+            shows: Shows::Unit,
             failed_ps: unit.marked_ps,
         }));
     }

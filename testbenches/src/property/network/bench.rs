@@ -170,67 +170,65 @@ fn rate(gbps: u16) -> LineRate {
     }
 }
 
+/// What does not hold in a case, and when that was noticed.
+#[derive(Debug)]
+pub struct Violated {
+    /// What does not hold.
+    pub what: Disagreement,
+    /// When it was noticed: exactly for a frame that breaks a rule of the monitors, some microseconds later for a frame
+    /// that is dropped, and at the end for a message that does not arrive.
+    pub at: Time,
+}
+
 /// Runs the scenario of a case and checks what holds in all of them.
 ///
 /// # Errors
 ///
 /// Returns what does not hold.
-pub fn check(scenario: &Scenario) -> Result<Outcome, Disagreement> {
+pub fn check(scenario: &Scenario) -> Result<Outcome, Violated> {
+    recorded(scenario, None)
+}
+
+/// Like [`check`], with a recorder of what happens.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn recorded<'a>(
+    scenario: &'a Scenario,
+    recording: Option<&'a mut (dyn Recording + 'a)>,
+) -> Result<Outcome, Violated> {
     if scenario.flows.is_empty() {
         return Ok(Outcome::default());
     }
-    let mut simulation = Simulation::new(scenario).map_err(|error| format!("{error:?}"))?;
-    let mut observed = Observed::new(&mut simulation);
-    // Twice on the way, while buffers and wires are full.
-    for _ in 0..2 {
-        let until = simulation.now() + DURING;
-        while simulation.now() < until {
-            let next = simulation.now() + SAMPLE;
-            observed.run(&mut simulation, next)?;
+    let mut simulation = Simulation::new(scenario).map_err(|error| Violated {
+        what: format!("{error:?}"),
+        at: Time::ZERO,
+    })?;
+    let mut observed = Observed::new(scenario, &mut simulation, recording);
+    observed.check(&mut simulation).map_err(|what| {
+        let first = observed.monitor.report().violations.first();
+        Violated {
+            what,
+            at: first.map_or(simulation.now(), |violation| violation.time),
         }
-        observed.balance(&simulation)?;
-    }
-    while !simulation.finished() && simulation.now() < Time::ZERO + ENOUGH {
-        let next = simulation.now() + SAMPLE;
-        observed.run(&mut simulation, next)?;
-    }
-    let rest = simulation.now() + REST;
-    observed.run(&mut simulation, rest)?;
-    let dropped = observed.balance(&simulation)?;
-    lossless(scenario, &simulation)?;
-    let report = observed.monitor.into_report();
-    if let Some(violation) = report.violations.first() {
-        return Err(format!("a protocol monitor: {violation:?}"));
-    }
-    let mut outcome = Outcome {
-        frames: observed.ledger.frames,
-        dropped,
-        ..Outcome::default()
-    };
-    for (node, station) in simulation.stations() {
-        let Some(switch) = station.switch() else {
-            continue;
-        };
-        if simulation.finished() && switch.frames() > 0 {
-            let name = &simulation.names()[node.0 as usize];
-            return Err(format!(
-                "{name}: {} frames are left when all is done",
-                switch.frames()
-            ));
-        }
-        for port in simulation.ports(node) {
-            let counters = switch.counters(port);
-            outcome.xoff += counters.xoff.iter().sum::<u64>();
-            outcome.marked += counters.marked.iter().sum::<u64>();
-            let most = counters.headroom_peak.iter().max().copied();
-            outcome.headroom = outcome.headroom.max(most.unwrap_or(0));
-        }
-    }
-    Ok(outcome)
+    })
+}
+
+/// What looks at a run besides its checks. It changes no result.
+pub trait Recording {
+    /// When it has to look at the network next; `None`: never again.
+    fn due(&self) -> Option<Time>;
+    /// Looks at the network.
+    fn look(&mut self, simulation: &Simulation);
+    /// Sees a frame at a port.
+    fn see(&mut self, record: &Record);
 }
 
 /// What looks at a run.
-struct Observed {
+struct Observed<'a> {
+    scenario: &'a Scenario,
+    recording: Option<&'a mut (dyn Recording + 'a)>,
     ledger: Ledger,
     monitor: Monitor,
     taps: BTreeMap<(NodeId, PortId), usize>,
@@ -239,11 +237,17 @@ struct Observed {
     number: u64,
 }
 
-impl Observed {
-    /// Taps all ports. The time between CNPs is not judged: what stands before one of them in a queue or on a wire
-    /// makes it shorter or longer.
-    fn new(simulation: &mut Simulation) -> Self {
+impl<'a> Observed<'a> {
+    /// Taps all ports.
+    fn new(
+        scenario: &'a Scenario,
+        simulation: &mut Simulation,
+        recording: Option<&'a mut (dyn Recording + 'a)>,
+    ) -> Self {
         let mut monitor = Monitor::new();
+        if let Some(dcqcn) = &scenario.host.dcqcn {
+            monitor = monitor.with_cnp_interval(dcqcn.cnp_interval);
+        }
         let mut taps = BTreeMap::new();
         let hosts = (simulation.stations())
             .map(|(node, station)| (node, station.host().is_some()))
@@ -261,6 +265,8 @@ impl Observed {
             }
         }
         Self {
+            scenario,
+            recording,
             ledger: Ledger::default(),
             monitor,
             taps,
@@ -269,10 +275,86 @@ impl Observed {
         }
     }
 
-    /// Runs until a point of time, and has detectors look at it.
+    /// Runs the case to its end.
+    fn check(&mut self, simulation: &mut Simulation) -> Result<Outcome, Disagreement> {
+        // Twice on the way, while buffers and wires are full.
+        for _ in 0..2 {
+            let until = simulation.now() + DURING;
+            while simulation.now() < until {
+                let next = simulation.now() + SAMPLE;
+                self.run(simulation, next)?;
+            }
+            self.balance(simulation)?;
+        }
+        while !simulation.finished() && simulation.now() < Time::ZERO + ENOUGH {
+            let next = simulation.now() + SAMPLE;
+            self.run(simulation, next)?;
+        }
+        let rest = simulation.now() + REST;
+        self.run(simulation, rest)?;
+        let dropped = self.balance(simulation)?;
+        arrived(self.scenario, simulation)?;
+        let mut outcome = Outcome {
+            frames: self.ledger.frames,
+            dropped,
+            ..Outcome::default()
+        };
+        for (node, station) in simulation.stations() {
+            let Some(switch) = station.switch() else {
+                continue;
+            };
+            if simulation.finished() && switch.frames() > 0 {
+                let name = &simulation.names()[node.0 as usize];
+                return Err(format!(
+                    "{name}: {} frames are left when all is done",
+                    switch.frames()
+                ));
+            }
+            for port in simulation.ports(node) {
+                let counters = switch.counters(port);
+                outcome.xoff += counters.xoff.iter().sum::<u64>();
+                outcome.marked += counters.marked.iter().sum::<u64>();
+                let most = counters.headroom_peak.iter().max().copied();
+                outcome.headroom = outcome.headroom.max(most.unwrap_or(0));
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Runs until a point of time, and checks what has to hold at any time.
     fn run(&mut self, simulation: &mut Simulation, until: Time) -> Result<(), Disagreement> {
+        while simulation.now() < until {
+            let due = match &mut self.recording {
+                Some(recording) => {
+                    recording.look(simulation);
+                    recording.due()
+                }
+                None => None,
+            };
+            self.step(simulation, due.unwrap_or(until).min(until))?;
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.look(simulation);
+        }
+        self.recorder.sample(simulation);
+        if let Some(violation) = self.monitor.report().violations.first() {
+            return Err(format!("a protocol monitor: {violation:?}"));
+        }
+        nothing_lossless_dropped(self.scenario, simulation)?;
+        match self.recorder.detector().deadlocks().next() {
+            None => Ok(()),
+            Some(cycle) => Err(format!(
+                "a deadlock, in a network without cyclic buffer dependency: {cycle:?}"
+            )),
+        }
+    }
+
+    fn step(&mut self, simulation: &mut Simulation, until: Time) -> Result<(), Disagreement> {
         let see = |records: &[Record]| {
             for record in records {
+                if let Some(recording) = &mut self.recording {
+                    recording.see(record);
+                }
                 self.number += 1;
                 self.ledger.see(record);
                 self.monitor.see(&Sighting {
@@ -286,14 +368,7 @@ impl Observed {
             }
         };
         let ran = simulation.run_until_observed(until, see);
-        ran.map_err(|error| error.to_string())?;
-        self.recorder.sample(simulation);
-        match self.recorder.detector().deadlocks().next() {
-            None => Ok(()),
-            Some(cycle) => Err(format!(
-                "a deadlock, in a network without cyclic buffer dependency: {cycle:?}"
-            )),
-        }
+        ran.map_err(|error| error.to_string())
     }
 
     fn balance(&self, simulation: &Simulation) -> Result<u64, Disagreement> {
@@ -302,14 +377,14 @@ impl Observed {
     }
 }
 
-/// No switch dropped a frame of a lossless class, no NIC that has only lossless flows dropped or resent any, and all
-/// that their senders posted has arrived as it was.
-fn lossless(scenario: &Scenario, simulation: &Simulation) -> Result<(), Disagreement> {
-    let lossy = |dscp: u8| !LOSSLESS.contains(&(dscp >> 3));
-    let mut with_lossy = BTreeSet::new();
+fn is_lossy(dscp: u8) -> bool {
+    !LOSSLESS.contains(&(dscp >> 3))
+}
+
+/// All that the senders of lossless flows posted has arrived.
+fn arrived(scenario: &Scenario, simulation: &Simulation) -> Result<(), Disagreement> {
     for (flow, settings) in simulation.flows().iter().zip(&scenario.flows) {
-        if lossy(settings.dscp) {
-            with_lossy.extend([flow.from, flow.to]);
+        if is_lossy(settings.dscp) {
             continue;
         }
         let sender = simulation.sender(flow);
@@ -325,6 +400,21 @@ fn lossless(scenario: &Scenario, simulation: &Simulation) -> Result<(), Disagree
                 sender.delivered().len(),
                 simulation.now()
             ));
+        }
+    }
+    Ok(())
+}
+
+/// No switch dropped a frame of a lossless class, no NIC that has only lossless flows dropped or resent any, and no byte
+/// is wrong.
+fn nothing_lossless_dropped(
+    scenario: &Scenario,
+    simulation: &Simulation,
+) -> Result<(), Disagreement> {
+    let mut with_lossy = BTreeSet::new();
+    for (flow, settings) in simulation.flows().iter().zip(&scenario.flows) {
+        if is_lossy(settings.dscp) {
+            with_lossy.extend([flow.from, flow.to]);
         }
     }
     for (node, station) in simulation.stations() {

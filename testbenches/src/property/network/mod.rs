@@ -14,16 +14,19 @@
 //! | [`events`] | the network and its flows, and how they are drawn |
 //! | [`mod@bench`] | makes a scenario of a case, and runs it |
 //! | [`ledger`] | counts frames and bytes at every port, and balances them |
+//! | `retrace` | a failing case again, with waves of the network and a capture |
 
 pub mod bench;
 pub mod events;
 pub mod ledger;
+mod retrace;
 
 use proptest::prelude::*;
 use xoff_cosim::units::UnitError;
 
 use super::bins::Bins;
 use super::history::Histories;
+use super::retrace::{Retraced, Wanted};
 use super::{Case, Disagreement, Property};
 use events::{Event, Head};
 
@@ -48,7 +51,12 @@ impl Property for Network {
 
     fn check(&mut self, case: &Case<Self>, _: &mut Bins) -> Result<u64, Disagreement> {
         let scenario = bench::scenario(&case.head, &case.events);
-        bench::check(&scenario).map(|outcome| outcome.frames)
+        let outcome = bench::check(&scenario).map_err(|violated| violated.what)?;
+        Ok(outcome.frames)
+    }
+
+    fn retrace(_: u64, case: &Case<Self>, wanted: &Wanted) -> anyhow::Result<Retraced> {
+        retrace::network(&bench::scenario(&case.head, &case.events), wanted)
     }
 }
 
@@ -61,6 +69,7 @@ mod tests {
 
     use super::super::history::{History, cases_are_what_their_text_says};
     use super::*;
+    use crate::wave::file::Waves;
 
     fn scenarios(count: usize) -> impl Iterator<Item = Scenario> {
         let mut runner = TestRunner::deterministic();
@@ -93,15 +102,50 @@ mod tests {
         assert!(all.marked > 4 && all.dropped > 10, "{all:?}");
     }
 
-    /// A planted fault: switches with headroom for two frames, which the links exceed.
+    /// A planted fault: switches with headroom for two frames, which the links exceed. The run is repeated with waves,
+    /// a capture and the last frames of the window before the drop.
     #[test]
-    fn headroom_that_is_too_short_is_found() {
+    fn headroom_that_is_too_short_is_found_and_shown() {
         let found = scenarios(16).find_map(|mut scenario| {
             let switch = scenario.topology.as_mut()?.switch.as_mut()?;
             switch.headroom = Some(ByteCount::new(2_200));
-            bench::check(&scenario).err()
+            let violated = bench::check(&scenario).err()?;
+            Some((scenario, violated))
         });
-        let found = found.expect("16 cases have one that needs more");
-        assert!(found.contains("lossless"), "{found}");
+        let (scenario, violated) = found.expect("16 cases have one that needs more");
+        assert!(violated.what.contains("lossless"), "{violated:?}");
+
+        let folder = tempfile::tempdir().unwrap();
+        let wanted = Wanted {
+            folder: folder.path().join("case"),
+            before: 100,
+            after: 0,
+            whole: false,
+        };
+        let Retraced::Failed(failed) = retrace::network(&scenario, &wanted).unwrap() else {
+            panic!("it fails again");
+        };
+        assert_eq!(failed.disagreement, violated.what);
+        assert_eq!(failed.events.len(), 20);
+        let file = |name: &str| wanted.folder.join(name);
+        for name in ["fabric.fst", "fabric.gtkw", "fabric.sucl"] {
+            assert!(file(name).is_file(), "{name}");
+        }
+        let mut waves = Waves::open(&failed.waves[0].path).unwrap();
+        let ps = |tick: u64| waves.ps(tick).0;
+        let times: Vec<u64> = waves.times().iter().map(|tick| ps(*tick)).collect();
+        assert_eq!(times.last(), Some(&violated.at.as_ps()));
+        // The switch that is named had a class in XOFF in the window.
+        let switch = violated.what.split(',').next().unwrap();
+        let xoff = waves.select(&[format!("{switch}.port*.xoff")]).unwrap();
+        waves.load(xoff.iter().map(|signal| signal.id)).unwrap();
+        let changes = xoff.iter().map(|signal| waves.changes(signal.id));
+        let stopped = changes.flat_map(|signal| {
+            let values = signal.iter_changes();
+            values.filter_map(|(_, value)| value.to_bit_string())
+        });
+        assert!(stopped.filter(|bits| bits.contains('1')).count() > 0);
+        let capture = xoff_waves::capture::open(&failed.capture.unwrap()).unwrap();
+        assert!(capture.count() > 100);
     }
 }

@@ -10,16 +10,14 @@ use anyhow::{Context, bail};
 use xoff_cosim::network::{RtlNode, WaveWindow};
 use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
 use xoff_sim::time::{LineRate, Time};
-use xoff_sim::wire::frame::Verdict;
 use xoff_waves::capture::{TapPort, TapWriter};
 
 use super::bench::{Bench, compare, first_other_frame};
 use super::events::{Event, Head};
 use super::pair::{PERIOD, STEP_MAX};
-use crate::decode::details::details;
 use crate::interruption::interrupted;
 use crate::property::Disagreement;
-use crate::property::retrace::{Failed, Reached, Retraced, Wanted, Waves};
+use crate::property::retrace::{Failed, Reached, Retraced, Shows, Wanted, Waves, in_a_line};
 use crate::property::run::caught;
 
 /// Cycles between two checkpoints at the beginning of a run.
@@ -190,7 +188,7 @@ fn traced(bench: &mut Bench, files: Vec<PathBuf>, cycle: u64) -> anyhow::Result<
     let files = (0..2).zip(files).filter(|(_, path)| path.exists());
     let waves = files.map(|(side, path)| Waves {
         path,
-        nic: Some(format!("nic{side}.pins.nic")),
+        shows: Shows::Nic(format!("nic{side}.pins.nic")),
         failed_ps: marked.as_ps(),
     });
     Ok(waves.collect())
@@ -318,21 +316,10 @@ fn account(bench: &Bench, cycle: u64) -> Vec<String> {
     frames.drain(..frames.len().saturating_sub(MOST_EVENTS));
     let mut lines = Vec::new();
     for (side, frame, parsed) in frames {
-        let what = match (parsed.verdict, &parsed.bth) {
-            (Verdict::Pfc, _) => "PFC".to_owned(),
-            (_, Some(bth)) => format!(
-                "{} to QP {:#x}, PSN {}",
-                bth.opcode,
-                bth.dest_qp.get(),
-                bth.psn
-            ),
-            (verdict, None) => verdict.name().to_owned(),
-        };
-        let details: Vec<String> = details(parsed).into_iter().map(|(_, text)| text).collect();
         lines.push(format!(
-            "{:>9} ns  nic{side} sent {what} {}",
+            "{:>9} ns  nic{side} sent {}",
             frame.start.as_ps() / 1_000,
-            details.join(" ")
+            in_a_line(parsed)
         ));
     }
     for (side, completions) in bench.pair.completions.iter().enumerate() {
