@@ -134,10 +134,9 @@ fn by_dscp() -> Vec<(u16, u32)> {
         .collect()
 }
 
-/// 802.1Q (36.1), for each QP in each class: what is paused waits, all else is sent, and no class takes the slots of
-/// another.
-#[test]
-fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
+/// Pauses half of the classes of a side, for each QP in each class: what is paused waits, all else is sent, no class takes
+/// the slots of another, and what has waited is not lost.
+fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
     let mut draw = SplitMix::new(1);
     for round in 0..8 {
         let class_of = |index: u16| (index + index / 8 + round) % 8;
@@ -156,7 +155,7 @@ fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
             };
             let at = pair.time();
             pair.receive(
-                0,
+                side,
                 at,
                 pfc(std::array::from_fn(|class| Some(quanta(class as u8)))),
             );
@@ -174,7 +173,7 @@ fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
             let free = (0..QPS).filter(|index| paused >> class_of(*index) & 1 == 0);
             assert_eq!(told, free.collect(), "paused: {paused:#b}");
             let at = pair.time();
-            pair.receive(0, at, pfc([Some(0); 8]));
+            pair.receive(side, at, pfc([Some(0); 8]));
             pair.run(20_000, &mut all, |pair| {
                 pair.completions[0].len() == usize::from(QPS)
             });
@@ -182,6 +181,18 @@ fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
             pair.completions[0].clear();
         }
     }
+}
+
+/// 802.1Q (36.1), of requests.
+#[test]
+fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
+    each_qp_waits_for_the_pauses_of_its_class_alone(0);
+}
+
+/// 802.1Q (36.1), of answers: those of several QPs of a class wait for each other.
+#[test]
+fn each_answer_of_each_class_waits_for_the_pauses_of_its_class_alone() {
+    each_qp_waits_for_the_pauses_of_its_class_alone(1);
 }
 
 /// rtl/nic/README.md: the slot of a packet that a NAK has made useless is free again, whatever its class.

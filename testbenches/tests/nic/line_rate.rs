@@ -3,6 +3,7 @@
 use crate::tested::{MTU, SOURCE, Tested, done, good, judged, pfc, post};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all};
 use xoff_cosim::network::RtlNode as _;
+use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
@@ -336,5 +337,65 @@ fn small_messages_of_one_qp_fill_the_wire() {
         let busy = busy(sent);
         println!("1 QP, {kind:?} of 64 bytes, DCQCN {dcqcn}: {busy:.4} of the wire");
         assert!(busy > 0.99, "{kind:?}, DCQCN {dcqcn}: {busy:.4}");
+    }
+}
+
+/// DCQCN (SIGCOMM 2015, 5): the rate is one on the wire, so that a packet costs its whole frame, with the padding to 64
+/// bytes, preamble and gap.
+#[test]
+fn a_limited_qp_pays_for_whole_frames() {
+    const PACKETS: usize = 400;
+    // The frames of the first three are padded.
+    for payload in [0, 1, 2, 3, 100] {
+        let mut pair = near_host(1, true);
+        for (side, register, value) in [
+            (0, reg::RATE_TIME, u32::MAX),
+            (0, reg::ALPHA_TIME, u32::MAX),
+            (1, reg::CNP_INTERVAL, 1),
+        ] {
+            pair.write(side, register, value).unwrap();
+        }
+        // Three marks: an eighth of the line rate, in kb/s.
+        for rate in [20_000_000, 10_000_000, 5_000_000] {
+            post_small(&mut pair, 0, WorkKind::SEND, payload);
+            let mut wire = |side: usize, frame: &mut Vec<u8>, _: &ParsedFrame| {
+                if side == 0 {
+                    let ip = Headers::at(frame).unwrap().ip.unwrap();
+                    rewrite::mark_ce(frame, &ip);
+                }
+                true
+            };
+            pair.run(5_000, &mut wire, |pair| {
+                pair.host(0).rate(0).is_some_and(|(now, ..)| now.0 == rate)
+            });
+        }
+        pair.run(5_000, &mut all, |pair| pair.completions[0].len() == 3);
+        pair.frames.clear();
+        pair.completions[0].clear();
+        (0..16).for_each(|_| post_small(&mut pair, 0, WorkKind::SEND, payload));
+        let mut completed = 0;
+        while completed < PACKETS {
+            pair.step(&mut all);
+            if pair.completions[0].len() > completed {
+                completed += 1;
+                post_small(&mut pair, 0, WorkKind::SEND, payload);
+            }
+        }
+        good(&pair);
+        let sent = pair.frames.iter().filter(|(side, ..)| *side == 0);
+        let sent: Vec<_> = sent.map(|(_, frame, _)| frame).collect();
+        // Later than what the burst allows.
+        let (first, last) = (PACKETS / 2, PACKETS - 1);
+        let time = sent[last].start.saturating_since(sent[first].start);
+        let bits: u64 = sent[first..last]
+            .iter()
+            .map(|frame| 8 * frame.wire_bytes())
+            .sum();
+        let gbps = bits as f64 * 1e3 / time.as_ps() as f64;
+        println!("{payload} bytes of payload: {gbps:.3} Gb/s of 5");
+        assert!(
+            (4.975..5.025).contains(&gbps),
+            "{payload} bytes of payload: {gbps:.3} Gb/s"
+        );
     }
 }

@@ -93,15 +93,31 @@ fn message(pair: &mut Tested, index: u16, write: bool, va: u64, bytes: u32, key:
     status
 }
 
-/// IBTA volume 1, memory regions: a region that is withdrawn permits nothing more, and the others are as before.
+/// An empty SEND with invalidate of a key of side 1.
+fn invalidate(pair: &mut Tested, index: u16, key: u32) {
+    pair.completions.iter_mut().for_each(Vec::clear);
+    pair.post_recv(1, index, Recv::default());
+    let work = Work {
+        kind: WorkKind::SEND_INV,
+        signaled: true,
+        imm: key,
+        ..Work::default()
+    };
+    pair.post(0, index, work);
+    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
+    assert_eq!(pair.completions[0][0].1.status, Status::Success, "{key:#x}");
+}
+
+/// IBTA volume 1, memory regions: a region that is withdrawn, by its host or by a SEND with invalidate, permits nothing
+/// more, and the others are as before.
 #[test]
 fn a_region_is_withdrawn_and_given_by_itself() {
     let mut pair = pair();
     let mut draw = SplitMix::new(2);
+    let mut given = vec![false; usize::from(REGION_COUNT)];
     for _ in 0..4 {
         let mut order: Vec<_> = (0..REGION_COUNT).collect();
         order.sort_by_cached_key(|_| draw.bits());
-        let mut given = vec![false; usize::from(REGION_COUNT)];
         let region = |index: u16| Region {
             base: REGION + 0x1_0000 * u64::from(index),
             length: 64,
@@ -111,8 +127,10 @@ fn a_region_is_withdrawn_and_given_by_itself() {
         };
         for index in order {
             let gives = draw.bits().is_multiple_of(2);
-            given[usize::from(index)] = gives;
-            if gives {
+            let before = std::mem::replace(&mut given[usize::from(index)], gives);
+            if before && !gives && !draw.bits().is_multiple_of(4) {
+                invalidate(&mut pair, index % 64, region(index).key(index));
+            } else if gives {
                 for (address, word) in region(index).writes(index) {
                     pair.write(1, address, word).unwrap();
                 }
@@ -121,7 +139,7 @@ fn a_region_is_withdrawn_and_given_by_itself() {
                 pair.write(1, reg::REGION_COMMAND, index.into()).unwrap();
             }
         }
-        for (index, gives) in (0..).zip(given) {
+        for (index, gives) in (0..).zip(given.clone()) {
             let (at, key) = (region(index).base, region(index).key(index));
             let found = message(&mut pair, index % 64, true, at, 8, key);
             let right = match gives {
