@@ -115,7 +115,8 @@ fn a_region_is_withdrawn_and_given_by_itself() {
     let mut pair = pair();
     let mut draw = SplitMix::new(2);
     let mut given = vec![false; usize::from(REGION_COUNT)];
-    for _ in 0..4 {
+    // Every region is withdrawn twice, and at least once by a SEND.
+    for round in 0..5_u16 {
         let mut order: Vec<_> = (0..REGION_COUNT).collect();
         order.sort_by_cached_key(|_| draw.bits());
         let region = |index: u16| Region {
@@ -126,9 +127,9 @@ fn a_region_is_withdrawn_and_given_by_itself() {
             remote_write: true,
         };
         for index in order {
-            let gives = draw.bits().is_multiple_of(2);
+            let gives = (index + round).is_multiple_of(2);
             let before = std::mem::replace(&mut given[usize::from(index)], gives);
-            if before && !gives && !draw.bits().is_multiple_of(4) {
+            if before && !gives && !(index / 2 + round).is_multiple_of(4) {
                 invalidate(&mut pair, index % 64, region(index).key(index));
             } else if gives {
                 for (address, word) in region(index).writes(index) {
@@ -141,12 +142,16 @@ fn a_region_is_withdrawn_and_given_by_itself() {
         }
         for (index, gives) in (0..).zip(given.clone()) {
             let (at, key) = (region(index).base, region(index).key(index));
-            let found = message(&mut pair, index % 64, true, at, 8, key);
-            let right = match gives {
-                true => Status::Success,
-                false => Status::RemoteAccess,
-            };
-            assert_eq!(found, right, "region {index}");
+            // By a WRITE, or by a SEND into a buffer there.
+            for write in [true, false] {
+                let found = message(&mut pair, index % 64, write, at, 8, key);
+                let right = match (gives, write) {
+                    (true, _) => Status::Success,
+                    (false, true) => Status::RemoteAccess,
+                    (false, false) => Status::RemoteOperate,
+                };
+                assert_eq!(found, right, "region {index}, WRITE: {write}");
+            }
         }
     }
 }
