@@ -103,15 +103,18 @@ impl Monitors {
             let line = |it: &xoff_monitor::Violation| {
                 format!("{} at {}: {}", it.time.since_start(), it.tap, it.text)
             };
+            let frames = all.clone().take(NAMED).map(line);
             Some(Finding {
                 kind: FindingKind::Violation,
                 text: format!(
-                    "{rule}: {} of {} frames break it. {}",
+                    "{rule}: {} of {} frames break it, the first at {}",
                     tally.violations,
                     tally.checked,
-                    rule.statement()
+                    line(first)
                 ),
-                details: all.clone().take(NAMED).map(line).collect(),
+                details: std::iter::once(rule.statement().to_owned())
+                    .chain(frames)
+                    .collect(),
                 from_ns: ns(first.time),
                 to_ns: all.next_back().map(|last| ns(last.time)),
             })

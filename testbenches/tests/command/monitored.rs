@@ -187,7 +187,7 @@ fn a_run_with_check_fails_for_a_violation() {
         .collect();
     assert_eq!(violations.len(), 1);
     assert!(
-        violations[0]["details"][0]
+        violations[0]["details"][1]
             .as_str()
             .unwrap()
             .contains(" at b0.0: NAK")
