@@ -144,7 +144,9 @@ fn facts(summary: &Summary) -> Markup {
             div { dt { "NIC cycles" } dd { (with_groups(&summary.nic_cycles.to_string())) } }
             div { dt { "of these evaluated" } dd { (evaluated) } }
             div { dt { "Seed" } dd { (summary.seed) } }
-            @if let Some(monitored) = &summary.monitored { div { dt { "Monitors" } dd { (monitored) } } }
+            @if let Some(monitored) = &summary.monitored {
+                div { dt { "Frames watched" } dd { (with_groups(&monitored.frames.to_string())) } }
+            }
             div { dt { "Digest" } dd.digest { (summary.digest) } }
         }
     }
