@@ -236,12 +236,17 @@ fn the_wire_stays_full_while_every_256th_packet_is_lost() {
 
 /// Creates NICs with a short bus: with 16 packets whose payload is fetched, a longer one limits the rate of small ones.
 fn near_host(qps: u16, dcqcn: bool) -> Tested {
+    near_host_with(qps, dcqcn, &|_, _, _| {})
+}
+
+/// As [`near_host`], with QPs that `change` has changed.
+fn near_host_with(qps: u16, dcqcn: bool, change: &dyn Fn(usize, u16, &mut QpSettings)) -> Tested {
     let pair = judged(|| {
         Pair::of(&PairConfig {
             seed: 1,
             settings: None,
             regions: REGIONS,
-            change: &|_, _, _| {},
+            change,
             qps: &(0..qps).collect::<Vec<_>>(),
             read_delay: PERIOD * 40,
             times: [Cycles(0); 2],
@@ -345,9 +350,11 @@ fn small_messages_of_one_qp_fill_the_wire() {
 #[test]
 fn a_limited_qp_pays_for_whole_frames() {
     const PACKETS: usize = 400;
-    // The frames of the first three are padded.
-    for payload in [0, 1, 2, 3, 100] {
-        let mut pair = near_host(1, true);
+    // The first frame is padded.
+    let tags = [vec![], vec![0x2001], vec![0x2001, 0x6002]];
+    let cases = [0, 1, 100].map(|payload| tags.iter().map(move |tags| (payload, tags)));
+    for (payload, tags) in cases.into_iter().flatten() {
+        let mut pair = near_host_with(1, true, &|_, _, setup| setup.tags.clone_from(tags));
         for (side, register, value) in [
             (0, reg::RATE_TIME, u32::MAX),
             (0, reg::ALPHA_TIME, u32::MAX),
@@ -392,10 +399,11 @@ fn a_limited_qp_pays_for_whole_frames() {
             .map(|frame| 8 * frame.wire_bytes())
             .sum();
         let gbps = bits as f64 * 1e3 / time.as_ps() as f64;
-        println!("{payload} bytes of payload: {gbps:.3} Gb/s of 5");
-        assert!(
-            (4.975..5.025).contains(&gbps),
-            "{payload} bytes of payload: {gbps:.3} Gb/s"
+        let what = format!(
+            "{payload} bytes of payload, {} tags: {gbps:.3} Gb/s of 5",
+            tags.len()
         );
+        println!("{what}");
+        assert!((4.975..5.025).contains(&gbps), "{what}");
     }
 }
