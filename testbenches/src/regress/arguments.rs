@@ -17,7 +17,9 @@ const OUT: &str = "out/regress";
 
 const HELP: &str = "\
 An item is a unit of xoff fuzz or a scenario with one of its variants, and a seed: unit/pfc/1,
-scenario/deadlock/cured/7. With --kept each kept case is an item too, once: case/pfc/NAME/SEED. Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html,
+scenario/deadlock/cured/7. With --kept each kept case is an item too, once: case/pfc/NAME/SEED.
+
+Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html,
 junit.xml, summary.json with the failures grouped by cause, each with the command that repeats it; failing cases of
 units are kept in cases/.
 

@@ -61,7 +61,8 @@ impl RunOptions {
     }
 }
 
-/// Runs a scenario and measures it. An [interrupted](crate::interruption) run is measured up to that point and not judged.
+/// Runs a scenario and measures it. An [interrupted](crate::interruption) run is measured up to that point and not
+/// judged.
 ///
 /// # Errors
 ///

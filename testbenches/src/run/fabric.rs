@@ -22,7 +22,8 @@ pub const FABRIC: &str = "fabric";
 const SHORTEST_STEP: Duration = Duration::from_ns(10);
 /// The most values of a signal.
 const MOST_STEPS: u64 = 10_000;
-const PS_PER_GBPS: f64 = 1e6;
+/// Bits a second in a Mb/s.
+const BPS_PER_MBPS: f64 = 1e6;
 
 /// Waves of the network in a window of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +125,7 @@ impl Source {
                 None => station(node).pauses().map_or(0, |log| log.paused().into()),
             },
             Self::Xoff(node, port) => switch(node).xoff(port).into(),
-            Self::Rate(flow) => dcqcn(flow).map_or(0, |(rate, _)| (rate / PS_PER_GBPS) as u64),
+            Self::Rate(flow) => dcqcn(flow).map_or(0, |(rate, _)| (rate / BPS_PER_MBPS) as u64),
             Self::Alpha(flow) => dcqcn(flow).map_or(0, |(_, alpha)| (alpha * 1e6) as u64),
             Self::Delivered(flow) => simulation.receiver(&simulation.flows()[flow]).fresh_bytes(),
         }

@@ -23,8 +23,8 @@ pub(super) struct Monitors {
 }
 
 impl Monitors {
-    /// Creates monitors at `ports`, which know how each node classifies frames and which pauses it obeys. Where switches
-    /// spray packets, only hosts have monitors: other ports see a part of each flow. `scenario` is the
+    /// Creates monitors at `ports`, which know how each node classifies frames and which pauses it obeys. Where
+    /// switches spray packets, only hosts have monitors: other ports see a part of each flow. `scenario` is the
     /// [expanded](Scenario::expanded) one.
     pub fn new(scenario: &Scenario, simulation: &Simulation, ports: &[(NodeId, PortId)]) -> Self {
         let hosts: Vec<(Vec<String>, HostSettings)> = (scenario.hosts.iter())

@@ -39,6 +39,9 @@ fn blocks(page: &str) -> Vec<(String, String, String)> {
 /// Writes the files of a page, whose names in ticks end the text before them, and runs its commands in their order.
 fn runs(name: &str) {
     let folder = tempfile::tempdir().unwrap();
+    // The pages are about the repository, from whose root its kept cases have this name.
+    let cases = folder.path().join("testbenches");
+    std::os::unix::fs::symlink(env!("CARGO_MANIFEST_DIR"), cases).unwrap();
     let mut count = 0;
     for (before, language, text) in blocks(&page(name)) {
         let file = (before.strip_suffix("`:")).and_then(|text| text.rsplit_once('`'));

@@ -496,3 +496,21 @@ fn order_is_judged_only_where_it_is_kept() {
     }
     assert!(otherwise > 5, "{otherwise}");
 }
+
+/// The first of two CNPs may have waited for a frame on its sender's wire, of 844 ns at 40 Gb/s.
+#[test]
+fn a_cnp_may_have_waited_for_the_wire() {
+    for (earlier, violations) in [(10_500_000, 0), (11_000_000, 1)] {
+        let mut it = Conversation::good();
+        for name in ["m2", "ack m2", "cnp 2"] {
+            let step = it.step(name);
+            step.time = Time::from_ps(step.time.as_ps() - earlier);
+        }
+        let report = it.watch(true);
+        assert_eq!(
+            report.violations_of(Rule::CnpInterval),
+            violations,
+            "{earlier} ps earlier"
+        );
+    }
+}

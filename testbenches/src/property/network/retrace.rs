@@ -19,7 +19,8 @@ use super::bench::{self, Recording};
 use crate::property::retrace::{Failed, Retraced, Shows, Wanted, Waves, in_a_line};
 use crate::run::fabric::{FABRIC, FabricWaves, FabricWindow};
 
-/// A network has no clock: its cycles, of which `xoff replay` counts those of the window, are those of a NIC at 40 Gb/s.
+/// A network has no clock: its cycles, of which `xoff replay` counts those of the window, are those of a NIC at 40
+/// Gb/s.
 const CYCLE: Duration = Duration::from_ps(5_120);
 /// The shortest window before a failure. What a switch drops was sent some microseconds before.
 const LEAST: Duration = Duration::from_us(50);
