@@ -145,7 +145,7 @@ mod tests {
             values.filter_map(|(_, value)| value.to_bit_string())
         });
         assert!(stopped.filter(|bits| bits.contains('1')).count() > 0);
-        let capture = xoff_waves::capture::open(&failed.capture.unwrap()).unwrap();
+        let capture = xoff_waves::capture::open(failed.capture.unwrap()).unwrap();
         assert!(capture.count() > 100);
     }
 }
