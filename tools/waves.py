@@ -68,7 +68,7 @@ def main():
         settings = ["--set", 'duration="60 us"', "--set", 'measure_from="20 us"']
         run(*program, "run", "pair", *settings, "--waves", window, "--out", folder)
         # Beside the waves of the host are those of the network.
-    path, = (path for path in Path(folder).rglob("*.fst") if path.name != "fabric.fst")
+        path, = (path for path in Path(folder).rglob("*.fst") if path.name != "fabric.fst")
         theirs = by_gtkwave(path, f"{HOST}.clk_i")
         ours = by_xoff(program, str(path), f"{HOST}.clk_i")
     if list(theirs) != list(ours):
