@@ -1,9 +1,15 @@
 """The files about mutants that several tools read: tools/mutants.txt, and what is in a folder of netlists."""
 
 import collections
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+WRITERS = {
+    "list.tsv": "tools/mutants.py",
+    "verdicts.tsv": "xoff-mutants",
+    "proofs.tsv": "tools/mutants_prove.py",
+}
 
 Mutant = collections.namedtuple("Mutant", "number top broken source")
 
@@ -13,6 +19,16 @@ def modules(unit):
     lines = (ROOT / "tools/mutants.txt").read_text().splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     return {row[2]: row[3] for row in rows if row[0] == unit}
+
+
+def check(unit, folder, files):
+    """Ends the program if there is no such unit, or if one of the files is not in the folder."""
+    tool = Path(sys.argv[0]).stem
+    if not modules(unit):
+        sys.exit(f"{tool}: no unit '{unit}' in tools/mutants.txt")
+    for file in files:
+        if not (folder / file).is_file():
+            sys.exit(f"{tool}: no {folder / file}; {WRITERS[file]} writes it")
 
 
 def read_list(folder):

@@ -14,15 +14,10 @@ import re
 import sys
 from pathlib import Path
 
-from mutant_files import ROOT, modules, read_list, read_proofs, read_verdicts
+from mutant_files import ROOT, check, modules, read_list, read_proofs, read_verdicts
 
 REASONS = ROOT / "tools/equivalent.txt"
 LEAST = 95.0
-FILES = [
-    ("list.tsv", "tools/mutants.py"),
-    ("verdicts.tsv", "xoff-mutants"),
-    ("proofs.tsv", "tools/mutants_prove.py"),
-]
 
 Reason = collections.namedtuple("Reason", "line top broken text why")
 
@@ -70,11 +65,7 @@ def main():
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
-    if not modules(arguments.unit):
-        sys.exit(f"mutants_equal: no unit '{arguments.unit}' in tools/mutants.txt")
-    for file, writer in FILES:
-        if not (folder / file).is_file():
-            sys.exit(f"mutants_equal: no {folder / file}; {writer} writes it")
+    check(arguments.unit, folder, ["list.tsv", "verdicts.tsv", "proofs.tsv"])
     mutants, reasons = read_list(folder), read_reasons()
     killed, survived, seconds, threads = read_verdicts(folder)
     survivors = [mutants[number] for number in survived]

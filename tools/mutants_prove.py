@@ -27,7 +27,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mutant_files import ROOT, modules, read_list, read_verdicts
+from mutant_files import ROOT, check, modules, read_list, read_verdicts
 
 BIN = Path(sys.executable).parent
 # How often a register or RAM may lose some of the bits that are the same in both copies before it loses all of them.
@@ -367,6 +367,7 @@ def prove(folder, unit, survivors, seconds):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(proof, survivors))
 
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("unit")
@@ -374,11 +375,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="of processor time for one question of a proof")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
-    if not modules(arguments.unit):
-        sys.exit(f"mutants_prove: no unit '{arguments.unit}' in tools/mutants.txt")
-    for file, writer in (("list.tsv", "tools/mutants.py"), ("verdicts.tsv", "xoff-mutants")):
-        if not (folder / file).is_file():
-            sys.exit(f"mutants_prove: no {folder / file}; {writer} writes it")
+    check(arguments.unit, folder, ["list.tsv", "verdicts.tsv"])
     mutants = read_list(folder)
     _, survived, _, _ = read_verdicts(folder)
 

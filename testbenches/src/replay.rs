@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use xoff_sim::time::Duration;
-use xoff_waves::layout::{Layout, Marker, nic_layout};
+use xoff_waves::layout::{Layout, Marker, beside, nic_layout};
 
 use crate::Outcome;
 use crate::columns::{Align, Table};
@@ -218,9 +218,7 @@ fn layouts(waves: &Waves) -> anyhow::Result<[PathBuf; 2]> {
     let layout = match &waves.shows {
         Shows::Nic(scope) => nic_layout(scope),
         Shows::Unit => Layout::of_ports(&waves.path)?,
-        Shows::Network => {
-            return Ok(["gtkw", "sucl"].map(|ending| waves.path.with_extension(ending)));
-        }
+        Shows::Network => return Ok(beside(&waves.path)),
     };
     let marker = Marker {
         name: "failure".into(),

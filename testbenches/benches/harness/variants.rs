@@ -55,8 +55,21 @@ fn output(program: &Path, arguments: &[&str]) -> String {
     text
 }
 
-/// The median over rounds of both times and of their ratio.
-fn medians(rounds: &[[f64; 2]]) -> [f64; 3] {
+/// Measures two programs in turns. `measure` returns a time and a digest, which has to be the same for both. Returns the
+/// medians of both times and of their ratio.
+fn in_turns(
+    programs: [&Path; 2],
+    rounds: usize,
+    name: &str,
+    measure: impl Fn(&Path) -> (f64, String),
+) -> [f64; 3] {
+    let rounds: Vec<[f64; 2]> = (0..rounds)
+        .map(|_| {
+            let [one, other] = programs.map(&measure);
+            assert_eq!(one.1, other.1, "{name}: both do the same");
+            [one.0, other.0]
+        })
+        .collect();
     let median = |of: fn(&[f64; 2]) -> f64| {
         let mut values: Vec<_> = rounds.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
@@ -72,28 +85,21 @@ fn medians(rounds: &[[f64; 2]]) -> [f64; 3] {
 /// Measures loads of the NIC and scenarios in both builds. `words` are what the builds without and with the feature are
 /// called.
 pub fn compare(feature: &str, words: [&str; 2], rounds: usize) {
-    let [own, other_word] = words;
+    let [usual_word, varied_word] = words;
     let folder = std::env::temp_dir().join(format!("xoff-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     // The usual build comes last and leaves `target/release/xoff` as it was.
     let varied = builds(Some(feature), &folder);
     let usual = builds(None, &folder);
     for name in loads::NAMES {
-        let rounds: Vec<[f64; 2]> = (0..rounds)
-            .map(|_| {
-                let [one, other] = [&usual[0], &varied[0]].map(|program| {
-                    let text = output(program, &[loads::SINGLE, name]);
-                    let (time, digest) = text.trim().split_once(' ').expect("time and digest");
-                    let time: f64 = time.parse().expect("a number");
-                    (time, digest.to_owned())
-                });
-                assert_eq!(one.1, other.1, "{name}: both have the same outputs");
-                [one.0, other.0]
-            })
-            .collect();
-        let [with, without, ratio] = medians(&rounds);
+        let programs = [&*usual[0], &*varied[0]];
+        let [one, other, ratio] = in_turns(programs, rounds, name, |program| {
+            let text = output(program, &[loads::SINGLE, name]);
+            let (time, digest) = text.trim().split_once(' ').expect("time and digest");
+            (time.parse().expect("a number"), digest.to_owned())
+        });
         println!(
-            "nic cycle {name}: {with:.0} ns {own}, {without:.0} ns {other_word}, {ratio:.2} times as fast"
+            "nic cycle {name}: {one:.0} ns {usual_word}, {other:.0} ns {varied_word}, {ratio:.2} times as fast"
         );
     }
     let out = folder.join("out").display().to_string();
@@ -108,29 +114,20 @@ pub fn compare(feature: &str, words: [&str; 2], rounds: usize) {
         "measure_from=1 ms",
     ];
     for (name, scenario) in [("pair", &["run", "pair"][..]), ("8:1 incast", &eight)] {
-        let rounds: Vec<[f64; 2]> = (0..rounds)
-            .map(|_| {
-                let [one, other] = [&usual[1], &varied[1]].map(|program| {
-                    let start = Instant::now();
-                    let more = ["--threads", "1", "--out", &out];
-                    let text = output(program, &[scenario, &more].concat());
-                    let time = start.elapsed().as_secs_f64();
-                    let digest = text
-                        .split("digest ")
-                        .nth(1)
-                        .and_then(|rest| rest.split_whitespace().next());
-                    (time, digest.map(str::to_owned))
-                });
-                assert!(
-                    one.1.is_some() && one.1 == other.1,
-                    "{name}: both have the same digest"
-                );
-                [one.0, other.0]
-            })
-            .collect();
-        let [with, without, ratio] = medians(&rounds);
+        let programs = [&*usual[1], &*varied[1]];
+        let [one, other, ratio] = in_turns(programs, rounds, name, |program| {
+            let start = Instant::now();
+            let more = ["--threads", "1", "--out", &out];
+            let text = output(program, &[scenario, &more].concat());
+            let time = start.elapsed().as_secs_f64();
+            let digest = text
+                .split("digest ")
+                .nth(1)
+                .and_then(|rest| rest.split_whitespace().next());
+            (time, digest.expect("a run ends with its digest").to_owned())
+        });
         println!(
-            "{name}: {with:.2} s {own}, {without:.2} s {other_word}, {ratio:.2} times as fast"
+            "{name}: {one:.2} s {usual_word}, {other:.2} s {varied_word}, {ratio:.2} times as fast"
         );
     }
     let _ = std::fs::remove_dir_all(&folder);

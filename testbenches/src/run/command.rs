@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
-use xoff_waves::layout::{Marker, nic_layout};
+use xoff_waves::layout::{self, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY};
 
@@ -230,7 +230,7 @@ fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<
     let network = (options.fabric.iter())
         .filter(|(path, _)| path.exists())
         .map(|(path, _)| {
-            let [gtkwave, surfer] = ["gtkw", "sucl"].map(|ending| path.with_extension(ending));
+            let [gtkwave, surfer] = layout::beside(path);
             Ok([path.clone(), gtkwave, surfer])
         });
     all.filter(|(_, path)| path.exists())
@@ -287,8 +287,9 @@ fn options(
         .transpose()?;
     let mut waves = Vec::new();
     let mut network = Vec::new();
+    let is_host = |name: &str| plan.names[..plan.hosts].iter().any(|host| host == name);
     for WavesArg { host, from, until } in &arguments.waves {
-        let is_host = plan.names[..plan.hosts].contains(host);
+        let is_host = is_host(host);
         if !is_host && host != FABRIC {
             bail!(
                 "--waves {host}: no such host: hosts are {}; {FABRIC} is the network",
@@ -322,6 +323,10 @@ fn options(
         None => None,
         Some(condition) => Some(trigger(arguments, condition, scenario, &plan, folder)?),
     };
+    // A host with this name has the file.
+    let wanted = !waves.is_empty() || trigger.is_some() || !network.is_empty();
+    let fabric =
+        (wanted && !is_host(FABRIC)).then(|| (folder.join(FABRIC).with_extension("fst"), network));
     let checkpoints = match arguments.checkpoints {
         // A sweep is many runs, few of which are looked at again.
         Every::Auto if !arguments.sweep.is_empty() => Every::Off,
@@ -331,8 +336,7 @@ fn options(
         command,
         threads: arguments.threads.map(usize::from),
         no_skip: arguments.no_skip,
-        fabric: (!waves.is_empty() || trigger.is_some() || !network.is_empty())
-            .then(|| (folder.join(FABRIC).with_extension("fst"), network)),
+        fabric,
         capture,
         check,
         waves,
@@ -372,7 +376,7 @@ fn ports_of(plan: &Plan, option: &str, text: &str) -> anyhow::Result<Vec<(NodeId
     let all =
         |node: usize| (0..plan.ports[node]).map(move |port| (NodeId(node as u32), PortId(port)));
     if text == "all" {
-        return Ok((0..plan.names.len()).flat_map(all).collect());
+        return Ok(plan.all_ports());
     }
     let mut ports = Vec::new();
     for name in text.split(',') {

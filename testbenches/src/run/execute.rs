@@ -1,6 +1,5 @@
 //! One run of a scenario.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Instant;
 
@@ -108,11 +107,7 @@ pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
 /// Returns an error for a topology that cannot be built.
 pub fn all_ports(scenario: &Scenario) -> anyhow::Result<Vec<(NodeId, PortId)>> {
     let whole = scenario.expanded()?;
-    let plan = Plan::new(&whole);
-    let of_node = |(node, ports): (usize, &u16)| {
-        (0..*ports).map(move |port| (NodeId(node as u32), PortId(port)))
-    };
-    Ok((plan.ports.iter().enumerate()).flat_map(of_node).collect())
+    Ok(Plan::new(&whole).all_ports())
 }
 
 /// Compares the expectations with the measured values.
@@ -131,6 +126,16 @@ fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expec
         expectations.extend(judged);
     }
     Ok(expectations)
+}
+
+/// A port as an interface of a capture.
+pub(crate) fn tap_port(simulation: &Simulation, (node, port): (NodeId, PortId)) -> TapPort {
+    TapPort {
+        node,
+        port,
+        name: simulation.port_name(node, port),
+        rate: Some(simulation.line_rate(node, port)),
+    }
 }
 
 /// The time between two samples of a run.
@@ -159,7 +164,7 @@ fn jump(checkpoints: &Checkpoints, from: Time, to: Time, nics: &Nics) -> Option<
     let skipped = state.simulation.now().since_start();
     remark(Some(format!("goes on from a checkpoint at {skipped}")));
     // The run that wrote it may have had a capture.
-    for (node, port) in state.ports() {
+    for (node, port) in state.simulation.all_ports() {
         state.simulation.network_mut().tap(node, port, false);
     }
     Some(state)
@@ -173,15 +178,15 @@ fn remark(text: Option<String>) {
 }
 
 impl RunState {
-    /// Runs to the next sample, the start of the measured window, `stop` or `end`, whichever is first, and returns that
-    /// time.
+    /// Runs to the next sample, the start of the measured window, the end of the scenario or `stop`, whichever is first,
+    /// and returns that time.
     pub(super) fn advance(
         &mut self,
         scenario: &Scenario,
-        end: Time,
         stop: Time,
         observe: impl FnMut(&[Record]),
     ) -> anyhow::Result<Time> {
+        let end = Time::ZERO + scenario.duration;
         let from = Time::ZERO + scenario.measure_from;
         let begins = (self.simulation.now() < from).then_some(from);
         let until = begins
@@ -197,14 +202,6 @@ impl RunState {
             self.next_sample = until + sampling_of(scenario, &self.simulation);
         }
         Ok(until)
-    }
-
-    fn ports(&self) -> Vec<(NodeId, PortId)> {
-        let simulation = &self.simulation;
-        let nodes = simulation.stations().map(|(node, _)| node);
-        nodes
-            .flat_map(|node| simulation.ports(node).map(move |port| (node, port)))
-            .collect()
     }
 }
 
@@ -292,30 +289,17 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let mut capture = match &options.capture {
         None => None,
         Some((ports, path)) => {
-            let tap = |&(node, port): &(NodeId, PortId)| TapPort {
-                node,
-                port,
-                name: format!("{}.{}", state.simulation.names()[node.0 as usize], port.0),
-                rate: Some(state.simulation.line_rate(node, port)),
-            };
             let file = File::create(path).with_context(|| format!("{}", path.display()))?;
-            let writer = TapWriter::new(file, ports.iter().map(tap))?;
+            let taps = ports.iter().map(|port| tap_port(&state.simulation, *port));
+            let writer = TapWriter::new(file, taps)?;
             for (node, port) in ports {
                 state.simulation.network_mut().tap(*node, *port, true);
             }
             Some(writer)
         }
     };
-    let mut monitors = None;
-    if let Some(ports) = &options.check {
-        monitors = Some(Monitors::new(scenario, &state.simulation, ports));
-        for (node, port) in ports {
-            state.simulation.network_mut().tap(*node, *port, true);
-        }
-    }
-    let captured: BTreeSet<(NodeId, PortId)> = (options.capture.iter())
-        .flat_map(|(ports, _)| ports.iter().copied())
-        .collect();
+    let mut monitors =
+        (options.check.as_ref()).map(|ports| Monitors::new(scenario, &mut state.simulation, ports));
     let of_capture = || {
         let path = options
             .capture
@@ -331,11 +315,15 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
             fabric.sample(&state.simulation)?;
         }
         let stop = fabric.as_ref().and_then(FabricWaves::due).unwrap_or(end);
-        let until = state.advance(scenario, end, stop, |records| {
+        let until = state.advance(scenario, stop, |records| {
             if let Some(capture) = &mut capture {
-                let mut records = (records.iter())
-                    .filter(|record| captured.contains(&(record.node, record.port)));
-                let wrote = records.try_for_each(|record| capture.write(record));
+                // Monitors may watch other ports.
+                let wrote = records.iter().try_for_each(|record| {
+                    match capture.has(record.node, record.port) {
+                        true => capture.write(record),
+                        false => Ok(()),
+                    }
+                });
                 if written.is_ok() {
                     written = wrote;
                 }

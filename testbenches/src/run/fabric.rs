@@ -254,10 +254,12 @@ impl FabricWaves {
         self.next = now + self.window.step();
         let mut write = || -> fst_writer::Result<()> {
             self.body.time_change(now.as_ps())?;
+            let mut digits = Vec::new();
             for (id, source) in &self.signals {
                 let value = source.value(simulation);
                 let bits = (0..source.bits()).rev();
-                let digits: Vec<u8> = bits.map(|bit| b'0' + (value >> bit & 1) as u8).collect();
+                digits.clear();
+                digits.extend(bits.map(|bit| b'0' + (value >> bit & 1) as u8));
                 self.body.signal_change(*id, &digits)?;
             }
             Ok(())

@@ -12,7 +12,7 @@
 //! | [`trigger`] | waves around the first clock edge at which a condition holds |
 //! | [`fabric`] | waves of the network beside those of the RTL |
 //! | [`judge`] | compares measured values with expectations |
-//! | `monitors` | the protocol monitors over a run |
+//! | [`monitors`] | the protocol monitors over a run |
 //! | [`charts`] | charts and network for the report |
 //! | [`pauses`] | findings of the detectors, and how pauses spread |
 
@@ -25,7 +25,7 @@ pub mod execute;
 pub mod fabric;
 pub mod judge;
 pub mod list;
-mod monitors;
+pub mod monitors;
 pub mod pauses;
 pub mod print;
 pub mod trigger;

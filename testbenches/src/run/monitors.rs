@@ -5,64 +5,43 @@ use std::collections::BTreeMap;
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::switch::Classify;
 use xoff_cosim::scenario::{HostSettings, Scenario, SwitchSettings};
-use xoff_monitor::{Monitor, Rule, Sighting, Tap};
+use xoff_monitor::{Monitor, Report, Rule, Sighting, Tally, Tap, Violation};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::mac::PauseKind;
-use xoff_sim::time::Time;
 use xoff_waves::report::{Finding, FindingKind, Monitored};
+
+use super::pauses::ns;
 
 /// Maximum number of frames of a rule that are named in its finding.
 const NAMED: usize = 8;
 
 /// Monitors at ports of a simulation.
 #[derive(Debug)]
-pub(super) struct Monitors {
+pub struct Monitors {
     monitor: Monitor,
     taps: BTreeMap<(NodeId, PortId), usize>,
     seen: u64,
 }
 
 impl Monitors {
-    /// Creates monitors at `ports`, which know how each node classifies frames and which pauses it obeys. Where
-    /// switches spray packets, only hosts have monitors: other ports see a part of each flow. `scenario` is the
-    /// [expanded](Scenario::expanded) one.
-    pub fn new(scenario: &Scenario, simulation: &Simulation, ports: &[(NodeId, PortId)]) -> Self {
-        let hosts: Vec<(Vec<String>, HostSettings)> = (scenario.hosts.iter())
-            .map(|entry| (entry.names(), scenario.settings_of(entry)))
-            .collect();
-        let switches: Vec<(Vec<String>, &SwitchSettings)> = (scenario.switches.iter())
-            .map(|settings| (settings.names(), settings))
-            .collect();
-        let of_switch: BTreeMap<&str, &SwitchSettings> = (switches.iter())
-            .flat_map(|(names, settings)| names.iter().map(|name| (name.as_str(), *settings)))
-            .collect();
-        let of_host: BTreeMap<&str, &HostSettings> = (hosts.iter())
-            .flat_map(|(names, settings)| names.iter().map(move |name| (name.as_str(), settings)))
-            .collect();
-        let intervals = of_host.values().filter_map(|host| {
-            let dcqcn = host.dcqcn.as_ref().filter(|dcqcn| dcqcn.on)?;
-            Some(dcqcn.cnp_interval)
-        });
-        let mut monitor = Monitor::new();
-        if let Some(interval) = intervals.min() {
-            monitor = monitor.with_cnp_interval(interval);
-        }
-        let sprayed = scenario.switches.iter().any(|switch| switch.spray);
+    /// Watches `ports`, with the rules of `monitor`. Of each port the name, the rate and whether it is a host's are
+    /// known; `complete` adds what else is.
+    pub fn at(
+        mut monitor: Monitor,
+        simulation: &mut Simulation,
+        ports: &[(NodeId, PortId)],
+        complete: impl Fn(NodeId, &mut Tap),
+    ) -> Self {
         let mut taps = BTreeMap::new();
         for &(node, port) in ports {
-            let name = simulation.names()[node.0 as usize].as_str();
-            let mut tap = Tap::new(format!("{name}.{}", port.0));
-            tap.rate = Some(simulation.line_rate(node, port));
-            if let Some(host) = of_host.get(name) {
-                at_host(&mut tap, host);
-            } else if let Some(switch) = of_switch.get(name) {
-                if sprayed {
-                    continue;
-                }
-                at_switch(&mut tap, switch);
-            }
-            tap.orderly = !sprayed;
+            let mut tap = Tap {
+                host: simulation.network().node(node).switch().is_none(),
+                rate: Some(simulation.line_rate(node, port)),
+                ..Tap::new(simulation.port_name(node, port))
+            };
+            complete(node, &mut tap);
             taps.insert((node, port), monitor.add_tap(tap));
+            simulation.network_mut().tap(node, port, true);
         }
         Self {
             monitor,
@@ -71,7 +50,48 @@ impl Monitors {
         }
     }
 
-    /// Judges a frame, if it is of a port with a monitor.
+    /// Watches `ports`, with how each node classifies frames and which pauses it obeys. Where switches spray packets,
+    /// only hosts are watched: other ports see a part of each flow. `scenario` is the [expanded](Scenario::expanded)
+    /// one.
+    pub fn new(
+        scenario: &Scenario,
+        simulation: &mut Simulation,
+        ports: &[(NodeId, PortId)],
+    ) -> Self {
+        let switches: BTreeMap<String, &SwitchSettings> = (scenario.switches.iter())
+            .flat_map(|settings| {
+                settings
+                    .names()
+                    .into_iter()
+                    .map(move |name| (name, settings))
+            })
+            .collect();
+        let of_node: Vec<Option<&SwitchSettings>> = (simulation.names().iter())
+            .map(|name| switches.get(name).copied())
+            .collect();
+        let sprayed = scenario.switches.iter().any(|switch| switch.spray);
+        let watched: Vec<_> = (ports.iter().copied())
+            .filter(|(node, _)| !sprayed || of_node[node.0 as usize].is_none())
+            .collect();
+        let monitor = Self::rules(scenario);
+        Self::at(monitor, simulation, &watched, |node, tap| {
+            tap.orderly = !sprayed;
+            match of_node[node.0 as usize] {
+                Some(switch) => at_switch(tap, switch),
+                None => at_host(tap, &scenario.host),
+            }
+        })
+    }
+
+    /// The rules for a scenario: also the time between CNPs, if there are any.
+    pub fn rules(scenario: &Scenario) -> Monitor {
+        match scenario.host.dcqcn.as_ref().filter(|dcqcn| dcqcn.on) {
+            Some(dcqcn) => Monitor::new().with_cnp_interval(dcqcn.cnp_interval),
+            None => Monitor::new(),
+        }
+    }
+
+    /// Judges a frame, if it is of a port that is watched.
     pub fn see(&mut self, record: &Record) {
         let Some(&tap) = self.taps.get(&(record.node, record.port)) else {
             return;
@@ -87,22 +107,31 @@ impl Monitors {
         });
     }
 
+    /// What was found so far.
+    pub fn report(&self) -> &Report {
+        self.monitor.report()
+    }
+
+    /// Returns what was found.
+    pub fn into_report(self) -> Report {
+        self.monitor.into_report()
+    }
+
     /// Returns what was watched, and a finding for each rule that was broken.
-    pub fn end(self) -> (Monitored, Vec<Finding>) {
+    pub(super) fn end(self) -> (Monitored, Vec<Finding>) {
         let ports = self.taps.len();
-        let report = self.monitor.into_report();
+        let report = self.into_report();
         let monitored = Monitored {
             ports,
             frames: report.frames,
             checks: report.rules.values().map(|tally| tally.checked).sum(),
             violations: report.violation_count(),
         };
-        let broken = |(rule, tally): (&Rule, &xoff_monitor::Tally)| {
+        let broken = |(rule, tally): (&Rule, &Tally)| {
             let mut all = report.violations.iter().filter(|it| it.rule == *rule);
             let first = all.clone().next()?;
-            let line = |it: &xoff_monitor::Violation| {
-                format!("{} at {}: {}", it.time.since_start(), it.tap, it.text)
-            };
+            let line =
+                |it: &Violation| format!("{} at {}: {}", it.time.since_start(), it.tap, it.text);
             let frames = all.clone().take(NAMED).map(line);
             Some(Finding {
                 kind: FindingKind::Violation,
@@ -124,12 +153,7 @@ impl Monitors {
     }
 }
 
-fn ns(time: Time) -> u64 {
-    time.as_ps() / 1_000
-}
-
 fn at_host(tap: &mut Tap, host: &HostSettings) {
-    tap.host = true;
     tap.pfc_classes = bits(&host.lossless);
     if host.classify == Classify::Dscp {
         tap.pcp_classes = None;

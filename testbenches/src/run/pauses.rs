@@ -11,7 +11,8 @@ use xoff_waves::report::{Finding, FindingKind, PauseRow, Pauses};
 /// Maximum number of stopped links in the picture. If there are more, those that were stopped for longest are drawn.
 const MOST_ROWS: usize = 40;
 
-fn ns(time: Time) -> u64 {
+/// Whole nanoseconds since the start.
+pub(super) fn ns(time: Time) -> u64 {
     time.as_ps() / 1_000
 }
 

@@ -170,7 +170,7 @@ impl Trigger {
         while state.simulation.now() < end && !interrupted() {
             let begin = state.simulation.now();
             if state.next_sample + before <= self.from {
-                state.advance(scenario, end, end, ignore)?;
+                state.advance(scenario, end, ignore)?;
                 told(state.simulation.now());
                 continue;
             }
@@ -186,7 +186,7 @@ impl Trigger {
                 saved.pop_front();
             }
             if state.next_sample <= self.from {
-                state.advance(scenario, end, end, ignore)?;
+                state.advance(scenario, end, ignore)?;
                 told(state.simulation.now());
                 continue;
             }
@@ -200,7 +200,7 @@ impl Trigger {
             let until = (begin + length).min(end);
             length = (length * 2).min(LONGEST_SEGMENT);
             while state.simulation.now() < until && !interrupted() {
-                state.advance(scenario, end, end, ignore)?;
+                state.advance(scenario, end, ignore)?;
             }
             state.simulation.close_waves()?;
             told(state.simulation.now());

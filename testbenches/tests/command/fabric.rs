@@ -135,3 +135,24 @@ fn waves_of_a_host_come_with_those_of_the_network() {
     let layout = std::fs::read_to_string(run("fabric.gtkw")).unwrap();
     assert!(layout.contains("t.port0.ingress3"), "{layout}");
 }
+
+/// The file of a host that is called as the network's waves are is the host's.
+#[test]
+fn a_host_keeps_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("named.toml");
+    let text = "title = 'Named'\nduration = '4 us'\nhosts = [{ name = 'fabric' }, { name = 'b' }]\n\
+                links = [{ ends = ['fabric', 'b'] }]\nflows = [{ name = 'f', from = 'fabric', to = 'b' }]\n";
+    std::fs::write(&scenario, text).unwrap();
+    summary(
+        folder.path(),
+        &[
+            "run",
+            scenario.to_str().unwrap(),
+            "--waves",
+            "fabric:1us-3us",
+        ],
+    );
+    let file = folder.path().join("named/fabric.fst");
+    assert!(!rows(&file, "fabric.pins.nic.idle_o").is_empty());
+}

@@ -149,12 +149,11 @@ fn arrivals(scenario: &Scenario) -> Vec<(Vec<u8>, Time)> {
 fn a_run_is_replayed_from_its_capture() {
     let folder = tempfile::tempdir().unwrap();
     let mut recorded = pair("model");
-    let simulation = Simulation::new(&recorded).unwrap();
-    let all = simulation
-        .stations()
-        .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
     let options = RunOptions {
-        capture: Some((all.collect(), folder.path().join("c.pcapng"))),
+        capture: Some((
+            execute::all_ports(&recorded).unwrap(),
+            folder.path().join("c.pcapng"),
+        )),
         ..RunOptions::default()
     };
     run(&recorded, &options);

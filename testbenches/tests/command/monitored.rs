@@ -1,62 +1,41 @@
 //! Tests of scenarios with the protocol monitors: every port is a tap.
 
-use std::collections::BTreeMap;
-
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::Scenario;
-use xoff_monitor::{Habit, Monitor, Report, Rule, Sighting, Tap};
+use xoff_monitor::{Habit, Report, Rule};
+use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::Time;
 
 use crate::common::run;
 use crate::common::scenarios::scenario;
 use xoff::Outcome;
+use xoff::run::monitors::Monitors;
 
 /// Runs a scenario and returns what the monitors found at the ports of switches and hosts: first at nodes that are not
 /// `known` to break rules, then at those that are.
 fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
     let mut simulation = Simulation::new(scenario).unwrap();
-    let dcqcn = scenario.host.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
-    let mut monitors = [Monitor::new(), Monitor::new()].map(|monitor| match dcqcn {
-        Some(dcqcn) => monitor.with_cnp_interval(dcqcn.cnp_interval),
-        None => monitor,
+    let is_known = |(node, _): &(NodeId, PortId)| {
+        known.contains(&simulation.names()[node.0 as usize].as_str())
+    };
+    let (known, others): (Vec<_>, Vec<_>) = simulation.all_ports().into_iter().partition(is_known);
+    let mut monitors = [others, known].map(|ports| {
+        Monitors::at(
+            Monitors::rules(scenario),
+            &mut simulation,
+            &ports,
+            |_, _| (),
+        )
     });
-    let mut taps = BTreeMap::new();
-    let hosts = simulation
-        .stations()
-        .map(|(node, station)| (node, station.switch().is_none()));
-    for (node, host) in hosts.collect::<Vec<_>>() {
-        for port in simulation.ports(node) {
-            let name = &simulation.names()[node.0 as usize];
-            let which = usize::from(known.contains(&name.as_str()));
-            let rate = Some(simulation.line_rate(node, port));
-            let tap = Tap {
-                host,
-                rate,
-                ..Tap::new(format!("{name}.{}", port.0))
-            };
-            taps.insert((node, port), (which, monitors[which].add_tap(tap)));
-            simulation.network_mut().tap(node, port, true);
-        }
-    }
-    let mut number = 0;
-    let see = |records: &[xoff_sim::kernel::Record]| {
-        for record in records {
-            number += 1;
-            let (which, tap) = taps[&(record.node, record.port)];
-            monitors[which].see(&Sighting {
-                tap,
-                number,
-                time: record.frame.end,
-                direction: Some(record.direction),
-                bytes: &record.frame.bytes,
-                fcs_ok: record.frame.fcs_ok,
-            });
+    let see = |records: &[Record]| {
+        for monitors in &mut monitors {
+            records.iter().for_each(|record| monitors.see(record));
         }
     };
     simulation
         .run_until_observed(Time::ZERO + scenario.duration, see)
         .unwrap();
-    monitors.map(Monitor::into_report)
+    monitors.map(Monitors::into_report)
 }
 
 /// Runs a scenario in which the monitors find violations only at `known` nodes, and returns the findings.

@@ -257,9 +257,7 @@ fn one_digest_whatever_the_manner() {
             "{name}: a seed that changes nothing"
         );
         let simulation = Simulation::new(&scenario).unwrap();
-        let ports = simulation
-            .stations()
-            .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
+        let ports = simulation.all_ports();
         let host = simulation.names()[0].clone();
         let window = xoff_cosim::network::WaveWindow {
             path: folder.path().join(format!("{name}.fst")),
@@ -283,7 +281,7 @@ fn one_digest_whatever_the_manner() {
                 ..RunOptions::default()
             },
             RunOptions {
-                capture: Some((ports.collect(), folder.path().join("all.pcapng"))),
+                capture: Some((ports.clone(), folder.path().join("all.pcapng"))),
                 ..RunOptions::default()
             },
             RunOptions {
@@ -292,7 +290,7 @@ fn one_digest_whatever_the_manner() {
                 ..RunOptions::default()
             },
             RunOptions {
-                check: Some(execute::all_ports(&scenario).unwrap()),
+                check: Some(ports),
                 ..RunOptions::default()
             },
             RunOptions {
@@ -360,12 +358,8 @@ fn frames_of_a_capture_have_right_icrcs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("all.pcapng");
     let scenario = &short()["incast"];
-    let simulation = Simulation::new(scenario).unwrap();
-    let ports = simulation
-        .stations()
-        .flat_map(|(node, _)| simulation.ports(node).map(move |port| (node, port)));
     let manner = RunOptions {
-        capture: Some((ports.collect(), path.clone())),
+        capture: Some((execute::all_ports(scenario).unwrap(), path.clone())),
         ..RunOptions::default()
     };
     execute::run(scenario, &manner).unwrap();

@@ -77,6 +77,11 @@ impl<W: Write> TapWriter<W> {
         self
     }
 
+    /// Returns whether a port was passed to [`new`](Self::new).
+    pub fn has(&self, node: NodeId, port: PortId) -> bool {
+        self.interfaces.contains_key(&(node, port))
+    }
+
     /// Writes a frame.
     ///
     /// # Errors

@@ -193,7 +193,7 @@ impl Layout {
             marker,
             ..self.find_in(waves)?
         };
-        let paths = [waves.with_extension("gtkw"), waves.with_extension("sucl")];
+        let paths = beside(waves);
         for (path, text) in paths.iter().zip([found.gtkwave(), found.surfer()]) {
             crate::results::write_whole(path, |file| file.write_all(text.as_bytes())).map_err(
                 |source| Error::Write {
@@ -204,6 +204,11 @@ impl Layout {
         }
         Ok(paths)
     }
+}
+
+/// Returns the files of the layouts of a wave file: for GTKWave, and for Surfer.
+pub fn beside(waves: &Path) -> [PathBuf; 2] {
+    ["gtkw", "sucl"].map(|ending| waves.with_extension(ending))
 }
 
 impl Found {

@@ -29,7 +29,7 @@ impl LinkClass {
     /// The link as text: `t0 → la`, with the number of the port if another cable joins the same nodes.
     pub fn text(self, simulation: &Simulation) -> String {
         let Some((to, _)) = self.peer(simulation) else {
-            return format!("{}.{}", name(simulation, self.node), self.port.0);
+            return simulation.port_name(self.node, self.port);
         };
         let to_same = |port: &PortId| {
             let peer = simulation.network().peer(self.node, *port);

@@ -514,6 +514,18 @@ impl Simulation {
         (0..self.ports[node.0 as usize]).map(PortId)
     }
 
+    /// All ports of all nodes.
+    pub fn all_ports(&self) -> Vec<(NodeId, PortId)> {
+        (self.stations())
+            .flat_map(|(node, _)| self.ports(node).map(move |port| (node, port)))
+            .collect()
+    }
+
+    /// The name of a port: that of its node, and its number, as in `s.2`.
+    pub fn port_name(&self, node: NodeId, port: PortId) -> String {
+        format!("{}.{}", self.names[node.0 as usize], port.0)
+    }
+
     /// The rate of a port.
     ///
     /// Panics when the node has no such port.

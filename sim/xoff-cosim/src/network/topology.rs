@@ -61,6 +61,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// All ports of all nodes.
+    pub fn all_ports(&self) -> Vec<(NodeId, PortId)> {
+        let of_node = |(node, ports): (usize, &u16)| {
+            (0..*ports).map(move |port| (NodeId(node as u32), PortId(port)))
+        };
+        self.ports.iter().enumerate().flat_map(of_node).collect()
+    }
+
     /// Creates the plan of a scenario that has passed its check. Entries of links are those of the
     /// [expanded](Scenario::expanded) scenario.
     pub fn new(scenario: &Scenario) -> Self {

@@ -10,8 +10,7 @@ use xoff_cosim::scenario::switch::Ecn;
 use xoff_cosim::scenario::{
     Action, Clos, Event as Happens, FlowSettings, NicKind, Scenario, SwitchSettings, Topology,
 };
-use xoff_monitor::{Monitor, Sighting, Tap};
-use xoff_sim::kernel::{NodeId, PortId, Record};
+use xoff_sim::kernel::{NodeId, Record};
 use xoff_sim::link::FaultRule;
 use xoff_sim::nic_registers::{self as reg, COUNTERS};
 use xoff_sim::switch::{DropReason, Limit};
@@ -20,6 +19,7 @@ use xoff_sim::time::{ByteCount, Duration, Length, LineRate, Time};
 use super::events::{Event, Head, LOSSLESS};
 use super::ledger::Ledger;
 use crate::property::Disagreement;
+use crate::run::monitors::Monitors;
 
 /// Times between two looks of detectors.
 const SAMPLE: Duration = Duration::from_us(20);
@@ -207,7 +207,7 @@ pub fn recorded<'a>(
     })?;
     let mut observed = Observed::new(scenario, &mut simulation, recording);
     observed.check(&mut simulation).map_err(|what| {
-        let first = observed.monitor.report().violations.first();
+        let first = observed.monitors.report().violations.first();
         Violated {
             what,
             at: first.map_or(simulation.now(), |violation| violation.time),
@@ -230,11 +230,10 @@ struct Observed<'a> {
     scenario: &'a Scenario,
     recording: Option<&'a mut (dyn Recording + 'a)>,
     ledger: Ledger,
-    monitor: Monitor,
-    taps: BTreeMap<(NodeId, PortId), usize>,
+    monitors: Monitors,
     recorder: Recorder,
-    /// Frames seen so far.
-    number: u64,
+    /// Hosts with a flow that may lose packets.
+    with_lossy: BTreeSet<NodeId>,
 }
 
 impl<'a> Observed<'a> {
@@ -244,34 +243,16 @@ impl<'a> Observed<'a> {
         simulation: &mut Simulation,
         recording: Option<&'a mut (dyn Recording + 'a)>,
     ) -> Self {
-        let mut monitor = Monitor::new();
-        if let Some(dcqcn) = &scenario.host.dcqcn {
-            monitor = monitor.with_cnp_interval(dcqcn.cnp_interval);
-        }
-        let mut taps = BTreeMap::new();
-        let hosts = (simulation.stations())
-            .map(|(node, station)| (node, station.host().is_some()))
-            .collect::<Vec<_>>();
-        for (node, host) in hosts {
-            for port in simulation.ports(node) {
-                let name = &simulation.names()[node.0 as usize];
-                let tap = Tap {
-                    host,
-                    rate: Some(simulation.line_rate(node, port)),
-                    ..Tap::new(format!("{name}.{}", port.0))
-                };
-                taps.insert((node, port), monitor.add_tap(tap));
-                simulation.network_mut().tap(node, port, true);
-            }
-        }
+        let ports = simulation.all_ports();
+        let lossy = (simulation.flows().iter().zip(&scenario.flows))
+            .filter(|(_, settings)| is_lossy(settings.dscp));
         Self {
+            with_lossy: lossy.flat_map(|(flow, _)| [flow.from, flow.to]).collect(),
             scenario,
             recording,
             ledger: Ledger::default(),
-            monitor,
-            taps,
+            monitors: Monitors::at(Monitors::rules(scenario), simulation, &ports, |_, _| ()),
             recorder: Recorder::new(simulation),
-            number: 0,
         }
     }
 
@@ -337,10 +318,10 @@ impl<'a> Observed<'a> {
             recording.look(simulation);
         }
         self.recorder.sample(simulation);
-        if let Some(violation) = self.monitor.report().violations.first() {
+        if let Some(violation) = self.monitors.report().violations.first() {
             return Err(format!("a protocol monitor: {violation:?}"));
         }
-        nothing_lossless_dropped(self.scenario, simulation)?;
+        nothing_lossless_dropped(&self.with_lossy, simulation)?;
         match self.recorder.detector().deadlocks().next() {
             None => Ok(()),
             Some(cycle) => Err(format!(
@@ -355,16 +336,8 @@ impl<'a> Observed<'a> {
                 if let Some(recording) = &mut self.recording {
                     recording.see(record);
                 }
-                self.number += 1;
                 self.ledger.see(record);
-                self.monitor.see(&Sighting {
-                    tap: self.taps[&(record.node, record.port)],
-                    number: self.number,
-                    time: record.frame.end,
-                    direction: Some(record.direction),
-                    bytes: &record.frame.bytes,
-                    fcs_ok: record.frame.fcs_ok,
-                });
+                self.monitors.see(record);
             }
         };
         let ran = simulation.run_until_observed(until, see);
@@ -408,15 +381,9 @@ fn arrived(scenario: &Scenario, simulation: &Simulation) -> Result<(), Disagreem
 /// No switch dropped a frame of a lossless class, no NIC that has only lossless flows dropped or resent any, and no byte
 /// is wrong.
 fn nothing_lossless_dropped(
-    scenario: &Scenario,
+    with_lossy: &BTreeSet<NodeId>,
     simulation: &Simulation,
 ) -> Result<(), Disagreement> {
-    let mut with_lossy = BTreeSet::new();
-    for (flow, settings) in simulation.flows().iter().zip(&scenario.flows) {
-        if is_lossy(settings.dscp) {
-            with_lossy.extend([flow.from, flow.to]);
-        }
-    }
     for (node, station) in simulation.stations() {
         let name = &simulation.names()[node.0 as usize];
         if let Some(switch) = station.switch() {

@@ -12,16 +12,15 @@ use xoff_cosim::scenario::Scenario;
 use xoff_sim::kernel::{Direction, Record};
 use xoff_sim::protocol;
 use xoff_sim::time::{Duration, Time};
-use xoff_waves::capture::{TapPort, TapWriter};
+use xoff_waves::capture::TapWriter;
 use xoff_waves::layout::Marker;
 
 use super::bench::{self, Recording};
+use crate::property::nic::pair::PERIOD;
 use crate::property::retrace::{Failed, Retraced, Shows, Wanted, Waves, in_a_line};
+use crate::run::execute::tap_port;
 use crate::run::fabric::{FABRIC, FabricWaves, FabricWindow};
 
-/// A network has no clock: its cycles, of which `xoff replay` counts those of the window, are those of a NIC at 40
-/// Gb/s.
-const CYCLE: Duration = Duration::from_ps(5_120);
 /// The shortest window before a failure. What a switch drops was sent some microseconds before.
 const LEAST: Duration = Duration::from_us(50);
 /// The most frames in the account of a failure.
@@ -44,7 +43,8 @@ pub fn network(scenario: &Scenario, wanted: &Wanted) -> anyhow::Result<Retraced>
         Err(violated) => violated,
     };
     wanted.create()?;
-    let before = LEAST.max(CYCLE * wanted.before);
+    // A network has no clock: the cycles that are wanted are those of a NIC at 40 Gb/s.
+    let before = LEAST.max(PERIOD * wanted.before);
     let from = match wanted.whole {
         true => Time::ZERO,
         false => Time::from_ps(violated.at.as_ps().saturating_sub(before.as_ps())),
@@ -100,14 +100,8 @@ struct Recorder {
 impl Recorder {
     fn begin(&mut self, simulation: &Simulation) -> anyhow::Result<()> {
         self.waves = Some(FabricWaves::create(simulation, self.dcqcn, &self.window)?);
-        let ports = simulation.stations().flat_map(|(node, _)| {
-            simulation.ports(node).map(move |port| TapPort {
-                node,
-                port,
-                name: format!("{}.{}", simulation.names()[node.0 as usize], port.0),
-                rate: Some(simulation.line_rate(node, port)),
-            })
-        });
+        let ports = simulation.all_ports();
+        let ports = ports.into_iter().map(|port| tap_port(simulation, port));
         let file = File::create(&self.capture_path)
             .and_then(|file| TapWriter::new(BufWriter::new(file), ports));
         let named = || self.capture_path.display().to_string();
