@@ -15,6 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use twox_hash::XxHash3_64;
 
 use super::bins::Bins;
 use super::history::History;
@@ -82,6 +83,11 @@ impl CaseFile {
             seed,
             text,
         })
+    }
+
+    /// Hashes the text.
+    pub fn content(&self) -> u64 {
+        XxHash3_64::oneshot(self.text.as_bytes())
     }
 
     /// Runs the case on a unit whose registers have the same initial values as when the case was kept. The inner result

@@ -232,9 +232,18 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
 fn kept(folder: Option<&Path>) -> anyhow::Result<Vec<(String, u64, Work, String)>> {
     struct Kept<'a>(&'a Path);
     impl WithProperty for Kept<'_> {
-        type Output = Result<Vec<PathBuf>, CaseFileError>;
+        type Output = Result<Vec<(PathBuf, CaseFile)>, CaseFileError>;
         fn with<P: Property>(self) -> Self::Output {
-            case_file::kept::<P>(self.0)
+            let open = |path: PathBuf| {
+                let case = CaseFile::open(&path)?;
+                // A case that cannot be read is found before anything runs.
+                case.case::<P>()?;
+                Ok((path, case))
+            };
+            case_file::kept::<P>(self.0)?
+                .into_iter()
+                .map(open)
+                .collect()
         }
     }
     let Some(folder) = folder else {
@@ -245,12 +254,10 @@ fn kept(folder: Option<&Path>) -> anyhow::Result<Vec<(String, u64, Work, String)
     }
     let mut all = Vec::new();
     for unit in Unit::value_variants() {
-        for path in unit.with(Kept(folder))? {
-            let case = CaseFile::open(&path)?;
+        for (path, case) in unit.with(Kept(folder))? {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let name = format!("case/{}/{stem}", case.unit);
-            let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-            let content = format!("{:016x}", XxHash3_64::oneshot(&bytes));
+            let content = format!("{:016x}", case.content());
             all.push((name, case.seed, Work::Case { unit: *unit, path }, content));
         }
     }

@@ -505,6 +505,11 @@ fn kept_cases_are_items() {
         why.starts_with("F/kept/nic/forged.case: line 1: 'hello'; a case begins with"),
         "{why}"
     );
+    let cut: String = first.chars().take(300).collect();
+    fs::write(&case, cut).unwrap();
+    let why = bench.refused("x", &["--kept", &kept]);
+    assert!(why.starts_with("F/kept/nic/forged.case: line "), "{why}");
+    assert!(!bench.path("x").exists());
     let why = bench.refused("x", &["--kept", &bench.text("none")]);
     assert_eq!(why, "--kept F/none: no such folder");
 }
