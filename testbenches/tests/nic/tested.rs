@@ -69,6 +69,21 @@ impl Tested {
         );
     }
 
+    /// Steps until no frame is under way and both NICs are idle, and so for 100 cycles, which is longer than the host
+    /// takes for anything; fails after `cycles` cycles.
+    pub fn rest(&mut self, cycles: u64, wire: &mut Wire) {
+        let mut rests = 0;
+        self.run(cycles, wire, |pair| {
+            rests = if pair.rests() { rests + 1 } else { 0 };
+            rests == 100
+        });
+    }
+
+    /// Opens QPs again at both sides.
+    pub fn reopen(&mut self, qps: &[u16], settings: &dyn Fn(usize, u16) -> QpSettings) {
+        self.0.open_both(qps, settings).unwrap();
+    }
+
     pub fn count(&mut self, side: usize, counter: u16) -> u32 {
         self.read(side, counter).unwrap()
     }

@@ -587,6 +587,27 @@ impl Pair {
         self.settle(side)
     }
 
+    /// Opens QPs at both sides, which do that at the same time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn open_both(
+        &mut self,
+        qps: &[u16],
+        settings: &dyn Fn(usize, u16) -> QpSettings,
+    ) -> Result<(), UnitError> {
+        for side in 0..2 {
+            for &index in qps {
+                let settings = settings(side, index);
+                self.registers[side].extend(settings.writes(index));
+                self.update(side, |host| host.driver_mut().open(index, &settings));
+            }
+        }
+        self.settle(0)?;
+        self.settle(1)
+    }
+
     /// Closes a QP.
     ///
     /// # Errors
