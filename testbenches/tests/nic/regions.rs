@@ -1,7 +1,8 @@
 //! IBTA volume 1, chapter 10: a key permits access to the bytes of its region and to no other. Each region of the table
 //! is asked for its last byte, for the byte behind it and for the byte before its first.
 
-use crate::tested::{SOURCE, Tested, judged};
+use crate::every_qp::shuffled;
+use crate::tested::{SOURCE, Tested, good, judged};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::{QpSettings, Region};
@@ -10,6 +11,7 @@ use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
 
+const QPS: usize = xoff_rtl::nic::QPS as usize;
 /// Regions of a NIC.
 const REGION_COUNT: u16 = 256;
 /// Path MTU in bytes, and its code.
@@ -31,7 +33,7 @@ fn pair() -> Tested {
             settings: None,
             regions: REGIONS,
             change: &|side, index, setup| *setup = settings(side, index),
-            qps: &(0..xoff_rtl::nic::QPS as u16).collect::<Vec<_>>(),
+            qps: &(0..QPS as u16).collect::<Vec<_>>(),
             read_delay: PERIOD * 10,
             times: [Cycles(0); 2],
             record: false,
@@ -40,72 +42,114 @@ fn pair() -> Tested {
     Tested(pair.unwrap())
 }
 
-/// A message to these bytes of side 1, as a WRITE or as a SEND into a buffer that lies there. Returns how it ended.
-fn message(pair: &mut Tested, index: u16, write: bool, va: u64, bytes: u32, key: u32) -> Status {
-    pair.completions.iter_mut().for_each(Vec::clear);
-    pair.written.iter_mut().for_each(Vec::clear);
-    if !write {
-        let recv = Recv {
-            length: bytes,
-            local_va: va,
-            local_key: key,
-            id: 1,
-        };
-        pair.post_recv(1, index, recv);
-    }
-    let work = Work {
-        kind: if write {
-            WorkKind::WRITE
-        } else {
-            WorkKind::SEND
-        },
-        signaled: true,
-        length: bytes,
-        local_va: SOURCE,
-        remote_va: va,
-        remote_key: key,
-        ..Work::default()
-    };
-    pair.post(0, index, work);
-    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
-    // A WRITE is acknowledged once it is permitted, while its last beats are on their way.
-    for _ in 0..200 {
-        pair.step(&mut all);
-    }
-    let status = pair.completions[0][0].1.status;
-    let memory = pair.memory(1);
-    if status == Status::Success {
-        let right =
-            (0..u64::from(bytes)).all(|at| memory.get(&(va + at)) == Some(&content(SOURCE + at)));
-        assert!(
-            right && memory.len() as u32 == bytes,
-            "{bytes} bytes to {va:#x}"
-        );
-    } else {
-        assert!(
-            memory.is_empty(),
-            "{bytes} bytes to {va:#x} were refused and written"
-        );
-        for side in 0..2 {
-            pair.open(side, index, &settings(side, index)).unwrap();
-        }
-    }
-    status
+/// A message to bytes of side 1, as a WRITE or as a SEND into a buffer that lies there, and how it has to end.
+struct Message {
+    region: u16,
+    write: bool,
+    va: u64,
+    bytes: u32,
+    key: u32,
+    status: Status,
 }
 
-/// An empty SEND with invalidate of a key of side 1.
-fn invalidate(pair: &mut Tested, index: u16, key: u32) {
+/// Sends messages, each from a QP of its own, all at once. What is permitted has to be written, and nothing else.
+fn send(pair: &mut Tested, messages: &[Message], draw: &mut SplitMix) {
     pair.completions.iter_mut().for_each(Vec::clear);
-    pair.post_recv(1, index, Recv::default());
-    let work = Work {
-        kind: WorkKind::SEND_INV,
-        signaled: true,
-        imm: key,
-        ..Work::default()
-    };
-    pair.post(0, index, work);
-    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
-    assert_eq!(pair.completions[0][0].1.status, Status::Success, "{key:#x}");
+    pair.written.iter_mut().for_each(Vec::clear);
+    let qps = shuffled(draw);
+    // A message has bytes of its own.
+    let source = |place: usize| SOURCE + 0x1_0003 * place as u64;
+    for (place, message) in messages.iter().enumerate() {
+        let &Message {
+            write,
+            va,
+            bytes,
+            key,
+            ..
+        } = message;
+        if !write {
+            let recv = Recv {
+                length: bytes,
+                local_va: va,
+                local_key: key,
+                id: 1,
+            };
+            pair.post_recv(1, qps[place], recv);
+        }
+        let work = Work {
+            kind: if write {
+                WorkKind::WRITE
+            } else {
+                WorkKind::SEND
+            },
+            signaled: true,
+            length: bytes,
+            local_va: source(place),
+            remote_va: va,
+            remote_key: key,
+            ..Work::default()
+        };
+        pair.post(0, qps[place], work);
+    }
+    // A WRITE is acknowledged once it is permitted, while its last beats are on their way.
+    pair.rest(100_000, &mut all);
+    assert_eq!(pair.completions[0].len(), messages.len());
+    for (index, told) in &pair.completions[0] {
+        let place = qps.iter().position(|qp| qp == index).unwrap();
+        let Message {
+            region,
+            write,
+            va,
+            bytes,
+            status,
+            ..
+        } = messages[place];
+        assert_eq!(
+            told.status, status,
+            "region {region}, WRITE: {write}, {bytes} bytes to {va:#x}"
+        );
+    }
+    let mut bytes_written: usize = (pair.written[1].iter())
+        .map(|write| write.bytes.len())
+        .sum();
+    for (place, message) in messages.iter().enumerate() {
+        let Message { va, bytes, .. } = *message;
+        if message.status == Status::Success {
+            let there = va..va + u64::from(bytes);
+            let found: Vec<u8> = (pair.written[1].iter())
+                .filter(|write| there.contains(&write.va))
+                .flat_map(|write| write.bytes.iter().copied())
+                .collect();
+            let right = (source(place)..).take(bytes as usize).map(content);
+            assert!(right.eq(found), "{bytes} bytes to {va:#x}");
+            bytes_written -= bytes as usize;
+        }
+    }
+    assert_eq!(bytes_written, 0, "more was written than was permitted");
+    let failed: Vec<_> = (qps.iter().zip(messages))
+        .filter(|(_, message)| message.status != Status::Success)
+        .map(|(qp, _)| *qp)
+        .collect();
+    pair.reopen(&failed, &settings);
+}
+
+/// Invalidates keys of side 1 by empty SENDs, each of a QP of its own.
+fn invalidate(pair: &mut Tested, keys: &[u32], draw: &mut SplitMix) {
+    pair.completions.iter_mut().for_each(Vec::clear);
+    for (key, index) in keys.iter().zip(shuffled(draw)) {
+        pair.post_recv(1, index, Recv::default());
+        let work = Work {
+            kind: WorkKind::SEND_INV,
+            signaled: true,
+            imm: *key,
+            ..Work::default()
+        };
+        pair.post(0, index, work);
+    }
+    pair.run(20_000, &mut all, |pair| {
+        pair.completions[0].len() == keys.len()
+    });
+    good(pair);
 }
 
 /// IBTA volume 1, memory regions: a region that is withdrawn, by its host or by a SEND with invalidate, permits nothing
@@ -126,31 +170,41 @@ fn a_region_is_withdrawn_and_given_by_itself() {
             local_write: true,
             remote_write: true,
         };
-        for index in order {
-            let gives = (index + round).is_multiple_of(2);
-            let before = std::mem::replace(&mut given[usize::from(index)], gives);
-            if before && !gives && !(index / 2 + round).is_multiple_of(4) {
-                invalidate(&mut pair, index % 64, region(index).key(index));
-            } else if gives {
-                for (address, word) in region(index).writes(index) {
-                    pair.write(1, address, word).unwrap();
+        for some in order.chunks(QPS) {
+            let mut keys = vec![];
+            for &index in some {
+                let gives = (index + round).is_multiple_of(2);
+                let before = std::mem::replace(&mut given[usize::from(index)], gives);
+                if before && !gives && !(index / 2 + round).is_multiple_of(4) {
+                    keys.push(region(index).key(index));
+                } else if gives {
+                    for (address, word) in region(index).writes(index) {
+                        pair.write(1, address, word).unwrap();
+                    }
+                } else {
+                    pair.write(1, reg::REGION_RIGHTS, 0).unwrap();
+                    pair.write(1, reg::REGION_COMMAND, index.into()).unwrap();
                 }
-            } else {
-                pair.write(1, reg::REGION_RIGHTS, 0).unwrap();
-                pair.write(1, reg::REGION_COMMAND, index.into()).unwrap();
             }
+            invalidate(&mut pair, &keys, &mut draw);
         }
-        for (index, gives) in (0..).zip(given.clone()) {
-            let (at, key) = (region(index).base, region(index).key(index));
-            // By a WRITE, or by a SEND into a buffer there.
-            for write in [true, false] {
-                let found = message(&mut pair, index % 64, write, at, 8, key);
-                let right = match (gives, write) {
-                    (true, _) => Status::Success,
-                    (false, true) => Status::RemoteAccess,
-                    (false, false) => Status::RemoteOperate,
+        // By a WRITE, or by a SEND into a buffer there.
+        for write in [true, false] {
+            for some in order.chunks(QPS) {
+                let message = |&index: &u16| Message {
+                    region: index,
+                    write,
+                    va: region(index).base,
+                    bytes: 8,
+                    key: region(index).key(index),
+                    status: match (given[usize::from(index)], write) {
+                        (true, _) => Status::Success,
+                        (false, true) => Status::RemoteAccess,
+                        (false, false) => Status::RemoteOperate,
+                    },
                 };
-                assert_eq!(found, right, "region {index}, WRITE: {write}");
+                let messages: Vec<_> = some.iter().map(message).collect();
+                send(&mut pair, &messages, &mut draw);
             }
         }
     }
@@ -178,34 +232,43 @@ fn each_region_permits_all_of_its_bytes_and_no_other() {
             pair.write(1, address, word).unwrap();
         }
     }
-    for (index, region) in &regions {
-        let qp = (draw.bits() % 64) as u16;
-        let key = region.key(*index);
-        let end = region.base + region.length;
-        let most = region.length.min(u64::from(MTU.0));
-        let bytes = match draw.bits() % 3 {
-            // One byte more is a whole packet.
-            0 => most.min(u64::from(MTU.0 - 1)),
-            _ => 1 + draw.bits() % most,
-        } as u32;
-        let write = index % 2 == 0;
-        let refused = match write {
-            true => Status::RemoteAccess,
-            false => Status::RemoteOperate,
-        };
-        for (va, bytes, status) in [
-            (end - u64::from(bytes), bytes, Status::Success),
-            (region.base, bytes, Status::Success),
-            (end - u64::from(bytes), bytes + 1, refused),
-            (region.base - 1, bytes, refused),
-        ] {
-            if bytes <= MTU.0 {
-                let found = message(&mut pair, qp, write, va, bytes, key);
-                assert_eq!(
-                    found, status,
-                    "region {index}: {bytes} bytes to {va:#x} of {region:x?}"
-                );
+    for some in regions.chunks(QPS) {
+        // By what is asked, the message of each region.
+        let mut messages: [Vec<Message>; 4] = Default::default();
+        for (index, region) in some {
+            let end = region.base + region.length;
+            let most = region.length.min(u64::from(MTU.0));
+            let bytes = match draw.bits() % 3 {
+                // One byte more is a whole packet.
+                0 => most.min(u64::from(MTU.0 - 1)),
+                _ => 1 + draw.bits() % most,
+            } as u32;
+            let write = index % 2 == 0;
+            let refused = match write {
+                true => Status::RemoteAccess,
+                false => Status::RemoteOperate,
+            };
+            let asked = [
+                (end - u64::from(bytes), bytes, Status::Success),
+                (region.base, bytes, Status::Success),
+                (end - u64::from(bytes), bytes + 1, refused),
+                (region.base - 1, bytes, refused),
+            ];
+            for (messages, (va, bytes, status)) in messages.iter_mut().zip(asked) {
+                if bytes <= MTU.0 {
+                    messages.push(Message {
+                        region: *index,
+                        write,
+                        va,
+                        bytes,
+                        key: region.key(*index),
+                        status,
+                    });
+                }
             }
+        }
+        for messages in &messages {
+            send(&mut pair, messages, &mut draw);
         }
     }
 }
