@@ -113,7 +113,7 @@ fn every_dscp_and_pcp_has_the_class_that_the_map_names() {
             let work = write(&pair, 8);
             pair.post(0, index, work);
         }
-        for _ in 0..5_000 {
+        for _ in 0..3_000 {
             pair.step(&mut all);
         }
         let mut told: Vec<_> = pair.completions[0]
@@ -143,6 +143,8 @@ fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
         let mut pair = opened(&by_dscp(), QPS, |_, index, setup| {
             setup.dscp = 8 * class_of(index) as u8;
             setup.requester.timeout = 0;
+            // Path MTU of 256 bytes.
+            (setup.requester.mtu, setup.responder.mtu) = (0, 0);
         });
         let half = draw.bits() as u8;
         for paused in [half, !half] {
@@ -163,15 +165,20 @@ fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
                 pair.step(&mut all);
             }
             for index in 0..QPS {
-                let work = write(&pair, 3 * MTU);
+                let work = write(&pair, 3 * 256);
                 pair.post(0, index, work);
             }
-            for _ in 0..10_000 {
+            let free: BTreeSet<_> = (0..QPS)
+                .filter(|index| paused >> class_of(*index) & 1 == 0)
+                .collect();
+            pair.run(10_000, &mut all, |pair| {
+                pair.completions[0].len() >= free.len()
+            });
+            for _ in 0..500 {
                 pair.step(&mut all);
             }
             let told: BTreeSet<_> = (pair.completions[0].iter()).map(|told| told.0).collect();
-            let free = (0..QPS).filter(|index| paused >> class_of(*index) & 1 == 0);
-            assert_eq!(told, free.collect(), "paused: {paused:#b}");
+            assert_eq!(told, free, "paused: {paused:#b}");
             let at = pair.time();
             pair.receive(side, at, pfc([Some(0); 8]));
             pair.run(20_000, &mut all, |pair| {
@@ -199,8 +206,12 @@ fn each_answer_of_each_class_waits_for_the_pauses_of_its_class_alone() {
 #[test]
 fn what_a_nak_withdraws_gives_its_slot_back_in_each_class() {
     for class in 0..8 {
-        let mut pair = opened(&by_dscp(), 1, |_, _, setup| setup.dscp = 8 * class);
-        let work = write(&pair, 300 * MTU);
+        let mut pair = opened(&by_dscp(), 1, |_, _, setup| {
+            setup.dscp = 8 * class;
+            // Path MTU of 256 bytes.
+            (setup.requester.mtu, setup.responder.mtu) = (0, 0);
+        });
+        let work = write(&pair, 300 * 256);
         pair.post(0, 0, work);
         let mut quanta = [None; 8];
         quanta[usize::from(class)] = Some(200);
@@ -241,7 +252,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
     registers.push((reg::CONTROL, 1 << reg::DCQCN_ON_LOW));
     registers.push((reg::LIMITER_BURST, BURST));
     let mut draw = SplitMix::new(1);
-    for class in (0..8).flat_map(|class| [class; 6]) {
+    for class in (0..8).flat_map(|class| [class; 4]) {
         let pair = judged(|| {
             Pair::of(&PairConfig {
                 seed: 1,
@@ -277,12 +288,12 @@ fn no_class_catches_up_what_a_pause_held_back() {
             }
             true
         };
-        for _ in 0..2_000 {
+        for _ in 0..1_200 {
             pair.step(&mut wire);
         }
         let mut quanta = [None; 8];
-        // 3,000 cycles.
-        quanta[usize::from(class)] = Some(1_200);
+        // 2,000 cycles.
+        quanta[usize::from(class)] = Some(800);
         let at = pair.time();
         pair.receive(0, at, pfc(quanta));
         while pair.host(0).pauses().paused() == 0 {
@@ -293,7 +304,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
         }
         let before = pair.frames.len();
         let from = pair.now();
-        while pair.now() < from + 3_000 {
+        while pair.now() < from + 2_000 {
             pair.step(&mut all);
         }
         let bytes: u64 = (pair.frames[before..].iter())
@@ -301,7 +312,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
             .map(|(_, frame, _)| frame.wire_bytes())
             .sum();
         // What the slots held goes at once; the rest at 20 Gb/s.
-        let line = 3_000 * PERIOD_256_PS / 200;
+        let line = 2_000 * PERIOD_256_PS / 200;
         let slots = 16 * 1_200;
         assert!(
             bytes < line / 2 + slots,
