@@ -903,7 +903,13 @@ fn closes(mut pair: Tested, others: u32, own: u32) {
             };
             pair.post(0, index, work);
         }
-        for _ in 0..4_000 {
+        // Until all of them are with the NIC.
+        let sent = |pair: &Tested| pair.frames.iter().filter(|(side, ..)| *side == 0).count();
+        let before = sent(&pair);
+        pair.run(4_000, &mut all, |pair| {
+            sent(pair) - before >= packets as usize
+        });
+        for _ in 0..400 {
             pair.step(&mut all);
         }
     }
@@ -918,9 +924,7 @@ fn closes(mut pair: Tested, others: u32, own: u32) {
     let (written, closed) = (pair.written[1].len(), pair.time());
     pair.open(1, 0, &setup).unwrap();
     let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
-    for _ in 0..5_000 {
-        pair.step(&mut nothing);
-    }
+    pair.rest(5_000, &mut nothing);
     let of_old = |write: &&Written| write.va < REGION + 0x1_0000;
     let written = pair.written[1][written..].iter().filter(of_old).count();
     let of = |peer: u32| {
