@@ -1,6 +1,6 @@
 //! QPs that are closed and opened again under load.
 
-use crate::tested::{MTU, SOURCE, Tested};
+use crate::tested::{SOURCE, Tested};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_sim::host::Stalled;
@@ -14,6 +14,8 @@ use xoff_sim::wire::Psn;
 /// QPs of a NIC, and those of them that are open.
 const QPS: usize = 6;
 const OPEN: usize = 4;
+/// Path MTU in bytes, and its code.
+const MTU: (u32, u8) = (256, 0);
 /// Connections that are made, each of which has an OPEN and a CLOSE on both sides: a thousand of each.
 const CONNECTIONS: u32 = 500;
 /// Messages of a connection in each direction.
@@ -139,6 +141,7 @@ impl Run {
         for side in 0..2 {
             let mut setup = qp(side, index[side]);
             setup.peer_qpn = QPN_BASE + u32::from(index[1 - side]);
+            (setup.requester.mtu, setup.responder.mtu) = (MTU.1, MTU.1);
             setup.requester.ack_every = draw.within(0, 4) as u8;
             (setup.requester_psn, setup.responder_psn) = (psn(side as u32), psn(1 - side as u32));
             self.owner[side][usize::from(index[side])] = Some(number);
@@ -152,7 +155,7 @@ impl Run {
             for message in 0..MESSAGES {
                 let id = u64::from(number) << 8 | message;
                 let place = message << MESSAGE_BITS;
-                let length = draw.within(0, u64::from(4 * MTU)) as u32;
+                let length = draw.within(0, u64::from(8 * MTU.0)) as u32;
                 let send = draw.once_in(2);
                 if send {
                     let recv = Recv {
@@ -198,7 +201,7 @@ impl Run {
         for side in [begins, 1 - begins] {
             // Sometimes in the middle of what the host does not take for a while.
             if draw.once_in(3) {
-                let until = self.pair.now() + draw.within(0, 600);
+                let until = self.pair.now() + draw.within(0, 300);
                 self.pair.stall(
                     side,
                     draw.one_of(&[Stalled::Writes, Stalled::Completions]),
@@ -244,14 +247,14 @@ fn a_qp_made_anew_under_load_has_its_own_packets_only() {
         run.open(&mut draw);
         open.push(number);
         if open.len() == OPEN {
-            run.steps(draw.any_length(10));
+            run.steps(draw.any_length(8));
             let which = draw.within(0, OPEN as u64 - 1) as usize;
             let closes = open.swap_remove(which);
             run.close(closes, &mut draw);
         }
     }
     // What is open is whole in the end, whatever was there before.
-    run.steps(15_000);
+    run.steps(10_000);
     let mut whole = vec![0; CONNECTIONS as usize];
     for (_, told) in run.pair.completions.iter().flatten() {
         whole[(told.id >> 8) as usize] += u64::from(!told.receive);
