@@ -206,7 +206,7 @@ fn the_watchdog_silences_pauses() {
 #[test]
 fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
     let mut draw = SplitMix::new(1);
-    for (alpha, bark) in [(6_000, 12_000), (12_000, 6_000)].repeat(6) {
+    for (alpha, bark) in [(4_000, 8_000), (8_000, 4_000)].repeat(6) {
         let pair = judged(|| {
             Pair::of(&PairConfig {
                 seed: 1,
@@ -263,7 +263,11 @@ fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
         pair.run(5_000, &mut all, |pair| pair.host(1).pauses().paused() != 0);
         let pause = pair.now();
         let (mut alpha_at, mut bark_at) = (None, None);
-        for _ in 0..16_000 {
+        while alpha_at.is_none() || bark_at.is_none() {
+            assert!(
+                pair.now() < pause + 16_000,
+                "{alpha_at:?} for alpha, {bark_at:?} for the watchdog"
+            );
             pair.step(&mut all);
             if alpha_of(&pair) < one {
                 alpha_at.get_or_insert(pair.now());

@@ -404,6 +404,7 @@ fn pauses_to_another_address_pause_nothing() {
 /// leave the third the whole wire.
 #[test]
 fn classes_that_are_paused_leave_the_others_the_wire() {
+    const CYCLES: u64 = 10_000;
     let dscps = [8, 16, 24];
     // DSCP 8c is of class c.
     let mut registers: Vec<_> = (0..8)
@@ -415,7 +416,7 @@ fn classes_that_are_paused_leave_the_others_the_wire() {
     });
     // The third starts when the others hold all the slots that they can get.
     for index in 0..2 {
-        post(&mut pair, 0, index, &[1_000 * MTU]);
+        post(&mut pair, 0, index, &[100 * MTU]);
     }
     for _ in 0..2_000 {
         pair.step(&mut all);
@@ -424,12 +425,12 @@ fn classes_that_are_paused_leave_the_others_the_wire() {
     (quanta[1], quanta[2]) = (Some(u16::MAX), Some(u16::MAX));
     let at = pair.time();
     pair.receive(0, at, pfc(quanta));
-    post(&mut pair, 0, 2, &[1_000 * MTU]);
+    post(&mut pair, 0, 2, &[400 * MTU]);
     for _ in 0..2_000 {
         pair.step(&mut all);
     }
     let before = pair.frames.len();
-    for _ in 0..20_000 {
+    for _ in 0..CYCLES {
         pair.step(&mut all);
     }
     let sent: Vec<_> = pair.frames[before..]
@@ -444,7 +445,7 @@ fn classes_that_are_paused_leave_the_others_the_wire() {
         .iter()
         .map(|(_, sent, _)| wire_ps(sent.bytes.len()))
         .sum();
-    let share = carried as f64 / (20_000 * PERIOD_256_PS) as f64;
+    let share = carried as f64 / (CYCLES * PERIOD_256_PS) as f64;
     println!(
         "{} frames of the class that is not paused, {share:.3} of the wire",
         sent.len()
