@@ -188,10 +188,11 @@ fn a_region_is_withdrawn_and_given_by_itself() {
             }
             invalidate(&mut pair, &keys, &mut draw);
         }
-        // By a WRITE, or by a SEND into a buffer there.
-        for write in [true, false] {
-            for some in order.chunks(QPS) {
-                let message = |&index: &u16| Message {
+        // By a WRITE, or by a SEND into a buffer there: by both within the rounds in which a region is withdrawn.
+        for some in order.chunks(QPS) {
+            let message = |&index: &u16| {
+                let write = ((index + round) / 2).is_multiple_of(2);
+                Message {
                     region: index,
                     write,
                     va: region(index).base,
@@ -202,10 +203,10 @@ fn a_region_is_withdrawn_and_given_by_itself() {
                         (false, true) => Status::RemoteAccess,
                         (false, false) => Status::RemoteOperate,
                     },
-                };
-                let messages: Vec<_> = some.iter().map(message).collect();
-                send(&mut pair, &messages, &mut draw);
-            }
+                }
+            };
+            let messages: Vec<_> = some.iter().map(message).collect();
+            send(&mut pair, &messages, &mut draw);
         }
     }
 }
