@@ -42,7 +42,7 @@ pub fn shuffled(draw: &mut SplitMix) -> Vec<u16> {
 /// DCQCN (SIGCOMM 2015, 3.1): a CNP halves the rate of its flow at first, and of no other.
 #[test]
 fn a_cnp_slows_its_qp_and_no_other() {
-    const PACKETS: u32 = 16;
+    const PACKETS: u32 = 10;
     // Nothing is caught up, or few packets would not show the rate.
     let settings = [
         (reg::CONTROL, 1 << reg::DCQCN_ON_LOW),
@@ -267,14 +267,14 @@ fn nothing_is_carried_out_behind_what_was_refused() {
 /// have packets, wherever the turn begins.
 #[test]
 fn each_qp_has_its_turn() {
-    const PACKETS: u32 = 12;
+    const PACKETS: u32 = 8;
     let mut draw = SplitMix::new(1);
     // Path MTU of 256 bytes.
     let mut pair = opened(&[(reg::PFC_CLASSES, 0xFF)], QPS, |_, _, setup| {
         (setup.requester.mtu, setup.responder.mtu) = (0, 0);
         setup.requester.timeout = 0;
     });
-    for _ in 0..8 {
+    for _ in 0..6 {
         // One QP alone moves the turn.
         let alone = write(&pair, (draw.bits() % u64::from(QPS)) as u16, 8);
         let last = (draw.bits() % u64::from(QPS)) as u16;

@@ -15,7 +15,7 @@ use xoff_sim::wire::Psn;
 const QPS: usize = 6;
 const OPEN: usize = 4;
 /// Path MTU in bytes, and its code.
-const MTU: (u32, u8) = (256, 0);
+const MTU: (u32, u8) = (512, 1);
 /// Connections that are made, each of which has an OPEN and a CLOSE on both sides: a thousand of each.
 const CONNECTIONS: u32 = 500;
 /// Messages of a connection in each direction.
@@ -155,7 +155,7 @@ impl Run {
             for message in 0..MESSAGES {
                 let id = u64::from(number) << 8 | message;
                 let place = message << MESSAGE_BITS;
-                let length = draw.within(0, u64::from(8 * MTU.0)) as u32;
+                let length = draw.within(0, u64::from(4 * MTU.0)) as u32;
                 let send = draw.once_in(2);
                 if send {
                     let recv = Recv {
