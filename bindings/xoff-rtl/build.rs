@@ -108,6 +108,7 @@ fn main() {
                     &["now_i"],
                     &[
                         "rx_valid_i",
+                        "rx_control_i",
                         "rx_last_i",
                         "rx_bytes_i",
                         "rx_data_i",

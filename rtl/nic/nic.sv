@@ -36,6 +36,7 @@ module nic
 
     // MAC
     input  logic                   rx_valid_i,
+    input  logic                   rx_control_i,
     input  logic                   rx_last_i,
     input  logic [            6:0] rx_bytes_i,
     input  logic [DataBytes*8-1:0] rx_data_i,
@@ -268,6 +269,7 @@ module nic
       .clk_i,
       .rst_i,
       .rx_valid_i,
+      .rx_control_i,
       .rx_last_i,
       .rx_bytes_i,
       .rx_data_i,

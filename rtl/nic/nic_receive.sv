@@ -1,8 +1,9 @@
 // Receive of the NIC: from the MAC to the host's memory.
 //
-//     rx ─► packet_parser ─► rx_classify ─┬─► pause frames, CNPs, CE marks: told in the cycle of their verdict
-//                                         ├─► answers ─► their queue ─► requester
-//                                         └─► requests ─► receive_buffer ─► receive_engine ─► DMA writes, own answers
+//     rx ─┬─► control_receive ─► pause frames
+//         └─► packet_parser ─► rx_classify ─┬─► CNPs, CE marks: told in the cycle of their verdict
+//                                           ├─► answers ─► their queue ─► requester
+//                                           └─► requests ─► receive_buffer ─► receive_engine ─► DMA writes, own answers
 //
 // What must not wait behind requests has a way of its own: answers have a queue here, CNPs one in nic_congestion.
 //
@@ -29,6 +30,7 @@ module nic_receive
 
     // MAC
     input logic                   rx_valid_i,
+    input logic                   rx_control_i,
     input logic                   rx_last_i,
     input logic [            6:0] rx_bytes_i,
     input logic [DataBytes*8-1:0] rx_data_i,
@@ -127,6 +129,7 @@ module nic_receive
   logic unused_head_valid, done_valid, payload_valid, unused_payload_last;
   parse_result_t result;
   eth_head_t eth;
+  control_t unused_control;
   ip_head_t ip;
   logic [15:0] unused_udp_port;
   bth_t bth;
@@ -139,7 +142,7 @@ module nic_receive
   ) u_parser (
       .clk_i          (clk_parser),
       .rst_i,
-      .rx_valid_i,
+      .rx_valid_i     (rx_valid_i && !rx_control_i),
       .rx_last_i,
       .rx_bytes_i,
       .rx_data_i,
@@ -147,7 +150,7 @@ module nic_receive
       .done_valid_o   (done_valid),
       .result_o       (result),
       .eth_o          (eth),
-      .control_o      (pause_o),
+      .control_o      (unused_control),
       .ip_o           (ip),
       .udp_src_port_o (unused_udp_port),
       .bth_o          (bth),
@@ -157,8 +160,6 @@ module nic_receive
       .payload_bytes_o(payload_bytes),
       .payload_data_o (payload_data)
   );
-
-  assign pause_pfc_o = result.verdict == VerdictPfc;
 
   // Number of cycles after the last beat until nothing moves in the parser and behind it on its clock; more than the
   // number of stages, which are twelve.
@@ -210,7 +211,6 @@ module nic_receive
       .payload_valid_i   (payload_valid),
       .payload_bytes_i   (payload_bytes),
       .payload_data_i    (payload_data),
-      .control_valid_o   (pause_valid_o),
       .done_valid_o      (judged_valid),
       .fate_o            (fate),
       .qp_o              (judged_qp_o),
@@ -222,9 +222,37 @@ module nic_receive
       .idle_o            (classify_idle)
   );
 
-  assign cnp_o         = judged_valid && fate == FateCnp;
-  assign mark_o        = judged_valid && fate == FateRequest && judged.ce;
-  assign frame_bytes_o = judged.frame_bytes;
+  assign cnp_o  = judged_valid && fate == FateCnp;
+  assign mark_o = judged_valid && fate == FateRequest && judged.ce;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // MAC control, whose frames are counted when no other frame is
+
+  logic control_judged;
+  fate_e control_fate, counted_fate;
+  logic [15:0] control_bytes;
+
+  control_receive #(
+      .DataBytes(DataBytes)
+  ) u_control (
+      .clk_i         (clk_parser),
+      .rst_i,
+      .port_mac_i    ({settings_i.port_mac_high, settings_i.port_mac_low}),
+      .valid_i       (rx_valid_i && rx_control_i),
+      .last_i        (rx_last_i),
+      .bytes_i       (rx_bytes_i),
+      .data_i        (rx_data_i),
+      .pause_valid_o,
+      .pause_pfc_o,
+      .pause_o,
+      .judged_valid_o(control_judged),
+      .fate_o        (control_fate),
+      .frame_bytes_o (control_bytes),
+      .judged_ready_i(!judged_valid)
+  );
+
+  assign counted_fate  = judged_valid ? fate : control_fate;
+  assign frame_bytes_o = judged_valid ? judged.frame_bytes : control_bytes;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Answers of peers
@@ -394,20 +422,20 @@ module nic_receive
 
   always_comb begin
     event_o = engine_event;
-    event_o[CountFramesIn] = judged_valid;
-    event_o[CountBytesIn] = judged_valid;
-    if (judged_valid) begin
-      event_o[CountDropNotRoce]   = fate == FateNotRoce;
-      event_o[CountDropMalformed] = fate == FateMalformed;
-      event_o[CountDropRoceV1]    = fate == FateRoceV1;
-      event_o[CountDropService]   = fate == FateService;
-      event_o[CountDropIcrc]      = fate == FateIcrc;
-      event_o[CountDropQp]        = fate == FateQp;
-      event_o[CountDropResponse]  = fate == FateResponse;
-      event_o[CountDropPayload]   = fate == FatePayload;
-      event_o[CountDropAddress]   = fate == FateAddress;
+    event_o[CountFramesIn] = judged_valid || control_judged;
+    event_o[CountBytesIn] = judged_valid || control_judged;
+    if (judged_valid || control_judged) begin
+      event_o[CountDropNotRoce]   = counted_fate == FateNotRoce;
+      event_o[CountDropMalformed] = counted_fate == FateMalformed;
+      event_o[CountDropRoceV1]    = counted_fate == FateRoceV1;
+      event_o[CountDropService]   = counted_fate == FateService;
+      event_o[CountDropIcrc]      = counted_fate == FateIcrc;
+      event_o[CountDropQp]        = counted_fate == FateQp;
+      event_o[CountDropResponse]  = counted_fate == FateResponse;
+      event_o[CountDropPayload]   = counted_fate == FatePayload;
+      event_o[CountDropAddress]   = counted_fate == FateAddress;
       event_o[CountDropFull]      = buffer_full || (answer_in && !answer_room);
-      event_o[CountCnpsIn]        = fate == FateCnp;
+      event_o[CountCnpsIn]        = cnp_o;
       event_o[CountMarkedIn]      = mark_o;
     end
   end

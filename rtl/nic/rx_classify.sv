@@ -3,8 +3,7 @@
 //
 // The parser's outputs are taken as they come; there is no back-pressure. `done_valid_o` gives the verdict two cycles
 // after the parser's `done_valid_o`. The payload has the same delay, so that the verdict of a frame comes with or
-// after its last beat and before the first beat of the next frame. PFC and PAUSE frames are judged by the parser
-// alone and are handled without this delay in `nic`.
+// after its last beat and before the first beat of the next frame. MAC control is not for it (control_receive).
 //
 //     stage 0   result of the parser; the RAMs are read: peer of the QP, region of the key
 //     stage 1   verdict, except for the region
@@ -49,7 +48,6 @@ module rx_classify
     input logic          [            6:0] payload_bytes_i,
     input logic          [DataBytes*8-1:0] payload_data_i,
 
-    output logic                      control_valid_o,  // PFC or PAUSE for this port, in the cycle of `done_valid_i`
     output logic                      done_valid_o,
     output fate_e                     fate_o,
     output logic    [     QpBits-1:0] qp_o,
@@ -113,19 +111,11 @@ module rx_classify
   // 1).
   fate_e fate, fate_q, fate_d;
 
-  // PFC is sent to the MAC control address, PAUSE there or to the port's own; the parser has refused PFC to others.
-  logic to_own, control, taken;
-  assign to_own = eth_i.dst == port_mac_i;
-  assign control = result_i.verdict inside {VerdictPfc, VerdictPause};
-  assign taken = to_own || (control && eth_i.dst == ControlAddress);
-  assign control_valid_o = done_valid_i && control && taken;
-
   always_comb begin
     case (result_i.verdict)
-      VerdictPfc, VerdictPause: fate = FateControl;
-      VerdictMalformed:         fate = FateMalformed;
-      VerdictRoceV1:            fate = FateRoceV1;
-      VerdictCnp:               fate = result_i.icrc_ok ? FateCnp : FateIcrc;
+      VerdictMalformed: fate = FateMalformed;
+      VerdictRoceV1:    fate = FateRoceV1;
+      VerdictCnp:       fate = result_i.icrc_ok ? FateCnp : FateIcrc;
       VerdictRoceV2: begin
         if (!result_i.icrc_ok) fate = FateIcrc;
         else if (bth_i.opcode[7:5] != ServiceRc) fate = FateService;
@@ -138,9 +128,9 @@ module rx_classify
           endcase
         end
       end
-      default:                  fate = FateNotRoce;
+      default:          fate = FateNotRoce;
     endcase
-    if (!taken) fate = FateAddress;
+    if (eth_i.dst != port_mac_i) fate = FateAddress;
   end
 
   // Stage 1

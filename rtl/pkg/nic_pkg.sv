@@ -51,7 +51,7 @@ package nic_pkg;
 
   // Verdict on a received frame
   typedef enum logic [3:0] {
-    FateControl   = 4'd0,   // PFC, PAUSE: handled by pfc_rx
+    FateControl   = 4'd0,   // PFC, PAUSE: to pfc_rx
     FateRequest   = 4'd1,
     FateAnswer    = 4'd2,
     FateCnp       = 4'd3,

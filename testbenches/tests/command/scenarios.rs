@@ -14,6 +14,7 @@ use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::{Direction, Frame, PortId, Record};
 use xoff_sim::nic_registers as reg;
+use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{Duration, Length, LineRate, Time};
 use xoff_sim::wire::MacAddr;
 use xoff_waves::report::Summary;
@@ -35,14 +36,15 @@ fn every_built_in_scenario_is_read() {
 /// A digest covers every frame at every port and its time. A change here is a change of behaviour: it needs a reason,
 /// kept with the new number.
 ///
-/// Those with RTL NICs changed when events began to pass those of QPs in the requester's pipeline and an answer to
-/// complete the oldest message in its own step, before that when the headers of a frame got a register of their own, so
-/// that it leaves one cycle later, and when the receive buffer got its parts: a request is offered to the responder one
-/// cycle later. All changed when hosts began to address their switch's MAC address, which every hop rewrites, and the
-/// default headroom became that of the response time that the standard allows. Before that `livelock` and `incast`
-/// changed when packets that an ACK or NAK made useless were withdrawn from the transmit slots, the ACK timer began to
-/// count from the packet's last bit, and a CE mark behind a gap began to cause a CNP. `incast` with RTL NICs changed
-/// when pacing and timers no longer waited for a sweep of all QPs.
+/// `incast` changed when the MAC of a host began to hand pauses on ahead of other frames. Those with RTL NICs changed
+/// before that when events began to pass those of QPs in the requester's pipeline and an answer to complete the oldest
+/// message in its own step, and when the headers of a frame got a register of their own, so that it leaves one cycle
+/// later, and when the receive buffer got its parts: a request is offered to the responder one cycle later. All changed
+/// when hosts began to address their switch's MAC address, which every hop rewrites, and the default headroom became
+/// that of the response time that the standard allows. Before that `livelock` and `incast` changed when packets that an
+/// ACK or NAK made useless were withdrawn from the transmit slots, the ACK timer began to count from the packet's last
+/// bit, and a CE mark behind a gap began to cause a CNP. `incast` with RTL NICs changed when pacing and timers no
+/// longer waited for a sweep of all QPs.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     let kept = [
@@ -57,7 +59,7 @@ fn digests_are_those_of_earlier_versions() {
         (
             "incast",
             &[("duration", "300 us"), ("measure_from", "0 us")],
-            "1cb2d9cfa83dc72b",
+            "f227f8627bff9b62",
         ),
         (
             "incast",
@@ -66,7 +68,7 @@ fn digests_are_those_of_earlier_versions() {
                 ("measure_from", "0 us"),
                 ("host.nic", "model"),
             ],
-            "371bf873930be0a5",
+            "403768bd24695ed1",
         ),
     ];
     let now = kept.map(|(name, settings, _)| (name, settings, summary(name, settings).digest));
@@ -126,25 +128,35 @@ fn rtl_and_model_send_the_same_requests() {
     }
 }
 
-/// A `model` host in place of an `rtl` one: goodput within 1 % where nothing is lost, within 3 % under DCQCN, whose
-/// marks are drawn for other packets as soon as one is sent in another cycle.
+/// A `model` host in place of an `rtl` one: goodput within 1 % where nothing is lost. Under DCQCN, whose marks are drawn
+/// for other packets as soon as one is sent in another cycle, the mean of three seeds is within 3 %.
 #[test]
 fn models_have_the_goodput_of_the_rtl() {
-    let goodput = |nic: &str, settings: &[(&str, &str)]| {
-        let short = [
-            ("host.nic", nic),
-            ("duration", "600 us"),
-            ("measure_from", "100 us"),
-        ];
-        let summary = summary("incast", &[&short, settings].concat());
-        assert_eq!(summary.metrics["drops.total"], 0.0);
-        let cnps = summary.metrics["cnps_tx.r"];
-        (summary.metrics["goodput_gbps.total"], cnps)
+    // The means of goodput and of CNPs.
+    let goodput = |nic: &str, seeds: &[&str], settings: &[(&str, &str)]| {
+        let runs = seeds.iter().map(|seed| {
+            let short = [
+                ("host.nic", nic),
+                ("duration", "600 us"),
+                ("measure_from", "100 us"),
+                ("seed", seed),
+            ];
+            let metrics = summary("incast", &[&short, settings].concat()).metrics;
+            assert_eq!(metrics["drops.total"], 0.0);
+            (metrics["goodput_gbps.total"], metrics["cnps_tx.r"])
+        });
+        let sum = runs.reduce(|a, b| (a.0 + b.0, a.1 + b.1)).unwrap();
+        let count = seeds.len() as f64;
+        (sum.0 / count, sum.1 / count)
     };
     let pfc = [("host.dcqcn.on", "false")];
     let dcqcn = [("hosts.s.count", "8"), ("switches.t.ecn.pmax", "0.1")];
-    for (settings, limited, tolerance) in [(&pfc[..], false, 0.01), (&dcqcn[..], true, 0.03)] {
-        let [rtl, model] = ["rtl", "model"].map(|nic| goodput(nic, settings));
+    let cases = [
+        (&pfc[..], &["1"][..], false, 0.01),
+        (&dcqcn[..], &["1", "2", "3"], true, 0.03),
+    ];
+    for (settings, seeds, limited, tolerance) in cases {
+        let [rtl, model] = ["rtl", "model"].map(|nic| goodput(nic, seeds, settings));
         assert!(
             (rtl.0 / model.0 - 1.0).abs() < tolerance,
             "{rtl:?} and {model:?}"
@@ -427,9 +439,8 @@ fn the_default_headroom_loses_no_lossless_frame() {
 }
 
 /// IEEE 802.1Q annex O counts the response of a port to a pause from the pause's last bit: 118 quanta at 40 Gb/s, 1,510
-/// ns. A frame of the class may begin up to 740 ns after it, because the receive MAC hands a frame to the NIC only when
-/// it has all of it, and so the pause waits for what came before it. What has begun is finished: a frame of 4,096 bytes
-/// of payload ends up to 1,590 ns after the pause. The phases here bring up to 533 and 1,366 ns.
+/// ns, with the frame on the wire, even one of 4,096 bytes of payload. A pause does not wait behind the frame before it,
+/// although the receive MAC hands a frame on only when it has all of it: no frame begins later than 130 ns.
 #[test]
 fn the_response_to_a_pause_is_what_is_stated() {
     let head = r#"
@@ -438,18 +449,22 @@ duration = "500 us"
 [[switches]]
 name = "s"
 "#;
-    // Frames as long as they get go both ways, so that pauses come behind one.
     let flow = |from: &str, to: &str| {
         format!(
             "[[flows]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
              mtu = 4096\nmessage = \"1 MB\"\ndscp = 24\n"
         )
     };
-    let flows = [flow("a", "b"), flow("b", "a")].concat();
+    // With frames as long as they get both ways, each pause comes right behind one, and the two ways keep their phase.
+    // With frames one way, pauses come in every phase.
+    let one_way = flow("a", "b");
+    let both_ways = [flow("a", "b"), flow("b", "a")].concat();
     let quanta = 300;
-    for nic in [NicKind::Rtl, NicKind::Model] {
+    let cases =
+        [NicKind::Rtl, NicKind::Model].map(|nic| [(nic.clone(), &one_way), (nic, &both_ways)]);
+    for (nic, flows) in cases.into_iter().flatten() {
         let mut scenario: Scenario =
-            toml::from_str(&[head, &star(&["a", "b"]), &flows].concat()).unwrap();
+            toml::from_str(&[head, &star(&["a", "b"]), flows].concat()).unwrap();
         scenario.host.nic = nic.clone();
         let mut simulation = Simulation::new(&scenario).unwrap();
         let [a, s] = ["a", "s"].map(|name| simulation.node(name).unwrap());
@@ -457,9 +472,10 @@ name = "s"
         bytes.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 1, 1, 0, 1 << 3]);
         (0..8).for_each(|_| bytes.extend(u16::to_be_bytes(quanta)));
         bytes.resize(60, 0);
-        // Every 10 µs and a bit, so that pauses come in every phase of a frame.
+        // About 10 µs apart, each time 21 ns more, so that pauses come in every phase of a frame, with which the sender
+        // goes on at the end of the pause before.
         let pause = |number: u64| {
-            let start = Time::from_ps(50_000_000 + 10_023_457 * number);
+            let start = Time::from_ps(50_000_000 + (10_000_000 + 10_673 * number) * number);
             Frame::sent(bytes.clone().into(), start, LineRate::G40)
         };
         (simulation.network_mut()).inject(s, PortId(0), (0..40).map(pause));
@@ -488,10 +504,13 @@ name = "s"
         println!(
             "{nic:?}: the last frame begins at most {start} after a pause and ends at most {end} after it"
         );
-        assert!(start <= Duration::from_ns(740), "{nic:?}: {start}");
-        assert!(end <= Duration::from_ns(1_590), "{nic:?}: {end}");
-        // The phases differ, and frames do begin after a pause.
-        assert!(end > Duration::from_ns(800), "{nic:?}: {end}");
+        assert!(end <= longest_response(LineRate::G40), "{nic:?}: {end}");
+        assert!(start <= Duration::from_ns(130), "{nic:?}: {start}");
+        if *flows == one_way {
+            // The phases differ, and frames do begin after a pause.
+            assert!(start > Duration::ZERO, "{nic:?}: {start}");
+            assert!(end > Duration::from_ns(850), "{nic:?}: {end}");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ const NIC: &[(&str, &[(&str, Format)])] = &[
         "rx",
         &[
             ("rx_valid_i", Binary),
+            ("rx_control_i", Binary),
             ("rx_last_i", Binary),
             ("rx_bytes_i", Unsigned),
             ("rx_data_i", Hex),

@@ -146,6 +146,10 @@ pub trait Device: Debug + Send + 'static {
     /// Whether registers and memories start with random bits, derived from the seed; if not, they start at 0. A
     /// random start is the stricter test, but many designs rely on 0.
     const RANDOM_START: bool = false;
+    /// Whether the MAC hands on frames of MAC control ahead of others, also between the beats of one, so that no pause
+    /// waits behind a long frame. [`receive_control`](Self::receive_control) tells these beats apart. Only for a port
+    /// with [`Receive::EveryBeat`].
+    const CONTROL_AHEAD: bool = false;
     /// Whether hosts with this NIC are part of checkpoints.
     ///
     /// `true` promises that all state of the device is in its model, which saves and restores it: nothing is in files
@@ -160,6 +164,10 @@ pub trait Device: Debug + Send + 'static {
 
     /// Drives the stream from the MAC with a beat, or with `valid` low if there is none.
     fn receive(pins: &mut Inputs<Self>, beat: Option<&Beat>);
+
+    /// Drives whether the beat is one of a frame of MAC control that goes ahead of others. Called after
+    /// [`receive`](Self::receive) for a device with [`CONTROL_AHEAD`](Self::CONTROL_AHEAD).
+    fn receive_control(_pins: &mut Inputs<Self>, _control: bool) {}
 
     /// Whether the NIC took the beat. Called only for a port with [`Receive::Ready`].
     fn received(_out: &Outputs<Self>) -> bool {

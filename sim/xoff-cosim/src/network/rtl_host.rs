@@ -181,6 +181,13 @@ impl<D: Driver> RtlHost<D> {
         if port.transmit == Transmit::StoreAndForward {
             tx = tx.store_and_forward();
         }
+        if D::Device::CONTROL_AHEAD {
+            if port.receive != Receive::EveryBeat {
+                let what = "frames go ahead of others: a stream without `ready` is right for it";
+                return Err(broken(&config.name, Cycles(0), what));
+            }
+            rx = rx.with_control_ahead();
+        }
         if port.fcs {
             (rx, tx) = (rx.with_fcs(), tx.with_fcs());
         }
@@ -357,6 +364,10 @@ impl<D: Driver> RtlHost<D> {
         let beat = self.state.rx.offer(now);
         D::Device::time(&mut self.pins_in, Cycles(self.config.time.0 + now.0));
         D::Device::receive(&mut self.pins_in, beat.as_ref());
+        if D::Device::CONTROL_AHEAD {
+            let control = beat.is_some() && self.state.rx.offers_control();
+            D::Device::receive_control(&mut self.pins_in, control);
+        }
         D::Device::transmit_ready(&mut self.pins_in, self.state.tx.ready(edge));
         let State {
             host, driver, seen, ..

@@ -47,6 +47,7 @@ impl Device for XoffPins {
         framing: Framing::Ethernet,
     };
     const RANDOM_START: bool = true;
+    const CONTROL_AHEAD: bool = true;
 
     fn reset(pins: &mut nic::In, active: bool) {
         pins.rst_i = active.into();
@@ -63,6 +64,10 @@ impl Device for XoffPins {
             pins.rx_bytes_i = beat.data.len() as u8;
             beat::put(&mut pins.rx_data_i, &beat.data);
         }
+    }
+
+    fn receive_control(pins: &mut nic::In, control: bool) {
+        pins.rx_control_i = control.into();
     }
 
     fn transmit_ready(pins: &mut nic::In, ready: bool) {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Beat;
 use crate::kernel::Frame;
 use crate::time::{ByteCount, Clock, Cycles};
-use crate::wire::MIN_FRAME_BYTES;
+use crate::wire::{EtherType, MIN_FRAME_BYTES};
 
 /// Counters of a receive MAC.
 ///
@@ -49,10 +49,18 @@ impl ReceiveCounters {
     }
 }
 
+/// Whether a frame is of MAC control (IEEE 802.3 clause 31): its EtherType, directly behind the addresses, says so.
+pub fn is_control(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes()[..])
+}
+
 /// The receive MAC, store-and-forward.
 ///
 /// A frame's first beat is at the first clock edge that is not before its last bit, or right after the previous
 /// frame. From then on there is one beat a cycle, without gaps.
+///
+/// With [`with_control_ahead`](Self::with_control_ahead), frames of MAC control wait for no other frame: their beats
+/// come between those of the frame that is on its way, which go on behind them.
 ///
 /// A NIC that takes every beat uses [`cycle`](Self::cycle). For a stream with `ready`, [`offer`](Self::offer) returns
 /// the beat and [`take`](Self::take) advances to the next one; a frame that does not fit in the FIFO is then dropped
@@ -67,13 +75,17 @@ pub struct ReceiveMac {
     fifo: ByteCount,
     /// Whether frames go out with their FCS.
     fcs: bool,
+    /// Whether frames of MAC control go out ahead of others.
+    control_ahead: bool,
     /// Frames whose last bit had not arrived at the last edge.
     coming: VecDeque<Frame>,
     frames: VecDeque<Frame>,
+    /// Frames of MAC control that go out ahead of `frames`.
+    control: VecDeque<Frame>,
     /// Bytes of the waiting frames.
     waiting: u64,
-    /// Bytes of the first frame that have gone out.
-    sent: usize,
+    /// Bytes that have gone out: of the first of `frames`, and of the first of `control`.
+    sent: [usize; 2],
     /// The earliest edge for the next beat.
     next: Cycles,
     counters: ReceiveCounters,
@@ -88,10 +100,12 @@ impl ReceiveMac {
             max_frame,
             fifo: ByteCount::new(u64::MAX),
             fcs: false,
+            control_ahead: false,
             coming: VecDeque::new(),
             frames: VecDeque::new(),
+            control: VecDeque::new(),
             waiting: 0,
-            sent: 0,
+            sent: [0; 2],
             next: Cycles(0),
             counters: ReceiveCounters {
                 frames: 0,
@@ -115,6 +129,14 @@ impl ReceiveMac {
     #[must_use]
     pub const fn with_fcs(mut self) -> Self {
         self.fcs = true;
+        self
+    }
+
+    /// Hands frames of MAC control on ahead of all others, for a NIC that tells their beats apart by
+    /// [`offers_control`](Self::offers_control).
+    #[must_use]
+    pub const fn with_control_ahead(mut self) -> Self {
+        self.control_ahead = true;
         self
     }
 
@@ -157,14 +179,18 @@ impl ReceiveMac {
                 self.counters.overflows += 1;
             } else {
                 self.waiting += bytes;
-                self.frames.push_back(frame);
+                match self.control_ahead && is_control(&frame.bytes) {
+                    true => self.control.push_back(frame),
+                    false => self.frames.push_back(frame),
+                }
             }
         }
     }
 
     /// The edge of the next beat, if there is one to come.
     pub fn next_beat(&self) -> Option<Cycles> {
-        let first = self.frames.front().or(self.coming.front())?;
+        let waiting = self.control.front().or(self.frames.front());
+        let first = waiting.or(self.coming.front())?;
         let arrived = self.clock.edge_from(first.end);
         Some(arrived.max(self.next))
     }
@@ -176,22 +202,33 @@ impl ReceiveMac {
         if edge < self.next {
             return None;
         }
-        let bytes = &self.frames.front()?.bytes;
-        let end = bytes.len().min(self.sent + self.width);
+        let control = self.offers_control();
+        let from = if control { &self.control } else { &self.frames };
+        let bytes = &from.front()?.bytes;
+        let sent = self.sent[usize::from(control)];
+        let end = bytes.len().min(sent + self.width);
         Some(Beat {
-            data: bytes.slice(self.sent..end),
+            data: bytes.slice(sent..end),
             last: end == bytes.len(),
         })
+    }
+
+    /// Whether the beat that is offered is one of a frame of MAC control that goes ahead of others.
+    pub fn offers_control(&self) -> bool {
+        !self.control.is_empty()
     }
 
     /// Notes that the beat offered at this edge is taken.
     pub fn take(&mut self, edge: Cycles, beat: &Beat) {
         self.next = Cycles(edge.0 + 1);
-        self.sent += beat.data.len();
+        let (from, sent) = match self.offers_control() {
+            true => (&mut self.control, &mut self.sent[1]),
+            false => (&mut self.frames, &mut self.sent[0]),
+        };
+        *sent += beat.data.len();
         if beat.last {
-            self.waiting -= self.sent as u64;
-            self.frames.pop_front();
-            self.sent = 0;
+            self.waiting -= std::mem::take(sent) as u64;
+            from.pop_front();
         }
     }
 
@@ -288,6 +325,41 @@ mod tests {
         mac.arrive(frame(100, 90_000));
         assert!(mac.offer(Cycles(40)).is_some());
         assert_eq!(mac.counters().overflows, 1);
+    }
+
+    #[test]
+    fn control_goes_between_the_beats_of_a_frame() {
+        let mut mac = mac().with_control_ahead();
+        let pause = |end: u64| Frame {
+            bytes: [&[1; 12][..], &[0x88, 0x08], &[9; 46]].concat().into(),
+            ..frame(60, end)
+        };
+        let edge = |cycle: u64| 120 + cycle * 5120;
+        // The long frame has its beats from cycle 10 on, the two pauses come in its cycles 12 and 13.
+        mac.arrive(frame(200, edge(10)));
+        mac.arrive(pause(edge(12)));
+        mac.arrive(pause(edge(13)));
+        let mut beats = vec![];
+        for cycle in (10..22).map(Cycles) {
+            let offered = mac.offer(cycle);
+            beats.extend(offered.map(|beat| {
+                let control = mac.offers_control();
+                mac.take(cycle, &beat);
+                (cycle.0, control, beat.data.len(), beat.last)
+            }));
+        }
+        let long = |cycle| (cycle, false, 32, false);
+        let [first, last] = [|at| (at, true, 32, false), |at| (at, true, 28, true)];
+        let order = [
+            [long(10), long(11)],
+            [first(12), last(13)],
+            [first(14), last(15)],
+            [long(16), long(17)],
+            [long(18), long(19)],
+        ];
+        assert_eq!(beats[..10], order.concat());
+        assert_eq!(beats[10..], [(20, false, 8, true)]);
+        assert_eq!((mac.waiting, mac.next_beat()), (0, None));
     }
 
     #[test]

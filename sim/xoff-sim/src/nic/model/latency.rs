@@ -5,6 +5,8 @@
 
 /// From a frame's last beat to the parser's verdict (`packet_parser`: four to ten).
 pub const PARSE: u64 = 7;
+/// From the last beat of a pause until the pause unit has it (`control_receive`).
+pub const CONTROL: u64 = 2;
 /// From the parser's verdict until a frame's QP and its fate are known (`rx_classify`).
 pub const CLASSIFY: u64 = 2;
 /// From there to the responder's step.
@@ -55,7 +57,3 @@ pub const OUT: u64 = POST + READ + READY + SELECT_PAYLOAD;
 pub const ANSWERED: u64 = PARSE + CLASSIFY + RESPOND + GRANT + ANSWER + SELECT;
 /// The stages of the sender from an ACK's last beat to the completion at the pins.
 pub const COMPLETED: u64 = PARSE + CLASSIFY + ACKNOWLEDGE + COMPLETE;
-/// From the last bit of a pause to the start of the last frame that was selected before: the 131 beats of a packet of
-/// 4,096 bytes in front of it, its own two, the parser and the pause unit, and [`SELECT_AHEAD`] with the edges in
-/// between.
-pub const OBEY: u64 = 131 + 2 + PARSE + 2 + SELECT_AHEAD + 2;

@@ -41,7 +41,6 @@ use crate::protocol::dcqcn::{Alpha, Rate};
 use crate::protocol::gbn::{
     RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
 };
-use crate::switch::headroom::longest_response;
 use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
 use crate::wire::QUANTUM_BITS;
@@ -133,19 +132,12 @@ impl ModelNicConfig {
     /// The period of a clock at which 32 bytes a cycle carry a line of this rate and a quarter more, as
     /// [`Clock::PERIOD_40G`] does at 40 Gb/s; a third more where a quarter would be no whole number of picoseconds,
     /// such as 62.5 Gb/s. A quantum of pause is 5/2 or 8/3 cycles.
-    ///
-    /// At 10 Gb/s it is an eighth of that: a pause may come behind a packet of 4,096 bytes, and is to be obeyed within
-    /// [`longest_response`] all the same.
     pub fn period(rate: LineRate) -> Duration {
         let byte = rate.byte_time().as_ps();
-        let mut period = match byte.is_multiple_of(5) {
+        Duration::from_ps(match byte.is_multiple_of(5) {
             true => byte / 5 * 128,
             false => byte * 24,
-        };
-        while period.is_multiple_of(2) && period * latency::OBEY > longest_response(rate).as_ps() {
-            period /= 2;
-        }
-        Duration::from_ps(period)
+        })
     }
 
     /// Cycles per quantum of pause.

@@ -142,8 +142,8 @@ fn a_paused_class_starts_no_frame_and_goes_on_when_told() {
                 continue;
             }
             let [high, low] = [bytes[18 + 6], bytes[18 + 7]];
-            // The pause is in force once the parser has seen its two beats.
-            let seen = clock.edge_from(record.frame.end).0 + 1 + latency::PARSE + 1;
+            // The pause is in force once the NIC has seen its two beats.
+            let seen = clock.edge_from(record.frame.end).0 + 1 + latency::CONTROL + 1;
             let on = u16::from_be_bytes([high, low]) != 0;
             pauses += u32::from(on);
             if !on {
