@@ -41,7 +41,7 @@ module control_receive
   // Every frame, of MAC control or not, takes two cycles of the stream or more, so that few verdicts wait.
   localparam int unsigned Waiting = 4;
 
-  logic first_q, second_q, done_q;  // the beat to come is the first, the second
+  logic first_q, done_q;  // the beat to come is the first; the frame is whole
   logic [15:0] frame_bytes_q;
   logic [FieldBits-1:0] wire_q;
 
@@ -56,16 +56,15 @@ module control_receive
   end
 
   always_ff @(posedge clk_i) begin
-    if (valid_i) begin
-      second_q      <= first_q;
-      frame_bytes_q <= (first_q ? 16'd0 : frame_bytes_q) + (last_i ? 16'(bytes_i) : 16'(DataBytes));
-    end
+    if (valid_i) frame_bytes_q <= (first_q ? 16'd0 : frame_bytes_q) + (last_i ? 16'(bytes_i) : 16'(DataBytes));
   end
 
   if (DataBits < FieldBits) begin : gen_two_beats
     localparam int unsigned RestBits = FieldBits - DataBits;
+    logic second_q;  // the beat to come is the second
 
     always_ff @(posedge clk_i) begin
+      if (valid_i) second_q <= first_q;
       if (valid_i && first_q) wire_q[FieldBits-1-:DataBits] <= data_i;
       if (valid_i && second_q) wire_q[RestBits-1:0] <= data_i[DataBits-1-:RestBits];
     end

@@ -162,6 +162,77 @@ fn a_paused_class_waits_and_others_pass() {
     assert_eq!(pausing(setup, &obeyed, pause_frame(None)), [0, 0]);
 }
 
+/// IEEE 802.3 clause 31: MAC control is apart from the frames of MAC clients. Its frames come between the beats of
+/// others and in the cycles in which those are counted, are each counted with their reason, and cost the others nothing.
+#[test]
+fn mac_control_comes_between_the_beats_of_other_frames() {
+    let own = qp(1, 0).own.mac.0;
+    let with = |mac: [u8; 6], opcode: u16, bytes: usize| {
+        let mut frame = pause_frame(Some(1));
+        frame[..6].copy_from_slice(&mac);
+        frame[14..16].copy_from_slice(&opcode.to_be_bytes());
+        frame.resize(bytes, 0xFF);
+        frame
+    };
+    let control = pause_frame(None)[..6].try_into().unwrap();
+    // The port has no class with PFC and does not obey PAUSE. PFC to an individual address is malformed; PAUSE to it is
+    // a pause; of other opcodes nothing is known.
+    let kinds = [
+        (with(control, 0x0101, 60), reg::PAUSE_IGNORED),
+        (with(own, 0x0001, 61), reg::PAUSE_IGNORED),
+        (with(own, 0x0101, 64), reg::DROP_MALFORMED),
+        (with([0xFF; 6], 0x0001, 65), reg::DROP_ADDRESS),
+        (with(own, 0x0002, 130), reg::DROP_NOT_ROCE),
+    ];
+    let mut pair = Tested::new(|_| {}, 2);
+    // Of QP 1 the shortest messages, so that frames end as often as they can.
+    let posted = [
+        post(&mut pair, 0, 0, &[40 * MTU; 3]),
+        post(&mut pair, 0, 1, &[4; 16]),
+    ];
+    let mut sent = [0; 5];
+    let mut bytes = 0;
+    let counts = [0, 1].map(|side| posted[0].1[side] + posted[1].1[side]);
+    let mut cycle = 0;
+    while !done(&pair, counts) {
+        cycle += 1;
+        assert!(cycle < 20_000);
+        // At distances from four cycles on: the fastest that the wire has.
+        if cycle % (4 + cycle / 256 % 16) == 0 {
+            let kind = sent.iter().sum::<u32>() as usize % kinds.len();
+            let frame = kinds[kind].0.clone();
+            bytes += frame.len() as u32;
+            sent[kind] += 1;
+            let now = pair.time();
+            pair.receive(1, now, frame);
+        }
+        pair.step(&mut all);
+    }
+    good(&pair);
+    let expected = posted.into_iter().flat_map(|(memory, _)| memory).collect();
+    assert!(pair.memory(1) == expected);
+    assert!(sent.iter().all(|&sent| sent > 100), "{sent:?}");
+    pair.pulses_are_counted();
+    let requests: Vec<usize> = (pair.frames.iter())
+        .filter(|(side, ..)| *side == 0)
+        .map(|(_, frame, _)| frame.bytes.len())
+        .collect();
+    let all_bytes = bytes + requests.iter().sum::<usize>() as u32;
+    assert_eq!(
+        pair.count(1, reg::FRAMES_IN),
+        sent.iter().sum::<u32>() + requests.len() as u32
+    );
+    assert_eq!(pair.count(1, reg::BYTES_IN), all_bytes);
+    let counted = [
+        reg::PAUSE_IGNORED,
+        reg::DROP_MALFORMED,
+        reg::DROP_ADDRESS,
+        reg::DROP_NOT_ROCE,
+    ];
+    let counted = counted.map(|register| pair.count(1, register));
+    assert_eq!(counted, [sent[0] + sent[1], sent[2], sent[3], sent[4]]);
+}
+
 #[test]
 fn the_watchdog_silences_pauses() {
     let class = 3;
