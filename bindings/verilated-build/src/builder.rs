@@ -337,6 +337,8 @@ impl Build {
             top.source_of_netlist = Some(Box::new(top.clone()));
             top.sources = vec![path];
             top.params = Vec::new();
+            // Waves of a netlist show wires that nobody has named.
+            top.waves = false;
             top.flags = vec!["-Wno-lint".to_owned(), "-Wno-style".to_owned()];
         }
         Ok(top)

@@ -50,6 +50,13 @@ struct Cli {
     /// Times as many cases as usual
     #[arg(long, value_name = "N", default_value_t = 1)]
     effort: u64,
+    /// Only the first cases, so many; the tests and `--rest` follow
+    #[arg(long, value_name = "N")]
+    first: Option<u64>,
+    /// The cases behind the first ones, for what verdicts.tsv says has survived and proofs.tsv does not say is
+    /// equivalent
+    #[arg(long, requires = "first", conflicts_with = "tests")]
+    rest: bool,
     /// What the cases are drawn from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -71,8 +78,7 @@ type Verdict = Option<String>;
 /// Runs the cases of a mutant. A survivor runs all of them, which takes a few seconds.
 struct Judge<'a> {
     mutant: &'a Mutant,
-    seed: u64,
-    effort: u64,
+    cli: &'a Cli,
 }
 
 impl WithProperty for Judge<'_> {
@@ -80,27 +86,37 @@ impl WithProperty for Judge<'_> {
 
     fn with<P: Property>(self) -> Result<Verdict, String> {
         let plusarg = format!("mutant={}", self.mutant.number);
-        let failure = verilated::with_plusargs(&[plusarg], || {
-            first_failure::<P>(self.seed, self.effort * P::CASES)
-        })?;
+        let Cli {
+            seed,
+            effort,
+            first,
+            rest,
+            ..
+        } = *self.cli;
+        let all = effort * P::CASES;
+        let first = first.map_or(all, |first| first.min(all));
+        let cases = if rest { first..all } else { 0..first };
+        let failure =
+            verilated::with_plusargs(&[plusarg], || first_failure::<P>(seed, cases.clone()))?;
         Ok(failure
             .map(|(case, why)| format!("case {case}: {}", why.lines().next().unwrap_or_default())))
     }
 }
 
-/// Judges mutants by their properties.
+/// Judges mutants by their properties: all, or with `--rest` those that are left.
 fn by_properties(cli: &Cli, begin: Instant) -> Result<Verdicts, String> {
+    let mut before = Verdicts::default();
     let mut mutants = read_list(&cli.folder)?;
+    if cli.rest {
+        before = Verdicts::read(&cli.folder)?;
+        mutants = left(cli, &before)?;
+    }
     if !cli.only.is_empty() {
         mutants.retain(|mutant| cli.only.contains(&mutant.number));
     }
     let threads = threads(cli.threads);
     let verdicts = judge_all(cli, &mutants, threads, |mutant| {
-        let verdict = Unit::named(&mutant.property)?.with(Judge {
-            mutant,
-            seed: cli.seed,
-            effort: cli.effort,
-        });
+        let verdict = Unit::named(&mutant.property)?.with(Judge { mutant, cli });
         match verdict {
             // Its reset fails.
             Err(why) if mutant.number > 0 => Ok(Some(why)),
@@ -114,21 +130,28 @@ fn by_properties(cli: &Cli, begin: Instant) -> Result<Verdicts, String> {
     let killed = (mutants.iter().zip(&verdicts))
         .filter(|(mutant, _)| mutant.number > 0)
         .map(|(mutant, verdict)| (mutant.number, verdict.is_some()));
+    before.killed.extend(killed);
     Ok(Verdicts {
-        seconds: begin.elapsed().as_secs_f64(),
+        seconds: before.seconds + begin.elapsed().as_secs_f64(),
         threads,
-        killed: killed.collect(),
+        ..before
     })
 }
 
-/// Judges by directed tests what survived and is not proven to be equivalent.
-fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, String> {
-    let mut verdicts = Verdicts::read(&cli.folder)?;
+/// The mutants that are not killed and not proven to be equivalent.
+fn left(cli: &Cli, verdicts: &Verdicts) -> Result<Vec<Mutant>, String> {
     let proven = read_proven(&cli.folder)?;
     let mut mutants = read_list(&cli.folder)?;
     mutants.retain(|Mutant { number, .. }| {
         verdicts.killed.get(number) == Some(&false) && !proven.contains(number)
     });
+    Ok(mutants)
+}
+
+/// Judges by directed tests what survived and is not proven to be equivalent.
+fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, String> {
+    let mut verdicts = Verdicts::read(&cli.folder)?;
+    let mutants = left(cli, &verdicts)?;
     let threads = threads(cli.threads);
     let tests = Tests::timed(program, threads)?;
     let found = judge_all(cli, &mutants, threads, |mutant| {
@@ -215,6 +238,7 @@ fn run(cli: &Cli) -> Result<(), String> {
     let begin = Instant::now();
     let (verdicts, judge) = match &cli.tests {
         Some(tests) => (by_tests(cli, tests, begin)?, "property and tests"),
+        None if cli.rest => (by_properties(cli, begin)?, "all cases and tests"),
         None => {
             // What was judged before was another netlist, or other cases.
             drop(std::fs::remove_file(cli.folder.join("judged.tsv")));

@@ -1,5 +1,6 @@
 //! Draws cases, checks them on all cores, shrinks the first that fails.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -143,15 +144,15 @@ pub fn run<P: Property>(
     })
 }
 
-/// Checks cases 0 to `cases` (exclusive) of a seed on this thread, in order, until one fails. Returns the number of
-/// that case, which is not shrunk.
+/// Checks these cases of a seed on this thread, in order, until one fails. Returns the number of that case, which is
+/// not shrunk.
 ///
 /// # Errors
 ///
 /// Returns an error if the property's unit cannot be created.
 pub fn first_failure<P: Property>(
     seed: u64,
-    cases: u64,
+    cases: Range<u64>,
 ) -> Result<Option<(u64, Disagreement)>, Disagreement> {
     first_failure_until::<P>(seed, cases, &|| false)
 }
@@ -164,13 +165,13 @@ pub fn first_failure<P: Property>(
 /// Returns an error if the property's unit cannot be created.
 pub fn first_failure_until<P: Property>(
     seed: u64,
-    cases: u64,
+    cases: Range<u64>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<(u64, Disagreement)>, Disagreement> {
     let mut property = P::new(seed).map_err(text)?;
     let mut bins = Bins::new(P::groups());
     let strategy = P::cases();
-    let mut cases = (0..cases).take_while(|_| !stop());
+    let mut cases = cases.take_while(|_| !stop());
     Ok(cases.find_map(|number| {
         let case = draw(&strategy, seed, number).current();
         let disagreement = checked(&mut property, &case, &mut bins).err()?;
@@ -383,9 +384,13 @@ mod tests {
 
     #[test]
     fn first_failure_is_the_one_that_a_run_shrinks() {
-        let (number, _) = first_failure::<Planted>(5, 500).unwrap().unwrap();
+        let (number, _) = first_failure::<Planted>(5, 0..500).unwrap().unwrap();
         assert_eq!(number, run_on(1).failure.unwrap().number);
-        assert_eq!(first_failure::<Planted>(5, number).unwrap(), None);
+        assert_eq!(first_failure::<Planted>(5, 0..number).unwrap(), None);
+        assert_eq!(
+            first_failure::<Planted>(5, number..500).unwrap().unwrap().0,
+            number
+        );
     }
 
     #[test]

@@ -273,7 +273,7 @@ impl WithProperty for Check {
         let seed = self.seed;
         let again = format!("xoff fuzz {} --seed {seed} --count {cases}", P::UNIT);
         let broken = |what: Disagreement| anyhow::anyhow!("{}: {what}", P::UNIT);
-        let found = first_failure_until::<P>(seed, cases, &interrupted).map_err(broken)?;
+        let found = first_failure_until::<P>(seed, 0..cases, &interrupted).map_err(broken)?;
         let Some((number, first)) = found else {
             // A failure that was found before counts also if the process was asked to end.
             return Ok((!interrupted()).then_some(Ran {
