@@ -314,6 +314,7 @@ def equivalent(netlist, number, seconds):
 LATCH = re.compile(r"  always @\*\n    if \(!clk_i\) (\S+) += (\S+) ;\n")
 AND = re.compile(r"  assign (\S+) += clk_i & (\S+) ;\n")
 MUTATED = re.compile(r"  assign (\S+) += \S+ +\? \S+ : (\S+) ?;\n")
+ALIAS = re.compile(r"  assign (\S+) += (\S+) ;\n")
 EDGE = re.compile(r"@\(posedge (\S+?) ?\)")
 
 
@@ -327,6 +328,7 @@ def with_one_clock(text):
     clocks = {"clk_i"} | {match[1] for match in AND.finditer(text)}
     text = AND.sub(lambda match: f"{watch(match[2])}  assign {match[1]} = clk_i ;\n", text)
     mutated = {match[1] for match in MUTATED.finditer(text) if match[2] in clocks}
+    mutated |= {match[1] for match in ALIAS.finditer(text) if match[2] in mutated}
     others = set(EDGE.findall(text)) - clocks
     if not others <= mutated:
         return None

@@ -15,6 +15,7 @@ use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
 use super::fabric::FABRIC;
+use super::monitors::broken_by_design;
 use super::print;
 use super::trigger::Trigger;
 use crate::Outcome;
@@ -282,6 +283,7 @@ fn options(
         None => None,
         Some(ports) => Some((ports_of(&plan, "--pcap", ports)?, folder.join(CAPTURE))),
     };
+    broken_by_design(scenario)?;
     let check = (arguments.check.as_ref())
         .map(|ports| ports_of(&plan, "--check", ports))
         .transpose()?;

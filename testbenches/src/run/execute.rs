@@ -298,8 +298,9 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
             Some(writer)
         }
     };
-    let mut monitors =
-        (options.check.as_ref()).map(|ports| Monitors::new(scenario, &mut state.simulation, ports));
+    let mut monitors = (options.check.as_ref())
+        .map(|ports| Monitors::new(scenario, &mut state.simulation, ports))
+        .transpose()?;
     let of_capture = || {
         let path = options
             .capture

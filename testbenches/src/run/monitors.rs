@@ -1,7 +1,8 @@
 //! The protocol monitors over a run: `xoff run --check`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Context as _;
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::switch::Classify;
 use xoff_cosim::scenario::{HostSettings, Scenario, SwitchSettings};
@@ -21,6 +22,8 @@ pub struct Monitors {
     monitor: Monitor,
     taps: BTreeMap<(NodeId, PortId), usize>,
     seen: u64,
+    /// Rules that frames break by design of the scenario.
+    by_design: BTreeSet<Rule>,
 }
 
 impl Monitors {
@@ -47,17 +50,22 @@ impl Monitors {
             monitor,
             taps,
             seen: 0,
+            by_design: BTreeSet::new(),
         }
     }
 
     /// Watches `ports`, with how each node classifies frames and which pauses it obeys. Where switches spray packets,
     /// only hosts are watched: other ports see a part of each flow. `scenario` is the [expanded](Scenario::expanded)
     /// one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the scenario says that it breaks a rule that does not exist.
     pub fn new(
         scenario: &Scenario,
         simulation: &mut Simulation,
         ports: &[(NodeId, PortId)],
-    ) -> Self {
+    ) -> anyhow::Result<Self> {
         let switches: BTreeMap<String, &SwitchSettings> = (scenario.switches.iter())
             .flat_map(|settings| {
                 settings
@@ -74,13 +82,15 @@ impl Monitors {
             .filter(|(node, _)| !sprayed || of_node[node.0 as usize].is_none())
             .collect();
         let monitor = Self::rules(scenario);
-        Self::at(monitor, simulation, &watched, |node, tap| {
+        let mut this = Self::at(monitor, simulation, &watched, |node, tap| {
             tap.orderly = !sprayed;
             match of_node[node.0 as usize] {
                 Some(switch) => at_switch(tap, switch),
                 None => at_host(tap, &scenario.host),
             }
-        })
+        });
+        this.by_design = broken_by_design(scenario)?;
+        Ok(this)
     }
 
     /// The rules for a scenario: also the time between CNPs, if there are any.
@@ -118,14 +128,20 @@ impl Monitors {
     }
 
     /// Returns what was watched, and a finding for each rule that was broken.
-    pub(super) fn end(self) -> (Monitored, Vec<Finding>) {
+    pub(super) fn end(mut self) -> (Monitored, Vec<Finding>) {
         let ports = self.taps.len();
+        let by_design = std::mem::take(&mut self.by_design);
         let report = self.into_report();
+        let meant = (report.rules.iter())
+            .filter(|(rule, _)| by_design.contains(rule))
+            .map(|(_, tally)| tally.violations)
+            .sum();
         let monitored = Monitored {
             ports,
             frames: report.frames,
             checks: report.rules.values().map(|tally| tally.checked).sum(),
-            violations: report.violation_count(),
+            violations: report.violation_count() - meant,
+            by_design: meant,
         };
         let broken = |(rule, tally): (&Rule, &Tally)| {
             let mut all = report.violations.iter().filter(|it| it.rule == *rule);
@@ -136,9 +152,13 @@ impl Monitors {
             Some(Finding {
                 kind: FindingKind::Violation,
                 text: format!(
-                    "{rule}: {} of {} frames break it, the first at {}",
+                    "{rule}: {} of {} frames break it{}, the first at {}",
                     tally.violations,
                     tally.checked,
+                    match by_design.contains(rule) {
+                        true => " by design",
+                        false => "",
+                    },
                     line(first)
                 ),
                 details: std::iter::once(rule.statement().to_owned())
@@ -151,6 +171,21 @@ impl Monitors {
         let findings = report.rules.iter().filter_map(broken).collect();
         (monitored, findings)
     }
+}
+
+/// The rules that frames break by design of a scenario.
+///
+/// # Errors
+///
+/// Returns an error that names a rule that does not exist.
+pub fn broken_by_design(scenario: &Scenario) -> anyhow::Result<BTreeSet<Rule>> {
+    let rule = |id: &String| {
+        Rule::from_id(id).with_context(|| {
+            let rules: Vec<_> = Rule::ALL.iter().map(|rule| rule.id()).collect();
+            format!("breaks: no rule '{id}': rules are {}", rules.join(", "))
+        })
+    };
+    scenario.breaks.iter().map(rule).collect()
 }
 
 fn at_host(tap: &mut Tap, host: &HostSettings) {

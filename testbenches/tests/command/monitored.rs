@@ -127,19 +127,13 @@ fn a_run_with_check_fails_for_a_violation() {
     let out = folder.path().to_str().unwrap();
     let checked = |scenario: &str, ports: &str| {
         let arguments = [
-            "run",
-            scenario,
-            "--set",
-            "duration=500 us",
-            "--set",
-            "host.nic=model",
-            "--set",
-            "expect=[]",
-            "--out",
-            out,
-            "--check",
-            ports,
-        ];
+            &["run"],
+            &*scenario.split(' ').collect::<Vec<_>>(),
+            &["--set", "duration=500 us"],
+            &["--set", "host.nic=model", "--set", "expect=[]"],
+            &["--out", out, "--check", ports],
+        ]
+        .concat();
         let said = run(&arguments, None, false);
         (said.outcome.unwrap(), said.out)
     };
@@ -150,7 +144,19 @@ fn a_run_with_check_fails_for_a_violation() {
         "{said}"
     );
 
+    // What a scenario breaks by design is counted apart.
     let (outcome, said) = checked("livelock", "a0,b0,s0");
+    assert_eq!(outcome, Outcome::Held, "{said}");
+    assert!(
+        said.contains(" frames break it by design, the first at "),
+        "{said}"
+    );
+    assert!(
+        said.contains(" checks, no violation, ") && said.contains(" by design\n"),
+        "{said}"
+    );
+
+    let (outcome, said) = checked("livelock --set breaks=[]", "a0,b0,s0");
     assert_eq!(outcome, Outcome::Failed);
     let finding = "  violation: ack-back: ";
     assert!(

@@ -233,6 +233,39 @@ fn mac_control_comes_between_the_beats_of_other_frames() {
     assert_eq!(counted, [sent[0] + sent[1], sent[2], sent[3], sent[4]]);
 }
 
+/// IEEE 802.1Q clause 36: each priority has a time of its own, in all 16 bits a number of quanta of 512 bit times.
+#[test]
+fn each_class_pauses_for_its_own_time() {
+    let mut pair = Tested::new(|_| {}, 0);
+    pair.write(1, reg::PFC_CLASSES, 0xFF).unwrap();
+    pair.set_skip(true);
+    let mut draw = SplitMix::new(1);
+    let times: [u16; 8] = std::array::from_fn(|_| draw.bits() as u16);
+    // Each bit is 1 in one of the two frames and 0 in the other.
+    let frames = [times, times.map(|time| !time)];
+    for times in frames {
+        let mut frame = pause_frame(Some(0xFF));
+        for (class, time) in times.into_iter().enumerate() {
+            frame[18 + 2 * class..][..2].copy_from_slice(&time.to_be_bytes());
+        }
+        let now = pair.time();
+        pair.receive(1, now, frame);
+        pair.run(100, &mut all, |pair| pair.host(1).pauses().paused() == 0xFF);
+        pair.run(200_000, &mut all, |pair| {
+            pair.host(1).pauses().paused() == 0
+        });
+    }
+    for class in 0..8 {
+        let spans = pair.host(1).pauses().ended(class);
+        let lasted: Vec<_> = (spans.iter())
+            .map(|(from, to)| to.as_ps() - from.as_ps())
+            .collect();
+        // A quantum is 5/2 cycles.
+        let right = frames.map(|times| (u64::from(times[class]) * 5).div_ceil(2) * PERIOD_256_PS);
+        assert_eq!(lasted, right, "class {class}");
+    }
+}
+
 #[test]
 fn the_watchdog_silences_pauses() {
     let class = 3;

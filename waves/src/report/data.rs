@@ -113,6 +113,9 @@ pub struct Monitored {
     pub checks: u64,
     /// How many of these judgements found that the frame breaks the rule.
     pub violations: u64,
+    /// How many more found that a frame breaks a rule that the scenario breaks by design.
+    #[serde(default)]
+    pub by_design: u64,
 }
 
 impl std::fmt::Display for Monitored {
@@ -122,6 +125,7 @@ impl std::fmt::Display for Monitored {
             frames,
             checks,
             violations,
+            by_design,
         } = self;
         let found = match violations {
             0 => "no violation".to_owned(),
@@ -131,7 +135,11 @@ impl std::fmt::Display for Monitored {
         write!(
             f,
             "{frames} frames at {ports} ports, {checks} checks, {found}"
-        )
+        )?;
+        match by_design {
+            0 => Ok(()),
+            _ => write!(f, ", {by_design} by design"),
+        }
     }
 }
 

@@ -78,6 +78,10 @@ pub struct Scenario {
     /// What is expected of the metrics.
     #[serde(default)]
     pub expect: Vec<Expectation>,
+    /// Rules of the protocol monitors that frames break by design, such as `ack-back`: `xoff run --check` counts them
+    /// apart and does not fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaks: Vec<String>,
     /// Which of the variants runs; `base` is none.
     #[serde(default = "base")]
     pub variant: String,
@@ -183,6 +187,7 @@ impl Scenario {
             inject: Vec::new(),
             detect: Thresholds::default(),
             expect: Vec::new(),
+            breaks: Vec::new(),
             variant: base(),
             variants: BTreeMap::new(),
         }
