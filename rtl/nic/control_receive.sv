@@ -72,6 +72,9 @@ module control_receive
     always_ff @(posedge clk_i) begin
       if (valid_i && first_q) wire_q <= data_i[DataBits-1-:FieldBits];
     end
+
+    logic unused_padding;
+    assign unused_padding = ^data_i[DataBits-FieldBits-1:0];
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
