@@ -313,7 +313,7 @@ def equivalent(netlist, number, seconds):
 # As Yosys writes the latch and the AND of rtl/prim/clock_gate.sv, and a clock that is mutated.
 LATCH = re.compile(r"  always @\*\n    if \(!clk_i\) (\S+) += (\S+) ;\n")
 AND = re.compile(r"  assign (\S+) += clk_i & (\S+) ;\n")
-MUTATED = re.compile(r"  assign (\S+) += \S+ +\? \S+ : (\S+) ?;\n")
+MUTATED = re.compile(r"  assign (\S+) += \S+ +\? \S+ +: (\S+) ?;\n")
 ALIAS = re.compile(r"  assign (\S+) += (\S+) ;\n")
 EDGE = re.compile(r"@\(posedge (\S+?) ?\)")
 
