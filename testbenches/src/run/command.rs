@@ -283,6 +283,7 @@ fn options(
         None => None,
         Some(ports) => Some((ports_of(&plan, "--pcap", ports)?, folder.join(CAPTURE))),
     };
+    // Rules that do not exist are named without `--check` too.
     broken_by_design(scenario)?;
     let check = (arguments.check.as_ref())
         .map(|ports| ports_of(&plan, "--check", ports))

@@ -868,7 +868,7 @@ fn close_leaves_nothing_of_a_qp_behind() {
     for part in 0..4 {
         // Alone, and behind packets of another QP, which are still in the queue when the host takes writes again. Their
         // number takes on many values of its low bits.
-        for (others, own) in (112..128)
+        for (others, own) in (240..256)
             .step_by(5)
             .map(|others| (others, 9))
             .chain([(0, 48)])

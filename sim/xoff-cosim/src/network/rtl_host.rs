@@ -13,6 +13,7 @@ use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use xoff_sim::mac::{
     Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
+    is_control,
 };
 use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
@@ -544,7 +545,7 @@ impl<D: Driver> State<D> {
         let counters = &mut self.seen.counters;
         if let Some(control) = &mut self.control
             && frame.fcs_ok
-            && MacControl::takes(&frame)
+            && is_control(&frame.bytes)
         {
             if self.rx.admit(&frame) {
                 let register = match control.receive(&frame) {

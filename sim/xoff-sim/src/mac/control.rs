@@ -9,7 +9,7 @@ use crate::kernel::Frame;
 use crate::protocol::parse;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::frame::Verdict;
-use crate::wire::{EtherType, Ethernet, EthernetRepr, MacAddr, PRIORITIES};
+use crate::wire::{EthernetRepr, MacAddr, PRIORITIES};
 
 /// Settings of a port's pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,13 +72,7 @@ impl MacControl {
         }
     }
 
-    /// Whether a frame is a MAC control frame, which [`receive`](Self::receive) takes.
-    pub fn takes(frame: &Frame) -> bool {
-        let eth = Ethernet::new_checked(&frame.bytes);
-        eth.is_ok_and(|eth| eth.ether_type() == EtherType::MAC_CONTROL)
-    }
-
-    /// Takes an intact MAC control frame, whose last bit arrives at its `end`. Must be called before the
+    /// Takes an intact MAC control frame, which [`is_control`](super::is_control) tells, whose last bit arrives at its `end`. Must be called before the
     /// [`tick`](Self::tick) that follows, in the order of time.
     pub fn receive(&mut self, frame: &Frame) -> ControlFrame {
         let parsed = parse(&frame.bytes);
@@ -156,6 +150,7 @@ impl MacControl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::is_control;
     use crate::wire::{Pause, PauseRepr, Pfc, PfcRepr, control_frame};
 
     const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -255,10 +250,10 @@ mod tests {
             ),
         ] {
             let frame = frame(bytes, at(1));
-            assert!(MacControl::takes(&frame));
+            assert!(is_control(&frame.bytes));
             assert_eq!(deaf.receive(&frame), what, "{frame:?}");
         }
-        assert!(!MacControl::takes(&frame(vec![0; 60].into(), at(1))));
+        assert!(!is_control(&[0; 60]));
         // PAUSE stops all classes, PFC's timers apart from it.
         let mut obeying = control(true);
         let pause = frame(with_dst(&pause(10), OWN), at(10));

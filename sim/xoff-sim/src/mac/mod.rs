@@ -27,6 +27,8 @@ pub use transmit::{TransmitError, TransmitMac};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::{EtherType, Ethernet};
+
 /// The kind of pauses on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +39,12 @@ pub enum PauseKind {
     Link,
     /// No pauses are sent, and those of the peer are ignored.
     Off,
+}
+
+/// Whether a frame is of MAC control (IEEE 802.3 clause 31): its EtherType, directly behind the addresses, says so.
+pub fn is_control(frame: &[u8]) -> bool {
+    let eth = Ethernet::new_checked(frame);
+    eth.is_ok_and(|eth| eth.ether_type() == EtherType::MAC_CONTROL)
 }
 
 /// What a stream carries in one cycle: a piece of a frame, in network order. Every piece but the last is as wide as

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::Beat;
+use super::{Beat, is_control};
 use crate::kernel::Frame;
 use crate::time::{ByteCount, Clock, Cycles};
-use crate::wire::{EtherType, MIN_FRAME_BYTES};
+use crate::wire::MIN_FRAME_BYTES;
 
 /// Counters of a receive MAC.
 ///
@@ -47,11 +47,6 @@ impl ReceiveCounters {
         }
         false
     }
-}
-
-/// Whether a frame is of MAC control (IEEE 802.3 clause 31): its EtherType, directly behind the addresses, says so.
-pub fn is_control(frame: &[u8]) -> bool {
-    frame.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes()[..])
 }
 
 /// The receive MAC, store-and-forward.

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{NEVER, latency};
 use crate::kernel::Frame;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
-use crate::mac::ReceiveCounters;
-use crate::mac::receive::is_control;
+use crate::mac::{ReceiveCounters, is_control};
 use crate::time::{ByteCount, Clock};
 
 /// Store-and-forward reception as in [`ReceiveMac`](crate::mac::ReceiveMac), but without individual beats.
@@ -153,8 +152,12 @@ mod tests {
                         true => latency::CONTROL,
                         false => latency::PARSE + latency::CLASSIFY,
                     };
+                    // Each frame is full of its number.
+                    let number = beat.data.last();
                     let place = inlet.frames.iter().position(|(at, frame)| {
-                        *at == cycle + stages && is_control(frame) == control && frame[0] == beat.data[beat.data.len() - 1]
+                        *at == cycle + stages
+                            && is_control(frame) == control
+                            && frame.first() == number
                     });
                     prop_assert!(place.is_some(), "cycle {cycle}: {:?}", inlet.frames);
                     inlet.frames.remove(place.unwrap_or_default());
