@@ -1,5 +1,5 @@
 // In every netlist of tools/mutants.py: which mutation is active, as the plusarg +mutant=NUMBER says; 0, none of them,
-// without one.
+// without one; 65535: none of them, and the plusarg +reached=FILE names the file to which mutant_watch writes.
 module mutant_select (output reg [15:0] mutant_o);
   initial if (!$value$plusargs("mutant=%d", mutant_o)) mutant_o = 0;
 endmodule
@@ -10,4 +10,19 @@ endmodule
 module gate_watch #(parameter [31:0] First = 0) (input clk_i, input [15:0] mutant_i, input wrong_i);
   always @(posedge clk_i)
     if (wrong_i && (mutant_i == 0 || {16'd0, mutant_i} >= First)) $error("would change while its clock rests");
+endmodule
+
+// One for each mutation: when the original reaches it for the first time, its number becomes a line of a file.
+module mutant_watch #(parameter [15:0] Number = 0) (input clk_i, input [15:0] mutant_i, input reached_i);
+  reg told = 0;
+  string name;
+  integer file;
+  always @(posedge clk_i)
+    if (mutant_i == 16'hffff && !told && reached_i) begin
+      told <= 1;
+      if (!$value$plusargs("reached=%s", name)) $fatal(1, "no +reached=FILE");
+      file = $fopen(name, "a");
+      $fwrite(file, "%0d\n", Number);
+      $fclose(file);
+    end
 endmodule

@@ -45,7 +45,7 @@ ident = lambda name: ys.IdString("\\" + name)
 ys.run_pass(f"read_verilog -sv {netlist}", design)
 top = design.module(ident(module))
 for cell in list(top.cells_.values()):
-    if cell.type.str() in ("\\mutant_select", "\\gate_watch"):
+    if cell.type.str() in ("\\mutant_select", "\\gate_watch", "\\mutant_watch"):
         top.remove(cell)
 top.wire(ident("mutsel")).port_input = True
 for wire in top.wires_.values():

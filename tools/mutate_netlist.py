@@ -2,6 +2,9 @@
 
 A process of its own, because Yosys keeps its state in globals. Prints a line per mutation: its number, the type of the
 cell that it breaks, and the options of Yosys' `mutate`.
+
+Each mutation gets a mutant_watch, which says when a run of the original reaches it: when the mutated cell would give
+another value. A run that does not reach a mutation is the same with it.
 """
 
 import sys
@@ -146,6 +149,7 @@ class Gate:
         ands = [cell for cell in ands if port(cell, "A").size() == port(cell, "B").size() == 1]
         clock, = [key(port(cell, "Y")) for cell in ands if held in (key(port(cell, "A")), key(port(cell, "B")))]
         clocked = [cell for cell in top.cells_.values() if cell.hasPort(ident("CLK"))]
+        self.clock = clock
         self.behind = [cell for cell in clocked if key(port(cell, "CLK")) == clock]
 
 
@@ -183,30 +187,90 @@ created = 0
 def fresh():
     global created
     created += 1
-    return ident(f"$gate_watch${created}")
+    return ident(f"$watch${created}")
+
+
+def following(cell, values):
+    """What a register holds behind the next edge of its clock, when `values` are at its ports."""
+
+    def when(name, otherwise, then):
+        high = cell.getParam(ident(name + "_POLARITY")).as_bool()
+        return top.Mux(fresh(), *((otherwise, then) if high else (then, otherwise)), values(name))
+
+    held, result = values("Q"), values("D")
+    # The reset of $sdffce waits for the enable; that of $sdffe does not.
+    enables, resets = cell.hasPort(ident("EN")), cell.hasPort(ident("SRST"))
+    late = kind(cell) == "$sdffce"
+    if enables and not late:
+        result = when("EN", held, result)
+    if resets:
+        result = when("SRST", result, ys.SigSpec(cell.getParam(ident("SRST_VALUE"))))
+    if enables and late:
+        result = when("EN", held, result)
+    return result
 
 
 def change(cell):
     """A signal that is not zero in a cycle in which the clock would change a register, or write to a memory."""
     if kind(cell).startswith("$mem"):
         return port(cell, "EN")
+    return top.Ne(fresh(), following(cell, lambda name: port(cell, name)), port(cell, "Q"))
 
-    def when(name, otherwise, then):
-        on = port(cell, name)
-        high = cell.getParam(ident(name + "_POLARITY")).as_bool()
-        return top.Mux(fresh(), *((otherwise, then) if high else (then, otherwise)), on)
 
-    held, following = port(cell, "Q"), port(cell, "D")
-    # The reset of $sdffce waits for the enable; that of $sdffe does not.
-    enables, resets = cell.hasPort(ident("EN")), cell.hasPort(ident("SRST"))
-    late = kind(cell) == "$sdffce"
-    if enables and not late:
-        following = when("EN", held, following)
-    if resets:
-        following = when("SRST", following, ys.SigSpec(cell.getParam(ident("SRST_VALUE"))))
-    if enables and late:
-        following = when("EN", held, following)
-    return top.Ne(fresh(), following, held)
+def with_bit(signal, index, bit):
+    """A signal with another bit at an index."""
+    result = signal.extract(0, index)
+    result.append(bit)
+    result.append(signal.extract(index + 1, signal.size() - index - 1))
+    return result
+
+
+def reached(mutation, clocks):
+    """A signal that is 1 in a cycle in which the mutated cell would give another value. Of what is not known in the
+    cycle, 1: clocks, for which it is too late at their edge."""
+    words = mutation.split()
+    value = dict(zip(words[1::2], words[2::2]))
+    cell, name, index = top.cell(ident(value["-cell"])), value["-port"].lstrip("\\"), int(value["-portbit"])
+    ports = {at.str()[1:]: signal for at, signal in cell.connections_.items()}
+    signal = ports[name]
+    bit = signal.extract(index, 1)
+    other = {
+        "inv": lambda: ys.SigSpec(ys.Const(1, 1)),
+        "const0": lambda: bit,
+        "const1": lambda: top.Not(fresh(), bit),
+        "cnot0": lambda: top.Not(fresh(), signal.extract(int(value["-ctrlbit"]), 1)),
+        "cnot1": lambda: signal.extract(int(value["-ctrlbit"]), 1),
+    }[value["-mode"]]()
+    if name == "CLK" or kind(cell) == "$dlatch" and name == "EN" or clocks & {key(s) for s in single_bits(ports)}:
+        return ys.SigSpec(ys.Const(1, 1))
+    mutated = with_bit(signal, index, top.Xor(fresh(), bit, other))
+    if cell.output(ident(name)):
+        return other
+    if kind(cell).startswith("$mem"):
+        return top.And(fresh(), other, top.ReduceOr(fresh(), port(cell, "EN"))) if name in ("ADDR", "DATA") else other
+    if "Q" in ports and kind(cell) != "$dlatch":
+        both = [following(cell, values) for values in (ports.get, {**ports, name: mutated}.get)]
+        return top.Ne(fresh(), *both)
+    if "Y" not in ports:
+        return other
+    copy = top.addCell(fresh(), cell)
+    copy.setPort(ident(name), mutated)
+    result = ys.SigSpec(top.addWire(fresh(), ports["Y"].size()))
+    copy.setPort(ident("Y"), result)
+    return top.Ne(fresh(), result, ports["Y"])
+
+
+def single_bits(ports):
+    return [signal.extract(i, 1) for name, signal in ports.items() if name != "CLK" for i in range(signal.size())]
+
+
+def add_watch(number, signal):
+    """Adds a mutant_watch, which says when the signal is 1 for the first time."""
+    watch = top.addCell(fresh(), ident("mutant_watch"))
+    watch.setParam(ident("Number"), ys.Const(number, 16))
+    watch.setPort(ident("clk_i"), ys.SigSpec(top.wire(ident("clk_i"))))
+    watch.setPort(ident("mutant_i"), ys.SigSpec(top.wire(ident("mutsel"))))
+    watch.setPort(ident("reached_i"), signal)
 
 
 def name_of(cell):
@@ -235,7 +299,10 @@ mutations = drawn()
 gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
 first_enable = int(first) + len(mutations)
 mutations += without_terms(gates)
+clocks = {("\\clk_i", 0), *(gate.clock for gate in gates)}
+watched = []
 for number, mutation in enumerate(mutations, int(first)):
+    watched.append((number, reached(mutation, clocks)))
     command, options = mutation.split(maxsplit=1)
     words = options.split()
     cell = words[words.index("-cell") + 1]
@@ -243,6 +310,8 @@ for number, mutation in enumerate(mutations, int(first)):
     run(f"{command} -ctrl mutsel 16 {number} {options.strip()}")
 for gate in gates:
     add_watches(gate, first_enable)
+for number, signal in watched:
+    add_watch(number, signal)
 # A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
 for wire in [w for w in top.wires_.values() if w.port_output]:
     outer = top.addWire(ident("\\mutated_" + wire.name.str()[1:]), wire.width)

@@ -1,66 +1,73 @@
 //! Directed tests of a unit, as judges of what its property lets pass.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use crate::reach::{self, WATCH};
 
 /// Tests that do not judge: digests of whole runs fail for any change, whether it is wrong or not, and a netlist has no
 /// waves.
 const OTHERS: [&str; 2] = ["baseline::", "waves::"];
 
+/// A test of a test executable.
+#[derive(Debug)]
+struct Test {
+    takes: Duration,
+    name: String,
+    reaches: BTreeSet<u16>,
+}
+
 /// The tests of a test executable, the quickest first, so that most mutants that are killed are killed soon.
 #[derive(Debug)]
 pub struct Tests {
     program: PathBuf,
-    names: Vec<String>,
+    tests: Vec<Test>,
 }
 
 impl Tests {
-    /// Runs each test on the unbroken netlist, on `threads` threads, to know how long it takes.
+    /// Runs each test on the unbroken netlist, to know how long it takes and which mutations it reaches. `folder` is
+    /// for what the netlists write.
     ///
     /// # Errors
     ///
     /// Returns an error if the program does not run, or if a test fails with nothing broken.
-    pub fn timed(program: &Path, threads: usize) -> Result<Self, String> {
+    pub fn watched(program: &Path, folder: &Path) -> Result<Self, String> {
         let listed = (Command::new(program).arg("--list").output())
             .map_err(|error| cannot_run(program, &error))?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let left: VecDeque<_> = (listed.lines())
+        let names: Vec<_> = (listed.lines())
             .filter_map(|line| line.strip_suffix(": test"))
             .filter(|name| !OTHERS.iter().any(|other| name.starts_with(other)))
-            .map(str::to_owned)
             .collect();
-        if left.is_empty() {
+        if names.is_empty() {
             return Err(format!("{} has no tests", program.display()));
         }
-        let left = Mutex::new(left);
-        let worker = || {
-            let mut timed = Vec::new();
-            loop {
-                let next = left.lock().expect("no panic is behind it").pop_front();
-                let Some(name) = next else {
-                    return Ok(timed);
-                };
-                let begin = Instant::now();
-                if !passes(program, &name, 0)? {
-                    return Err(format!("nothing is broken, yet {name} fails"));
-                }
-                timed.push((begin.elapsed(), name));
+        let watched = |name: &&str| {
+            let file = folder.join(name.replace(':', "_"));
+            let begin = Instant::now();
+            let mut run = command(program, name, WATCH);
+            if !passes(program, run.env("XOFF_REACHED", &file))? {
+                return Err(format!("nothing is broken, yet {name} fails"));
             }
+            Ok(Test {
+                takes: begin.elapsed(),
+                name: (*name).to_owned(),
+                reaches: reach::read(&file)?,
+            })
         };
-        let mut timed: Vec<(Duration, String)> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-            (workers.into_iter())
-                .map(|worker| worker.join().expect("nothing in it panics"))
-                .collect::<Result<Vec<_>, String>>()
-        })?
-        .concat();
-        timed.sort();
+        let mut tests: Vec<_> = names
+            .par_iter()
+            .with_max_len(1)
+            .map(watched)
+            .collect::<Result<_, _>>()?;
+        tests.sort_by_key(|test| test.takes);
         Ok(Self {
             program: program.to_owned(),
-            names: timed.into_iter().map(|(_, name)| name).collect(),
+            tests,
         })
     }
 
@@ -70,9 +77,16 @@ impl Tests {
     ///
     /// Returns an error if the program does not run.
     pub fn first_failure(&self, mutant: u16) -> Result<Option<&str>, String> {
-        for name in &self.names {
-            if !passes(&self.program, name, mutant)? {
-                return Ok(Some(name));
+        for test in self
+            .tests
+            .iter()
+            .filter(|test| test.reaches.contains(&mutant))
+        {
+            if !passes(
+                &self.program,
+                &mut command(&self.program, &test.name, mutant),
+            )? {
+                return Ok(Some(&test.name));
             }
         }
         Ok(None)
@@ -80,12 +94,18 @@ impl Tests {
 }
 
 /// Runs one test on a mutant, whose number it finds in `XOFF_MUTANT`.
-fn passes(program: &Path, name: &str, mutant: u16) -> Result<bool, String> {
-    let status = Command::new(program)
+fn command(program: &Path, name: &str, mutant: u16) -> Command {
+    let mut command = Command::new(program);
+    command
         .args(["--exact", name])
         .env("XOFF_MUTANT", mutant.to_string())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+fn passes(program: &Path, command: &mut Command) -> Result<bool, String> {
+    let status = command
         .status()
         .map_err(|error| cannot_run(program, &error))?;
     Ok(status.success())

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A line of list.tsv.
 #[derive(Debug, Clone)]
 pub struct Mutant {
-    /// 0: the unbroken netlist.
+    /// At least 1.
     pub number: u16,
     /// The property that judges it.
     pub property: String,
@@ -16,13 +16,13 @@ pub struct Mutant {
     pub source: String,
 }
 
-/// Reads list.tsv: the unbroken netlist for each property, then the mutants.
+/// Reads list.tsv.
 ///
 /// # Errors
 ///
 /// Returns an error that names the file if it cannot be read or is something else.
 pub fn read_list(folder: &Path) -> Result<Vec<Mutant>, String> {
-    let mutants = read(folder, "list.tsv", "tools/mutants.py", |line| {
+    read(folder, "list.tsv", "tools/mutants.py", |line| {
         let mut fields = line.split('\t').map(str::to_owned);
         Some(Mutant {
             number: fields.next()?.parse().ok()?,
@@ -31,19 +31,7 @@ pub fn read_list(folder: &Path) -> Result<Vec<Mutant>, String> {
             broken: fields.next()?,
             source: fields.next()?,
         })
-    })?;
-    let originals: BTreeMap<_, _> = (mutants.iter())
-        .map(|mutant| {
-            let original = Mutant {
-                number: 0,
-                broken: "nothing".to_owned(),
-                source: String::new(),
-                ..mutant.clone()
-            };
-            (mutant.property.clone(), original)
-        })
-        .collect();
-    Ok(originals.into_values().chain(mutants).collect())
+    })
 }
 
 /// verdicts.tsv: which mutants were killed, by number, and what it took.

@@ -1,29 +1,34 @@
 //! `make mutants UNIT=…`: mutation tests of the properties of a unit.
 //!
 //! tools/mutants.py breaks the unit in many small ways, one at a time. Each mutant goes through the cases that `xoff
-//! fuzz` would draw from a fixed seed, until one of them fails: then it is killed. With `--tests`, those that survived
+//! fuzz` would draw from a fixed seed, until one of them fails: then it is killed. Cases that do not reach what is
+//! broken are left out. With `--tests`, those that survived
 //! this and are not proven to be equivalent to the original go through directed tests of the unit. The netlists to be
 //! judged are compiled into this program.
 //!
 //! | module | of a unit's mutants |
 //! |---|---|
 //! | [`list`] | the files about them |
+//! | [`reach`] | which mutations a run reaches |
 //! | [`directed`] | directed tests as judges |
 
 mod directed;
 mod list;
+mod reach;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Parser;
 use directed::Tests;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use list::{Mutant, Verdicts, read_list, read_proven};
+use rayon::prelude::*;
+use reach::WATCH;
 use xoff::property::Property;
 use xoff::property::run::first_failure;
 use xoff::property::unit::{Unit, WithProperty};
@@ -44,7 +49,7 @@ const FOLDER: &str = env!(
 struct Cli {
     /// The unit, for the last line
     unit: String,
-    /// Only these mutants, and say what killed each; 0 is the unbroken netlist
+    /// Only these mutants, and say what killed each
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     only: Vec<u16>,
     /// Times as many cases as usual
@@ -75,32 +80,96 @@ struct Cli {
 /// What killed a mutant, or `None`.
 type Verdict = Option<String>;
 
-/// Runs the cases of a mutant. A survivor runs all of them, which takes a few seconds.
-struct Judge<'a> {
-    mutant: &'a Mutant,
-    cli: &'a Cli,
+/// Cases of a property that run on the same units, one after the other, and the mutations that they reach.
+struct Run {
+    unit: Unit,
+    cases: Range<u64>,
+    reaches: BTreeSet<u16>,
 }
 
-impl WithProperty for Judge<'_> {
-    type Output = Result<Verdict, String>;
+/// The cases that are asked for, in runs.
+struct Cases<'a>(&'a Cli);
 
-    fn with<P: Property>(self) -> Result<Verdict, String> {
-        let plusarg = format!("mutant={}", self.mutant.number);
+impl WithProperty for Cases<'_> {
+    type Output = Vec<Range<u64>>;
+
+    fn with<P: Property>(self) -> Vec<Range<u64>> {
         let Cli {
-            seed,
             effort,
             first,
             rest,
             ..
-        } = *self.cli;
+        } = *self.0;
         let all = effort * P::CASES;
         let first = first.map_or(all, |first| first.min(all));
         let cases = if rest { first..all } else { 0..first };
+        if P::OWN_UNITS {
+            cases.map(|case| case..case + 1).collect()
+        } else {
+            vec![cases]
+        }
+    }
+}
+
+/// Runs cases on a netlist, with these plusargs.
+struct Judge {
+    seed: u64,
+    cases: Range<u64>,
+    plusargs: Vec<String>,
+}
+
+impl WithProperty for Judge {
+    type Output = Result<Verdict, String>;
+
+    fn with<P: Property>(self) -> Result<Verdict, String> {
         let failure =
-            verilated::with_plusargs(&[plusarg], || first_failure::<P>(seed, cases.clone()))?;
+            verilated::with_plusargs(&self.plusargs, || first_failure::<P>(self.seed, self.cases))?;
         Ok(failure
             .map(|(case, why)| format!("case {case}: {}", why.lines().next().unwrap_or_default())))
     }
+}
+
+/// Runs the cases on the unbroken netlists, to know which mutations they reach.
+fn watched_runs(cli: &Cli, mutants: &[Mutant]) -> Result<Vec<Run>, String> {
+    let folder = folder_of_reach(cli)?;
+    let properties: BTreeSet<_> = mutants.iter().map(|mutant| &mutant.property).collect();
+    let mut runs = Vec::new();
+    for property in properties {
+        let unit = Unit::named(property)?;
+        let ranges = unit.with(Cases(cli)).into_iter();
+        runs.extend(ranges.map(|cases| (property, unit, cases)));
+    }
+    let watch = |(property, unit, cases): (&String, Unit, Range<u64>)| {
+        let file = folder.join(format!("{property}_{}", cases.start));
+        let plusargs = vec![
+            format!("mutant={WATCH}"),
+            format!("reached={}", file.display()),
+        ];
+        let judge = Judge {
+            seed: cli.seed,
+            cases: cases.clone(),
+            plusargs,
+        };
+        if let Some(why) = unit.with(judge)? {
+            return Err(format!("nothing is broken, yet {property} differs: {why}"));
+        }
+        let reaches = reach::read(&file)?;
+        Ok(Run {
+            unit,
+            cases,
+            reaches,
+        })
+    };
+    runs.into_par_iter().with_max_len(1).map(watch).collect()
+}
+
+/// An empty folder for what netlists write.
+fn folder_of_reach(cli: &Cli) -> Result<PathBuf, String> {
+    let folder = cli.folder.join("reached");
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    Ok(folder)
 }
 
 /// Judges mutants by their properties: all, or with `--rest` those that are left.
@@ -114,26 +183,29 @@ fn by_properties(cli: &Cli, begin: Instant) -> Result<Verdicts, String> {
     if !cli.only.is_empty() {
         mutants.retain(|mutant| cli.only.contains(&mutant.number));
     }
-    let threads = threads(cli.threads);
-    let verdicts = judge_all(cli, &mutants, threads, |mutant| {
-        let verdict = Unit::named(&mutant.property)?.with(Judge { mutant, cli });
-        match verdict {
-            // Its reset fails.
-            Err(why) if mutant.number > 0 => Ok(Some(why)),
-            Ok(Some(why)) if mutant.number == 0 => Err(format!(
-                "nothing is broken, yet {} differs: {why}",
-                mutant.property
-            )),
-            verdict => verdict,
+    let runs = watched_runs(cli, &mutants)?;
+    let verdicts = judge_all(cli, &mutants, |mutant| {
+        let unit = Unit::named(&mutant.property)?;
+        let reaching = |run: &&Run| run.unit == unit && run.reaches.contains(&mutant.number);
+        for run in runs.iter().filter(reaching) {
+            let judge = Judge {
+                seed: cli.seed,
+                cases: run.cases.clone(),
+                plusargs: vec![format!("mutant={}", mutant.number)],
+            };
+            // An error: its reset fails.
+            if let Some(why) = unit.with(judge).unwrap_or_else(Some) {
+                return Ok(Some(why));
+            }
         }
+        Ok(None)
     })?;
-    let killed = (mutants.iter().zip(&verdicts))
-        .filter(|(mutant, _)| mutant.number > 0)
-        .map(|(mutant, verdict)| (mutant.number, verdict.is_some()));
+    let killed =
+        (mutants.iter().zip(&verdicts)).map(|(mutant, verdict)| (mutant.number, verdict.is_some()));
     before.killed.extend(killed);
     Ok(Verdicts {
         seconds: before.seconds + begin.elapsed().as_secs_f64(),
-        threads,
+        threads: rayon::current_num_threads(),
         ..before
     })
 }
@@ -151,10 +223,12 @@ fn left(cli: &Cli, verdicts: &Verdicts) -> Result<Vec<Mutant>, String> {
 /// Judges by directed tests what survived and is not proven to be equivalent.
 fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, String> {
     let mut verdicts = Verdicts::read(&cli.folder)?;
-    let mutants = left(cli, &verdicts)?;
-    let threads = threads(cli.threads);
-    let tests = Tests::timed(program, threads)?;
-    let found = judge_all(cli, &mutants, threads, |mutant| {
+    let mut mutants = left(cli, &verdicts)?;
+    if !cli.only.is_empty() {
+        mutants.retain(|mutant| cli.only.contains(&mutant.number));
+    }
+    let tests = Tests::watched(program, &folder_of_reach(cli)?)?;
+    let found = judge_all(cli, &mutants, |mutant| {
         Ok(tests.first_failure(mutant.number)?.map(str::to_owned))
     })?;
     for (mutant, verdict) in mutants.iter().zip(found) {
@@ -169,7 +243,6 @@ fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, Strin
 fn judge_all(
     cli: &Cli,
     mutants: &[Mutant],
-    threads: usize,
     judge: impl Fn(&Mutant) -> Result<Verdict, String> + Sync,
 ) -> Result<Vec<Verdict>, String> {
     let bar =
@@ -183,31 +256,21 @@ fn judge_all(
         .truncate(false)
         .open(&path)
         .map_err(unwritten)?;
-    let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
-    let verdicts = Mutex::new(vec![None; mutants.len()]);
-    let worker = || -> Result<(), String> {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(mutant) = mutants.get(at).filter(|_| !stopped.load(Ordering::Relaxed)) else {
-                return Ok(());
-            };
-            let verdict = judge(mutant).inspect_err(|_| stopped.store(true, Ordering::Relaxed))?;
-            let line = match &verdict {
-                Some(why) => format!("{}\tkilled\t{why}\n", mutant.number),
-                None => format!("{}\tsurvived\t\n", mutant.number),
-            };
-            (&judged).write_all(line.as_bytes()).map_err(unwritten)?;
-            verdicts.lock().expect("no panic is behind it")[at] = verdict;
-            bar.inc(1);
-        }
+    let judged_at_once = |mutant: &Mutant| {
+        let verdict = judge(mutant)?;
+        let line = match &verdict {
+            Some(why) => format!("{}\tkilled\t{why}\n", mutant.number),
+            None => format!("{}\tsurvived\t\n", mutant.number),
+        };
+        (&judged).write_all(line.as_bytes()).map_err(unwritten)?;
+        bar.inc(1);
+        Ok(verdict)
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        (workers.into_iter()).try_for_each(|worker| worker.join().expect("panics are caught"))
-    })?;
+    let verdicts = (mutants.par_iter())
+        .with_max_len(1)
+        .map(judged_at_once)
+        .collect::<Result<Vec<_>, String>>()?;
     bar.finish_and_clear();
-    let verdicts = verdicts.into_inner().expect("no panic is behind it");
     if !cli.only.is_empty() {
         print(mutants, &verdicts);
     }
@@ -219,23 +282,25 @@ fn print(mutants: &[Mutant], verdicts: &[Verdict]) {
     for (mutant, verdict) in mutants.iter().zip(verdicts) {
         let Mutant {
             number,
-            property,
             top,
             broken,
             source,
+            ..
         } = mutant;
         match verdict {
             Some(why) => println!(
                 "killed    {number:3} {top}: {broken}\n              {source}\n              {why}"
             ),
-            None if *number == 0 => println!("unbroken  {top}: no case of {property} differs"),
-            None => {}
+            None => println!("survived  {number:3} {top}: {broken}\n              {source}"),
         }
     }
 }
 
 fn run(cli: &Cli) -> Result<(), String> {
     let begin = Instant::now();
+    (rayon::ThreadPoolBuilder::new().num_threads(threads(cli.threads)))
+        .build_global()
+        .expect("no pool is there before");
     let (verdicts, judge) = match &cli.tests {
         Some(tests) => (by_tests(cli, tests, begin)?, "property and tests"),
         None if cli.rest => (by_properties(cli, begin)?, "all cases and tests"),

@@ -63,6 +63,8 @@ pub trait Property: Sized {
     const EVENTS: &'static str;
     /// Number of cases in a test run and in the run that judges a mutant: a few seconds' worth.
     const CASES: u64;
+    /// Whether each case creates units of its own, so that it runs the same without the cases before it.
+    const OWN_UNITS: bool = false;
 
     /// Creates the unit and its reference. `seed` determines the random initial values of the RTL's registers.
     ///

@@ -19,11 +19,14 @@ pub const MTU: u32 = 1024;
 /// Address of messages at their sender.
 pub const SOURCE: u64 = 0x7F00_0000_0000;
 
-/// Creates NICs to be tested. `make mutants` runs these tests on mutants, whose number is in `XOFF_MUTANT`.
+/// Creates NICs to be tested. `make mutants` runs these tests on mutants, whose number is in `XOFF_MUTANT`; with that of
+/// none, netlists write the mutations that they reach to the file `XOFF_REACHED`.
 pub fn judged<R>(create: impl FnOnce() -> R) -> R {
-    let mutant = std::env::var("XOFF_MUTANT").ok();
-    let plusargs: Vec<_> = (mutant.iter())
-        .map(|number| format!("mutant={number}"))
+    let plusargs: Vec<_> = [("mutant", "XOFF_MUTANT"), ("reached", "XOFF_REACHED")]
+        .into_iter()
+        .filter_map(|(plusarg, variable)| {
+            Some(format!("{plusarg}={}", std::env::var(variable).ok()?))
+        })
         .collect();
     with_plusargs(&plusargs, create)
 }

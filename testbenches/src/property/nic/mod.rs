@@ -50,6 +50,7 @@ impl Property for Nic {
     const UNIT: &'static str = "nic";
     const EVENTS: &'static str = "frames";
     const CASES: u64 = 200;
+    const OWN_UNITS: bool = true;
 
     fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self { seed })
