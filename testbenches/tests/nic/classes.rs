@@ -14,7 +14,7 @@ use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
 use xoff_sim::wire::Opcode;
-use xoff_sim::wire::frame::ParsedFrame;
+use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
 
@@ -367,4 +367,93 @@ fn each_class_is_stopped_at_its_threshold() {
         assert_eq!(pair.host(0).pauses().paused(), 0);
     }
     assert_eq!(pair.count(1, reg::DROP_FULL), 0);
+}
+
+/// DCQCN (SIGCOMM 2015, 3.3): CNPs have a priority of their own: that of their DSCP, or of their PCP.
+#[test]
+fn a_cnp_has_the_class_of_its_dscp_or_pcp() {
+    let mut draw = SplitMix::new(1);
+    for by_pcp_on in [false, true] {
+        let (by_dscp, by_pcp, registers) = maps(&mut draw);
+        // Each bit of a class is 0 in one of two maps and 1 in the other.
+        for flip in [0, 7] {
+            let flipped = registers
+                .iter()
+                .map(|&(address, word)| (address, word ^ (u32::from(flip) * 0x1111_1111)));
+            let control = 1 << reg::DCQCN_ON_LOW | u32::from(by_pcp_on) << reg::CLASS_BY_PCP_LOW;
+            let others = [(reg::CONTROL, control), (reg::PFC_CLASSES, 0xFF)];
+            let registers: Vec<_> = flipped.chain(others).collect();
+            let mut pair = opened(&registers, QPS, |_, _, setup| {
+                setup.requester.timeout = 0;
+                setup.tags = vec![5];
+            });
+            let (field, classes) = match by_pcp_on {
+                false => (reg::CNP_DSCP, &by_dscp[..]),
+                true => (reg::CNP_PCP, &by_pcp[..]),
+            };
+            for (value, class) in (0..).zip(classes) {
+                pair.write(1, field, value).unwrap();
+                // Every other class is paused, for longer than the test takes.
+                let mut quanta = [Some(u16::MAX); 8];
+                quanta[usize::from(class ^ flip)] = Some(0);
+                let at = pair.time();
+                pair.receive(1, at, pfc(quanta));
+                for _ in 0..20 {
+                    pair.step(&mut all);
+                }
+                pair.frames.clear();
+                let work = write(&pair, 8);
+                pair.post(0, value as u16, work);
+                let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+                    if side == 0 {
+                        let ip = Headers::at(bytes).unwrap().ip.unwrap();
+                        rewrite::mark_ce(bytes, &ip);
+                    }
+                    true
+                };
+                pair.run(1_000, &mut mark, |pair| {
+                    (pair.frames.iter()).any(|(.., frame)| frame.verdict == Verdict::Cnp)
+                });
+            }
+        }
+    }
+}
+
+/// 802.1Q (36.1): a class that is paused keeps what it holds. The ACK that waits in each class is sent in the end, also
+/// when all other QPs have closed meanwhile.
+#[test]
+fn an_answer_that_waits_for_its_class_is_there_after_other_qps_have_closed() {
+    // DSCP i has class i.
+    let registers = [(reg::DSCP_MAP, 0x7654_3210), (reg::PFC_CLASSES, 0xFF)];
+    // Each bit of a QP's index is 0 in one of two rounds and 1 in the other.
+    for flip in [0, QPS - 1] {
+        let owing: Vec<_> = (0..8).map(|class| (class * 9) ^ flip).collect();
+        let class_of = |index: u16| owing.iter().position(|owing| *owing == index);
+        let mut pair = opened(&registers, QPS, |_, index, setup| {
+            setup.requester.timeout = 0;
+            setup.dscp = class_of(index).unwrap_or(0) as u8;
+        });
+        let at = pair.time();
+        pair.receive(1, at, pfc([Some(u16::MAX); 8]));
+        for &index in &owing {
+            let work = write(&pair, 8);
+            pair.post(0, index, work);
+        }
+        for _ in 0..1_000 {
+            pair.step(&mut all);
+        }
+        assert!(
+            pair.frames.iter().all(|(side, ..)| *side == 0),
+            "an ACK during a pause"
+        );
+        for index in (0..QPS).filter(|index| class_of(*index).is_none()) {
+            pair.close(1, index).unwrap();
+        }
+        let at = pair.time();
+        pair.receive(1, at, pfc([Some(0); 8]));
+        pair.run(2_000, &mut all, |pair| {
+            pair.completions[0].len() == owing.len()
+        });
+        good(&pair);
+    }
 }

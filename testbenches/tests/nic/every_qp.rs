@@ -15,6 +15,7 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::{Cycles, LineRate};
+use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -418,7 +419,8 @@ fn a_bad_buffer_ends_its_qp_and_no_other() {
 }
 
 /// IBTA volume 1, error state of a QP: outstanding work in both of its queues is flushed, and that of no other QP. Here
-/// NAKs for half of the QPs come one right behind the other.
+/// half of the QPs are refused a WRITE, and their NAKs come one right behind the other. Both sides have outstanding work
+/// in the queue that did not fail.
 #[test]
 fn qps_that_fail_at_once_are_flushed_and_no_other() {
     let settings = |side: usize, index: u16| {
@@ -446,10 +448,16 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
                     ..good
                 };
                 pair.post(0, index, work);
+                // It does not arrive.
+                let lost = Work {
+                    remote_key: pair.key[0],
+                    ..good
+                };
+                pair.post(1, index, lost);
             }
             let mut answers = vec![];
-            let mut keep = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
-                if side == 1 {
+            let mut keep = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
+                if side == 1 && frame.bth.unwrap().opcode == Opcode::RC_ACK {
                     answers.push(bytes.clone());
                 }
                 side == 0
@@ -475,7 +483,14 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
                 .collect();
             told.sort_by_key(|(index, receive, _)| (*index, *receive));
             assert_eq!(told, (0..QPS).flat_map(right).collect::<Vec<_>>());
-            // The others receive as before.
+            let mut flushed: Vec<_> = (pair.completions[1].drain(..))
+                .map(|(index, told)| (index, told.receive, told.status))
+                .collect();
+            flushed.sort_by_key(|(index, ..)| *index);
+            let bad = (0..QPS).filter(|index| is_bad(*index));
+            let right: Vec<_> = bad.map(|index| (index, false, Status::Flushed)).collect();
+            assert_eq!(flushed, right);
+            // The others receive as before, and what was lost arrives.
             for index in (0..QPS).filter(|index| !is_bad(*index)) {
                 let send = Work {
                     kind: WorkKind::SEND,
@@ -485,7 +500,8 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
                 pair.post(1, index, send);
             }
             pair.run(20_000, &mut all, |pair| {
-                (pair.completions.iter()).all(|told| told.len() == usize::from(QPS) / 2)
+                let [received, sent] = pair.completions.each_ref().map(Vec::len);
+                received == usize::from(QPS) / 2 && sent == usize::from(QPS)
             });
             for (index, told) in pair.completions.iter().flatten() {
                 assert_eq!(told.status, Status::Success, "QP {index}");

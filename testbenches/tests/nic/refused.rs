@@ -1,13 +1,14 @@
 //! Tests that refused frames are dropped and counted, and that no write goes outside a region.
 
+use crate::standard::packet;
 use crate::tested::{MTU, SOURCE, Tested, done, good, post};
 use xoff::property::nic::pair::{REGION, all};
 use xoff_sim::host::Stalled;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::protocol::icrc;
-use xoff_sim::wire::Ipv4;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
+use xoff_sim::wire::{AethRepr, AtomicAckEthRepr, Ipv4, Opcode, Psn};
 
 #[test]
 fn what_is_dropped_is_counted() {
@@ -47,12 +48,20 @@ fn what_is_dropped_is_counted() {
     version1.extend([0x1B, 64]);
     version1.extend([0; 32]);
     version1.extend(&frame[42..]);
-    // Middle and last packet of a READ response.
+    // Packets of a READ response, and the answer to an atomic operation.
     let response = |opcode: u8| sealed(42, frame[42] ^ opcode);
+    let atomic_ack = packet(0, 0, Psn::wrapping(0), |roce| {
+        roce.bth.opcode = Opcode::RC_ATOMIC_ACK;
+        roce.ext.aeth = Some(AethRepr::default());
+        roce.ext.atomic_ack = Some(AtomicAckEthRepr::default());
+    });
     for (bytes, counter) in [
         (version1, reg::DROP_ROCE_V1),
+        (response(0x0D), reg::DROP_RESPONSE),
         (response(0x0E), reg::DROP_RESPONSE),
         (response(0x0F), reg::DROP_RESPONSE),
+        (response(0x10), reg::DROP_RESPONSE),
+        (atomic_ack, reg::DROP_RESPONSE),
         (damaged(80, 1), reg::DROP_ICRC),
         (sealed(47, 0x10), reg::DROP_QP),
         (sealed(49, 1), reg::DROP_QP),
