@@ -2,12 +2,16 @@
 
 use xoff_rtl::nic::{In, Out};
 
-use crate::tested::{judged, traffic};
+use crate::tested::{judged, pfc, traffic};
+use xoff_cosim::units::beat;
+use xoff_sim::nic_registers as reg;
 
 /// Cycles of traffic.
 const BUSY: u64 = 12_000;
 /// Cycles in which everything comes to rest.
 const REST: u64 = 4_000;
+/// Cycles after the pause.
+const PAUSED: u64 = 100;
 
 /// The outputs that mean something in this cycle.
 fn meant(out: &Out) -> Vec<String> {
@@ -44,10 +48,10 @@ fn meant(out: &Out) -> Vec<String> {
 }
 
 /// Reset is synchronous and complete: whenever it comes, what follows is what follows power-up, to the cycle. Here it
-/// comes when all clocks rest that can, so that a gate which does not pass it on is seen.
+/// comes when all clocks rest that can, so that a gate which does not pass it on is seen, and all classes are paused.
 #[test]
 fn after_a_reset_nothing_is_left_of_what_was_before() {
-    let stimulus = traffic(BUSY, &[]);
+    let stimulus = traffic(BUSY, &[(reg::PFC_CLASSES, 0xFF)]);
     let nic = judged(|| xoff_rtl::Nic::new(&verilated::Settings::new("nic")));
     let mut model = nic.unwrap();
     let mut out = Out::default();
@@ -67,7 +71,23 @@ fn after_a_reset_nothing_is_left_of_what_was_before() {
         quiet.now_i = stimulus.len() as u64 + cycle;
         model.cycle(&quiet, &mut out).unwrap();
     }
-    assert_eq!(out.idle_o, 1, "the NIC does not come to rest");
+    for bytes in pfc([Some(u16::MAX); 8]).chunks(32) {
+        (quiet.rx_valid_i, quiet.rx_control_i) = (1, 1);
+        (quiet.rx_bytes_i, quiet.rx_last_i) = (bytes.len() as u8, (bytes.len() < 32).into());
+        beat::put(&mut quiet.rx_data_i, bytes);
+        quiet.now_i += 1;
+        model.cycle(&quiet, &mut out).unwrap();
+    }
+    (quiet.rx_valid_i, quiet.rx_control_i) = (0, 0);
+    for _ in 0..PAUSED {
+        quiet.now_i += 1;
+        model.cycle(&quiet, &mut out).unwrap();
+    }
+    assert_eq!(
+        (out.idle_o, out.paused_o),
+        (1, 0xFF),
+        "the NIC does not come to rest"
+    );
     quiet.rst_i = 1;
     model.cycle(&quiet, &mut out).unwrap();
     // The clock of the system begins anew with the NIC.

@@ -217,7 +217,7 @@ pub fn good(pair: &Tested) {
 }
 
 /// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on, these register writes
-/// and marked packets, then nothing happens.
+/// and marked packets; then nothing happens until all counters are read.
 pub fn traffic(cycles: u64, settings: &[(u16, u32)]) -> Vec<In> {
     let pair = judged(|| {
         Pair::of(&PairConfig {
@@ -257,5 +257,6 @@ pub fn traffic(cycles: u64, settings: &[(u16, u32)]) -> Vec<In> {
     for _ in 0..cycles {
         pair.step(&mut mark);
     }
+    pair.counters(0).unwrap();
     pair.update(0, |host| host.take_record())
 }
