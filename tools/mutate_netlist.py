@@ -165,20 +165,26 @@ def terms(signal, cell, name, index, drivers):
     return [leaf for p, i in read for leaf in terms(port(driver, p).extract(i, 1), driver, p, i, drivers)]
 
 
-def without_terms(gates):
-    """Enables of clock gates, each without one of its terms."""
+def drivers_of_bits():
+    """For each bit the cell that drives it, and the place in the cell's output."""
     drivers = {}
     for cell in top.cells_.values():
         for name, signal in cell.connections_.items():
             if cell.output(name):
                 for i in range(signal.size()):
                     drivers[key(signal.extract(i, 1))] = (cell, i)
+    return drivers
+
+
+def without_terms(gates, drivers):
+    """Enables of clock gates, each without one of its terms, and when a run reaches that."""
     for gate in gates:
         for cell, name, index in terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers):
             bit = port(cell, name).extract(index, 1).as_bit()
             term = f"-wire {bit.wire.name.str()} -wirebit {bit.offset}"
             place = f"-cell {cell.name.str()} -port \\{name} -portbit {index}"
-            yield f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
+            mutation = f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
+            yield mutation, enable_reached(cell, name, index, gate.latch, drivers)
 
 
 created = 0
@@ -225,9 +231,21 @@ def with_bit(signal, index, bit):
     return result
 
 
+def enable_reached(cell, name, index, latch, drivers):
+    """A signal that is 1 in a cycle in which the enable of a clock gate needs this one of its terms."""
+    leaves = terms(port(latch, "D"), latch, "D", 0, drivers)
+    bit = lambda leaf: port(leaf[0], leaf[1]).extract(leaf[2], 1)
+    others = ys.SigSpec(ys.Const(0, 1))
+    for leaf in leaves:
+        if (leaf[0].name.str(), *leaf[1:]) != (cell.name.str(), name, index):
+            others.append(bit(leaf))
+    return top.And(fresh(), bit((cell, name, index)), top.Not(fresh(), top.ReduceOr(fresh(), others)))
+
+
 def reached(mutation, clocks):
     """A signal that is 1 in a cycle in which the mutated cell would give another value. Of what is not known in the
-    cycle, 1: clocks, for which it is too late at their edge."""
+    cycle, 1: clocks, for which it is too late at their edge. What registers hold before a reset does not count, because
+    after it nothing depends on it."""
     words = mutation.split()
     value = dict(zip(words[1::2], words[2::2]))
     cell, name, index = top.cell(ident(value["-cell"])), value["-port"].lstrip("\\"), int(value["-portbit"])
@@ -244,6 +262,8 @@ def reached(mutation, clocks):
     if name == "CLK" or kind(cell) == "$dlatch" and name == "EN" or clocks & {key(s) for s in single_bits(ports)}:
         return ys.SigSpec(ys.Const(1, 1))
     mutated = with_bit(signal, index, top.Xor(fresh(), bit, other))
+    if "Q" in ports and kind(cell) != "$dlatch" and name == "Q":
+        return top.And(fresh(), other, top.Not(fresh(), ys.SigSpec(top.wire(ident("rst_i")))))
     if cell.output(ident(name)):
         return other
     if kind(cell).startswith("$mem"):
@@ -298,11 +318,10 @@ place_cells()
 mutations = drawn()
 gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
 first_enable = int(first) + len(mutations)
-mutations += without_terms(gates)
 clocks = {("\\clk_i", 0), *(gate.clock for gate in gates)}
-watched = []
-for number, mutation in enumerate(mutations, int(first)):
-    watched.append((number, reached(mutation, clocks)))
+watched = [(mutation, reached(mutation, clocks)) for mutation in mutations]
+watched += list(without_terms(gates, drivers_of_bits()))
+for number, (mutation, _) in enumerate(watched, int(first)):
     command, options = mutation.split(maxsplit=1)
     words = options.split()
     cell = words[words.index("-cell") + 1]
@@ -310,7 +329,7 @@ for number, mutation in enumerate(mutations, int(first)):
     run(f"{command} -ctrl mutsel 16 {number} {options.strip()}")
 for gate in gates:
     add_watches(gate, first_enable)
-for number, signal in watched:
+for number, (_, signal) in enumerate(watched, int(first)):
     add_watch(number, signal)
 # A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
 for wire in [w for w in top.wires_.values() if w.port_output]:

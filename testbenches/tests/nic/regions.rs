@@ -152,6 +152,51 @@ fn invalidate(pair: &mut Tested, keys: &[u32], draw: &mut SplitMix) {
     good(pair);
 }
 
+/// The regions of the next test.
+fn region(index: u16) -> Region {
+    Region {
+        base: REGION + 0x1_0000 * u64::from(index),
+        length: 64,
+        tag: 7,
+        local_write: true,
+        remote_write: true,
+    }
+}
+
+/// Gives a region, or withdraws it by the host.
+fn set(pair: &mut Tested, index: u16, gives: bool) {
+    let writes = match gives {
+        true => region(index).writes(index),
+        false => vec![(reg::REGION_RIGHTS, 0), (reg::REGION_COMMAND, index.into())],
+    };
+    for (address, word) in writes {
+        pair.write(1, address, word).unwrap();
+    }
+}
+
+/// Sends a message to each region, by a WRITE or by a SEND into a buffer there; another one in each round.
+fn ask(pair: &mut Tested, given: &[bool], order: &[u16], round: u16, draw: &mut SplitMix) {
+    for some in order.chunks(QPS) {
+        let message = |&index: &u16| {
+            let write = ((index + round) / 2).is_multiple_of(2);
+            Message {
+                region: index,
+                write,
+                va: region(index).base,
+                bytes: 8,
+                key: region(index).key(index),
+                status: match (given[usize::from(index)], write) {
+                    (true, _) => Status::Success,
+                    (false, true) => Status::RemoteAccess,
+                    (false, false) => Status::RemoteOperate,
+                },
+            }
+        };
+        let messages: Vec<_> = some.iter().map(message).collect();
+        send(pair, &messages, draw);
+    }
+}
+
 /// IBTA volume 1, memory regions: a region that is withdrawn, by its host or by a SEND with invalidate, permits nothing
 /// more, and the others are as before.
 #[test]
@@ -159,17 +204,10 @@ fn a_region_is_withdrawn_and_given_by_itself() {
     let mut pair = pair();
     let mut draw = SplitMix::new(2);
     let mut given = vec![false; usize::from(REGION_COUNT)];
+    let mut order: Vec<_> = (0..REGION_COUNT).collect();
     // Every region is withdrawn twice, and at least once by a SEND.
     for round in 0..5_u16 {
-        let mut order: Vec<_> = (0..REGION_COUNT).collect();
         order.sort_by_cached_key(|_| draw.bits());
-        let region = |index: u16| Region {
-            base: REGION + 0x1_0000 * u64::from(index),
-            length: 64,
-            tag: 7,
-            local_write: true,
-            remote_write: true,
-        };
         for some in order.chunks(QPS) {
             let mut keys = vec![];
             for &index in some {
@@ -177,37 +215,19 @@ fn a_region_is_withdrawn_and_given_by_itself() {
                 let before = std::mem::replace(&mut given[usize::from(index)], gives);
                 if before && !gives && !(index / 2 + round).is_multiple_of(4) {
                     keys.push(region(index).key(index));
-                } else if gives {
-                    for (address, word) in region(index).writes(index) {
-                        pair.write(1, address, word).unwrap();
-                    }
                 } else {
-                    pair.write(1, reg::REGION_RIGHTS, 0).unwrap();
-                    pair.write(1, reg::REGION_COMMAND, index.into()).unwrap();
+                    set(&mut pair, index, gives);
                 }
             }
             invalidate(&mut pair, &keys, &mut draw);
         }
-        // By a WRITE, or by a SEND into a buffer there: by both within the rounds in which a region is withdrawn.
-        for some in order.chunks(QPS) {
-            let message = |&index: &u16| {
-                let write = ((index + round) / 2).is_multiple_of(2);
-                Message {
-                    region: index,
-                    write,
-                    va: region(index).base,
-                    bytes: 8,
-                    key: region(index).key(index),
-                    status: match (given[usize::from(index)], write) {
-                        (true, _) => Status::Success,
-                        (false, true) => Status::RemoteAccess,
-                        (false, false) => Status::RemoteOperate,
-                    },
-                }
-            };
-            let messages: Vec<_> = some.iter().map(message).collect();
-            send(&mut pair, &messages, &mut draw);
-        }
+        ask(&mut pair, &given, &order, round, &mut draw);
+    }
+    // What the host does last to one is done to no other.
+    for gives in [false, true] {
+        set(&mut pair, 0, gives);
+        given[0] = gives;
+        ask(&mut pair, &given, &order, 5, &mut draw);
     }
 }
 
