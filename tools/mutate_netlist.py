@@ -153,38 +153,50 @@ class Gate:
         self.behind = [cell for cell in clocked if key(port(cell, "CLK")) == clock]
 
 
-def terms(signal, cell, name, index, drivers):
-    """The operands of the OR that drives a bit, each as the cell and the port bit that reads it."""
+def terms(signal, cell, name, index, drivers, shared, seen=False):
+    """The operands of the OR that drives a bit, each as the cell and the port bit that reads it, and whether something
+    else reads a bit between the two."""
     driver, at = drivers.get(key(signal), (None, 0))
     if driver and kind(driver) == "$logic_or" and at == 0:
         read = [(p, i) for p in "AB" if driver.hasPort(ident(p)) for i in range(port(driver, p).size())]
     elif driver and kind(driver) == "$or":
         read = [(p, at) for p in "AB" if at < port(driver, p).size()]
     else:
-        return [(cell, name, index)]
-    return [leaf for p, i in read for leaf in terms(port(driver, p).extract(i, 1), driver, p, i, drivers)]
+        return [(cell, name, index, seen)]
+    seen = seen or key(signal) in shared
+    of = lambda p, i: terms(port(driver, p).extract(i, 1), driver, p, i, drivers, shared, seen)
+    return [leaf for p, i in read for leaf in of(p, i)]
 
 
-def drivers_of_bits():
-    """For each bit the cell that drives it, and the place in the cell's output."""
-    drivers = {}
+def drivers_and_shared():
+    """For each bit the cell that drives it, and the place in the cell's output; the bits that are read more than once."""
+    drivers, read, shared = {}, set(), set()
+    for wire in top.wires_.values():
+        if wire.port_output:
+            read.update(key(ys.SigSpec(wire).extract(i, 1)) for i in range(wire.width))
     for cell in top.cells_.values():
         for name, signal in cell.connections_.items():
-            if cell.output(name):
-                for i in range(signal.size()):
-                    drivers[key(signal.extract(i, 1))] = (cell, i)
-    return drivers
+            for i in range(signal.size()):
+                bit = key(signal.extract(i, 1))
+                if cell.output(name):
+                    drivers[bit] = (cell, i)
+                elif bit in read:
+                    shared.add(bit)
+                else:
+                    read.add(bit)
+    return drivers, shared
 
 
-def without_terms(gates, drivers):
+def without_terms(gates, drivers, shared):
     """Enables of clock gates, each without one of its terms, and when a run reaches that."""
     for gate in gates:
-        for cell, name, index in terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers):
+        for leaf in terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers, shared):
+            cell, name, index, _ = leaf
             bit = port(cell, name).extract(index, 1).as_bit()
             term = f"-wire {bit.wire.name.str()} -wirebit {bit.offset}"
             place = f"-cell {cell.name.str()} -port \\{name} -portbit {index}"
             mutation = f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
-            yield mutation, enable_reached(cell, name, index, gate.latch, drivers)
+            yield mutation, enable_reached(leaf, gate.latch, drivers, shared) or reached(mutation, clocks)
 
 
 created = 0
@@ -231,15 +243,19 @@ def with_bit(signal, index, bit):
     return result
 
 
-def enable_reached(cell, name, index, latch, drivers):
-    """A signal that is 1 in a cycle in which the enable of a clock gate needs this one of its terms."""
-    leaves = terms(port(latch, "D"), latch, "D", 0, drivers)
+def enable_reached(leaf, latch, drivers, shared):
+    """A signal that is 1 in a cycle in which the enable of a clock gate needs this one of its terms; None if what is
+    between the two has other readers."""
+    leaves = terms(port(latch, "D"), latch, "D", 0, drivers, shared)
     bit = lambda leaf: port(leaf[0], leaf[1]).extract(leaf[2], 1)
+    same = lambda other: (other[0].name.str(), *other[1:3]) == (leaf[0].name.str(), *leaf[1:3])
+    if leaf[3]:
+        return None
     others = ys.SigSpec(ys.Const(0, 1))
-    for leaf in leaves:
-        if (leaf[0].name.str(), *leaf[1:]) != (cell.name.str(), name, index):
-            others.append(bit(leaf))
-    return top.And(fresh(), bit((cell, name, index)), top.Not(fresh(), top.ReduceOr(fresh(), others)))
+    for other in leaves:
+        if not same(other):
+            others.append(bit(other))
+    return top.And(fresh(), bit(leaf), top.Not(fresh(), top.ReduceOr(fresh(), others)))
 
 
 def reached(mutation, clocks):
@@ -319,8 +335,10 @@ mutations = drawn()
 gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
 first_enable = int(first) + len(mutations)
 clocks = {("\\clk_i", 0), *(gate.clock for gate in gates)}
+# Before cells are added that read, too.
+ors = drivers_and_shared()
 watched = [(mutation, reached(mutation, clocks)) for mutation in mutations]
-watched += list(without_terms(gates, drivers_of_bits()))
+watched += list(without_terms(gates, *ors))
 for number, (mutation, _) in enumerate(watched, int(first)):
     command, options = mutation.split(maxsplit=1)
     words = options.split()
