@@ -150,15 +150,14 @@ impl Monitors {
                 |it: &Violation| format!("{} at {}: {}", it.time.since_start(), it.tap, it.text);
             let frames = all.clone().take(NAMED).map(line);
             Some(Finding {
-                kind: FindingKind::Violation,
+                kind: match by_design.contains(rule) {
+                    true => FindingKind::ByDesign,
+                    false => FindingKind::Violation,
+                },
                 text: format!(
-                    "{rule}: {} of {} frames break it{}, the first at {}",
+                    "{rule}: {} of {} frames break it, the first at {}",
                     tally.violations,
                     tally.checked,
-                    match by_design.contains(rule) {
-                        true => " by design",
-                        false => "",
-                    },
                     line(first)
                 ),
                 details: std::iter::once(rule.statement().to_owned())

@@ -324,6 +324,8 @@ pub enum FindingKind {
     Victim,
     /// Frames that break a standard.
     Violation,
+    /// Frames that break a standard, as the scenario says that they do.
+    ByDesign,
 }
 
 impl FindingKind {
@@ -336,6 +338,7 @@ impl FindingKind {
             Self::Alarm => "pauses",
             Self::Victim => "victim",
             Self::Violation => "violation",
+            Self::ByDesign => "by design",
         }
     }
 }

@@ -191,7 +191,7 @@ fn findings(findings: &[Finding]) -> Markup {
             table.stack {
                 tbody { @for finding in shown {
                     tr {
-                        td.state.bad { (finding.kind.words()) }
+                        td.state.bad[finding.kind != FindingKind::ByDesign] { (finding.kind.words()) }
                         td {
                             (finding.text)
                             @let details = &finding.details[..finding.details.len().min(MOST_ROWS)];

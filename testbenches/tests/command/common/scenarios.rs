@@ -3,7 +3,7 @@
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::{Setting, Source};
 use xoff_cosim::scenario::{Recovery, Scenario};
-use xoff_waves::report::{FindingKind, Report, Summary};
+use xoff_waves::report::{Finding, FindingKind, Report, Summary};
 
 /// Returns a built-in scenario with settings applied.
 pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
@@ -23,8 +23,10 @@ pub fn run_watched(scenario: &Scenario, broken: &[&str]) -> Report {
         ..RunOptions::default()
     };
     let report = execute::run(scenario, &options).unwrap();
-    let violations =
-        (report.summary.findings.iter()).filter(|finding| finding.kind == FindingKind::Violation);
+    let of_monitors = |finding: &&Finding| {
+        [FindingKind::Violation, FindingKind::ByDesign].contains(&finding.kind)
+    };
+    let violations = report.summary.findings.iter().filter(of_monitors);
     let found: Vec<&str> = (violations.clone())
         .filter_map(|finding| finding.text.split(':').next())
         .collect();
