@@ -196,7 +196,7 @@ def without_terms(gates, drivers, shared):
             term = f"-wire {bit.wire.name.str()} -wirebit {bit.offset}"
             place = f"-cell {cell.name.str()} -port \\{name} -portbit {index}"
             mutation = f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
-            yield mutation, enable_reached(leaf, gate.latch, drivers, shared) or reached(mutation, clocks)
+            yield mutation, enable_reached(leaf, gate.latch, drivers, shared) or reached(mutation, clocks, resets)
 
 
 created = 0
@@ -258,42 +258,83 @@ def enable_reached(leaf, latch, drivers, shared):
     return top.And(fresh(), bit(leaf), top.Not(fresh(), top.ReduceOr(fresh(), others)))
 
 
-def reached(mutation, clocks):
-    """A signal that is 1 in a cycle in which the mutated cell would give another value. Of what is not known in the
-    cycle, 1: clocks, for which it is too late at their edge. What registers hold before a reset does not count, because
-    after it nothing depends on it."""
+def reached(mutation, clocks, resets):
+    """A signal that is 1 in a cycle in which the mutated cell would give another value, and which matters: not what a
+    register holds before it is written for the first time, and, of cells that do not carry on the reset, not what
+    becomes of such values while it lasts. Of clocks, for which it is too late at their edge, always 1."""
     words = mutation.split()
     value = dict(zip(words[1::2], words[2::2]))
     cell, name, index = top.cell(ident(value["-cell"])), value["-port"].lstrip("\\"), int(value["-portbit"])
     ports = {at.str()[1:]: signal for at, signal in cell.connections_.items()}
-    signal = ports[name]
-    bit = signal.extract(index, 1)
-    other = {
-        "inv": lambda: ys.SigSpec(ys.Const(1, 1)),
-        "const0": lambda: bit,
-        "const1": lambda: top.Not(fresh(), bit),
-        "cnot0": lambda: top.Not(fresh(), signal.extract(int(value["-ctrlbit"]), 1)),
-        "cnot1": lambda: signal.extract(int(value["-ctrlbit"]), 1),
-    }[value["-mode"]]()
     if name == "CLK" or kind(cell) == "$dlatch" and name == "EN" or clocks & {key(s) for s in single_bits(ports)}:
         return ys.SigSpec(ys.Const(1, 1))
-    mutated = with_bit(signal, index, top.Xor(fresh(), bit, other))
-    if "Q" in ports and kind(cell) != "$dlatch" and name == "Q":
-        return top.And(fresh(), other, top.Not(fresh(), ys.SigSpec(top.wire(ident("rst_i")))))
-    if cell.output(ident(name)):
-        return other
-    if kind(cell).startswith("$mem"):
-        return top.And(fresh(), other, top.ReduceOr(fresh(), port(cell, "EN"))) if name in ("ADDR", "DATA") else other
-    if "Q" in ports and kind(cell) != "$dlatch":
+
+    def changed(signal):
+        """Whether the mutation changes this value of the port."""
+        at = lambda option: signal.extract(int(value[option]), 1)
+        return {
+            "inv": lambda: ys.SigSpec(ys.Const(1, 1)),
+            "const0": lambda: at("-portbit"),
+            "const1": lambda: top.Not(fresh(), at("-portbit")),
+            "cnot0": lambda: top.Not(fresh(), at("-ctrlbit")),
+            "cnot1": lambda: at("-ctrlbit"),
+        }[value["-mode"]]()
+
+    signal = ports[name]
+    register = "Q" in ports and kind(cell) != "$dlatch"
+    if register and name == "Q":
+        return top.And(fresh(), changed(following(cell, ports.get)), written(cell))
+    changes = changed(signal)
+    mutated = with_bit(signal, index, top.Xor(fresh(), signal.extract(index, 1), changes))
+    if register:
         both = [following(cell, values) for values in (ports.get, {**ports, name: mutated}.get)]
         return top.Ne(fresh(), *both)
-    if "Y" not in ports:
-        return other
-    copy = top.addCell(fresh(), cell)
-    copy.setPort(ident(name), mutated)
-    result = ys.SigSpec(top.addWire(fresh(), ports["Y"].size()))
-    copy.setPort(ident("Y"), result)
-    return top.Ne(fresh(), result, ports["Y"])
+    if kind(cell).startswith("$mem"):
+        if name in ("ADDR", "DATA") and not cell.output(ident(name)):
+            return top.And(fresh(), changes, top.ReduceOr(fresh(), ports["EN"]))
+        return changes
+    if not cell.output(ident(name)) and "Y" in ports:
+        copy = top.addCell(fresh(), cell)
+        copy.setPort(ident(name), mutated)
+        result = ys.SigSpec(top.addWire(fresh(), ports["Y"].size()))
+        copy.setPort(ident("Y"), result)
+        changes = top.Ne(fresh(), result, ports["Y"])
+    if kind(cell) == "$dlatch" or cell.name.str() in resets:
+        return changes
+    return top.And(fresh(), changes, top.Not(fresh(), ys.SigSpec(top.wire(ident("rst_i")))))
+
+
+def written(cell):
+    """A signal that is 1 in a cycle in which a register takes a new value, from its input or by a reset."""
+    active = [
+        port(cell, name) if cell.getParam(ident(name + "_POLARITY")).as_bool() else top.Not(fresh(), port(cell, name))
+        for name in ("EN", "SRST") if cell.hasPort(ident(name))
+    ]
+    if not cell.hasPort(ident("EN")):
+        return ys.SigSpec(ys.Const(1, 1))
+    if kind(cell) == "$sdffce":
+        return active[0]
+    return top.Or(fresh(), *active) if len(active) == 2 else active[0]
+
+
+def behind_reset():
+    """The combinational cells whose outputs depend on the reset."""
+    readers = {}
+    for cell in top.cells_.values():
+        if not cell.hasPort(ident("Q")) and not kind(cell).startswith("$mem"):
+            for name, signal in cell.connections_.items():
+                if not cell.output(name):
+                    for i in range(signal.size()):
+                        readers.setdefault(key(signal.extract(i, 1)), []).append(cell)
+    found, left = set(), [("\\rst_i", 0)]
+    while left:
+        for cell in readers.get(left.pop(), ()):
+            if cell.name.str() not in found:
+                found.add(cell.name.str())
+                for name, signal in cell.connections_.items():
+                    if cell.output(name):
+                        left += [key(signal.extract(i, 1)) for i in range(signal.size())]
+    return found
 
 
 def single_bits(ports):
@@ -336,8 +377,8 @@ gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
 first_enable = int(first) + len(mutations)
 clocks = {("\\clk_i", 0), *(gate.clock for gate in gates)}
 # Before cells are added that read, too.
-ors = drivers_and_shared()
-watched = [(mutation, reached(mutation, clocks)) for mutation in mutations]
+ors, resets = drivers_and_shared(), behind_reset()
+watched = [(mutation, reached(mutation, clocks, resets)) for mutation in mutations]
 watched += list(without_terms(gates, *ors))
 for number, (mutation, _) in enumerate(watched, int(first)):
     command, options = mutation.split(maxsplit=1)
