@@ -263,11 +263,8 @@ fn results_of_another_program_or_scenario_do_not_count() {
     assert_eq!(again(), anew("of before scenario/tiny/base changed"));
     shorten();
     let text = fs::read_to_string(&journal).unwrap();
-    let (before, behind) = text.split_once("\"program\":\"").unwrap();
-    let other = format!(
-        "{before}\"program\":\"0{}",
-        &behind[1..].replacen('1', "2", 1)
-    );
+    let other = text.replace("\"program\":\"", "\"program\":\"0");
+    assert_ne!(other, text);
     fs::write(&journal, other).unwrap();
     assert_eq!(again(), anew("of another build of xoff"));
     // Of a version that did not say which program it was.
