@@ -80,20 +80,21 @@ struct Cli {
 /// What killed a mutant, or `None`.
 type Verdict = Option<String>;
 
-/// Cases of a property that run on the same units, one after the other, and the mutations that they reach.
+/// Cases of a property that run on the same units, one after the other, and the mutations that they reach. Where all
+/// cases are one run that is not known, `None`, and not worth knowing.
 struct Run {
     unit: Unit,
     cases: Range<u64>,
-    reaches: BTreeSet<u16>,
+    reaches: Option<BTreeSet<u16>>,
 }
 
-/// The cases that are asked for, in runs.
+/// The cases that are asked for, in runs; and whether each case is a run.
 struct Cases<'a>(&'a Cli);
 
 impl WithProperty for Cases<'_> {
-    type Output = Vec<Range<u64>>;
+    type Output = (Vec<Range<u64>>, bool);
 
-    fn with<P: Property>(self) -> Vec<Range<u64>> {
+    fn with<P: Property>(self) -> (Vec<Range<u64>>, bool) {
         let Cli {
             effort,
             first,
@@ -103,11 +104,11 @@ impl WithProperty for Cases<'_> {
         let all = effort * P::CASES;
         let first = first.map_or(all, |first| first.min(all));
         let cases = if rest { first..all } else { 0..first };
-        if P::OWN_UNITS {
-            cases.map(|case| case..case + 1).collect()
-        } else {
-            vec![cases]
-        }
+        let runs = match P::OWN_UNITS {
+            true => cases.map(|case| case..case + 1).collect(),
+            false => vec![cases],
+        };
+        (runs, P::OWN_UNITS)
     }
 }
 
@@ -136,13 +137,18 @@ fn watched_runs(cli: &Cli, mutants: &[Mutant]) -> Result<Vec<Run>, String> {
     let mut runs = Vec::new();
     for property in properties {
         let unit = Unit::named(property)?;
-        let ranges = unit.with(Cases(cli)).into_iter();
-        runs.extend(ranges.map(|cases| (property, unit, cases)));
+        let (ranges, watches) = unit.with(Cases(cli));
+        runs.extend(
+            ranges
+                .into_iter()
+                .map(|cases| (property, unit, cases, watches)),
+        );
     }
-    let watch = |(property, unit, cases): (&String, Unit, Range<u64>)| {
+    // A netlist that watches has more state, which properties of small units would compare.
+    let watch = |(property, unit, cases, watches): (&String, Unit, Range<u64>, bool)| {
         let file = folder.join(format!("{property}_{}", cases.start));
         let plusargs = vec![
-            format!("mutant={WATCH}"),
+            format!("mutant={}", if watches { WATCH } else { 0 }),
             format!("reached={}", file.display()),
         ];
         let judge = Judge {
@@ -153,7 +159,7 @@ fn watched_runs(cli: &Cli, mutants: &[Mutant]) -> Result<Vec<Run>, String> {
         if let Some(why) = unit.with(judge)? {
             return Err(format!("nothing is broken, yet {property} differs: {why}"));
         }
-        let reaches = reach::read(&file)?;
+        let reaches = watches.then(|| reach::read(&file)).transpose()?;
         Ok(Run {
             unit,
             cases,
@@ -186,7 +192,10 @@ fn by_properties(cli: &Cli, begin: Instant) -> Result<Verdicts, String> {
     let runs = watched_runs(cli, &mutants)?;
     let verdicts = judge_all(cli, &mutants, |mutant| {
         let unit = Unit::named(&mutant.property)?;
-        let reaching = |run: &&Run| run.unit == unit && run.reaches.contains(&mutant.number);
+        let reaching = |run: &&Run| {
+            let reaches = |numbers: &BTreeSet<u16>| numbers.contains(&mutant.number);
+            run.unit == unit && run.reaches.as_ref().is_none_or(reaches)
+        };
         for run in runs.iter().filter(reaching) {
             let judge = Judge {
                 seed: cli.seed,
