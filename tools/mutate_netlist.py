@@ -190,13 +190,14 @@ def drivers_and_shared():
 def without_terms(gates, drivers, shared):
     """Enables of clock gates, each without one of its terms, and when a run reaches that."""
     for gate in gates:
-        for leaf in terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers, shared):
+        leaves = terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers, shared)
+        for leaf in leaves:
             cell, name, index, _ = leaf
             bit = port(cell, name).extract(index, 1).as_bit()
             term = f"-wire {bit.wire.name.str()} -wirebit {bit.offset}"
             place = f"-cell {cell.name.str()} -port \\{name} -portbit {index}"
             mutation = f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
-            yield mutation, enable_reached(leaf, gate.latch, drivers, shared) or reached(mutation, clocks, resets)
+            yield mutation, enable_reached(leaf, leaves) or reached(mutation, clocks, resets)
 
 
 created = 0
@@ -243,17 +244,15 @@ def with_bit(signal, index, bit):
     return result
 
 
-def enable_reached(leaf, latch, drivers, shared):
+def enable_reached(leaf, leaves):
     """A signal that is 1 in a cycle in which the enable of a clock gate needs this one of its terms; None if what is
     between the two has other readers."""
-    leaves = terms(port(latch, "D"), latch, "D", 0, drivers, shared)
-    bit = lambda leaf: port(leaf[0], leaf[1]).extract(leaf[2], 1)
-    same = lambda other: (other[0].name.str(), *other[1:3]) == (leaf[0].name.str(), *leaf[1:3])
     if leaf[3]:
         return None
+    bit = lambda leaf: port(leaf[0], leaf[1]).extract(leaf[2], 1)
     others = ys.SigSpec(ys.Const(0, 1))
     for other in leaves:
-        if not same(other):
+        if other is not leaf:
             others.append(bit(other))
     return top.And(fresh(), bit(leaf), top.Not(fresh(), top.ReduceOr(fresh(), others)))
 
@@ -306,15 +305,17 @@ def reached(mutation, clocks, resets):
 
 def written(cell):
     """A signal that is 1 in a cycle in which a register takes a new value, from its input or by a reset."""
-    active = [
-        port(cell, name) if cell.getParam(ident(name + "_POLARITY")).as_bool() else top.Not(fresh(), port(cell, name))
-        for name in ("EN", "SRST") if cell.hasPort(ident(name))
-    ]
     if not cell.hasPort(ident("EN")):
         return ys.SigSpec(ys.Const(1, 1))
-    if kind(cell) == "$sdffce":
-        return active[0]
-    return top.Or(fresh(), *active) if len(active) == 2 else active[0]
+
+    def active(name):
+        high = cell.getParam(ident(name + "_POLARITY")).as_bool()
+        return port(cell, name) if high else top.Not(fresh(), port(cell, name))
+
+    # As in following().
+    if cell.hasPort(ident("SRST")) and kind(cell) != "$sdffce":
+        return top.Or(fresh(), active("EN"), active("SRST"))
+    return active("EN")
 
 
 def behind_reset():

@@ -72,8 +72,8 @@ impl MacControl {
         }
     }
 
-    /// Takes an intact MAC control frame, which [`is_control`](super::is_control) tells, whose last bit arrives at its `end`. Must be called before the
-    /// [`tick`](Self::tick) that follows, in the order of time.
+    /// Takes an intact frame of MAC control, as [`is_control`](super::is_control) says, whose last bit arrives at its
+    /// `end`. Must be called before the [`tick`](Self::tick) that follows, in the order of time.
     pub fn receive(&mut self, frame: &Frame) -> ControlFrame {
         let parsed = parse(&frame.bytes);
         let (verdict, control) = match (parsed.verdict, parsed.control) {
