@@ -49,7 +49,7 @@ const FOLDER: &str = env!(
 struct Cli {
     /// The unit, for the last line
     unit: String,
-    /// Only these mutants, and say what killed each
+    /// Only these mutants, and say of each what killed it, or that it survived
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     only: Vec<u16>,
     /// Times as many cases as usual
@@ -186,9 +186,7 @@ fn by_properties(cli: &Cli, begin: Instant) -> Result<Verdicts, String> {
         before = Verdicts::read(&cli.folder)?;
         mutants = left(cli, &before)?;
     }
-    if !cli.only.is_empty() {
-        mutants.retain(|mutant| cli.only.contains(&mutant.number));
-    }
+    asked_for(cli, &mut mutants);
     let runs = watched_runs(cli, &mutants)?;
     let verdicts = judge_all(cli, &mutants, |mutant| {
         let unit = Unit::named(&mutant.property)?;
@@ -229,13 +227,18 @@ fn left(cli: &Cli, verdicts: &Verdicts) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
+/// Leaves those that `--only` names; without it, all.
+fn asked_for(cli: &Cli, mutants: &mut Vec<Mutant>) {
+    if !cli.only.is_empty() {
+        mutants.retain(|mutant| cli.only.contains(&mutant.number));
+    }
+}
+
 /// Judges by directed tests what survived and is not proven to be equivalent.
 fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, String> {
     let mut verdicts = Verdicts::read(&cli.folder)?;
     let mut mutants = left(cli, &verdicts)?;
-    if !cli.only.is_empty() {
-        mutants.retain(|mutant| cli.only.contains(&mutant.number));
-    }
+    asked_for(cli, &mut mutants);
     let tests = Tests::watched(program, &folder_of_reach(cli)?)?;
     let found = judge_all(cli, &mutants, |mutant| {
         Ok(tests.first_failure(mutant.number)?.map(str::to_owned))
