@@ -260,3 +260,17 @@ fn each_of_many_is_counted() {
     let after = [reg::FRAMES_IN, reg::BYTES_IN].map(|counter| pair.count(1, counter));
     assert_eq!([after[0] - before[0], after[1] - before[1]], [frames, sum]);
 }
+
+/// Work for a QP that is not open is refused, and each time counted.
+#[test]
+fn work_that_is_refused_is_counted_each_time() {
+    const WORKS: u32 = 700;
+    let mut pair = Tested::new(without_timer, 1);
+    for id in 0..WORKS {
+        pair.post(0, 1, send(u64::from(id), 0));
+        for _ in 0..10 {
+            pair.step(&mut all);
+        }
+    }
+    judge(&mut pair, [&[("work_refused", WORKS)], &[]]);
+}

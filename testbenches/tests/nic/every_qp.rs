@@ -512,3 +512,99 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
         }
     }
 }
+
+/// IBTA volume 1, 10.3.1: a QP in the error state flushes what is posted to either of its queues. Many QPs fail within a
+/// short time, each at both sides; as the responder's host takes completions slowly, many of them wait for their other half
+/// to end. No other QP ends, and nothing is flushed twice.
+#[test]
+fn qps_that_fail_together_end_each_and_no_other() {
+    const RECVS: usize = 4;
+    let works = |fails: bool| if fails { 16 } else { 2 };
+    let registers = [(reg::DSCP_MAP, 0), (reg::PFC_CLASSES, 1)];
+    let setup = |side: usize, index: u16| {
+        let mut setup = qp(side, index);
+        (setup.requester.timeout, setup.dscp) = (0, 0);
+        setup
+    };
+    let mut pair = opened(&registers, QPS, |side, index, new| {
+        *new = setup(side, index);
+    });
+    let mut draw = SplitMix::new(7);
+    for round in 0..8 {
+        let fails = draw.bits();
+        let fails = |index: u16| fails >> index & 1 == 1;
+        pair.completions = Default::default();
+        // Side 1 sends nothing until all have failed.
+        let pause = |pair: &mut Tested, quanta| {
+            let at = pair.time();
+            let mut of_class = [None; 8];
+            of_class[0] = Some(quanta);
+            pair.receive(1, at, pfc(of_class));
+            for _ in 0..100 {
+                pair.step(&mut all);
+            }
+        };
+        pause(&mut pair, u16::MAX);
+        for index in shuffled(&mut draw) {
+            for id in 0..works(fails(index)) {
+                let work = Work {
+                    remote_key: pair.key[0],
+                    id,
+                    ..write(&pair, index, 8)
+                };
+                pair.post(1, index, work);
+            }
+            for id in 0..if fails(index) { RECVS as u64 } else { 0 } {
+                let recv = Recv {
+                    length: 8,
+                    local_va: REGION,
+                    local_key: pair.key[0],
+                    id,
+                };
+                pair.post_recv(0, index, recv);
+            }
+        }
+        for _ in 0..3_000 {
+            pair.step(&mut all);
+        }
+        pair.stall(1, Stalled::Completions, 15, u64::MAX);
+        for index in shuffled(&mut draw) {
+            let mut work = write(&pair, index, 8);
+            work.remote_key ^= u32::from(fails(index));
+            pair.post(0, index, work);
+        }
+        let failed: Vec<_> = (0..QPS).filter(|index| fails(*index)).collect();
+        // The answers wait, too.
+        pair.run(100_000, &mut all, |pair| {
+            pair.completions[1].len() == works(true) as usize * failed.len()
+        });
+        pair.stall(1, Stalled::Completions, 0, 0);
+        pause(&mut pair, 0);
+        pair.rest(20_000, &mut all);
+        for side in 0..2 {
+            let mut found: BTreeMap<u16, Vec<_>> = BTreeMap::new();
+            for (index, completion) in &pair.completions[side] {
+                let of_qp = found.entry(*index).or_default();
+                of_qp.push((completion.status, completion.id));
+            }
+            for index in 0..QPS {
+                let mut right = vec![];
+                match (side, fails(index)) {
+                    (0, true) => {
+                        right.push((Status::RemoteAccess, 0));
+                        right.extend((0..RECVS as u64).map(|id| (Status::Flushed, id)));
+                    }
+                    (0, false) => right.push((Status::Success, 0)),
+                    (_, true) => right.extend((0..works(true)).map(|id| (Status::Flushed, id))),
+                    (_, false) => right.extend((0..works(false)).map(|id| (Status::Success, id))),
+                }
+                assert_eq!(
+                    found.get(&index),
+                    Some(&right),
+                    "round {round}, QP {index} of side {side}"
+                );
+            }
+        }
+        pair.reopen(&failed, &setup);
+    }
+}

@@ -22,8 +22,10 @@
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
+//! | [`timers`] | the ACK timer, and packets that leave just when it runs out |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
+//! | [`withdrawn`] | packets that are withdrawn while their payload is still to come |
 
 mod baseline;
 mod classes;
@@ -46,5 +48,7 @@ mod shares;
 mod stalled;
 mod standard;
 mod tested;
+mod timers;
 mod verdict;
 mod waves;
+mod withdrawn;

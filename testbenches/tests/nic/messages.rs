@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, post};
-use xoff::property::nic::pair::{REGION, all, qp};
+use crate::tested::{MTU, SOURCE, Tested, done, good, opened, post};
+use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Recv, Status, Work};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::frame::ParsedFrame;
 
 const LENGTHS: [u32; 12] = [
@@ -287,4 +287,49 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
     good(&pair);
     assert!(pair.memory(1) == expected);
     pair.pulses_are_counted();
+}
+
+/// IBTA volume 1, 9.7.5.1.2: the MSN of an ACK is the number of messages that the responder has completed.
+#[test]
+fn an_ack_says_how_many_messages_are_complete() {
+    const ROUNDS: u32 = 260;
+    const WORKS: u32 = 16;
+    let maps: Vec<_> = (0..8)
+        .map(|class| (reg::DSCP_MAP + 4 * class, u32::from(class) * 0x1111_1111))
+        .collect();
+    // A QP of each class.
+    let mut pair = opened(&maps, 8, |_, index, setup| {
+        (setup.dscp, setup.requester.timeout) = (8 * index as u8, 0);
+    });
+    for round in 1..=ROUNDS {
+        pair.frames.clear();
+        pair.completions[0].clear();
+        for index in 0..8 {
+            for id in 0..u64::from(WORKS) {
+                let work = Work {
+                    kind: WorkKind::WRITE,
+                    signaled: true,
+                    remote_key: pair.key[1],
+                    id,
+                    ..Work::default()
+                };
+                pair.post(0, index, work);
+            }
+        }
+        pair.run(5_000, &mut all, |pair| {
+            pair.completions[0].len() == 8 * WORKS as usize
+        });
+        good(&pair);
+        for index in 0..8 {
+            let of_qp = (pair.frames.iter()).filter(|(side, _, frame)| {
+                *side == 1 && frame.bth.unwrap().dest_qp.get() == QPN_BASE + index
+            });
+            let (.., last) = of_qp.last().unwrap();
+            assert_eq!(
+                last.ext.unwrap().aeth.unwrap().msn.get(),
+                round * WORKS,
+                "QP {index}"
+            );
+        }
+    }
 }

@@ -181,9 +181,10 @@ fn parts_that_never_run_empty_go_round() {
     // Path MTU of 256 bytes.
     let (mtu, bytes) = (0, 256);
     let mut draw = SplitMix::new(3);
+    // Parts that end at different places: the second one in the lower half of 512 beats, or in the upper.
     for sizes in [
         [512; PARTS],
-        sizes(&mut draw),
+        [600, 500, 500, 448],
         sizes(&mut draw),
         sizes(&mut draw),
     ] {

@@ -57,8 +57,8 @@ fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
     first.count()
 }
 
-#[test]
-fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
+/// A pair whose DSCPs 0 to 7 are class 0 to 7, without QPs.
+fn slow_bus() -> Tested {
     let pair = judged(|| {
         Pair::of(&PairConfig {
             seed: 1,
@@ -73,9 +73,14 @@ fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
     });
     let mut pair = Tested(pair.unwrap());
     for side in 0..2 {
-        // DSCP 0 to 7 are class 0 to 7.
         pair.write(side, reg::DSCP_MAP, 0x7654_3210).unwrap();
     }
+    pair
+}
+
+#[test]
+fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
+    let mut pair = slow_bus();
     let mut classes: Vec<Option<u8>> = vec![None; usize::from(QPS)];
     let open = |pair: &mut Tested, index: u16, class: Option<u8>| {
         for side in 0..2 {
@@ -119,6 +124,22 @@ fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
             share,
             "QP {sender}, of {all:?}"
         );
+    }
+}
+
+/// Of two classes in use, each has half of the slots, whichever two they are.
+#[test]
+fn each_of_two_classes_has_half_of_the_slots() {
+    let mut pair = slow_bus();
+    for class in 0..8 {
+        let other = (class + 3) % 8;
+        for side in 0..2 {
+            let (first, second) = (of_class(side, 0, class), of_class(side, 1, other));
+            pair.open(side, 0, &first).unwrap();
+            pair.open(side, 1, &second).unwrap();
+        }
+        let sent = burst(&mut pair, 0, SLOTS);
+        assert_eq!(sent, SLOTS / 2, "class {class} beside {other}");
     }
 }
 
