@@ -2,8 +2,9 @@
 
 formal/gates.toml lists the gates. For each, the design is read with the gates as wires, so that it has one clock, and
 with its RAMs cut out: what they give is free, but holds without a read. The property is that in a cycle without the
-gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. `formal_gates.py
-GATE …` checks only these gates, by their names or as TOP.NAME. Run it with the Python in .tools/.
+gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. Of some terms of
+enables, it lists that they are spare: in a cycle in which no other term is 1, nothing behind the gate changes either.
+`formal_gates.py GATE …` checks only these gates, by their names or as TOP.NAME. Run it with the Python in .tools/.
 """
 
 import os
@@ -122,31 +123,62 @@ def prove(row, folder):
     return count, held, log
 
 
-def refute(row, folder):
-    """Returns whether the property fails on the broken copy."""
-    file, old, new = row["broken"]
+def edited(edit, folder):
+    """Returns a copy of the RTL with an edit."""
+    file, old, new = edit
     rtl = folder / "rtl"
     shutil.copytree(ROOT / "rtl", rtl)
     text = (rtl / file).read_text()
     if text.count(old) != 1:
         raise RuntimeError(f"gates.toml: {file} has {text.count(old)} times, not once: {old}")
     (rtl / file).write_text(text.replace(old, new))
-    netlist(rtl, row, folder / "broken.smt2")
+    return rtl
+
+
+def refute(row, folder):
+    """Returns whether the property fails on the broken copy."""
+    netlist(edited(row["broken"], folder), row, folder / "broken.smt2")
     # An induction from any state: a missing term may need a state that is many cycles away from reset.
     how = ["-i", "-t", str(row["induction"])] if "induction" in row else ["-t", str(row["bounded"])]
     return not solve(folder / "broken.smt2", *how)[0]
 
 
+def spare(row, edit, folder):
+    """Returns whether a term is spare. The edit negates it, so that the property is about the cycles in which it is 1."""
+    netlist(edited(edit, folder), row, folder / "spare.smt2")
+    depth = str(row["induction"])
+    return all(solve(folder / "spare.smt2", *how, "-t", depth)[0] for how in ([], ["-i"]))
+
+
+def check_spare(rows, start):
+    """Proves that the listed terms are spare, and that one of the same enable is not. Returns whether all is as it is
+    listed."""
+    running = [(row, edit, start(spare, row, edit)) for row in rows for edit in [*row["spare"], row["needed"]]]
+    right = True
+    for row, edit, proof in running:
+        try:
+            held, log = proof.result(), ""
+        except RuntimeError as error:
+            held, log = None, str(error)
+        verdict = {True: "proved", False: "not proved", None: "FAILED"}[held]
+        if held != (edit is not row["needed"]):
+            right, verdict = False, f"{verdict}, WRONG"
+            print(log[-1500:], file=sys.stderr)
+        print(f"{row['top'] + '.' + row['gate']:35} spare: {edit[2][:48]:50} {verdict}", flush=True)
+    return right
+
+
 def main():
-    rows = tomllib.loads((ROOT / "formal/gates.toml").read_text())["gate"]
+    listed = tomllib.loads((ROOT / "formal/gates.toml").read_text())
     wanted = sys.argv[1:]
-    rows = [row for row in rows if not wanted or {row["gate"], f"{row['top']}.{row['gate']}"} & set(wanted)]
-    if not rows:
+    chosen = lambda row: not wanted or {row["gate"], f"{row['top']}.{row['gate']}"} & set(wanted)
+    rows, spares = ([row for row in listed[kind] if chosen(row)] for kind in ("gate", "spare"))
+    if not rows + spares:
         sys.exit(f"formal_gates: no such gate in formal/gates.toml: {' '.join(wanted)}")
     failed = False
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as top_folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        start = lambda work, row: pool.submit(work, row, Path(tempfile.mkdtemp(dir=top_folder)))
+        start = lambda work, *what: pool.submit(work, *what, Path(tempfile.mkdtemp(dir=top_folder)))
         running = [(row, start(prove, row), start(refute, row)) for row in rows]
         for row, proof, broken in running:
             how = f"induction {row['induction']}" if "induction" in row else f"bounded {row['bounded']}"
@@ -161,7 +193,9 @@ def main():
             if not (held and caught):
                 failed = True
                 print(log[-1500:], file=sys.stderr)
-    print(f"formal_gates: {len(rows)} gates, {time.monotonic() - began:.0f} s")
+        failed |= not check_spare(spares, start)
+    terms = sum(len(row["spare"]) for row in spares)
+    print(f"formal_gates: {len(rows)} gates, {terms} spare terms, {time.monotonic() - began:.0f} s")
     sys.exit(1 if failed else 0)
 
 
