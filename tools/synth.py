@@ -1,8 +1,8 @@
 """Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints their cost.
 
 Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds, and when the cells of
-a path take longer than the limit ("Speed" in rtl/nic/README.md). Of the large tops in tools/lint-tops.txt, the first of
-each module is only checked for latches and the like, and mapped with --large. Clock gates are wires for the mapping; a
+a path take longer than the limit ("Speed" in rtl/nic/README.md). Of the tops in tools/lint-tops.txt, the first of each
+module is only checked for latches and the like, and mapped with --large. Clock gates are wires for the mapping; a
 second check has them as cells, with the latch of each gate and no other. `synth.py TOP …` maps only these tops. Run it
 with the Python in .tools/.
 """
@@ -98,7 +98,7 @@ def main():
     failed = False
     print(f"{'top':34} {'LUT':>7} {'FF':>7} {'CARRY4':>7} {'BRAM':>5} {'LUTRAM':>7} {'logic':>9} slowest path")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # The large tops are at the end of the list and are started first, so that no processor is idle at the end.
+        # Large tops are in the last part of the list, which is started first, so that no processor is idle at the end.
         jobs = [pool.submit(synthesize, *top) for top in reversed(tops)][::-1]
         for (top, parameters, _), (costs, log) in zip(tops, (job.result() for job in jobs)):
             name = " ".join([top, *parameters])

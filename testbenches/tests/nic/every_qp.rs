@@ -150,6 +150,68 @@ fn flows_that_are_marked_at_once_get_a_cnp_each_and_no_other_does() {
     }
 }
 
+/// As above, for CNPs that come back to back, many for the same QP.
+#[test]
+fn cnps_back_to_back_slow_their_qps_and_no_other() {
+    let settings = [(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)];
+    let mut pair = opened(&settings, QPS, |_, _, setup| setup.requester.timeout = 0);
+    for index in 0..QPS {
+        let work = write(&pair, index, 8);
+        pair.post(0, index, work);
+    }
+    let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
+        if side == 0 {
+            let ip = Headers::at(bytes).unwrap().ip.unwrap();
+            rewrite::mark_ce(bytes, &ip);
+        }
+        true
+    };
+    pair.rest(5_000, &mut mark);
+    let cnps: BTreeMap<_, _> = (pair.frames.iter())
+        .filter(|(side, _, frame)| *side == 1 && frame.verdict == Verdict::Cnp)
+        .map(|(_, sent, frame)| {
+            let index = frame.bth.unwrap().dest_qp.get() - QPN_BASE;
+            (index as u16, sent.bytes.to_vec())
+        })
+        .collect();
+    assert_eq!(cnps.len(), usize::from(QPS));
+    let rates = |pair: &Tested| -> Vec<_> {
+        let rate = |index| pair.host(0).rate(index).map(|(rate, ..)| rate.0);
+        (0..QPS).map(|index| rate(index).unwrap()).collect()
+    };
+    let mut slowed: Vec<_> = (0..QPS).collect();
+    let mut draw = SplitMix::new(1);
+    for round in 0..16 {
+        pair.reopen(&slowed, &|side, index| {
+            let mut setup = qp(side, index);
+            setup.requester.timeout = 0;
+            setup
+        });
+        for _ in 0..100 {
+            pair.step(&mut all);
+        }
+        let before = rates(&pair);
+        let some = draw.bits();
+        let some: Vec<_> = (0..QPS).filter(|index| some >> index & 1 == 1).collect();
+        let mut start = pair.time();
+        slowed.clear();
+        for _ in 0..64 {
+            let index = some[(draw.bits() % some.len() as u64) as usize];
+            slowed.push(index);
+            let sent = Frame::sent(cnps[&index].clone().into(), start, LineRate::G40);
+            start = sent.line_free(LineRate::G40);
+            pair.receive(0, sent.end, cnps[&index].clone());
+        }
+        pair.rest(5_000, &mut all);
+        slowed.sort();
+        slowed.dedup();
+        for (index, (before, after)) in (0..).zip(before.iter().zip(rates(&pair))) {
+            let is_slowed = slowed.contains(&index);
+            assert_eq!(after < *before, is_slowed, "QP {index}, round {round}");
+        }
+    }
+}
+
 /// IBTA volume 1, 9.7.6.1.3: T counts from when a packet has left, not from when it was granted. So a bus whose round
 /// trip is longer than T costs no flow a retry.
 #[test]
@@ -530,7 +592,7 @@ fn qps_that_fail_together_end_each_and_no_other() {
         *new = setup(side, index);
     });
     let mut draw = SplitMix::new(7);
-    for round in 0..8 {
+    for round in 0..32 {
         let fails = draw.bits();
         let fails = |index: u16| fails >> index & 1 == 1;
         pair.completions = Default::default();

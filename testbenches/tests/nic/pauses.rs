@@ -1,6 +1,6 @@
 //! Tests of PFC and PAUSE in both directions.
 
-use crate::tested::{MTU, Tested, done, good, judged, post};
+use crate::tested::{MTU, Tested, done, good, judged, pfc, post};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGIONS, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
@@ -388,5 +388,67 @@ fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
             alpha_late.abs() < 100 && bark_late.abs() < 300,
             "late by {alpha_late} cycles for alpha, by {bark_late} cycles for the watchdog"
         );
+    }
+}
+
+/// IEEE 802.1Q, 36.1.3: a pause ends when its quanta are over, so it is refreshed before, also by a NIC that has nothing
+/// else to do, at any time of the device, and while it is paused itself.
+#[test]
+fn pauses_are_refreshed_in_time_while_nothing_else_happens() {
+    const REFRESH: u64 = 20_000;
+    let mut draw = SplitMix::new(2);
+    for (round, bark) in [15_000, 50_000].repeat(4).into_iter().enumerate() {
+        let pair = judged(|| {
+            Pair::of(&PairConfig {
+                seed: 1,
+                settings: None,
+                regions: REGIONS,
+                change: &|_, _, _| {},
+                qps: &[],
+                read_delay: PERIOD * 100,
+                times: [Cycles(draw.bits() >> 17); 2],
+                record: false,
+            })
+        });
+        let mut pair = Tested(pair.unwrap());
+        for (address, data) in [
+            (reg::PFC_CLASSES, 1),
+            (reg::PFC_XOFF, 20_000),
+            (reg::PFC_XON, 10_000),
+            (reg::PFC_QUANTA, 0xFFFF),
+            (reg::PFC_REFRESH, REFRESH as u32),
+            (reg::BARK_LOW, bark),
+        ] {
+            for side in 0..2 {
+                pair.write(side, address, data).unwrap();
+            }
+        }
+        for side in 0..2 {
+            let mut setup = qp(side, 0);
+            setup.requester.timeout = 0;
+            pair.open(side, 0, &setup).unwrap();
+        }
+        pair.set_skip(true);
+        pair.stall(1, Stalled::Writes, 16, u64::MAX);
+        post(&mut pair, 0, 0, &[40 * MTU]);
+        for cycle in 0..6 * REFRESH {
+            if round % 4 > 1 && cycle % (REFRESH / 3) == REFRESH / 4 {
+                // Its own pause ends between two refreshes.
+                let mut quanta = [None; 8];
+                quanta[0] = Some(1_000);
+                let at = pair.time();
+                pair.receive(1, at, pfc(quanta));
+            }
+            pair.step(&mut all);
+        }
+        let starts: Vec<_> = (pair.frames.iter())
+            .filter(|(side, _, frame)| *side == 1 && frame.bth.is_none())
+            .map(|(_, frame, _)| frame.start.as_ps() / PERIOD_256_PS)
+            .collect();
+        assert!(starts.len() >= 5, "{starts:?}");
+        for both in starts.windows(2) {
+            let late = (both[1] - both[0]) as i64 - REFRESH as i64;
+            assert!((-300..300).contains(&late), "by {late} cycles, {starts:?}");
+        }
     }
 }

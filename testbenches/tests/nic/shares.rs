@@ -5,7 +5,7 @@
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
 //! the share of its class.
 
-use crate::tested::{SOURCE, Tested, good, judged, opened, pfc};
+use crate::tested::{SOURCE, Tested, good, judged};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::host::memory::content;
@@ -57,8 +57,8 @@ fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
     first.count()
 }
 
-/// A pair whose DSCPs 0 to 7 are class 0 to 7, without QPs.
-fn slow_bus() -> Tested {
+/// A pair whose DSCPs 0 to 7 are class 0 to 7, without QPs, and whose bus has this round trip in cycles.
+fn slow_bus(round: u64) -> Tested {
     let pair = judged(|| {
         Pair::of(&PairConfig {
             seed: 1,
@@ -66,7 +66,7 @@ fn slow_bus() -> Tested {
             regions: REGIONS,
             change: &|_, _, _| {},
             qps: &[],
-            read_delay: PERIOD * ROUND,
+            read_delay: PERIOD * round,
             times: [Cycles(0); 2],
             record: false,
         })
@@ -80,7 +80,7 @@ fn slow_bus() -> Tested {
 
 #[test]
 fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
-    let mut pair = slow_bus();
+    let mut pair = slow_bus(ROUND);
     let mut classes: Vec<Option<u8>> = vec![None; usize::from(QPS)];
     let open = |pair: &mut Tested, index: u16, class: Option<u8>| {
         for side in 0..2 {
@@ -130,7 +130,7 @@ fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
 /// Of two classes in use, each has half of the slots, whichever two they are.
 #[test]
 fn each_of_two_classes_has_half_of_the_slots() {
-    let mut pair = slow_bus();
+    let mut pair = slow_bus(ROUND);
     for class in 0..8 {
         let other = (class + 3) % 8;
         for side in 0..2 {
@@ -146,11 +146,13 @@ fn each_of_two_classes_has_half_of_the_slots() {
 /// A class that comes into use while another holds all slots waits for one, and takes none of the other's packets.
 #[test]
 fn a_class_that_comes_late_waits_for_a_slot() {
-    let mut registers = vec![(reg::DSCP_MAP, 0x7654_3210), (reg::PFC_CLASSES, 0xFF)];
-    registers.push((reg::CONTROL, 0));
-    let mut pair = opened(&registers, 1, |_, _, setup| {
-        (setup.dscp, setup.requester.timeout) = (0, 0);
-    });
+    // All of the first 16 packets wait for their payload while the others come.
+    let mut pair = slow_bus(20_000);
+    for side in 0..2 {
+        let mut setup = of_class(side, 0, 0);
+        (setup.requester.mtu, setup.responder.mtu) = (2, 2);
+        pair.open(side, 0, &setup).unwrap();
+    }
     let work = |pair: &Tested, place: u64, length: u32| Work {
         kind: WorkKind::WRITE,
         signaled: true,
@@ -160,13 +162,6 @@ fn a_class_that_comes_late_waits_for_a_slot() {
         remote_key: pair.key[1],
         ..Work::default()
     };
-    let at = pair.time();
-    let mut quanta = [None; 8];
-    quanta[0] = Some(4_000);
-    pair.receive(0, at, pfc(quanta));
-    for _ in 0..200 {
-        pair.step(&mut all);
-    }
     let first = work(&pair, 0, 2 * SLOTS as u32 * 1_024);
     pair.post(0, 0, first);
     for _ in 0..2_000 {
@@ -181,7 +176,8 @@ fn a_class_that_comes_late_waits_for_a_slot() {
         let more = work(&pair, 0x1_0000 * u64::from(index), 4_096);
         pair.post(0, index, more);
     }
-    pair.run(30_000, &mut all, |pair| pair.completions[0].len() == 5);
+    assert!(pair.frames.is_empty(), "the payload came before the others");
+    pair.run(150_000, &mut all, |pair| pair.completions[0].len() == 5);
     for _ in 0..2_000 {
         pair.step(&mut all);
     }

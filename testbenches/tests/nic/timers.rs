@@ -88,3 +88,43 @@ fn a_timer_that_runs_out_while_its_packet_leaves_waits_for_it() {
         assert_eq!(pair.count(0, reg::TIMEOUTS), timeouts);
     }
 }
+
+/// A timer that is started by the ACK of an earlier packet runs out too, although no packet leaves any more.
+#[test]
+fn a_lost_ack_behind_another_is_asked_for_again() {
+    let mut pair = opened(&[], EMPTY + 1, |_, _, setup| {
+        (setup.requester.timeout, setup.requester.ack_every) = (1, 0);
+    });
+    let mut psn = qp(0, EMPTY).requester_psn;
+    for round in 1..=4 {
+        pair.frames.clear();
+        pair.completions[0].clear();
+        for id in 0..2 {
+            let work = Work {
+                kind: WorkKind::WRITE,
+                signaled: true,
+                length: 1_024,
+                local_va: SOURCE,
+                remote_va: REGION,
+                remote_key: pair.key[1],
+                id,
+                ..Work::default()
+            };
+            pair.post(0, EMPTY, work);
+        }
+        let second = psn.advance(1);
+        let mut acks = vec![];
+        let mut lose = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+            if side == 1 {
+                acks.push(frame.bth.unwrap().psn);
+            }
+            !(side == 1 && acks == [psn, second])
+        };
+        pair.run(10_000, &mut lose, |pair| done(pair, [2, 0]));
+        pair.rest(5_000, &mut |_, _, _| true);
+        good(&pair);
+        assert_eq!(acks, [psn, second, second]);
+        assert_eq!(pair.count(0, reg::TIMEOUTS), round);
+        psn = psn.advance(2);
+    }
+}

@@ -9,6 +9,7 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
+use xoff_sim::wire::Syndrome;
 use xoff_sim::wire::frame::ParsedFrame;
 
 const QPS: u16 = 4;
@@ -72,9 +73,33 @@ fn slots_of_withdrawn_packets_come_back() {
         for (at, byte) in memory {
             assert_eq!(byte, content(SOURCE + (at - REGION)), "at {at:#x}");
         }
+        nothing_leaves_between_a_nak_and_what_it_asks_for(&pair);
         // CLOSE waits for the slots of its QP.
         for index in 0..QPS {
             pair.close(0, index).unwrap();
         }
     }
+}
+
+/// IBTA volume 1, 9.7.5.2.8: behind a NAK, a requester goes on with the packet that it names. What was on its way to the
+/// wire may still leave, but nothing that waits for its payload.
+fn nothing_leaves_between_a_nak_and_what_it_asks_for(pair: &Tested) {
+    const ON_THE_WAY_PS: u64 = 2_000_000;
+    let mut naks = 0;
+    for (_, nak, frame) in pair.frames.iter().filter(|(side, ..)| *side == 1) {
+        let aeth = frame.ext.and_then(|ext| ext.aeth);
+        if aeth.is_none_or(|aeth| aeth.syndrome != Syndrome::PSN_SEQUENCE_ERROR) {
+            continue;
+        }
+        let bth = frame.bth.unwrap();
+        let next = pair.frames.iter().find(|(side, sent, frame)| {
+            *side == 0
+                && frame.bth.unwrap().dest_qp == bth.dest_qp
+                && sent.start.as_ps() > nak.end.as_ps() + ON_THE_WAY_PS
+        });
+        let (.., next) = next.unwrap();
+        assert_eq!(next.bth.unwrap().psn, bth.psn, "QP {}", bth.dest_qp.get());
+        naks += 1;
+    }
+    assert!(naks > 10, "{naks} NAKs");
 }

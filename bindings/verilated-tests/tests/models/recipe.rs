@@ -53,7 +53,8 @@ fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
         assert_eq!(here != *text, name == "Cargo.toml", "{name}");
         fs::write(path, here).unwrap();
     }
-    // Use the workspace's versions, profiles and target folder, so that its compiled crates are reused.
+    // Use the workspace's versions, profiles and target folder, so that its compiled crates are reused. Those of the
+    // workspace itself, which are compiled once more, are not optimized: these tests are short.
     fs::copy(
         workspace.join("Cargo.lock"),
         folder.path().join("Cargo.lock"),
@@ -61,7 +62,10 @@ fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     .unwrap();
     let manifest = fs::read_to_string(workspace.join("Cargo.toml")).unwrap();
     let profiles = folder.path().join("profiles.toml");
-    fs::write(&profiles, &manifest[manifest.find("[profile.").unwrap()..]).unwrap();
+    let own = manifest[manifest.find("[profile.").unwrap()..]
+        .replace("\nopt-level = 1\n", "\nopt-level = 0\n")
+        .replace("\nopt-level = 2\n", "\nopt-level = 0\n");
+    fs::write(&profiles, own).unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
 
     let output = Command::new(env!("CARGO"))
