@@ -184,7 +184,7 @@ fn parts_that_never_run_empty_go_round() {
     // Parts that end at different places: the second one in the lower half of 512 beats, or in the upper.
     for sizes in [
         [512; PARTS],
-        [600, 500, 500, 448],
+        [450, 640, 500, 458],
         sizes(&mut draw),
         sizes(&mut draw),
     ] {

@@ -58,7 +58,7 @@ fn slots_of_withdrawn_packets_come_back() {
         }
         let mut draw = SplitMix::new(seed);
         let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
-            let loses = frame.bth.unwrap().dest_qp.get() % 4 != 0;
+            let loses = !frame.bth.unwrap().dest_qp.get().is_multiple_of(4);
             !(side == 0 && loses && draw.bits().is_multiple_of(8))
         };
         pair.run(400_000, &mut wire, |pair| {
