@@ -144,7 +144,7 @@ def refute(row, folder):
 
 
 def spare(row, edit, folder):
-    """Returns whether a term is spare. The edit negates it, so that the property is about the cycles in which it is 1."""
+    """Returns whether a term is spare. The edit negates it: the property is about the cycles in which it is 1."""
     netlist(edited(edit, folder), row, folder / "spare.smt2")
     depth = str(row["induction"])
     return all(solve(folder / "spare.smt2", *how, "-t", depth)[0] for how in ([], ["-i"]))

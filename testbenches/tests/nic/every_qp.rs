@@ -575,9 +575,9 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
     }
 }
 
-/// IBTA volume 1, 10.3.1: a QP in the error state flushes what is posted to either of its queues. Many QPs fail within a
-/// short time, each at both sides; as the responder's host takes completions slowly, many of them wait for their other half
-/// to end. No other QP ends, and nothing is flushed twice.
+/// IBTA volume 1, error state of a queue pair: what is posted to either of its queues is flushed. Many QPs fail within a
+/// short time, each at both sides; as the responder's host takes completions slowly, many of them wait for their other
+/// half to end. No other QP ends, and nothing is flushed twice.
 #[test]
 fn qps_that_fail_together_end_each_and_no_other() {
     const RECVS: usize = 4;

@@ -289,7 +289,7 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
     pair.pulses_are_counted();
 }
 
-/// IBTA volume 1, 9.7.5.1.2: the MSN of an ACK is the number of messages that the responder has completed.
+/// IBTA volume 1, message sequence number: the MSN of an ACK is the number of messages that the responder has completed.
 #[test]
 fn an_ack_says_how_many_messages_are_complete() {
     const ROUNDS: u32 = 260;

@@ -391,8 +391,8 @@ fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
     }
 }
 
-/// IEEE 802.1Q, 36.1.3: a pause ends when its quanta are over, so it is refreshed before, also by a NIC that has nothing
-/// else to do, at any time of the device, and while it is paused itself.
+/// IEEE 802.1Qbb: a pause ends when its quanta are over. So it is refreshed before, also by a NIC that has nothing else
+/// to do, at any time of the device, and while it is paused itself.
 #[test]
 fn pauses_are_refreshed_in_time_while_nothing_else_happens() {
     const REFRESH: u64 = 20_000;

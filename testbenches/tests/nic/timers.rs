@@ -1,7 +1,7 @@
 //! The ACK timer, and packets that leave just when it runs out.
 //!
-//! IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it treats a packet as lost. T
-//! counts from when the packet has left.
+//! IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it treats a packet as lost.
+//! T counts from when the packet has left.
 
 use crate::tested::{SOURCE, done, good, opened, pfc};
 use xoff::property::nic::pair::{REGION, qp};

@@ -1,5 +1,5 @@
-//! Packets that are withdrawn while their payload is still to come (rtl/nic/transmit_slots.sv): their slots are free only
-//! once it has come, and packets of other QPs beside them are sent as they are.
+//! Packets that are withdrawn while their payload is still to come (rtl/nic/transmit_slots.sv): their slots are free
+//! only once it has come, and packets of other QPs beside them are sent as they are.
 
 use crate::tested::{MTU, SOURCE, Tested, good, judged};
 use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS};
@@ -81,8 +81,8 @@ fn slots_of_withdrawn_packets_come_back() {
     }
 }
 
-/// IBTA volume 1, 9.7.5.2.8: behind a NAK, a requester goes on with the packet that it names. What was on its way to the
-/// wire may still leave, but nothing that waits for its payload.
+/// IBTA volume 1, go back N: behind a NAK, a requester goes on with the packet that it names. What was on its way to
+/// the wire may still leave, but nothing that waits for its payload.
 fn nothing_leaves_between_a_nak_and_what_it_asks_for(pair: &Tested) {
     const ON_THE_WAY_PS: u64 = 2_000_000;
     let mut naks = 0;
