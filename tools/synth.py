@@ -62,13 +62,13 @@ def read_tops(name):
 
 def choose(arguments):
     """Returns tops with their parameters, and whether they are mapped."""
-    large = {}
+    unmapped = {}
     for top, *parameters in read_tops("lint-tops.txt"):
-        large.setdefault(top, parameters)
+        unmapped.setdefault(top, parameters)
     tops = [(top, parameters, True) for top, *parameters in read_tops("tops.txt")]
     wanted = [argument for argument in arguments if argument != "--large"]
     maps = "--large" in arguments or bool(wanted)
-    tops += [(top, parameters, maps) for top, parameters in large.items()]
+    tops += [(top, parameters, maps) for top, parameters in unmapped.items()]
     return [top for top in tops if not wanted or top[0] in wanted]
 
 

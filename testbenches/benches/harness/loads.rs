@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all};
+use xoff::property::nic::pair::{Pair, PairConfig, REGION, all};
 use xoff_rtl::nic::In;
 use xoff_rtl::plain;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
-use xoff_sim::time::Cycles;
 
 /// The argument with which the bench measures one load in its own build and prints the result.
 pub const SINGLE: &str = "--one-load";
@@ -76,14 +75,9 @@ pub fn rest() -> Vec<In> {
 pub fn load(sides: &[usize], dcqcn: bool) -> Vec<In> {
     let keeps = "the NIC keeps its rules";
     let mut pair = Pair::of(&PairConfig {
-        seed: 1,
-        settings: None,
-        regions: REGIONS,
-        change: &|_, _, _| {},
         qps: &(0..QPS).collect::<Vec<_>>(),
-        read_delay: PERIOD * 100,
-        times: [Cycles(0); 2],
         record: true,
+        ..PairConfig::default()
     })
     .expect(keeps);
     if dcqcn {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::tested::{MTU, SOURCE, Tested, good, judged, opened, pfc};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
+use crate::tested::{MTU, SOURCE, Tested, dscp_maps, good, mark_ce, opened, pfc};
+use xoff::property::nic::pair::{PairConfig, REGION, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
-use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
@@ -126,10 +125,7 @@ fn every_dscp_and_pcp_has_the_class_that_the_map_names() {
 
 /// The registers with which class c is DSCP 8c, and PFC is on for all classes.
 fn by_dscp() -> Vec<(u16, u32)> {
-    (0..8)
-        .map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
-        .chain([(reg::PFC_CLASSES, 0xFF)])
-        .collect()
+    dscp_maps().chain([(reg::PFC_CLASSES, 0xFF)]).collect()
 }
 
 /// Pauses half of the classes of a side, for each QP in each class: what is paused waits, all else is sent, no class takes
@@ -251,20 +247,11 @@ fn no_class_catches_up_what_a_pause_held_back() {
     registers.push((reg::LIMITER_BURST, BURST));
     let mut draw = SplitMix::new(1);
     for class in (0..8).flat_map(|class| [class; 4]) {
-        let pair = judged(|| {
-            Pair::of(&PairConfig {
-                seed: 1,
-                settings: None,
-                regions: REGIONS,
-                change: &|_, _, _| {},
-                qps: &[],
-                read_delay: PERIOD * 100,
-                // Deadlines are compared in all of their bits.
-                times: [Cycles(draw.bits() >> 17); 2],
-                record: false,
-            })
+        let mut pair = Tested::of(&PairConfig {
+            // Deadlines are compared in all of their bits.
+            times: [Cycles(draw.bits() >> 17); 2],
+            ..PairConfig::default()
         });
-        let mut pair = Tested(pair.unwrap());
         for side in 0..2 {
             for &(address, word) in &registers {
                 pair.write(side, address, word).unwrap();
@@ -280,8 +267,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
         let mut marked = false;
         let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
             if side == 0 && !marked {
-                let ip = Headers::at(bytes).unwrap().ip.unwrap();
-                rewrite::mark_ce(bytes, &ip);
+                mark_ce(bytes);
                 marked = true;
             }
             true
@@ -289,11 +275,8 @@ fn no_class_catches_up_what_a_pause_held_back() {
         for _ in 0..1_200 {
             pair.step(&mut wire);
         }
-        let mut quanta = [None; 8];
         // 2,000 cycles.
-        quanta[usize::from(class)] = Some(800);
-        let at = pair.time();
-        pair.receive(0, at, pfc(quanta));
+        pair.pause(0, usize::from(class), 800);
         while pair.host(0).pauses().paused() == 0 {
             pair.step(&mut all);
         }
@@ -406,8 +389,7 @@ fn a_cnp_has_the_class_of_its_dscp_or_pcp() {
                 pair.post(0, value as u16, work);
                 let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
                     if side == 0 {
-                        let ip = Headers::at(bytes).unwrap().ip.unwrap();
-                        rewrite::mark_ce(bytes, &ip);
+                        mark_ce(bytes);
                     }
                     true
                 };

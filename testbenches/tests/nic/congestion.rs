@@ -1,6 +1,6 @@
 //! Tests of CE marks, CNPs and rates.
 
-use crate::tested::{MTU, Tested, done, good, post};
+use crate::tested::{MTU, Tested, done, good, mark_ce, post};
 use xoff::property::nic::pair::{QPN_BASE, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
@@ -77,8 +77,7 @@ fn a_mark_makes_a_cnp_and_a_cnp_slows_the_sender() {
             if side == 0 {
                 assert_eq!(parsed.ip.unwrap().traffic_class & 3, 2, "ECT(0)");
                 if marked {
-                    let ip = Headers::at(frame).unwrap().ip.unwrap();
-                    rewrite::mark_ce(frame, &ip);
+                    mark_ce(frame);
                 }
             }
             true

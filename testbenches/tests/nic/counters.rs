@@ -3,12 +3,10 @@
 use crate::standard::packet;
 use crate::tested::{MTU, SOURCE, Tested, post};
 use xoff::property::nic::pair::{QPN_BASE, REGION, STEP_MAX, all};
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::RocePacket;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
-use xoff_sim::time::LineRate;
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_sim::wire::{Opcode, Psn, Qpn};
 
@@ -241,12 +239,7 @@ fn each_of_many_is_counted() {
             "drop_payload" => MANY / 4,
             _ => MANY,
         };
-        let mut start = pair.time();
-        for _ in 0..many {
-            let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
-            start = sent.line_free(LineRate::G40);
-            pair.receive(1, sent.end, bytes.clone());
-        }
+        pair.receive_back_to_back(1, (0..many).map(|_| bytes.clone()));
         // The other NIC has nothing to do meanwhile.
         pair.set_skip(true);
         while !pair.host(1).received() {

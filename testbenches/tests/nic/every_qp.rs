@@ -3,18 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tested::{MTU, SOURCE, Tested, good, judged, opened, pfc};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS, all, qp};
+use crate::tested::{MTU, SOURCE, Tested, good, mark_ce, opened, pfc};
+use xoff::property::nic::pair::{PERIOD, PairConfig, QPN_BASE, REGION, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
-use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::Stalled;
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
-use xoff_sim::time::{Cycles, LineRate};
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 
@@ -31,6 +28,12 @@ fn write(pair: &Tested, index: u16, length: u32) -> Work {
         remote_key: pair.key[1],
         ..Work::default()
     }
+}
+
+/// The rates of the QPs of side 0.
+fn rates(pair: &Tested) -> Vec<u32> {
+    let rate = |index| pair.host(0).rate(index).map(|(rate, ..)| rate.0);
+    (0..QPS).map(|index| rate(index).unwrap()).collect()
 }
 
 /// All QPs, in a random order.
@@ -59,8 +62,7 @@ fn a_cnp_slows_its_qp_and_no_other() {
         pair.post(0, index, work);
         let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
             if side == 0 && marked {
-                let ip = Headers::at(bytes).unwrap().ip.unwrap();
-                rewrite::mark_ce(bytes, &ip);
+                mark_ce(bytes);
             }
             true
         };
@@ -112,14 +114,9 @@ fn flows_that_are_marked_at_once_get_a_cnp_each_and_no_other_does() {
             let mut wire = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
                 let index = (frame.bth.unwrap().dest_qp.get() - QPN_BASE) as u16;
                 if side == 0 && is_marked(index) {
-                    let ip = Headers::at(bytes).unwrap().ip.unwrap();
-                    rewrite::mark_ce(bytes, &ip);
+                    mark_ce(bytes);
                 }
                 true
-            };
-            let rates = |pair: &Tested| -> Vec<_> {
-                let rate = |index| pair.host(0).rate(index).map(|(rate, ..)| rate.0);
-                (0..QPS).map(|index| rate(index).unwrap()).collect()
             };
             let before = rates(&pair);
             pair.rest(5_000, &mut wire);
@@ -161,8 +158,7 @@ fn cnps_back_to_back_slow_their_qps_and_no_other() {
     }
     let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
         if side == 0 {
-            let ip = Headers::at(bytes).unwrap().ip.unwrap();
-            rewrite::mark_ce(bytes, &ip);
+            mark_ce(bytes);
         }
         true
     };
@@ -175,10 +171,6 @@ fn cnps_back_to_back_slow_their_qps_and_no_other() {
         })
         .collect();
     assert_eq!(cnps.len(), usize::from(QPS));
-    let rates = |pair: &Tested| -> Vec<_> {
-        let rate = |index| pair.host(0).rate(index).map(|(rate, ..)| rate.0);
-        (0..QPS).map(|index| rate(index).unwrap()).collect()
-    };
     let mut slowed: Vec<_> = (0..QPS).collect();
     let mut draw = SplitMix::new(1);
     for round in 0..16 {
@@ -187,21 +179,17 @@ fn cnps_back_to_back_slow_their_qps_and_no_other() {
             setup.requester.timeout = 0;
             setup
         });
+        // The rate follows an OPEN some cycles later.
         for _ in 0..100 {
             pair.step(&mut all);
         }
         let before = rates(&pair);
         let some = draw.bits();
         let some: Vec<_> = (0..QPS).filter(|index| some >> index & 1 == 1).collect();
-        let mut start = pair.time();
-        slowed.clear();
-        for _ in 0..64 {
-            let index = some[(draw.bits() % some.len() as u64) as usize];
-            slowed.push(index);
-            let sent = Frame::sent(cnps[&index].clone().into(), start, LineRate::G40);
-            start = sent.line_free(LineRate::G40);
-            pair.receive(0, sent.end, cnps[&index].clone());
-        }
+        slowed = (0..64)
+            .map(|_| some[(draw.bits() % some.len() as u64) as usize])
+            .collect();
+        pair.receive_back_to_back(0, slowed.iter().map(|index| cnps[index].clone()));
         pair.rest(5_000, &mut all);
         slowed.sort();
         slowed.dedup();
@@ -216,20 +204,13 @@ fn cnps_back_to_back_slow_their_qps_and_no_other() {
 /// trip is longer than T costs no flow a retry.
 #[test]
 fn no_timer_counts_while_its_packet_is_read() {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            // T is 8.192 us.
-            change: &|_, _, setup| (setup.requester.timeout, setup.requester.retry) = (1, 0),
-            qps: &(0..QPS).collect::<Vec<_>>(),
-            read_delay: PERIOD * 2_500,
-            times: [Cycles(0); 2],
-            record: false,
-        })
+    let mut pair = Tested::of(&PairConfig {
+        // T is 8.192 us.
+        change: &|_, _, setup| (setup.requester.timeout, setup.requester.retry) = (1, 0),
+        qps: &(0..QPS).collect::<Vec<_>>(),
+        read_delay: PERIOD * 2_500,
+        ..PairConfig::default()
     });
-    let mut pair = Tested(pair.unwrap());
     // They have nothing to do most of the time.
     pair.set_skip(true);
     // In sixteen rounds each QP waits in each of the 16 slots.
@@ -527,12 +508,7 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
             };
             pair.rest(3_000, &mut keep);
             assert_eq!(answers.len(), usize::from(QPS));
-            let mut start = pair.time();
-            for bytes in answers {
-                let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
-                start = sent.line_free(LineRate::G40);
-                pair.receive(0, sent.end, bytes);
-            }
+            pair.receive_back_to_back(0, answers);
             pair.rest(3_000, &mut all);
             let right = |index: u16| match is_bad(index) {
                 true => vec![
@@ -579,8 +555,8 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
 /// short time, each at both sides; as the responder's host takes completions slowly, many of them wait for their other
 /// half to end. No other QP ends, and nothing is flushed twice.
 #[test]
-fn qps_that_fail_together_end_each_and_no_other() {
-    const RECVS: usize = 4;
+fn failures_behind_a_slow_host_end_their_qps_and_no_other() {
+    const RECVS: u64 = 4;
     let works = |fails: bool| if fails { 16 } else { 2 };
     let registers = [(reg::DSCP_MAP, 0), (reg::PFC_CLASSES, 1)];
     let setup = |side: usize, index: u16| {
@@ -598,10 +574,7 @@ fn qps_that_fail_together_end_each_and_no_other() {
         pair.completions = Default::default();
         // Side 1 sends nothing until all have failed.
         let pause = |pair: &mut Tested, quanta| {
-            let at = pair.time();
-            let mut of_class = [None; 8];
-            of_class[0] = Some(quanta);
-            pair.receive(1, at, pfc(of_class));
+            pair.pause(1, 0, quanta);
             for _ in 0..100 {
                 pair.step(&mut all);
             }
@@ -616,7 +589,7 @@ fn qps_that_fail_together_end_each_and_no_other() {
                 };
                 pair.post(1, index, work);
             }
-            for id in 0..if fails(index) { RECVS as u64 } else { 0 } {
+            for id in 0..RECVS * u64::from(fails(index)) {
                 let recv = Recv {
                     length: 8,
                     local_va: REGION,
@@ -654,7 +627,7 @@ fn qps_that_fail_together_end_each_and_no_other() {
                 match (side, fails(index)) {
                     (0, true) => {
                         right.push((Status::RemoteAccess, 0));
-                        right.extend((0..RECVS as u64).map(|id| (Status::Flushed, id)));
+                        right.extend((0..RECVS).map(|id| (Status::Flushed, id)));
                     }
                     (0, false) => right.push((Status::Success, 0)),
                     (_, true) => right.extend((0..works(true)).map(|id| (Status::Flushed, id))),

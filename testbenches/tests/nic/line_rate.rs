@@ -1,27 +1,20 @@
 //! Tests at line rate, with the smallest frames and with losses.
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, judged, pfc, post};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all};
+use crate::tested::{MTU, SOURCE, Tested, done, good, mark_ce, pfc, post};
+use xoff::property::nic::pair::{PERIOD, PairConfig, REGION, all};
 use xoff_cosim::network::RtlNode as _;
-use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
-use xoff_sim::time::{Cycles, LineRate};
+use xoff_sim::time::LineRate;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 
 /// Sends frames to one side, back to back at line rate.
 fn back_to_back(pair: &mut Tested, side: usize, frames: &[Vec<u8>], rounds: usize) {
-    let mut start = pair.time();
-    for _ in 0..rounds {
-        for frame in frames {
-            let sent = Frame::sent(frame.clone().into(), start, LineRate::G40);
-            start = sent.line_free(LineRate::G40);
-            pair.receive(side, sent.end, frame.clone());
-        }
-    }
+    let times = rounds * frames.len();
+    pair.receive_back_to_back(side, frames.iter().cycle().take(times).cloned());
     // Its answers are discarded.
     let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
     while !pair.host(side).received() {
@@ -241,19 +234,12 @@ fn near_host(qps: u16, dcqcn: bool) -> Tested {
 
 /// As [`near_host`], with QPs that `change` has changed.
 fn near_host_with(qps: u16, dcqcn: bool, change: &dyn Fn(usize, u16, &mut QpSettings)) -> Tested {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            change,
-            qps: &(0..qps).collect::<Vec<_>>(),
-            read_delay: PERIOD * 40,
-            times: [Cycles(0); 2],
-            record: false,
-        })
+    let mut pair = Tested::of(&PairConfig {
+        change,
+        qps: &(0..qps).collect::<Vec<_>>(),
+        read_delay: PERIOD * 40,
+        ..PairConfig::default()
     });
-    let mut pair = Tested(pair.unwrap());
     for side in 0..2 {
         let control = u32::from(dcqcn) << reg::DCQCN_ON_LOW;
         pair.write(side, reg::CONTROL, control).unwrap();
@@ -367,8 +353,7 @@ fn a_limited_qp_pays_for_whole_frames() {
             post_small(&mut pair, 0, WorkKind::SEND, payload);
             let mut wire = |side: usize, frame: &mut Vec<u8>, _: &ParsedFrame| {
                 if side == 0 {
-                    let ip = Headers::at(frame).unwrap().ip.unwrap();
-                    rewrite::mark_ce(frame, &ip);
+                    mark_ce(frame);
                 }
                 true
             };

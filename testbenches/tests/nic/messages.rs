@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, opened, post};
+use crate::tested::{MTU, SOURCE, Tested, done, dscp_maps, good, opened, post};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
@@ -294,9 +294,7 @@ fn a_closed_qp_takes_nothing_and_opens_again() {
 fn an_ack_says_how_many_messages_are_complete() {
     const ROUNDS: u32 = 260;
     const WORKS: u32 = 16;
-    let maps: Vec<_> = (0..8)
-        .map(|class| (reg::DSCP_MAP + 4 * class, u32::from(class) * 0x1111_1111))
-        .collect();
+    let maps: Vec<_> = dscp_maps().collect();
     // A QP of each class.
     let mut pair = opened(&maps, 8, |_, index, setup| {
         (setup.dscp, setup.requester.timeout) = (8 * index as u8, 0);

@@ -1,10 +1,9 @@
 //! Tests of PFC and PAUSE in both directions.
 
-use crate::tested::{MTU, Tested, done, good, judged, pfc, post};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGIONS, all, qp};
+use crate::tested::{MTU, Tested, done, good, mark_ce, post};
+use xoff::property::nic::pair::{PairConfig, QPN_BASE, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
-use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::Stalled;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
@@ -311,20 +310,11 @@ fn the_watchdog_silences_pauses() {
 fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
     let mut draw = SplitMix::new(1);
     for (alpha, bark) in [(4_000, 8_000), (8_000, 4_000)].repeat(6) {
-        let pair = judged(|| {
-            Pair::of(&PairConfig {
-                seed: 1,
-                settings: None,
-                regions: REGIONS,
-                change: &|_, _, _| {},
-                qps: &[],
-                read_delay: PERIOD * 100,
-                // Deadlines are compared in all of their bits.
-                times: [Cycles(draw.bits() >> 17); 2],
-                record: false,
-            })
+        let mut pair = Tested::of(&PairConfig {
+            // Deadlines are compared in all of their bits.
+            times: [Cycles(draw.bits() >> 17); 2],
+            ..PairConfig::default()
         });
-        let mut pair = Tested(pair.unwrap());
         for side in 0..2 {
             for (address, data) in [
                 (reg::CONTROL, 1 << reg::DCQCN_ON_LOW),
@@ -347,8 +337,7 @@ fn the_watchdog_and_a_rate_do_not_wait_for_each_other() {
         post(&mut pair, 0, 0, &[64]);
         let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
             if side == 0 {
-                let ip = Headers::at(bytes).unwrap().ip.unwrap();
-                rewrite::mark_ce(bytes, &ip);
+                mark_ce(bytes);
             }
             true
         };
@@ -398,19 +387,10 @@ fn pauses_are_refreshed_in_time_while_nothing_else_happens() {
     const REFRESH: u64 = 20_000;
     let mut draw = SplitMix::new(2);
     for (round, bark) in [15_000, 50_000].repeat(4).into_iter().enumerate() {
-        let pair = judged(|| {
-            Pair::of(&PairConfig {
-                seed: 1,
-                settings: None,
-                regions: REGIONS,
-                change: &|_, _, _| {},
-                qps: &[],
-                read_delay: PERIOD * 100,
-                times: [Cycles(draw.bits() >> 17); 2],
-                record: false,
-            })
+        let mut pair = Tested::of(&PairConfig {
+            times: [Cycles(draw.bits() >> 17); 2],
+            ..PairConfig::default()
         });
-        let mut pair = Tested(pair.unwrap());
         for (address, data) in [
             (reg::PFC_CLASSES, 1),
             (reg::PFC_XOFF, 20_000),
@@ -434,10 +414,7 @@ fn pauses_are_refreshed_in_time_while_nothing_else_happens() {
         for cycle in 0..6 * REFRESH {
             if round % 4 > 1 && cycle % (REFRESH / 3) == REFRESH / 4 {
                 // Its own pause ends between two refreshes.
-                let mut quanta = [None; 8];
-                quanta[0] = Some(1_000);
-                let at = pair.time();
-                pair.receive(1, at, pfc(quanta));
+                pair.pause(1, 0, 1_000);
             }
             pair.step(&mut all);
         }

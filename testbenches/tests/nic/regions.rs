@@ -2,14 +2,13 @@
 //! is asked for its last byte, for the byte behind it and for the byte before its first.
 
 use crate::every_qp::shuffled;
-use crate::tested::{SOURCE, Tested, good, judged};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
+use crate::tested::{SOURCE, Tested, good};
+use xoff::property::nic::pair::{PERIOD, PairConfig, REGION, all, qp};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::{QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
-use xoff_sim::time::Cycles;
 
 const QPS: usize = xoff_rtl::nic::QPS as usize;
 /// Regions of a NIC.
@@ -27,19 +26,12 @@ fn settings(side: usize, index: u16) -> QpSettings {
 
 /// A pair with all QPs.
 fn pair() -> Tested {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            change: &|side, index, setup| *setup = settings(side, index),
-            qps: &(0..QPS as u16).collect::<Vec<_>>(),
-            read_delay: PERIOD * 10,
-            times: [Cycles(0); 2],
-            record: false,
-        })
-    });
-    Tested(pair.unwrap())
+    Tested::of(&PairConfig {
+        change: &|side, index, setup| *setup = settings(side, index),
+        qps: &(0..QPS as u16).collect::<Vec<_>>(),
+        read_delay: PERIOD * 10,
+        ..PairConfig::default()
+    })
 }
 
 /// A message to bytes of side 1, as a WRITE or as a SEND into a buffer that lies there, and how it has to end.

@@ -1,15 +1,13 @@
 //! The parts of the receive buffer (rtl/nic/receive_buffer.sv): a part of n cells holds n requests without payload, and
 //! what does not fit is dropped and counted.
 
-use crate::tested::{SOURCE, Tested, good, opened};
+use crate::tested::{SOURCE, Tested, dscp_maps, good, opened};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
-use xoff_sim::time::LineRate;
 use xoff_sim::wire::Psn;
 use xoff_sim::wire::frame::ParsedFrame;
 
@@ -26,9 +24,9 @@ const TAKEN: u32 = 100;
 /// Registers of a buffer with these parts; part 0 has what the others leave. Class c, which has DSCP 8c, is in part c
 /// modulo 4.
 pub fn registers(cells: [u32; PARTS]) -> Vec<(u16, u32)> {
-    let maps = (0..8).map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111));
     let sizes = (0..3).map(|part| (reg::BUFFER_CELLS + 4 * part, cells[usize::from(part) + 1]));
-    maps.chain(sizes)
+    dscp_maps()
+        .chain(sizes)
         .chain([(reg::BUFFER_MAP, 0x3210_3210)])
         .collect()
 }
@@ -83,7 +81,7 @@ fn fill(pair: &mut Tested, requests: &[Vec<Vec<u8>>], counts: [u32; PARTS], draw
     pair.stall(1, Stalled::Writes, 16, u64::MAX);
     let mut left = counts;
     let mut next = vec![0; requests.len()];
-    let mut start = pair.time();
+    let mut frames = vec![];
     while left != [0; PARTS] {
         let index = (draw.bits() % u64::from(QPS)) as usize;
         let part = index % PARTS;
@@ -93,12 +91,10 @@ fn fill(pair: &mut Tested, requests: &[Vec<Vec<u8>>], counts: [u32; PARTS], draw
             continue;
         }
         left[part] -= 1;
-        let bytes = requests[index][next[index] % requests[index].len()].clone();
+        frames.push(requests[index][next[index] % requests[index].len()].clone());
         next[index] += 1;
-        let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
-        start = sent.line_free(LineRate::G40);
-        pair.receive(1, sent.end, bytes);
     }
+    pair.receive_back_to_back(1, frames);
     let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
     while !pair.host(1).received() {
         pair.step(&mut nothing);
@@ -240,19 +236,17 @@ fn parts_take_turns() {
     for turns in [[0, 1, 2, 3], [3, 1, 0, 2]] {
         pair.written[1].clear();
         pair.stall(1, Stalled::Writes, 16, u64::MAX);
-        let mut start = pair.time();
+        let mut frames = vec![];
         // Half of the messages at a time.
         let half = usize::from(turns[0] == 3) * 8;
         for place in half..half + 8 {
             for part in turns {
                 for of_one in requests.iter().skip(part).step_by(PARTS) {
-                    let bytes = of_one[place].clone();
-                    let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
-                    start = sent.line_free(LineRate::G40);
-                    pair.receive(1, sent.end, bytes);
+                    frames.push(of_one[place].clone());
                 }
             }
         }
+        pair.receive_back_to_back(1, frames);
         let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
         while !pair.host(1).received() {
             pair.step(&mut nothing);

@@ -5,14 +5,13 @@
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
 //! the share of its class.
 
-use crate::tested::{SOURCE, Tested, good, judged};
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, all, qp};
+use crate::tested::{SOURCE, Tested, good};
+use xoff::property::nic::pair::{PERIOD, PairConfig, REGION, all, qp};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
-use xoff_sim::time::Cycles;
 
 /// Round trip of the bus in cycles.
 const ROUND: u64 = 600;
@@ -59,19 +58,10 @@ fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
 
 /// A pair whose DSCPs 0 to 7 are class 0 to 7, without QPs, and whose bus has this round trip in cycles.
 fn slow_bus(round: u64) -> Tested {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            change: &|_, _, _| {},
-            qps: &[],
-            read_delay: PERIOD * round,
-            times: [Cycles(0); 2],
-            record: false,
-        })
+    let mut pair = Tested::of(&PairConfig {
+        read_delay: PERIOD * round,
+        ..PairConfig::default()
     });
-    let mut pair = Tested(pair.unwrap());
     for side in 0..2 {
         pair.write(side, reg::DSCP_MAP, 0x7654_3210).unwrap();
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::rings;
 use crate::standard::packet;
-use crate::tested::{MTU, SOURCE, Tested, good, opened};
+use crate::tested::{MTU, SOURCE, Tested, good, mark_ce, opened};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
 use xoff_cosim::network::RtlNode;
-use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;
@@ -113,8 +112,7 @@ fn a_host_that_takes_no_writes_holds_up_only_what_is_written() {
     write(&mut pair, 1, OWN, 20);
     let mut mark = |side: usize, bytes: &mut Vec<u8>, frame: &ParsedFrame| {
         if side == 1 && frame.verdict == Verdict::RoceV2 {
-            let ip = Headers::at(bytes).unwrap().ip.unwrap();
-            rewrite::mark_ce(bytes, &ip);
+            mark_ce(bytes);
         }
         true
     };

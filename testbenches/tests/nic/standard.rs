@@ -4,12 +4,13 @@
 use std::net::Ipv6Addr;
 
 use crate::rings;
-use crate::tested::{MTU, SOURCE, Tested, done, good, judged, opened, pfc, post};
+use crate::tested::{
+    MTU, SOURCE, Tested, done, dscp_maps, good, judged, mark_ce, opened, pfc, post,
+};
 use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
 use xoff_cosim::units::{PERIOD_256_PS, beat};
-use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::{Stalled, Written};
 use xoff_sim::kernel::Frame;
 use xoff_sim::kernel::frame::{FCS_BYTES, wire_bytes};
@@ -407,9 +408,7 @@ fn classes_that_are_paused_leave_the_others_the_wire() {
     const CYCLES: u64 = 10_000;
     let dscps = [8, 16, 24];
     // DSCP 8c is of class c.
-    let mut registers: Vec<_> = (0..8)
-        .map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
-        .collect();
+    let mut registers: Vec<_> = dscp_maps().collect();
     registers.push((reg::PFC_CLASSES, 0xFF));
     let mut pair = opened(&registers, 3, |_, index, setup| {
         setup.dscp = dscps[usize::from(index)]
@@ -486,8 +485,7 @@ fn a_mark_counts_behind_a_gap_and_without_a_buffer() {
             } else {
                 seen == 1
             } {
-                let ip = Headers::at(bytes).unwrap().ip.unwrap();
-                rewrite::mark_ce(bytes, &ip);
+                mark_ce(bytes);
             }
             !(gap && seen == 2)
         };
@@ -580,15 +578,11 @@ fn cnps_do_not_wait_for_a_paused_data_class() {
     ];
     let mut pair = opened(&registers, 1, |_, _, setup| setup.tags = vec![3 << 13 | 5]);
     // The receiver may send no frame of the data class.
-    let mut quanta = [None; 8];
-    quanta[3] = Some(u16::MAX);
-    let at = pair.time();
-    pair.receive(1, at, pfc(quanta));
+    pair.pause(1, 3, u16::MAX);
     post(&mut pair, 0, 0, &[0, 3 * MTU]);
     let mut wire = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
         if side == 0 {
-            let ip = Headers::at(bytes).unwrap().ip.unwrap();
-            rewrite::mark_ce(bytes, &ip);
+            mark_ce(bytes);
         }
         true
     };
@@ -687,10 +681,7 @@ fn a_nak_during_a_pause_takes_back_what_waits_for_its_end() {
             .iter()
             .any(|(side, _, frame)| *side == 0 && frame.bth.unwrap().psn == lost)
     });
-    let mut quanta = [None; 8];
-    quanta[3] = Some(1_000);
-    let at = pair.time();
-    pair.receive(0, at, pfc(quanta));
+    pair.pause(0, 3, 1_000);
     for _ in 0..2_000 {
         pair.step(&mut wire);
     }
@@ -762,10 +753,7 @@ fn the_ack_timer_counts_from_the_wire() {
             pair.run(20_000, &mut wire, |pair| {
                 pair.frames.iter().filter(|(side, ..)| *side == 0).count() == 4
             });
-            let mut quanta = [None; 8];
-            quanta[3] = Some((5 * TIMEOUT_1_PS / 12_800) as u16);
-            let at = pair.time();
-            pair.receive(0, at, pfc(quanta));
+            pair.pause(0, 3, (5 * TIMEOUT_1_PS / 12_800) as u16);
         }
         pair.run(60_000, &mut wire, |pair| done(pair, counts));
         settle(&mut pair);
@@ -822,10 +810,7 @@ fn a_late_ack_takes_back_what_a_timeout_made_ready_during_a_pause() {
         if in_slots {
             pair.run(20_000, &mut wire, |pair| again(pair) == u64::from(packets));
         }
-        let mut quanta = [None; 8];
-        quanta[3] = Some(u16::MAX);
-        let at = pair.time();
-        pair.receive(0, at, pfc(quanta));
+        pair.pause(0, 3, u16::MAX);
         let timed_out = |pair: &Tested| pair.host(0).counters().get(reg::TIMEOUTS) == 1;
         pair.run(20_000, &mut wire, timed_out);
         for _ in 0..1_000 {

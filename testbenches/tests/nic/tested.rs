@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use verilated::with_plusargs;
-use xoff::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, REGIONS, Wire, all, qp};
+use xoff::property::nic::pair::{Pair, PairConfig, REGION, Wire, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_rtl::nic::In;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::memory::content;
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
-use xoff_sim::time::Cycles;
+use xoff_sim::time::LineRate;
 use xoff_sim::wire::MacAddr;
 
 /// Path MTU in bytes.
@@ -52,6 +53,11 @@ impl Tested {
         Self(judged(|| Pair::new(1, &change, qps)).unwrap())
     }
 
+    /// Creates both NICs as configured.
+    pub fn of(config: &PairConfig) -> Self {
+        Self(judged(|| Pair::of(config)).unwrap())
+    }
+
     pub fn step(&mut self, wire: &mut Wire) {
         self.0.step(wire).unwrap();
     }
@@ -85,6 +91,24 @@ impl Tested {
     /// Opens QPs again at both sides.
     pub fn reopen(&mut self, qps: &[u16], settings: &dyn Fn(usize, u16) -> QpSettings) {
         self.0.open_both(qps, settings).unwrap();
+    }
+
+    /// Sends a PFC frame with quanta for one class to a side.
+    pub fn pause(&mut self, side: usize, class: usize, quanta: u16) {
+        let mut of_class = [None; 8];
+        of_class[class] = Some(quanta);
+        let now = self.time();
+        self.receive(side, now, pfc(of_class));
+    }
+
+    /// Sends frames to a side at line rate, from now on.
+    pub fn receive_back_to_back(&mut self, side: usize, frames: impl IntoIterator<Item = Vec<u8>>) {
+        let mut start = self.time();
+        for bytes in frames {
+            let sent = Frame::sent(bytes.clone().into(), start, LineRate::G40);
+            start = sent.line_free(LineRate::G40);
+            self.receive(side, sent.end, bytes);
+        }
     }
 
     pub fn count(&mut self, side: usize, counter: u16) -> u32 {
@@ -129,6 +153,17 @@ pub fn opened(
         }
     }
     pair
+}
+
+/// Marks an IP packet as having met congestion (CE).
+pub fn mark_ce(bytes: &mut [u8]) {
+    let ip = Headers::at(bytes).unwrap().ip;
+    rewrite::mark_ce(bytes, &ip.unwrap());
+}
+
+/// The registers with which class c is DSCP 8c to 8c + 7.
+pub fn dscp_maps() -> impl Iterator<Item = (u16, u32)> {
+    (0..8).map(|word| (reg::DSCP_MAP + 4 * word, u32::from(word) * 0x1111_1111))
 }
 
 /// Builds a PFC frame with quanta for some classes.
@@ -219,19 +254,11 @@ pub fn good(pair: &Tested) {
 /// Inputs of a NIC from its reset on, of so many cycles or more: both sides send, with DCQCN on, these register writes
 /// and marked packets; then nothing happens until all counters are read.
 pub fn traffic(cycles: u64, settings: &[(u16, u32)]) -> Vec<In> {
-    let pair = judged(|| {
-        Pair::of(&PairConfig {
-            seed: 1,
-            settings: None,
-            regions: REGIONS,
-            change: &|_, _, _| {},
-            qps: &[0, 1, 2],
-            read_delay: PERIOD * 100,
-            times: [Cycles(0); 2],
-            record: true,
-        })
+    let mut pair = Tested::of(&PairConfig {
+        qps: &[0, 1, 2],
+        record: true,
+        ..PairConfig::default()
     });
-    let mut pair = Tested(pair.unwrap());
     for side in 0..2 {
         for (address, word) in [(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)]
             .iter()
@@ -249,8 +276,7 @@ pub fn traffic(cycles: u64, settings: &[(u16, u32)]) -> Vec<In> {
     let mut mark = |side: usize, bytes: &mut Vec<u8>, frame: &_| {
         packets += 1;
         if packets % 20 == 0 {
-            let ip = Headers::at(bytes).unwrap().ip;
-            rewrite::mark_ce(bytes, &ip.unwrap());
+            mark_ce(bytes);
         }
         all(side, bytes, frame)
     };

@@ -3,8 +3,8 @@
 //! IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it treats a packet as lost.
 //! T counts from when the packet has left.
 
-use crate::tested::{SOURCE, done, good, opened, pfc};
-use xoff::property::nic::pair::{REGION, qp};
+use crate::tested::{SOURCE, done, good, opened};
+use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
@@ -46,17 +46,14 @@ fn a_timer_that_runs_out_while_its_packet_leaves_waits_for_it() {
                 };
                 pair.post(0, index, work);
                 for _ in 0..20 {
-                    pair.step(&mut |_, _, _| true);
+                    pair.step(&mut all);
                 }
             }
-            let mut quanta = [None; 8];
-            quanta[3] = Some(((T_PS - early * PERIOD_256_PS) / QUANTUM_PS) as u16);
-            let at = pair.time();
-            pair.receive(0, at, pfc(quanta));
+            pair.pause(0, 3, ((T_PS - early * PERIOD_256_PS) / QUANTUM_PS) as u16);
             let mut lose = lost;
             let mut wire = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
                 let bth = frame.bth.unwrap();
-                let hit = side == 0 && lose && bth.dest_qp.get() & 0xFF == u32::from(EMPTY);
+                let hit = side == 0 && lose && bth.dest_qp.get() == QPN_BASE + u32::from(EMPTY);
                 lose &= !hit;
                 !hit
             };
@@ -66,7 +63,7 @@ fn a_timer_that_runs_out_while_its_packet_leaves_waits_for_it() {
             let sent: Vec<_> = (pair.frames.iter())
                 .filter(|(side, _, frame)| {
                     let bth = frame.bth.unwrap();
-                    *side == 0 && bth.dest_qp.get() & 0xFF == u32::from(EMPTY) && bth.psn == psn
+                    *side == 0 && bth.dest_qp.get() == QPN_BASE + u32::from(EMPTY) && bth.psn == psn
                 })
                 .map(|(_, frame, _)| frame)
                 .collect();
@@ -121,7 +118,7 @@ fn a_lost_ack_behind_another_is_asked_for_again() {
             !(side == 1 && acks == [psn, second])
         };
         pair.run(10_000, &mut lose, |pair| done(pair, [2, 0]));
-        pair.rest(5_000, &mut |_, _, _| true);
+        pair.rest(5_000, &mut all);
         good(&pair);
         assert_eq!(acks, [psn, second, second]);
         assert_eq!(pair.count(0, reg::TIMEOUTS), round);

@@ -62,10 +62,13 @@ fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     .unwrap();
     let manifest = fs::read_to_string(workspace.join("Cargo.toml")).unwrap();
     let profiles = folder.path().join("profiles.toml");
-    let own = manifest[manifest.find("[profile.").unwrap()..]
-        .replace("\nopt-level = 1\n", "\nopt-level = 0\n")
-        .replace("\nopt-level = 2\n", "\nopt-level = 0\n");
-    fs::write(&profiles, own).unwrap();
+    let unoptimized = |line| match line {
+        "opt-level = 1" | "opt-level = 2" => "opt-level = 0",
+        line => line,
+    };
+    let of_manifest = manifest[manifest.find("[profile.").unwrap()..].lines();
+    let text = of_manifest.map(unoptimized).collect::<Vec<_>>().join("\n");
+    fs::write(&profiles, text).unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
 
     let output = Command::new(env!("CARGO"))

@@ -227,6 +227,22 @@ pub struct PairConfig<'a> {
     pub record: bool,
 }
 
+impl Default for PairConfig<'_> {
+    /// Without QPs, with [`REGIONS`], 100 cycles from a DMA read to its data, and time from 0 on.
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            settings: None,
+            regions: REGIONS,
+            change: &|_, _, _| {},
+            qps: &[],
+            read_delay: PERIOD * 100,
+            times: [Cycles(0); 2],
+            record: false,
+        }
+    }
+}
+
 impl Pair {
     /// Creates both NICs with a region and open QPs, and all other settings at their reset values.
     ///
@@ -236,13 +252,9 @@ impl Pair {
     pub fn new(seed: u64, change: &dyn Fn(&mut QpSettings), qps: u16) -> Result<Self, UnitError> {
         Self::of(&PairConfig {
             seed,
-            settings: None,
-            regions: REGIONS,
             change: &|_, _, qp| change(qp),
             qps: &(0..qps).collect::<Vec<_>>(),
-            read_delay: PERIOD * 100,
-            times: [Cycles(0); 2],
-            record: false,
+            ..PairConfig::default()
         })
     }
 
