@@ -160,11 +160,12 @@ def check_spare(rows, start):
             held, log = proof.result(), ""
         except RuntimeError as error:
             held, log = None, str(error)
-        verdict = {True: "proved", False: "not proved", None: "FAILED"}[held]
-        if held != (edit is not row["needed"]):
-            right, verdict = False, f"{verdict}, WRONG"
+        needed = edit is row["needed"]
+        verdict = {True: "spare", False: "needed", None: "FAILED"}[held]
+        if held is None or held == needed:
+            right, verdict = False, f"{verdict}, not {'needed' if needed else 'spare'}"
             print(log[-1500:], file=sys.stderr)
-        print(f"{row['top'] + '.' + row['gate']:35} spare: {edit[2][:48]:50} {verdict}", flush=True)
+        print(f"{row['top'] + '.' + row['gate']:35} {edit[2][:48]:50} {verdict}", flush=True)
     return right
 
 
