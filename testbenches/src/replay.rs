@@ -59,7 +59,7 @@ pub struct ReplayArgs {
     /// The file of the case, which xoff fuzz or a test wrote
     pub case: PathBuf,
     /// Cycles before the failing cycle in the waves
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub before: u64,
     /// Cycles behind the failing cycle in the waves
     #[arg(long, value_name = "M", default_value_t = 50)]
