@@ -12,8 +12,9 @@ use xoff_waves::layout::{Layout, Marker, beside, nic_layout};
 use crate::Outcome;
 use crate::columns::{Align, Table};
 use crate::property::Property;
-use crate::property::case_file::CaseFile;
+use crate::property::case_file::{self, CaseFile};
 use crate::property::retrace::{Failed, Reached, Retraced, Shows, Wanted, Waves};
+use crate::property::run::{SHRINK, shrink_case};
 use crate::property::unit::{Unit, WithProperty};
 use crate::terminal::{Ink, Streams};
 use crate::wave::file::Waves as WaveFile;
@@ -46,6 +47,7 @@ the difference is found later, so --after may have no effect.
 Examples:
   xoff replay testbenches/cases/gbn/1f2e3d4c.case
   xoff replay 1f2e3d4c.case --before 2000 --after 500
+  xoff replay long.case --shrink              writes the simpler case to out/replay/
   xoff wave out/replay/1f2e3d4c/nic1.fst --signals 'write_*' --at clk_i
 
 Exit codes: 0 no difference, 1 a difference, 2 bad input, 130 interrupted.";
@@ -70,6 +72,9 @@ pub struct ReplayArgs {
     /// Waves from the beginning of the case, also if it holds, to compare them with those of another build
     #[arg(long, conflicts_with_all = ["no_waves", "before"])]
     pub whole: bool,
+    /// Look for the simplest case that fails too, write it to the folder replay/, and go on with that one
+    #[arg(long)]
+    pub shrink: bool,
     /// Folder in which the folder replay/CASE/ is created
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     pub out: PathBuf,
@@ -94,11 +99,49 @@ impl WithProperty for Replay<'_> {
 
     fn with<P: Property>(self) -> anyhow::Result<Outcome> {
         let Self(arguments, case, streams) = self;
+        let small = match arguments.shrink {
+            true => smaller::<P>(arguments, case, streams)?,
+            false => None,
+        };
+        let (path, case) = match &small {
+            Some((path, case)) => (path, case),
+            None => (&arguments.case, case),
+        };
         match arguments.no_waves {
-            true => only::<P>(&arguments.case, case, streams),
-            false => with_waves::<P>(arguments, case, streams),
+            true => only::<P>(path, case, streams),
+            false => with_waves::<P>(arguments, path, case, streams),
         }
     }
+}
+
+/// Shrinks a case, and writes what it becomes. None if it does not fail.
+fn smaller<P: Property>(
+    arguments: &ReplayArgs,
+    case: &CaseFile,
+    streams: &mut Streams,
+) -> anyhow::Result<Option<(PathBuf, CaseFile)>> {
+    let history = case.case::<P>()?;
+    let before = history.events.len();
+    let shrunk = shrink_case::<P>(case.seed, history, SHRINK)
+        .map_err(|error| anyhow::anyhow!("{}: {error}", P::UNIT))?;
+    let Some(shrunk) = shrunk else {
+        return Ok(None);
+    };
+    let folder = arguments.out.join("replay");
+    let path = case_file::write::<P>(&folder, case.seed, &shrunk.case, &shrunk.disagreement)?;
+    writeln!(
+        streams.out,
+        "{}: shrunk in {} steps from {before} events to {}: {}",
+        arguments.case.display(),
+        shrunk.steps,
+        shrunk.case.events.len(),
+        words::path(&path)
+    )?;
+    for line in shrunk.case.explained() {
+        writeln!(streams.out, "  {line}")?;
+    }
+    let case = CaseFile::open(&path)?;
+    Ok(Some((path, case)))
 }
 
 /// Runs a case and says whether it holds.
@@ -132,10 +175,10 @@ fn differs(path: &Path, disagreement: &str, streams: &mut Streams) -> anyhow::Re
 
 fn with_waves<P: Property>(
     arguments: &ReplayArgs,
+    path: &Path,
     case: &CaseFile,
     streams: &mut Streams,
 ) -> anyhow::Result<Outcome> {
-    let path = &arguments.case;
     let history = case.case::<P>()?;
     let folder = arguments.out.join("replay");
     let folder = folder.join(path.file_stem().unwrap_or_default());

@@ -161,16 +161,32 @@ pub fn keep<P: Property>(
     seed: u64,
     failing: &Failing<P>,
 ) -> Result<PathBuf, CaseFileError> {
-    let lines = failing.case.write().join("\n");
-    let folder = folder.join(P::UNIT);
+    let Failing {
+        case, disagreement, ..
+    } = failing;
+    write::<P>(&folder.join(P::UNIT), seed, case, disagreement)
+}
+
+/// Writes a case to `folder/<digest>.case`, with what does not hold in it, and returns the path.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be written.
+pub fn write<P: Property>(
+    folder: &Path,
+    seed: u64,
+    case: &Case<P>,
+    disagreement: &str,
+) -> Result<PathBuf, CaseFileError> {
+    let lines = case.write().join("\n");
     let path = folder.join(format!("{:08x}.case", crc32fast::hash(lines.as_bytes())));
-    let said: String = (failing.disagreement.lines())
+    let said: String = (disagreement.lines())
         .map(|line| format!("# {line}\n"))
         .collect();
     let unit = P::UNIT;
-    let lines = failing.case.explained().join("\n");
+    let lines = case.explained().join("\n");
     let text = format!("{FIRST_LINE}{unit}, version {VERSION}, seed {seed}\n{said}{lines}\n");
-    match fs::create_dir_all(&folder).and_then(|()| whole_file::write(&path, text)) {
+    match fs::create_dir_all(folder).and_then(|()| whole_file::write(&path, text)) {
         Ok(()) => Ok(path),
         Err(source) => Err(CaseFileError::Io { path, source }),
     }

@@ -184,7 +184,8 @@ enum Attempt {
 }
 
 impl<H: Part, E: Part> Shrinking<H, E> {
-    fn of(best: History<H, E>) -> Self {
+    /// Begins with a failing history.
+    pub(super) fn of(best: History<H, E>) -> Self {
         let run = best.events.len();
         Self {
             best,

@@ -9,6 +9,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::bins::Bins;
+use super::history::Shrinking;
 use super::{Case, Disagreement, Property, text};
 use crate::interruption::interrupted;
 
@@ -262,8 +263,57 @@ pub(super) fn caught<R>(part: impl FnOnce() -> Result<R, Disagreement>) -> Resul
 ///
 /// Returns an error if the property's unit cannot be created.
 pub fn shrink<P: Property>(seed: u64, number: u64, most: u32) -> Result<Failing<P>, Disagreement> {
-    let strategy = P::cases();
-    let mut tree = draw(&strategy, seed, number);
+    let tree = draw(&P::cases(), seed, number);
+    let case = tree.current();
+    let shrunk = smaller::<P>(seed, tree, most)?;
+    Ok(match shrunk {
+        Some(shrunk) => Failing {
+            number,
+            case: shrunk.case,
+            disagreement: shrunk.disagreement,
+            shrink_steps: shrunk.steps,
+            alone: true,
+        },
+        None => Failing {
+            number,
+            case,
+            disagreement: "fails only behind the cases before it: the reset leaves state behind"
+                .to_owned(),
+            shrink_steps: 0,
+            alone: false,
+        },
+    })
+}
+
+/// The result of shrinking.
+#[derive(Debug, Clone)]
+pub struct Shrunk<P: Property> {
+    /// The smallest failing case that was found.
+    pub case: Case<P>,
+    /// What does not hold in it.
+    pub disagreement: Disagreement,
+    /// Number of simpler cases tried.
+    pub steps: u32,
+}
+
+/// Shrinks a case that somebody has kept or written, like [`shrink`]; `None` if it does not fail.
+///
+/// # Errors
+///
+/// Returns an error if the property's unit cannot be created.
+pub fn shrink_case<P: Property>(
+    seed: u64,
+    case: Case<P>,
+    most: u32,
+) -> Result<Option<Shrunk<P>>, Disagreement> {
+    smaller(seed, Shrinking::of(case), most)
+}
+
+fn smaller<P: Property>(
+    seed: u64,
+    mut tree: impl ValueTree<Value = Case<P>>,
+    most: u32,
+) -> Result<Option<Shrunk<P>>, Disagreement> {
     // What simpler cases hit is not counted.
     let mut bins = Bins::new(P::groups());
     let mut fails = |case: &Case<P>| -> Result<Option<Disagreement>, Disagreement> {
@@ -271,19 +321,12 @@ pub fn shrink<P: Property>(seed: u64, number: u64, most: u32) -> Result<Failing<
     };
     let mut case = tree.current();
     let Some(mut disagreement) = fails(&case)? else {
-        return Ok(Failing {
-            number,
-            case,
-            disagreement: "fails only behind the cases before it: the reset leaves state behind"
-                .to_owned(),
-            shrink_steps: 0,
-            alone: false,
-        });
+        return Ok(None);
     };
-    let mut shrink_steps = 0;
+    let mut steps = 0;
     let mut more = tree.simplify();
-    while more && shrink_steps < most && !interrupted() {
-        shrink_steps += 1;
+    while more && steps < most && !interrupted() {
+        steps += 1;
         let simpler = tree.current();
         more = match fails(&simpler)? {
             Some(still) => {
@@ -293,13 +336,11 @@ pub fn shrink<P: Property>(seed: u64, number: u64, most: u32) -> Result<Failing<
             None => tree.complicate(),
         };
     }
-    Ok(Failing {
-        number,
+    Ok(Some(Shrunk {
         case,
         disagreement,
-        shrink_steps,
-        alone: true,
-    })
+        steps,
+    }))
 }
 
 /// Artificial properties, for tests of the code that runs properties and keeps failing cases.

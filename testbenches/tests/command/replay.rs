@@ -243,6 +243,34 @@ fn a_case_that_holds_has_waves_only_if_they_are_wanted() {
 }
 
 #[test]
+fn a_kept_case_is_made_smaller() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let arguments = ["--shrink", "--no-waves", "--out", out];
+    let planted = argument(PLANTED);
+    let said = command(&[&["replay", planted.as_str()], &arguments[..]].concat());
+    assert_eq!(said.outcome.unwrap(), Outcome::Failed);
+    let (_, rest) = said.out.split_once("from 4 events to 2: ").unwrap();
+    let small = rest.lines().next().unwrap();
+    // The file is a case that fails by itself.
+    let again = command(&["replay", small, "--no-waves"]);
+    assert_eq!(again.outcome.unwrap(), Outcome::Failed);
+    assert!(
+        again.out.contains("memory of side 1: wrong bytes"),
+        "{}",
+        again.out
+    );
+
+    // A case that holds leaves none.
+    fs::remove_file(small).unwrap();
+    let holds = argument("cases/dcqcn/deadline_just_missed.case");
+    let said = command(&[&["replay", holds.as_str()], &arguments[..]].concat());
+    assert_eq!(said.outcome.unwrap(), Outcome::Held);
+    let left = fs::read_dir(folder.path().join("replay")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
 fn an_interrupted_replay_says_so() {
     let folder = tempfile::tempdir().unwrap();
     // Messages for half a minute, and no fault.
