@@ -309,6 +309,7 @@ pub fn shrink_case<P: Property>(
     smaller(seed, Shrinking::of(case), most)
 }
 
+/// Shrinks what a tree begins with; `None` if that does not fail.
 fn smaller<P: Property>(
     seed: u64,
     mut tree: impl ValueTree<Value = Case<P>>,
