@@ -11,6 +11,7 @@ use xoff_waves::layout::{Layout, Marker, beside, nic_layout};
 
 use crate::Outcome;
 use crate::columns::{Align, Table};
+use crate::interruption::interrupted;
 use crate::property::Property;
 use crate::property::case_file::{self, CaseFile};
 use crate::property::retrace::{Failed, Reached, Retraced, Shows, Wanted, Waves};
@@ -103,6 +104,13 @@ impl WithProperty for Replay<'_> {
             true => smaller::<P>(arguments, case, streams)?,
             false => None,
         };
+        if small.is_some() && interrupted() {
+            writeln!(
+                streams.err,
+                "xoff: interrupted; the case may not be the smallest"
+            )?;
+            return Ok(Outcome::Interrupted);
+        }
         let (path, case) = match &small {
             Some((path, case)) => (path, case),
             None => (&arguments.case, case),
@@ -127,19 +135,20 @@ fn smaller<P: Property>(
     let Some(shrunk) = shrunk else {
         return Ok(None);
     };
-    let folder = arguments.out.join("replay");
-    let path = case_file::write::<P>(&folder, case.seed, &shrunk.case, &shrunk.disagreement)?;
+    // Shown first, so that a folder that cannot be written loses nothing.
     writeln!(
         streams.out,
-        "{}: shrunk in {} steps from {before} events to {}: {}",
+        "{}: shrunk in {} steps from {before} events to {}:",
         arguments.case.display(),
         shrunk.steps,
-        shrunk.case.events.len(),
-        words::path(&path)
+        shrunk.case.events.len()
     )?;
     for line in shrunk.case.explained() {
         writeln!(streams.out, "  {line}")?;
     }
+    let folder = arguments.out.join("replay");
+    let path = case_file::write::<P>(&folder, case.seed, &shrunk.case, &shrunk.disagreement)?;
+    writeln!(streams.out, "written to {}", words::path(&path))?;
     let case = CaseFile::open(&path)?;
     Ok(Some((path, case)))
 }

@@ -250,8 +250,10 @@ fn a_kept_case_is_made_smaller() {
     let planted = argument(PLANTED);
     let said = command(&[&["replay", planted.as_str()], &arguments[..]].concat());
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
-    let (_, rest) = said.out.split_once("from 4 events to 2: ").unwrap();
-    let small = rest.lines().next().unwrap();
+    let (_, rest) = said.out.split_once("from 4 events to 2:\n").unwrap();
+    let mut lines = rest.lines();
+    let small = lines.find_map(|line| line.strip_prefix("written to "));
+    let small = small.unwrap();
     // The file is a case that fails by itself.
     let again = command(&["replay", small, "--no-waves"]);
     assert_eq!(again.outcome.unwrap(), Outcome::Failed);
