@@ -22,6 +22,20 @@ fn main() {
                 .sampled(&[&["en_i"]])
                 .named("SampledCounter"),
         )
+        .top(Top::new("hidden").readable("hidden", "rows_q"))
+        .top(
+            Top::new("hidden")
+                .waves_apart()
+                .readable("hidden", "rows_q")
+                .named("HiddenApart"),
+        )
+        .top(
+            Top::new("hidden")
+                .waves_apart()
+                .sampled(&[&["write_i", "row_i"]])
+                .large()
+                .named("HiddenSampled"),
+        )
         .top(
             Top::new("lanes")
                 .readable("lanes", "meta_q")

@@ -104,6 +104,7 @@ fn main() {
                 .param("DataBytes", 32)
                 .param("Qps", 64)
                 .large()
+                .waves_apart()
                 .sampled(&[
                     &["now_i"],
                     &[

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::apart::Apart;
 use crate::compile::{self, Compiler, Library, Runtime};
 use crate::files::{Contents, Generated, Hash, generated_files, names_in, read, write};
 use crate::parallel::in_parallel;
@@ -11,7 +12,7 @@ use crate::ports::{self, Direction};
 use crate::shim::Face;
 use crate::store::Store;
 use crate::types::{Packages, Table};
-use crate::verilate::{Common, verilate};
+use crate::verilate::{Common, Verilated, verilate};
 use crate::{Error, Top, list, names, rust, sampled, shim};
 
 /// The models of a crate: the settings and sources that they share, and one entry per top.
@@ -509,7 +510,20 @@ impl Work<'_> {
                 })
             }
         };
-        let verilated = run(around.as_ref().unwrap_or(top), &prefix)?;
+        let built = around.as_ref().unwrap_or(top);
+        let apart = if top.waves_apart && top.waves && !common.coverage {
+            Some(Apart::new(built, &prefix, run)?)
+        } else {
+            None
+        };
+        let alone;
+        let verilated: &Verilated = match &apart {
+            Some(apart) => &apart.without,
+            None => {
+                alone = run(built, &prefix)?;
+                &alone
+            }
+        };
         for path in &verilated.read {
             // If two files have the name of a module, Verilator takes the first; `find` reports them as an error.
             let module = ["sv", "v"]
@@ -551,6 +565,7 @@ impl Work<'_> {
             coverage: table.coverage && top.counted,
             waves: top.waves,
             large: top.large,
+            apart: apart.as_ref(),
         };
         let unit_name = format!("{prefix}_unit.h");
         let unit = shim::unit(&face, &units);
@@ -584,23 +599,48 @@ impl Work<'_> {
             .include(include.join("vltstd"))
             .flag("-include")
             .flag("verilated_rs/triggers.h");
-        let seldom = shim::seldom_unit(&face, &units);
-        let seldom_file = seldom
-            .as_ref()
-            .map(|_| folder.join(format!("{prefix}_seldom.cpp")));
-        if let (Some(file), Some(text)) = (&seldom_file, &seldom) {
-            write(file, text)?;
+        let mut sources = vec![];
+        let mut seldom = vec![];
+        let mut texts = vec![unit];
+        let mut constants = constants;
+        let mut add = |list: &mut Vec<PathBuf>, name: &str, text: String| {
+            let path = folder.join(format!("{prefix}_{name}.cpp"));
+            write(&path, &text)?;
+            list.push(path);
+            texts.push(text);
+            Ok(())
+        };
+        if let Some(text) = shim::seldom_unit(&face, &units) {
+            add(&mut seldom, "seldom", text)?;
         }
-        let files = [bridged.as_slice(), &user_cpp, &constants].concat();
+        let mut fingerprints = vec![fingerprint];
+        if let Some(apart) = &apart {
+            build.include(&apart.with.folder);
+            let with = generated_files(&apart.with.folder)?;
+            add(
+                &mut sources,
+                "apart",
+                shim::apart_unit(&face, apart, &with.units),
+            )?;
+            if let Some(text) = shim::seldom_unit(&face, &with.units) {
+                add(&mut seldom, "apart_seldom", text)?;
+            }
+            constants.extend(with.constants);
+            fingerprints.push(with.fingerprint);
+        }
+        let files = [bridged.as_slice(), &user_cpp, &constants, &sources].concat();
         let name = format!("{prefix}_model");
         let hash = || {
             let mut hash = Hash::new();
             hash.add(runtime.fingerprint.as_bytes());
             hash.add(self.compiler.identity.as_bytes());
-            hash.add(&fingerprint.to_le_bytes());
+            for fingerprint in &fingerprints {
+                hash.add(&fingerprint.to_le_bytes());
+            }
             hash.add(name.as_bytes());
-            hash.add(unit.as_bytes());
-            hash.add(seldom.as_deref().unwrap_or_default().as_bytes());
+            for text in &texts {
+                hash.add(text.as_bytes());
+            }
             for file in bridged.iter().chain(&with_headers(&user_cpp)?) {
                 hash.add(read(file)?.as_bytes());
             }
@@ -611,14 +651,14 @@ impl Work<'_> {
             what: &format!("model {}", top.name),
             build: &build,
             files: &files,
-            seldom: seldom_file.as_deref(),
+            seldom: &seldom,
         };
         library.make(&self.store, self.out, hash)?;
         Ok(Model {
             name: top.name.clone(),
             library: name,
-            read: [verilated.read, with_headers(&user_cpp)?].concat(),
-            warnings: verilated.warnings,
+            read: [verilated.read.as_slice(), &with_headers(&user_cpp)?].concat(),
+            warnings: verilated.warnings.clone(),
             types,
         })
     }

@@ -93,8 +93,8 @@ pub(crate) struct Library<'a> {
     /// Flags and include folders.
     pub build: &'a cc::Build,
     pub files: &'a [PathBuf],
-    /// A file that is compiled at `-O1`, for rarely executed code.
-    pub seldom: Option<&'a Path>,
+    /// Files that are compiled at `-O1`, for rarely executed code.
+    pub seldom: &'a [PathBuf],
 }
 
 impl Library<'_> {
@@ -143,9 +143,10 @@ impl Library<'_> {
             text,
         };
         let tool = Compiler::tool(self.build)?;
-        let files = self.files.iter().map(|file| (file.as_path(), None));
-        let seldom = self.seldom.map(|file| (file, Some("-O1")));
-        let files: Vec<_> = files.chain(seldom).enumerate().collect();
+        // Those at -O1 are the longest by far.
+        let seldom = self.seldom.iter().map(|file| (file, Some("-O1")));
+        let files = self.files.iter().map(|file| (file, None));
+        let files: Vec<_> = seldom.chain(files).enumerate().collect();
         let objects = in_parallel(&files, |(at, (file, level))| {
             let object = folder.join(format!("{at}.o"));
             let output = tool
@@ -268,7 +269,7 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
         what: "Verilator's run time",
         build: &build,
         files: &files,
-        seldom: None,
+        seldom: &[],
     };
     library.make(&store, &out, hash)?;
     store.tidy()?;

@@ -55,6 +55,7 @@
 //! `VERILATOR` names the program to run, by default `verilator`. `CXX` and `CXXFLAGS` have the same meaning as for
 //! the `cc` crate. `VERILATED_STORE` is described above.
 
+mod apart;
 mod builder;
 mod compile;
 mod deps;

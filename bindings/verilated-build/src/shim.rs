@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::apart::Apart;
 use crate::names;
 use crate::ports::{Direction, Port};
 
@@ -23,6 +24,8 @@ pub(crate) struct Face<'a> {
     pub waves: bool,
     /// Whether rarely executed code goes into a separate translation unit.
     pub large: bool,
+    /// The second model, if waves are in one of their own.
+    pub apart: Option<&'a Apart>,
 }
 
 impl Face<'_> {
@@ -100,9 +103,7 @@ pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
         opening(face, sources.iter().filter(often))
     );
     let _ = writeln!(text, "namespace {} {{", face.namespace);
-    structure(&mut text, face, Direction::In, "In");
-    structure(&mut text, face, Direction::Out, "Out");
-    ports_class(&mut text, face);
+    face_of_ports(&mut text, face);
     let _ = write!(
         text,
         "using verilated_rs::Core;\n\
@@ -115,6 +116,45 @@ pub(crate) fn unit(face: &Face, sources: &[String]) -> String {
         prefix = face.prefix
     );
     text
+}
+
+/// Returns the translation unit of the model with waves, which holds its often executed code too. It is a source, not a
+/// header.
+pub(crate) fn apart_unit(face: &Face, apart: &Apart, sources: &[String]) -> String {
+    let Face {
+        prefix, namespace, ..
+    } = face;
+    let waves = &apart.prefix;
+    let often = |source: &&String| !face.large || !seldom(source);
+    let mut text = format!(
+        "{}#pragma GCC visibility push(hidden)\n#include \"{prefix}.h\"\n#include \"{prefix}__Syms.h\"\n\
+         void {prefix}___024root___eval_settle({prefix}___024root*);\n\
+         void {waves}___024root___eval_settle({waves}___024root*);\n#pragma GCC visibility pop\n",
+        opening(face, sources.iter().filter(often))
+    );
+    let _ = writeln!(text, "namespace {namespace} {{");
+    face_of_ports(&mut text, face);
+    text.push_str(&apart.state_class(prefix));
+    let _ = write!(
+        text,
+        "{APART} Ports::apart(const char* name, const std::vector<std::string>& plusargs) {{\n    \
+         return std::make_unique<verilated_rs::ModelApart<::{waves}, ::{prefix}___024root, In, Out, Ports, State>>(name, plusargs);\n}}\n}}\n",
+        APART = apart_type(face),
+    );
+    text
+}
+
+/// The type of the model with waves, as that without them knows it.
+fn apart_type(face: &Face) -> String {
+    let prefix = face.prefix;
+    format!("std::unique_ptr<verilated_rs::Apart<::{prefix}___024root, In, Out>>")
+}
+
+/// Writes the structs of the ports, and the class that drives and samples them.
+fn face_of_ports(text: &mut String, face: &Face) {
+    structure(text, face, Direction::In, "In");
+    structure(text, face, Direction::Out, "Out");
+    ports_class(text, face);
 }
 
 fn structure(text: &mut String, face: &Face, direction: Direction, name: &str) {
@@ -164,9 +204,19 @@ fn ports_class(text: &mut String, face: &Face) {
     let prefix = face.prefix;
     let _ = writeln!(
         text,
-        "struct Ports {{\n    static constexpr bool kClocked = {};\n    \
-         template <class Root>\n    static void clock(Root& root, std::uint8_t level) noexcept {{",
-        face.clock.is_some()
+        "struct Ports {{\n    static constexpr bool kClocked = {};\n    static constexpr bool kApart = {};",
+        face.clock.is_some(),
+        face.apart.is_some(),
+    );
+    if face.apart.is_some() {
+        let _ = writeln!(
+            text,
+            "    static {} apart(const char* name, const std::vector<std::string>& plusargs);",
+            apart_type(face)
+        );
+    }
+    text.push_str(
+        "    template <class Root>\n    static void clock(Root& root, std::uint8_t level) noexcept {\n",
     );
     match face.clock {
         Some(clock) => {

@@ -18,7 +18,10 @@ pub struct Top {
     pub(crate) large: bool,
     pub(crate) counted: bool,
     pub(crate) waves: bool,
+    pub(crate) waves_apart: bool,
     pub(crate) readable: Vec<(String, String)>,
+    /// Signals, in any module, that are kept though nothing reads them.
+    pub(crate) kept: Vec<String>,
     /// Groups of inputs that are sampled together; `None`: inputs are not sampled.
     pub(crate) sampled: Option<Vec<Vec<String>>>,
     /// The text of the module around a top whose inputs are sampled.
@@ -42,7 +45,9 @@ impl Top {
             large: false,
             counted: true,
             waves: true,
+            waves_apart: false,
             readable: Vec::new(),
+            kept: Vec::new(),
             sampled: None,
             around: None,
             source_of_netlist: None,
@@ -102,6 +107,24 @@ impl Top {
     /// Waves cost little while none are written: what they do cost can be measured by comparing with a model like this.
     pub fn without_waves(mut self) -> Top {
         self.waves = false;
+        self
+    }
+
+    /// Builds this top twice, with waves and without, so that it is as fast as one [without
+    /// waves](Top::without_waves) while none are written.
+    ///
+    /// A model that can write waves keeps every signal that they show, which makes it slower while no wave file is open
+    /// too. With this, the model with waves takes over the state when a file is opened, and gives it back when it is
+    /// closed. Results, saved states and waves are the same, but for two things: a loop variable of a process shows
+    /// nothing of use until the process has run once, and a file that the source has opened is not open in the other
+    /// model. Registers that nothing reads are kept, so [`Instance::signals`] lists them.
+    ///
+    /// It takes about twice the time to compile, most of which is that of waves. A module that Verilator cannot flatten
+    /// into the top is an error. Coverage is counted in one model, so a top that counts it has its waves there.
+    ///
+    /// [`Instance::signals`]: https://docs.rs/verilated5/latest/verilated/struct.Instance.html#method.signals
+    pub fn waves_apart(mut self) -> Top {
+        self.waves_apart = true;
         self
     }
 

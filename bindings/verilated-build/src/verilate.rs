@@ -70,7 +70,7 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
     );
     list.extend(["--prefix".to_owned(), prefix.to_owned()]);
     list.extend(["-Mdir".to_owned(), out.display().to_string()]);
-    if !top.readable.is_empty() || top.around.is_some() {
+    if !top.readable.is_empty() || !top.kept.is_empty() || top.around.is_some() {
         list.push(out.join(READABLE).display().to_string());
     }
     if top.around.is_some() {
@@ -148,7 +148,10 @@ fn readable(top: &Top) -> String {
     let line = |(module, signal): &(String, String)| {
         format!("public_flat_rd -module \"{module}\" -var \"{signal}\"\n")
     };
-    let lines: String = top.readable.iter().map(line).collect();
+    let mut lines: String = top.readable.iter().map(line).collect();
+    // The module of a signal is not known here. One of the same name in another module is kept too.
+    let kept = (top.kept.iter()).map(|signal| line(&("*".to_owned(), signal.clone())));
+    lines.extend(kept);
     // The generated module is not the user's to keep clean.
     let around = match top.around {
         Some(_) => format!("lint_off -file \"*{}\"\n", sampled::FILE),

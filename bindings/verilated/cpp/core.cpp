@@ -103,6 +103,7 @@ Core::Core(rust::Str instance, std::int32_t seed, std::uint64_t period)
     context_.threads(1);
     // Costs nothing while no file is open, and cannot be enabled later.
     context_.traceEverOn(true);
+    no_arguments(context_);
     current_context = id_;
     if (seed != 0) {
         context_.randReset(2);
@@ -130,8 +131,8 @@ void Core::set_time(std::uint64_t picoseconds) noexcept {
 }
 
 void Core::add_plusarg(rust::Str argument) {
-    const std::string text{argument.data(), argument.size()};
-    const char* pointer = text.c_str();
+    plusargs_.emplace_back(argument.data(), argument.size());
+    const char* pointer = plusargs_.back().c_str();
     context_.commandArgsAdd(1, &pointer);
 }
 
@@ -206,8 +207,7 @@ void Core::trace_only(rust::Slice<const rust::String> signals) {
 bool Core::trace_open(rust::Str path) {
     const Enter enter{*this};
     const bool sound = status_ == kFine;
-    wave_.reset();
-    dumped_ = false;
+    trace_close();
     try {
         auto wave = std::make_unique<VerilatedFstC>();
         trace(*wave);
@@ -226,6 +226,7 @@ bool Core::trace_open(rust::Str path) {
 
 void Core::trace_close() noexcept {
     const Enter enter{*this};
+    gather();
     wave_.reset();
     dumped_ = false;
 }
@@ -270,6 +271,8 @@ rust::Vec<Readable> Core::readable() const {
 }
 
 std::uint32_t Core::readable_word(std::size_t signal, std::size_t element, std::uint32_t word) const noexcept {
+    // A model that has evaluated in place of this one has the newest values. What is read stays the same.
+    const_cast<Core*>(this)->gather();
     // The signal may have been looked up in another instance, so this one's list may still be empty.
     if (places_.empty()) readable();
     const Place& place = places_[signal];

@@ -1,5 +1,6 @@
 //! Tests that models of small modules do what `verilated` and `verilated-build` document.
 
+mod apart;
 mod coverage;
 mod failures;
 mod ports;

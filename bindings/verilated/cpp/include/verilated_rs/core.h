@@ -34,6 +34,12 @@ enum Status : std::uint32_t { kFine = 0, kFailed = 1 };
 // Kinds of failure. src/failure.rs relies on these values.
 enum Kind : std::uint8_t { kStop = 1, kFatal = 2, kFinish = 3 };
 
+// Says that there are no plusargs so far: before anything is said, asking for one is a fatal error.
+inline void no_arguments(VerilatedContext& context) {
+    const char* none = nullptr;
+    context.commandArgs(0, &none);
+}
+
 class Core {
 public:
     virtual ~Core();
@@ -45,6 +51,8 @@ public:
 
     // For $value$plusargs. The argument includes its plus sign.
     void add_plusarg(rust::Str argument);
+    // The arguments so far, with their plus signs.
+    const std::vector<std::string>& plusargs() const noexcept { return plusargs_; }
 
     // The first failure since failures were last cleared.
     Report report() const;
@@ -84,10 +92,14 @@ protected:
     static std::unique_lock<std::mutex> building();
     // To be called after the model is constructed: turns random start values off.
     void built();
+    // Makes this model's context Verilator's current one on this thread.
+    void claim_thread() noexcept;
 
     virtual void put(VerilatedSerialize& to) = 0;
     virtual void get(VerilatedDeserialize& from) = 0;
     virtual void trace(VerilatedFstC& wave) = 0;
+    // Brings the state to where put and readable signals are, if another model has evaluated since.
+    virtual void gather() noexcept = 0;
 
     // While it lives, the hooks on this thread act for this model.
     class Enter final {
@@ -129,10 +141,10 @@ private:
         std::size_t bytes;
     };
 
-    void claim_thread() noexcept;
     void dump(std::uint64_t time);
 
     const std::uint64_t id_;
+    std::vector<std::string> plusargs_;
     std::string output_;
     std::string last_said_;
     std::unique_ptr<Failed> failed_;

@@ -6,28 +6,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "verilated_rs/apart.h"
 #include "verilated_rs/core.h"
 
 namespace verilated_rs {
-
-// Verilator's flags for "something changed since the last dump" are part of the saved state, and only tracing clears
-// them. Setting them before a save makes a traced model and an untraced one save the same bytes. Setting them is
-// always safe: at most, a signal that did not change is compared.
-template <class Syms>
-auto raise_activity(Syms& syms, int) -> decltype(static_cast<void>(syms.__Vm_activity)) {
-    syms.__Vm_activity = true;
-}
-template <class Syms>
-void raise_activity(Syms&, long) {}
-
-template <class Root>
-auto raise_root_activity(Root& root, int) -> decltype(static_cast<void>(root.__Vm_traceActivity)) {
-    for (std::size_t i = 0; i < sizeof(root.__Vm_traceActivity); ++i) {
-        reinterpret_cast<unsigned char*>(&root.__Vm_traceActivity)[i] = 1;
-    }
-}
-template <class Root>
-void raise_root_activity(Root&, long) {}
 
 // A model that was built without waves has no `trace`.
 template <class Model>
@@ -38,7 +20,8 @@ template <class Model>
 void add_waves(Model&, VerilatedFstC&, long) {}
 
 // Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
-// `kClocked`.
+// `kClocked`. With `kApart`, also `apart(name, plusargs)`, which returns a model that is evaluated in place of this one
+// while waves are written.
 template <class Model, class In, class Out, class Ports>
 class Shim : public Core {
 public:
@@ -68,8 +51,7 @@ public:
             if (VL_UNLIKELY(status_ != kFine)) return status_;
             if (Ports::kClocked) {
                 at_edge();
-                Ports::clock(root, 1);
-                model_.eval();
+                rise(root);
                 dump_clocked();
                 if (VL_UNLIKELY(status_ != kFine)) return status_;
             }
@@ -95,23 +77,77 @@ public:
 
 protected:
     void put(VerilatedSerialize& to) override {
+        gather();
         raise_activity(*model_.rootp->vlSymsp, 0);
         raise_root_activity(*model_.rootp, 0);
         Ports::put(model_, to);
     }
-    void get(VerilatedDeserialize& from) override { Ports::get(model_, from); }
-    void trace(VerilatedFstC& wave) override { add_waves(model_, wave, 0); }
+    void get(VerilatedDeserialize& from) override {
+        Ports::get(model_, from);
+        ahead_ = false;
+        if constexpr (Ports::kApart) {
+            if (tracing()) apart_->take(*model_.rootp);
+        }
+    }
+    void trace(VerilatedFstC& wave) override {
+        if constexpr (Ports::kApart) {
+            if (!apart_) {
+                const auto lock = building();
+                apart_ = Ports::apart(name_.c_str(), plusargs());
+                claim_thread();
+            }
+            apart_->take(*model_.rootp);
+            apart_->trace(wave);
+        } else {
+            add_waves(model_, wave, 0);
+        }
+    }
+    void gather() noexcept override {
+        if constexpr (Ports::kApart) {
+            if (!ahead_) return;
+            ahead_ = false;
+            const Enter enter{*this};
+            try {
+                apart_->give(*model_.rootp);
+            } catch (const Fatal&) {
+                // The hook has recorded the failure.
+            }
+        }
+    }
 
 private:
-    template <class Root>
+    using Root = typename std::remove_reference<decltype(*std::declval<Model&>().rootp)>::type;
+
     void settle(Root& root, const In& in, Out& out) {
+        if constexpr (Ports::kApart) {
+            if (VL_UNLIKELY(tracing())) {
+                ahead_ = true;
+                apart_->settle(context_.time(), in, out);
+                return;
+            }
+        }
         Ports::drive(root, in);
         if (Ports::kClocked) Ports::clock(root, 0);
         model_.eval();
         Ports::sample(root, out);
     }
 
+    void rise(Root& root) {
+        if constexpr (Ports::kApart) {
+            if (VL_UNLIKELY(tracing())) {
+                apart_->rise(context_.time());
+                return;
+            }
+        }
+        Ports::clock(root, 1);
+        model_.eval();
+    }
+
     Model model_;
+    // The model with waves, from the first wave file on, if it is a model of its own; and whether it has evaluated since
+    // this one has had its state.
+    std::unique_ptr<Apart<Root, In, Out>> apart_;
+    bool ahead_ = false;
 };
 
 // Constructs a model while no other is being constructed.
