@@ -239,13 +239,8 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
         .flag("-include")
         .flag(headers.join("verilated_rs/hooks.h"));
     files.extend(sources.iter().map(PathBuf::from));
-    // verilated_save.cpp is missing here because cpp/save.cpp includes it.
-    for file in [
-        "verilated",
-        "verilated_fst_c",
-        "verilated_threads",
-        "verilated_cov",
-    ] {
+    // verilated_save.cpp and verilated_fst_c.cpp are missing here because files in cpp/ include them.
+    for file in ["verilated", "verilated_threads", "verilated_cov"] {
         files.push(include.join(file).with_extension("cpp"));
     }
     let hash = || {

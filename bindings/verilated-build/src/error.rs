@@ -91,7 +91,9 @@ pub enum Error {
         reason: &'static str,
     },
     /// A top cannot be built with its waves in a second model.
-    #[error("top `{top}` cannot have `.waves_apart()`: {reason}. Remove it, and the model is built with its waves")]
+    #[error(
+        "top `{top}` cannot have `.waves_apart()`: {reason}. Remove it, and the model is built with its waves"
+    )]
     WavesApart {
         /// The top's module.
         top: String,

@@ -104,7 +104,7 @@ impl Top {
 
     /// Builds this top without waves: `Instance::trace_open` fails.
     ///
-    /// Waves cost little while none are written: what they do cost can be measured by comparing with a model like this.
+    /// What waves cost while none are written can be measured by comparing with a model like this.
     pub fn without_waves(mut self) -> Top {
         self.waves = false;
         self
