@@ -570,9 +570,10 @@ impl Work<'_> {
         let unit_name = format!("{prefix}_unit.h");
         let unit = shim::unit(&face, &units);
         write(&folder.join(&unit_name), &unit)?;
+        let header = shim::forwarding_header(&face);
         write(
             &folder.join("include").join(format!("{}.h", top.name)),
-            &shim::forwarding_header(&face),
+            &header,
         )?;
         let bridge = folder.join("bridge.rs");
         write(
@@ -601,7 +602,7 @@ impl Work<'_> {
             .flag("verilated_rs/triggers.h");
         let mut sources = vec![];
         let mut seldom = vec![];
-        let mut texts = vec![unit];
+        let mut texts = vec![unit, header];
         let mut constants = constants;
         let mut add = |list: &mut Vec<PathBuf>, name: &str, text: String| {
             let path = folder.join(format!("{prefix}_{name}.cpp"));

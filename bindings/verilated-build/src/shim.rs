@@ -43,12 +43,17 @@ impl Face<'_> {
     }
 }
 
-/// Returns the header with which users' own C++ includes the model by its name in Rust.
+/// Returns the header with which users' own C++ includes the model by its name in Rust: the class `Name`, and the structs
+/// `NameIn` and `NameOut`, whose layout is that of `In` and `Out`.
 pub(crate) fn forwarding_header(face: &Face) -> String {
     let Face { name, prefix, .. } = face;
-    format!(
-        "#pragma once\n#include \"verilated.h\"\n#include \"{prefix}.h\"\n#include \"{prefix}___024root.h\"\nnamespace models {{\nusing {name} = ::{prefix};\n}}\n"
-    )
+    let mut text = format!(
+        "#pragma once\n#include <cstddef>\n#include <cstdint>\n#include \"verilated.h\"\n#include \"{prefix}.h\"\n#include \"{prefix}___024root.h\"\nnamespace models {{\nusing {name} = ::{prefix};\n"
+    );
+    structure(&mut text, face, Direction::In, &format!("{name}In"));
+    structure(&mut text, face, Direction::Out, &format!("{name}Out"));
+    text.push_str("}\n");
+    text
 }
 
 /// Returns whether a source holds only rarely executed code, which is compiled at `-O1`: reset, initial values and

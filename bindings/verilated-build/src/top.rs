@@ -83,7 +83,8 @@ impl Top {
     /// Adds a C++ file that is compiled with the model's own flags and linked together with it.
     ///
     /// The file may use `#include "Name.h"` with the model's name in Rust. This defines Verilator's class, complete,
-    /// as `models::Name`, for example to write a plain C++ loop over the same model.
+    /// as `models::Name`, for example to write a plain C++ loop over the same model. `models::NameIn` and
+    /// `models::NameOut` are laid out like `In` and `Out` in Rust, so that slices of these can be passed.
     pub fn cpp(mut self, path: impl Into<PathBuf>) -> Top {
         self.cpp.push(path.into());
         self

@@ -6,25 +6,14 @@
 
 #include "Pipeline.h"
 
-namespace {
-
-struct Stimulus {
-    std::uint8_t rst_i;
-    std::uint8_t valid_i;
-    std::uint8_t last_i;
-    std::uint32_t data_i[16];
-};
-
-}  // namespace
-
 // Runs `cycles` cycles and returns a digest of the outputs. The stimulus is repeated as often as needed.
-extern "C" std::uint64_t plain_pipeline(const Stimulus* stimulus, std::size_t length, std::uint64_t cycles) {
+extern "C" std::uint64_t plain_pipeline(const models::PipelineIn* stimulus, std::size_t length, std::uint64_t cycles) {
     const auto context = std::make_unique<VerilatedContext>();
     context->threads(1);
     const auto model = std::make_unique<models::Pipeline>(context.get());
     std::uint64_t digest = 0;
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
-        const Stimulus& in = stimulus[cycle % length];
+        const models::PipelineIn& in = stimulus[cycle % length];
         model->rst_i = in.rst_i;
         model->valid_i = in.valid_i;
         model->last_i = in.last_i;

@@ -6,53 +6,17 @@
 
 #include "Nic.h"
 
-namespace {
-
-// The ports in the order of `nic::In`, which is that of Verilator's header.
-struct Stimulus {
-    std::uint8_t rst_i;
-    std::uint8_t rx_valid_i;
-    std::uint8_t rx_last_i;
-    std::uint8_t rx_bytes_i;
-    std::uint8_t tx_ready_i;
-    std::uint8_t work_valid_i;
-    std::uint8_t work_qp_i;
-    std::uint8_t recv_valid_i;
-    std::uint8_t recv_qp_i;
-    std::uint8_t cqe_ready_i;
-    std::uint8_t read_ready_i;
-    std::uint8_t data_valid_i;
-    std::uint8_t data_tag_i;
-    std::uint8_t data_last_i;
-    std::uint8_t write_ready_i;
-    std::uint8_t awvalid_i;
-    std::uint8_t wvalid_i;
-    std::uint8_t wstrb_i;
-    std::uint8_t bready_i;
-    std::uint8_t arvalid_i;
-    std::uint8_t rready_i;
-    std::uint16_t awaddr_i;
-    std::uint16_t araddr_i;
-    std::uint32_t rx_data_i[8];
-    std::uint32_t data_data_i[8];
-    std::uint32_t wdata_i;
-    std::uint32_t work_i[15];
-    std::uint32_t recv_i[6];
-    std::uint64_t now_i;
-};
-
-}  // namespace
-
 // Runs one cycle for each element and returns a digest of the outputs.
-extern "C" std::uint64_t xoff_plain_nic_loop(const Stimulus* stimulus, std::size_t length) {
+extern "C" std::uint64_t xoff_plain_nic_loop(const models::NicIn* stimulus, std::size_t length) {
     const auto context = std::make_unique<VerilatedContext>();
     context->threads(1);
     const auto model = std::make_unique<models::Nic>(context.get());
     std::uint64_t digest = 0;
     for (std::size_t cycle = 0; cycle < length; ++cycle) {
-        const Stimulus& in = stimulus[cycle];
+        const models::NicIn& in = stimulus[cycle];
         model->rst_i = in.rst_i;
         model->rx_valid_i = in.rx_valid_i;
+        model->rx_control_i = in.rx_control_i;
         model->rx_last_i = in.rx_last_i;
         model->rx_bytes_i = in.rx_bytes_i;
         model->tx_ready_i = in.tx_ready_i;

@@ -6,27 +6,16 @@
 
 #include "PacketParser256.h"
 
-namespace {
-
-struct Stimulus {
-    std::uint8_t rst_i;
-    std::uint8_t rx_valid_i;
-    std::uint8_t rx_last_i;
-    std::uint8_t rx_bytes_i;
-    std::uint32_t rx_data_i[8];
-};
-
-}  // namespace
-
 // Runs `cycles` cycles and returns a digest of the outputs. The stimulus is repeated as often as needed.
-extern "C" std::uint64_t xoff_plain_parser_loop(const Stimulus* stimulus, std::size_t length, std::uint64_t cycles) {
+extern "C" std::uint64_t xoff_plain_parser_loop(
+    const models::PacketParser256In* stimulus, std::size_t length, std::uint64_t cycles) {
     const auto context = std::make_unique<VerilatedContext>();
     context->threads(1);
     const auto model = std::make_unique<models::PacketParser256>(context.get());
     std::uint64_t digest = 0;
     std::size_t at = 0;
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
-        const Stimulus& in = stimulus[at];
+        const models::PacketParser256In& in = stimulus[at];
         at = at + 1 == length ? 0 : at + 1;
         model->rst_i = in.rst_i;
         model->rx_valid_i = in.rx_valid_i;

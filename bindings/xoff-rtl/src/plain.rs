@@ -1,4 +1,7 @@
 //! Plain C++ loops over models of this crate, as a reference for the speed of the Rust side.
+//!
+//! Each runs on a thread of its own: such a loop has a Verilator context, which is the current one of its thread, and it
+//! is gone when the loop ends.
 
 use crate::{nic, packet_parser256};
 
@@ -20,8 +23,10 @@ pub fn parser_loop(stimulus: &[packet_parser256::In], cycles: u64) -> u64 {
         ) -> u64;
     }
     assert!(!stimulus.is_empty());
-    // SAFETY: the pointer and the length belong to one slice, and C++ declares its elements with the same layout.
-    unsafe { xoff_plain_parser_loop(stimulus.as_ptr(), stimulus.len(), cycles) }
+    alone(|| {
+        // SAFETY: the pointer and the length belong to one slice, and C++ has its elements with the same layout.
+        unsafe { xoff_plain_parser_loop(stimulus.as_ptr(), stimulus.len(), cycles) }
+    })
 }
 
 /// Runs a new `Nic` over the stimulus, once, and returns a digest of its outputs.
@@ -32,6 +37,13 @@ pub fn nic_loop(stimulus: &[nic::In]) -> u64 {
     unsafe extern "C" {
         fn xoff_plain_nic_loop(stimulus: *const nic::In, length: usize) -> u64;
     }
-    // SAFETY: the pointer and the length belong to one slice, and C++ declares its elements with the same layout.
-    unsafe { xoff_plain_nic_loop(stimulus.as_ptr(), stimulus.len()) }
+    alone(|| {
+        // SAFETY: the pointer and the length belong to one slice, and C++ has its elements with the same layout.
+        unsafe { xoff_plain_nic_loop(stimulus.as_ptr(), stimulus.len()) }
+    })
+}
+
+/// Runs a loop on a thread of its own.
+fn alone(run: impl FnOnce() -> u64 + Send) -> u64 {
+    std::thread::scope(|scope| scope.spawn(run).join()).expect("a loop in C++ does not panic")
 }

@@ -37,6 +37,7 @@ mod lengths;
 mod line_rate;
 mod messages;
 mod pauses;
+mod plain;
 mod reads;
 mod refused;
 mod regions;

@@ -45,7 +45,7 @@ template <class Root, class In, class Out>
 class Apart {
 public:
     virtual ~Apart() = default;
-    // Takes over or gives back all state.
+    // Takes over all state, or gives it back.
     virtual void take(const Root& from) = 0;
     virtual void give(Root& to) = 0;
     // Drives the inputs, settles and samples the outputs, with the clock low.
@@ -87,10 +87,14 @@ class ModelApart final : public Apart<Root, In, Out> {
 public:
     ModelApart(const char* name, const std::vector<std::string>& plusargs)
         : context_{context_apart(plusargs)}
-        , model_{context_.get(), name} {}
+        , model_{std::make_unique<Model>(context_.get(), name)} {}
+    ~ModelApart() override {
+        Verilated::threadContextp(context_.get());
+        model_.reset();
+    }
 
     void take(const Root& from) override {
-        auto& root = *model_.rootp;
+        auto& root = *model_->rootp;
         State::carry(from, root);
         raise_activity(*root.vlSymsp, 0);
         raise_root_activity(root, 0);
@@ -99,29 +103,29 @@ public:
         if (root.vlSymsp->__Vm_didInit) State::settle(root);
     }
     void give(Root& to) override {
-        const auto& root = *model_.rootp;
+        const auto& root = *model_->rootp;
         State::carry(root, to);
         to.vlSymsp->__Vm_didInit = root.vlSymsp->__Vm_didInit;
         if (root.vlSymsp->__Vm_didInit) State::settle(to);
     }
     void settle(std::uint64_t time, const In& in, Out& out) override {
-        auto& root = *model_.rootp;
+        auto& root = *model_->rootp;
         context_->time(time);
         Ports::drive(root, in);
         if (Ports::kClocked) Ports::clock(root, 0);
-        model_.eval();
+        model_->eval();
         Ports::sample(root, out);
     }
     void rise(std::uint64_t time) override {
         context_->time(time);
-        Ports::clock(*model_.rootp, 1);
-        model_.eval();
+        Ports::clock(*model_->rootp, 1);
+        model_->eval();
     }
-    void trace(VerilatedFstC& wave) override { model_.trace(&wave, 99); }
+    void trace(VerilatedFstC& wave) override { model_->trace(&wave, 99); }
 
 private:
     std::unique_ptr<VerilatedContext> context_;
-    Model model_;
+    std::unique_ptr<Model> model_;
 };
 
 }  // namespace verilated_rs

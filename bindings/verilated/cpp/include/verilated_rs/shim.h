@@ -39,6 +39,9 @@ public:
         } catch (...) {
             // There is no caller to report a failing final block to.
         }
+        // Destructors of scopes look into the current context, and the second model has had one of its own.
+        apart_.reset();
+        claim_thread();
     }
 
     // Drive, settle, sample, rising edge.
