@@ -70,7 +70,8 @@ pub struct RegressArgs {
     /// Number of cases of a unit for each seed [default: as many as its test runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cases: Option<u64>,
-    /// Number of items that run at the same time [default: one per core]
+    /// Number of items that run at the same time [default: one per core]; the last ones share the threads of those
+    /// that have ended
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     pub jobs: Option<u16>,
     /// Run only part I of N, of about the same number of items each

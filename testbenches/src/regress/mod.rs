@@ -21,7 +21,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -77,6 +78,8 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         out,
         baseline,
         capture_for: (arguments.baseline.as_deref()).filter(|_| arguments.captures),
+        jobs: threads(arguments.jobs),
+        per_run: Arc::new(AtomicU32::new(1)),
     };
     // What ran without the capture that is wanted now runs again.
     finished.retain(|entry| bench.is_captured(entry));
@@ -105,7 +108,7 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         )?;
     }
     let bar = bar(todo.len(), streams);
-    let jobs = threads(arguments.jobs).min(todo.len());
+    let jobs = bench.jobs.min(todo.len());
     let start = Instant::now();
     let (new, error) = in_parallel(&bench, Queue::new(todo, &earlier), journal, jobs, &bar);
     bar.finish_and_clear();
@@ -152,7 +155,16 @@ fn in_parallel(
     let locked = || queue.lock().expect("no thread panics while it holds this");
     let shared = Mutex::new((journal, Vec::new(), None));
     let next = || locked().take();
-    let worker = || {
+    let busy = AtomicU32::new(jobs as u32);
+    // The threads of those that have nothing left to do are shared by the others.
+    let leave = || {
+        let left = busy.fetch_sub(1, Ordering::Relaxed) - 1;
+        let share = (bench.jobs as u32).checked_div(left);
+        bench
+            .per_run
+            .fetch_max(share.unwrap_or(1), Ordering::Relaxed);
+    };
+    let work = || {
         while let Some(item) = next() {
             if interrupted() {
                 return;
@@ -185,6 +197,14 @@ fn in_parallel(
             }
         }
     };
+    let worker = || {
+        work();
+        leave();
+    };
+    // Fewer items than threads.
+    if let Some(share) = bench.jobs.checked_div(jobs) {
+        bench.per_run.store(share as u32, Ordering::Relaxed);
+    }
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(worker);

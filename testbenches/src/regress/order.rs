@@ -62,14 +62,14 @@ fn work(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(work, _)| work)
 }
 
-/// What the threads of a regression did, for its last line.
+/// How long a regression took, for its last line.
 pub fn use_of_threads(finished: &[Finished], threads: usize, elapsed: f64) -> Option<String> {
     let longest = finished
         .iter()
         .max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let busy: f64 = finished.iter().map(|entry| entry.seconds).sum();
     Some(format!(
-        "{elapsed:.1} s on {}, busy for {busy:.1} s together: {:.2} at a time; the longest was {}, {:.1} s",
+        "{elapsed:.1} s on {}, {:.2} items at a time; the longest was {}, {:.1} s",
         counted(threads, "thread"),
         busy / elapsed,
         longest.item,
@@ -130,7 +130,7 @@ mod tests {
         ];
         // 10.5 s of work in 6 s.
         let said = use_of_threads(&done, 2, 6.0).unwrap();
-        let expected = "6.0 s on 2 threads, busy for 10.5 s together: 1.75 at a time; the longest was b/1, 4.5 s";
+        let expected = "6.0 s on 2 threads, 1.75 items at a time; the longest was b/1, 4.5 s";
         assert_eq!(said, expected);
         assert_eq!(use_of_threads(&[], 2, 6.0), None);
     }

@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 use std::{fs, io};
 
@@ -22,6 +24,9 @@ use crate::run::execute::{self, RunOptions};
 use crate::scenario_file::{Setting, Source};
 use crate::words;
 
+/// Threads of a run at most: each has a pool of its own, though it may use one thread for most of the time.
+const MOST_THREADS: usize = 8;
+
 /// How items are run.
 pub(super) struct Bench<'a> {
     /// Cases of a unit; `None`: as many as its test runs.
@@ -32,6 +37,10 @@ pub(super) struct Bench<'a> {
     pub baseline: Option<(&'a Path, Baseline)>,
     /// Baseline for which each scenario's run is captured.
     pub capture_for: Option<&'a Path>,
+    /// Threads of the regression.
+    pub jobs: usize,
+    /// How many of these each run may use at the moment: one, until fewer items run than there are threads.
+    pub per_run: Arc<AtomicU32>,
 }
 
 /// What a run of an item gave.
@@ -130,7 +139,7 @@ impl Bench<'_> {
         let capture = self
             .capture_for
             .map(|file| baseline::capture(file, &item.name));
-        let result = simulate(&scenario, capture)?;
+        let result = self.simulate(&scenario, capture)?;
         let (digest, failure) = match result {
             Ok(summary) if summary.state == State::Interrupted => return Ok(None),
             Err(said) => {
@@ -201,7 +210,7 @@ impl Bench<'_> {
             let after = baseline::capture(&self.out.join("baseline"), &item.name);
             let mut scenario = source.read(settings)?;
             scenario.seed = item.seed;
-            match simulate(&scenario, Some(after.clone()))? {
+            match self.simulate(&scenario, Some(after.clone()))? {
                 Err(said) => detail += &format!("\nthe repetition for a capture failed: {said}"),
                 Ok(summary) if summary.state == State::Interrupted => {}
                 Ok(_) => {
@@ -217,45 +226,47 @@ impl Bench<'_> {
             of_baseline: true,
         }))
     }
-}
 
-/// Runs a scenario on this thread, with a capture of all ports or without. An error of the run, such as a failing
-/// assertion, is the inner one. A file that cannot be written is no result of the scenario, so it is the outer one.
-fn simulate(
-    scenario: &Scenario,
-    capture: Option<PathBuf>,
-) -> anyhow::Result<Result<Summary, String>> {
-    let mut options = RunOptions {
-        threads: Some(1),
-        ..RunOptions::default()
-    };
-    if let Some(path) = &capture {
-        let folder = path.parent().expect("it is in a folder");
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        options.capture = Some((execute::all_ports(scenario)?, path.with_extension("part")));
-    }
-    let run = || -> anyhow::Result<_> {
-        let report = execute::run(scenario, &options)?;
-        // A capture replaces the one of an earlier run when it is whole.
-        if let (Some((_, part)), Some(path)) = (&options.capture, &capture) {
-            match report.summary.state {
-                State::Finished => fs::rename(part, path),
-                _ => fs::remove_file(part),
-            }
-            .with_context(|| part.display().to_string())?;
+    /// Runs a scenario, with a capture of all ports or without. An error of the run, such as a failing
+    /// assertion, is the inner one. A file that cannot be written is no result of the scenario, so it is the outer one.
+    fn simulate(
+        &self,
+        scenario: &Scenario,
+        capture: Option<PathBuf>,
+    ) -> anyhow::Result<Result<Summary, String>> {
+        let mut options = RunOptions {
+            threads: Some(self.jobs.min(MOST_THREADS)),
+            shared_threads: Some(Arc::clone(&self.per_run)),
+            ..RunOptions::default()
+        };
+        if let Some(path) = &capture {
+            let folder = path.parent().expect("it is in a folder");
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            options.capture = Some((execute::all_ports(scenario)?, path.with_extension("part")));
         }
-        Ok(report)
-    };
-    let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = (panic.downcast_ref::<String>().cloned())
-            .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
-        Err(anyhow::anyhow!("panic: {}", text.unwrap_or_default()))
-    });
-    Ok(match result {
-        Err(error) if error.chain().any(|cause| cause.is::<io::Error>()) => return Err(error),
-        Ok(report) => Ok(report.summary),
-        Err(error) => Err(format!("{error:#}")),
-    })
+        let run = || -> anyhow::Result<_> {
+            let report = execute::run(scenario, &options)?;
+            // A capture replaces the one of an earlier run when it is whole.
+            if let (Some((_, part)), Some(path)) = (&options.capture, &capture) {
+                match report.summary.state {
+                    State::Finished => fs::rename(part, path),
+                    _ => fs::remove_file(part),
+                }
+                .with_context(|| part.display().to_string())?;
+            }
+            Ok(report)
+        };
+        let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+            let text = (panic.downcast_ref::<String>().cloned())
+                .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+            Err(anyhow::anyhow!("panic: {}", text.unwrap_or_default()))
+        });
+        Ok(match result {
+            Err(error) if error.chain().any(|cause| cause.is::<io::Error>()) => return Err(error),
+            Ok(report) => Ok(report.summary),
+            Err(error) => Err(format!("{error:#}")),
+        })
+    }
 }
 
 /// Checks the property of a unit.

@@ -338,6 +338,7 @@ fn options(
     Ok(RunOptions {
         command,
         threads: arguments.threads.map(usize::from),
+        shared_threads: None,
         no_skip: arguments.no_skip,
         fabric,
         capture,

@@ -1,6 +1,8 @@
 //! One run of a scenario.
 
 use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -32,6 +34,8 @@ pub struct RunOptions {
     pub command: String,
     /// Number of threads; `None`: one per core.
     pub threads: Option<usize>,
+    /// How many of these may be used at the moment; absent: all.
+    pub shared_threads: Option<Arc<AtomicU32>>,
     /// Evaluate idle cycles too.
     pub no_skip: bool,
     /// Ports to capture, and the path of the capture.
@@ -228,6 +232,9 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         Some(state) => state,
         None => fresh(scenario, options)?,
     };
+    if let Some(at_most) = &options.shared_threads {
+        (state.simulation.network_mut()).share_threads(Arc::clone(at_most));
+    }
     let whole = scenario.expanded()?;
     let scenario = &*whole;
     for warning in state.simulation.warnings() {

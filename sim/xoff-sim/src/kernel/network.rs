@@ -1,5 +1,8 @@
 //! A network of nodes, and its run in simulated time.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde::{Deserialize, Serialize};
 
 use super::arrange::{Span, arrange};
@@ -25,6 +28,9 @@ pub struct Network<N> {
     limit: Duration,
     /// The cost of a window from which on it runs on several threads.
     parallel_from: u32,
+    /// How many threads of the pool a window may use; absent: all.
+    #[serde(skip)]
+    threads: Option<Arc<AtomicU32>>,
     /// Absent until the first run, and after a checkpoint.
     #[serde(skip)]
     groups: Option<Group>,
@@ -41,6 +47,7 @@ impl<N: Node> Network<N> {
             now: Time::ZERO,
             limit: Duration::MAX,
             parallel_from: PARALLEL_FROM,
+            threads: None,
             groups: None,
         }
     }
@@ -105,6 +112,12 @@ impl<N: Node> Network<N> {
         self.parallel_from = cost;
     }
 
+    /// Limits the threads of the pool that a window may use. Whoever runs several networks at a time can change the
+    /// number while they run, such as when one of them has ended. Affects nothing but speed.
+    pub fn share_threads(&mut self, at_most: Arc<AtomicU32>) {
+        self.threads = Some(at_most);
+    }
+
     /// The time of the next event.
     pub fn next_event(&self) -> Option<Time> {
         let next = match &self.groups {
@@ -125,13 +138,20 @@ impl<N: Node> Network<N> {
     /// of time.
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
         let awake = Awake::new();
-        let threads = Threads {
+        let pool = rayon::current_num_threads() as u32;
+        let mut threads = Threads {
             awake: &awake,
-            number: rayon::current_num_threads() as u32,
+            number: pool,
             parallel_from: self.parallel_from,
         };
         let mut groups = self.groups.take().unwrap_or_else(|| self.arrange());
-        while let Some(until) = groups.window(&mut self.nodes, end, threads) {
+        loop {
+            if let Some(at_most) = &self.threads {
+                threads.number = at_most.load(Ordering::Relaxed).clamp(1, pool);
+            }
+            let Some(until) = groups.window(&mut self.nodes, end, threads) else {
+                break;
+            };
             self.now = until;
             let records = &mut groups.records;
             if !records.is_empty() {

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::*;
 use crate::link::{Link, MIN_LATENCY};
 use crate::seeded::{Draws, Seed};
@@ -85,6 +88,16 @@ fn one_digest_whatever_threads_and_windows() {
         one,
         digest(3, |network| network.limit_lookahead(Duration::from_ns(7)))
     );
+    // The number of threads changes while the network runs.
+    let changes = digest(3, |network| {
+        let at_most = Arc::new(AtomicU32::new(0));
+        network.share_threads(Arc::clone(&at_most));
+        for number in 0..10 {
+            at_most.store(number, Ordering::Relaxed);
+            network.run_until(Time::from_ps(u64::from(number) * 10_000_000), |_| ());
+        }
+    });
+    assert_eq!(one, changes);
     assert_ne!(
         one,
         digest(1, |network| network.update(NodeId(0), |source| {
