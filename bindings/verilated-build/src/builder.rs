@@ -549,6 +549,7 @@ impl Work<'_> {
             constants,
             fingerprint,
             edges,
+            changes,
         } = generated_files(&verilated.folder)?;
         let clock = table.clock_of(top, &ports, &edges)?;
         let face = Face {
@@ -563,6 +564,7 @@ impl Work<'_> {
             clock,
             parameters: &top.params,
             coverage: table.coverage && top.counted,
+            changes: &changes,
             waves: top.waves,
             large: top.large,
             apart: apart.as_ref(),

@@ -22,12 +22,15 @@ pub(crate) struct Generated {
     pub fingerprint: u128,
     /// The signals whose edges processes wait for, each once.
     pub edges: Vec<String>,
+    /// Ranges of the coverage counts that are those of changes of single bits.
+    pub changes: Vec<(usize, usize)>,
 }
 
 pub(crate) fn generated_files(folder: &Path) -> Result<Generated, Error> {
     let mut names: Vec<String> = names_in(folder)?;
     let mut hash = Hash::new();
     let mut edges = Vec::new();
+    let (mut counts, mut number) = (Vec::new(), 0);
     for name in names
         .iter()
         .filter(|name| name.ends_with(".cpp") || name.ends_with(".h"))
@@ -36,6 +39,8 @@ pub(crate) fn generated_files(folder: &Path) -> Result<Generated, Error> {
         hash.add(name.as_bytes());
         hash.add(text.as_bytes());
         edges.extend(edges_in(&text).map(str::to_owned));
+        counts.extend(counts_in(&text));
+        number = number.max(number_of_counts(&text));
     }
     edges.sort();
     edges.dedup();
@@ -50,7 +55,41 @@ pub(crate) fn generated_files(folder: &Path) -> Result<Generated, Error> {
         constants,
         fingerprint: hash.value(),
         edges,
+        changes: changes_of(counts, number),
     })
+}
+
+/// Returns the places of coverage counts, and whether each is of changes of single bits.
+fn counts_in(text: &str) -> impl Iterator<Item = (usize, bool)> {
+    (text.lines())
+        .filter(|line| line.contains("Insert(") && line.contains(", first, "))
+        .filter_map(|line| {
+            let (_, place) = line.split_once("__Vcoverage[")?;
+            let place = place.split_once(']')?.0.parse().ok()?;
+            Some((place, line.contains("\"v_toggle")))
+        })
+}
+
+/// Returns the number of coverage counts, from the declaration of their array.
+fn number_of_counts(text: &str) -> usize {
+    let declared = text.split("> __Vcoverage[").nth(1);
+    let number = declared.and_then(|rest| rest.split_once("];")?.0.parse().ok());
+    number.unwrap_or(0)
+}
+
+/// Joins counts of changes to ranges. A place may stand for all counts up to the next one.
+fn changes_of(mut counts: Vec<(usize, bool)>, number: usize) -> Vec<(usize, usize)> {
+    counts.sort_unstable();
+    let ends = (counts.iter().skip(1).map(|(place, _)| *place)).chain([number]);
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for ((start, changes), end) in counts.iter().copied().zip(ends) {
+        match ranges.last_mut() {
+            _ if !changes => {}
+            Some(last) if last.1 == start => last.1 = end,
+            _ => ranges.push((start, end)),
+        }
+    }
+    ranges
 }
 
 /// Returns the signals of `@(posedge a or negedge b)` in the debug texts that Verilator writes, one for each event
@@ -173,6 +212,21 @@ pub(crate) fn failed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_changes() {
+        let text = r#"
+    std::atomic<uint32_t> __Vcoverage[9];
+    vlSelf->__vlCoverInsert(&(vlSymsp->__Vcoverage[1]), first, "a.sv", 4, 23, ".a", "v_toggle/a", "rst_i", "");
+    vlSelf->__vlCoverInsert(&(vlSymsp->__Vcoverage[0]), first, "a.sv", 3, 23, ".a", "v_toggle/a", "clk_i", "");
+    vlSelf->__vlCoverInsert(&(vlSymsp->__Vcoverage[2]), first, "a.sv", 7, 3, ".a", "v_line/a", "block", "7");
+    vlSelf->__vlCoverToggleInsert(0, 1, 1, &(vlSymsp->__Vcoverage[5]), first, "a.sv", 9, 3, ".a", "v_toggle/a", "b", "");
+        "#;
+        assert_eq!(number_of_counts(text), 9);
+        let counts = counts_in(text).collect();
+        assert_eq!(changes_of(counts, 9), [(0, 2), (5, 9)]);
+        assert_eq!(changes_of(Vec::new(), 0), []);
+    }
 
     #[test]
     fn edges_and_nothing_else() {

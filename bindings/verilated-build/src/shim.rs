@@ -21,6 +21,8 @@ pub(crate) struct Face<'a> {
     pub clock: Option<&'a Port>,
     pub parameters: &'a [(String, String)],
     pub coverage: bool,
+    /// Ranges of the coverage counts that are those of changes of single bits.
+    pub changes: &'a [(usize, usize)],
     pub waves: bool,
     /// Whether rarely executed code goes into a separate translation unit.
     pub large: bool,
@@ -209,15 +211,27 @@ fn ports_class(text: &mut String, face: &Face) {
     let prefix = face.prefix;
     let _ = writeln!(
         text,
-        "struct Ports {{\n    static constexpr bool kClocked = {};\n    static constexpr bool kApart = {};",
+        "struct Ports {{\n    static constexpr bool kClocked = {};\n    static constexpr bool kApart = {};\n    static constexpr bool kCounts = {};",
         face.clock.is_some(),
         face.apart.is_some(),
+        face.coverage,
     );
     if face.apart.is_some() {
         let _ = writeln!(
             text,
             "    static {} apart(const char* name, const std::vector<std::string>& plusargs);",
             apart_type(face)
+        );
+    }
+    if face.coverage {
+        let ranges = face
+            .changes
+            .iter()
+            .map(|(from, to)| format!("{{{from}, {to}}}"));
+        let _ = writeln!(
+            text,
+            "    static std::vector<std::pair<std::size_t, std::size_t>> changes() {{ return {{{}}}; }}",
+            ranges.collect::<Vec<_>>().join(", ")
         );
     }
     text.push_str(

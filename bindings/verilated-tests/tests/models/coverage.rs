@@ -27,6 +27,9 @@ fn counts_are_written_or_it_says_why_not() {
             error.starts_with("Counter was built for coverage"),
             "{error}"
         );
+        // Writing them changes none.
+        model.coverage_write(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     } else {
         let error = result.unwrap_err().to_string();
         assert_eq!(
@@ -34,5 +37,46 @@ fn counts_are_written_or_it_says_why_not() {
             "Counter was not built for coverage: build with the feature `coverage`"
         );
         assert!(!path.exists());
+    }
+}
+
+/// A bit toggles when it changes and changes back. A constant one does not, whatever random value it starts with.
+#[cfg(feature = "coverage")]
+#[test]
+fn a_constant_bit_does_not_toggle() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut toggled = std::collections::BTreeMap::<String, u64>::new();
+    let mut runs = 0;
+    for seed in 1..40 {
+        let mut model = Counter::new(&Settings::new("c").seed(seed)).unwrap();
+        let mut cycle = |rst_i| {
+            let inputs = counter::In { rst_i, en_i: 1 };
+            model.cycle(&inputs, &mut counter::Out::default())
+        };
+        // A start value beyond its limit is an error of the source.
+        if cycle(1).is_err() {
+            continue;
+        }
+        runs += 1;
+        for _ in 0..6 {
+            cycle(0).unwrap();
+        }
+        let path = folder.path().join("coverage.dat");
+        model.coverage_write(&path).unwrap();
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            if let Some((_, signal)) = line.split_once("\u{1}o\u{2}count_o[")
+                && let Some((_, count)) = line.rsplit_once(' ')
+            {
+                let bit = signal.split(']').next().unwrap().to_owned();
+                let count: u64 = count.parse().unwrap();
+                *toggled.entry(bit).or_default() += count;
+            }
+        }
+    }
+    // 0 to 6: bit 0 changes six times, bit 1 three times, bit 2 once.
+    assert!(runs > 20 && toggled["0"] >= 3 * runs, "{toggled:?}");
+    assert!(toggled["1"] >= runs, "{toggled:?}");
+    for bit in 3..8 {
+        assert_eq!(toggled[&bit.to_string()], 0, "{toggled:?}");
     }
 }

@@ -72,7 +72,7 @@ public:
     void trace_close() noexcept;
     bool tracing() const noexcept { return static_cast<bool>(wave_); }
 
-    // Writes coverage counts; false if the file cannot be written.
+    // Writes coverage counts; false if the file cannot be written. A toggle is a change and a change back.
     bool coverage_write(rust::Str path);
 
     // The signals that the build made readable.
@@ -100,6 +100,8 @@ protected:
     virtual void trace(VerilatedFstC& wave) = 0;
     // Brings the state to where put and readable signals are, if another model has evaluated since.
     virtual void gather() noexcept = 0;
+    // The counts of changes of single bits, if the model counts coverage.
+    virtual std::vector<std::uint32_t*> changes() = 0;
 
     // While it lives, the hooks on this thread act for this model.
     class Enter final {

@@ -20,7 +20,7 @@ template <class Model>
 void add_waves(Model&, VerilatedFstC&, long) {}
 
 // Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
-// `kClocked`. With `kApart`, also `apart(name, plusargs)`, which returns a model that is evaluated in place of this one
+// `kClocked`. With `kCounts`, also `changes()`, the ranges of coverage counts of single bits. With `kApart`, also `apart(name, plusargs)`, which returns a model that is evaluated in place of this one
 // while waves are written.
 template <class Model, class In, class Out, class Ports>
 class Shim : public Core {
@@ -118,6 +118,19 @@ protected:
         }
     }
 
+    std::vector<std::uint32_t*> changes() override {
+        std::vector<std::uint32_t*> list;
+        if constexpr (Ports::kCounts) {
+            for (const auto& range : Ports::changes()) {
+                for (std::size_t at = range.first; at < range.second; ++at) {
+                    // Verilator's own cast: it writes the counts as plain numbers.
+                    list.push_back(reinterpret_cast<std::uint32_t*>(&model_.rootp->vlSymsp->__Vcoverage[at]));
+                }
+            }
+        }
+        return list;
+    }
+
 private:
     using Root = typename std::remove_reference<decltype(*std::declval<Model&>().rootp)>::type;
 
@@ -132,6 +145,13 @@ private:
         Ports::drive(root, in);
         if (Ports::kClocked) Ports::clock(root, 0);
         model_.eval();
+        if constexpr (Ports::kCounts) {
+            // Before this, what a bit was last is random, as its start value is.
+            if (!begun_) {
+                begun_ = true;
+                for (std::uint32_t* count : changes()) *count = 0;
+            }
+        }
         Ports::sample(root, out);
     }
 
@@ -151,6 +171,8 @@ private:
     // this one has had its state.
     std::unique_ptr<Apart<Root, In, Out>> apart_;
     bool ahead_ = false;
+    // Whether a model that counts coverage has been evaluated.
+    bool begun_ = false;
 };
 
 // Constructs a model while no other is being constructed.
