@@ -308,7 +308,7 @@ std::uint32_t Core::readable_word(std::size_t signal, std::size_t element, std::
 bool Core::coverage_write(rust::Str path) {
     const Enter enter{*this};
     const bool sound = status_ == kFine;
-    // Verilator counts changes. A bit that is constant has one too, if its random start value was the other one.
+    // Verilator counts changes. A bit that is constant after reset has one too, if it is not 0.
     const Halved halved{changes()};
     try {
         context_.coveragep()->write(std::string{path.data(), path.size()}.c_str());

@@ -40,24 +40,19 @@ fn counts_are_written_or_it_says_why_not() {
     }
 }
 
-/// A bit toggles when it changes and changes back. A constant one does not, whatever random value it starts with.
+/// A bit toggles when it changes and changes back. A constant one does not, whatever seed its model has.
 #[cfg(feature = "coverage")]
 #[test]
 fn a_constant_bit_does_not_toggle() {
     let folder = tempfile::tempdir().unwrap();
     let mut toggled = std::collections::BTreeMap::<String, u64>::new();
-    let mut runs = 0;
-    for seed in 1..40 {
+    for seed in 1..20 {
         let mut model = Counter::new(&Settings::new("c").seed(seed)).unwrap();
         let mut cycle = |rst_i| {
             let inputs = counter::In { rst_i, en_i: 1 };
             model.cycle(&inputs, &mut counter::Out::default())
         };
-        // A start value beyond its limit is an error of the source.
-        if cycle(1).is_err() {
-            continue;
-        }
-        runs += 1;
+        cycle(1).unwrap();
         for _ in 0..6 {
             cycle(0).unwrap();
         }
@@ -74,8 +69,8 @@ fn a_constant_bit_does_not_toggle() {
         }
     }
     // 0 to 6: bit 0 changes six times, bit 1 three times, bit 2 once.
-    assert!(runs > 20 && toggled["0"] >= 3 * runs, "{toggled:?}");
-    assert!(toggled["1"] >= runs, "{toggled:?}");
+    let counts = ["0", "1", "2"].map(|bit| toggled[bit]);
+    assert_eq!(counts, [3, 1, 0].map(|each| each * 19), "{toggled:?}");
     for bit in 3..8 {
         assert_eq!(toggled[&bit.to_string()], 0, "{toggled:?}");
     }

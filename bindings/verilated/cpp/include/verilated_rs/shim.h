@@ -20,8 +20,8 @@ template <class Model>
 void add_waves(Model&, VerilatedFstC&, long) {}
 
 // Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
-// `kClocked`. With `kCounts`, also `changes()`, the ranges of coverage counts of single bits. With `kApart`, also `apart(name, plusargs)`, which returns a model that is evaluated in place of this one
-// while waves are written.
+// `kClocked`. With `kCounts`, also `changes()`, the ranges of coverage counts of single bits. With `kApart`, also
+// `apart(name, plusargs)`, which returns a model that is evaluated in place of this one while waves are written.
 template <class Model, class In, class Out, class Ports>
 class Shim : public Core {
 public:
@@ -145,13 +145,6 @@ private:
         Ports::drive(root, in);
         if (Ports::kClocked) Ports::clock(root, 0);
         model_.eval();
-        if constexpr (Ports::kCounts) {
-            // Before this, what a bit was last is random, as its start value is.
-            if (!begun_) {
-                begun_ = true;
-                for (std::uint32_t* count : changes()) *count = 0;
-            }
-        }
         Ports::sample(root, out);
     }
 
@@ -171,8 +164,6 @@ private:
     // this one has had its state.
     std::unique_ptr<Apart<Root, In, Out>> apart_;
     bool ahead_ = false;
-    // Whether a model that counts coverage has been evaluated.
-    bool begun_ = false;
 };
 
 // Constructs a model while no other is being constructed.
