@@ -5,8 +5,8 @@ seed and the number of cases of `make test`, and adds up the counts of all insta
 source is reached if it is reached anywhere. It prints a line per unit and writes target/coverage/UNIT.html, the source
 with marks (by `verilator_coverage --annotate`) under the list of what is not reached.
 
-`line` are Verilator's points for blocks and branches, `toggle` those for the two directions of a bit of a signal
-together. Verilator counts no toggles of signals wider than 256 bits. tools/unreached.txt says of points why nothing
+`line` are Verilator's points for blocks and branches, `toggle` those for the two directions of a bit of a signal: it has
+changed and changed back within one instance. Verilator counts no toggles of signals wider than 256 bits. tools/unreached.txt says of points why nothing
 reaches them; a reason that no point needs is an error. Exit code 1: a unit reaches less than 95 % of its points, those
 with a reason aside.
 """

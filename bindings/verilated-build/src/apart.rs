@@ -204,8 +204,8 @@ fn saved_in(body: &str) -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-/// Returns the members that a body assigns: `vlSelf->a = …`, `vlSelf->a[2U] = …`, or as the first argument but numbers
-/// of a call that is a statement: `VL_EXTEND_WQ(65,33, vlSelf->a, …);`.
+/// Returns the members that a body assigns: `vlSelf->a = …`, `vlSelf->a[2U] = …`, or as the first argument, numbers
+/// aside, of a call that is a statement: `VL_EXTEND_WQ(65,33, vlSelf->a, …);`.
 fn assigned_in(body: &str) -> impl Iterator<Item = &str> {
     let parts = ["vlSelf->", "vlSelfRef."];
     let places = parts.into_iter().flat_map(move |part| {
@@ -223,7 +223,7 @@ fn assigned_in(body: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether a call whose first argument but numbers follows is a statement.
+/// Returns whether what follows is the first argument, numbers aside, of a call that is a statement.
 fn is_target(before: &str) -> bool {
     let numbers = |letter: char| letter.is_ascii_digit() || "U, \n".contains(letter);
     let Some(call) = before.trim_end_matches(numbers).strip_suffix('(') else {

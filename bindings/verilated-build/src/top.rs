@@ -120,7 +120,7 @@ impl Top {
     /// nothing of use until the process has run once, and a file that the source has opened is not open in the other
     /// model. Registers that nothing reads are kept, so [`Instance::signals`] lists them.
     ///
-    /// It takes about twice the time to compile, most of which is that of waves. A module that Verilator cannot flatten
+    /// It takes longer to compile: two models, of which that with waves takes most of the time. A module that Verilator cannot flatten
     /// into the top is an error. Coverage is counted in one model, so a top that counts it has its waves there.
     ///
     /// [`Instance::signals`]: https://docs.rs/verilated5/latest/verilated/struct.Instance.html#method.signals

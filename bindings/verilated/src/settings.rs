@@ -10,7 +10,8 @@ pub struct Settings {
     pub instance: String,
     /// The start value of every register and memory: zero for `None`, random bits for `Some`. A seed gives the same
     /// bits on every thread, whatever other instances are being built. Seeds are folded to 31 bits, so two of them
-    /// may give the same start.
+    /// may give the same start. A model that was built for coverage starts with zeros: random bits on their way through
+    /// a pipeline would count as toggles.
     pub seed: Option<u64>,
     /// The clock period in picoseconds, by which a cycle advances the time. At least 2, since the clock rises in the
     /// middle.

@@ -41,7 +41,7 @@ fn the_parser() {
         parser.cycle(inputs, &mut out).unwrap();
         let mut add = |value: u64| digest = digest.wrapping_mul(31).wrapping_add(value);
         if out.done_valid_o == 1 {
-            add(u64::from(out.result_o) + u64::from(out.bth_o[0]));
+            add(out.result_o + u64::from(out.bth_o[0]));
             done += 1;
         }
         if out.payload_valid_o == 1 {

@@ -147,6 +147,14 @@ fn signal_of_another_module() {
     say(Build::new().top(Top::new("register").clock("ck").readable("gated", "gate")));
 }
 
+#[test]
+#[ignore = "run by the tests below"]
+fn shared_count() {
+    say(Build::new()
+        .packages(["shared.sv"])
+        .top(Top::new("counting").clock("ck").waves_apart()));
+}
+
 /// Returns the outcome of a case, and the clock in the Rust code that it generated.
 fn run(case: &str) -> String {
     run_with(case, &[])
@@ -308,6 +316,24 @@ endmodule
         );
     }
     assert!(run("signal_of_another_module").contains("`.readable(\"gated\", \"gate\")`"));
+}
+
+#[test]
+fn state_outside_of_the_top_stays_in_one_model() {
+    let shared = "package shared; int unsigned count; endpackage";
+    let counting = "
+module counting (input logic ck, output logic [31:0] q);
+  always_ff @(posedge ck) begin shared::count <= shared::count + 1; q <= shared::count; end
+endmodule
+";
+    assert_eq!(
+        run_with(
+            "shared_count",
+            &[("shared.sv", shared), ("counting.sv", counting)]
+        ),
+        "top `counting` cannot have `.waves_apart()`: Verilator does not flatten `shared` into it. Remove it, and the \
+         model is built with its waves"
+    );
 }
 
 #[test]
