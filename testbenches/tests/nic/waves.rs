@@ -118,3 +118,66 @@ fn every_pin_has_in_every_cycle_the_value_that_rust_saw() {
         }
     }
 }
+
+/// The last value of each signal up to a time, and its changes from then on, by name.
+type Signals = BTreeMap<String, (Option<String>, Vec<(u64, String)>)>;
+
+fn signals_from(path: &std::path::Path, from: u64) -> Signals {
+    let mut waves = simple::read(path).unwrap();
+    let vars: Vec<_> = (waves.hierarchy().iter_vars())
+        .map(|var| (var.full_name(waves.hierarchy()), var.signal_ref()))
+        .collect();
+    let all: Vec<_> = vars.iter().map(|(_, signal)| *signal).collect();
+    waves.load_signals(&all);
+    let times = waves.time_table().to_vec();
+    let read = |signal| {
+        let (mut first, mut changes) = (None, Vec::new());
+        for (at, value) in waves.get_signal(signal).unwrap().iter_changes() {
+            match times[at as usize] {
+                time if time <= from => first = Some(value.to_string()),
+                time => changes.push((time, value.to_string())),
+            }
+        }
+        (first, changes)
+    };
+    (vars.into_iter())
+        .map(|(name, signal)| (name, read(signal)))
+        .collect()
+}
+
+/// The NIC has its waves in a second model, which takes over the state when a file is opened. Every signal of a window
+/// has the values that it has in waves of the whole run.
+#[test]
+#[cfg_attr(
+    feature = "mutants",
+    ignore = "netlists of mutants have no code for waves"
+)]
+fn every_signal_of_a_window_has_the_values_of_waves_from_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, window] = ["whole.fst", "window.fst"].map(|name| folder.path().join(name));
+    let begin = CYCLES * 2 / 3;
+    let mut states = Vec::new();
+    for (path, from) in [(&whole, 0), (&window, begin)] {
+        let mut model = xoff_rtl::Nic::new(&Settings::new(SCOPE).seed(3)).unwrap();
+        let mut out = Out::default();
+        for (cycle, pins_in) in (0..).zip(traffic(CYCLES, &[])) {
+            if cycle == from {
+                model.trace_open(path).unwrap();
+            }
+            model.cycle(&pins_in, &mut out).unwrap();
+        }
+        model.trace_close().unwrap();
+        states.push(model.state().unwrap());
+    }
+    assert!(states[0] == states[1], "the state is the same");
+    let from = begin * Settings::new(SCOPE).period_ps;
+    let [whole, window] = [whole, window].map(|path| signals_from(&path, from));
+    assert!(whole.len() > 1_000 && whole.keys().eq(window.keys()));
+    // A loop variable of a process has no value before the process runs.
+    let differs: Vec<_> = (whole.iter())
+        .filter(|(name, _)| !name.contains("unnamedblk"))
+        .filter(|(name, values)| window[*name] != **values)
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(differs, [""; 0], "{} of {}", differs.len(), whole.len());
+}
