@@ -3,13 +3,13 @@
 use xoff_sim::headers::Headers;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
 use xoff_sim::wire::{
-    CONTROL_PFC, CnpRepr, EtherType, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv6Repr,
-    MIN_FRAME_BYTES, Opcode, PauseRepr, PfcRepr, UDP_PORT_ROCE,
+    BthRepr, CONTROL_PFC, CnpRepr, EtherType, ExtLayout, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP,
+    Ipv6Repr, MIN_FRAME_BYTES, Opcode, PauseRepr, PfcRepr, UDP_PORT_ROCE,
 };
 
 use crate::operation::{self, Place, Service};
 use crate::report::Findings;
-use crate::{Habit, Rule};
+use crate::{Habit, Rule, Sighting};
 
 /// The UDP source ports that RoCEv2 senders choose from.
 const SOURCE_PORTS: std::ops::RangeInclusive<u16> = 0xC000..=0xFFFF;
@@ -40,15 +40,44 @@ fn is_roce(headers: &Headers) -> bool {
     headers.ether_type == EtherType::ROCE_V1 || udp && port
 }
 
-/// Judges a RoCE packet by itself. Returns false if it is broken, or if its receiver cannot read it.
+/// Whether what was recorded of a frame has all headers that are judged.
+pub(crate) fn has_headers(
+    seen: &Sighting<'_>,
+    kind: Kind,
+    parsed: &ParsedFrame,
+    headers: Option<&Headers>,
+) -> bool {
+    // Otherwise what it is depends on bytes that are not there.
+    if Headers::at(&seen.bytes[..seen.kept]).as_ref() != headers {
+        return false;
+    }
+    match kind {
+        Kind::Other => true,
+        Kind::Pause => false,
+        Kind::Roce => {
+            let ip = headers.and_then(|headers| headers.ip);
+            let transport = match parsed.ip.map(|ip| ip.kind) {
+                Some(IpKind::Grh) => ip.map(|ip| ip.offset + GrhRepr::LEN),
+                kind => transport_offset(seen.bytes, headers, kind),
+            };
+            let layout = parsed.bth.and_then(|bth| bth.opcode.layout());
+            let behind = BthRepr::LEN + layout.map_or(0, ExtLayout::bytes);
+            transport.is_some_and(|offset| offset + behind <= seen.kept)
+        }
+    }
+}
+
+/// Judges a RoCE packet by itself. Returns false if it is broken, or if its receiver cannot read it. Of one that is
+/// `cut`, only the headers are known.
 pub(crate) fn roce(
     frame: &[u8],
+    cut: bool,
     parsed: &ParsedFrame,
     headers: Option<&Headers>,
     out: &mut Findings,
 ) -> bool {
     if let Some(reason) = parsed.reason {
-        return broken(reason, parsed, out);
+        return broken(reason, cut, parsed, out);
     }
     for rule in [
         Rule::IpLength,
@@ -64,10 +93,11 @@ pub(crate) fn roce(
         out.check(Rule::IpChecksum, true, String::new);
         out.check(Rule::IpFragment, true, String::new);
     }
-    let right = out.check(Rule::Icrc, parsed.icrc_ok == Some(true), || {
-        let bth = parsed.bth.unwrap_or_default();
-        format!("wrong ICRC of {} with PSN {}", bth.opcode, bth.psn)
-    });
+    let right = cut
+        || out.check(Rule::Icrc, parsed.icrc_ok == Some(true), || {
+            let bth = parsed.bth.unwrap_or_default();
+            format!("wrong ICRC of {} with PSN {}", bth.opcode, bth.psn)
+        });
     if !right {
         return false;
     }
@@ -75,6 +105,7 @@ pub(crate) fn roce(
     let transport = transport_offset(frame, headers, kind);
     if let (Some(offset), Some(headers)) = (transport, headers)
         && let Some(ip) = &headers.ip
+        && !cut
     {
         let said = frame
             .get(offset - 2..offset)
@@ -113,6 +144,7 @@ pub(crate) fn roce(
         out.remark(Habit::SourcePort, || format!("{port:#06x}"));
     }
     if let Some(offset) = transport
+        && !cut
         && let Some(end) = packet_end(parsed, offset, kind, headers)
     {
         let pad = frame.get(end - ICRC_BYTES - usize::from(bth.pad)..end - ICRC_BYTES);
@@ -137,7 +169,7 @@ pub(crate) fn roce(
 }
 
 /// Reports the rule that a malformed packet breaks.
-fn broken(reason: Reason, parsed: &ParsedFrame, out: &mut Findings) -> bool {
+fn broken(reason: Reason, cut: bool, parsed: &ParsedFrame, out: &mut Findings) -> bool {
     let rule = match reason {
         Reason::IpChecksum => Rule::IpChecksum,
         Reason::IpFragment => Rule::IpFragment,
@@ -160,7 +192,7 @@ fn broken(reason: Reason, parsed: &ParsedFrame, out: &mut Findings) -> bool {
         | Reason::IpLength => Rule::IpLength,
     };
     let opcode = parsed.bth.map(|bth| bth.opcode);
-    if parsed.icrc_ok.is_some() {
+    if parsed.icrc_ok.is_some() && !cut {
         out.check(Rule::Icrc, parsed.icrc_ok == Some(true), || {
             "wrong ICRC of a broken packet".into()
         });

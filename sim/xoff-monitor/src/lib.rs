@@ -21,7 +21,7 @@
 //! let mut monitor = Monitor::new();
 //! let tap = monitor.add_tap(Tap::new("eth0"));
 //! let pause = [&[0x01, 0x80, 0xC2, 0, 0, 1], &[2; 6][..], &[0x88, 0x08, 1, 1, 0, 8], &[0; 42]].concat();
-//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes: &pause, fcs_ok: true });
+//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes: &pause, kept: pause.len(), fcs_ok: true });
 //! let report = monitor.report();
 //! assert_eq!((report.kinds.pause, report.violations_of(Rule::PauseForm)), (1, 0));
 //! ```
@@ -68,6 +68,8 @@ pub struct Sighting<'a> {
     pub direction: Option<Direction>,
     /// The frame, without preamble and FCS.
     pub bytes: &'a [u8],
+    /// The number of these bytes that were recorded. The others have no meaning.
+    pub kept: usize,
     /// Whether its FCS is correct.
     pub fcs_ok: bool,
 }
@@ -160,6 +162,11 @@ impl Monitor {
         let parsed = protocol::parse(seen.bytes);
         let headers = Headers::at(seen.bytes);
         let kind = format::kind(&parsed, headers.as_ref());
+        let cut = seen.kept < seen.bytes.len();
+        if cut && !format::has_headers(seen, kind, &parsed, headers.as_ref()) {
+            out.report.kinds.headless += 1;
+            return;
+        }
         if kind != Kind::Pause
             && let Some(headers) = &headers
         {
@@ -179,8 +186,10 @@ impl Monitor {
             }
             Kind::Roce => {
                 out.report.kinds.roce += 1;
-                let good = format::roce(seen.bytes, &parsed, headers.as_ref(), out);
+                out.report.kinds.cut += u64::from(cut);
+                let good = format::roce(seen.bytes, cut, &parsed, headers.as_ref(), out);
                 if parsed.icrc_ok == Some(false)
+                    && !cut
                     && let Some(direction) = direction
                 {
                     counts.bad_icrc(direction);

@@ -6,7 +6,7 @@ use xoff_sim::wire::{BthRepr, ExtHeaders, NakCode, SyndromeMeaning};
 
 use crate::tap::Tap;
 
-/// A complete RoCE packet with a correct ICRC, and the time at which it passed.
+/// A RoCE packet with a correct ICRC, or one whose ICRC is not known, and the time at which it passed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     pub time: Time,

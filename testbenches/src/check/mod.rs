@@ -26,7 +26,8 @@ const PS_PER_NS: u64 = 1_000;
 
 const HELP: &str = "\
 Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each pcap of
-several, which are read in the order of their times. What a tap cannot see is not a
+several, which are read in the order of their times. Of frames that were cut behind their headers (tcpdump -s 128), the
+headers are judged. What a tap cannot see is not a
 violation: a loss before or after it, the beginning of a connection before the capture, the end of the capture.
 
 Examples:
@@ -222,6 +223,7 @@ impl Watch<'_> {
                 time: Time::from_ps(since.saturating_mul(PS_PER_NS)),
                 direction: record.direction,
                 bytes: &record.bytes,
+                kept: record.kept,
                 fcs_ok: record.fcs_ok,
             });
             progress.set_position(captures.offset());

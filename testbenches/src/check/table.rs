@@ -89,14 +89,26 @@ pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Re
         )?;
     }
     let kinds = report.kinds;
+    if kinds.cut > 0 {
+        writeln!(
+            out,
+            "\nOf {} RoCE packets the end was not recorded: their ICRC, UDP checksum and pad are not judged \
+             (tcpdump -s 0 records whole frames).",
+            kinds.cut
+        )?;
+    }
     writeln!(
         out,
-        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS; {} violations{}",
+        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS{}; {} violations{}",
         report.frames,
         kinds.roce,
         kinds.pause,
         kinds.other,
         kinds.bad_fcs,
+        match kinds.headless {
+            0 => String::new(),
+            frames => format!(", {frames} without whole headers"),
+        },
         report.violation_count(),
         match left_out {
             0 => String::new(),

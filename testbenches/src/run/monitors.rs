@@ -113,6 +113,7 @@ impl Monitors {
             time: record.frame.end,
             direction: Some(record.direction),
             bytes: &record.frame.bytes,
+            kept: record.frame.bytes.len(),
             fcs_ok: record.frame.fcs_ok,
         });
     }

@@ -75,7 +75,7 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         0 => String::new(),
         _ => {
             let part = evaluated as f64 / cycles as f64 * 100.0;
-            format!("{part:.0} % of {cycles} NIC cycles evaluated; ")
+            format!("{part:.1} % of {cycles} NIC cycles evaluated; ")
         }
     };
     writeln!(

@@ -287,3 +287,80 @@ fn check_names_bad_input_and_keeps_what_was_found() {
     assert!(out.contains("437 frames: 437 RoCE"), "{out}");
     assert!(err.contains("record 438"), "{err}");
 }
+
+/// A classic pcap with at most so many bytes of each frame, as `tcpdump -s` writes it.
+fn cut(capture: &str, most: usize) -> Vec<u8> {
+    let whole = fs::read(file(capture)).unwrap();
+    assert_eq!(whole[3], 0xa1, "{capture} is in little-endian order");
+    let (header, mut rest) = whole.split_at(24);
+    let mut out = header.to_vec();
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let kept = length.min(most);
+        out.extend_from_slice(&rest[..8]);
+        out.extend_from_slice(&(kept as u32).to_le_bytes());
+        out.extend_from_slice(&rest[12..16 + kept]);
+        rest = &rest[16 + length..];
+    }
+    out
+}
+
+/// Of frames that were cut behind their headers, all is judged but what needs the end: ICRC, UDP checksum and pad.
+#[test]
+fn check_judges_the_headers_of_frames_that_were_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.pcap");
+    let path = path.to_str().unwrap();
+    let tallies = |report: &Value| -> Vec<(String, Value)> {
+        let rules = report["rules"].as_array().unwrap().iter();
+        rules
+            .map(|rule| {
+                (
+                    rule["rule"].as_str().unwrap().to_owned(),
+                    rule["checked"].clone(),
+                )
+            })
+            .collect()
+    };
+    for capture in &CAPTURES[..4] {
+        let whole = checked(&[capture], 0);
+        fs::write(path, cut(capture, 96)).unwrap();
+        let part = checked(&[path], 0);
+        assert_eq!(part["kinds"]["roce"], whole["kinds"]["roce"], "{capture}");
+        assert_eq!(part["kinds"]["headless"], 0, "{capture}");
+        let ends = part["kinds"]["cut"].as_u64().unwrap();
+        assert!(ends > 0, "{capture}");
+        for ((rule, all), (_, some)) in tallies(&whole).into_iter().zip(tallies(&part)) {
+            let missing = all.as_u64().unwrap() - some.as_u64().unwrap();
+            match &rule[..] {
+                "icrc" => assert_eq!(missing, ends, "{capture}"),
+                "udp-checksum" | "cnp-form" => assert!(missing <= ends, "{capture}: {rule}"),
+                _ => assert_eq!(missing, 0, "{capture}: {rule}"),
+            }
+        }
+        // The table says what is not judged.
+        let (out, err) = said(&["check", path], [], 0);
+        assert_eq!(err, "");
+        assert!(
+            out.contains(&format!("Of {ends} RoCE packets the end was not recorded")),
+            "{out}"
+        );
+    }
+    // What the headers show is found without the ends.
+    fs::write(path, cut(CAPTURES[4], 96)).unwrap();
+    let report = checked(&[path], 1);
+    // Frames of up to 96 bytes are whole.
+    for (rule, count) in [("icrc", 7), ("ip-checksum", 2), ("opcode", 1)] {
+        let violations = report["violations"].as_array().unwrap().iter();
+        assert_eq!(
+            violations.filter(|it| it["rule"] == rule).count(),
+            count,
+            "{rule}"
+        );
+    }
+    // Without headers there is nothing to judge, and no frame is taken for another kind.
+    fs::write(path, cut(LOSS, 40)).unwrap();
+    let (out, err) = said(&["check", path], [], 2);
+    assert!(out.contains("without whole headers"), "{out}");
+    assert!(err.contains("nothing was checked"), "{err}");
+}

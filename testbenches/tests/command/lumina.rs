@@ -223,6 +223,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
                 time: record.frame.end,
                 direction: Some(record.direction),
                 bytes: &record.frame.bytes,
+                kept: record.frame.bytes.len(),
                 fcs_ok: record.frame.fcs_ok,
             });
             records[side].push(record.clone());

@@ -82,7 +82,7 @@ pub enum Problem {
     },
     /// The recorder kept only the beginning of a frame.
     #[error(
-        "a frame longer than the record: {captured} of its {original} bytes were kept, and its ICRC cannot be judged; record whole frames (tcpdump -s 0)"
+        "a frame longer than the record: {captured} of its {original} bytes were kept, and what follows is not known; record whole frames (tcpdump -s 0)"
     )]
     SnapCut {
         /// The number of bytes in the file.

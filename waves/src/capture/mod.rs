@@ -57,8 +57,10 @@ pub struct Record {
     /// Nanoseconds since 1970-01-01, or since the recorder's own zero.
     pub time_ns: u64,
     /// The frame from its destination address on, without preamble. The FCS is removed if the file says that there is
-    /// one.
+    /// one. If only the beginning was recorded, zeros follow it up to the frame's length.
     pub bytes: Vec<u8>,
+    /// The number of bytes that were recorded: all of them, unless the reader takes [cut frames](Reader::take_cut).
+    pub kept: usize,
     /// The byte offset of the record in the file.
     pub offset: u64,
     /// Index into [`Reader::interfaces`] of the interface that saw it.

@@ -93,9 +93,6 @@ impl Format {
             return Err(Problem::FrameTooLong { bytes: captured });
         }
         source.append(record, captured as usize, "a record")?;
-        if captured < original {
-            return Err(Problem::SnapCut { captured, original });
-        }
         let parse = if big {
             parse_pcap_frame_be
         } else {
@@ -113,6 +110,7 @@ impl Format {
             time_ns,
             interface: 0,
             frame: block.data.to_vec(),
+            original: original.max(captured),
             flags: 0,
         }))
     }

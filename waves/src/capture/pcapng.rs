@@ -113,13 +113,14 @@ impl Format {
                 Block::EnhancedPacket(packet) => {
                     let (id, interface) = self.interface(interfaces, packet.if_id)?;
                     let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                    check_lengths(packet.caplen, packet.origlen)?;
+                    check_length(packet.caplen)?;
                     let time_ns = interface.nanoseconds(ticks)?;
                     return Ok(Some(Found {
                         offset: *start,
                         time_ns,
                         interface: id,
                         frame: packet.packet_data().to_vec(),
+                        original: packet.origlen.max(packet.caplen),
                         flags: self.flags(&packet.options),
                     }));
                 }
@@ -133,7 +134,7 @@ impl Format {
                         interface.snap_bytes
                     };
                     let captured = packet.origlen.min(limit);
-                    check_lengths(captured, packet.origlen)?;
+                    check_length(captured)?;
                     let Some(frame) = packet.data.get(..captured as usize) else {
                         return Err(Problem::Block {
                             kind,
@@ -146,6 +147,7 @@ impl Format {
                         time_ns: 0,
                         interface: id,
                         frame: frame.to_vec(),
+                        original: packet.origlen,
                         flags: 0,
                     }));
                 }
@@ -285,12 +287,9 @@ impl Format {
     }
 }
 
-fn check_lengths(captured: u32, original: u32) -> Result<(), Problem> {
+fn check_length(captured: u32) -> Result<(), Problem> {
     if captured as usize > MAX_FRAME_BYTES {
         return Err(Problem::FrameTooLong { bytes: captured });
-    }
-    if captured < original {
-        return Err(Problem::SnapCut { captured, original });
     }
     Ok(())
 }

@@ -5,7 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use super::source::Source;
-use super::{Error, Interface, LINK_TYPE_ETHERNET, Problem, Record, flags, pcap, pcapng};
+use super::{
+    Error, Interface, LINK_TYPE_ETHERNET, MAX_FRAME_BYTES, Problem, Record, flags, pcap, pcapng,
+};
 
 /// Opens a capture file.
 ///
@@ -25,7 +27,10 @@ pub(super) struct Found {
     pub offset: u64,
     pub time_ns: u64,
     pub interface: usize,
+    /// What was recorded of it.
     pub frame: Vec<u8>,
+    /// The number of bytes of the whole frame, at least those of `frame`.
+    pub original: u32,
     /// `epb_flags`; 0 if unknown.
     pub flags: u32,
 }
@@ -43,6 +48,7 @@ pub struct Reader<R> {
     /// The bytes of the current record or block; kept to save allocations.
     scratch: Vec<u8>,
     records: u64,
+    take_cut: bool,
     ended: bool,
 }
 
@@ -61,10 +67,19 @@ impl<R: Read> Reader<R> {
                 interfaces,
                 scratch: Vec::new(),
                 records: 0,
+                take_cut: false,
                 ended: false,
             }),
             Err(problem) => Err(source.error(0, None, problem)),
         }
+    }
+
+    /// Takes frames of which the recorder kept only the beginning (`tcpdump -s`), with [`Record::kept`] bytes. Without
+    /// this, the first of them is an error.
+    #[must_use]
+    pub fn take_cut(mut self) -> Self {
+        self.take_cut = true;
+        self
     }
 
     fn detect(source: &mut Source<R>) -> Result<(Format, Vec<Interface>), Problem> {
@@ -119,6 +134,10 @@ impl<R: Read> Reader<R> {
                 &mut start,
             ),
         };
+        let found = found.and_then(|found| match found {
+            Some(found) => self.whole_enough(found).map(Some),
+            None => Ok(None),
+        });
         match found {
             Ok(None) => Ok(None),
             Ok(Some(found)) => {
@@ -128,14 +147,18 @@ impl<R: Read> Reader<R> {
                     time_ns,
                     interface,
                     frame: mut bytes,
+                    original,
                     flags,
                 } = found;
                 let fcs_bytes = self.interfaces[interface].fcs_bytes;
-                bytes.truncate(bytes.len().saturating_sub(fcs_bytes));
+                let length = (original as usize).saturating_sub(fcs_bytes);
+                let kept = bytes.len().min(length);
+                bytes.resize(length, 0);
                 Ok(Some(Record {
                     number: self.records,
                     time_ns,
                     bytes,
+                    kept,
                     offset,
                     interface,
                     direction: flags::direction(flags),
@@ -144,6 +167,21 @@ impl<R: Read> Reader<R> {
             }
             Err(problem) => Err(self.source.error(start, Some(self.records + 1), problem)),
         }
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Refuses a frame of which not enough was recorded, and one that is too long for a line.
+    fn whole_enough(&self, found: Found) -> Result<Found, Problem> {
+        let captured = found.frame.len() as u32;
+        let original = found.original;
+        if captured < original && !self.take_cut {
+            return Err(Problem::SnapCut { captured, original });
+        }
+        if original as usize > MAX_FRAME_BYTES {
+            return Err(Problem::FrameTooLong { bytes: original });
+        }
+        Ok(found)
     }
 }
 

@@ -269,6 +269,7 @@ fn both_byte_orders_and_both_units_of_time() {
                     number: 1,
                     time_ns,
                     bytes: vec![1, 2, 3],
+                    kept: 3,
                     offset: 24,
                     interface: 0,
                     direction: None,
@@ -486,4 +487,27 @@ fn reading_ends_after_an_error() {
     let mut reader = Reader::new("test", file.as_slice()).unwrap();
     assert!(reader.next().unwrap().is_err());
     assert!(reader.next().is_none());
+}
+
+/// A reader that takes cut frames fills them up with zeros, without the FCS.
+#[test]
+fn cut_frames_keep_their_length() {
+    let bytes = [
+        PLAIN.header(1),
+        PLAIN.record(0, 0, &[7; 96], 1_082),
+        PLAIN.record(0, 0, &[9; 64], 64),
+    ]
+    .concat();
+    let reader = Reader::new("test", &bytes[..]).unwrap().take_cut();
+    let records: Vec<Record> = reader.map(Result::unwrap).collect();
+    let lengths: Vec<_> = (records.iter())
+        .map(|record| (record.kept, record.bytes.len()))
+        .collect();
+    assert_eq!(lengths, [(96, 1_082), (64, 64)]);
+    assert!(records[0].bytes[..96].iter().all(|byte| *byte == 7));
+    assert!(records[0].bytes[96..].iter().all(|byte| *byte == 0));
+    let long = [PLAIN.header(1), PLAIN.record(0, 0, &[0; 96], 16_001)].concat();
+    let mut reader = Reader::new("test", &long[..]).unwrap().take_cut();
+    let error = reader.next().unwrap().unwrap_err().to_string();
+    assert!(error.contains("a frame of 16001 bytes"), "{error}");
 }

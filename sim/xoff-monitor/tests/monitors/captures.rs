@@ -41,6 +41,7 @@ fn watch(path: &Path) -> Report {
             time,
             direction: None,
             bytes,
+            kept: bytes.len(),
             fcs_ok: true,
         });
     }

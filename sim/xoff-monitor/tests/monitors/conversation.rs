@@ -345,6 +345,7 @@ impl Conversation {
                 time: step.time,
                 direction,
                 bytes,
+                kept: bytes.len(),
                 fcs_ok: true,
             });
         }

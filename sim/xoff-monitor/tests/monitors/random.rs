@@ -39,6 +39,7 @@ fn watch(seen: &[Seen], host: bool) -> u64 {
             time,
             direction,
             bytes,
+            kept: bytes.len(),
             fcs_ok: true,
         });
     }

@@ -111,6 +111,7 @@ impl Watch {
                 time,
                 direction: Some(seen.direction),
                 bytes: &seen.bytes,
+                kept: seen.bytes.len(),
                 fcs_ok: true,
             });
             let violations = &self.monitor.report().violations;
