@@ -59,7 +59,8 @@ pub struct FrameCounts {
     pub other: u64,
     /// Frames with a wrong FCS, whose content is not looked at.
     pub bad_fcs: u64,
-    /// Frames of which not even the headers were recorded, which are not judged.
+    /// Frames of which not even the headers were recorded, which are not judged. A connection that misses one of them
+    /// may seem to break rules that it has kept.
     pub headless: u64,
     /// RoCE packets, counted there too, of which the headers were recorded but not the end: their ICRC, UDP checksum and
     /// pad are not judged.

@@ -89,6 +89,12 @@ impl Captures {
         names.join(", ")
     }
 
+    /// The name of the capture that a tap is in, for messages.
+    pub fn name(&self, tap: usize) -> &str {
+        let capture = self.all.iter().find(|capture| capture.taps.contains(&tap));
+        capture.map_or("", |capture| &capture.name)
+    }
+
     /// The taps so far: the name of each, and its interface.
     pub fn taps(&self) -> &[(String, Interface)] {
         &self.taps

@@ -226,6 +226,17 @@ impl Watch<'_> {
                 kept: record.kept,
                 fcs_ok: record.fcs_ok,
             });
+            // Without one of its packets, a connection breaks rules that it has kept.
+            if self.monitor.report().kinds.headless > 0 {
+                bail!(
+                    "{}: record {}: {} of its {} bytes were recorded, and headers are missing; record at least 128 of \
+                     each frame (tcpdump -s 128)",
+                    captures.name(tap),
+                    record.number,
+                    record.kept,
+                    record.bytes.len()
+                );
+            }
             progress.set_position(captures.offset());
         }
         Ok(())

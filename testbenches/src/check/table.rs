@@ -99,16 +99,12 @@ pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Re
     }
     writeln!(
         out,
-        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS{}; {} violations{}",
+        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS; {} violations{}",
         report.frames,
         kinds.roce,
         kinds.pause,
         kinds.other,
         kinds.bad_fcs,
-        match kinds.headless {
-            0 => String::new(),
-            frames => format!(", {frames} without whole headers"),
-        },
         report.violation_count(),
         match left_out {
             0 => String::new(),
