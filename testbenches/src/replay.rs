@@ -42,7 +42,8 @@ A case that fails leaves a folder, out/replay/CASE/:
   failure.txt   the difference, the case, the last frames or clock edges
 
 The run to the failure has no waves. The window is then reached from the last checkpoint before it (nic), or
-by a second run from the start (units, whose cases are short). A unit's case ends with its failing cycle unless
+by a second run from the start (units, whose cases are short). What a NIC did wrong may be found only when
+nothing moves any more, so waves of cases of up to 20,000 cycles begin with the case. A unit's case ends with its failing cycle unless
 the difference is found later, so --after may have no effect.
 
 Examples:
@@ -61,9 +62,9 @@ Exit codes: 0 no difference, 1 a difference, 2 bad input, 130 interrupted.";
 pub struct ReplayArgs {
     /// The file of the case, which xoff fuzz or a test wrote
     pub case: PathBuf,
-    /// Cycles before the failing cycle in the waves
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    pub before: u64,
+    /// Cycles before the failing cycle in the waves [default: 1000, or all of a case of nic that is short]
+    #[arg(long, value_name = "N")]
+    pub before: Option<u64>,
     /// Cycles behind the failing cycle in the waves
     #[arg(long, value_name = "M", default_value_t = 50)]
     pub after: u64,

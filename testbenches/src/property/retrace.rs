@@ -14,13 +14,17 @@ use super::run::checked;
 use super::{Case, Disagreement, Property};
 use crate::decode::details::details;
 
+/// Cycles before a failure in waves, unless other are asked for: what memory shows is found some hundred cycles behind
+/// its cause.
+pub const BEFORE: u64 = 1_000;
+
 /// What is wanted of a failing case.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The folder for waves; [`create`](Self::create) creates it.
     pub folder: PathBuf,
-    /// Number of cycles before the failure.
-    pub before: u64,
+    /// Number of cycles before the failure; absent: [`BEFORE`], or all of a short case of the NIC.
+    pub before: Option<u64>,
     /// Number of cycles behind it, if anything drives the unit then.
     pub after: u64,
     /// Waves from the beginning of the case, of all of its units, and also if it holds: to compare them with those of
@@ -179,7 +183,8 @@ pub fn units<P: Property>(seed: u64, case: &Case<P>, wanted: &Wanted) -> anyhow:
         let (alone, cycles) = match wanted.whole {
             true => (false, 1..=unit.cycles),
             false => {
-                let from = marked.saturating_sub(wanted.before).max(1);
+                let from = marked.saturating_sub(wanted.before.unwrap_or(BEFORE));
+                let from = from.max(1);
                 (alone, from..=(marked + wanted.after).min(unit.cycles))
             }
         };

@@ -162,7 +162,7 @@ fn a_failing_case_of_a_unit_is_traced_up_to_the_failing_cycle() {
     let folder = tempfile::tempdir().unwrap();
     let wanted = Wanted {
         folder: folder.path().join("a"),
-        before: 20,
+        before: Some(20),
         after: 10,
         whole: false,
     };
@@ -194,7 +194,7 @@ fn whole_waves_begin_with_the_case() {
     let folder = tempfile::tempdir().unwrap();
     let wanted = Wanted {
         folder: folder.path().to_owned(),
-        before: 20,
+        before: Some(20),
         after: 10,
         whole: true,
     };

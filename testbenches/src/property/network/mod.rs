@@ -118,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let wanted = Wanted {
             folder: folder.path().join("case"),
-            before: 100,
+            before: Some(100),
             after: 0,
             whole: false,
         };

@@ -17,7 +17,7 @@ use xoff_waves::layout::Marker;
 
 use super::bench::{self, Recording};
 use crate::property::nic::pair::PERIOD;
-use crate::property::retrace::{Failed, Retraced, Shows, Wanted, Waves, in_a_line};
+use crate::property::retrace::{BEFORE, Failed, Retraced, Shows, Wanted, Waves, in_a_line};
 use crate::run::execute::tap_port;
 use crate::run::fabric::{FABRIC, FabricWaves, FabricWindow};
 
@@ -44,7 +44,7 @@ pub fn network(scenario: &Scenario, wanted: &Wanted) -> anyhow::Result<Retraced>
     };
     wanted.create()?;
     // A network has no clock: the cycles that are wanted are those of a NIC at 40 Gb/s.
-    let before = LEAST.max(PERIOD * wanted.before);
+    let before = LEAST.max(PERIOD * wanted.before.unwrap_or(BEFORE));
     let from = match wanted.whole {
         true => Time::ZERO,
         false => Time::from_ps(violated.at.as_ps().saturating_sub(before.as_ps())),

@@ -17,7 +17,9 @@ use super::events::{Event, Head};
 use super::pair::{PERIOD, STEP_MAX};
 use crate::interruption::interrupted;
 use crate::property::Disagreement;
-use crate::property::retrace::{Failed, Reached, Retraced, Shows, Wanted, Waves, in_a_line};
+use crate::property::retrace::{
+    BEFORE, Failed, Reached, Retraced, Shows, Wanted, Waves, in_a_line,
+};
 use crate::property::run::caught;
 
 /// Cycles between two checkpoints at the beginning of a run.
@@ -30,6 +32,9 @@ const MOST_EVENTS: usize = 20;
 
 /// How the message of a [`verilated::TraceError`] begins when a disk is full.
 const CANNOT_TRACE: &str = "cannot write waves of";
+
+/// A case of so many cycles is shown from its beginning.
+const SHORT: u64 = 20_000;
 
 /// Checkpoints by cycle, ascending.
 struct Checkpoints {
@@ -105,7 +110,15 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
     let began = Instant::now();
     let from = match wanted.whole {
         true => 0,
-        false => failed.step.0.saturating_sub(wanted.before),
+        false => match wanted.before {
+            Some(cycles) => failed.step.0.saturating_sub(cycles),
+            // What a NIC did wrong may be found when nothing moves any more, long after it. An idle NIC is not
+            // evaluated, so that waves of a short case are small.
+            None if failed.step.0 <= SHORT => 0,
+            None => last_frame(&failed.bench)
+                .min(failed.step.0)
+                .saturating_sub(BEFORE),
+        },
     };
     let (checkpoint, state) = failed.checkpoints.before(from);
     let mut bench: Bench = postcard::from_bytes(state).context("a checkpoint of this run")?;
@@ -157,12 +170,21 @@ pub fn nics(seed: u64, head: &Head, events: &[Event], wanted: &Wanted) -> anyhow
         waves: traced(&mut bench, waves, cycle)?,
         events: account(&failed.bench, cycle),
         capture: Some(capture(&failed.bench, cycle, wanted)?),
-        reached: Some(Reached {
+        // There is no way to a window that begins with the case.
+        reached: (from > 0).then_some(Reached {
             run,
             window,
             checkpoint: *checkpoint,
         }),
     }))
+}
+
+/// The cycle in which the last frame was sent or had arrived.
+fn last_frame(bench: &Bench) -> u64 {
+    let sent = bench.pair.frames.iter().map(|(_, frame, _)| frame.end);
+    let arrived = bench.pair.arrivals.iter().map(|(_, frame)| frame.end);
+    let last = sent.chain(arrived).max();
+    last.map_or(0, |last| last.since_start().as_ps() / PERIOD.as_ps())
 }
 
 /// Begins waves of a NIC in a window of cycles, and returns their file.
