@@ -27,6 +27,11 @@ same addresses whose requests have the PSNs that the answers name; while more th
 The network is taken to keep frames in order and to bring none twice, as Ethernet does. Where it does not
 (`--unordered`), `rnr-wait` is not applied, and `resend-start`, `uc-order`, `ack-back`, `nak-once`, `read-order`,
 `cnp-interval` and the count of `atomic-answer` are applied only to what a host sends at its own port.
+
+Recorders that keep only the beginning of each frame (`tcpdump -s 128`) leave enough to judge connections: every header
+is looked at, and what is not known, the ICRC, the UDP checksum and the pad, is not judged. A frame of which a header is
+missing is an error (exit code 2), and so is a pause that is not whole: a connection without one of its packets would
+break rules that it has kept.
 ";
 
 /// Returns the page as markdown.
