@@ -21,7 +21,8 @@
 //! let mut monitor = Monitor::new();
 //! let tap = monitor.add_tap(Tap::new("eth0"));
 //! let pause = [&[0x01, 0x80, 0xC2, 0, 0, 1], &[2; 6][..], &[0x88, 0x08, 1, 1, 0, 8], &[0; 42]].concat();
-//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes: &pause, kept: pause.len(), fcs_ok: true });
+//! let (bytes, kept) = (&pause[..], pause.len());
+//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes, kept, fcs_ok: true });
 //! let report = monitor.report();
 //! assert_eq!((report.kinds.pause, report.violations_of(Rule::PauseForm)), (1, 0));
 //! ```

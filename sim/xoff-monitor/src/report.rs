@@ -62,8 +62,8 @@ pub struct FrameCounts {
     /// Frames of which not even the headers were recorded, which are not judged. A connection that misses one of them
     /// may seem to break rules that it has kept.
     pub headless: u64,
-    /// RoCE packets, counted there too, of which the headers were recorded but not the end: their ICRC, UDP checksum and
-    /// pad are not judged.
+    /// Those of the RoCE packets of which the headers were recorded but not the end: their ICRC, UDP checksum and pad
+    /// are not judged.
     pub cut: u64,
 }
 

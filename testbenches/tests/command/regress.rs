@@ -424,7 +424,10 @@ fn failures_are_grouped_and_changes_against_a_baseline_named() {
     assert_eq!(said.outcome.unwrap(), Outcome::Failed);
     let file = bench.text("tiny.toml");
     let (results, times) = said.out.trim_end().rsplit_once('\n').unwrap();
-    assert!(times.contains(" on 2 threads, "), "{times}");
+    assert!(
+        times.contains(" on 2 threads, ") && times.contains(" items at a time; "),
+        "{times}"
+    );
     assert_eq!(
         results,
         format!(

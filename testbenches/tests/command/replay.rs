@@ -242,6 +242,27 @@ fn a_case_that_holds_has_waves_only_if_they_are_wanted() {
     assert!(!paths.is_empty(), "{}", said.out);
 }
 
+/// What a NIC did wrong may be found long after it, so a short case is shown from its beginning, unless fewer cycles are
+/// asked for.
+#[test]
+fn waves_of_a_short_case_of_nics_begin_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let case = argument(PLANTED);
+    let waves = folder.path().join("replay/forged_payload/nic1.fst");
+    let first_edge = |more: &[&str]| {
+        let said = command(&[&["replay", case.as_str(), "--out", out], more].concat());
+        assert_eq!(said.outcome.unwrap(), Outcome::Failed);
+        let edges = edges(&waves, "nic1.rst_i", "nic1.clk_i", None);
+        (edges[0].0, said.out.contains("reached again from"))
+    };
+    // The first edge is in the middle of the first cycle.
+    assert_eq!(first_edge(&[]), (PERIOD / 2, false));
+    // It fails in cycle 1,370.
+    let (begin, reached) = first_edge(&["--before", "100"]);
+    assert!(begin > 1_200 * PERIOD && reached, "{begin}");
+}
+
 #[test]
 fn a_kept_case_is_made_smaller() {
     let folder = tempfile::tempdir().unwrap();
