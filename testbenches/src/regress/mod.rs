@@ -156,13 +156,10 @@ fn in_parallel(
     let shared = Mutex::new((journal, Vec::new(), None));
     let next = || locked().take();
     let busy = AtomicU32::new(jobs as u32);
-    // The threads of those that have nothing left to do are shared by the others.
-    let leave = || {
-        let left = busy.fetch_sub(1, Ordering::Relaxed) - 1;
-        let share = (bench.jobs as u32).checked_div(left);
-        bench
-            .per_run
-            .fetch_max(share.unwrap_or(1), Ordering::Relaxed);
+    // All threads are shared by the items that run.
+    let share = |running: u32| {
+        let each = (bench.jobs as u32).checked_div(running).unwrap_or(1);
+        bench.per_run.fetch_max(each, Ordering::Relaxed);
     };
     let work = || {
         while let Some(item) = next() {
@@ -199,12 +196,9 @@ fn in_parallel(
     };
     let worker = || {
         work();
-        leave();
+        share(busy.fetch_sub(1, Ordering::Relaxed) - 1);
     };
-    // Fewer items than threads.
-    if let Some(share) = bench.jobs.checked_div(jobs) {
-        bench.per_run.store(share as u32, Ordering::Relaxed);
-    }
+    share(jobs as u32);
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(worker);
