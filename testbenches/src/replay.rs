@@ -41,10 +41,11 @@ A case that fails leaves a folder, out/replay/CASE/:
   UNIT.sucl     commands for Surfer, with the same marker
   failure.txt   the difference, the case, the last frames or clock edges
 
-The run to the failure has no waves. The window is then reached from the last checkpoint before it (nic), or
-by a second run from the start (units, whose cases are short). What a NIC did wrong may be found only when
-nothing moves any more, so waves of cases of up to 20,000 cycles begin with the case. A unit's case ends with its
-failing cycle unless the difference is found later, so --after may have no effect.
+The run to the failure has no waves. The window is then reached from the last checkpoint before it
+(nic), or by a second run from the start (units, whose cases are short). What a NIC did wrong may be
+found only when nothing moves any more, so waves of cases of up to 20,000 cycles begin with the
+case. A unit's case ends with its failing cycle unless the difference is found later, so --after
+may have no effect.
 
 Examples:
   xoff replay testbenches/cases/gbn/1f2e3d4c.case
