@@ -15,14 +15,14 @@ module ones_complement_sum #(
   localparam int unsigned Words = 3 * Count - 4;
   logic [Words-1:0][Width-1:0] words;
 
+  // A word at a time, carries rotated as a whole: bit by bit, Verilator checks the bounds of every bit.
   always_comb begin
+    logic [Width-1:0] carries;
     words = (Words * Width)'(terms_i);
     for (int unsigned k = 0; k < Count - 2; k++) begin
       words[Count+2*k] = words[3*k] ^ words[3*k+1] ^ words[3*k+2];
-      for (int unsigned b = 0; b < Width; b++) begin
-        words[Count+2*k+1][(b+1)%Width] =
-            (words[3*k][b] && words[3*k+1][b]) || (words[3*k+2][b] && (words[3*k][b] || words[3*k+1][b]));
-      end
+      carries = (words[3*k] & words[3*k+1]) | (words[3*k+2] & (words[3*k] | words[3*k+1]));
+      words[Count+2*k+1] = {carries[Width-2:0], carries[Width-1]};
     end
   end
 
