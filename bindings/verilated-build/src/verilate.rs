@@ -59,6 +59,8 @@ fn arguments(common: &Common, top: &Top, prefix: &str, out: &Path) -> Vec<String
             ["--trace-fst", "--trace-max-width", "0", "--trace-max-array"].map(str::to_owned),
         );
         list.push(common.trace_arrays.to_string());
+        // One function for all signals of a large top takes g++ a minute and a half.
+        list.extend(["--output-split-ctrace", "500"].map(str::to_owned));
     }
     list.push(
         if common.coverage {
