@@ -126,6 +126,7 @@ module deadline_sweep_proof
       a_hold : assert (!waited_q || (valid && index == index_q));
       a_in_time : assert (!due || 32'(late_q) + 32'(left) < Groups * (Group + 1));
       a_wake : assert (!pending_q || wake <= pending_at_q);
+      a_bound : assert (wake <= u_dut.least_q[group]);
       a_idle : assert (!idle || (!due && !owed_q && !reported_q));
     end
   end

@@ -131,8 +131,15 @@ module dcqcn_rp
   end
 
   assign read_context = read_bits;
-  assign due = (read_context.alpha_runs && read_context.alpha_deadline <= now_i) ||
-      (read_context.rate_runs && read_context.rate_deadline <= now_i);
+
+  always_comb begin
+    due = 1'b0;
+    if (read_q && visit_q) begin
+      due = (read_context.alpha_runs && read_context.alpha_deadline <= now_i) ||
+          (read_context.rate_runs && read_context.rate_deadline <= now_i);
+    end
+  end
+
   assign kind = visit_q ? (due ? RpTimer : RpNone) : rp_kind_e'({1'b0, read_kind_q});
 
   dcqcn_rp_step u_step (

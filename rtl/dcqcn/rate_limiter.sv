@@ -340,10 +340,15 @@ module rate_limiter
   logic [1:0][QpBits-1:0] seen_qp_q;
   cycle_t [1:0] seen_at_q;
 
-  assign sent_waits    = limited_q[3] && !reached(sum_q, now_i);
-  assign visit_reached = reached(visit_next, now_i);
-  assign visit_waits   = (commit_q ? visit_limited_q : waits_was_q) && !visit_reached;
-  assign visit_counts  = visit_q && (commit_q || !passed_q);
+  always_comb begin
+    sent_waits    = 1'b0;
+    visit_reached = 1'b0;
+    if (sent_q[3]) sent_waits = limited_q[3] && !reached(sum_q, now_i);
+    if (visit_q) visit_reached = reached(visit_next, now_i);
+  end
+
+  assign visit_waits  = (commit_q ? visit_limited_q : waits_was_q) && !visit_reached;
+  assign visit_counts = visit_q && (commit_q || !passed_q);
 
   // A sweep ends a wait but starts none, because what it has read of a QP may be older than a new gap right before
   // it.

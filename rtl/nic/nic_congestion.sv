@@ -211,8 +211,7 @@ module nic_congestion
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Limiter
 
-  logic [7:0] fresh;
-  logic fresh_idle, limiter_idle;
+  logic fresh, fresh_idle, limiter_idle;
   logic unused_update_ready, unused_gap_valid, unused_gap_limited;
   logic [QpBits-1:0] unused_gap_qp;
   logic [31:0] unused_gap;
@@ -224,6 +223,7 @@ module nic_congestion
       .now_i,
       .window_i(settings_i.limiter_burst),
       .paused_i,
+      .class_i (class_i[sent_qp_i]),
       .fresh_o (fresh),
       .idle_o  (fresh_idle)
   );
@@ -244,7 +244,7 @@ module nic_congestion
       .sent_qp_i,
       .sent_bytes_i,
       .sent_ready_o,
-      .burst_i(fresh[class_i[sent_qp_i]] ? 16'd0 : settings_i.limiter_burst),
+      .burst_i(fresh ? 16'd0 : settings_i.limiter_burst),
       .eligible_o,
       .gap_valid_o(unused_gap_valid),
       .gap_qp_o(unused_gap_qp),

@@ -3,20 +3,21 @@
 // The limiter lets a QP catch up lateness, but it must not catch up what a pause held back: sent at line rate, that
 // would fill the peer's buffer again, and pauses would cause more pauses.
 //
-// - `fresh_o[c]`: class c was paused at some time within the last `window_i` cycles and is not paused now.
+// - `fresh_o`: class `class_i` was paused at some time within the last `window_i` cycles and is not paused now.
 // - `idle_o`: the state changes only with `paused_i`.
 //
-// Timing: `fresh_o` depends on `now_i` and `paused_i`; it reflects the end of a pause from the second cycle after it
+// Timing: `fresh_o` depends on `now_i`, `class_i` and `paused_i`; it reflects the end of a pause from the second cycle after it
 // on.
 module resumed_classes
-  import time_pkg::*;
+  import time_pkg::*, nic_pkg::*;
 (
     input  logic          clk_i,
     input  logic          rst_i,
     input  cycle_t        now_i,
     input  logic   [15:0] window_i,
     input  logic   [ 7:0] paused_i,
-    output logic   [ 7:0] fresh_o,
+    input  class_t        class_i,
+    output logic          fresh_o,
     output logic          idle_o
 );
 
@@ -35,10 +36,7 @@ module resumed_classes
     end
   end
 
-  always_comb begin
-    for (int unsigned c = 0; c < 8; c++) fresh_o[c] = !paused_i[c] && now_i < until_q[c];
-  end
-
-  assign idle_o = paused_q == paused_i;
+  assign fresh_o = !paused_i[class_i] && now_i < until_q[class_i];
+  assign idle_o  = paused_q == paused_i;
 
 endmodule

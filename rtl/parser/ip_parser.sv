@@ -173,48 +173,50 @@ module ip_parser
   assign header_bytes = {10'd0, wire_q[FieldBits-5-:4], 2'b00};
 
   always_comb begin
-    head         = '0;
-    head.has_eth = l2_q.whole;
-    head.eth     = l2_q.eth;
-    head.reason  = l2_q.reason;
-    if (l2_q.control) begin
-      head.control = control;
-      head.reason  = control.reason;
-    end else if (l2_q.ip_kind == IpV4) begin
-      if (seen_q < 7'(Ipv4HeaderBytes)) head.reason = ReasonIpTruncated;
-      else if (wire_q[319-:4] != 4'd4) head.reason = ReasonIpVersion;
-      else begin
-        head.has_ip           = 1'b1;
-        head.ip.kind          = IpV4;
-        head.ip.traffic_class = wire_q[311-:8];
-        head.ip.length        = wire_q[303-:16];
-        head.ip.id            = wire_q[287-:16];
-        head.ip.flags         = wire_q[271-:3];
-        head.ip.offset        = wire_q[268-:13];
-        head.ip.hop_limit     = wire_q[255-:8];
-        head.ip.next_header   = wire_q[247-:8];
-        head.ip.src           = 128'(wire_q[223-:32]);
-        head.ip.dst           = 128'(wire_q[191-:32]);
-        head.payload_bytes    = head.ip.length - header_bytes;
-        head.checksum_bad     = !checksum_ok;
-        if (header_bytes < 16'(Ipv4HeaderBytes)) head.reason = ReasonIpHeaderLength;
-        else if (16'(seen_q) < header_bytes) head.reason = ReasonIpTruncated;
-        else if (head.ip.length < header_bytes) head.reason = ReasonIpLength;
-      end
-    end else if (l2_q.ip_kind != IpNone) begin
-      if (seen_q < 7'(Ipv6HeaderBytes)) head.reason = ReasonIpTruncated;
-      else if (wire_q[319-:4] != 4'd6) head.reason = ReasonIpVersion;
-      else begin
-        head.has_ip           = 1'b1;
-        head.ip.kind          = l2_q.ip_kind;
-        head.ip.traffic_class = wire_q[315-:8];
-        head.ip.flow_label    = wire_q[307-:20];
-        head.ip.length        = wire_q[287-:16];
-        head.ip.next_header   = wire_q[271-:8];
-        head.ip.hop_limit     = wire_q[263-:8];
-        head.ip.src           = wire_q[255-:128];
-        head.ip.dst           = wire_q[127-:128];
-        head.payload_bytes    = head.ip.length;
+    head = '0;
+    if (rest.first) begin
+      head.has_eth = l2_q.whole;
+      head.eth     = l2_q.eth;
+      head.reason  = l2_q.reason;
+      if (l2_q.control) begin
+        head.control = control;
+        head.reason  = control.reason;
+      end else if (l2_q.ip_kind == IpV4) begin
+        if (seen_q < 7'(Ipv4HeaderBytes)) head.reason = ReasonIpTruncated;
+        else if (wire_q[319-:4] != 4'd4) head.reason = ReasonIpVersion;
+        else begin
+          head.has_ip           = 1'b1;
+          head.ip.kind          = IpV4;
+          head.ip.traffic_class = wire_q[311-:8];
+          head.ip.length        = wire_q[303-:16];
+          head.ip.id            = wire_q[287-:16];
+          head.ip.flags         = wire_q[271-:3];
+          head.ip.offset        = wire_q[268-:13];
+          head.ip.hop_limit     = wire_q[255-:8];
+          head.ip.next_header   = wire_q[247-:8];
+          head.ip.src           = 128'(wire_q[223-:32]);
+          head.ip.dst           = 128'(wire_q[191-:32]);
+          head.payload_bytes    = head.ip.length - header_bytes;
+          head.checksum_bad     = !checksum_ok;
+          if (header_bytes < 16'(Ipv4HeaderBytes)) head.reason = ReasonIpHeaderLength;
+          else if (16'(seen_q) < header_bytes) head.reason = ReasonIpTruncated;
+          else if (head.ip.length < header_bytes) head.reason = ReasonIpLength;
+        end
+      end else if (l2_q.ip_kind != IpNone) begin
+        if (seen_q < 7'(Ipv6HeaderBytes)) head.reason = ReasonIpTruncated;
+        else if (wire_q[319-:4] != 4'd6) head.reason = ReasonIpVersion;
+        else begin
+          head.has_ip           = 1'b1;
+          head.ip.kind          = l2_q.ip_kind;
+          head.ip.traffic_class = wire_q[315-:8];
+          head.ip.flow_label    = wire_q[307-:20];
+          head.ip.length        = wire_q[287-:16];
+          head.ip.next_header   = wire_q[271-:8];
+          head.ip.hop_limit     = wire_q[263-:8];
+          head.ip.src           = wire_q[255-:128];
+          head.ip.dst           = wire_q[127-:128];
+          head.payload_bytes    = head.ip.length;
+        end
       end
     end
   end

@@ -114,7 +114,7 @@ module transport_parser
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Header checks, made when the first beat behind the headers leaves
+  // Header checks, made when the first beat behind the headers leaves; of no meaning in other beats
 
   logic [15:0] udp_src_port, udp_dst_port, udp_length;
   bth_t bth;
@@ -126,20 +126,22 @@ module transport_parser
 
   always_comb begin
     ext = '0;
-    if (layout_q.deth) begin
-      ext.qkey   = ext_wire[223-:32];
-      ext.src_qp = ext_wire[183-:24];
-      if (layout_q.imm) ext.imm = ext_wire[159-:32];
-    end else if (layout_q.reth) begin
-      {ext.va, ext.rkey, ext.dma_len} = ext_wire[223-:128];
-      if (layout_q.imm) ext.imm = ext_wire[95-:32];
-    end else if (layout_q.atomic) begin
-      {ext.va, ext.rkey, ext.swap_add, ext.compare} = {ext_wire[223-:96], ext_wire[127:0]};
-    end else if (layout_q.aeth) begin
-      {ext.syndrome, ext.msn} = ext_wire[223-:32];
-      if (layout_q.atomic_ack) ext.original = ext_wire[191-:64];
-    end else if (layout_q.imm) begin
-      ext.imm = ext_wire[223-:32];
+    if (rest.first) begin
+      if (layout_q.deth) begin
+        ext.qkey   = ext_wire[223-:32];
+        ext.src_qp = ext_wire[183-:24];
+        if (layout_q.imm) ext.imm = ext_wire[159-:32];
+      end else if (layout_q.reth) begin
+        {ext.va, ext.rkey, ext.dma_len} = ext_wire[223-:128];
+        if (layout_q.imm) ext.imm = ext_wire[95-:32];
+      end else if (layout_q.atomic) begin
+        {ext.va, ext.rkey, ext.swap_add, ext.compare} = {ext_wire[223-:96], ext_wire[127:0]};
+      end else if (layout_q.aeth) begin
+        {ext.syndrome, ext.msn} = ext_wire[223-:32];
+        if (layout_q.atomic_ack) ext.original = ext_wire[191-:64];
+      end else if (layout_q.imm) begin
+        ext.imm = ext_wire[223-:32];
+      end
     end
   end
 
@@ -162,59 +164,65 @@ module transport_parser
   always_comb begin
     found = '0;
     hands_on = 1'b0;
-    found.result.has_eth = l3_q.has_eth;
-    found.result.has_ip = l3_q.has_ip;
-    found.result.has_control = l3_q.control.whole;
+    transport_bytes = '0;
+    ext_bytes = '0;
+    payload_and_pad = '0;
+    payload_total = '0;
+    if (rest.first) begin
+      found.result.has_eth = l3_q.has_eth;
+      found.result.has_ip = l3_q.has_ip;
+      found.result.has_control = l3_q.control.whole;
 
-    transport_bytes = (l3_q.ip.kind == IpGrh) ? 17'(l3_q.payload_bytes) : 17'(l3_q.payload_bytes) - 17'(UdpHeaderBytes);
-    ext_bytes = {12'd0, layout_q.words, 2'b00};
-    payload_and_pad = 17'(l3_q.payload_bytes) - 17'(overhead_q);
-    payload_total = l3_q.payload_bytes - 16'(overhead_pad_q);
+      transport_bytes = (l3_q.ip.kind == IpGrh) ? 17'(l3_q.payload_bytes) : 17'(l3_q.payload_bytes) - 17'(UdpHeaderBytes);
+      ext_bytes = {12'd0, layout_q.words, 2'b00};
+      payload_and_pad = 17'(l3_q.payload_bytes) - 17'(overhead_q);
+      payload_total = l3_q.payload_bytes - 16'(overhead_pad_q);
 
-    if (l3_q.reason != ReasonNone) begin
-      found.outer_stop    = 1'b1;
-      found.result.reason = l3_q.reason;
-    end else if (!l3_q.has_ip) begin
-      found.result.verdict = l3_q.control.verdict;
-    end else begin
-      found.checksum_bad = l3_q.checksum_bad;
-      if (l3_q.ip.kind == IpGrh && l3_q.ip.next_header != GrhNextHeader) begin
-        found.result.reason = ReasonGrhNextHeader;
-      end else if (ipv6_fragment) begin
-        found.result.reason = ReasonIpFragment;
-      end else if (l3_q.ip.kind != IpGrh && l3_q.ip.next_header != IpProtocolUdp) begin
-        found.result.verdict = VerdictOther;
-      end else if (l3_q.ip.kind == IpV4 && (l3_q.ip.flags[0] || l3_q.ip.offset != '0)) begin
-        found.result.reason = ReasonIpFragment;
-      end else if (l3_q.ip.kind != IpGrh && l3_q.payload_bytes < 16'(UdpHeaderBytes)) begin
-        found.result.reason = ReasonUdpTruncated;
-      end else if (l3_q.ip.kind != IpGrh && udp_dst_port != UdpPortRoce) begin
-        found.result.verdict = VerdictOther;
-      end else if (l3_q.ip.kind != IpGrh && udp_length != l3_q.payload_bytes) begin
-        found.result.reason = ReasonUdpLength;
-      end else if (transport_bytes < 17'(BthBytes + IcrcBytes)) begin
-        found.result.reason = ReasonBthTruncated;
+      if (l3_q.reason != ReasonNone) begin
+        found.outer_stop    = 1'b1;
+        found.result.reason = l3_q.reason;
+      end else if (!l3_q.has_ip) begin
+        found.result.verdict = l3_q.control.verdict;
       end else begin
-        found.result.has_bth  = 1'b1;
-        found.result.has_icrc = transport_bytes[1:0] == '0;
-        if (transport_bytes[1:0] != '0) found.result.reason = ReasonIbAlignment;
-        else if (bth.tver != '0) found.result.reason = ReasonBthVersion;
-        else if (!layout_q.known) found.result.reason = ReasonUnknownOpcode;
-        else if (transport_bytes < 17'(BthBytes + IcrcBytes) + ext_bytes) found.result.reason = ReasonHeaderTruncated;
-        else begin
-          found.result.has_ext = 1'b1;
-          if (17'(bth.pad) > payload_and_pad) found.result.reason = ReasonPadCount;
-          else if (!layout_q.payload && payload_and_pad != '0) found.result.reason = ReasonUnexpectedPayload;
+        found.checksum_bad = l3_q.checksum_bad;
+        if (l3_q.ip.kind == IpGrh && l3_q.ip.next_header != GrhNextHeader) begin
+          found.result.reason = ReasonGrhNextHeader;
+        end else if (ipv6_fragment) begin
+          found.result.reason = ReasonIpFragment;
+        end else if (l3_q.ip.kind != IpGrh && l3_q.ip.next_header != IpProtocolUdp) begin
+          found.result.verdict = VerdictOther;
+        end else if (l3_q.ip.kind == IpV4 && (l3_q.ip.flags[0] || l3_q.ip.offset != '0)) begin
+          found.result.reason = ReasonIpFragment;
+        end else if (l3_q.ip.kind != IpGrh && l3_q.payload_bytes < 16'(UdpHeaderBytes)) begin
+          found.result.reason = ReasonUdpTruncated;
+        end else if (l3_q.ip.kind != IpGrh && udp_dst_port != UdpPortRoce) begin
+          found.result.verdict = VerdictOther;
+        end else if (l3_q.ip.kind != IpGrh && udp_length != l3_q.payload_bytes) begin
+          found.result.reason = ReasonUdpLength;
+        end else if (transport_bytes < 17'(BthBytes + IcrcBytes)) begin
+          found.result.reason = ReasonBthTruncated;
+        end else begin
+          found.result.has_bth  = 1'b1;
+          found.result.has_icrc = transport_bytes[1:0] == '0;
+          if (transport_bytes[1:0] != '0) found.result.reason = ReasonIbAlignment;
+          else if (bth.tver != '0) found.result.reason = ReasonBthVersion;
+          else if (!layout_q.known) found.result.reason = ReasonUnknownOpcode;
+          else if (transport_bytes < 17'(BthBytes + IcrcBytes) + ext_bytes) found.result.reason = ReasonHeaderTruncated;
           else begin
-            found.result.has_payload = 1'b1;
-            found.result.payload_bytes = payload_total;
-            found.result.verdict = layout_q.cnp ? VerdictCnp : (l3_q.ip.kind == IpGrh) ? VerdictRoceV1 : VerdictRoceV2;
-            hands_on = ~l3_q.checksum_bad;
+            found.result.has_ext = 1'b1;
+            if (17'(bth.pad) > payload_and_pad) found.result.reason = ReasonPadCount;
+            else if (!layout_q.payload && payload_and_pad != '0) found.result.reason = ReasonUnexpectedPayload;
+            else begin
+              found.result.has_payload = 1'b1;
+              found.result.payload_bytes = payload_total;
+              found.result.verdict = layout_q.cnp ? VerdictCnp : (l3_q.ip.kind == IpGrh) ? VerdictRoceV1 : VerdictRoceV2;
+              hands_on = ~l3_q.checksum_bad;
+            end
           end
         end
       end
+      if (found.result.reason != ReasonNone) found.result.verdict = VerdictMalformed;
     end
-    if (found.result.reason != ReasonNone) found.result.verdict = VerdictMalformed;
   end
 
   // Final result, once the end of the frame is known. The check of the network header's length comes before all

@@ -65,9 +65,12 @@ module pfc_rx
     event_d.ignored  = frame_valid_i && load == '0;
   end
 
-  for (genvar i = 0; i < 9; i++) begin : gen_timer
-    assign ends[i] = runs_q[i] && now_i >= end_q[i];
+  always_comb begin
+    ends = '0;
+    if (runs_q != '0) for (int unsigned i = 0; i < 9; i++) ends[i] = runs_q[i] && now_i >= end_q[i];
+  end
 
+  for (genvar i = 0; i < 9; i++) begin : gen_timer
     always_ff @(posedge clk_i) begin
       if (rst_i) runs_q[i] <= 1'b0;
       else if (load[i]) runs_q[i] <= nonzero[i];

@@ -11,12 +11,13 @@
 // - A deadline that was removed meanwhile costs an early sweep; a deadline that is not reported is lost.
 // - `idle_o`: no sweep, no report in the pipeline, and the least deadline has not come. Until a report comes or
 //   `now_i` reaches `wake_o`, nothing changes.
+// - One register has the least deadline of all groups (`wake_o`); before it has come, no group is looked at. A sweep
+//   leaves it behind, and it is made anew in the first cycle in which no group is due.
 //
 // Latency: one cycle from deadline to first visit if no other group is due, two from report to `wake_o`. With all visits
 // taken, an entry is visited at most (Group + 1) · groups cycles after its deadline.
 //
-// Timing: `idle_o` depends on `now_i` and `seen_valid_i` of the same cycle; all other outputs are registers, or the
-// least of registers (`wake_o`).
+// Timing: `idle_o` depends on `now_i` and `seen_valid_i` of the same cycle; all other outputs are registers.
 module deadline_sweep
   import time_pkg::*;
 #(
@@ -51,38 +52,59 @@ module deadline_sweep
   index_t [Sources-1:0] seen_index_q;
   cycle_t [Sources-1:0] seen_at_q;
   cycle_t [Groups-1:0] least_q, least_d;
+  cycle_t wake_q, wake_d;
   logic [Sources-1:0][GroupBits-1:0] group;
   logic [Sources-1:0] least;
   logic [Groups-1:0] due, behind, turn, start;
+  logic come;  // the least deadline has come, or had before the last sweep began
   logic visit_q, last;
   index_t index_q, first;
 
+  assign come = wake_q <= now_i;
+
   // The groups that are due take turns: first those behind the one that was swept last.
   always_comb begin
-    for (int unsigned g = 0; g < Groups; g++) begin
-      due[g]    = least_q[g] <= now_i;
-      behind[g] = due[g] && g * Group > 32'(index_q);
+    due    = '0;
+    behind = '0;
+    if (come) begin
+      for (int unsigned g = 0; g < Groups; g++) begin
+        due[g]    = least_q[g] <= now_i;
+        behind[g] = due[g] && g * Group > 32'(index_q);
+      end
     end
     turn  = (behind != '0) ? behind : due;
     start = visit_q ? '0 : turn & (~turn + 1'b1);
     first = '0;
-    for (int unsigned g = 0; g < Groups; g++) if (start[g]) first |= index_t'(g * Group);
+    if (come) for (int unsigned g = 0; g < Groups; g++) if (start[g]) first |= index_t'(g * Group);
   end
 
   // A report counts when it is earlier than what its group had, and than those of the same group and cycle before it.
   always_comb begin
-    for (int unsigned s = 0; s < Sources; s++) begin
-      group[s] = GroupBits'(32'(seen_index_q[s]) / Group);
-      least[s] = seen_valid_q[s] && (start[group[s]] || seen_at_q[s] < least_q[group[s]]);
-      for (int unsigned r = 0; r < s; r++) begin
-        if (seen_valid_q[r] && group[r] == group[s] && seen_at_q[r] <= seen_at_q[s]) least[s] = 1'b0;
+    group   = '0;
+    least   = '0;
+    least_d = least_q;
+    if (come) for (int unsigned g = 0; g < Groups; g++) if (start[g]) least_d[g] = Never;
+    if (seen_valid_q != '0) begin
+      for (int unsigned s = 0; s < Sources; s++) begin
+        group[s] = GroupBits'(32'(seen_index_q[s]) / Group);
+        least[s] = seen_valid_q[s] && (start[group[s]] || seen_at_q[s] < least_q[group[s]]);
+        for (int unsigned r = 0; r < s; r++) begin
+          if (seen_valid_q[r] && group[r] == group[s] && seen_at_q[r] <= seen_at_q[s]) least[s] = 1'b0;
+        end
+      end
+      for (int unsigned g = 0; g < Groups; g++) begin
+        for (int unsigned s = 0; s < Sources; s++) if (least[s] && group[s] == GroupBits'(g)) least_d[g] = seen_at_q[s];
       end
     end
-    least_d = least_q;
-    for (int unsigned g = 0; g < Groups; g++) begin
-      if (start[g]) least_d[g] = Never;
-      for (int unsigned s = 0; s < Sources; s++) if (least[s] && group[s] == GroupBits'(g)) least_d[g] = seen_at_q[s];
+  end
+
+  always_comb begin
+    wake_d = wake_q;
+    if (come && due == '0) begin
+      wake_d = Never;
+      for (int unsigned g = 0; g < Groups; g++) if (least_q[g] < wake_d) wake_d = least_q[g];
     end
+    for (int unsigned s = 0; s < Sources; s++) if (seen_valid_q[s] && seen_at_q[s] < wake_d) wake_d = seen_at_q[s];
   end
 
   assign last = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
@@ -91,11 +113,12 @@ module deadline_sweep
     if (rst_i) begin
       seen_valid_q <= '0;
       least_q      <= {Groups{Never}};
+      wake_q       <= Never;
       visit_q      <= 1'b0;
       index_q      <= '0;
     end else begin
       seen_valid_q <= seen_valid_i;
-      least_q      <= least_d;
+      if (come || seen_valid_q != '0) {least_q, wake_q} <= {least_d, wake_d};
       if (start != '0) begin
         visit_q <= 1'b1;
         index_q <= first;
@@ -112,17 +135,10 @@ module deadline_sweep
     end
   end
 
-  earliest #(
-      .Count(Groups)
-  ) u_least (
-      .valid_i('1),
-      .at_i   (least_q),
-      .at_o   (wake_o)
-  );
-
   assign visit_valid_o = visit_q;
   assign visit_index_o = index_q;
-  assign idle_o        = !visit_q && due == '0 && seen_valid_q == '0 && seen_valid_i == '0;
+  assign idle_o        = !visit_q && !come && seen_valid_q == '0 && seen_valid_i == '0;
+  assign wake_o        = wake_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)
