@@ -10,8 +10,22 @@ use std::path::Path;
 
 use crate::files::{names_in, read};
 use crate::parallel::in_parallel;
-use crate::verilate::Verilated;
+use crate::verilate::{Verilated, Wanted};
 use crate::{Error, Top, names};
+
+/// Why a top is not two models.
+pub(crate) enum NotApart {
+    /// They would not have the same state; the reason.
+    Refused(String),
+    /// Verilator failed.
+    Failed(Error),
+}
+
+impl From<Error> for NotApart {
+    fn from(error: Error) -> NotApart {
+        NotApart::Failed(error)
+    }
+}
 
 /// The two models of a top.
 pub(crate) struct Apart {
@@ -24,32 +38,31 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Runs Verilator by `run`, which takes a top and a prefix: twice if no register has to be kept, else four times.
+    /// Runs Verilator by `run`, which takes a top, a prefix and what is wanted of it: twice, and once more for the model
+    /// without waves if a register has to be kept in it.
+    ///
+    /// # Errors
+    ///
+    /// Returns why there is only one model, or Verilator's error.
     pub fn new(
         top: &Top,
         prefix: &str,
-        run: impl Fn(&Top, &str) -> Result<Verilated, Error> + Sync,
-    ) -> Result<Apart, Error> {
-        let refused = |reason: String| Error::WavesApart {
-            top: top.module.clone(),
-            reason,
-        };
+        run: impl Fn(&Top, &str, Wanted) -> Result<Verilated, Error> + Sync,
+    ) -> Result<Apart, NotApart> {
         let waves_prefix = format!("{prefix}_waves");
-        let both = |kept: &[String]| {
-            let of = |waves: bool| {
-                let mut top = top.clone();
-                top.waves = waves;
-                top.kept = kept.to_vec();
-                // Members of modules that are not flattened are not known by one name.
-                top.flags.push("--flatten".to_owned());
-                let prefix = if waves { &waves_prefix } else { prefix };
-                let verilated = run(&top, prefix)?;
-                let model = Model::read(&verilated.folder, prefix).map_err(refused)?;
-                Ok((verilated, model))
+        let of = |waves: bool, kept: &[String]| -> Result<_, NotApart> {
+            let mut top = top.clone();
+            top.waves = waves;
+            top.kept = kept.to_vec();
+            // Members of modules that are not flattened are not known by one name.
+            top.flags.push("--flatten".to_owned());
+            let (prefix, wanted) = match waves {
+                true => (waves_prefix.as_str(), Wanted::Cpp),
+                false => (prefix, Wanted::CppAndTypes),
             };
-            let mut both = in_parallel(&[true, false], |waves| of(*waves))?;
-            let pair = both.pop().zip(both.pop());
-            pair.ok_or_else(|| refused("Verilator did not run".to_owned()))
+            let verilated = run(&top, prefix, wanted)?;
+            let model = Model::read(&verilated.folder, prefix).map_err(NotApart::Refused)?;
+            Ok((verilated, model))
         };
         let lost = |without: &Model, with: &Model| -> BTreeSet<String> {
             (with.members.difference(&without.members))
@@ -57,16 +70,18 @@ impl Apart {
                 .cloned()
                 .collect()
         };
-        let (mut without, mut with) = both(&[])?;
+        let mut both = in_parallel(&[true, false], |waves| of(*waves, &[]))?;
+        let (mut without, with) = (both.pop().zip(both.pop()))
+            .ok_or_else(|| NotApart::Refused("Verilator did not run".to_owned()))?;
         let kept: BTreeSet<String> = (lost(&without.1, &with.1).iter())
             .map(|member| names::source_name(last(member)))
             .collect();
         if !kept.is_empty() {
-            (without, with) = both(&kept.into_iter().collect::<Vec<_>>())?;
+            without = of(false, &kept.into_iter().collect::<Vec<_>>())?;
         }
         if let Some(member) = lost(&without.1, &with.1).first() {
             let name = written(member);
-            return Err(refused(format!(
+            return Err(NotApart::Refused(format!(
                 "Verilator keeps the register `{name}` only in the model with waves"
             )));
         }
@@ -76,7 +91,7 @@ impl Apart {
             .min()
         {
             let name = written(member);
-            return Err(refused(format!(
+            return Err(NotApart::Refused(format!(
                 "Verilator keeps the register `{name}` only in the model without waves"
             )));
         }

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::apart::Apart;
+use crate::apart::{Apart, NotApart};
 use crate::compile::{self, Compiler, Library, Runtime};
 use crate::files::{Contents, Generated, Hash, generated_files, names_in, read, write};
 use crate::parallel::in_parallel;
@@ -12,7 +12,7 @@ use crate::ports::{self, Direction};
 use crate::shim::Face;
 use crate::store::Store;
 use crate::types::{Packages, Table};
-use crate::verilate::{Common, Verilated, verilate};
+use crate::verilate::{Common, Verilated, Wanted, verilate};
 use crate::{Error, Top, list, names, rust, sampled, shim};
 
 /// The models of a crate: the settings and sources that they share, and one entry per top.
@@ -479,7 +479,7 @@ impl Work<'_> {
             coverage: table.coverage && top.counted,
             trace_arrays: table.trace_arrays,
         };
-        let run = |top: &Top, prefix: &str| {
+        let run = |top: &Top, prefix: &str, wanted: Wanted| {
             verilate(
                 &runtime.verilator,
                 &self.store,
@@ -487,13 +487,14 @@ impl Work<'_> {
                 &common,
                 top,
                 prefix,
+                wanted,
             )
         };
         // The module around a top repeats its ports, so Verilator reads the top first.
         let around = match &top.sampled {
             None => None,
             Some(_) => {
-                let alone = run(top, &format!("{prefix}_alone"))?;
+                let alone = run(top, &format!("{prefix}_alone"), Wanted::Cpp)?;
                 let header = read(&alone.folder.join(format!("{prefix}_alone.h")))?;
                 let ports = ports::read(&top.module, &header)?;
                 let edges = generated_files(&alone.folder)?.edges;
@@ -511,8 +512,19 @@ impl Work<'_> {
             }
         };
         let built = around.as_ref().unwrap_or(top);
+        let mut remarks = Vec::new();
         let apart = if top.waves_apart && top.waves && !common.coverage {
-            Some(Apart::new(built, &prefix, run)?)
+            match Apart::new(built, &prefix, run) {
+                Ok(apart) => Some(apart),
+                Err(NotApart::Failed(error)) => return Err(error),
+                Err(NotApart::Refused(reason)) => {
+                    remarks.push(format!(
+                        "top `{}` is one model with its waves, in spite of `.waves_apart()`: {reason}",
+                        top.module
+                    ));
+                    None
+                }
+            }
         } else {
             None
         };
@@ -520,7 +532,7 @@ impl Work<'_> {
         let verilated: &Verilated = match &apart {
             Some(apart) => &apart.without,
             None => {
-                alone = run(built, &prefix)?;
+                alone = run(built, &prefix, Wanted::CppAndTypes)?;
                 &alone
             }
         };
@@ -661,7 +673,7 @@ impl Work<'_> {
             name: top.name.clone(),
             library: name,
             read: [verilated.read.as_slice(), &with_headers(&user_cpp)?].concat(),
-            warnings: verilated.warnings.clone(),
+            warnings: [remarks, verilated.warnings.clone()].concat(),
             types,
         })
     }

@@ -90,16 +90,6 @@ pub enum Error {
         /// What is wrong.
         reason: &'static str,
     },
-    /// A top cannot be built with its waves in a second model.
-    #[error(
-        "top `{top}` cannot have `.waves_apart()`: {reason}. Remove it, and the model is built with its waves"
-    )]
-    WavesApart {
-        /// The top's module.
-        top: String,
-        /// What is wrong.
-        reason: String,
-    },
     /// A file or folder that a build names does not exist.
     #[error("{what} `{path}` does not exist; paths start at {}", root_name(root))]
     NoSuchFile {

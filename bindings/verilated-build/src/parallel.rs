@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::Error;
-
 /// Runs `work` for each item, several at a time, and returns the results in the order of the items. Stops at the
 /// first error.
 ///
 /// The first worker runs on the token that Cargo gave the build script. Every other worker takes one token per item,
 /// so that no more processes run at a time than Cargo was told.
-pub(crate) fn in_parallel<T: Sync, R: Send>(
+pub(crate) fn in_parallel<T: Sync, R: Send, E: Send>(
     items: &[T],
-    work: impl Fn(&T) -> Result<R, Error> + Sync,
-) -> Result<Vec<R>, Error> {
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
     // SAFETY: Cargo passes the descriptors that the variable names as open files, and nothing in a build script
     // closes them.
     let client = unsafe { jobserver::Client::from_env() };
@@ -23,7 +21,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
         .ok()
         .and_then(|count| count.parse().ok());
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<R, Error>)>> = Mutex::default();
+    let done: Mutex<Vec<(usize, Result<R, E>)>> = Mutex::default();
     let one = || {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some(item) = items.get(at) else { return };

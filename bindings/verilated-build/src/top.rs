@@ -120,8 +120,10 @@ impl Top {
     /// nothing of use until the process has run once, and a file that the source has opened is not open in the other
     /// model. Registers that nothing reads are kept, so [`Instance::signals`] lists them.
     ///
-    /// It takes longer to compile: two models, of which that with waves takes most of the time. A module that Verilator cannot flatten
-    /// into the top is an error. Coverage is counted in one model, so a top that counts it has its waves there.
+    /// It takes longer to compile: two models, of which that with waves takes most of the time. If the two would not have
+    /// the same state, because Verilator cannot flatten a module into the top, say, there is one model with its waves,
+    /// and a warning of the build says why. Coverage is counted in one model, so a top that counts it has its waves
+    /// there.
     ///
     /// [`Instance::signals`]: https://docs.rs/verilated5/latest/verilated/struct.Instance.html#method.signals
     pub fn waves_apart(mut self) -> Top {

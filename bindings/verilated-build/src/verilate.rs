@@ -26,7 +26,7 @@ pub(crate) struct Common<'a> {
 pub(crate) struct Verilated {
     /// The folder of the C++ and of the table of types.
     pub folder: PathBuf,
-    /// The table of types.
+    /// The table of types, if it was wanted.
     pub types: PathBuf,
     /// Verilator's messages, one entry each.
     pub warnings: Vec<String>,
@@ -202,6 +202,14 @@ fn check_readable(top: &Top, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// What to make of a top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Cpp,
+    /// The C++ and the table of types, which takes a second run of Verilator.
+    CppAndTypes,
+}
+
 /// Runs Verilator for a top, or takes the result for the same sources from the store.
 pub(crate) fn verilate(
     verilator: &Verilator,
@@ -210,6 +218,7 @@ pub(crate) fn verilate(
     common: &Common,
     top: &Top,
     prefix: &str,
+    wanted: Wanted,
 ) -> Result<Verilated, Error> {
     // The files that Verilator reads are known only after it ran. So the name of an entry has two hashes: one of the
     // command, and one of the files that Verilator read when the entry was made.
@@ -222,12 +231,11 @@ pub(crate) fn verilate(
     } else {
         "types.json"
     });
-    for argument in [
-        arguments(common, top, prefix, Path::new("")),
-        type_arguments(common, source, types),
-    ]
-    .concat()
-    {
+    let mut all = arguments(common, top, prefix, Path::new(""));
+    if wanted == Wanted::CppAndTypes {
+        all.extend(type_arguments(common, source, types));
+    }
+    for argument in all {
         command.add(argument.as_bytes());
     }
     command.add(readable(top).as_bytes());
@@ -254,13 +262,11 @@ pub(crate) fn verilate(
     loop {
         let draft = store.draft()?;
         let (said, mut list) = run(verilator, common, top, prefix, &draft.folder)?;
-        let table = draft.folder.join(types);
-        call(
-            verilator,
-            common,
-            top,
-            &type_arguments(common, source, &table),
-        )?;
+        if wanted == Wanted::CppAndTypes {
+            let table = draft.folder.join(types);
+            let arguments = type_arguments(common, source, &table);
+            call(verilator, common, top, &arguments)?;
+        }
         if top.source_of_netlist.is_some() {
             list.extend([common.packages, &source.sources].concat());
         }
