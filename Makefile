@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check check-rust check-rtl synth formal mutants planted coverage setup check-tools
+.PHONY: demo test check check-rust check-rtl cost build-cost synth formal mutants planted coverage setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -28,6 +28,8 @@ check-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) test --workspace --no-run --quiet
+	tools/features.sh
+	$(CARGO) test --quiet --workspace --bench harness -- --quick
 	.tools/bin/python tools/waves.py $${CARGO_TARGET_DIR:-target}/debug/xoff
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
@@ -74,6 +76,18 @@ planted: setup
 coverage: setup
 	@echo "coverage: building the units with counters (some minutes the first time)"
 	@python3 tools/coverage.py $(UNITS)
+
+# make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
+# cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.
+cost: PROFILE = release
+cost: setup
+	@tools/setup.sh valgrind binutils=nm
+	@$(CARGO) build --quiet --profile $(PROFILE) --workspace --bin xoff-cost
+	@$${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff-cost $(if $(WRITE),--write)
+
+# make build-cost: processor seconds and memory of a build of `make demo` from nothing, by crate and tool.
+build-cost: setup
+	@python3 tools/build_cost.py
 
 setup:
 	@tools/setup.sh

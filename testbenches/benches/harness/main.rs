@@ -2,7 +2,7 @@
 //! same model with the same stimulus. Also the cost of the models, and that of a network as it grows.
 //!
 //! `cargo bench --bench harness` measures all, `cargo bench --bench harness -- network` one of `parser`, `nic`,
-//! `gates`, `tracing`, `network`.
+//! `gates`, `tracing`, `network`. With `--quick` the parts that need no other build run for a moment, to see that they do.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,20 @@ mod nic;
 mod parser;
 mod tracing;
 mod variants;
+#[path = "../work.rs"]
+mod work;
 
 /// That of `xoff`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    Whole,
+    /// So little that times mean nothing; what needs another build is left out.
+    Quick,
+}
 
 fn timed(run: impl FnOnce() -> u64) -> (Duration, u64) {
     let start = Instant::now();
@@ -76,7 +86,11 @@ fn main() {
     let named: Vec<&String> = (arguments.iter())
         .filter(|name| !name.starts_with("--"))
         .collect();
-    let parts: [(&str, fn()); 5] = [
+    let extent = match arguments.iter().any(|argument| argument == "--quick") {
+        true => Extent::Quick,
+        false => Extent::Whole,
+    };
+    let parts: [(&str, fn(Extent)); 5] = [
         ("parser", parser::measure),
         ("nic", nic::measure),
         ("gates", gates::measure),
@@ -90,7 +104,7 @@ fn main() {
     }
     for (name, measure) in parts {
         if named.is_empty() || named.iter().any(|given| *given == name) {
-            measure();
+            measure(extent);
         }
     }
 }

@@ -13,6 +13,8 @@ use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::{Clos, NicKind, Scenario};
 use xoff_sim::time::{Duration, Time};
 
+use crate::{Extent, work};
+
 /// The argument with which the bench runs a single network and prints its figures.
 pub const SINGLE: &str = "--one-network";
 /// QPs from each host to its partner in the other podset.
@@ -142,13 +144,13 @@ pub fn single(name: &str, threads: &str) {
         let built = started.elapsed().as_secs_f64();
         let half = Time::ZERO + scenario.duration / 2;
         simulation.run_until(half).expect("no NIC fails");
-        let before = frames(&simulation);
+        let before = work::frames_sent(&simulation);
         let started = Instant::now();
         simulation
             .run_until(Time::ZERO + scenario.duration)
             .expect("no NIC fails");
         let wall = started.elapsed().as_secs_f64();
-        let frames = frames(&simulation) - before;
+        let frames = work::frames_sent(&simulation) - before;
         let ms = (scenario.duration / 2).as_ps() as f64 / 1e9;
         let hosts = simulation
             .stations()
@@ -164,18 +166,6 @@ pub fn single(name: &str, threads: &str) {
             simulation.digest()
         );
     });
-}
-
-/// Frames that all ports have sent.
-fn frames(simulation: &Simulation) -> u64 {
-    let network = simulation.network();
-    let of_node = |(node, _)| {
-        let ports = simulation.ports(node);
-        ports
-            .map(|port| network.counters(node, port).frames_sent)
-            .sum::<u64>()
-    };
-    simulation.stations().map(of_node).sum()
 }
 
 /// The most memory that this process has held, in bytes; 0 where `/proc` does not tell.
@@ -226,7 +216,7 @@ fn measured(name: &str, threads: u32) -> Figures {
 }
 
 /// Prints the table.
-pub fn measure() {
+pub fn measure(extent: Extent) {
     println!("networks, wall-clock seconds a simulated millisecond");
     println!(
         "{:>20} {:>6} {:>6} {:>7} {:>8} {:>8} {:>9} {:>9} {:>6} {:>9}",
@@ -241,7 +231,11 @@ pub fn measure() {
         "ratio",
         "µs/frame"
     );
-    let names = TORS.map(|tors| ("two podsets", tors.to_string()));
+    let tors = match extent {
+        Extent::Whole => &TORS[..],
+        Extent::Quick => &TORS[..1],
+    };
+    let names = (tors.iter()).map(|tors| ("two podsets", tors.to_string()));
     let others = [
         ("fat, WebSearch", "fat"),
         ("pair, RTL", "pair"),
@@ -249,7 +243,8 @@ pub fn measure() {
         ("two podsets, RTL", "rtl"),
     ]
     .map(|(title, name)| (title, name.to_owned()));
-    for (title, name) in names.into_iter().chain(others) {
+    let others = (others.into_iter()).filter(|_| extent == Extent::Whole);
+    for (title, name) in names.chain(others) {
         let [one, two] = [1, 2].map(|threads| measured(&name, threads));
         assert_eq!(
             one.digest, two.digest,

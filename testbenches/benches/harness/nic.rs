@@ -5,8 +5,8 @@ use verilated::Settings;
 use xoff_rtl::nic::{In, Out};
 use xoff_rtl::{Nic, plain};
 
-use crate::loads::{load, rest};
-use crate::report;
+use crate::loads::{BUSY, IDLE};
+use crate::{Extent, report, work};
 
 const ROUNDS: usize = 11;
 
@@ -27,12 +27,16 @@ fn rust_loop(stimulus: &[In]) -> u64 {
     digest
 }
 
-pub fn measure() {
-    for (name, stimulus) in [("under load", load(&[0, 1], false)), ("at rest", rest())] {
+pub fn measure(extent: Extent) {
+    let rounds = if extent == Extent::Quick { 1 } else { ROUNDS };
+    for (name, stimulus) in [
+        ("under load", work::nic(BUSY)),
+        ("at rest", work::nic_at_rest(IDLE)),
+    ] {
         let ratio = report(
             &format!("NIC {name}"),
             stimulus.len() as u64,
-            ROUNDS,
+            rounds,
             || rust_loop(&stimulus),
             || plain::nic_loop(&stimulus),
         );
