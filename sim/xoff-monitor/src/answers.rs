@@ -6,12 +6,13 @@ use xoff_sim::wire::{AethRepr, NakCode, Opcode, SyndromeMeaning};
 use crate::operation::{self, Operation, Place};
 use crate::packet::Packet;
 use crate::report::Findings;
-use crate::requests::{Counted, Nak, Requests, RnrWait, show};
+use crate::requests::{self, Counted, Nak, Requests, RnrWait, show};
+use crate::tap::Side;
 use crate::{Habit, Rule};
 
 impl Requests {
-    /// Judges an answer to these requests.
-    pub fn answer(&mut self, packet: &Packet, out: &mut Findings) {
+    /// Judges an answer to these requests. `at`: where the tap is, as seen from the requests.
+    pub fn answer(&mut self, packet: &Packet, at: requests::Place, out: &mut Findings) {
         let psn = self.unwrapped(packet.bth.psn);
         self.quiet = 0;
         if let Some(fatal) = self.fatal {
@@ -27,17 +28,24 @@ impl Requests {
             });
         }
         match (packet.bth.opcode, packet.ext.aeth) {
-            (Opcode::RC_ACK, Some(aeth)) => self.acknowledged(psn, aeth, packet, out),
-            (Opcode::RC_ATOMIC_ACK, _) => self.atomic(psn, packet, out),
+            (Opcode::RC_ACK, Some(aeth)) => self.acknowledged(psn, aeth, packet, at, out),
+            (Opcode::RC_ATOMIC_ACK, _) => self.atomic(psn, packet, at, out),
             _ => {
                 if let Some(place) = operation::response(packet.bth.opcode) {
-                    self.read(psn, place, packet, out);
+                    self.read(psn, place, packet, at, out);
                 }
             }
         }
     }
 
-    fn acknowledged(&mut self, psn: i64, aeth: AethRepr, packet: &Packet, out: &mut Findings) {
+    fn acknowledged(
+        &mut self,
+        psn: i64,
+        aeth: AethRepr,
+        packet: &Packet,
+        at: requests::Place,
+        out: &mut Findings,
+    ) {
         let meaning = aeth.syndrome.meaning();
         let assigned = !matches!(
             meaning,
@@ -86,9 +94,21 @@ impl Requests {
             }
         }
         if sequence && !self.first_missing(psn, out) {
+            self.gap = None;
             return;
         }
-        self.count(through, msn, out);
+        let counts = if positive {
+            self.arrived(through, at, out);
+            self.response_first(psn, packet.orderly, at, out)
+        } else {
+            self.gap_is_told(out);
+            true
+        };
+        self.passes(through, at, out);
+        self.covers(through, packet.orderly, at, out);
+        if counts {
+            self.count(through, through, msn, out);
+        }
         match meaning {
             SyndromeMeaning::Ack(_) => {
                 if self.acked == Some(psn + 1) {
@@ -112,6 +132,7 @@ impl Requests {
                     from: packet.time,
                     until: packet.time.saturating_add(wait),
                     judged: packet.orderly && !self.unsure && !asked,
+                    resends: self.resends,
                 };
                 // One more about the same request, while it waits, need not begin the wait anew.
                 let runs = (self.rnr).filter(|rnr| rnr.psn == psn && packet.time < rnr.until);
@@ -129,7 +150,7 @@ impl Requests {
             }
             SyndromeMeaning::Reserved => {}
         }
-        self.acknowledge(through + 1);
+        self.acknowledge(through + 1, packet.time);
         // Out of order it may be older than the one that was missed.
         self.unsure &= !packet.orderly;
     }
@@ -169,37 +190,173 @@ impl Requests {
                 )
             });
         }
-        self.nak = Some(Nak { psn, resent: false });
+        self.nak = Some(Nak {
+            psn,
+            resent: false,
+            resends: self.resends,
+        });
     }
 
-    /// Judges the MSN of an answer that covers all PSNs up to `through`.
-    fn count(&mut self, through: i64, msn: u32, out: &mut Findings) {
+    /// Judges that an ACK covers only what has arrived.
+    fn arrived(&self, through: i64, at: requests::Place, out: &mut Findings) {
+        if at.side != Side::Receiver {
+            return;
+        }
+        let from = self.acked.unwrap_or(i64::MIN).max(self.oldest());
+        let missing = self.first_unseen(from, through + 1);
+        out.check(Rule::AckOfMissing, missing.is_none(), || {
+            format!(
+                "ACK of PSN {}: {} has not arrived",
+                show(through),
+                show(missing.unwrap_or(through))
+            )
+        });
+    }
+
+    /// Judges a plain ACK that has the PSN of a request which has a response of its own. Returns whether it may be.
+    fn response_first(
+        &mut self,
+        psn: i64,
+        orderly: bool,
+        at: requests::Place,
+        out: &mut Findings,
+    ) -> bool {
+        let Some((first, request)) = self.at(psn).filter(|(_, it)| it.operation.has_response())
+        else {
+            return true;
+        };
+        // The answer to a duplicate has the newest PSN, also where the response was lost before the tap.
+        let duplicate = !orderly || request.resends != self.resends;
+        if request.answered || (at.side != Side::Receiver && duplicate) {
+            return true;
+        }
+        let opcode = request.opcode;
+        out.check(Rule::AckPastRead, false, || {
+            format!(
+                "ACK of PSN {}, {opcode}, in place of its response",
+                show(psn)
+            )
+        });
+        if let Some(request) = self.at_mut(first) {
+            request.answered = true;
+        }
+        false
+    }
+
+    /// Judges an answer that passes requests which have a response of their own: it covers all PSNs up to `through`.
+    fn passes(&mut self, through: i64, at: requests::Place, out: &mut Findings) {
+        let from = self.acked.unwrap_or(i64::MIN).max(self.oldest());
+        let from = self.at(from).map_or(from, |(first, _)| first);
+        while let Some((first, opcode)) = self.unanswered(from, through) {
+            let text = || {
+                format!(
+                    "PSN {} passes {opcode} of PSN {}",
+                    show(through),
+                    show(first)
+                )
+            };
+            if at.side == Side::Receiver {
+                out.check(Rule::AckPastRead, false, text);
+            } else {
+                out.remark(Habit::ReadPassed, text);
+            }
+            if let Some(request) = self.at_mut(first) {
+                request.answered = true;
+            }
+        }
+    }
+
+    /// Judges that what was refused was sent again, and that gaps were told, before all up to `through` is answered.
+    fn covers(&mut self, through: i64, orderly: bool, at: requests::Place, out: &mut Findings) {
+        let nak = self.nak.map(|nak| (nak.psn, nak.resends));
+        let rnr = self.rnr.map(|rnr| (rnr.psn, rnr.resends));
+        for (psn, resends) in [nak, rnr].into_iter().flatten() {
+            if through < psn || !orderly {
+                continue;
+            }
+            let once = self.at(psn).is_none_or(|(_, it)| it.asked.len() == 1);
+            let holds = self.resends != resends || !once || self.high <= psn;
+            out.check(Rule::NakHeeded, holds, || {
+                format!(
+                    "an answer for PSN {}: PSN {} was refused, and was not sent again since",
+                    show(through),
+                    show(psn)
+                )
+            });
+        }
+        if let Some(gap) = self.gap.filter(|gap| through >= gap.psn) {
+            gap.acknowledged(at.paused, out);
+            self.gap = None;
+        }
+    }
+
+    /// Records that a NAK was sent.
+    fn gap_is_told(&mut self, out: &mut Findings) {
+        if self.gap.take().is_some() {
+            out.check(Rule::NakOwed, true, String::new);
+        }
+    }
+
+    /// Judges the MSN of an answer that covers all PSNs up to `through`. It may also count messages up to `most`.
+    fn count(&mut self, through: i64, most: i64, msn: u32, out: &mut Findings) {
+        let Some((later, _)) = self.messages(through + 1, most) else {
+            return;
+        };
         if let Some(before) = self.counted {
             if through < before.through {
                 return;
             }
             if let Some((messages, invalidating)) = self.messages(before.through + 1, through) {
-                let right = (before.msn + messages) & 0xFF_FFFF;
-                let short = right.wrapping_sub(msn) & 0xFF_FFFF;
-                out.check(Rule::Msn, short <= invalidating, || {
+                let short = |right: u32| right.wrapping_sub(msn) & 0xFF_FFFF;
+                let counted = |from: u32| (from + messages) & 0xFF_FFFF;
+                let fits = |right: u32| {
+                    short(right) <= invalidating || short(right.wrapping_add(later)) <= later
+                };
+                // After a wrong MSN those behind it may count from it, or from the one that was right.
+                let from = before.right.filter(|right| fits(counted(*right)));
+                let from = from.unwrap_or(before.msn);
+                let right = counted(from);
+                let holds = out.check(Rule::Msn, fits(right), || {
                     format!(
-                        "MSN {msn} at PSN {}: {right} is right, {messages} messages after MSN {} at PSN {}",
+                        "MSN {msn} at PSN {}: {right} is right, {messages} messages after MSN {from} at PSN {}",
                         show(through),
-                        before.msn,
                         show(before.through)
                     )
                 });
-                if (1..=invalidating).contains(&short) {
+                if (1..=invalidating).contains(&short(right)) {
                     out.remark(Habit::InvalidateUncounted, || {
                         format!("MSN {msn} at PSN {}", show(through))
                     });
                 }
+                if holds && short(right) > invalidating {
+                    return;
+                }
+                let right = (!holds).then_some(right);
+                self.counted = Some(Counted {
+                    through,
+                    msn,
+                    right,
+                });
+                return;
             }
         }
-        self.counted = Some(Counted { through, msn });
+        if later == 0 {
+            self.counted = Some(Counted {
+                through,
+                msn,
+                right: None,
+            });
+        }
     }
 
-    fn read(&mut self, psn: i64, place: Place, packet: &Packet, out: &mut Findings) {
+    fn read(
+        &mut self,
+        psn: i64,
+        place: Place,
+        packet: &Packet,
+        at: requests::Place,
+        out: &mut Findings,
+    ) {
         if psn < self.oldest() {
             return;
         }
@@ -209,7 +366,8 @@ impl Requests {
         }
         let mtu = self.mtu;
         let found = self.at(psn).or_else(|| self.open_read_at(psn));
-        let Some((first, read)) = found.filter(|(_, it)| it.operation == Operation::Read) else {
+        let Some((first, read)) = found.filter(|(_, it)| it.operation.is_answered_by(opcode))
+        else {
             out.check(Rule::ReadResponse, false, || {
                 format!("{opcode} for PSN {}: no READ with it was sent", show(psn))
             });
@@ -263,14 +421,43 @@ impl Requests {
         if psn > next {
             self.add_point(next);
         }
+        let ends = place.ends();
         if let Some(read) = self.at_mut(first) {
             read.runs += usize::from(psn < next || read.runs == 0);
             read.next_response = psn + 1;
+            read.answered |= ends;
         }
-        self.acknowledge(psn + 1);
+        self.responds(first, psn, packet, at, out);
+        self.acknowledge(psn + 1, packet.time);
     }
 
-    fn atomic(&mut self, psn: i64, packet: &Packet, out: &mut Findings) {
+    /// Judges the response to the request `first`, with the PSN `psn`, by the connection's other requests.
+    fn responds(
+        &mut self,
+        first: i64,
+        psn: i64,
+        packet: &Packet,
+        at: requests::Place,
+        out: &mut Findings,
+    ) {
+        out.check(Rule::AckPastRead, true, String::new);
+        self.arrived(first - 1, at, out);
+        self.passes(first - 1, at, out);
+        self.covers(psn, packet.orderly, at, out);
+        let request = self
+            .at(first)
+            .map(|(_, it)| (it.span(self.mtu), it.asked.len() > 1));
+        if let Some(aeth) = packet.ext.aeth
+            && let Some((Some(span), again)) = request
+        {
+            let last = first + span - 1;
+            // The answer to a duplicate may count what was completed since the first one.
+            let most = if again { self.high - 1 } else { last };
+            self.count(last, most, aeth.msn.get(), out);
+        }
+    }
+
+    fn atomic(&mut self, psn: i64, packet: &Packet, at: requests::Place, out: &mut Findings) {
         if psn < self.oldest() {
             return;
         }
@@ -298,7 +485,9 @@ impl Requests {
         if let Some(request) = self.at_mut(first) {
             request.runs += 1;
             request.original = Some(value);
+            request.answered = true;
         }
-        self.acknowledge(psn + 1);
+        self.responds(first, psn, packet, at, out);
+        self.acknowledge(psn + 1, packet.time);
     }
 }

@@ -11,15 +11,16 @@
 
 use std::collections::BTreeMap;
 
-use xoff_sim::kernel::Direction;
 use xoff_sim::time::{Duration, LineRate, Time};
-use xoff_sim::wire::frame::IpKind;
+use xoff_sim::wire::frame::{IpHead, IpKind, ParsedFrame};
 use xoff_sim::wire::{Opcode, Qpn};
 
+use crate::marks::{Marks, Owed};
 use crate::operation::{self, Service};
 use crate::packet::Packet;
 use crate::report::Findings;
-use crate::requests::Requests;
+use crate::requests::{Place, Requests};
+use crate::tap::Side;
 use crate::{Habit, Rule};
 
 /// Bytes that a packet with 4,096 bytes of payload takes on the wire, with IPv6, a tag, RETH, FCS, preamble and gap.
@@ -34,6 +35,14 @@ struct Way {
 }
 
 impl Way {
+    fn of(ip: &IpHead) -> Self {
+        Self {
+            kind: ip.kind,
+            src: ip.src,
+            dst: ip.dst,
+        }
+    }
+
     fn back(self) -> Self {
         Self {
             src: self.dst,
@@ -54,8 +63,7 @@ struct Flow {
     candidates: Vec<usize>,
     pkey: u16,
     service: Service,
-    /// Packets marked 'congestion experienced' since the last CNP in answer to them.
-    marked: u64,
+    marks: Marks,
     last_cnp: Option<Time>,
 }
 
@@ -67,30 +75,44 @@ pub(crate) struct Flows {
     by_way: BTreeMap<Way, Vec<usize>>,
     /// Least time between CNPs to a queue pair, if that is judged.
     cnp_interval: Option<Duration>,
-    /// How long a CNP may have waited for a frame on the wire.
-    cnp_wait: Duration,
+    /// How long a packet may have waited for a frame on the wire.
+    wire_wait: Duration,
+    /// The CNP that the host owes whose port this is.
+    owed: Owed,
+    /// When a pause was received the last time.
+    paused: Option<Time>,
 }
 
 impl Flows {
     pub fn new(cnp_interval: Option<Duration>, rate: Option<LineRate>) -> Self {
         Self {
             cnp_interval,
-            cnp_wait: rate.map_or(Duration::ZERO, |rate| rate.time_of(LONGEST_ROCE_FRAME)),
+            wire_wait: rate.map_or(Duration::ZERO, |rate| rate.time_of(LONGEST_ROCE_FRAME)),
             ..Self::default()
         }
     }
 
-    /// Judges a packet that has passed the checks of its format. `direction` is given if the tap is a host's own
-    /// port. `paced`: CNPs have the distance here that their sender gave them.
-    pub fn see(
-        &mut self,
-        packet: &Packet,
-        direction: Option<Direction>,
-        paced: bool,
-        out: &mut Findings,
-    ) {
+    /// Records that a pause was received.
+    pub fn paused(&mut self, time: Time) {
+        self.paused = Some(time);
+    }
+
+    /// Records that a host has sent a packet that is broken, at its own port: its PSN is used, but not known.
+    pub fn broken(&mut self, parsed: &ParsedFrame) {
+        let Some(ip) = &parsed.ip else { return };
+        for &flow in self.by_way.get(&Way::of(ip)).into_iter().flatten() {
+            self.flows[flow].requests.broken += 1;
+        }
+    }
+
+    /// Judges a packet that has passed the checks of its format. `side` is that of the packet's sender. `paced`: CNPs
+    /// have the distance here that their sender gave them.
+    pub fn see(&mut self, packet: &Packet, side: Side, paced: bool, out: &mut Findings) {
         let opcode = packet.bth.opcode;
         let service = Service::of(opcode);
+        if side == Side::Sender && opcode != Opcode::CNP {
+            (self.owed).sends(packet.time, self.cnp_interval, self.paused, out);
+        }
         let index = self.flow(packet);
         let flow = &mut self.flows[index];
         out.check(
@@ -104,10 +126,10 @@ impl Flows {
             },
         );
         if packet.is_marked() {
-            flow.marked += 1;
+            flow.marks.add(packet.time);
         }
         if opcode == Opcode::CNP {
-            self.cnp(index, packet, direction, paced, out);
+            self.cnp(index, packet, side, paced, out);
         } else if operation::request(opcode).is_some() {
             if flow.requests.seen() && flow.service != service {
                 out.remark(Habit::NewConnection, || {
@@ -116,11 +138,26 @@ impl Flows {
                 flow.requests = Requests::default();
             }
             flow.service = service;
-            flow.requests
-                .see(packet, direction == Some(Direction::Sent), out);
+            let place = Place {
+                side,
+                paused: self.paused,
+                wire_wait: self.wire_wait,
+            };
+            let new = flow.requests.see(packet, place, out);
+            let lives = flow.peer.is_some() && flow.requests.fatal.is_none();
+            if new && lives && side == Side::Receiver && packet.is_marked() {
+                self.owed.mark(packet.time, self.cnp_interval);
+            }
         } else if service == Service::Rc {
             match self.peer(index, packet) {
-                Some(peer) => self.flows[peer].requests.answer(packet, out),
+                Some(peer) => {
+                    let place = Place {
+                        side: side.back(),
+                        paused: self.paused,
+                        wire_wait: self.wire_wait,
+                    };
+                    self.flows[peer].requests.answer(packet, place, out);
+                }
                 None => out.remark(Habit::Unpaired, || {
                     format!(
                         "{opcode} to QP {} for PSN {}",
@@ -132,11 +169,7 @@ impl Flows {
     }
 
     fn flow(&mut self, packet: &Packet) -> usize {
-        let way = Way {
-            kind: packet.ip.kind,
-            src: packet.ip.src,
-            dst: packet.ip.dst,
-        };
+        let way = Way::of(&packet.ip);
         let qpn = packet.bth.dest_qp;
         let next = self.flows.len();
         let index = *self.by_name.entry((way, qpn.get())).or_insert(next);
@@ -150,7 +183,7 @@ impl Flows {
                 candidates: Vec::new(),
                 pkey: packet.bth.pkey,
                 service: Service::of(packet.bth.opcode),
-                marked: 0,
+                marks: Marks::default(),
                 last_cnp: None,
             });
         }
@@ -190,25 +223,19 @@ impl Flows {
         peer
     }
 
-    fn cnp(
-        &mut self,
-        index: usize,
-        packet: &Packet,
-        direction: Option<Direction>,
-        paced: bool,
-        out: &mut Findings,
-    ) {
+    fn cnp(&mut self, index: usize, packet: &Packet, side: Side, paced: bool, out: &mut Findings) {
         let flow = &mut self.flows[index];
+        let last = flow.last_cnp.replace(packet.time);
         if let Some(interval) = self.cnp_interval
             && paced
-            && let Some(last) = flow.last_cnp
+            && let Some(last) = last
         {
             let since = packet.time.saturating_since(last);
             let at_most =
                 Duration::from_ps(since.as_ps().saturating_add(packet.resolution.as_ps()));
             out.check(
                 Rule::CnpInterval,
-                at_most + self.cnp_wait >= interval,
+                at_most + self.wire_wait >= interval,
                 || {
                     format!(
                         "CNP to QP {} {since} after the one before; {interval} is the least",
@@ -217,14 +244,17 @@ impl Flows {
                 },
             );
         }
-        flow.last_cnp = Some(packet.time);
-        if direction == Some(Direction::Sent)
-            && let Some(peer) = flow.peer
-        {
-            let qpn = flow.qpn;
-            let marked = std::mem::take(&mut self.flows[peer].marked);
-            out.check(Rule::CnpCause, marked > 0, || {
-                format!("CNP to QP {qpn}: no marked packet of it has arrived since the CNP before")
+        if side != Side::Sender {
+            return;
+        }
+        let (qpn, peer) = (flow.qpn, flow.peer);
+        self.owed.cnp(packet.time, self.cnp_interval, out);
+        if let Some(peer) = peer {
+            let cause = self.flows[peer].marks.answer(last, self.cnp_interval);
+            out.check(Rule::CnpCause, cause, || {
+                format!(
+                    "CNP to QP {qpn}: no marked packet of it has arrived that no CNP has answered"
+                )
             });
         }
     }

@@ -3,10 +3,12 @@
 use xoff_sim::headers::Headers;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
 use xoff_sim::wire::{
-    BthRepr, CONTROL_PFC, CnpRepr, EtherType, ExtLayout, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP,
-    Ipv6Repr, MIN_FRAME_BYTES, Opcode, PauseRepr, PfcRepr, UDP_PORT_ROCE,
+    BthRepr, CONTROL_PFC, CnpRepr, EtherType, EthernetRepr, ExtLayout, GrhRepr, ICRC_BYTES,
+    IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, MIN_FRAME_BYTES, Opcode, PauseRepr, PfcRepr,
+    UDP_PORT_ROCE, VlanTagRepr,
 };
 
+use crate::extended;
 use crate::operation::{self, Place, Service};
 use crate::report::Findings;
 use crate::{Habit, Rule, Sighting};
@@ -23,13 +25,16 @@ pub(crate) enum Kind {
 }
 
 /// Classifies a frame as RoCE packet, pause or other; broken RoCE packets and pauses are classified as such.
-pub(crate) fn kind(parsed: &ParsedFrame, headers: Option<&Headers>) -> Kind {
+pub(crate) fn kind(frame: &[u8], parsed: &ParsedFrame, headers: Option<&Headers>) -> Kind {
     match (parsed.verdict, parsed.reason) {
         (Verdict::RoceV2 | Verdict::RoceV1 | Verdict::Cnp, _) => Kind::Roce,
         (Verdict::Pfc | Verdict::Pause, _) => Kind::Pause,
         (_, Some(Reason::ControlAddress)) => Kind::Pause,
         (_, Some(Reason::ControlTruncated)) => Kind::Pause,
         (Verdict::Malformed, _) if headers.is_some_and(is_roce) => Kind::Roce,
+        (_, Some(Reason::IpVersion | Reason::IpHeaderLength)) if seems_roce(frame, parsed) => {
+            Kind::Roce
+        }
         _ => Kind::Other,
     }
 }
@@ -38,6 +43,19 @@ fn is_roce(headers: &Headers) -> bool {
     let udp = headers.ip.is_some_and(|ip| ip.protocol == IP_PROTOCOL_UDP);
     let port = headers.ports.is_some_and(|(_, dst)| dst == UDP_PORT_ROCE);
     headers.ether_type == EtherType::ROCE_V1 || udp && port
+}
+
+/// Whether a packet whose first byte of the IP header is wrong is one to RoCE's UDP port, if the header has its usual
+/// length.
+fn seems_roce(frame: &[u8], parsed: &ParsedFrame) -> bool {
+    let Some(eth) = &parsed.eth else { return false };
+    let (protocol, length) = match eth.ether_type {
+        EtherType::IPV4 => (9, Ipv4Repr::LEN),
+        _ => (6, Ipv6Repr::LEN),
+    };
+    let ip = EthernetRepr::LEN + eth.tags.len() * VlanTagRepr::LEN;
+    frame.get(ip + protocol) == Some(&IP_PROTOCOL_UDP)
+        && frame.get(ip + length + 2..ip + length + 4) == Some(&UDP_PORT_ROCE.to_be_bytes()[..])
 }
 
 /// Whether what was recorded of a frame has all headers that are judged.
@@ -60,8 +78,10 @@ pub(crate) fn has_headers(
                 Some(IpKind::Grh) => ip.map(|ip| ip.offset + GrhRepr::LEN),
                 kind => transport_offset(seen.bytes, headers, kind),
             };
-            let layout = parsed.bth.and_then(|bth| bth.opcode.layout());
-            let behind = BthRepr::LEN + layout.map_or(0, ExtLayout::bytes);
+            let opcode = parsed.bth.map(|bth| bth.opcode);
+            let known = opcode.and_then(Opcode::layout).map(ExtLayout::bytes);
+            let behind = known.or(opcode.and_then(extended::header_bytes));
+            let behind = BthRepr::LEN + behind.unwrap_or(0);
             transport.is_some_and(|offset| offset + behind <= seen.kept)
         }
     }
@@ -137,6 +157,11 @@ pub(crate) fn roce(
             bth.pad, bth.opcode
         )
     });
+    out.check(
+        Rule::Solicited,
+        !bth.solicited || operation::may_be_solicited(bth.opcode),
+        || format!("SE in {}", bth.opcode),
+    );
     if let Some(port) = parsed
         .udp_src_port
         .filter(|port| !SOURCE_PORTS.contains(port))
@@ -198,7 +223,7 @@ fn broken(reason: Reason, cut: bool, parsed: &ParsedFrame, out: &mut Findings) -
         });
     }
     if let Some(opcode) = opcode.filter(|_| rule == Rule::Opcode)
-        && Service::of(opcode) == Service::Other
+        && (Service::of(opcode) == Service::Other || opcode.unread_name().is_some())
     {
         out.remark(Habit::OtherService, || format!("opcode {opcode}"));
         return false;
@@ -211,7 +236,7 @@ fn broken(reason: Reason, cut: bool, parsed: &ParsedFrame, out: &mut Findings) -
 }
 
 /// Offset of the BTH, which follows the UDP header.
-fn transport_offset(
+pub(crate) fn transport_offset(
     frame: &[u8],
     headers: Option<&Headers>,
     kind: Option<IpKind>,
@@ -225,7 +250,7 @@ fn transport_offset(
 }
 
 /// Offset of the end of the packet, after the ICRC.
-fn packet_end(
+pub(crate) fn packet_end(
     parsed: &ParsedFrame,
     transport: usize,
     kind: Option<IpKind>,

@@ -29,8 +29,11 @@
 
 mod answers;
 pub mod counters;
+mod extended;
 mod flows;
 mod format;
+mod gap;
+mod marks;
 mod operation;
 mod packet;
 pub mod page;
@@ -42,7 +45,6 @@ mod tap;
 
 use xoff_sim::headers::Headers;
 use xoff_sim::kernel::Direction;
-use xoff_sim::protocol;
 use xoff_sim::time::{Duration, Time};
 
 use counters::Counts;
@@ -51,6 +53,7 @@ use format::Kind;
 use packet::Packet;
 use pauses::Pauses;
 use report::Findings;
+use tap::Side;
 
 pub use report::{FrameCounts, KEPT_VIOLATIONS, Remark, Report, Tally, Violation};
 pub use rules::{Habit, Rule};
@@ -149,7 +152,7 @@ impl Monitor {
             counts,
         } = &mut self.taps[seen.tap];
         let out = &mut self.findings;
-        (out.frame, out.time) = (seen.number, seen.time);
+        (out.frame, out.time, out.named) = (seen.number, seen.time, false);
         out.tap.clone_from(&tap.name);
         out.report.frames += 1;
         if !seen.fcs_ok {
@@ -160,9 +163,9 @@ impl Monitor {
         if let Some(direction) = direction {
             counts.frame(direction);
         }
-        let parsed = protocol::parse(seen.bytes);
         let headers = Headers::at(seen.bytes);
-        let kind = format::kind(&parsed, headers.as_ref());
+        let parsed = extended::parse(seen.bytes, headers.as_ref());
+        let kind = format::kind(seen.bytes, &parsed, headers.as_ref());
         let cut = seen.kept < seen.bytes.len();
         if cut && !format::has_headers(seen, kind, &parsed, headers.as_ref()) {
             out.report.kinds.headless += 1;
@@ -182,6 +185,9 @@ impl Monitor {
                     pauses.pause(&control, seen.time, direction, tap, out);
                     if let Some(direction) = direction {
                         counts.pause(direction);
+                        if direction == Direction::Received {
+                            flows.paused(seen.time);
+                        }
                     }
                 }
             }
@@ -196,12 +202,15 @@ impl Monitor {
                     counts.bad_icrc(direction);
                 }
                 let own = tap.host && direction == Some(Direction::Sent);
-                let packet =
-                    Packet::of(&parsed, seen.time, tap, own || tap.orderly).filter(|_| good);
-                if let Some(packet) = packet {
+                let packet = Packet::of(&parsed, cut, seen.time, tap, own || tap.orderly);
+                if !good && own {
+                    flows.broken(&parsed);
+                }
+                if let Some(packet) = packet.filter(|_| good) {
                     // Queues on the way change the distance of two CNPs.
                     let paced = own || (tap.orderly && !self.at_hosts);
-                    flows.see(&packet, direction.filter(|_| tap.host), paced, out);
+                    let side = Side::of(direction.filter(|_| tap.host));
+                    flows.see(&packet, side, paced, out);
                     if let Some(direction) = direction {
                         counts.packet(&packet, direction);
                     }

@@ -33,6 +33,31 @@ pub(crate) enum Operation {
     Write,
     Read,
     Atomic,
+    Flush,
+    AtomicWrite,
+}
+
+impl Operation {
+    /// Whether it is answered by a response of its own, which a plain ACK does not replace.
+    pub fn has_response(self) -> bool {
+        matches!(self, Self::Read | Self::Atomic | Self::Flush)
+    }
+
+    /// Whether its packets carry a message's data.
+    pub fn has_data(self) -> bool {
+        matches!(self, Self::Send | Self::Write)
+    }
+
+    /// Whether an answer with this opcode may be the one to it.
+    pub fn is_answered_by(self, opcode: Opcode) -> bool {
+        match self {
+            Self::Read => response(opcode).is_some(),
+            Self::Atomic => opcode == Opcode::RC_ATOMIC_ACK,
+            // RDMA READ response of no bytes (IBTA annex A19); for ATOMIC WRITE there is also the plain ACK.
+            Self::Flush | Self::AtomicWrite => opcode == Opcode::RC_READ_RESP_ONLY,
+            Self::Send | Self::Write => false,
+        }
+    }
 }
 
 /// Place in a message.
@@ -58,8 +83,13 @@ impl Place {
 
 /// Operation and place of a request of RC or UC; `None` for answers and everything else.
 pub(crate) fn request(opcode: Opcode) -> Option<(Operation, Place)> {
-    use Operation::{Atomic, Read, Send, Write};
+    use Operation::{Atomic, AtomicWrite, Flush, Read, Send, Write};
     use Place::{First, Last, Middle, Only};
+    match opcode {
+        Opcode::RC_FLUSH => return Some((Flush, Only)),
+        Opcode::RC_ATOMIC_WRITE => return Some((AtomicWrite, Only)),
+        _ => {}
+    }
     if !matches!(Service::of(opcode), Service::Rc | Service::Uc) {
         return None;
     }
@@ -76,6 +106,18 @@ pub(crate) fn request(opcode: Opcode) -> Option<(Operation, Place)> {
         0x13 | 0x14 => (Atomic, Only),
         _ => return None,
     })
+}
+
+/// Whether a packet with this opcode may ask for a solicited event: the last or only one of a SEND or of a WRITE with
+/// immediate data.
+pub(crate) fn may_be_solicited(opcode: Opcode) -> bool {
+    let imm = opcode.layout().is_some_and(|layout| layout.imm);
+    match request(opcode) {
+        Some((Operation::Send, place)) => place.ends(),
+        Some((Operation::Write, place)) => place.ends() && imm,
+        Some(_) => false,
+        None => Service::of(opcode) == Service::Ud,
+    }
 }
 
 /// Place of a READ response; `None` for every other opcode.

@@ -1,5 +1,7 @@
 //! A RoCE packet whose place in a connection can be judged.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::{IpHead, ParsedFrame};
 use xoff_sim::wire::{BthRepr, ExtHeaders, NakCode, SyndromeMeaning};
@@ -20,10 +22,21 @@ pub(crate) struct Packet {
     pub ext: ExtHeaders,
     /// Bytes of payload, without pad.
     pub payload: u32,
+    /// A hash of the payload; `None` if it was not recorded.
+    pub content: Option<u64>,
 }
 
 impl Packet {
-    pub fn of(parsed: &ParsedFrame, time: Time, tap: &Tap, orderly: bool) -> Option<Self> {
+    /// `cut`: the end of the packet was not recorded.
+    pub fn of(
+        parsed: &ParsedFrame,
+        cut: bool,
+        time: Time,
+        tap: &Tap,
+        orderly: bool,
+    ) -> Option<Self> {
+        let mut hasher = DefaultHasher::new();
+        parsed.payload.hash(&mut hasher);
         Some(Self {
             time,
             resolution: tap.resolution,
@@ -32,6 +45,7 @@ impl Packet {
             bth: parsed.bth?,
             ext: parsed.ext?,
             payload: parsed.payload_bytes?.into(),
+            content: (!cut).then(|| hasher.finish()),
         })
     }
 

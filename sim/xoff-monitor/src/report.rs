@@ -101,6 +101,8 @@ pub(crate) struct Findings {
     pub frame: u64,
     pub tap: String,
     pub time: Time,
+    /// Whether the current frame breaks a rule.
+    pub named: bool,
     /// How many violations of a rule are kept.
     pub keep: u64,
 }
@@ -124,6 +126,7 @@ impl Findings {
         let tally = self.report.rules.entry(rule).or_default();
         tally.checked += 1;
         if !holds {
+            self.named = true;
             tally.violations += 1;
             if tally.violations <= self.keep {
                 self.report.violations.push(Violation {

@@ -5,12 +5,14 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use xoff_sim::time::Time;
-use xoff_sim::wire::{AtomicEthRepr, Opcode, Psn, RethRepr};
+use xoff_sim::time::{Duration, Time};
+use xoff_sim::wire::{ExtHeaders, Opcode, Psn};
 
-use crate::operation::{self, Operation, Place, Service};
+use crate::gap::Gap;
+use crate::operation::{self, Operation, Service};
 use crate::packet::Packet;
 use crate::report::Findings;
+use crate::tap::Side;
 use crate::{Habit, Rule};
 
 /// How many requests are remembered. Older ones are not judged.
@@ -27,17 +29,24 @@ const HALF: i64 = 1 << 23;
 const MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// Number of consecutive resends without an answer from which on a remark is made.
 const OFTEN: u32 = 2;
+/// How long after an ACK arrived a resend that crosses it may still be sent.
+const CROSSING: Duration = Duration::from_us(10);
 
 /// A request as it was first seen.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub opcode: Opcode,
     pub operation: Operation,
-    pub place: Place,
+    pub place: operation::Place,
     pub payload: u32,
-    pub reth: Option<RethRepr>,
-    pub atomic: Option<AtomicEthRepr>,
+    pub ext: ExtHeaders,
+    /// A hash of the payload, if it was recorded.
+    content: Option<u64>,
     pub ack_req: bool,
+    /// How often the sender had gone back before it sent this.
+    pub resends: u64,
+    /// Whether its response was seen, if it has one.
+    pub answered: bool,
     /// Bytes of the message that follow after this packet; `None` if not known.
     remaining: Option<u32>,
     /// The PSN of each time that it was sent: its own PSN, or for a READ also one within its range.
@@ -53,7 +62,13 @@ pub(crate) struct Request {
 impl Request {
     /// Bytes that a READ asks for.
     pub fn read_bytes(&self) -> u32 {
-        self.reth.map_or(0, |reth| reth.dma_len)
+        let reth = self.ext.reth.filter(|_| self.operation == Operation::Read);
+        reth.map_or(0, |reth| reth.dma_len)
+    }
+
+    /// The length in its RETH if it has one, otherwise the bytes of payload that it carries.
+    fn length(&self) -> u32 {
+        self.ext.reth.map_or(self.payload, |reth| reth.dma_len)
     }
 
     /// Number of PSNs that it takes up; `None` for a READ while the MTU is not known.
@@ -72,6 +87,19 @@ pub(crate) struct Nak {
     pub psn: i64,
     /// Whether the request has been sent again since the NAK.
     pub resent: bool,
+    /// How often the sender had gone back when the NAK passed.
+    pub resends: u64,
+}
+
+/// What is known of the place where a packet is seen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Which end of the requests it is.
+    pub side: Side,
+    /// When a pause was received the last time, at a host's own port.
+    pub paused: Option<Time>,
+    /// How long a packet may have waited for a frame on the wire.
+    pub wire_wait: Duration,
 }
 
 /// An RNR NAK whose waiting time is running.
@@ -82,6 +110,8 @@ pub(crate) struct RnrWait {
     pub until: Time,
     /// Whether resends are judged by it.
     pub judged: bool,
+    /// How often the sender had gone back when the NAK passed.
+    pub resends: u64,
 }
 
 /// The MSN of the newest answer, and the PSN up to which it answers.
@@ -89,6 +119,8 @@ pub(crate) struct RnrWait {
 pub(crate) struct Counted {
     pub through: i64,
     pub msn: u32,
+    /// The MSN that would have been right, if it was another one.
+    pub right: Option<u32>,
 }
 
 /// The requests of one direction of a connection.
@@ -101,6 +133,8 @@ pub(crate) struct Requests {
     pub high: i64,
     /// All PSNs before this one are acknowledged; `None` if nothing has been answered yet.
     pub acked: Option<i64>,
+    /// When the newest of them was.
+    acked_at: Time,
     /// PSNs where a resend may begin: the first request seen, the PSN after each ACK, the PSN of each NAK, and
     /// missing READ responses.
     points: BTreeSet<i64>,
@@ -115,8 +149,14 @@ pub(crate) struct Requests {
     resending: bool,
     /// Whether requests have been lost before this tap, which is not at the sender.
     lossy: bool,
+    /// Number of resends.
+    pub resends: u64,
     /// Number of resends since the last answer.
     pub quiet: u32,
+    /// At the sender's port: number of broken packets since the last one that was not. Their PSNs are not known.
+    pub broken: u64,
+    /// At the receiver's port: the oldest gap, as long as no NAK was sent since.
+    pub gap: Option<Gap>,
     /// Whether there was an answer, since the last one, of which it is not known whether it is to these requests.
     pub unsure: bool,
 }
@@ -184,17 +224,16 @@ impl Requests {
             return false;
         }
         let psn = self.unwrapped(answer.bth.psn);
-        let wanted = match answer.bth.opcode {
+        match answer.bth.opcode {
             // A NAK may be about a request that was lost before the tap.
             Opcode::RC_ACK if answer.is_sequence_nak() => {
                 return psn >= self.oldest() - BEHIND && psn < self.limit();
             }
             Opcode::RC_ACK => return psn >= self.oldest() && psn < self.limit(),
-            Opcode::RC_ATOMIC_ACK => Operation::Atomic,
-            _ => Operation::Read,
-        };
+            _ => {}
+        }
         let found = self.at(psn).or_else(|| self.open_read_at(psn));
-        found.is_some_and(|(_, request)| request.operation == wanted)
+        found.is_some_and(|(_, request)| request.operation.is_answered_by(answer.bth.opcode))
     }
 
     /// Records that a resend may begin at `psn`.
@@ -206,7 +245,10 @@ impl Requests {
     }
 
     /// Records that all PSNs before `psn` are acknowledged.
-    pub fn acknowledge(&mut self, psn: i64) {
+    pub fn acknowledge(&mut self, psn: i64, time: Time) {
+        if self.acked.is_none_or(|acked| acked < psn) {
+            self.acked_at = time;
+        }
         self.acked = Some(self.acked.map_or(psn, |acked| acked.max(psn)));
         self.add_point(psn);
         self.nak = self.nak.filter(|nak| nak.psn >= psn);
@@ -228,7 +270,8 @@ impl Requests {
         let mut psn = from;
         while psn < until {
             match self.at(psn) {
-                Some((first, request)) => psn = first + request.span(self.mtu).unwrap_or(1),
+                // How many PSNs a READ takes up may not be known: then nothing behind it is.
+                Some((first, request)) => psn = first + request.span(self.mtu)?,
                 None => return Some(psn),
             }
         }
@@ -249,21 +292,33 @@ impl Requests {
         Some((messages, invalidating))
     }
 
+    /// The first request in `from..=through` that has a response of its own, which was not seen: its PSN and opcode.
+    pub fn unanswered(&self, from: i64, through: i64) -> Option<(i64, Opcode)> {
+        let mut range = self
+            .log
+            .range(from..)
+            .take_while(|(psn, _)| **psn <= through);
+        let found = range.find(|(_, it)| it.operation.has_response() && !it.answered)?;
+        Some((*found.0, found.1.opcode))
+    }
+
     /// Number of requests in `from..=through` that ask for an acknowledgement.
     pub fn acks_asked(&self, from: i64, through: i64) -> usize {
         let range = self.log.range(from..=through.max(from));
         range.filter(|(_, request)| request.ack_req).count()
     }
 
-    /// Judges a request. `own` says that the tap is the sender's own port.
-    pub fn see(&mut self, packet: &Packet, own: bool, out: &mut Findings) {
+    /// Judges a request. Returns whether it has a new PSN.
+    pub fn see(&mut self, packet: &Packet, at: Place, out: &mut Findings) -> bool {
         let Some((operation, place)) = operation::request(packet.bth.opcode) else {
-            return;
+            return false;
         };
         self.packet_length(packet, place, operation, out);
         let reliable = Service::of(packet.bth.opcode) == Service::Rc;
         if !self.is_near(packet, place, out) {
-            return;
+            // Where it belongs is not known, as of one that is broken.
+            self.broken += u64::from(at.side == Side::Sender);
+            return false;
         }
         let psn = match self.next {
             None => {
@@ -276,7 +331,7 @@ impl Requests {
             Some(next) => {
                 let psn = self.unwrapped(packet.bth.psn);
                 if reliable {
-                    self.order(psn, next, packet, own, out);
+                    self.order(psn, next, packet, at, out);
                 } else if packet.orderly {
                     out.check(Rule::UcOrder, psn >= next, || {
                         format!("PSN {} behind PSN {}", show(psn), show(next - 1))
@@ -285,15 +340,18 @@ impl Requests {
                 psn
             }
         };
+        self.broken = 0;
+        let new = psn >= self.high;
         let end = self.log(psn, packet, operation, place, reliable, out);
         self.next = Some(end);
         self.high = self.high.max(end);
+        new
     }
 
     /// Whether the PSN belongs to the known connection or starts a new one.
     ///
     /// If the PSN does not belong to the known connection but may begin a new one, the state is reset for it.
-    fn is_near(&mut self, packet: &Packet, place: Place, out: &mut Findings) -> bool {
+    fn is_near(&mut self, packet: &Packet, place: operation::Place, out: &mut Findings) -> bool {
         if self.next.is_none() {
             return true;
         }
@@ -339,9 +397,11 @@ impl Requests {
     }
 
     /// Judges the position of `psn` relative to the previous request.
-    fn order(&mut self, psn: i64, next: i64, packet: &Packet, own: bool, out: &mut Findings) {
+    fn order(&mut self, psn: i64, next: i64, packet: &Packet, at: Place, out: &mut Findings) {
+        let own = at.side == Side::Sender;
         let says = |own: bool, holds: bool, out: &mut Findings| {
-            if own {
+            // A frame that another rule names is not named twice.
+            if own && !out.named {
                 out.check(Rule::PsnOrder, holds, || {
                     format!("PSN {} where {} is next", show(psn), show(next))
                 });
@@ -364,7 +424,18 @@ impl Requests {
                     let packets = |mtu| i64::from(read.read_bytes().div_ceil(mtu));
                     MTUS.iter().any(|mtu| packets(*mtu) == psn - first)
                 });
-                says(own, fits, out);
+                // The missing ones were broken, which other rules have said.
+                let broken = psn - next <= self.broken as i64;
+                says(own, fits || broken, out);
+                // While it waits for what it has refused, a responder drops the rest in silence.
+                let refused = self.rnr.is_some() || self.nak.is_some_and(|nak| !nak.resent);
+                if !fits && at.side == Side::Receiver && self.gap.is_none() && !refused {
+                    self.gap = Some(Gap {
+                        psn: self.high,
+                        since: packet.time,
+                        filled: None,
+                    });
+                }
                 if !fits && !own {
                     self.lossy = true;
                     out.remark(Habit::GapBeforeTap, || {
@@ -376,16 +447,20 @@ impl Requests {
             Ordering::Greater => says(own && !self.unsure, self.points.contains(&psn), out),
             Ordering::Less => {
                 self.resending = true;
+                self.resends += 1;
                 self.quiet += 1;
                 if self.quiet >= OFTEN {
                     out.remark(Habit::Unanswered, || format!("PSN {} again", show(psn)));
                 }
                 if packet.orderly {
-                    self.resend(psn, own, out);
+                    self.resend(psn, packet.time, at, out);
                 }
             }
         }
-        self.waits(psn, packet, out);
+        if !(self.gap.as_mut()).is_none_or(|gap| gap.arrives(psn, packet.time)) {
+            self.gap = None;
+        }
+        self.waits(psn, packet, at, out);
         if let Some(nak) = &mut self.nak
             && psn == nak.psn
         {
@@ -395,17 +470,23 @@ impl Requests {
 
     /// Judges the place where a resend begins. Where requests are lost before the tap, its first packets may be, and
     /// then it begins anywhere.
-    fn resend(&mut self, psn: i64, own: bool, out: &mut Findings) {
+    fn resend(&mut self, psn: i64, time: Time, at: Place, out: &mut Findings) {
+        let own = at.side == Side::Sender;
         let remembered = self.points.first().copied().unwrap_or(psn);
         let Some(acked) = self.acked else { return };
         if self.unsure || psn < self.oldest() || psn < remembered {
             return;
         }
-        let unanswered = self
-            .at(psn)
-            .is_some_and(|(_, it)| matches!(it.operation, Operation::Read | Operation::Atomic));
+        let unanswered = (self.at(psn)).is_some_and(|(_, it)| it.operation.has_response());
         let behind = !own && (self.lossy || psn >= acked);
-        let holds = self.points.contains(&psn) || unanswered || behind;
+        // Its first packets may be broken, which other rules have said.
+        let broken = self.broken as i64;
+        let asked = self.points.range(psn - broken..=psn).next().is_some();
+        // What was acknowledged since may have been on its way, unless that is long ago.
+        let crosses = time <= self.acked_at.saturating_add(CROSSING)
+            || at.paused.is_some_and(|paused| paused >= self.acked_at);
+        let asked = asked && (psn >= acked || crosses || !own);
+        let holds = asked || unanswered || behind;
         out.check(Rule::ResendStart, holds, || {
             let before = self.points.range(..=psn).next_back();
             let after = self.points.range(psn..).next();
@@ -420,7 +501,7 @@ impl Requests {
     }
 
     /// Judges the waiting time after an RNR NAK.
-    fn waits(&mut self, psn: i64, packet: &Packet, out: &mut Findings) {
+    fn waits(&mut self, psn: i64, packet: &Packet, here: Place, out: &mut Findings) {
         let Some(rnr) = self.rnr.filter(|rnr| rnr.judged) else {
             return;
         };
@@ -428,14 +509,21 @@ impl Requests {
             self.rnr = None;
             if psn == rnr.psn && packet.orderly {
                 let at = packet.time.saturating_add(packet.resolution);
-                out.check(Rule::RnrWait, at >= rnr.until, || {
+                let text = || {
                     format!(
                         "PSN {} again {} after its RNR NAK, which asked for {}",
                         show(psn),
                         packet.time.saturating_since(rnr.from),
                         rnr.until.saturating_since(rnr.from)
                     )
-                });
+                };
+                let waits = at >= rnr.until;
+                let crosses = packet.time < rnr.from.saturating_add(here.wire_wait);
+                if here.side == Side::Sender {
+                    out.check(Rule::RnrWait, waits || crosses, text);
+                } else if !waits {
+                    out.remark(Habit::ResendInRnrWait, text);
+                }
             }
         } else if psn >= self.high && packet.time < rnr.until {
             let since = packet.time.saturating_since(rnr.from);
@@ -455,11 +543,12 @@ impl Requests {
     fn packet_length(
         &mut self,
         packet: &Packet,
-        place: Place,
+        place: operation::Place,
         operation: Operation,
         out: &mut Findings,
     ) {
-        if matches!(operation, Operation::Read | Operation::Atomic) {
+        use operation::Place;
+        if !operation.has_data() {
             return;
         }
         let (bytes, opcode) = (packet.payload, packet.bth.opcode);
@@ -483,7 +572,7 @@ impl Requests {
         psn: i64,
         packet: &Packet,
         operation: Operation,
-        place: Place,
+        place: operation::Place,
         reliable: bool,
         out: &mut Findings,
     ) -> i64 {
@@ -502,7 +591,7 @@ impl Requests {
                     packet.bth.opcode,
                     packet.length(),
                     known.opcode,
-                    known.reth.map_or(known.payload, |reth| reth.dma_len),
+                    known.length(),
                     if first == psn {
                         ""
                     } else {
@@ -515,6 +604,16 @@ impl Requests {
                     format!("PSN {} of the READ {}", show(psn), show(first))
                 });
             }
+            if same
+                && known
+                    .content
+                    .zip(packet.content)
+                    .is_some_and(|(was, is)| was != is)
+            {
+                out.remark(Habit::ResendOtherPayload, || {
+                    format!("PSN {}, {}", show(psn), packet.bth.opcode)
+                });
+            }
             if let Some(known) = self.log.get_mut(&first)
                 && same
             {
@@ -523,14 +622,21 @@ impl Requests {
             return end;
         }
         let remaining = self.message(psn, packet, operation, place, out);
+        if reliable && operation.has_data() && place.ends() && !packet.bth.ack_req {
+            out.remark(Habit::NoAckRequest, || {
+                format!("PSN {}, {}", show(psn), packet.bth.opcode)
+            });
+        }
         let request = Request {
             opcode: packet.bth.opcode,
             operation,
             place,
             payload: packet.payload,
-            reth: packet.ext.reth,
-            atomic: packet.ext.atomic,
+            ext: packet.ext,
+            content: packet.content,
             ack_req: packet.bth.ack_req,
+            resends: self.resends,
+            answered: false,
             remaining,
             asked: vec![psn],
             runs: 0,
@@ -556,7 +662,7 @@ impl Requests {
         psn: i64,
         packet: &Packet,
         operation: Operation,
-        place: Place,
+        place: operation::Place,
         out: &mut Findings,
     ) -> Option<u32> {
         let opcode = packet.bth.opcode;
@@ -596,15 +702,12 @@ impl Requests {
 impl Request {
     /// Whether `packet` repeats this request.
     fn is(&self, packet: &Packet) -> bool {
-        self.opcode == packet.bth.opcode
-            && self.payload == packet.payload
-            && self.reth == packet.ext.reth
-            && self.atomic == packet.ext.atomic
+        self.opcode == packet.bth.opcode && self.payload == packet.payload && self.ext == packet.ext
     }
 
     /// Whether `packet` asks for the rest of this READ, from its packet number `at` on.
     fn is_rest(&self, at: i64, mtu: Option<u32>, packet: &Packet) -> bool {
-        let (Some(whole), Some(rest), Some(mtu)) = (self.reth, packet.ext.reth, mtu) else {
+        let (Some(whole), Some(rest), Some(mtu)) = (self.ext.reth, packet.ext.reth, mtu) else {
             return false;
         };
         let skipped = at as u64 * u64::from(mtu);

@@ -1,6 +1,7 @@
 //! Where frames are seen.
 
 use xoff_sim::headers::Headers;
+use xoff_sim::kernel::Direction;
 use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{Duration, LineRate};
 use xoff_sim::wire::PRIORITIES;
@@ -31,6 +32,37 @@ pub struct Tap {
     /// How long after a pause frames may still start; `None` for what the standard allows at the rate:
     /// [`longest_response`].
     pub pause_response: Option<Duration>,
+}
+
+/// Which end of a connection's requests a tap is at: what may be judged depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The port of the host that sends them: what it has sent and what has arrived of the answers is known.
+    Sender,
+    /// The port of the host that answers them: what has arrived of them and what it has answered is known.
+    Receiver,
+    /// Anywhere else: frames may be lost before and behind the tap, and may cross others.
+    Between,
+}
+
+impl Side {
+    /// The side of what passes a host's own port in this direction; `None` where the tap is no host's own port.
+    pub fn of(direction: Option<Direction>) -> Self {
+        match direction {
+            Some(Direction::Sent) => Self::Sender,
+            Some(Direction::Received) => Self::Receiver,
+            None => Self::Between,
+        }
+    }
+
+    /// The same tap, for the requests in the other direction.
+    pub fn back(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+            Self::Between => Self::Between,
+        }
+    }
 }
 
 impl Tap {

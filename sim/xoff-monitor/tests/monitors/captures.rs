@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pcap_file::pcap::PcapReader;
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tap};
+use xoff_sim::kernel::Direction;
 use xoff_sim::time::{Duration, Time};
 
 fn captures() -> Vec<PathBuf> {
@@ -21,25 +22,54 @@ fn captures() -> Vec<PathBuf> {
     paths
 }
 
-fn watch(path: &Path) -> Report {
+/// A frame of a capture.
+#[derive(Clone)]
+pub struct Frame {
+    pub number: u64,
+    pub time: Time,
+    pub bytes: Vec<u8>,
+}
+
+/// The frames of a pcap.
+pub fn frames(path: &Path) -> Vec<Frame> {
     let mut reader = PcapReader::new(File::open(path).unwrap()).unwrap();
+    let (mut frames, mut begin) = (Vec::new(), None);
+    while let Some(packet) = reader.next_packet() {
+        let packet = packet.unwrap();
+        let since = packet.timestamp - *begin.get_or_insert(packet.timestamp);
+        frames.push(Frame {
+            number: frames.len() as u64 + 1,
+            time: Time::from_ps(u64::try_from(since.as_nanos()).unwrap() * 1_000),
+            bytes: packet.data.to_vec(),
+        });
+    }
+    frames
+}
+
+/// Watches frames, at a port of which nothing is known, or at the own port of the host whose MAC address
+/// ends with this byte.
+pub fn watch_frames(frames: &[Frame], host: Option<u8>) -> Report {
     let mut monitor = Monitor::new();
     let tap = monitor.add_tap(Tap {
+        host: host.is_some(),
         resolution: Duration::from_us(1),
         ..Tap::new("")
     });
-    let (mut number, mut begin) = (0, None);
-    while let Some(packet) = reader.next_packet() {
-        let packet = packet.unwrap();
-        number += 1;
-        let since = packet.timestamp - *begin.get_or_insert(packet.timestamp);
-        let time = Time::from_ps(u64::try_from(since.as_nanos()).unwrap() * 1_000);
-        let bytes = &packet.data;
+    for Frame {
+        number,
+        time,
+        bytes,
+    } in frames
+    {
+        let sent = |host| match bytes[11] == host {
+            true => Direction::Sent,
+            false => Direction::Received,
+        };
         monitor.see(&Sighting {
             tap,
-            number,
-            time,
-            direction: None,
+            number: *number,
+            time: *time,
+            direction: host.map(sent),
             bytes,
             kept: bytes.len(),
             fcs_ok: true,
@@ -52,7 +82,7 @@ fn watch(path: &Path) -> Report {
 fn nothing_in_real_traffic_that_was_not_damaged() {
     let mut wrong = Vec::new();
     for path in captures() {
-        let report = watch(&path);
+        let report = watch_frames(&frames(&path), None);
         let damaged = path
             .file_stem()
             .unwrap()
@@ -81,4 +111,19 @@ fn nothing_in_real_traffic_that_was_not_damaged() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Nothing was lost on the link where most were recorded, so that it is as good as either host's own port.
+#[test]
+fn nothing_at_the_ports_of_the_hosts() {
+    let lost = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with("loss") || name.starts_with("corrupt")
+    };
+    for path in captures().into_iter().filter(|path| !lost(path)) {
+        for host in [1, 2] {
+            let report = watch_frames(&frames(&path), Some(host));
+            assert_eq!(report.violations, [], "{} at host {host}", path.display());
+        }
+    }
 }

@@ -7,8 +7,8 @@ use xoff_sim::protocol::builder::{Content, Descriptor, IpFields, RocePacket};
 use xoff_sim::time::{Duration, LineRate, Time};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{
-    AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, ExtHeaders, Ipv4, MacAddr, Msn, Opcode,
-    PfcRepr, Psn, Qpn, RethRepr, Syndrome,
+    AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, ExtHeaders, IethRepr, ImmDtRepr, Ipv4,
+    MacAddr, Msn, Opcode, PfcRepr, Psn, Qpn, RethRepr, Syndrome,
 };
 
 /// Offset of the IP header, which follows an Ethernet header without tags.
@@ -286,15 +286,156 @@ impl Conversation {
         it.add("pfc", 140, false, frame);
         it.writes("after pause", 154, Op::RC_WRITE_ONLY, 9, 64, 64);
         it.answers("ack after pause", 156, 9, Syndrome::ACK, 7);
+        it.operations();
+        // A SEND of host b is lost on its way to this port: PSN 102.
+        let sends = |it: &mut Self, name, at, psn| {
+            it.add(name, at, false, packet(false, Op::RC_SEND_ONLY, psn, 64));
+        };
+        sends(&mut it, "g2", 300, 103);
+        it.acknowledges("nak g", 301, 102, Syndrome::PSN_SEQUENCE_ERROR, 2);
+        sends(&mut it, "g1 again", 330, 102);
+        sends(&mut it, "g2 again", 331, 103);
+        it.acknowledges("ack g", 333, 103, Syndrome::ACK, 4);
         // An unreliable connection.
-        for (name, at, psn) in [("u1", 160, 50), ("u2", 161, 51)] {
+        for (name, at, psn) in [("u1", 360, 50), ("u2", 361, 51)] {
             let step = it.asks(name, at, Op::UC_SEND_ONLY, psn, 10);
             step.packet().bth.dest_qp = Qpn::new(0x33).unwrap();
         }
         // A WRITE to memory that it may not access.
-        it.writes("bad key", 170, Op::RC_WRITE_ONLY, 10, 8, 8);
-        it.answers("fatal", 172, 10, Syndrome(0x62), 7);
+        it.writes("bad key", 370, Op::RC_WRITE_ONLY, 21, 8, 8);
+        it.answers("fatal", 372, 21, Syndrome(0x62), 15);
+        for step in &mut it.0 {
+            // As Linux does.
+            if let Content::Roce(packet) = &mut step.frame.content {
+                let ends = matches!(
+                    packet.bth.opcode.0,
+                    0x02..=0x05 | 0x08..=0x0C | 0x13 | 0x14 | 0x16 | 0x17
+                );
+                packet.bth.ack_req = ends;
+            }
+        }
         it
+    }
+
+    /// The rest of RC's operations, and those of IBTA release 1.5.
+    fn operations(&mut self) {
+        use Opcode as Op;
+        self.writes("i1", 200, Op::RC_WRITE_FIRST, 10, 256, 300);
+        let step = self.asks("i2", 201, Op::RC_WRITE_LAST_IMM, 11, 44);
+        step.packet().ext.imm = Some(ImmDtRepr { imm: 0xABCD });
+        step.packet().bth.solicited = true;
+        self.answers("ack i", 203, 11, Syndrome::ACK, 8);
+        let step = self.asks("inv", 206, Op::RC_SEND_ONLY_INV, 12, 16);
+        step.packet().ext.ieth = Some(IethRepr { rkey: 9 });
+        self.answers("ack inv", 208, 12, Syndrome::ACK, 9);
+        let atomic = AtomicEthRepr {
+            va: 0x2000,
+            rkey: 7,
+            swap_add: 1,
+            compare: 82,
+        };
+        let step = self.asks("swap", 210, Op::RC_CMP_SWAP, 13, 0);
+        step.packet().ext.atomic = Some(atomic);
+        let step = self.responds("swapped", 212, Op::RC_ATOMIC_ACK, 13, 0, 10);
+        step.packet().ext.atomic_ack = Some(AtomicAckEthRepr { original: 82 });
+        self.reads("read one", 220, 14, 100);
+        self.responds("only", 222, Op::RC_READ_RESP_ONLY, 14, 100, 11);
+        // The second of three responses is lost before the port, and asked for again.
+        self.reads("read lost", 230, 15, 600);
+        self.responds("l1", 232, Op::RC_READ_RESP_FIRST, 15, 256, 12);
+        self.responds("l3", 234, Op::RC_READ_RESP_LAST, 17, 88, 12);
+        let step = self.reads("read rest", 240, 16, 344);
+        step.packet().ext.reth.as_mut().unwrap().va += 256;
+        self.responds("l2 again", 242, Op::RC_READ_RESP_FIRST, 16, 256, 12);
+        self.responds("l3 again", 243, Op::RC_READ_RESP_LAST, 17, 88, 12);
+        // FLUSH and ATOMIC WRITE, which the builder does not know.
+        self.writes("kept", 250, Op::RC_WRITE_ONLY, 18, 8, 8);
+        self.writes("flush", 251, Op::RC_WRITE_ONLY, 19, 4, 8);
+        self.0.last_mut().unwrap().edit = Some(|frame| {
+            frame[BTH] = Op::RC_FLUSH.0;
+            // The RETH is behind the FETH.
+            frame[BTH + 12..BTH + 32].rotate_right(4);
+            mend(frame);
+        });
+        self.responds("flushed", 253, Op::RC_READ_RESP_ONLY, 19, 0, 14);
+        self.writes("atomic write", 260, Op::RC_WRITE_ONLY, 20, 8, 8);
+        self.0.last_mut().unwrap().edit = Some(|frame| {
+            frame[BTH] = Op::RC_ATOMIC_WRITE.0;
+            mend(frame);
+        });
+        self.answers("ack atomic write", 262, 20, Syndrome::ACK, 15);
+    }
+
+    /// Adds a READ request of host a.
+    pub fn reads(&mut self, name: &'static str, at: u64, psn: u32, bytes: u32) -> &mut Step {
+        let reth = RethRepr {
+            va: 0x3000,
+            rkey: 7,
+            dma_len: bytes,
+        };
+        let step = self.asks(name, at, Opcode::RC_READ_REQUEST, psn, 0);
+        step.packet().ext.reth = Some(reth);
+        step
+    }
+
+    /// Adds a response of host b, with an AETH if the opcode has one.
+    pub fn responds(
+        &mut self,
+        name: &'static str,
+        at: u64,
+        opcode: Opcode,
+        psn: u32,
+        bytes: usize,
+        msn: u32,
+    ) -> &mut Step {
+        let step = self.add(name, at, false, packet(false, opcode, psn, bytes));
+        if let Some(aeth) = &mut step.packet().ext.aeth {
+            *aeth = AethRepr {
+                syndrome: Syndrome::ACK,
+                msn: Msn::new(msn).unwrap(),
+            };
+        }
+        step
+    }
+
+    /// Adds an answer of host a.
+    pub fn acknowledges(
+        &mut self,
+        name: &'static str,
+        at: u64,
+        psn: u32,
+        syndrome: Syndrome,
+        msn: u32,
+    ) {
+        let step = self.add(name, at, true, packet(true, Opcode::RC_ACK, psn, 0));
+        *step.aeth() = AethRepr {
+            syndrome,
+            msn: Msn::new(msn).unwrap(),
+        };
+    }
+
+    /// The conversation as host b sees it at its own port: what was lost on the way to host a is there.
+    pub fn at_b(mut self) -> Self {
+        for step in &mut self.0 {
+            step.direction = match step.direction {
+                Direction::Sent => Direction::Received,
+                Direction::Received => Direction::Sent,
+            };
+        }
+        for (lost, like, before, psn) in [("g1", "g2", "g2", 102), ("l2", "l2 again", "l3", 16)] {
+            let Some(at) = self.0.iter().position(|step| step.name == before) else {
+                continue;
+            };
+            let mut step = self.0[self.at(like)].clone();
+            (step.name, step.time) = (lost, self.0[at].time);
+            step.psn(psn);
+            if lost == "l2" {
+                step.packet().bth.opcode = Opcode::RC_READ_RESP_MIDDLE;
+                step.packet().ext.aeth = None;
+            }
+            self.0.insert(at, step);
+        }
+        self
     }
 
     pub fn at(&self, name: &str) -> usize {

@@ -2,6 +2,7 @@
 
 mod captures;
 mod conversation;
+mod damage;
 mod hand_made;
 mod page;
 mod races;

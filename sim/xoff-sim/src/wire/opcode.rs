@@ -15,7 +15,8 @@ use super::{
 /// A17.9.3).
 ///
 /// Any byte is an `Opcode`, but [`layout`](Self::layout) knows only those of RC, UC, UD and the CNP. The text form is
-/// the name, or `0x` and two digits for other opcodes.
+/// the name, or `0x` and two digits for opcodes without one. Some opcodes have a [name](Self::unread_name) although
+/// their extension headers are not read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Opcode(pub u8);
@@ -141,7 +142,50 @@ opcodes! {
     CNP                 = 0x81: [cnp] NO_PAYLOAD;
 }
 
+/// Assigned opcodes whose extension headers the parser does not read: RC's FLUSH and ATOMIC WRITE (IBTA release 1.5,
+/// annex A19), and extended RC (annex A14), whose operations have the codes of RC.
+const UNREAD: &[(Opcode, &str)] = &[
+    (Opcode::RC_FLUSH, "RC_FLUSH"),
+    (Opcode::RC_ATOMIC_WRITE, "RC_ATOMIC_WRITE"),
+    (Opcode(0xA0), "XRC_SEND_FIRST"),
+    (Opcode(0xA1), "XRC_SEND_MIDDLE"),
+    (Opcode(0xA2), "XRC_SEND_LAST"),
+    (Opcode(0xA3), "XRC_SEND_LAST_IMM"),
+    (Opcode(0xA4), "XRC_SEND_ONLY"),
+    (Opcode(0xA5), "XRC_SEND_ONLY_IMM"),
+    (Opcode(0xA6), "XRC_WRITE_FIRST"),
+    (Opcode(0xA7), "XRC_WRITE_MIDDLE"),
+    (Opcode(0xA8), "XRC_WRITE_LAST"),
+    (Opcode(0xA9), "XRC_WRITE_LAST_IMM"),
+    (Opcode(0xAA), "XRC_WRITE_ONLY"),
+    (Opcode(0xAB), "XRC_WRITE_ONLY_IMM"),
+    (Opcode(0xAC), "XRC_READ_REQUEST"),
+    (Opcode(0xAD), "XRC_READ_RESP_FIRST"),
+    (Opcode(0xAE), "XRC_READ_RESP_MIDDLE"),
+    (Opcode(0xAF), "XRC_READ_RESP_LAST"),
+    (Opcode(0xB0), "XRC_READ_RESP_ONLY"),
+    (Opcode(0xB1), "XRC_ACK"),
+    (Opcode(0xB2), "XRC_ATOMIC_ACK"),
+    (Opcode(0xB3), "XRC_CMP_SWAP"),
+    (Opcode(0xB4), "XRC_FETCH_ADD"),
+    (Opcode(0xB6), "XRC_SEND_LAST_INV"),
+    (Opcode(0xB7), "XRC_SEND_ONLY_INV"),
+];
+
 impl Opcode {
+    /// FLUSH of RC: makes what was written before persistent or visible. Not in [`ALL`](Self::ALL): see
+    /// [`unread_name`](Self::unread_name).
+    pub const RC_FLUSH: Self = Self(0x1C);
+    /// ATOMIC WRITE of RC: writes 8 bytes at once. Not in [`ALL`](Self::ALL): see [`unread_name`](Self::unread_name).
+    pub const RC_ATOMIC_WRITE: Self = Self(0x1D);
+
+    /// The name of an assigned opcode whose extension headers the parser does not read, so that it has no
+    /// [`name`](Self::name): FLUSH and ATOMIC WRITE of RC, and those of extended RC (`XRC_…`).
+    pub fn unread_name(self) -> Option<&'static str> {
+        let found = UNREAD.iter().find(|(opcode, _)| *opcode == self);
+        found.map(|(_, name)| *name)
+    }
+
     fn row(self) -> Option<&'static Row> {
         ROWS.iter().find(|row| row.opcode == self)
     }
@@ -188,7 +232,12 @@ impl FromStr for Opcode {
                 .ok()
                 .map(Self)
         };
+        let unread = || {
+            let found = UNREAD.iter().find(|(_, name)| *name == text);
+            found.map(|(opcode, _)| *opcode)
+        };
         Self::from_name(text)
+            .or_else(unread)
             .or_else(number)
             .ok_or_else(|| UnknownOpcode(text.into()))
     }
@@ -210,7 +259,7 @@ impl From<Opcode> for String {
 
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
+        match self.name().or(self.unread_name()) {
             Some(name) => f.pad(name),
             None => f.pad(&format!("{:#04x}", self.0)),
         }
@@ -261,6 +310,22 @@ mod tests {
             .chain([0x64, 0x65, 0x81])
             .collect();
         assert_eq!(known, expected);
+    }
+
+    /// XRC has the operations of RC with 0xA0 in the high bits (IBTA annex A14), and neither FLUSH nor ATOMIC WRITE.
+    #[test]
+    fn what_is_not_read_has_a_name_of_its_own() {
+        assert_eq!(Opcode(0x1C).to_string(), "RC_FLUSH");
+        assert_eq!("RC_ATOMIC_WRITE".parse(), Ok(Opcode(0x1D)));
+        for code in 0x00..=0x1F {
+            let (xrc, rc) = (Opcode(0xA0 | code), Opcode(code));
+            let expected = rc.name().map(|name| format!("X{name}"));
+            assert_eq!(xrc.unread_name(), expected.as_deref());
+            assert_eq!(xrc.name().or(xrc.layout().map(|_| "")), None);
+        }
+        for opcode in (0..=0xFF).map(Opcode) {
+            assert!(opcode.name().is_none() || opcode.unread_name().is_none());
+        }
     }
 
     #[test]
