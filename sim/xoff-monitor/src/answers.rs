@@ -59,6 +59,9 @@ impl Requests {
         }) {
             return;
         }
+        if meaning == SyndromeMeaning::Nak(NakCode::PsnSequenceError) {
+            self.asked_back = Some(psn);
+        }
         let msn = aeth.msn.get();
         let sequence = meaning == SyndromeMeaning::Nak(NakCode::PsnSequenceError);
         if !sequence {

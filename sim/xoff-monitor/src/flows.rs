@@ -26,6 +26,9 @@ use crate::{Habit, Rule};
 /// Bytes that a packet with 4,096 bytes of payload takes on the wire, with IPv6, a tag, RETH, FCS, preamble and gap.
 const LONGEST_ROCE_FRAME: u64 = 4_222;
 
+/// PSNs that a READ of 2^31 bytes, the longest, takes up at the least MTU.
+const MOST_RESPONSES: u64 = 1 << 23;
+
 /// The source and destination address of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
@@ -97,11 +100,20 @@ impl Flows {
         self.paused = Some(time);
     }
 
-    /// Records that a host has sent a packet that is broken, at its own port: its PSN is used, but not known.
+    /// Records that a host has sent a packet that is broken, at its own port: its PSN is used, but not known. It may have
+    /// been a READ, which takes several.
     pub fn broken(&mut self, parsed: &ParsedFrame) {
         let Some(ip) = &parsed.ip else { return };
+        let known = parsed
+            .bth
+            .map(|bth| bth.opcode)
+            .filter(|opcode| opcode.name().is_some());
+        let psns = match known {
+            Some(opcode) if opcode != Opcode::RC_READ_REQUEST => 1,
+            _ => MOST_RESPONSES,
+        };
         for &flow in self.by_way.get(&Way::of(ip)).into_iter().flatten() {
-            self.flows[flow].requests.broken += 1;
+            self.flows[flow].requests.broken += psns;
         }
     }
 

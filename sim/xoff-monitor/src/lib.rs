@@ -56,7 +56,7 @@ use report::Findings;
 use tap::Side;
 
 pub use report::{FrameCounts, KEPT_VIOLATIONS, Remark, Report, Tally, Violation};
-pub use rules::{Habit, Rule};
+pub use rules::{Habit, Rule, UnknownRule};
 pub use tap::Tap;
 
 /// A frame at a tap. The frames of a tap must be passed in the order of their times.

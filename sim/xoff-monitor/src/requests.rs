@@ -145,6 +145,8 @@ pub(crate) struct Requests {
     pub counted: Option<Counted>,
     /// PSN of a NAK that has ended the connection.
     pub fatal: Option<i64>,
+    /// PSN of the newest NAK for a sequence error, right or not: the sender may heed it.
+    pub asked_back: Option<i64>,
     /// Whether the current requests are a resend.
     resending: bool,
     /// Whether requests have been lost before this tap, which is not at the sender.
@@ -153,7 +155,7 @@ pub(crate) struct Requests {
     pub resends: u64,
     /// Number of resends since the last answer.
     pub quiet: u32,
-    /// At the sender's port: number of broken packets since the last one that was not. Their PSNs are not known.
+    /// At the sender's port: number of PSNs, at most, of broken packets since the last one that was not.
     pub broken: u64,
     /// At the receiver's port: the oldest gap, as long as no NAK was sent since.
     pub gap: Option<Gap>,
@@ -248,6 +250,7 @@ impl Requests {
     pub fn acknowledge(&mut self, psn: i64, time: Time) {
         if self.acked.is_none_or(|acked| acked < psn) {
             self.acked_at = time;
+            self.asked_back = None;
         }
         self.acked = Some(self.acked.map_or(psn, |acked| acked.max(psn)));
         self.add_point(psn);
@@ -486,7 +489,7 @@ impl Requests {
         let crosses = time <= self.acked_at.saturating_add(CROSSING)
             || at.paused.is_some_and(|paused| paused >= self.acked_at);
         let asked = asked && (psn >= acked || crosses || !own);
-        let holds = asked || unanswered || behind;
+        let holds = asked || unanswered || behind || self.asked_back == Some(psn);
         out.check(Rule::ResendStart, holds, || {
             let before = self.points.range(..=psn).next_back();
             let after = self.points.range(psn..).next();

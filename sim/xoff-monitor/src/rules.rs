@@ -1,6 +1,7 @@
 //! The rules and the habits: their ids and texts. The checks are in the other modules.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
@@ -361,6 +362,27 @@ texts! {
             "The direction of frames, both directions of the port, the line rate. Only pauses that the tap's own node \
              received: for those that it sent, the delay of the cable would have to be known."
         ],
+    }
+}
+
+/// The error for a text that is not the id of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownRule(String);
+
+impl fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules: Vec<_> = Rule::ALL.iter().map(|rule| rule.id()).collect();
+        write!(f, "no rule '{}': rules are {}", self.0, rules.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownRule {}
+
+impl FromStr for Rule {
+    type Err = UnknownRule;
+
+    fn from_str(id: &str) -> Result<Self, UnknownRule> {
+        Self::from_id(id).ok_or_else(|| UnknownRule(id.to_owned()))
     }
 }
 

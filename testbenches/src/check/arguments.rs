@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use xoff_monitor::Rule;
 use xoff_sim::time::{Duration, LineRate};
+
+use super::host_port::HostPort;
 
 /// Checks a capture against the standards
 ///
@@ -28,9 +31,13 @@ pub struct CheckArgs {
     /// Line rate of all interfaces, such as 40Gb/s, for rules about pauses [default: what a pcapng says]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<LineRate>,
-    /// Interfaces or captures that are ports of hosts, such as a.0,b.0: frames that the host sends are not lost before the tap
+    /// Interfaces or captures that are ports of hosts, such as a.0,b.0: frames that the host sends are not lost before
+    /// the tap. A capture without directions needs the host's address: a.pcap=192.0.2.1
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub host_port: Vec<String>,
+    pub host_port: Vec<HostPort>,
+    /// Rules that a device is known to break, such as bth-reserved: violations of them are counted apart
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub breaks: Vec<Rule>,
     /// The network may reorder or duplicate frames: check their order only at ports where a host sends
     #[arg(long)]
     pub unordered: bool,

@@ -19,6 +19,8 @@ pub(super) struct Captures {
 
 struct Capture {
     name: String,
+    /// The last part of its path.
+    file: String,
     /// What the names of its taps begin with; nothing if it is the only capture.
     label: String,
     reader: Reader<Box<dyn Read>>,
@@ -59,11 +61,13 @@ impl Captures {
                 (_, true) => last(path).to_string_lossy().into_owned(),
                 (_, false) => path.display().to_string(),
             };
+            let file = last(path).to_string_lossy().into_owned();
             let (name, input, bytes) = decode::open(path)?;
             captures.bytes = (captures.bytes.zip(bytes)).map(|(sum, bytes)| sum + bytes);
             captures.all.push(Capture {
                 reader: Reader::new(name.clone(), input)?.take_cut(),
                 name,
+                file,
                 label,
                 next: None,
                 ended: false,
@@ -93,6 +97,23 @@ impl Captures {
     pub fn name(&self, tap: usize) -> &str {
         let capture = self.all.iter().find(|capture| capture.taps.contains(&tap));
         capture.map_or("", |capture| &capture.name)
+    }
+
+    /// Whether `name` names the tap: its own name, that of its interface, or that of its capture.
+    pub fn is_named(&self, tap: usize, name: &str) -> bool {
+        let (own, interface) = &self.taps[tap];
+        let capture = self.all.iter().find(|capture| capture.taps.contains(&tap));
+        own == name
+            || interface.name.as_deref() == Some(name)
+            || capture.is_some_and(|capture| capture.name == name || capture.file == name)
+    }
+
+    /// The name of a tap, for messages: that of its capture if it has none of its own.
+    pub fn tap_name(&self, tap: usize) -> &str {
+        match &self.taps[tap].0[..] {
+            "" => self.name(tap),
+            name => name,
+        }
     }
 
     /// The taps so far: the name of each, and its interface.

@@ -2,19 +2,23 @@
 
 mod arguments;
 mod captures;
+mod host_port;
 mod table;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::bail;
 use serde::Serialize;
 use xoff_monitor::{FrameCounts, Monitor, Remark, Report, Rule, Sighting, Tally, Tap};
 use xoff_sim::time::{Duration, LineRate, Rate, Time};
-use xoff_waves::capture::Interface;
+use xoff_sim::wire::frame::ParsedFrame;
+use xoff_waves::capture::{Direction, Interface, Record};
 
 pub use arguments::CheckArgs;
 
 use self::captures::Captures;
+use self::host_port::Directions;
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::terminal::Streams;
@@ -34,10 +38,11 @@ Examples:
   xoff check loss.pcap                                   one row per rule
   xoff check loss.pcap --json | jq '.violations[]'       for programs
   xoff check out/pair/capture.pcapng --host-port a.0,b.0 --cnp-interval 50us
-  xoff check a.pcap b.pcap --host-port a.pcap,b.pcap     captured at both ends of a path
+  xoff check a.pcap b.pcap --host-port a.pcap=192.0.2.1,b.pcap=192.0.2.2    captured at both ends of a path
+  xoff check nic.pcap --breaks bth-reserved              a device that is known to set a reserved bit
   tcpdump -U -w - -i eth0 -c 10000 | xoff check -        live
 
-Exit codes: 0 no violation, 1 violations, 2 bad input (what was found before it is shown) or no frame that a rule
+Exit codes: 0 no violation but of rules of --breaks, 1 violations, 2 bad input (what was found before it is shown) or no frame that a rule
 is about, 130 interrupted (what was found until then is shown).
 
 Rules:
@@ -59,6 +64,8 @@ struct Summary<'a> {
     kinds: FrameCounts,
     rules: Vec<RuleRow>,
     violations: Vec<ViolationRow<'a>>,
+    /// Violations of the rules that are known to be broken.
+    by_design: Vec<ViolationRow<'a>>,
     remarks: Vec<&'a Remark>,
 }
 
@@ -105,6 +112,7 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
         monitor,
         taps: 0,
         begin: None,
+        hosts: Vec::new(),
         arguments,
     };
     // What is read of a capture that is interrupted may end within a frame.
@@ -114,14 +122,15 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
     };
     progress.finish_and_clear();
     if read.is_ok() && !interrupted() {
-        hosts_exist(&arguments.host_port, &captures)?;
+        hosts_exist(arguments, &captures)?;
     }
     let report = watch.monitor.into_report();
+    let by_design: BTreeSet<Rule> = arguments.breaks.iter().copied().collect();
     if arguments.json {
-        serde_json::to_writer_pretty(&mut streams.out, &summary(&report))?;
+        serde_json::to_writer_pretty(&mut streams.out, &summary(&report, &by_design))?;
         writeln!(streams.out)?;
     } else {
-        table::write(&report, arguments.verbose, streams)?;
+        table::write(&report, &by_design, arguments.verbose, streams)?;
     }
     read?;
     if interrupted() {
@@ -139,53 +148,59 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
             report.frames
         );
     }
-    Ok(match report.violation_count() {
-        0 => Outcome::Held,
-        _ => Outcome::Failed,
-    })
+    Ok(
+        match report.violation_count() - known(&report, &by_design) {
+            0 => Outcome::Held,
+            _ => Outcome::Failed,
+        },
+    )
 }
 
-/// Checks that every name of `--host-port` is that of a tap, or of an interface.
-fn hosts_exist(hosts: &[String], captures: &Captures) -> anyhow::Result<()> {
-    let taps = captures.taps();
-    let known = |name: &&String| {
-        let named = |(tap, interface): &(String, Interface)| {
-            tap == *name || interface.name.as_ref() == Some(name)
-        };
-        taps.iter().any(named)
-    };
-    let Some(unknown) = hosts.iter().find(|name| !known(name)) else {
+/// Number of violations of the rules that are known to be broken.
+fn known(report: &Report, by_design: &BTreeSet<Rule>) -> u64 {
+    by_design
+        .iter()
+        .map(|rule| report.violations_of(*rule))
+        .sum()
+}
+
+/// Checks that every name of `--host-port` is that of a tap, of an interface or of a capture.
+fn hosts_exist(arguments: &CheckArgs, captures: &Captures) -> anyhow::Result<()> {
+    let taps = 0..captures.taps().len();
+    let known = |name: &str| taps.clone().any(|tap| captures.is_named(tap, name));
+    let Some(unknown) = (arguments.host_port.iter()).find(|host| !known(&host.name)) else {
         return Ok(());
     };
-    let names: Vec<&str> = (taps.iter())
-        .map(|(tap, _)| &tap[..])
-        .filter(|tap| !tap.is_empty())
-        .collect();
+    let names: Vec<&str> = taps.clone().map(|tap| captures.tap_name(tap)).collect();
     bail!(
-        "{}: --host-port {unknown}: no interface of that name; there are: {}",
+        "{}: --host-port {}: no interface of that name; there are: {}",
         captures.names(),
+        unknown.name,
         names.join(", ")
     )
 }
 
-fn summary(report: &Report) -> Summary<'_> {
+fn summary<'a>(report: &'a Report, by_design: &BTreeSet<Rule>) -> Summary<'a> {
     let rules = report.rules.iter().map(|(rule, tally)| RuleRow {
         rule: *rule,
         statement: rule.statement(),
         tally: *tally,
     });
-    let violations = report.violations.iter().map(|it| ViolationRow {
-        rule: it.rule,
-        frame: it.frame,
-        interface: &it.tap,
-        time_ns: it.time.as_ps() / PS_PER_NS,
-        text: &it.text,
-    });
+    let (by_design, violations) = (report.violations.iter())
+        .map(|it| ViolationRow {
+            rule: it.rule,
+            frame: it.frame,
+            interface: &it.tap,
+            time_ns: it.time.as_ps() / PS_PER_NS,
+            text: &it.text,
+        })
+        .partition(|row: &ViolationRow<'_>| by_design.contains(&row.rule));
     Summary {
         frames: report.frames,
         kinds: report.kinds,
         rules: rules.collect(),
-        violations: violations.collect(),
+        violations,
+        by_design,
         remarks: report.remarks.values().collect(),
     }
 }
@@ -197,6 +212,8 @@ struct Watch<'a> {
     taps: usize,
     /// Time of the first frame, ns.
     begin: Option<u64>,
+    /// For each tap that is the port of a host whose address is given: what it needs to find directions.
+    hosts: Vec<Option<Directions>>,
     arguments: &'a CheckArgs,
 }
 
@@ -209,11 +226,11 @@ impl Watch<'_> {
         while !interrupted()
             && let Some((tap, record)) = captures.next()?
         {
-            for (name, interface) in &captures.taps()[self.taps..] {
-                let tap = self.tap(name, interface);
-                self.monitor.add_tap(tap);
+            for number in self.taps..captures.taps().len() {
+                self.add_tap(number, captures);
             }
             self.taps = captures.taps().len();
+            let direction = self.direction(tap, &record, captures)?;
             let since = record
                 .time_ns
                 .saturating_sub(*self.begin.get_or_insert(record.time_ns));
@@ -221,7 +238,7 @@ impl Watch<'_> {
                 tap,
                 number: record.number,
                 time: Time::from_ps(since.saturating_mul(PS_PER_NS)),
-                direction: record.direction,
+                direction,
                 bytes: &record.bytes,
                 kept: record.kept,
                 fcs_ok: record.fcs_ok,
@@ -242,11 +259,54 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tap(&self, name: &str, interface: &Interface) -> Tap {
+    fn add_tap(&mut self, number: usize, captures: &Captures) {
+        let (name, interface) = &captures.taps()[number];
+        let hosts = &self.arguments.host_port;
+        let host = hosts
+            .iter()
+            .find(|host| captures.is_named(number, &host.name));
+        let tap = self.tap(name, interface, host.is_some());
+        self.monitor.add_tap(tap);
+        let address = host.and_then(|host| host.address);
+        self.hosts.push(address.map(Directions::new));
+    }
+
+    /// The direction of a frame, as the capture or else the host's address says.
+    fn direction(
+        &mut self,
+        tap: usize,
+        record: &Record,
+        captures: &Captures,
+    ) -> anyhow::Result<Option<Direction>> {
+        if record.direction.is_some() {
+            return Ok(record.direction);
+        }
+        if let Some(directions) = &mut self.hosts[tap] {
+            return Ok(directions.of(&record.bytes));
+        }
+        let hosts = &self.arguments.host_port;
+        let Some(host) = hosts.iter().find(|host| captures.is_named(tap, &host.name)) else {
+            return Ok(None);
+        };
+        // Which of the two hosts of a packet it is cannot be seen.
+        let parsed: ParsedFrame = xoff_sim::protocol::parse(&record.bytes);
+        if !parsed.verdict.is_roce() {
+            return Ok(None);
+        }
+        let (src, dst) = crate::row::addresses(&parsed).unwrap_or_default();
+        bail!(
+            "{}: record {}: --host-port {name}: the frames have no direction, so that the host's address is needed: \
+             {name}={src} or {name}={dst}",
+            captures.name(tap),
+            record.number,
+            name = host.name
+        )
+    }
+
+    fn tap(&self, name: &str, interface: &Interface, host: bool) -> Tap {
         let rate = interface.bits_per_second.map(Rate::from_bits_per_second);
-        let named = |host: &String| host == name || interface.name.as_ref() == Some(host);
         Tap {
-            host: self.arguments.host_port.iter().any(named),
+            host,
             orderly: !self.arguments.unordered,
             // A rate that Ethernet does not have cannot be the line rate. Rules about pauses are not applied then.
             rate: self

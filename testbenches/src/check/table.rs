@@ -1,8 +1,9 @@
 //! Human-readable table of `xoff check`.
 
+use std::collections::BTreeSet;
 use std::io;
 
-use xoff_monitor::Report;
+use xoff_monitor::{Report, Rule};
 
 use crate::terminal::{Ink, Streams};
 
@@ -11,8 +12,14 @@ const NAMED: usize = 8;
 /// Maximum number of violations whose text is shown.
 const SHOWN: usize = 20;
 
-/// Writes one row per rule, the violations and the remarks. `all`: also show rules that could not be applied.
-pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Result<()> {
+/// Writes one row per rule, the violations and the remarks. Rules `by_design` are known to be broken. `all`: also show
+/// rules that could not be applied.
+pub(super) fn write(
+    report: &Report,
+    by_design: &BTreeSet<Rule>,
+    all: bool,
+    streams: &mut Streams,
+) -> io::Result<()> {
     let paint = streams.paint;
     let out = &mut streams.out;
     let head = format!("{:<18} {:>8} {:>8}  frames", "rule", "checked", "broken");
@@ -43,14 +50,23 @@ pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Re
         let ink = match (tally.checked, tally.violations) {
             (0, _) => Ink::Dim,
             (_, 0) => Ink::Plain,
+            _ if by_design.contains(rule) => Ink::Warning,
             _ => Ink::Bad,
         };
         writeln!(out, "{}", paint.paint(ink, row.trim_end()))?;
     }
-    if !report.violations.is_empty() {
+    let meant = super::known(report, by_design);
+    let violations = report.violation_count() - meant;
+    if violations > 0 {
         writeln!(out)?;
     }
-    for it in report.violations.iter().take(SHOWN) {
+    let named = report
+        .violations
+        .iter()
+        .filter(|it| !by_design.contains(&it.rule));
+    let mut shown = 0;
+    for it in named.take(SHOWN) {
+        shown += 1;
         let tap = if it.tap.is_empty() {
             String::new()
         } else {
@@ -64,7 +80,7 @@ pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Re
             it.text
         )?;
     }
-    let more = report.violation_count() - report.violations.len().min(SHOWN) as u64;
+    let more = violations - shown;
     if more > 0 {
         writeln!(out, "and {more} more; --json has them")?;
     }
@@ -99,13 +115,16 @@ pub(super) fn write(report: &Report, all: bool, streams: &mut Streams) -> io::Re
     }
     writeln!(
         out,
-        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS; {} violations{}",
+        "\n{} frames: {} RoCE, {} pauses, {} other, {} with a wrong FCS; {violations} violations{}{}",
         report.frames,
         kinds.roce,
         kinds.pause,
         kinds.other,
         kinds.bad_fcs,
-        report.violation_count(),
+        match meant {
+            0 => String::new(),
+            meant => format!(", {meant} of rules that --breaks names"),
+        },
         match left_out {
             0 => String::new(),
             rules => format!("; {rules} rules found nothing to judge (--verbose)"),

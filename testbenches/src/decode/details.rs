@@ -1,6 +1,6 @@
 //! Details of a frame, as text.
 
-use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
+use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, Opcode, SyndromeMeaning};
 
 use crate::terminal::Ink;
@@ -13,13 +13,23 @@ const XON: u16 = 0;
 /// A piece of text and its role.
 pub type Piece = (Ink, String);
 
+/// Whether it is a packet with an assigned opcode whose extension headers are not read, such as FLUSH or one of XRC. The
+/// parser drops such packets as malformed, since no receive path of the NIC takes them.
+pub fn is_unread(frame: &ParsedFrame) -> bool {
+    let opcode = frame.bth.map(|bth| bth.opcode);
+    frame.reason == Some(Reason::UnknownOpcode)
+        && opcode.is_some_and(|opcode| opcode.unread_name().is_some())
+}
+
 /// Returns everything about a frame that has no column of its own.
 pub fn details(frame: &ParsedFrame) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut say = |ink: Ink, text: String| pieces.push((ink, text));
 
-    if let Some(reason) = frame.reason {
-        say(Ink::Bad, reason.to_string());
+    match frame.reason {
+        Some(_) if is_unread(frame) => say(Ink::Dim, "what follows the BTH is not read".into()),
+        Some(reason) => say(Ink::Bad, reason.to_string()),
+        None => {}
     }
     if frame.verdict == Verdict::Other
         && let Some(text) = what_other(frame)

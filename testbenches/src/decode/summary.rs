@@ -8,8 +8,9 @@ use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_waves::capture::{Interface, Record};
 
 use super::conversation::{Conversations, Flow, Tap, Traffic};
+use super::details::is_unread;
 use super::draw::{bar, counted, grouped, span, sparkline};
-use super::table::{operation_ink_of, port_name, verdict_ink};
+use super::table::{UNREAD, operation_ink_of, port_name, verdict_ink};
 use super::tally::Tally;
 use super::timeline::{Stretch, Timeline};
 use crate::terminal::{Ink, Paint};
@@ -36,7 +37,10 @@ pub struct Summary {
 impl Summary {
     /// Adds a frame.
     pub fn add(&mut self, record: &Record, frame: &ParsedFrame) {
-        if let Some(bth) = frame.bth.filter(|_| frame.verdict.is_roce()) {
+        if let Some(bth) = frame
+            .bth
+            .filter(|_| frame.verdict.is_roce() || is_unread(frame))
+        {
             let (frames, bytes) = self.operations.entry(bth.opcode).or_default();
             *frames += 1;
             *bytes += frame.frame_bytes as u64;
@@ -125,6 +129,10 @@ impl Summary {
                     )?;
                 }
             }
+        }
+        if tally.unread > 0 {
+            let bar = bar(tally.unread, tally.frames, bar_cells);
+            line(out, paint, Ink::Dim, UNREAD, tally.unread, None, &bar)?;
         }
         let judged = tally.icrc_ok + tally.icrc_bad;
         for (name, ink, count) in [

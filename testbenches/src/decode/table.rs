@@ -7,12 +7,14 @@ use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
 use xoff_waves::capture::{Direction, Interface, Record};
 
-use super::details::{Piece, details, flags};
+use super::details::{Piece, details, flags, is_unread};
 use crate::row::addresses;
 use crate::terminal::{Ink, Paint};
 
 /// Terminals narrower than this have no column for the verdict, which follows from the operation.
 const WIDE: usize = 110;
+/// In place of the verdict of a packet with an assigned opcode whose extension headers are not read.
+pub const UNREAD: &str = "unread";
 /// A clock finer than this many ticks a second is shown with nanoseconds.
 const MICROSECOND_TICKS: u64 = 1_000_000;
 /// Decimals of seconds for captures in microseconds.
@@ -281,6 +283,7 @@ fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
     match field {
         Field::Frame | Field::Time | Field::Port => (Ink::Plain, String::new()),
         Field::Bytes => (Ink::Plain, frame.frame_bytes.to_string()),
+        Field::Verdict if is_unread(frame) => (Ink::Dim, UNREAD.into()),
         Field::Verdict => (verdict_ink(frame.verdict), frame.verdict.to_string()),
         Field::Addresses => (
             Ink::Plain,
@@ -289,7 +292,7 @@ fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
                 .unwrap_or_default(),
         ),
         Field::Operation => match bth {
-            Some(bth) if has_verdict || frame.verdict.is_roce() => {
+            Some(bth) if has_verdict || frame.verdict.is_roce() || is_unread(frame) => {
                 (operation_ink(frame, bth.opcode), bth.opcode.to_string())
             }
             None if has_verdict => (Ink::Plain, String::new()),

@@ -2,6 +2,7 @@
 
 use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
 
+use super::details::is_unread;
 use crate::terminal::{Ink, Paint};
 
 /// Frames by verdict and reason, and their ICRCs.
@@ -15,6 +16,8 @@ pub struct Tally {
     verdicts: [u64; Verdict::ALL.len()],
     /// By position in [`Reason::ALL`].
     reasons: [u64; Reason::ALL.len()],
+    /// Packets with an assigned opcode whose extension headers are not read; they are in none of the two above.
+    pub unread: u64,
     /// ICRCs that are right.
     pub icrc_ok: u64,
     /// ICRCs that are wrong.
@@ -26,10 +29,14 @@ impl Tally {
     pub fn add(&mut self, frame: &ParsedFrame) {
         self.frames += 1;
         self.bytes += frame.frame_bytes as u64;
-        self.verdicts[usize::from(frame.verdict.code())] += 1;
+        if is_unread(frame) {
+            self.unread += 1;
+        } else {
+            self.verdicts[usize::from(frame.verdict.code())] += 1;
+        }
         if let Some(index) = Reason::ALL
             .iter()
-            .position(|&reason| Some(reason) == frame.reason)
+            .position(|&reason| Some(reason) == frame.reason && !is_unread(frame))
         {
             self.reasons[index] += 1;
         }
@@ -86,6 +93,14 @@ impl Tally {
                     .collect();
                 line += &format!(" ({})", reasons.join(", "));
             }
+        }
+        if self.unread > 0 {
+            line += if self.verdicts().next().is_none() {
+                ": "
+            } else {
+                ", "
+            };
+            line += &format!("{} {}", self.unread, super::table::UNREAD);
         }
         if self.icrc_ok + self.icrc_bad > 0 {
             line += &format!("; ICRC {} ok", self.icrc_ok);

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 use xoff_cosim::network::Simulation;
 use xoff_cosim::scenario::switch::Classify;
 use xoff_cosim::scenario::{HostSettings, Scenario, SwitchSettings};
-use xoff_monitor::{Monitor, Report, Rule, Sighting, Tally, Tap, Violation};
+use xoff_monitor::{Monitor, Report, Rule, Sighting, Tally, Tap, UnknownRule, Violation};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::mac::PauseKind;
 use xoff_waves::report::{Finding, FindingKind, Monitored};
@@ -180,10 +180,8 @@ impl Monitors {
 /// Returns an error that names a rule that does not exist.
 pub fn broken_by_design(scenario: &Scenario) -> anyhow::Result<BTreeSet<Rule>> {
     let rule = |id: &String| {
-        Rule::from_id(id).with_context(|| {
-            let rules: Vec<_> = Rule::ALL.iter().map(|rule| rule.id()).collect();
-            format!("breaks: no rule '{id}': rules are {}", rules.join(", "))
-        })
+        id.parse()
+            .map_err(|error: UnknownRule| anyhow!("breaks: {error}"))
     };
     scenario.breaks.iter().map(rule).collect()
 }

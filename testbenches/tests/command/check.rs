@@ -178,7 +178,7 @@ fn several_captures_are_taps_of_one_network() {
     assert_eq!(count(&two), twice);
     // Taps have the names of their files.
     let corrupt = write("corrupt.pcap", &fs::read(file(CAPTURES[4])).unwrap());
-    let report = checked(&[&a, &corrupt, "--host-port", "a.pcap"], 1);
+    let report = checked(&[&a, &corrupt, "--host-port", "a.pcap=192.0.2.1"], 1);
     let violations = report["violations"].as_array().unwrap();
     assert!(
         violations
@@ -193,6 +193,124 @@ fn several_captures_are_taps_of_one_network() {
     );
     let (_, err) = said(&["check", &a, &a], [], 2);
     assert!(err.contains("a.pcap: named twice"), "{err}");
+}
+
+/// A plain pcap records neither names nor directions: its file names the port, the host's address the directions.
+#[test]
+fn a_plain_pcap_may_be_the_port_of_a_host() {
+    const PAST_READ: &str = "tests/data/ack_past_read.pcap";
+    let applied = |report: &Value, rule: &str| {
+        let rules = report["rules"].as_array().unwrap();
+        let found = rules.iter().find(|it| it["rule"] == rule).unwrap();
+        found["checked"].as_u64().unwrap()
+    };
+    // On the way the response may be lost before the tap.
+    let report = checked(&[PAST_READ], 0);
+    assert_eq!(report["remarks"][0]["remark"], "read-passed");
+    assert_eq!(applied(&report, "psn-order"), 0);
+    // The requester's port: so it is there.
+    for host in ["10.0.0.1", "02:00:00:00:00:01"] {
+        let port = format!("ack_past_read.pcap={host}");
+        let mac = fs::read(file(PAST_READ)).unwrap()[46..52].to_vec();
+        let mac: Vec<_> = mac.iter().map(|byte| format!("{byte:02x}")).collect();
+        let port = port.replace("02:00:00:00:00:01", &mac.join(":"));
+        let report = checked(&[PAST_READ, "--host-port", &port], 0);
+        assert_eq!(applied(&report, "psn-order"), 1, "{port}");
+    }
+    // The responder's port: it was not sent.
+    for port in [
+        "ack_past_read.pcap=10.0.0.2",
+        "tests/data/ack_past_read.pcap=10.0.0.2",
+    ] {
+        let report = checked(&[PAST_READ, "--host-port", port], 1);
+        assert_eq!(report["violations"][0]["rule"], "ack-past-read");
+        assert_eq!(report["violations"][0]["frame"], 3);
+    }
+    let whole = fs::read(file(PAST_READ)).unwrap();
+    let (out, _) = said(
+        &["check", "-", "--host-port", "standard input=10.0.0.2"],
+        whole,
+        1,
+    );
+    assert!(out.contains("ack-past-read"), "{out}");
+    let (_, err) = said(
+        &["check", PAST_READ, "--host-port", "ack_past_read.pcap"],
+        [],
+        2,
+    );
+    assert!(
+        err.ends_with(
+            "record 1: --host-port ack_past_read.pcap: the frames have no direction, so that the host's address is \
+             needed: ack_past_read.pcap=10.0.0.1 or ack_past_read.pcap=10.0.0.2\n"
+        ),
+        "{err}"
+    );
+    let (_, err) = said(&["check", PAST_READ, "--host-port", "a=10.0.0"], [], 2);
+    assert!(err.contains("'10.0.0' is no address of a host"), "{err}");
+}
+
+/// Rules that a device is known to break do not fail the check.
+#[test]
+fn violations_of_rules_that_are_known_to_be_broken_are_counted_apart() {
+    const PAST_READ: &str = "tests/data/ack_past_read.pcap";
+    let port = ["--host-port", "ack_past_read.pcap=10.0.0.2"];
+    let known = ["--breaks", "ack-past-read,msn"];
+    let report = checked(&[&[PAST_READ], &port[..], &known].concat(), 0);
+    assert_eq!(report["by_design"][0]["rule"], "ack-past-read");
+    let (out, _) = said(&[&["check", PAST_READ], &port[..], &known].concat(), [], 0);
+    assert!(
+        out.contains("0 violations, 1 of rules that --breaks names"),
+        "{out}"
+    );
+    // Other rules do.
+    checked(&[&[PAST_READ], &port[..], &["--breaks", "msn"]].concat(), 1);
+    let (_, err) = said(&["check", PAST_READ, "--breaks", "mns"], [], 2);
+    assert!(
+        err.contains("no rule 'mns': rules are icrc, ip-length"),
+        "{err}"
+    );
+}
+
+/// FLUSH and ATOMIC WRITE belong to the connection; `xoff decode` names them although the parser does not read them.
+#[test]
+fn flush_and_atomic_write_have_names() {
+    const FLUSH: &str = "tests/data/flush_atomic_write.pcap";
+    let report = checked(&[FLUSH], 0);
+    assert_eq!(report["remarks"].as_array().unwrap().len(), 0);
+    let applied = |rule: &str| {
+        let rules = report["rules"].as_array().unwrap();
+        rules.iter().find(|it| it["rule"] == rule).unwrap()["checked"].clone()
+    };
+    assert_eq!(
+        (applied("icrc"), applied("read-response"), applied("msn")),
+        (5.into(), 1.into(), 1.into())
+    );
+    let (out, _) = said(&["decode", FLUSH], [], 0);
+    for text in [
+        "unread    10.0.0.1→10.0.0.2   RC_FLUSH",
+        "RC_ATOMIC_WRITE",
+        "5 frames: 3 roce_v2, 2 unread; ICRC 5 ok",
+    ] {
+        assert!(out.contains(text), "{text}: {out}");
+    }
+    assert!(!out.contains("malformed"), "{out}");
+    let (out, _) = said(&["decode", FLUSH, "--summary"], [], 0);
+    assert!(
+        out.contains("unread") && out.contains("RC_FLUSH") && !out.contains("malformed"),
+        "{out}"
+    );
+    // An opcode of XRC: the frames' ICRC does not hold then, and nothing else is wrong with them.
+    let mut xrc = fs::read(file(FLUSH)).unwrap();
+    xrc[24 + 16 + 42] = 0xAA;
+    let (out, _) = said(&["decode", "-"], xrc.clone(), 0);
+    assert!(out.contains("XRC_WRITE_ONLY"), "{out}");
+    let (out, _) = said(&["check", "-"], xrc, 1);
+    assert!(
+        out.contains("other-service")
+            && out.contains("XRC_WRITE_ONLY")
+            && !out.contains("malformed"),
+        "{out}"
+    );
 }
 
 #[test]

@@ -470,9 +470,13 @@ impl Conversation {
         })
     }
 
-    /// The monitors' report at a tap.
+    /// The monitors' report at a tap, with a CNP interval of 50 us.
     pub fn watch_at(&self, tap: Tap) -> Report {
-        let mut monitor = Monitor::new().with_cnp_interval(Duration::from_us(50));
+        self.watch_with(Monitor::new().with_cnp_interval(Duration::from_us(50)), tap)
+    }
+
+    /// The report of `monitor` at a tap.
+    pub fn watch_with(&self, mut monitor: Monitor, tap: Tap) -> Report {
         let tap = monitor.add_tap(Tap {
             rate: Some(LineRate::G40),
             ..tap

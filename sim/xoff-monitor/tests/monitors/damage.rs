@@ -329,6 +329,23 @@ const FRAMES: &[Kind] = &[
         },
     ),
     (
+        "opcode 0x15 at the requester's port",
+        A,
+        Broken(Rule::Opcode, "s2"),
+        |it| {
+            raw(it, "s2", |it| {
+                it[BTH] = 0x15;
+                mend(it);
+            })
+        },
+    ),
+    (
+        "a bit of the PSN at the requester's port",
+        A,
+        Broken(Rule::Icrc, "w2"),
+        |it| raw(it, "w2", |it| it[BTH + 11] ^= 4),
+    ),
+    (
         "SE in a first packet",
         Way,
         Broken(Rule::Solicited, "s1"),

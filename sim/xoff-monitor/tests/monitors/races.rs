@@ -1,11 +1,11 @@
 //! What looks like a fault and is none: frames that cross on the way, and answers of which it is not known whose they
 //! are.
 
-use xoff_monitor::{Rule, Tap};
+use xoff_monitor::{Habit, Monitor, Rule, Tap};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{Opcode, Qpn, Syndrome};
 
-use crate::conversation::Conversation;
+use crate::conversation::{BTH, Conversation, UDP, mend};
 
 fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
@@ -117,4 +117,145 @@ fn a_nak_for_what_was_lost_does_not_belong_to_another_connection() {
     alike(false, ("second again", 5, 2), &mut it);
     it.answers("ack", 6, 2, Syndrome::ACK, 2);
     assert_eq!(broken(&it, Tap::new("way")), []);
+}
+
+/// Two marked packets arrive before the first of their CNPs leaves. Without an interval each has a CNP of its own.
+#[test]
+fn each_mark_may_have_its_cnp() {
+    let mut it = Conversation::good();
+    it.copy("m2", "m2").psn(102);
+    it.copy("cnp 2", "cnp 2");
+    let judged = |interval: Option<Duration>, it: &Conversation| {
+        let monitor = match interval {
+            Some(interval) => Monitor::new().with_cnp_interval(interval),
+            None => Monitor::new(),
+        };
+        it.watch_with(monitor, at_host())
+            .violations_of(Rule::CnpCause)
+    };
+    for interval in [None, Some(Duration::ZERO)] {
+        assert_eq!(judged(interval, &it), 0, "{interval:?}");
+    }
+    // A third one has none.
+    it.copy("cnp 2", "cnp 2");
+    for interval in [None, Some(Duration::ZERO)] {
+        assert_eq!(judged(interval, &it), 1, "{interval:?}");
+    }
+}
+
+/// A mark that came before the interval that the last CNP began has been answered, or was left out.
+#[test]
+fn an_old_mark_is_no_cause() {
+    let mut it = Conversation::good();
+    for psn in [101, 102] {
+        it.copy("m1", "m1").psn(psn);
+    }
+    it.step("m2").packet().ip.traffic_class &= !0b11;
+    assert_eq!(it.watch_at(at_host()).violations_of(Rule::CnpCause), 0);
+    // One of the marks at 70 us is left: too old for a CNP behind the one at 132 us.
+    it.copy("cnp 2", "ack g");
+    assert_eq!(it.watch_at(at_host()).violations_of(Rule::CnpCause), 1);
+}
+
+/// Without the interval it is not known whether the host takes part in DCQCN.
+#[test]
+fn marks_without_cnps_are_a_remark_where_no_interval_is_set() {
+    let mut it = Conversation::good();
+    for name in ["cnp 1", "cnp 2", "pfc"] {
+        it.remove(name);
+    }
+    let report = it.watch_with(Monitor::new(), at_host());
+    assert_eq!(report.violations, []);
+    assert!(report.remarks.contains_key(&Habit::MarksUnanswered));
+    assert_eq!(broken(&it, at_host()), [Rule::CnpOwed]);
+    assert_eq!(broken(&it, Tap::new("way")), []);
+}
+
+/// What one rule has named is not named again because of the PSN that is missing then.
+#[test]
+fn a_broken_packet_has_used_its_psn() {
+    let damages: [(Rule, fn(&mut Vec<u8>)); 4] = [
+        (Rule::Icrc, |it| *it.last_mut().unwrap() ^= 1),
+        (Rule::Opcode, |it| {
+            it[BTH] = 0x15;
+            mend(it);
+        }),
+        (Rule::BthVersion, |it| {
+            it[BTH + 1] |= 1;
+            mend(it);
+        }),
+        (Rule::UdpLength, |it| it[UDP + 5] += 4),
+    ];
+    for (rule, damage) in damages {
+        for name in ["w2", "s2", "s1 again", "read"] {
+            let mut it = Conversation::good();
+            it.step(name).edit = Some(damage);
+            let found = broken(&it, at_host());
+            let answers = [Rule::ReadResponse];
+            let found: Vec<_> = found
+                .into_iter()
+                .filter(|it| !answers.contains(it))
+                .collect();
+            assert_eq!(found, [rule], "{name}");
+        }
+        // A packet that is missing beside is still found, if the broken one was none that takes several PSNs.
+        let mut it = Conversation::good();
+        if matches!(rule, Rule::Icrc | Rule::BthVersion) {
+            it.step("s1").edit = Some(damage);
+            it.remove("s2");
+            assert_eq!(broken(&it, at_host())[..2], [rule, Rule::PsnOrder]);
+        }
+    }
+}
+
+/// The receiver of the requests, and taps between, see resends that have crossed an RNR NAK.
+#[test]
+fn the_wait_after_an_rnr_nak_is_judged_at_the_sender_alone() {
+    let mut early = Conversation::good();
+    early.step("n again").time = us(34);
+    assert_eq!(broken(&early, at_host()), [Rule::RnrWait]);
+    assert_eq!(broken(&early, Tap::new("way")), []);
+    assert_eq!(broken(&early.clone().at_b(), at_host()), []);
+    // Behind a frame of the longest MTU on the wire, 844 ns at 40 Gb/s.
+    early.step("n again").time = us(32) + Duration::from_ns(800);
+    assert_eq!(broken(&early, at_host()), []);
+    early.step("n again").time = us(32) + Duration::from_ns(900);
+    assert_eq!(broken(&early, at_host()), [Rule::RnrWait]);
+}
+
+/// While a responder waits for what it has refused, it drops what is behind in silence, gaps too.
+#[test]
+fn no_nak_is_owed_behind_one() {
+    let mut it = Conversation(Vec::new());
+    it.asks("first", 1, Opcode::RC_SEND_ONLY, 1, 8);
+    it.answers("ack", 2, 1, Syndrome::ACK, 1);
+    it.asks("second", 10, Opcode::RC_SEND_ONLY, 2, 8);
+    it.answers("rnr nak", 11, 2, Syndrome(0x21), 1);
+    it.asks("fourth, without the third", 12, Opcode::RC_SEND_ONLY, 4, 8);
+    for (at, psn) in [(60, 2), (61, 3), (62, 4)] {
+        it.asks("again", at, Opcode::RC_SEND_ONLY, psn, 8);
+    }
+    it.answers("acks", 64, 4, Syndrome::ACK, 4);
+    assert_eq!(broken(&it.clone().at_b(), at_host()), []);
+    // Without the RNR NAK the gap has to be told.
+    it.remove("rnr nak");
+    assert_eq!(broken(&it.at_b(), at_host()), [Rule::NakOwed]);
+}
+
+/// A NAK that goes back is named itself (go-back-0 does so); that its sender heeds it is not.
+#[test]
+fn a_resend_that_heeds_a_wrong_nak_is_not_named() {
+    let mut it = Conversation::good();
+    it.copy("nak s", "ack after pause");
+    for (name, psn, time) in [("s1", 1, 170), ("s2", 2, 171), ("s3", 3, 172)] {
+        let step = it.copy(name, "ack after pause");
+        (step.time, step.name) = (us(time), "again");
+        step.psn(psn);
+    }
+    it.0.sort_by_key(|step| step.time);
+    it.0.truncate(it.0.iter().rposition(|step| step.name == "again").unwrap() + 1);
+    assert_eq!(broken(&it, at_host()), [Rule::AckBack]);
+    // Without the NAK nothing asks for them.
+    it.0.retain(|step| step.name != "copy");
+    assert_eq!(broken(&it, at_host()), [Rule::ResendStart]);
 }
