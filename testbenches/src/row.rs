@@ -238,7 +238,7 @@ impl Row {
                 .map(|ip| ip.flow_label),
             src_port: parsed.udp_src_port,
             opcode: bth.map(|bth| bth.opcode.0),
-            name: bth.and_then(|bth| bth.opcode.name()),
+            name: bth.and_then(|bth| bth.opcode.name().or(bth.opcode.unread_name())),
             solicited: bth.map(|bth| bth.solicited),
             mig_req: bth.map(|bth| bth.mig_req),
             pad: bth.map(|bth| bth.pad),

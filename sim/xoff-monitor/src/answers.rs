@@ -1,6 +1,6 @@
 //! Judges the answers of a responder against the requests that passed the tap.
 
-use xoff_sim::time::Duration;
+use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{AethRepr, NakCode, Opcode, SyndromeMeaning};
 
 use crate::operation::{self, Operation, Place};
@@ -200,6 +200,16 @@ impl Requests {
         });
     }
 
+    /// When the oldest marked request arrived that this answer shows not to have been dropped.
+    pub fn confirmed_mark(&mut self, answer: &Packet) -> Option<Time> {
+        let psn = self.unwrapped(answer.bth.psn);
+        let (marked, time) = self.marked.filter(|(marked, _)| *marked <= psn)?;
+        self.marked = None;
+        let once = self.at(marked).is_some_and(|(_, it)| it.asked.len() == 1);
+        let refused = answer.ext.aeth.is_some_and(|aeth| aeth.syndrome.0 >= 0x20);
+        (once && !refused).then_some(time)
+    }
+
     /// Judges that an ACK covers only what has arrived.
     fn arrived(&self, through: i64, at: requests::Place, out: &mut Findings) {
         if at.side != Side::Receiver {
@@ -288,7 +298,9 @@ impl Requests {
             });
         }
         if let Some(gap) = self.gap.filter(|gap| through >= gap.psn) {
-            gap.acknowledged(at.paused, out);
+            let behind = self.at(gap.behind);
+            let kept = through >= gap.behind && behind.is_some_and(|(_, it)| it.asked.len() == 1);
+            gap.acknowledged(kept, at.paused, out);
             self.gap = None;
         }
     }

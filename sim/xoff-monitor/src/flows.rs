@@ -155,11 +155,7 @@ impl Flows {
                 paused: self.paused,
                 wire_wait: self.wire_wait,
             };
-            let new = flow.requests.see(packet, place, out);
-            let lives = flow.peer.is_some() && flow.requests.fatal.is_none();
-            if new && lives && side == Side::Receiver && packet.is_marked() {
-                self.owed.mark(packet.time, self.cnp_interval);
-            }
+            flow.requests.see(packet, place, out);
         } else if service == Service::Rc {
             match self.peer(index, packet) {
                 Some(peer) => {
@@ -168,7 +164,11 @@ impl Flows {
                         paused: self.paused,
                         wire_wait: self.wire_wait,
                     };
-                    self.flows[peer].requests.answer(packet, place, out);
+                    let requests = &mut self.flows[peer].requests;
+                    requests.answer(packet, place, out);
+                    if let Some(mark) = requests.confirmed_mark(packet) {
+                        self.owed.mark(mark, self.cnp_interval);
+                    }
                 }
                 None => out.remark(Habit::Unpaired, || {
                     format!(

@@ -48,7 +48,7 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// Takes in a mark on a new packet of a connection that lives.
+    /// Takes in a mark on a packet that the host has acknowledged, and when it arrived.
     pub fn mark(&mut self, time: Time, interval: Option<Duration>) {
         let interval = interval.unwrap_or(USUAL_INTERVAL);
         let within = |last: Time| time < last.saturating_add(interval);

@@ -30,7 +30,7 @@ const MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// Number of consecutive resends without an answer from which on a remark is made.
 const OFTEN: u32 = 2;
 /// How long after an ACK arrived a resend that crosses it may still be sent.
-const CROSSING: Duration = Duration::from_us(10);
+const CROSSING: Duration = Duration::from_us(100);
 
 /// A request as it was first seen.
 #[derive(Debug, Clone)]
@@ -157,6 +157,8 @@ pub(crate) struct Requests {
     pub quiet: u32,
     /// At the sender's port: number of PSNs, at most, of broken packets since the last one that was not.
     pub broken: u64,
+    /// At the receiver's port: the oldest marked request that was not answered, and when it arrived.
+    pub marked: Option<(i64, Time)>,
     /// At the receiver's port: the oldest gap, as long as no NAK was sent since.
     pub gap: Option<Gap>,
     /// Whether there was an answer, since the last one, of which it is not known whether it is to these requests.
@@ -311,17 +313,17 @@ impl Requests {
         range.filter(|(_, request)| request.ack_req).count()
     }
 
-    /// Judges a request. Returns whether it has a new PSN.
-    pub fn see(&mut self, packet: &Packet, at: Place, out: &mut Findings) -> bool {
+    /// Judges a request.
+    pub fn see(&mut self, packet: &Packet, at: Place, out: &mut Findings) {
         let Some((operation, place)) = operation::request(packet.bth.opcode) else {
-            return false;
+            return;
         };
         self.packet_length(packet, place, operation, out);
         let reliable = Service::of(packet.bth.opcode) == Service::Rc;
         if !self.is_near(packet, place, out) {
             // Where it belongs is not known, as of one that is broken.
             self.broken += u64::from(at.side == Side::Sender);
-            return false;
+            return;
         }
         let psn = match self.next {
             None => {
@@ -344,11 +346,12 @@ impl Requests {
             }
         };
         self.broken = 0;
-        let new = psn >= self.high;
+        if psn >= self.high && at.side == Side::Receiver && packet.is_marked() {
+            self.marked.get_or_insert((psn, packet.time));
+        }
         let end = self.log(psn, packet, operation, place, reliable, out);
         self.next = Some(end);
         self.high = self.high.max(end);
-        new
     }
 
     /// Whether the PSN belongs to the known connection or starts a new one.
@@ -435,6 +438,7 @@ impl Requests {
                 if !fits && at.side == Side::Receiver && self.gap.is_none() && !refused {
                     self.gap = Some(Gap {
                         psn: self.high,
+                        behind: psn,
                         since: packet.time,
                         filled: None,
                     });

@@ -190,8 +190,8 @@ texts! {
             "A sender goes back to the PSN of a NAK, or to the oldest request without an answer, or to a READ or atomic \
              whose answer is missing.",
             "any, with more at the requester's port",
-            "Answers in the other direction. At a host's own port every start is judged; elsewhere only starts before \
-             what was acknowledged, as the first packets of the resend may have been lost before the tap, and answers \
+            "Answers in the other direction. At a host's own port every start is judged, but what was acknowledged in the \
+             last 100 us may be on its way; elsewhere only starts before what was acknowledged, as the first packets of the resend may have been lost before the tap, and answers \
              behind it. Where requests were seen to be lost before the tap, none is."
         ],
         ResendSame "resend-same" [
@@ -253,8 +253,9 @@ texts! {
             "answers",
             "A gap is NAKed, before what is behind it is acknowledged.",
             "the responder's port",
-            "The first packet behind the gap, the missing one, which comes 20 us later or more, and its ACK. Not judged if \
-             the host was paused in the meantime: its NAK may wait until an ACK has taken its place."
+            "The first packet behind the gap, which is not sent again, the missing one, which comes 20 us later or more, \
+             and an ACK of both. If both are sent again, the host may have dropped the one behind: a remark. Not judged \
+             if the host was paused in the meantime: its NAK may wait until an ACK has taken its place."
         ],
         NakHeeded "nak-heeded" [
             "answers",
@@ -329,8 +330,8 @@ texts! {
             "A host sends a CNP when a marked packet arrives, unless one was sent within the interval before.",
             "the port of the marks' receiver",
             "The interval as a setting, which says that the host takes part in DCQCN (without: a remark), the marked \
-             packet, new and of a connection that lives, and a packet that the host sends an interval later (20 us at \
-             least) without a CNP to anyone in between: some hosts count the interval per port."
+             request, its ACK, which says that the host has not dropped it, and a packet that the host sends an interval \
+             later (20 us at least) without a CNP to anyone in between: some hosts count the interval per port."
         ],
         CnpInterval "cnp-interval" [
             "congestion",
@@ -416,6 +417,10 @@ texts! {
         ],
         ReadFromMiddle "read-from-middle" [
             "A READ is asked again from a PSN within, for the rest of its data, not from its first PSN."
+        ],
+        GapUntold "gap-untold" [
+            "What was missing at a responder's port comes 20 us later or more, and no NAK was sent: the responder has \
+             dropped what came behind the gap, or owes a NAK."
         ],
         ReadPassed "read-passed" [
             "An ACK or NAK passes a READ, an atomic or a FLUSH whose response was not seen: the response is lost before \

@@ -38,8 +38,8 @@ Examples:
   xoff check loss.pcap                                   one row per rule
   xoff check loss.pcap --json | jq '.violations[]'       for programs
   xoff check out/pair/capture.pcapng --host-port a.0,b.0 --cnp-interval 50us
-  xoff check a.pcap b.pcap --host-port a.pcap=192.0.2.1,b.pcap=192.0.2.2    captured at both ends of a path
-  xoff check nic.pcap --breaks bth-reserved              a device that is known to set a reserved bit
+  xoff check a.pcap b.pcap --host-port a.pcap=192.0.2.1  two ends of a path, one a host's port
+  xoff check nic.pcap --breaks bth-reserved              of a device known to set a reserved bit
   tcpdump -U -w - -i eth0 -c 10000 | xoff check -        live
 
 Exit codes: 0 no violation but of rules of --breaks, 1 violations, 2 bad input (what was found before it is shown) or no frame that a rule

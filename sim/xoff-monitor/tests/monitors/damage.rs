@@ -665,7 +665,7 @@ const REQUESTS: &[Kind] = &[
         A,
         Broken(Rule::ResendStart, "copy"),
         |it| {
-            it.copy("after pause", "ack after pause").time = us(180);
+            it.copy("after pause", "ack after pause").time = us(365);
         },
     ),
     (
@@ -989,7 +989,13 @@ const ANSWERS: &[Kind] = &[
     ("NAK twice", Way, Broken(Rule::NakOnce, "copy"), |it| {
         it.copy("nak s", "nak s");
     }),
-    ("gap never NAKed", A, Broken(Rule::NakOwed, "ack g"), |it| {
+    (
+        "gap never NAKed, and what was behind it kept",
+        A,
+        Broken(Rule::NakOwed, "ack g"),
+        |it| without(it, &["nak g", "g2 again"]),
+    ),
+    ("gap never NAKed", A, Worth(Habit::GapUntold), |it| {
         it.remove("nak g")
     }),
     (

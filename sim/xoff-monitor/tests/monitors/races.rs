@@ -167,7 +167,7 @@ fn marks_without_cnps_are_a_remark_where_no_interval_is_set() {
     let report = it.watch_with(Monitor::new(), at_host());
     assert_eq!(report.violations, []);
     assert!(report.remarks.contains_key(&Habit::MarksUnanswered));
-    assert_eq!(broken(&it, at_host()), [Rule::CnpOwed]);
+    assert_eq!(broken(&it, at_host()), [Rule::CnpOwed; 2]);
     assert_eq!(broken(&it, Tap::new("way")), []);
 }
 
@@ -239,6 +239,10 @@ fn no_nak_is_owed_behind_one() {
     assert_eq!(broken(&it.clone().at_b(), at_host()), []);
     // Without the RNR NAK the gap has to be told.
     it.remove("rnr nak");
+    let report = it.clone().at_b().watch_at(at_host());
+    assert!(report.remarks.contains_key(&Habit::GapUntold));
+    // And if what was behind it was kept, it was not dropped.
+    it.0.remove(it.0.len() - 2);
     assert_eq!(broken(&it.at_b(), at_host()), [Rule::NakOwed]);
 }
 
@@ -246,9 +250,11 @@ fn no_nak_is_owed_behind_one() {
 #[test]
 fn a_resend_that_heeds_a_wrong_nak_is_not_named() {
     let mut it = Conversation::good();
-    it.copy("nak s", "ack after pause");
-    for (name, psn, time) in [("s1", 1, 170), ("s2", 2, 171), ("s3", 3, 172)] {
-        let step = it.copy(name, "ack after pause");
+    it.remove("bad key");
+    it.remove("fatal");
+    it.copy("nak s", "ack atomic write");
+    for (name, psn, time) in [("s1", 1, 380), ("s2", 2, 381), ("s3", 3, 382)] {
+        let step = it.copy(name, "ack g");
         (step.time, step.name) = (us(time), "again");
         step.psn(psn);
     }
