@@ -496,7 +496,8 @@ impl Work<'_> {
             Some(_) => {
                 let alone = run(top, &format!("{prefix}_alone"), Wanted::Cpp)?;
                 let header = read(&alone.folder.join(format!("{prefix}_alone.h")))?;
-                let ports = ports::read(&top.module, &header)?;
+                let types = Table::read(&top.module, &alone.types)?;
+                let ports = ports::read(&top.module, &header, &types)?;
                 let edges = generated_files(&alone.folder)?.edges;
                 let clock = (table.clock_of(top, &ports, &edges)?).ok_or_else(|| {
                     Error::SampledWithoutClock {
@@ -555,7 +556,7 @@ impl Work<'_> {
 
         let types = Table::read(&top.module, &verilated.types)?;
         let header = read(&verilated.folder.join(format!("{prefix}.h")))?;
-        let ports = ports::read(&top.module, &header)?;
+        let ports = ports::read(&top.module, &header, &types)?;
         let Generated {
             units,
             constants,
@@ -613,7 +614,7 @@ impl Work<'_> {
             .include(&include)
             .include(include.join("vltstd"))
             .flag("-include")
-            .flag("verilated_rs/triggers.h");
+            .flag("verilated_rs/first.h");
         let mut sources = vec![];
         let mut seldom = vec![];
         let mut texts = vec![unit, header];

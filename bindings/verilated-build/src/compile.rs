@@ -213,7 +213,7 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
     println!("cargo::rerun-if-changed={bridge}");
     let verilator = Verilator::find()?;
     let out = out_dir()?;
-    toolchain::check_compiler(&out)?;
+    toolchain::check_compiler(&out, verilator.needs_lz4())?;
     let folder = manifest_dir()?.join(folder);
     let headers = folder.join("include");
     let include = verilator.include();
@@ -272,6 +272,9 @@ fn try_compile_runtime(folder: &str, sources: &[&str], bridge: &str) -> Result<(
     println!("cargo::rustc-link-lib=static={NAME}");
     println!("cargo::rustc-link-lib={}", standard_library());
     println!("cargo::rustc-link-lib=z");
+    if verilator.needs_lz4() {
+        println!("cargo::rustc-link-lib=lz4");
+    }
     // Metadata for the build scripts of crates with models.
     let mut models = Hash::new();
     hash_folder(&headers, &mut models)?;

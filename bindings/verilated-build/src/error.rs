@@ -62,6 +62,14 @@ pub enum Error {
         /// The compiler that was tried.
         compiler: String,
     },
+    /// lz4's header is missing, which newer versions of Verilator need.
+    #[error(
+        "lz4's header lz4.h was not found by `{compiler}`: the FST wave writer of this Verilator needs it. Install it (Debian, Ubuntu: `apt-get install liblz4-dev`), or set VERILATOR to an older one"
+    )]
+    Lz4Missing {
+        /// The compiler that was tried.
+        compiler: String,
+    },
     /// The C++ compiler rejected the generated code.
     #[error("the C++ of {what} did not compile:\n{text}")]
     Compile {
@@ -139,6 +147,26 @@ pub enum Error {
         first: PathBuf,
         /// The file found second.
         second: PathBuf,
+    },
+    /// A port has a type that no field of a struct can hold.
+    #[error("top `{top}`: port `{port}` {reason}")]
+    PortType {
+        /// The module's name.
+        top: String,
+        /// The port's name.
+        port: String,
+        /// Its type, and what would be right.
+        reason: &'static str,
+    },
+    /// A port has a name that Verilator's class uses for something else.
+    #[error(
+        "top `{top}`: port `{port}` has the name of a member of the class that Verilator writes, which no C++ compiler takes: rename it, or name as top a module around `{top}` whose port has another name"
+    )]
+    PortName {
+        /// The module's name.
+        top: String,
+        /// The port's name.
+        port: String,
     },
     /// This crate cannot read a port line of the generated header.
     #[error("top `{top}`: port line `{line}` of Verilator's header is not understood: {reason}")]

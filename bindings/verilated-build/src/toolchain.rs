@@ -101,6 +101,12 @@ impl Verilator {
     pub fn include(&self) -> PathBuf {
         self.root.join("include")
     }
+
+    /// Returns whether its writer of waves needs the library lz4, which older ones bring with them.
+    pub(crate) fn needs_lz4(&self) -> bool {
+        let writer = self.include().join("fstcpp/fstcpp_writer.cpp");
+        fs::read_to_string(writer).is_ok_and(|text| text.contains("#include <lz4.h>"))
+    }
 }
 
 fn ask(program: &str, arguments: &[&str]) -> Result<String, Error> {
@@ -116,8 +122,8 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Checks that there is a C++ compiler and that it finds zlib. Scratch files go to `scratch`.
-pub(crate) fn check_compiler(scratch: &Path) -> Result<(), Error> {
+/// Checks that there is a C++ compiler and that it finds zlib and, if `lz4`, lz4. Scratch files go to `scratch`.
+pub(crate) fn check_compiler(scratch: &Path, lz4: bool) -> Result<(), Error> {
     let probe = scratch.join("verilated_probe.cpp");
     let write = |text: &str| {
         fs::write(&probe, text).map_err(|source| Error::File {
@@ -150,6 +156,10 @@ pub(crate) fn check_compiler(scratch: &Path) -> Result<(), Error> {
     write("#include <zlib.h>\nint main() { return ZLIB_VERNUM == 0; }\n")?;
     if !compiles() {
         return Err(Error::ZlibMissing { compiler });
+    }
+    write("#include <lz4.h>\nint main() { return LZ4_VERSION_NUMBER == 0; }\n")?;
+    if lz4 && !compiles() {
+        return Err(Error::Lz4Missing { compiler });
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ namespace verilated_rs {
 
 __thread Core* current_model = nullptr;
 __thread std::uint64_t current_context = 0;
+__thread std::size_t current_name_length = 0;
 
 namespace {
 
@@ -94,6 +95,16 @@ private:
     std::vector<std::uint32_t> before_;
 };
 
+// The width of an element of a signal. Verilator 5.048 has it only here, and says 1 where older ones have it.
+template <class Var>
+auto bits_of(const Var& var, int) -> decltype(static_cast<std::uint32_t>(var.entBits())) {
+    return var.entBits();
+}
+template <class Var>
+std::uint32_t bits_of(const Var& var, long) {
+    return static_cast<std::uint32_t>(var.elements(0));
+}
+
 // Replaces blanks in names from Rust, because Verilator separates scopes by them in a wave file.
 std::string scope_name(rust::Str instance) {
     std::string name{instance.data(), instance.size()};
@@ -126,6 +137,7 @@ Core::Core(rust::Str instance, std::int32_t seed, std::uint64_t period)
     context_.traceEverOn(true);
     no_arguments(context_);
     current_context = id_;
+    current_name_length = name_.size();
     if (seed != 0) {
         context_.randReset(2);
         context_.randSeed(seed);
@@ -144,6 +156,7 @@ void Core::built() { context_.randReset(0); }
 void Core::claim_thread() noexcept {
     Verilated::threadContextp(&context_);
     current_context = id_;
+    current_name_length = name_.size();
 }
 
 void Core::set_time(std::uint64_t picoseconds) noexcept {
@@ -248,6 +261,8 @@ bool Core::trace_open(rust::Str path) {
 void Core::trace_close() noexcept {
     const Enter enter{*this};
     gather();
+    // Since Verilator 5.048 a file without a time is written wrong: its header lies on what it has after it.
+    if (wave_ && !dumped_) dump(time_);
     wave_.reset();
     dumped_ = false;
 }
@@ -279,7 +294,7 @@ rust::Vec<Readable> Core::readable() const {
             if (!bits || var.isParam()) continue;
             Readable found{};
             found.path = rust::String::lossy(below + entry.first);
-            found.bits = static_cast<std::uint32_t>(var.elements(0));
+            found.bits = bits_of(var, 0);
             for (int at = 1; at <= var.udims(); ++at) {
                 found.lows.push_back(var.low(at));
                 found.elements.push_back(static_cast<std::uint32_t>(var.elements(at)));

@@ -164,7 +164,9 @@ impl Waves {
             )));
         };
         let fs_per_tick = u64::from(factor) * 10_u64.pow(power);
-        let signals = hierarchy.iter_vars().map(|var| {
+        let mut vars: Vec<_> = hierarchy.all_vars().collect();
+        vars.sort_by_key(|var| var.index());
+        let signals = vars.into_iter().map(|var| &hierarchy[var]).map(|var| {
             let names = var.enum_type(hierarchy).map(|(_, names)| {
                 let name = |(value, name): (&str, &str)| (value.to_owned(), name.to_owned());
                 names.into_iter().map(name).collect()
@@ -180,7 +182,11 @@ impl Waves {
             Signal {
                 // The reader makes a scope of an array. In the source, and for GTKWave, an element is `words[3]`.
                 name: var.full_name(hierarchy).replace(".[", "["),
-                kind: match (var.length(), names) {
+                kind: match (var.length(hierarchy), names) {
+                    (_, None) if var.var_type() == VarType::Event => Kind::Bits {
+                        bits: 1,
+                        signed: false,
+                    },
                     (None, _) => Kind::Text,
                     (Some(_), Some(names)) => Kind::Enum(names),
                     (Some(bits), None) => Kind::Bits { bits, signed },

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use wellen::SignalValue;
+use wellen::SignalValueRef;
 
 use super::Radix;
 
@@ -59,11 +59,13 @@ pub enum Value {
     Text(String),
 }
 
-impl From<SignalValue<'_>> for Value {
-    fn from(value: SignalValue<'_>) -> Self {
+impl From<SignalValueRef<'_>> for Value {
+    fn from(value: SignalValueRef<'_>) -> Self {
         match value {
-            SignalValue::String(_) | SignalValue::Real(_) => Self::Text(value.to_string()),
-            bits => Self::Bits(bits.to_string()),
+            SignalValueRef::String(_) | SignalValueRef::Real(_) => Self::Text(value.to_string()),
+            // It has no value, only times at which it happens.
+            SignalValueRef::Event => Self::Bits("1".into()),
+            SignalValueRef::BitVec(bits) => Self::Bits(bits.bit_string()),
         }
     }
 }

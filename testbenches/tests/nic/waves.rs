@@ -79,7 +79,8 @@ fn every_pin_has_in_every_cycle_the_value_that_rust_saw() {
         let vars = ports.iter().map(|port| {
             let name = format!("{SCOPE}.{}", port.name);
             let named = |var: &&wellen::Var| var.full_name(hierarchy) == name;
-            let var = hierarchy.iter_vars().find(named);
+            let mut vars = hierarchy.all_vars().map(|var| &hierarchy[var]);
+            let var = vars.find(named);
             var.unwrap_or_else(|| panic!("{file} has no {name}"))
                 .signal_ref()
         });

@@ -56,14 +56,16 @@ fn place(of: &Value) -> Result<Place, String> {
 fn module(of: &Value) -> Result<Module, String> {
     let mut vars = Vec::new();
     for var in list(of, "stmtsp").filter(|statement| statement["type"] == "VAR") {
-        let port = var["varType"] == "PORT";
-        if port || matches!(var["varType"].as_str(), Some("GPARAM" | "LPARAM")) {
+        let port = (var["varType"] == "PORT")
+            .then(|| text_of(var, "direction"))
+            .transpose()?;
+        if port.is_some() || matches!(var["varType"].as_str(), Some("GPARAM" | "LPARAM")) {
             let value = list(var, "valuep").find(|value| value["type"] == "CONST");
             vars.push(Var {
                 name: text_of(var, "name")?,
                 place: place(var)?,
                 target: text_of(var, "dtypep")?,
-                port,
+                port: port.map(|direction| direction.to_ascii_lowercase()),
                 value: value.map(|value| text_of(value, "name")).transpose()?,
             });
         }

@@ -11,6 +11,7 @@ mod xml;
 use std::path::Path;
 
 use crate::files::read;
+use crate::ports::Direction;
 use crate::{Error, Version};
 
 pub(crate) use rust::{Packages, accessors, constants, local_types};
@@ -90,6 +91,8 @@ pub(crate) struct Table {
     pub parameters: Vec<Constant>,
     /// The top's ports, without their unpacked dimensions.
     pub ports: Vec<(String, Type)>,
+    /// The directions of all ports; `None` if a port is neither an input nor an output.
+    pub directions: Vec<(String, Option<Direction>)>,
 }
 
 impl Table {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::ports::Direction;
+
 use super::{Constant, Kind, Named, Package, Table, Type};
 
 /// A position in the source. Positions are ordered within a file.
@@ -55,7 +57,8 @@ pub(super) struct Var {
     pub name: String,
     pub place: Place,
     pub target: String,
-    pub port: bool,
+    /// The direction as written, if it is a port: `input`, `output`, `inout`.
+    pub port: Option<String>,
     /// A parameter's value, if it is a single constant: `8'h3f`.
     pub value: Option<String>,
 }
@@ -99,7 +102,16 @@ impl Raw {
             });
         }
         resolver.table.parameters = resolver.constants(&self.top)?;
-        for var in self.top.vars.iter().filter(|var| var.port) {
+        for var in &self.top.vars {
+            let Some(direction) = &var.port else {
+                continue;
+            };
+            let direction = match direction.as_str() {
+                "input" => Some(Direction::In),
+                "output" => Some(Direction::Out),
+                _ => None,
+            };
+            (resolver.table.directions).push((var.name.clone(), direction));
             if let Some(kind) = resolver.of_id(&var.target, &Hint::default())? {
                 resolver.table.ports.push((var.name.clone(), kind));
             }
@@ -148,7 +160,7 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn constants(&mut self, module: &Module) -> Result<Vec<Constant>, String> {
         let mut constants = Vec::new();
-        for var in module.vars.iter().filter(|var| !var.port) {
+        for var in module.vars.iter().filter(|var| var.port.is_none()) {
             let Some(value) = var.value.as_deref().and_then(constant) else {
                 continue;
             };

@@ -84,8 +84,11 @@ fn module(element: Element, uses: &mut Uses) -> Result<Module, String> {
             .push((attribute(alias, "name")?, place(alias)?));
     }
     for var in elements(element, "var") {
-        let port = var.attribute("dir").is_some();
-        if port || var.attribute("param").is_some() || var.attribute("localparam").is_some() {
+        let port = var.attribute("dir").map(str::to_owned);
+        if port.is_some()
+            || var.attribute("param").is_some()
+            || var.attribute("localparam").is_some()
+        {
             let value = elements(var, "const").next();
             let name = attribute(var, "name")?;
             let key = (module.name.clone(), name.clone());

@@ -72,8 +72,10 @@ face!(HiddenSampled, hidden_sampled);
 /// The values of all signals at each time, by name.
 fn waves(path: &Path) -> BTreeMap<String, Vec<(u64, String)>> {
     let mut waves = simple::read(path).unwrap();
-    let vars: Vec<_> = (waves.hierarchy().iter_vars())
-        .map(|var| (var.full_name(waves.hierarchy()), var.signal_ref()))
+    let hierarchy = waves.hierarchy();
+    let vars: Vec<_> = (hierarchy.all_vars())
+        .map(|var| &hierarchy[var])
+        .map(|var| (var.full_name(hierarchy), var.signal_ref()))
         .collect();
     let signals: Vec<_> = vars.iter().map(|(_, signal)| *signal).collect();
     waves.load_signals(&signals);

@@ -140,7 +140,10 @@ fn logic_that_never_settles_is_an_error_and_no_endless_loop() {
     model.cycle(&spin::In { go_i: 0 }, &mut out).unwrap();
     let failure = model.cycle(&spin::In { go_i: 1 }, &mut out).unwrap_err();
     assert_eq!(failure.kind(), FailureKind::Runtime);
-    insta::assert_snapshot!(failure, @"spinner (Spin) at 1000 ps: model gave up, sv/spin.sv:2: Input combinational region did not converge.");
+    // Newer versions of Verilator say more.
+    let text = failure.to_string().replace("DIDNOTCONVERGE: ", "");
+    let begin = "spinner (Spin) at 1000 ps: model gave up, sv/spin.sv:2: Input combinational region did not converge";
+    assert!(text.starts_with(begin), "{text}");
 }
 
 #[test]

@@ -14,7 +14,8 @@ fn signal(path: &Path, name: &str) -> Vec<(u64, String)> {
     let mut waves = simple::read(path).unwrap();
     let hierarchy = waves.hierarchy();
     let var = hierarchy
-        .iter_vars()
+        .all_vars()
+        .map(|var| &hierarchy[var])
         .find(|var| var.full_name(hierarchy) == name)
         .unwrap_or_else(|| panic!("no {name} among {:?}", names(path)));
     let signal = var.signal_ref();
@@ -31,8 +32,8 @@ fn names(path: &Path) -> Vec<String> {
     let waves = simple::read(path).unwrap();
     let hierarchy = waves.hierarchy();
     hierarchy
-        .iter_vars()
-        .map(|var| var.full_name(hierarchy))
+        .all_vars()
+        .map(|var| hierarchy[var].full_name(hierarchy))
         .collect()
 }
 
