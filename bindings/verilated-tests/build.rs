@@ -8,6 +8,7 @@ fn main() {
         .waiver("sv/waivers.vlt")
         .top(Top::new("adder"))
         .top(Top::new("alarms"))
+        .top(Top::new("array_ports"))
         .top(Top::new("counter"))
         .top(Top::new("counter").without_waves().named("WavelessCounter"))
         .top(
@@ -42,6 +43,7 @@ fn main() {
                 .readable("lanes", "count_q")
                 .readable("lane_store", "*_q"),
         )
+        .top(Top::new("match"))
         .top(Top::new("pipeline").cpp("cpp/plain_loop.cpp"))
         .top(Top::new("ram"))
         .top(Top::new("ram").param("Words", 65_536).named("LargeRam"))

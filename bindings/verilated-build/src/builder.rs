@@ -245,7 +245,7 @@ impl Build {
         let mut packages = Packages::default();
         for model in models {
             if let Some(module) =
-                (model.types.modules()).find(|name| *name == names::snake(&model.name))
+                (model.types.modules()).find(|name| *name == names::module(&model.name))
             {
                 return Err(Error::PackageName {
                     name: model.name,
@@ -569,10 +569,8 @@ impl Work<'_> {
             module: &top.module,
             name: &top.name,
             prefix: &prefix,
-            namespace: &format!(
-                "verilated_models::{crate_name}::{}",
-                names::snake(&top.name)
-            ),
+            // A part that is no name of the user's, which might be a keyword of C++.
+            namespace: &format!("verilated_models::{prefix}"),
             ports: &ports,
             clock,
             parameters: &top.params,

@@ -158,9 +158,9 @@ pub enum Error {
         /// Its type, and what would be right.
         reason: &'static str,
     },
-    /// A port has a name that Verilator's class uses for something else.
+    /// A port has a name that Verilator's C++ uses for something else, which no compiler takes.
     #[error(
-        "top `{top}`: port `{port}` has the name of a member of the class that Verilator writes, which no C++ compiler takes: rename it, or name as top a module around `{top}` whose port has another name"
+        "top `{top}`: port `{port}` has a name that the C++ of a model uses otherwise: rename it, or name as top a module around `{top}` whose port has another name"
     )]
     PortName {
         /// The module's name.
@@ -255,7 +255,9 @@ pub enum Error {
         name: String,
     },
     /// A name is not an identifier in both Rust and C++.
-    #[error("`{name}` cannot name a top: use letters, digits and `_`, a letter first")]
+    #[error(
+        "`{name}` cannot name a top: use letters, digits and `_`, a letter first, and no keyword of Rust"
+    )]
     BadName {
         /// The name.
         name: String,

@@ -25,9 +25,15 @@ pub(crate) fn snake(name: &str) -> String {
     out
 }
 
+/// Returns the Rust module of a top: `Match` → `r#match`.
+pub(crate) fn module(top: &str) -> String {
+    field(&snake(top))
+}
+
 /// Returns whether the name is valid for a type in Rust and in C++.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && field(name) == name
         && name
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
@@ -104,6 +110,9 @@ mod tests {
         assert_eq!(snake("PacketParser512"), "packet_parser512");
         assert_eq!(snake("DMAEngine"), "dmaengine");
         assert_eq!(snake("Fifo"), "fifo");
+        assert_eq!(module("Fifo"), "fifo");
+        assert_eq!(module("Match"), "r#match");
+        assert_eq!(module("Super"), "super_");
     }
 
     #[test]
@@ -129,5 +138,7 @@ mod tests {
         assert!(!is_identifier("512"));
         assert!(!is_identifier("a-b"));
         assert!(!is_identifier(""));
+        assert!(!is_identifier("Self"));
+        assert!(!is_identifier("match"));
     }
 }

@@ -394,7 +394,7 @@ mod tests {
         for port in ["eval", "eval_step", "rootp", "contextp"] {
             let error = said(port).unwrap_err();
             assert!(
-                error.starts_with(&format!("top `t`: port `{port}` has the name of a member")),
+                error.starts_with(&format!("top `t`: port `{port}` has a name that")),
                 "{error}"
             );
         }

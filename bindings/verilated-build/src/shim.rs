@@ -33,7 +33,7 @@ pub(crate) struct Face<'a> {
 impl Face<'_> {
     /// The name of the Rust module that holds the structs.
     pub fn rust_module(&self) -> String {
-        names::snake(self.name)
+        names::module(self.name)
     }
 
     /// The inputs except the clock, or the outputs.

@@ -163,3 +163,25 @@ pub(crate) fn check_compiler(scratch: &Path, lz4: bool) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_writer_says_whether_lz4_is_needed() {
+        let folder = tempfile::tempdir().unwrap();
+        let verilator = Verilator {
+            program: String::new(),
+            version: Version::FLOOR,
+            root: folder.path().to_owned(),
+        };
+        assert!(!verilator.needs_lz4());
+        let writer = folder.path().join("include/fstcpp/fstcpp_writer.cpp");
+        fs::create_dir_all(writer.parent().unwrap()).unwrap();
+        fs::write(&writer, "#include <zlib.h>\n").unwrap();
+        assert!(!verilator.needs_lz4());
+        fs::write(&writer, "#include <lz4.h>\n#include <zlib.h>\n").unwrap();
+        assert!(verilator.needs_lz4());
+    }
+}

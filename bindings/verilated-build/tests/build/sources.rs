@@ -155,6 +155,12 @@ fn shared_count() {
         .top(Top::new("counting").clock("ck").waves_apart()));
 }
 
+#[test]
+#[ignore = "run by the tests below"]
+fn ports() {
+    say(Build::new().clock("clk").top(Top::new("ports")));
+}
+
 /// Returns the outcome of a case, and the clock in the Rust code that it generated.
 fn run(case: &str) -> String {
     run_with(case, &[])
@@ -356,4 +362,37 @@ endmodule
         said.contains("`Kinds`") && said.contains("`kinds`"),
         "{said}"
     );
+}
+
+/// Each port that no field can hold, and each name that C++ does not take, is one line that says what would be right.
+#[test]
+fn a_port_without_a_field_is_refused_in_one_line() {
+    let said = |port: &str| {
+        let source = format!(
+            "typedef struct {{ logic [7:0] a; logic b; }} u_t;\n\
+             module ports (input logic clk, input logic d, input {port}, output logic q);\n  \
+             always_ff @(posedge clk) q <= d;\nendmodule\n"
+        );
+        run_with("ports", &[("ports.sv", &source)])
+    };
+    let real = "top `ports`: port `r` is a real: make it `logic [63:0]`, which $bitstoreal and $realtobits convert in \
+                the module";
+    assert_eq!(said("real r"), real);
+    assert_eq!(said("real r [3]"), real);
+    assert_eq!(
+        said("string s"),
+        "top `ports`: port `s` is a string: pass text as bits, such as `logic [8*N-1:0]`"
+    );
+    let unpacked = "top `ports`: port `u` is an unpacked struct or union, whose bits have no order: declare it `packed`";
+    assert_eq!(said("u_t u"), unpacked);
+    assert_eq!(said("u_t u [2]"), unpacked);
+    for port in ["eval", "name", "contextp", "errno", "os", "vlSymsp"] {
+        assert_eq!(
+            said(&format!("logic {port}")),
+            format!(
+                "top `ports`: port `{port}` has a name that the C++ of a model uses otherwise: rename it, or name as \
+                 top a module around `ports` whose port has another name"
+            )
+        );
+    }
 }

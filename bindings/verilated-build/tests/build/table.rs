@@ -106,6 +106,6 @@ fn each_says_what_to_change() {
     );
     assert_eq!(
         run("bad_name"),
-        "`2Fifo` cannot name a top: use letters, digits and `_`, a letter first"
+        "`2Fifo` cannot name a top: use letters, digits and `_`, a letter first, and no keyword of Rust"
     );
 }

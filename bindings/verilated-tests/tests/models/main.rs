@@ -5,6 +5,7 @@ mod coverage;
 mod failures;
 mod ports;
 mod recipe;
+mod setup;
 mod signals;
 mod state;
 mod threads;

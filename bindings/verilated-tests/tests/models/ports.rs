@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use verilated::{Direction, Settings};
+use verilated_tests::cells_pkg::{Cell, Colour, Line};
 use verilated_tests::kinds_pkg::{Kind, Meta};
 use verilated_tests::wide_ports::{In, Out};
 use verilated_tests::{
-    Adder, Counter, Counter12, SampledCounter, WidePorts, adder, counter, counter12,
-    sampled_counter,
+    Adder, ArrayPorts, Counter, Counter12, Match, SampledCounter, WidePorts, adder, array_ports,
+    counter, counter12, r#match, sampled_counter,
 };
 
 /// Clocks `inputs` in and returns the outputs.
@@ -108,6 +109,51 @@ fn packed_structs_first_field_on_top() {
     assert_eq!(inputs.meta_i[4], 2 << 25 | 0x123456 << 1 | 1);
     assert_eq!(inputs.meta_i[..4], [11, 0, 0, 0]);
     assert_eq!(through(&inputs).meta_o(), Ok(meta));
+}
+
+#[test]
+fn arrays_of_structs() {
+    let cell = |data| Cell {
+        data,
+        colour: Colour::ALL[usize::from(data) % 3],
+    };
+    let mut inputs = array_ports::In::default();
+    for at in 0..4 {
+        inputs.set_cells_i(at, &cell(0xa0 + at as u8));
+    }
+    // Colour 2 of the element whose number is 0xa1: 161 = 3 · 53 + 2.
+    assert_eq!(inputs.cells_i[1], 0xa1 << 2 | 2);
+    inputs.set_pair_i(&[cell(7), cell(8)]);
+    let line = Line {
+        pair: [cell(1), cell(2)],
+        valid: true,
+    };
+    inputs.set_line_i(&line);
+    let mut model = ArrayPorts::new(&Settings::new("arrays").seed(1)).unwrap();
+    let mut out = array_ports::Out::default();
+    for _ in 0..2 {
+        model.cycle(&inputs, &mut out).unwrap();
+    }
+    model.eval(&inputs, &mut out).unwrap();
+    for at in 0..4 {
+        assert_eq!(out.cells_o(at), Ok(cell(0xa0 + at as u8)));
+    }
+    assert_eq!(out.pair_o(), Ok([cell(7), cell(8)]));
+    assert_eq!(out.line_o(), Ok(line));
+    let port = |name| (ArrayPorts::PORTS.iter()).find(|port| port.name == name);
+    let port = |name| port(name).map(|port| (port.direction, port.bits, port.dims));
+    assert_eq!(port("cells_i"), Some((Direction::In, 10, &[4][..])));
+    assert_eq!(port("cells_o"), Some((Direction::Out, 10, &[4][..])));
+    assert_eq!(port("pair_o"), Some((Direction::Out, 20, &[][..])));
+}
+
+#[test]
+fn a_module_may_have_the_name_of_a_keyword() {
+    let mut model = Match::new(&Settings::new("m")).unwrap();
+    let mut out = r#match::Out::default();
+    model.cycle(&r#match::In { d_i: 1 }, &mut out).unwrap();
+    model.eval(&r#match::In { d_i: 0 }, &mut out).unwrap();
+    assert_eq!((Match::NAME, out.q_o), ("Match", 1));
 }
 
 #[test]

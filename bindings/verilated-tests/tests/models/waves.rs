@@ -5,7 +5,8 @@ use std::thread;
 
 use verilated::{Settings, TraceError, TraceFormat};
 use verilated_tests::{
-    Counter, Ram, WavelessCounter, WidePorts, counter, ram, waveless_counter, wide_ports,
+    ArrayPorts, Counter, Ram, WavelessCounter, WidePorts, array_ports, counter, ram,
+    waveless_counter, wide_ports,
 };
 use wellen::simple;
 
@@ -207,6 +208,62 @@ fn memories_do_not_vanish_either() {
         signal(&path, &written).last().unwrap().1,
         format!("{:064b}", 5)
     );
+}
+
+#[test]
+fn elements_of_arrays_of_structs_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["arrays.fst", "arrays.vcd"] {
+        let path = folder.path().join(file);
+        let mut model = ArrayPorts::new(&Settings::new("a").period_ps(10)).unwrap();
+        model.trace_open(&path).unwrap();
+        let mut inputs = array_ports::In::default();
+        inputs.line_i = 0x15_5551;
+        inputs.cells_i[2] = 0x201;
+        for _ in 0..2 {
+            model
+                .cycle(&inputs, &mut array_ports::Out::default())
+                .unwrap();
+        }
+        model.trace_close().unwrap();
+        let last = |array: &str, element: &str| {
+            let names = names(&path);
+            let found = |name: &&String| name.contains(array) && name.ends_with(element);
+            let name = names.iter().find(found);
+            let name = name.unwrap_or_else(|| panic!("no {array} {element} in {names:?}"));
+            signal(&path, name).last().unwrap().clone()
+        };
+        assert_eq!(
+            last("lines_q", "[0]"),
+            (5, format!("{:021b}", 0x15_5551)),
+            "{file}"
+        );
+        assert_eq!(
+            last("lines_q", "[1]"),
+            (15, format!("{:021b}", 0x15_5551)),
+            "{file}"
+        );
+        assert_eq!(
+            last("cells_o", "[2]"),
+            (5, format!("{:010b}", 0x201)),
+            "{file}"
+        );
+    }
+}
+
+/// A file that is closed before a cycle has the values with which it was opened.
+#[test]
+fn a_file_without_a_cycle_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["none.fst", "none.vcd"] {
+        let path = folder.path().join(file);
+        let mut model = Counter::new(&Settings::new("c").period_ps(10)).unwrap();
+        count(&mut model, 3);
+        model.trace_open(&path).unwrap();
+        model.trace_close().unwrap();
+        assert_eq!(signal(&path, "c.count_o"), pairs(&[(30, "00000011")]));
+        assert!(names(&path).contains(&"c.counter.count_o".into()));
+    }
 }
 
 #[test]
