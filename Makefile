@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test check check-rust check-rtl cost build-cost synth formal mutants planted coverage setup check-tools
+.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted coverage setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -18,6 +18,14 @@ demo: setup
 
 test: setup
 	$(CARGO) test --workspace --quiet
+
+# The tests of the binding with the newest Verilator: models of every kind, their types, saved states and waves, and
+# what is refused. In a folder of its own, since crates that depend on Verilator are compiled again with another one.
+newest: export VERILATOR = $(CURDIR)/tools/verilator-newest
+newest: check-tools
+	@tools/setup.sh
+	$(CARGO) test --quiet --target-dir $(or $(NEWEST_TARGET),target/newest) --workspace \
+		--test build --test models -- --skip recipe
 
 # The lints of Rust and those of the RTL side by side. The program that writes waves is that of the tests: by itself it
 # would be built with other features of its dependencies, once more.

@@ -359,6 +359,24 @@ fn an_element_of_an_array_has_the_name_that_it_has_in_the_source() {
     assert!(out.contains("words_q[0]"), "{out}");
 }
 
+/// Since 5.048 Verilator says of an array that it is one, which its reader has to know. `d` counts from 1 by 77, `mem` is
+/// a shift register behind it whose last element is never written.
+#[test]
+fn arrays_of_newer_verilators_are_read() {
+    let path = &argument("tests/data/verilator_5_050_array.fst");
+    let signals = ["d.d", "mem[0]", "mem[1]", "mem[2]"].join(",");
+    let format = ["--at", "d.clk", "--radix", "dec", "--format", "csv"];
+    assert_eq!(
+        table(&[&[&path[..], "--signals", &signals], &format[..]].concat()),
+        "time_ns,d.d,d.t.mem[0],d.t.mem[1],d.t.mem[2]\n\
+         0.500,1,0,0,0\n\
+         1.500,78,1,0,0\n\
+         2.500,155,78,1,0\n\
+         3.500,232,155,78,0\n\
+         4.500,309,232,155,0\n"
+    );
+}
+
 /// Sends a frame through the parser. Returns the values of ports in each cycle.
 fn trace(path: &Path) -> Vec<Vec<u64>> {
     let settings = Settings::new("parser").seed(1).period_ps(5_120);
