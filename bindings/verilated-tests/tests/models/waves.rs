@@ -217,8 +217,10 @@ fn elements_of_arrays_of_structs_are_there() {
         let path = folder.path().join(file);
         let mut model = ArrayPorts::new(&Settings::new("a").period_ps(10)).unwrap();
         model.trace_open(&path).unwrap();
-        let mut inputs = array_ports::In::default();
-        inputs.line_i = 0x15_5551;
+        let mut inputs = array_ports::In {
+            line_i: 0x15_5551,
+            ..Default::default()
+        };
         inputs.cells_i[2] = 0x201;
         for _ in 0..2 {
             model
