@@ -125,8 +125,10 @@ type Signals = BTreeMap<String, (Option<String>, Vec<(u64, String)>)>;
 
 fn signals_from(path: &std::path::Path, from: u64) -> Signals {
     let mut waves = simple::read(path).unwrap();
-    let vars: Vec<_> = (waves.hierarchy().iter_vars())
-        .map(|var| (var.full_name(waves.hierarchy()), var.signal_ref()))
+    let hierarchy = waves.hierarchy();
+    let vars: Vec<_> = (hierarchy.all_vars())
+        .map(|var| &hierarchy[var])
+        .map(|var| (var.full_name(hierarchy), var.signal_ref()))
         .collect();
     let all: Vec<_> = vars.iter().map(|(_, signal)| *signal).collect();
     waves.load_signals(&all);
