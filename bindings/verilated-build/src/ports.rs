@@ -57,8 +57,10 @@ impl Port {
 }
 
 /// Names that C++ of a model uses otherwise, and that its header does not declare: of members of base classes, of a
-/// parameter of the functions that save a state, of a macro.
-const USED: [&str; 4] = ["contextp", "errno", "os", "vlNamep"];
+/// parameter of the functions that save a state, of macros, and of types.
+const USED: [&str; 10] = [
+    "contextp", "vlNamep", "os", "errno", "EOF", "NULL", "CData", "SData", "IData", "QData",
+];
 
 /// Reads the ports of a header, in the order of the header, which is Verilator's: narrow ports first. Newer versions
 /// write no direction beside an array, so it is taken from the table of types.
