@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use verilated_build::{Verilator, Version};
 
@@ -16,9 +17,13 @@ fn fake(folder: &Path, version: &str) -> String {
         "#!/bin/sh\ncase \"$1\" in\n--version) echo '{version}';;\n--getenv) echo '{}';;\nesac\n",
         root.display()
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    executable(&program, &script);
     program.to_str().unwrap().to_owned()
+}
+
+fn executable(path: &Path, script: &str) {
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn at(version: &str) -> Result<Version, String> {
@@ -95,4 +100,55 @@ fn none_at_all() {
         "{text}"
     );
     assert!(text.ends_with("or set VERILATOR to the program"), "{text}");
+}
+
+#[test]
+#[ignore = "run by the test below"]
+fn runtime() {
+    verilated_build::compile_runtime("cpp", &[], "ffi.rs");
+}
+
+/// Builds the run time with a Verilator whose writer of waves is this, and a compiler that does not find lz4. Returns
+/// what the build script said.
+fn runtime_without_lz4(writer: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let program = fake(folder.path(), "Verilator 5.048 2026-04-12 rev v5.048");
+    let include = folder.path().join("root/include/fstcpp");
+    fs::create_dir_all(&include).unwrap();
+    fs::write(include.join("fstcpp_writer.cpp"), writer).unwrap();
+    let compiler = folder.path().join("g++");
+    let probe = folder.path().join("verilated_probe.cpp");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*verilated_probe.cpp*) ! grep -q lz4 {};;\n*) echo gcc;;\nesac\n",
+        probe.display()
+    );
+    executable(&compiler, &script);
+    loop {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["toolchain::runtime", "--exact", "--ignored", "--nocapture"])
+            .env("OUT_DIR", folder.path())
+            .env("CARGO_MANIFEST_DIR", folder.path())
+            .env("HOST", "x86_64-unknown-linux-gnu")
+            .env("TARGET", "x86_64-unknown-linux-gnu")
+            .env("OPT_LEVEL", "1")
+            .env("VERILATOR", &program)
+            .env("CXX", &compiler)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        // As in `at`.
+        if !said.contains("Text file busy") {
+            return said.replace(&folder.path().display().to_string(), "FOLDER");
+        }
+    }
+}
+
+#[test]
+fn lz4_is_missed_by_the_writers_that_need_it() {
+    let missing = "cargo::error=lz4's header lz4.h was not found by `FOLDER/g++`: the FST wave writer of this Verilator \
+                   needs it. Install it (Debian, Ubuntu: `apt-get install liblz4-dev`), or set VERILATOR to an older one";
+    let said = runtime_without_lz4("#include <lz4.h>\n#include <zlib.h>\n");
+    assert!(said.contains(missing), "{said}");
+    let said = runtime_without_lz4("#include <zlib.h>\n");
+    assert!(!said.contains("lz4"), "{said}");
 }

@@ -16,11 +16,15 @@ fn setup(version: &str) -> Result<(), String> {
 
 fn run(verilator: &Path) -> Result<(), String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/setup.sh");
-    let output = Command::new(script)
-        .env("VERILATOR", verilator)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (output, said) = loop {
+        let mut command = Command::new(&script);
+        let output = command.env("VERILATOR", verilator).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // Another test may have started a process while the program was being written, which still holds its file.
+        if !said.contains("Text file busy") {
+            break (output, said);
+        }
+    };
     let program = verilator.display().to_string();
     match output.status.success() {
         true => Ok(()),
