@@ -20,7 +20,7 @@ module gbn_responder_look
 
   operation_e operation;
   logic first, middle, last, only;
-  logic send, has_imm, later, request;  // later: READ, atomics
+  logic send, has_imm, unserved, request;  // unserved: READ, atomics, reserved operations
   logic behind, at_first, start_over;
   logic bad_order, bad_payload, bad_length;
   logic [15:0] mtu;
@@ -32,8 +32,8 @@ module gbn_responder_look
   assign middle = operation inside {OpSendMiddle, OpWriteMiddle};
   assign last = operation inside {OpSendLast, OpSendLastImm, OpSendLastInv, OpWriteLast, OpWriteLastImm};
   assign only = operation inside {OpSendOnly, OpSendOnlyImm, OpSendOnlyInv, OpWriteOnly, OpWriteOnlyImm};
-  assign later = operation inside {OpReadRequest, OpCmpSwap, OpFetchAdd};
-  assign request = first || middle || last || only || later;
+  assign request = !(operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly, OpAck, OpAtomicAck});
+  assign unserved = request && !(first || middle || last || only);
   assign send       = !(operation inside {OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteLastImm, OpWriteOnly, OpWriteOnlyImm});
   assign has_imm    = operation inside {OpSendLastImm, OpSendLastInv, OpSendOnlyImm, OpSendOnlyInv, OpWriteLastImm, OpWriteOnlyImm};
 
@@ -43,7 +43,7 @@ module gbn_responder_look
 
   // A Middle or Last continues the message that is under way, unless the message starts over; a First or Only starts
   // one.
-  assign bad_order  = later || ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
+  assign bad_order  = unserved || ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
 
   assign mtu = 16'd1 << mtu_bits(context_i.configuration.mtu);
 

@@ -45,6 +45,7 @@ module nic
     output logic [            6:0] tx_bytes_o,
     output logic [DataBytes*8-1:0] tx_data_o,
     input  logic                   tx_ready_i,
+    input  logic                   link_down_i,
 
     // Work requests, receive buffers and completions
     input  logic                     work_valid_i,
@@ -120,7 +121,7 @@ module nic
 
   nic_settings_t settings;
   class_maps_t   maps;
-  logic rearm, region_write, path_write, command_open, discard, control_idle;
+  logic rearm, region_write, path_write, command_open, command_query, discard, control_idle;
   logic [RegionBits-1:0] region_index;
   region_t region;
   path_t path;
@@ -129,6 +130,10 @@ module nic
   logic requester_valid, requester_ready, responder_valid, responder_ready, rp_valid, rp_ready, np_valid, np_ready;
   requester_config_t requester_configuration;
   responder_config_t responder_configuration;
+  logic requester_step, responder_step;
+  logic [QpBits-1:0] requester_step_qp, responder_step_qp;
+  requester_context_t requester_context;
+  responder_context_t responder_context;
   logic [Qps-1:0] open, with_tags, holds;
   class_t [Qps-1:0] classes;
   logic [SlotBits:0] slot_share;
@@ -160,7 +165,8 @@ module nic
       .Slots     (Slots),
       .HeaderBits(HeaderBits),
       .AnswerBits(AnswerBits),
-      .StepBits  (StepBits)
+      .StepBits  (StepBits),
+      .Cells     (BufferBytes / 64)
   ) u_control (
       .clk_i,
       .rst_i,
@@ -191,6 +197,7 @@ module nic
       .path_o              (path),
       .peer_o              (peer),
       .command_open_o      (command_open),
+      .command_query_o     (command_query),
       .command_qp_o        (command_qp),
       .requester_valid_o   (requester_valid),
       .requester_o         (requester_configuration),
@@ -202,6 +209,12 @@ module nic
       .rp_ready_i          (rp_ready),
       .np_valid_o          (np_valid),
       .np_ready_i          (np_ready),
+      .requester_step_i    (requester_step),
+      .requester_qp_i      (requester_step_qp),
+      .requester_context_i (requester_context),
+      .responder_step_i    (responder_step),
+      .responder_qp_i      (responder_step_qp),
+      .responder_context_i (responder_context),
       .discard_o           (discard),
       .open_o              (open),
       .class_o             (classes),
@@ -281,9 +294,13 @@ module nic
       .peer_i            (peer),
       .command_valid_i   (responder_valid),
       .command_open_i    (command_open),
+      .command_query_i   (command_query),
       .command_qp_i      (command_qp),
       .configuration_i   (responder_configuration),
       .command_ready_o   (responder_ready),
+      .step_o            (responder_step),
+      .step_qp_o         (responder_step_qp),
+      .step_context_o    (responder_context),
       .region_write_i    (region_write),
       .region_index_i    (region_index),
       .region_i          (region),
@@ -356,6 +373,7 @@ module nic
       .now_i,
       .settings_i   (settings),
       .rearm_i      (rearm),
+      .link_down_i,
       .frame_valid_i(pause_valid),
       .frame_pfc_i  (pause_pfc),
       .frame_i      (pause),
@@ -448,9 +466,13 @@ module nic
       .path_i            (path),
       .command_valid_i   (requester_valid),
       .command_open_i    (command_open),
+      .command_query_i   (command_query),
       .configuration_i   (requester_configuration),
       .psn_i             (settings.qp_requester_psn),
       .command_ready_o   (requester_ready),
+      .step_o            (requester_step),
+      .step_qp_o         (requester_step_qp),
+      .step_context_o    (requester_context),
       .class_i           (classes),
       .tagged_i          (with_tags),
       .slot_share_i      (slot_share),

@@ -18,6 +18,7 @@ module nic_control
     parameter  int unsigned HeaderBits = 12,                // of the numbers of what waits in nic_receive
     parameter  int unsigned AnswerBits = 7,
     parameter  int unsigned StepBits   = 8,
+    parameter  int unsigned Cells      = 2048,              // of the receive buffer
     localparam int unsigned QpBits     = $clog2(Qps),
     localparam int unsigned RegionBits = $clog2(Regions),
     localparam int unsigned ShareBits  = $clog2(Slots + 1)
@@ -57,6 +58,7 @@ module nic_control
     output path_t                          path_o,
     output peer_t                          peer_o,
     output logic                           command_open_o,
+    output logic                           command_query_o,    // a command is a query
     output logic              [QpBits-1:0] command_qp_o,
     output logic                           requester_valid_o,
     output requester_config_t              requester_o,
@@ -69,6 +71,14 @@ module nic_control
     output logic                           np_valid_o,         // OPEN only
     input  logic                           np_ready_i,
     output logic                           discard_o,          // discard what waits of the closed QP
+
+    // Steps of both units, with the context after them
+    input logic                            requester_step_i,
+    input logic               [QpBits-1:0] requester_qp_i,
+    input requester_context_t              requester_context_i,
+    input logic                            responder_step_i,
+    input logic               [QpBits-1:0] responder_qp_i,
+    input responder_context_t              responder_context_i,
 
     // QPs
     output logic   [      Qps-1:0] open_o,
@@ -126,11 +136,14 @@ module nic_control
   // Registers and commands
 
   logic [31:0] command_data;
-  logic qp_command, region_command, busy, registers_idle;
+  logic qp_command, qp_query, region_command, busy, region_busy_q, registers_idle;
+  logic [6:0][31:0] state_words;
   logic [Counters-1:0][31:0] counters;
   logic [1:0][31:0] bytes_high;
 
-  nic_registers u_registers (
+  nic_registers #(
+      .Cells(Cells)
+  ) u_registers (
       .clk_i           (clk_control),
       .rst_i,
       .awvalid_i,
@@ -153,8 +166,12 @@ module nic_control
       .settings_o,
       .data_o          (command_data),
       .qp_command_o    (qp_command),
+      .qp_query_o      (qp_query),
       .busy_i          (busy),
+      .open_i          (open_o != '0 || busy),
+      .state_i         (state_words),
       .region_command_o(region_command),
+      .region_busy_i   (region_busy_q),
       .rearm_o,
       .counters_i      (counters),
       .high_i          (bytes_high),
@@ -174,7 +191,46 @@ module nic_control
           length: {settings_o.region_length_high, settings_o.region_length_low}
       };
 
-  logic drained;
+  // A region command is over when what was checked before it has left.
+  logic region_passed, region_drain_idle;
+
+  always_ff @(posedge clk_control) begin
+    if (rst_i) region_busy_q <= 1'b0;
+    else region_busy_q <= region_write_o || (region_busy_q && !region_passed);
+  end
+
+  drain #(
+      .CountBits(StepBits)
+  ) u_region_drain (
+      .clk_i   (clk_control),
+      .rst_i   (rst_i || region_write_o),
+      .start_i (region_busy_q && !region_passed),
+      .count_i (steps_i),
+      .pop_i   (step_pop_i),
+      .passed_o(region_passed),
+      .idle_o  (region_drain_idle)
+  );
+
+  logic drained, queried;
+
+  qp_query #(
+      .Qps(Qps)
+  ) u_query (
+      .clk_i            (clk_control),
+      .rst_i,
+      .active_i         (command_query_o),
+      .qp_i             (command_qp_o),
+      .done_o           (queried),
+      .requester_valid_i(requester_valid_o),
+      .requester_step_i,
+      .requester_qp_i,
+      .requester_context_i,
+      .responder_valid_i(responder_valid_o),
+      .responder_step_i,
+      .responder_qp_i,
+      .responder_context_i,
+      .words_o          (state_words)
+  );
 
   qp_commands #(
       .Qps  (Qps),
@@ -182,8 +238,9 @@ module nic_control
   ) u_commands (
       .clk_i      (clk_control),
       .rst_i,
-      .command_i  (qp_command && 32'(command_data[15:0]) < Qps),
+      .command_i  ((qp_command || qp_query) && 32'(command_data[15:0]) < Qps),
       .open_i     (command_data[16]),
+      .query_i    (qp_query),
       .qp_i       (command_data[QpBits-1:0]),
       .settings_i (settings_o),
       .maps_i     (maps_o),
@@ -194,6 +251,8 @@ module nic_control
       .peer_o,
       .discard_o,
       .drained_i  (drained),
+      .query_o    (command_query_o),
+      .queried_i  (queried),
       .kind_open_o(command_open_o),
       .requester_valid_o,
       .requester_o,
@@ -317,7 +376,7 @@ module nic_control
 
   logic rests;
 
-  assign rests  = registers_idle && !busy && drain_idle && send_failed_idle && receive_failed_idle && completions_idle;
+  assign rests  = registers_idle && !busy && !region_busy_q && region_drain_idle && drain_idle && send_failed_idle && receive_failed_idle && completions_idle;
   assign idle_o = rests && event_i == '0;
 
   clock_gate u_clk_control (

@@ -16,6 +16,9 @@ module nic_pause
     input nic_settings_t settings_i,
     input logic          rearm_i,
 
+    // A link that is down ends the pauses of the peer, and the peer forgets what it was told
+    input logic link_down_i,
+
     // A pause frame for this port
     input logic     frame_valid_i,
     input logic     frame_pfc_i,
@@ -48,6 +51,7 @@ module nic_pause
       .clk_i         (clk_pause),
       .rst_i,
       .now_i,
+      .link_down_i,
       .frame_valid_i,
       .frame_pfc_i,
       .control_i     (frame_i),
@@ -69,7 +73,7 @@ module nic_pause
       .classes_i    (settings_i.pfc_classes),
       .quanta_i     (settings_i.pfc_quanta),
       .refresh_i    (settings_i.pfc_refresh),
-      .silence_i    (silence),
+      .silence_i    (silence || link_down_i),
       .frame_valid_o(pfc_valid_o),
       .frame_o      (pfc_o),
       .frame_ready_i(pfc_ready_i),

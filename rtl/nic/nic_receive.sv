@@ -44,9 +44,13 @@ module nic_receive
     input  peer_t                              peer_i,
     input  logic                               command_valid_i,
     input  logic                               command_open_i,
+    input  logic                               command_query_i,  // reads the context
     input  logic              [    QpBits-1:0] command_qp_i,
     input  responder_config_t                  configuration_i,
     output logic                               command_ready_o,
+    output logic                               step_o,           // a step of the responder, with the context after it
+    output logic              [    QpBits-1:0] step_qp_o,
+    output responder_context_t                 step_context_o,
     input  logic                               region_write_i,
     input  logic              [RegionBits-1:0] region_index_i,
     input  region_t                            region_i,
@@ -285,18 +289,20 @@ module nic_receive
   waiting_t [Buffers-1:0] header;
   logic [Buffers-1:0] header_valid, header_ready;
   logic [Buffers-1:0][QpBits-1:0] header_qp;
-  logic buffer_full, buffer_moves, buffer_idle;
+  logic buffer_full, buffer_settles, buffer_moves, buffer_idle;
   buffer_t [7:0] buffer_of;
   logic [Buffers-1:0][AddressBits-1:0] ring_first, ring_last;
   logic ring_read, release_valid;
   logic [AddressBits-1:0] ring_address;
   logic [DataBytes*8-1:0] ring_data;
   class_t release_class;
+  buffer_t release_part;
   logic [15:0] release_bytes;
   beats_t release_beats;
 
   assign header_in = '{
           class_of: judged.class_of,
+          part: '0,
           frame_bytes: judged.frame_bytes,
           beat: '0,
           arrival: judged.arrival
@@ -335,10 +341,12 @@ module nic_receive
       .read_data_o    (ring_data),
       .release_i      (release_valid),
       .release_class_i(release_class),
+      .release_part_i (release_part),
       .release_bytes_i(release_bytes),
       .release_beats_i(release_beats),
       .depth_o,
       .count_o        (headers_o),
+      .settles_o      (buffer_settles),
       .moves_o        (buffer_moves),
       .idle_o         (buffer_idle)
   );
@@ -360,10 +368,14 @@ module nic_receive
       .rst_i,
       .command_valid_i,
       .command_open_i,
+      .command_query_i,
       .command_qp_i,
       .configuration_i,
       .psn_i             (settings_i.qp_responder_psn),
       .command_ready_o,
+      .step_o,
+      .step_qp_o,
+      .step_context_o,
       .discard_i,
       .pass_o            (step_pop_o),
       .count_o           (steps_o),
@@ -387,7 +399,6 @@ module nic_receive
       .packet_i          (header),
       .packet_ready_o    (header_ready),
       .class_i,
-      .buffer_of_i       (buffer_of),
       .first_i           (ring_first),
       .last_i            (ring_last),
       .read_o            (ring_read),
@@ -404,6 +415,7 @@ module nic_receive
       .write_ready_i,
       .release_o         (release_valid),
       .release_class_o   (release_class),
+      .release_part_o    (release_part),
       .release_bytes_o   (release_bytes),
       .release_beats_o   (release_beats),
       .completion_valid_o,
@@ -432,7 +444,8 @@ module nic_receive
       event_o[CountDropIcrc]      = counted_fate == FateIcrc;
       event_o[CountDropQp]        = counted_fate == FateQp;
       event_o[CountDropResponse]  = counted_fate == FateResponse;
-      event_o[CountDropPayload]   = counted_fate == FatePayload;
+      event_o[CountDropPkey]      = counted_fate == FatePkey;
+      event_o[CountDropVlan]      = counted_fate == FateVlan;
       event_o[CountDropAddress]   = counted_fate == FateAddress;
       event_o[CountDropFull]      = buffer_full || (answer_in && !answer_room);
       event_o[CountCnpsIn]        = cnp_o;
@@ -444,11 +457,12 @@ module nic_receive
       engine_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Clocks. The enable of the parser's counts a read of the ring, which the idle of the buffer leaves out.
+  // Clocks. The enable of the parser's counts a read of the ring, which the idle of the buffer leaves out, and a change
+  // of the sizes, which drops a frame that stands still while it arrives.
 
   clock_gate u_clk_parser (
       .clk_i,
-      .enable_i(rst_i || rx_valid_i || moving_q != '0 || ring_read),
+      .enable_i(rst_i || rx_valid_i || moving_q != '0 || ring_read || buffer_settles),
       .clk_o   (clk_parser)
   );
 

@@ -3,14 +3,17 @@
 //
 // - A write is taken when address and data are both valid and the previous response was taken; a read likewise.
 // - Addresses without a register read 0 and ignore writes.
-// - SLVERR, and no effect: a write without all four strobes; a QP command while another one is being carried out.
-// - A write of the region command waits until the clearing of the region table after reset has ended.
+// - SLVERR, and no effect: a write without all four strobes; a QP command or query while another one is being carried
+//   out; parts of the receive buffer that are together larger than it, or written while a QP is open; a map that names a
+//   part that does not exist.
 // - Reading the low word of a byte counter latches the high word of the same cycle for the next read.
 //
 // Timing: readies depend on the valids of the same cycle. Commands are pulses in the cycle after their write.
 module nic_registers
   import nic_registers_pkg::*;
-(
+#(
+    parameter int unsigned Cells = 2048  // of the receive buffer
+) (
     input logic clk_i,
     input logic rst_i,
 
@@ -36,22 +39,27 @@ module nic_registers
 
     output logic [31:0] data_o,            // data of the command
     output logic        qp_command_o,
+    output logic        qp_query_o,
     input  logic        busy_i,
+    input  logic        open_i,            // a QP is open, or may be
     output logic        region_command_o,
+    input  logic        region_busy_i,
     output logic        rearm_o,
 
     input logic [Counters-1:0][31:0] counters_i,
     input logic [         1:0][31:0] high_i,      // high words of the byte counters
+    input logic [         6:0][31:0] state_i,     // of the QP of the last query, from qp_states on
 
     output logic idle_o
 );
 
   localparam logic [31:0] Identity = 32'h584F_4646;  // 'XOFF'
-  localparam logic [31:0] Version = 32'd1;
+  localparam logic [31:0] Version = 32'd2;
   localparam logic [1:0] SlaveError = 2'b10;
 
   typedef struct packed {
     logic qp;
+    logic query;
     logic region;
     logic rearm;
   } commands_t;
@@ -66,16 +74,42 @@ module nic_registers
   assign write = awvalid_i && wvalid_i && !bvalid_q;
   assign read  = arvalid_i && !rvalid_q;
 
+  // How the receive buffer would be divided
+  nic_settings_t written;
+  logic divides, maps, unfit;
+  logic [17:0] cells;
+
+  always_comb begin
+    written = settings_q;
+    cells   = '0;
+    divides = 1'b0;
+    maps    = 1'b0;
+    unfit   = 1'b0;
+    if (write) begin
+      written = settings_write(settings_q, awaddr_i, wdata_i);
+      divides = awaddr_i inside {AddressBufferCells, AddressBufferCells + 16'd4, AddressBufferCells + 16'd8};
+      maps    = awaddr_i == AddressBufferMap;
+      if (divides) for (int unsigned b = 0; b < 3; b++) cells += 18'(written.buffer_cells[b]);
+      unfit = (divides && (open_i || commands_q.qp || 32'(cells) > Cells)) || (maps && (wdata_i & 32'hCCCC_CCCC) != '0);
+    end
+  end
+
+  logic command_busy;
+  assign command_busy = busy_i || commands_q.qp || commands_q.query;
+
   always_comb begin
     commands.qp     = awaddr_i == AddressQpCommand;
+    commands.query  = awaddr_i == AddressQpQuery;
     commands.region = awaddr_i == AddressRegionCommand;
     commands.rearm  = awaddr_i == AddressRearm;
-    error           = wstrb_i != '1 || (commands.qp && (busy_i || commands_q.qp));
+    error           = wstrb_i != '1 || unfit || ((commands.qp || commands.query) && command_busy);
     if (!write || error) commands = '0;
   end
 
   logic [15:0] counter;
+  logic [2:0] state;
   assign counter = (araddr_i - AddressCounters) >> 2;
+  assign state   = 3'((araddr_i - AddressQpStates) >> 2);
 
   always_comb begin
     rdata = '0;
@@ -84,10 +118,14 @@ module nic_registers
       case (araddr_i)
         AddressIdentity: rdata = Identity;
         AddressVersion: rdata = Version;
-        AddressBusy: rdata = 32'(busy_i || commands_q.qp);
+        AddressBusy: rdata = 32'(command_busy);
+        AddressRegionBusy: rdata = 32'(region_busy_i || commands_q.region);
         AddressBytesInHigh: rdata = high_q[0];
         AddressBytesOutHigh: rdata = high_q[1];
-        default: if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
+        default: begin
+          if (araddr_i >= AddressCounters && 32'(counter) < Counters) rdata = counters_i[counter[5:0]];
+          if (araddr_i >= AddressQpStates && araddr_i < AddressQpStates + 16'd28) rdata = state_i[state];
+        end
       endcase
     end
   end
@@ -99,7 +137,7 @@ module nic_registers
       bvalid_q   <= 1'b0;
       rvalid_q   <= 1'b0;
     end else begin
-      if (write && !error) settings_q <= settings_write(settings_q, awaddr_i, wdata_i);
+      if (write && !error) settings_q <= written;
       commands_q <= commands;
       bvalid_q   <= write || (bvalid_q && !bready_i);
       rvalid_q   <= read || (rvalid_q && !rready_i);
@@ -124,6 +162,7 @@ module nic_registers
   assign settings_o       = settings_q;
   assign data_o           = data_q;
   assign qp_command_o     = commands_q.qp;
+  assign qp_query_o       = commands_q.query;
   assign region_command_o = commands_q.region;
   assign rearm_o          = commands_q.rearm;
   assign idle_o           = !awvalid_i && !wvalid_i && !arvalid_i && !bvalid_q && !rvalid_q && commands_q == '0;

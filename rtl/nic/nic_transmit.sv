@@ -37,9 +37,14 @@ module nic_transmit
 
     input  logic              command_valid_i,
     input  logic              command_open_i,
+    input  logic              command_query_i,  // reads the context
     input  requester_config_t configuration_i,
     input  psn_t              psn_i,
     output logic              command_ready_o,
+
+    output logic                            step_o,         // a step of the requester, with the context after it
+    output logic               [QpBits-1:0] step_qp_o,
+    output requester_context_t              step_context_o,
 
     input  class_t [   Qps-1:0] class_i,
     input  logic   [   Qps-1:0] tagged_i,
@@ -176,6 +181,8 @@ module nic_transmit
       FromCommand: begin
         {kind, qp} = {command_open_i ? RequesterOpen : RequesterClose, path_qp_i};
         psn        = psn_i;
+        // WALK from outside changes nothing: its step shows the context.
+        if (command_query_i) kind = RequesterWalk;
       end
       FromAck:  {kind, qp} = {RequesterAck, ack_qp_i};
       FromWork: {kind, qp} = {RequesterPost, work_qp_i};
@@ -239,12 +246,12 @@ module nic_transmit
       .wake_o
   );
 
-  logic unused_context;
-  assign unused_context  = ^context_after;
-
   assign completion_qp_o = step_qp;
   assign failed_o        = step_valid && step_note inside {RequesterRemoteError, RequesterExhausted};
   assign failed_qp_o     = step_qp;
+  assign step_o          = step_valid;
+  assign step_qp_o       = step_qp;
+  assign step_context_o  = context_after;
   assign send_step       = step_valid && step_kind == RequesterSend;
 
   //////////////////////////////////////////////////////////////////////////////////////////////

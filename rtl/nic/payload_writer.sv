@@ -61,7 +61,6 @@ module payload_writer
     output logic                      bars_remote_o,  // because of a key of the peer
     output logic      [      Qps-1:0] barred_o,
 
-    input  buffer_t [            7:0]                  buffer_of_i,     // by class
     input  logic    [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
     input  logic    [    Buffers-1:0][AddressBits-1:0] last_i,
     output logic                                       read_o,
@@ -80,6 +79,7 @@ module payload_writer
 
     output logic          release_o,        // a request leaves the receive buffer
     output class_t        release_class_o,
+    output buffer_t       release_part_o,
     output logic   [15:0] release_bytes_o,
     output beats_t        release_beats_o,
 
@@ -209,7 +209,7 @@ module payload_writer
       .rst_i,
       .valid_i(write),
       .ready_o(job_room),
-      .data_i ({buffer_of_i[step_q[1].class_of], step_q[1].beat[AddressBits-1:0], beats, last_bytes}),
+      .data_i ({step_q[1].part, step_q[1].beat[AddressBits-1:0], beats, last_bytes}),
       .valid_o(job_valid),
       .ready_i(job_ready),
       .data_o ({job_buffer, job_address, job_beats, job_bytes}),
@@ -298,6 +298,7 @@ module payload_writer
 
   assign release_o       = head_valid && head_ready && head.packet;
   assign release_class_o = head.class_of;
+  assign release_part_o  = head.part;
   assign release_bytes_o = head.frame_bytes;
   payload_bytes_t release_rounded;
   assign release_rounded = head.payload_bytes + payload_bytes_t'(DataBytes - 1);

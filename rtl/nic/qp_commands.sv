@@ -1,4 +1,5 @@
-// Carries out OPEN and CLOSE of a QP: writes its path, sends the command to the four units that keep a context
+// Carries out OPEN, CLOSE and queries of a QP. A query changes nothing: requester and responder show their contexts to
+// qp_query. OPEN and CLOSE: writes its path, sends the command to the four units that keep a context
 // (requester, responder, reaction point, notification point), and keeps the state that other units read: which QPs
 // are open, and their classes.
 //
@@ -23,6 +24,7 @@ module qp_commands
 
     input  logic                       command_i,   // pulse
     input  logic                       open_i,      // 1: OPEN, 0: CLOSE
+    input  logic                       query_i,     // neither
     input  logic          [QpBits-1:0] qp_i,
     input  nic_settings_t              settings_i,
     input  class_maps_t                maps_i,
@@ -36,6 +38,8 @@ module qp_commands
     output logic discard_o,  // discard whatever can be discarded of the QP
     input  logic drained_i,  // all that was present when `discard_o` rose is gone
 
+    output logic              query_o,            // a query is being carried out
+    input  logic              queried_i,          // the contexts have come
     output logic              kind_open_o,
     output logic              requester_valid_o,
     output requester_config_t requester_o,
@@ -61,7 +65,7 @@ module qp_commands
     logic np;
   } units_t;
 
-  logic busy_q, write_q, kind_q;
+  logic busy_q, write_q, kind_q, query_q;
   logic discard_q, reopen_q;  // discard_q: CLOSE, waiting for `drained_i`; reopen_q: OPEN follows
   logic close, closed, drained;
   units_t left_q, left;
@@ -82,9 +86,13 @@ module qp_commands
 
   assign start   = command_i && !busy_o;
   assign close   = !open_i || open_q[qp_i];  // OPEN of a QP that is not open needs no CLOSE first
-  assign closed  = busy_q && !kind_q && !write_q && left == '0;
+  assign closed  = busy_q && !kind_q && !query_q && !write_q && left == '0;
   assign drained = closed && discard_q && drained_i;
-  assign finish  = kind_q ? busy_q && !write_q && left == '0 : drained && !reopen_q;
+
+  always_comb begin
+    if (query_q) finish = busy_q && queried_i;
+    else finish = kind_q ? busy_q && !write_q && left == '0 : drained && !reopen_q;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -98,16 +106,18 @@ module qp_commands
       discard_q <= 1'b0;
       reopen_q  <= 1'b0;
       kind_q    <= 1'b0;
+      query_q   <= 1'b0;
     end else begin
       busy_q    <= start || (busy_q && !finish);
       changed_q <= start || finish;
-      write_q   <= (start && !close) || (drained && reopen_q);
+      write_q   <= (start && !close && !query_i) || (drained && reopen_q);
       discard_q <= closed && !drained;
       if (start) begin
-        left_q       <= '{requester: 1'b1, responder: 1'b1, rp: 1'b1, np: !close};
-        open_q[qp_i] <= 1'b0;
-        kind_q       <= !close;
-        reopen_q     <= open_i;
+        left_q <= '{requester: 1'b1, responder: 1'b1, rp: !query_i, np: !query_i && !close};
+        if (!query_i) open_q[qp_i] <= 1'b0;
+        query_q  <= query_i;
+        kind_q   <= !query_i && !close;
+        reopen_q <= !query_i && open_i;
       end else if (drained && reopen_q) begin
         left_q <= '{requester: 1'b1, responder: 1'b1, rp: 1'b1, np: 1'b1};
         kind_q <= 1'b1;
@@ -115,7 +125,7 @@ module qp_commands
         left_q <= left;
         if (write_q) tagged_q[qp_q] <= path_o.tags != '0;
         if (write_q) class_q[qp_q] <= class_of_frame(maps_i, path_o.tags, path_o.outer.pcp, path_o.dscp);
-        if (finish) open_q[qp_q] <= kind_q;
+        if (finish && !query_q) open_q[qp_q] <= kind_q;
       end
     end
   end
@@ -146,7 +156,13 @@ module qp_commands
     end
   end
 
-  assign peer_o = '{ipv6: path_o.ipv6, own_ip: path_o.own_ip, peer_ip: path_o.peer_ip, pkey: path_o.pkey[14:0]};
+  assign peer_o = '{
+          ipv6: path_o.ipv6,
+          own_ip: path_o.own_ip,
+          peer_ip: path_o.peer_ip,
+          vlans: vlans_of(path_o.tags, path_o.outer.vid, path_o.inner.vid),
+          pkey: path_o.pkey
+      };
 
   assign requester_o = '{
           mtu: settings_i.qp_mtu,
@@ -168,6 +184,7 @@ module qp_commands
   assign write_o = write_q;
   assign qp_o = qp_q;
   assign kind_open_o = kind_q;
+  assign query_o = busy_q && query_q;
   assign requester_valid_o = left_q.requester;
   assign responder_valid_o = left_q.responder;
   assign rp_valid_o = left_q.rp;

@@ -3,7 +3,10 @@
 // Reports the depth per class.
 //
 // - Both are cut in cells of 64 bytes: a part of n cells has n · 64 bytes of payload and n headers. Parts 1 to 3 have
-//   `cells_i`; part 0 has the rest. Sizes and the map of classes may change only while the buffer is empty.
+//   `cells_i`; part 0 has the rest. Sizes may change only while no frame is kept; a frame that arrives then is dropped.
+// - The map of classes may change at any time. A frame belongs to the part that its class has when its payload begins,
+//   or with its verdict if it has none, and carries the part to its release.
+// - A request with more payload than any packet has (PayloadTooLong) is kept without its payload.
 // - Payload beats are written to the ring as they arrive. The frame's verdict comes with or after its last beat: with
 //   `keep_i` the beats stay and the header goes into the queue, otherwise the next frame overwrites them.
 // - A frame whose payload or header does not fit into its part is dropped as a whole: `full_o` in the cycle of the
@@ -40,7 +43,7 @@ module receive_buffer
     input  logic                  done_valid_i,
     input  logic                  keep_i,
     input  logic     [QpBits-1:0] qp_i,
-    input  waiting_t              header_i,      // `beat` is set here
+    input  waiting_t              header_i,      // `part` and `beat` are set here
     output logic                  full_o,
 
     output logic     [Buffers-1:0]             head_valid_o,
@@ -55,16 +58,18 @@ module receive_buffer
     input  logic [AddressBits-1:0] read_address_i,
     output logic [DataBytes*8-1:0] read_data_o,
 
-    input logic          release_i,
-    input class_t        release_class_i,
-    input logic   [15:0] release_bytes_i,  // of the frame
-    input beats_t        release_beats_i,
+    input logic           release_i,
+    input class_t         release_class_i,
+    input buffer_t        release_part_i,
+    input logic    [15:0] release_bytes_i,  // of the frame
+    input beats_t         release_beats_i,
 
     output logic [7:0][23:0] depth_o,
 
     output logic [Buffers-1:0][CountBits-1:0] count_o,  // headers in each queue
 
-    output logic moves_o,  // the state on `clk_i` changes with this cycle
+    output logic settles_o,  // sizes have changed; `clk_beats_i` rises in this cycle too
+    output logic moves_o,    // the state on `clk_i` changes with this cycle
     output logic idle_o
 );
 
@@ -115,21 +120,25 @@ module receive_buffer
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Payload
 
-  buffer_t to;  // part of the frame that arrives
+  buffer_t to_q, to;  // part of the frame that arrives
   address_t [Buffers-1:0] tail_q;  // where the next frame begins
   number_t [Buffers-1:0] used_q;  // beats of frames that were kept
   address_t at_q, at, behind;  // next beat of this frame, and the one behind it
   number_t came_q, came;  // beats of this frame
   logic over_q, over;  // payload of this frame did not fit
-  logic write, keep, slot_free;
+  logic write, keep, slot_free, bounds_move, settling_q;
+  logic bare;  // kept without its payload
+  number_t kept;  // beats that stay
 
-  assign to     = buffer_of_i[class_i];
+  assign to     = (came_q == '0 && !over_q) ? buffer_of_i[class_i] : to_q;
   assign at     = (came_q == '0) ? tail_q[to] : at_q;
   assign behind = (at == last_o[to]) ? first_o[to] : at + 1'b1;
   assign write  = payload_valid_i && !over_q && used_q[to] + came_q < room[to];
-  assign over   = over_q || (payload_valid_i && !write);
+  assign over   = over_q || (payload_valid_i && !write) || (settling_q && (came_q != '0 || payload_valid_i));
   assign came   = came_q + number_t'(write);
-  assign keep   = done_valid_i && keep_i && !over && slot_free;
+  assign bare   = header_i.arrival.payload_bytes == PayloadTooLong;
+  assign kept   = bare ? '0 : came;
+  assign keep   = done_valid_i && keep_i && (!over || bare) && slot_free;
   assign full_o = done_valid_i && keep_i && !keep;
 
   always_ff @(posedge clk_beats_i) begin
@@ -147,6 +156,7 @@ module receive_buffer
 
   always_ff @(posedge clk_beats_i) begin
     if (write) {at_q, beat_q} <= {behind, beat};
+    if (payload_valid_i) to_q <= to;
   end
 
   ram_1r1w #(
@@ -162,21 +172,18 @@ module receive_buffer
       .data_o         (read_data_o)
   );
 
-  buffer_t from;  // part of the frame that leaves
-  assign from = buffer_of_i[release_class_i];
-
   for (genvar b = 0; b < Buffers; b++) begin : gen_ring
     logic come, go;
     assign come = keep && to == buffer_t'(b);
-    assign go   = release_i && from == buffer_t'(b);
+    assign go   = release_i && release_part_i == buffer_t'(b);
 
     // An empty ring begins anew at its first beat, wherever that is now.
     always_ff @(posedge clk_i) begin
-      if (come && came != '0) tail_q[b] <= write ? behind : at_q;
+      if (come && kept != '0) tail_q[b] <= write ? behind : at_q;
       else if (used_q[b] == '0) tail_q[b] <= first_o[b];
 
       if (rst_i) used_q[b] <= '0;
-      else if (come || go) used_q[b] <= used_q[b] + (come ? came : '0) - (go ? number_t'(release_beats_i) : '0);
+      else if (come || go) used_q[b] <= used_q[b] + (come ? kept : '0) - (go ? number_t'(release_beats_i) : '0);
     end
   end
 
@@ -194,6 +201,7 @@ module receive_buffer
 
   always_comb begin
     header      = header_i;
+    header.part = to;
     header.beat = 16'(beat);
     for (int unsigned b = 0; b < Buffers; b++)
     wanted[b] = stored_q[b] != '0 && !fetch_q[b] && (!valid_q[b] || head_ready_i[b]);
@@ -266,21 +274,27 @@ module receive_buffer
   end
 
   // Bounds and empty queues settle in the cycle after a change.
-  logic bounds_move, happens, happened_q;
+  logic happens, happened_q;
   assign bounds_move = {base_q, size_q} != {base_d, size_d};
   assign happens = keep || release_i || wanted != '0 || fetch_q != '0 || (valid_q & head_ready_i) != '0 || bounds_move;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) happened_q <= 1'b0;
-    else happened_q <= happens;
+    if (rst_i) begin
+      happened_q <= 1'b0;
+      settling_q <= 1'b0;
+    end else begin
+      happened_q <= happens;
+      settling_q <= bounds_move;
+    end
   end
 
-  assign moves_o = happens || happened_q;
+  assign settles_o = settling_q;
+  assign moves_o   = happens || happened_q;
 
-  assign idle_o  = !payload_valid_i && !done_valid_i && !release_i && count_o == '0 && !bounds_move && !happened_q;
+  assign idle_o    = !payload_valid_i && !done_valid_i && !release_i && count_o == '0 && !bounds_move && !happened_q;
 
-  logic empty;  // no frame is in the buffer or arriving
-  assign empty = used_q == '0 && count_o == '0 && came_q == '0;
+  logic empty;  // no frame is in the buffer
+  assign empty = used_q == '0 && count_o == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
@@ -290,8 +304,6 @@ module receive_buffer
       end
       assert (empty || {base_q, size_q} == {base_d, size_d})
       else $error("receive_buffer: sizes change while a frame is in the buffer");
-      assert (32'(cells_i[1]) + 32'(cells_i[2]) + 32'(cells_i[3]) <= Cells)
-      else $error("receive_buffer: the parts are larger than the buffer");
       assert (!keep || header_i.class_of == class_i)
       else $error("receive_buffer: header and payload of different classes");
     end

@@ -33,10 +33,14 @@ module receive_engine
 
     input  logic                           command_valid_i,
     input  logic                           command_open_i,
+    input  logic                           command_query_i,  // reads the context
     input  logic              [QpBits-1:0] command_qp_i,
     input  responder_config_t              configuration_i,
     input  psn_t                           psn_i,
     output logic                           command_ready_o,
+    output logic                           step_o,           // a step, with the context after it
+    output logic              [QpBits-1:0] step_qp_o,
+    output responder_context_t             step_context_o,
 
     input  logic                 discard_i,  // discard what waits of a closed QP
     output logic                 pass_o,     // the oldest queued step leaves
@@ -68,7 +72,6 @@ module receive_engine
 
     input class_t [Qps-1:0] class_i,
 
-    input  buffer_t [            7:0]                  buffer_of_i,     // part of each class
     input  logic    [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each part
     input  logic    [    Buffers-1:0][AddressBits-1:0] last_i,
     output logic                                       read_o,
@@ -87,6 +90,7 @@ module receive_engine
 
     output logic          release_o,
     output class_t        release_class_o,
+    output buffer_t       release_part_o,
     output logic   [15:0] release_bytes_o,
     output beats_t        release_beats_o,
 
@@ -182,7 +186,11 @@ module receive_engine
 
   always_comb begin
     case (from_e'(from))
-      FromCommand: {kind, qp} = {command_open_i ? ResponderOpen : ResponderClose, command_qp_i};
+      // WALK from outside changes nothing: its step shows the context.
+      FromCommand: begin
+        {kind, qp} = {command_open_i ? ResponderOpen : ResponderClose, command_qp_i};
+        if (command_query_i) kind = ResponderWalk;
+      end
       FromRecv:    {kind, qp} = {ResponderPost, recv_qp_i};
       FromPacket:  {kind, qp} = {ResponderPacket, packet_qp};
       FromFail:    {kind, qp} = {ResponderFail, fail_qp_i};
@@ -245,6 +253,7 @@ module receive_engine
 
   typedef struct packed {
     class_t         class_of;
+    buffer_t        part;
     logic [15:0]    frame_bytes;
     logic [15:0]    beat;
     payload_bytes_t payload_bytes;
@@ -256,6 +265,7 @@ module receive_engine
 
   assign carried_in = '{
           class_of: packet.class_of,
+          part: packet.part,
           frame_bytes: packet.frame_bytes,
           beat: packet.beat,
           payload_bytes: packet.arrival.payload_bytes[$bits(payload_bytes_t)-1:0]
@@ -283,6 +293,7 @@ module receive_engine
     work_off                  = '0;
     work_off.packet           = packet_step;
     work_off.class_of         = carried.class_of;
+    work_off.part             = carried.part;
     work_off.frame_bytes      = carried.frame_bytes;
     work_off.payload_bytes    = carried.payload_bytes;
     work_off.beat             = carried.beat;
@@ -324,7 +335,6 @@ module receive_engine
       .bars_o       (bars),
       .bars_remote_o(bars_remote),
       .barred_o     (barred),
-      .buffer_of_i,
       .first_i,
       .last_i,
       .read_o,
@@ -341,6 +351,7 @@ module receive_engine
       .write_ready_i,
       .release_o,
       .release_class_o,
+      .release_part_o,
       .release_bytes_o,
       .release_beats_o,
       .completion_valid_o,
@@ -364,7 +375,6 @@ module receive_engine
   refused_t refused_d, refused_in;
   refused_t [1:0] refused_q;
   logic refusals_ready, checked, checked_q;
-  logic unused_step_context;
 
   assign refused_d = '{
           qp: step_qp,
@@ -375,7 +385,6 @@ module receive_engine
           }
       };
   assign checked = place_valid || completion_valid;  // the steps that the check may refuse are among these
-  assign unused_step_context = ^step_context;
 
   always_ff @(posedge clk_responder) begin
     if (rst_i) checked_q <= 1'b0;
@@ -442,6 +451,9 @@ module receive_engine
   assign failed_o = step_valid &&
       step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong, ResponderUnwritable};
   assign failed_qp_o = step_qp;
+  assign step_o = step_valid;
+  assign step_qp_o = step_qp;
+  assign step_context_o = step_context;
 
   always_comb begin
     event_o = '0;
@@ -488,7 +500,8 @@ module receive_engine
       assert (!packet_step || carried_valid)
       else $error("receive_engine: a packet's step without its packet");
     if (!rst_i)
-      assert (!packet_taken || 32'(packet.arrival.payload_bytes) <= PayloadBytesMax)
+      assert (!packet_taken || 32'(packet.arrival.payload_bytes) <= PayloadBytesMax ||
+              packet.arrival.payload_bytes == PayloadTooLong)
       else $error("receive_engine: more payload than a packet has");
     if (!rst_i)
       assert (!bars || refusals_ready)

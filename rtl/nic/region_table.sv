@@ -3,8 +3,9 @@
 // needs.
 //
 // - A key is index · 256 + tag.
-// - Latency: a request in cycle n is answered in n + 2; one request per cycle. The answer knows of all regions that
-//   were written or invalidated in cycle n and before; an invalidation also in cycle n + 1.
+// - Latency: a request in cycle n is answered in n + 2; one request per cycle. The answer is that of the table at the
+//   beginning of cycle n + 2, with one exception: a region that is written in cycle n or n + 1 permits nothing, and its
+//   key is not valid, because what was read of it may be of the region that it replaces.
 // - After reset all regions are invalid.
 //
 // Timing: `idle_o` depends on `ask_i` of the same cycle; all other outputs are registers or depend on registers only.
@@ -78,8 +79,9 @@ module region_table
       .data_o         (other_tag)
   );
 
-  // Stage 1: the region is read; compare it with the key.
-  logic ask_q, remote_q;
+  // Stage 1: the region is read; compare it with the key. What is written in the cycle of a read or behind it comes too
+  // late for it.
+  logic ask_q, remote_q, late_q, other_late_q;
   logic [31:0] key_q, bytes_q, other_key_q;
   logic [63:0] va_q, offset;
 
@@ -97,8 +99,14 @@ module region_table
       bytes_q     <= bytes_i;
       va_q        <= va_i;
       other_key_q <= other_key_i;
+      late_q <= write_i && write_index_i == key_i[8+:IndexBits];
+      other_late_q <= write_i && write_index_i == other_key_i[8+:IndexBits];
     end
   end
+
+  logic late, other_late;
+  assign late       = late_q || (write_i && write_index_i == key_q[8+:IndexBits]);
+  assign other_late = other_late_q || (write_i && write_index_i == other_key_q[8+:IndexBits]);
 
   // Stage 2: compare the range.
   logic named_q, other_named_q;
@@ -110,12 +118,12 @@ module region_table
   always_ff @(posedge clk_i) begin
     if (ask_q) begin
       named_q       <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions &&
-          (remote_q ? region.remote_write : region.local_write) && va_q >= region.base;
+          (remote_q ? region.remote_write : region.local_write) && va_q >= region.base && !late;
       index_q <= key_q[8+:IndexBits];
       offset_q <= offset;
       length_q <= region.length;
       asked_q <= bytes_q;
-      other_named_q <= other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions;
+      other_named_q <= other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions && !other_late;
       other_index_q <= other_key_q[8+:IndexBits];
     end
   end

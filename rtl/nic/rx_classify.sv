@@ -108,18 +108,23 @@ module rx_classify
   );
 
   // Verdict by the frame alone; FateRequest, FateAnswer, FateCnp and FateResponse hold only if the QP matches (stage
-  // 1).
+  // 1). A packet with a reserved opcode is a request that the responder refuses, as is one with more payload than any
+  // path MTU has (IBTA volume 1, 9.7.4.1); neither is malformed for the QP, although the former is for the parser.
   fate_e fate, fate_q, fate_d;
+  logic reserved, too_long;
+
+  assign reserved = result_i.verdict == VerdictMalformed && result_i.reason == ReasonUnknownOpcode && result_i.icrc_ok &&
+      bth_i.opcode[7:5] == ServiceRc && ip_i.kind != IpGrh;
+  assign too_long = !reserved && result_i.payload_bytes > 16'(PayloadBytesMax);
 
   always_comb begin
     case (result_i.verdict)
-      VerdictMalformed: fate = FateMalformed;
+      VerdictMalformed: fate = reserved ? FateRequest : FateMalformed;
       VerdictRoceV1:    fate = FateRoceV1;
       VerdictCnp:       fate = result_i.icrc_ok ? FateCnp : FateIcrc;
       VerdictRoceV2: begin
         if (!result_i.icrc_ok) fate = FateIcrc;
         else if (bth_i.opcode[7:5] != ServiceRc) fate = FateService;
-        else if (result_i.payload_bytes > 16'(PayloadBytesMax)) fate = FatePayload;
         else begin
           case (operation_e'(bth_i.opcode[4:0]))
             OpAck:                                                                       fate = FateAnswer;
@@ -136,7 +141,8 @@ module rx_classify
   // Stage 1
   logic done_q, known_q, ipv6_q;
   logic [127:0] src_q, dst_q;
-  logic [14:0] pkey_q;
+  vlans_t vlans_q;
+  logic [15:0] pkey_q;
   logic [QpBits-1:0] qp_q;
   judged_t judged_d, judged_q;
   class_t ip_class;
@@ -155,7 +161,7 @@ module rx_classify
           psn: bth_i.psn,
           ack_req: bth_i.ack_req,
           solicited: bth_i.solicited,
-          payload_bytes: result_i.payload_bytes,
+          payload_bytes: too_long ? PayloadTooLong : reserved ? '0 : result_i.payload_bytes,
           access : 1'b0,
           va: ext_i.va,
           rkey: ext_i.rkey,
@@ -179,15 +185,27 @@ module rx_classify
       ipv6_q   <= ip_i.kind == IpV6;
       src_q    <= ip_i.src;
       dst_q    <= ip_i.dst;
-      pkey_q   <= bth_i.pkey[14:0];
+      vlans_q  <= vlans_of(eth_i.tags, eth_i.outer.vid, eth_i.inner.vid);
+      pkey_q   <= bth_i.pkey;
       qp_q     <= index[QpBits-1:0];
       judged_q <= judged_d;
     end
   end
 
-  logic ours;
-  assign ours = known_q && peer.ipv6 == ipv6_q && peer.own_ip == dst_q && peer.peer_ip == src_q && peer.pkey == pkey_q;
-  assign fate_d = (fate_q inside {FateRequest, FateAnswer, FateCnp, FateResponse} && !ours) ? FateQp : fate_q;
+  // Two P_Keys match when their low 15 bits are equal and at least one of the two is that of a full member (IBTA volume
+  // 1, 10.9.3).
+  logic ours, pkeys_match;
+  assign ours = known_q && peer.ipv6 == ipv6_q && peer.own_ip == dst_q && peer.peer_ip == src_q;
+  assign pkeys_match = peer.pkey[14:0] == pkey_q[14:0] && (peer.pkey[15] || pkey_q[15]);
+
+  always_comb begin
+    fate_d = fate_q;
+    if (fate_q inside {FateRequest, FateAnswer, FateCnp, FateResponse}) begin
+      if (!ours) fate_d = FateQp;
+      else if (peer.vlans != vlans_q) fate_d = FateVlan;
+      else if (!pkeys_match) fate_d = FatePkey;
+    end
+  end
 
   // Stage 2
   logic done_out_q;

@@ -413,10 +413,30 @@ module transmit_slots
     end
   end
 
+  // Reads whose data is to come, and the number of its last beat. Data of any other read would be sent as if it were
+  // theirs: that of a read from before a reset, too.
+  logic [Slots-1:0] awaited_q;
+  logic [Slots-1:0][$clog2(SlotBeats)-1:0] last_beat_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) awaited_q <= '0;
+    else begin
+      if (asked) awaited_q[read_tag_o] <= 1'b1;
+      if (come_last) awaited_q[data_tag_i] <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (asked) last_beat_q[read_tag_o] <= $clog2(SlotBeats)'((read_o.bytes - 1'b1) >> $clog2(DataBytes));
+  end
+
   always_ff @(posedge clk_beats_i) begin
-    if (!rst_i)
-      assert (!data_valid_i || used_q[data_tag_i])
-      else $error("transmit_slots: data for a slot that is free");
+    if (!rst_i && data_valid_i) begin
+      assert (awaited_q[data_tag_i])
+      else $error("transmit_slots: data with tag %0d, which was not asked for", data_tag_i);
+      assert (data_last_i == (beat_q == last_beat_q[data_tag_i]))
+      else $error("transmit_slots: data with tag %0d ends with another beat than its read", data_tag_i);
+    end
   end
 
 endmodule

@@ -2,10 +2,10 @@
 // contract.
 //
 // A timer consists of a flag and the last cycle in which it runs. `paused_o` and `event_o` reflect a frame of cycle n
-// from n + 1 on. One frame per cycle is allowed.
+// from n + 1 on. One frame per cycle is allowed. While the link is down no timer runs.
 //
-// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `frame_valid_i` and
-// `now_i`;
+// Timing: `paused_o` depends on `pfc_classes_i` and `pause_enable_i` of the same cycle, `idle_o` on `link_down_i`,
+// `frame_valid_i` and `now_i`;
 // all other outputs are registers.
 module pfc_rx
   import eth_pkg::*, time_pkg::*, pfc_pkg::*;
@@ -17,6 +17,7 @@ module pfc_rx
     input logic   rst_i,
     input cycle_t now_i,
 
+    input logic     link_down_i,
     input logic     frame_valid_i,
     input logic     frame_pfc_i,
     input control_t control_i,
@@ -57,8 +58,8 @@ module pfc_rx
 
   always_comb begin
     load = '0;
-    if (frame_valid_i && frame_pfc_i) load[7:0] = control_i.class_enable[7:0] & pfc_classes_i;
-    load[PauseTimer] = frame_valid_i && !frame_pfc_i && pause_enable_i;
+    if (frame_valid_i && frame_pfc_i && !link_down_i) load[7:0] = control_i.class_enable[7:0] & pfc_classes_i;
+    load[PauseTimer] = frame_valid_i && !frame_pfc_i && pause_enable_i && !link_down_i;
 
     event_d.pfc      = load[7:0] != '0;
     event_d.pause    = load[PauseTimer];
@@ -72,7 +73,7 @@ module pfc_rx
 
   for (genvar i = 0; i < 9; i++) begin : gen_timer
     always_ff @(posedge clk_i) begin
-      if (rst_i) runs_q[i] <= 1'b0;
+      if (rst_i || link_down_i) runs_q[i] <= 1'b0;
       else if (load[i]) runs_q[i] <= nonzero[i];
       else if (ends[i]) runs_q[i] <= 1'b0;
     end
@@ -95,7 +96,7 @@ module pfc_rx
 
   assign paused_o = (runs_q[7:0] & pfc_classes_i) | {8{runs_q[PauseTimer] && pause_enable_i}};
   assign event_o  = event_q;
-  assign idle_o   = !frame_valid_i && event_q == '0 && ends == '0;
+  assign idle_o   = !frame_valid_i && event_q == '0 && ends == '0 && !(link_down_i && runs_q != '0);
 
   earliest #(
       .Count(9)

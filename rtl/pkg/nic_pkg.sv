@@ -5,6 +5,7 @@ package nic_pkg;
   typedef logic [2:0] class_t;  // of PFC
 
   localparam int unsigned PayloadBytesMax = 4096;  // the largest path MTU (IBTA volume 1, 9.7.4.1.6)
+  localparam logic [15:0] PayloadTooLong = 16'h8000;  // in place of more; what remains of it is 0 bytes
   typedef logic [12:0] payload_bytes_t;  // payload of a packet: 0 to PayloadBytesMax
   typedef logic [7:0] beats_t;  // beats of a packet's payload: at most PayloadBytesMax / 32
 
@@ -31,12 +32,21 @@ package nic_pkg;
     logic [15:0]  pkey;
   } path_t;
 
+  // VLANs of a frame by its tags, the outer one first. 0 is no VLAN: without a tag, or with a tag that has only a
+  // priority (IEEE 802.1Q, 9.6).
+  typedef logic [1:0][11:0] vlans_t;
+
+  function automatic vlans_t vlans_of(input logic [1:0] tags, input logic [11:0] outer, input logic [11:0] inner);
+    return {tags == '0 ? 12'd0 : outer, tags[1] ? inner : 12'd0};
+  endfunction
+
   // Fields that a received packet must have to belong to a QP
   typedef struct packed {
     logic         ipv6;
     logic [127:0] own_ip;
     logic [127:0] peer_ip;
-    logic [14:0]  pkey;
+    vlans_t       vlans;
+    logic [15:0]  pkey;
   } peer_t;
 
   // Memory region that may be written
@@ -62,8 +72,9 @@ package nic_pkg;
     FateIcrc      = 4'd8,
     FateQp        = 4'd9,
     FateResponse  = 4'd10,
-    FatePayload   = 4'd11,  // more than PayloadBytesMax
-    FateAddress   = 4'd12   // to another MAC address
+    FatePkey      = 4'd11,  // P_Keys that do not match
+    FateAddress   = 4'd12,  // to another MAC address
+    FateVlan      = 4'd13   // of another VLAN than the QP's
   } fate_e;
 
   // Frame after classification, without its QP
@@ -78,6 +89,7 @@ package nic_pkg;
   // Header of a request in the receive buffer, without its QP
   typedef struct packed {
     class_t      class_of;
+    buffer_t     part;         // of the receive buffer
     logic [15:0] frame_bytes;
     logic [15:0] beat;         // address of the first beat of its payload
     arrival_t    arrival;
@@ -88,6 +100,7 @@ package nic_pkg;
   typedef struct packed {
     logic           packet;            // a request leaves the receive buffer
     class_t         class_of;
+    buffer_t        part;              // of the receive buffer
     logic [15:0]    frame_bytes;
     payload_bytes_t payload_bytes;
     logic [15:0]    beat;              // address of the first beat of the payload

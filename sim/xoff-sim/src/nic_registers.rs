@@ -2,7 +2,7 @@
 
 /// 0x584F4646, 'XOFF'.
 pub const IDENTITY: u16 = 0x000;
-/// Version of this register map, 1.
+/// Version of this register map, 2.
 pub const VERSION: u16 = 0x004;
 /// QP number of QP index 0.
 pub const QPN_BASE: u16 = 0x008;
@@ -26,9 +26,9 @@ pub const PFC_CLASSES: u16 = 0x018;
 pub const PCP_MAP: u16 = 0x01c;
 /// Class of DSCP 8w + i in bits 4i + 2 to 4i of word w; a frame without an IP header has DSCP 0. The first of 8 words.
 pub const DSCP_MAP: u16 = 0x020;
-/// Size of part w + 1 of the receive buffer in cells of 64 bytes; part 0 has the rest. To be set while no QP is open. The first of 3 words.
+/// Size of part w + 1 of the receive buffer in cells of 64 bytes; part 0 has the rest. SLVERR while a QP is open, or when the parts are larger than the buffer. The first of 3 words.
 pub const BUFFER_CELLS: u16 = 0x0d4;
-/// Part of the receive buffer for class c in bits 4c + 1 to 4c. To be set while no QP is open.
+/// Part of the receive buffer for class c in bits 4c + 1 to 4c; SLVERR when bits 4c + 3 or 4c + 2 are set. At any time: what is in the buffer keeps its part.
 pub const BUFFER_MAP: u16 = 0x0e0;
 /// Bytes in the receive buffer from which on class w pauses its peer. The first of 8 words.
 pub const PFC_XOFF: u16 = 0x040;
@@ -144,8 +144,48 @@ pub const QP_RESPONDER_RESTART_LOW: u32 = 8;
 pub const QP_RESPONDER_PSN: u16 = 0x150;
 /// Carries the QP window out: bits 15 to 0 QP index, bit 16: 1 OPEN, 0 CLOSE. Not before `busy` is 0.
 pub const QP_COMMAND: u16 = 0x154;
-/// 1 while a QP command is being carried out.
+/// 1 while a QP command or query is being carried out.
 pub const BUSY: u16 = 0x158;
+/// Reads the state of a QP into the words from qp_states to qp_rings: bits 15 to 0 QP index. They hold it when `busy` is 0 again. Not before `busy` is 0.
+pub const QP_QUERY: u16 = 0x15c;
+/// Of the QP of the last query: states of both halves; 0 is closed, 1 ready, 2 error.
+pub const QP_STATES: u16 = 0x160;
+/// State of the send side. Lowest of its 2 bits in [`QP_STATES`].
+pub const QP_REQUESTER_STATE_LOW: u32 = 0;
+/// Retries that are left. Lowest of its 3 bits in [`QP_STATES`].
+pub const QP_RETRIES_LEFT_LOW: u32 = 2;
+/// RNR retries that are left. Lowest of its 3 bits in [`QP_STATES`].
+pub const QP_RNR_RETRIES_LEFT_LOW: u32 = 5;
+/// It waits after an RNR NAK. Lowest of its 1 bits in [`QP_STATES`].
+pub const QP_RNR_WAIT_LOW: u32 = 8;
+/// The ACK timer or that of the RNR wait runs. Lowest of its 1 bits in [`QP_STATES`].
+pub const QP_TIMER_RUNS_LOW: u32 = 9;
+/// State of the receive side. Lowest of its 2 bits in [`QP_STATES`].
+pub const QP_RESPONDER_STATE_LOW: u32 = 16;
+/// A message has begun and is not complete. Lowest of its 1 bits in [`QP_STATES`].
+pub const QP_UNDER_WAY_LOW: u32 = 18;
+/// The gap or the missing buffer has been answered. Lowest of its 1 bits in [`QP_STATES`].
+pub const QP_SILENT_LOW: u32 = 19;
+/// Answer that is owed: 0 none, 1 ACK, 2 NAK. Lowest of its 2 bits in [`QP_STATES`].
+pub const QP_OWED_LOW: u32 = 20;
+/// Syndrome of the last NAK. Lowest of its 8 bits in [`QP_STATES`].
+pub const QP_SYNDROME_LOW: u32 = 22;
+/// Likewise: oldest PSN that is not acknowledged.
+pub const QP_UNA_PSN: u16 = 0x164;
+/// Likewise: next PSN to send.
+pub const QP_NEXT_PSN: u16 = 0x168;
+/// Likewise: first PSN of the next work request.
+pub const QP_POST_PSN: u16 = 0x16c;
+/// Likewise: PSN that the receive side expects.
+pub const QP_EXPECTED_PSN: u16 = 0x170;
+/// Likewise: messages that the receive side has completed.
+pub const QP_MSN: u16 = 0x174;
+/// Likewise: what both queues hold.
+pub const QP_RINGS: u16 = 0x178;
+/// Work requests. Lowest of its 8 bits in [`QP_RINGS`].
+pub const QP_WORKS_LOW: u32 = 0;
+/// Receive buffers. Lowest of its 8 bits in [`QP_RINGS`].
+pub const QP_RECVS_LOW: u32 = 8;
 /// Region window: first address, low 32 bits.
 pub const REGION_BASE_LOW: u16 = 0x180;
 /// And high 32 bits.
@@ -166,6 +206,8 @@ pub const REGION_REMOTE_WRITE_LOW: u32 = 9;
 pub const REGION_VALID_LOW: u32 = 10;
 /// Puts the region window in force: bits 15 to 0 index.
 pub const REGION_COMMAND: u16 = 0x194;
+/// 1 while memory may still be written that only a region before the last region command permits.
+pub const REGION_BUSY: u16 = 0x198;
 /// High 32 bits of counter bytes_in, as of the last read of its low ones.
 pub const BYTES_IN_HIGH: u16 = 0x1a0;
 /// High 32 bits of counter bytes_out, likewise.
@@ -188,7 +230,7 @@ pub const DROP_ROCE_V1: u16 = 0x418;
 pub const DROP_SERVICE: u16 = 0x41c;
 /// Counter: packets with a wrong ICRC.
 pub const DROP_ICRC: u16 = 0x420;
-/// Counter: packets for no open QP, with a wrong P_Key or not from its peer.
+/// Counter: packets for no open QP, or not from its peer.
 pub const DROP_QP: u16 = 0x424;
 /// Counter: READ responses and atomic answers: nothing asked for them.
 pub const DROP_RESPONSE: u16 = 0x428;
@@ -202,7 +244,7 @@ pub const DUPLICATES_IN: u16 = 0x434;
 pub const GAPS_IN: u16 = 0x438;
 /// Counter: request packets that found no receive buffer.
 pub const NO_BUFFER: u16 = 0x43c;
-/// Counter: request packets that were invalid or too long: their QP ended.
+/// Counter: request packets that were invalid, of a reserved operation or too long: their QP ended.
 pub const INVALID_IN: u16 = 0x440;
 /// Counter: WRITEs that may not go where they would: their QP ended.
 pub const ACCESS_IN: u16 = 0x444;
@@ -254,12 +296,14 @@ pub const ANSWERS_UNUSED: u16 = 0x49c;
 pub const WORK_REFUSED: u16 = 0x4a0;
 /// Counter: receive buffers refused.
 pub const RECV_REFUSED: u16 = 0x4a4;
-/// Counter: packets with more payload than any path MTU has.
-pub const DROP_PAYLOAD: u16 = 0x4a8;
+/// Counter: packets whose P_Key does not match that of their QP.
+pub const DROP_PKEY: u16 = 0x4a8;
 /// Counter: request packets granted and not sent: an answer, a timeout or a CLOSE had made them useless.
 pub const WITHDRAWN: u16 = 0x4ac;
 /// Counter: frames to another MAC address than the port's that are not PFC or PAUSE to theirs.
 pub const DROP_ADDRESS: u16 = 0x4b0;
+/// Counter: packets of another VLAN than their QP's.
+pub const DROP_VLAN: u16 = 0x4b4;
 
 /// A counter of the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,7 +337,7 @@ pub const fn event_bit(address: u16) -> u32 {
 }
 
 /// All counters, in the order of their registers and of the bits of `event_o`.
-pub const COUNTERS: [Counter; 45] = [
+pub const COUNTERS: [Counter; 46] = [
     Counter::new("frames_in", FRAMES_IN, false),
     Counter::new("bytes_in", BYTES_IN, true),
     Counter::new("frames_out", FRAMES_OUT, false),
@@ -336,9 +380,10 @@ pub const COUNTERS: [Counter; 45] = [
     Counter::new("answers_unused", ANSWERS_UNUSED, false),
     Counter::new("work_refused", WORK_REFUSED, false),
     Counter::new("recv_refused", RECV_REFUSED, false),
-    Counter::new("drop_payload", DROP_PAYLOAD, false),
+    Counter::new("drop_pkey", DROP_PKEY, false),
     Counter::new("withdrawn", WITHDRAWN, false),
     Counter::new("drop_address", DROP_ADDRESS, false),
+    Counter::new("drop_vlan", DROP_VLAN, false),
 ];
 
 /// A word of settings: it can be written, and reads as it was written.

@@ -217,6 +217,8 @@ fn each_of_many_is_counted() {
             change(roce);
         })
     };
+    let mut tagged = built(&|_| {});
+    tagged.splice(12..12, [0x81, 0x00, 0x00, 0x14]);
     // Destination address, EtherType, IPv4 checksum, payload; then packets with a right ICRC.
     for (bytes, counter) in [
         (damaged(5), "drop_address"),
@@ -231,12 +233,11 @@ fn each_of_many_is_counted() {
             built(&|roce| roce.bth.opcode = Opcode::UC_SEND_ONLY),
             "drop_service",
         ),
-        (built(&|roce| roce.payload = vec![0; 4_100]), "drop_payload"),
+        (built(&|roce| roce.bth.pkey ^= 1), "drop_pkey"),
+        (tagged, "drop_vlan"),
     ] {
         let many = match counter {
             "drop_qp" => (1 << 17) + 5,
-            // Its frames are large.
-            "drop_payload" => MANY / 4,
             _ => MANY,
         };
         pair.receive_back_to_back(1, (0..many).map(|_| bytes.clone()));

@@ -59,8 +59,9 @@ impl Run {
     fn new() -> Self {
         let mut pair = opened(
             &rings::registers([512; 4]),
-            CLASSES as u16,
-            |_, class, setup| {
+            2 * CLASSES as u16,
+            |_, index, setup| {
+                let class = index % CLASSES as u16;
                 setup.dscp = 8 * class as u8;
                 (setup.requester.mtu, setup.responder.mtu) = (4, 4);
                 let psn = first_psn(class.into());
@@ -73,7 +74,7 @@ impl Run {
             reg::DROP_ICRC,
             reg::DROP_MALFORMED,
             reg::DROP_ADDRESS,
-            reg::DROP_PAYLOAD,
+            reg::NOT_READY_IN,
         ];
         Self {
             free: pair.time() + Duration::from_us(1),
@@ -112,7 +113,12 @@ impl Run {
         // Each payload has a place of its own, whose alignment does not follow the length.
         let align = (length / 4 + length / 128 + 17 * self.pass) % 64;
         let va = REGION + CLASS * class as u64 + PLACE * self.places[class] + align as u64;
-        let frame = packet(0, class as u16, self.psn[class], |roce| {
+        // Packets that are too long are for QPs of their own.
+        let (index, psn) = match payload.len() > PAYLOAD_MAX {
+            true => (class + CLASSES, first_psn(class)),
+            false => (class, self.psn[class]),
+        };
+        let frame = packet(0, index as u16, psn, |roce| {
             roce.ip.traffic_class = (8 * class as u8) << 2;
             if headers == SEND {
                 roce.bth.opcode = Opcode::RC_SEND_ONLY;
@@ -164,7 +170,8 @@ impl Run {
                 bytes[5] ^= 0x40;
                 self.count(reg::DROP_ADDRESS);
             }
-            _ if payload.len() > PAYLOAD_MAX => self.count(reg::DROP_PAYLOAD),
+            // The first one ends its QP.
+            _ if payload.len() > PAYLOAD_MAX => self.count(reg::NOT_READY_IN),
             _ => {
                 if length < WRITE {
                     let recv = Recv {
@@ -212,7 +219,7 @@ impl Run {
 
 /// IEEE 802.3 (3.2.7, 4A.4.2): a frame has 64 bytes with FCS or more, and a MAC discards those that are longer than it
 /// takes. IBTA volume 1, 9.7.4.1.6: payload fills up with pad bytes to a multiple of four, and is no longer than the
-/// path MTU, which is 4,096 bytes at most. rtl/nic/README.md: every drop is counted with its reason; a class takes no
+/// path MTU, which is 4,096 bytes at most; a longer one ends its QP. rtl/nic/README.md: every drop is counted with its reason; a class takes no
 /// room from the classes of other parts.
 #[test]
 fn frames_of_every_length_are_written_to_the_byte_or_dropped_with_a_reason() {
@@ -261,9 +268,12 @@ fn frames_of_every_length_are_written_to_the_byte_or_dropped_with_a_reason() {
         all,
         "writes outside of the classes' memory"
     );
-    let found = run
-        .dropped
-        .map(|(reason, _)| (reason, pair.count(1, reason)));
+    let ended = pair.count(1, reg::INVALID_IN);
+    assert_eq!(ended, CLASSES as u32, "QPs ended by a packet that is too long");
+    let found = run.dropped.map(|(reason, _)| {
+        let more = if reason == reg::NOT_READY_IN { ended } else { 0 };
+        (reason, pair.count(1, reason) + more)
+    });
     assert_eq!(found, run.dropped, "drops by reason");
     assert!(
         run.dropped.iter().all(|(_, count)| *count > 300),

@@ -12,7 +12,9 @@
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`reads`] | how much payload is read ahead |
 //! | [`lengths`] | frames of every length, in every class |
+//! | [`queries`] | the state of a QP, as registers show it |
 //! | [`regions`] | what a key permits, for each region of the table |
+//! | [`removed`] | what a key permits while its region is removed and another one takes its place |
 //! | [`rings`] | the parts of the receive buffer, full and overfull |
 //! | [`shares`] | a class's share of the transmit slots |
 //! | [`registers`] | the register file, at every address |
@@ -38,10 +40,12 @@ mod line_rate;
 mod messages;
 mod pauses;
 mod plain;
+mod queries;
 mod reads;
 mod refused;
 mod regions;
 mod registers;
+mod removed;
 mod reopened;
 mod reset;
 mod rings;

@@ -1,6 +1,6 @@
 //! Tests of PFC and PAUSE in both directions.
 
-use crate::tested::{MTU, Tested, done, good, mark_ce, post};
+use crate::tested::{MTU, Tested, done, good, mark_ce, pfc, post};
 use xoff::property::nic::pair::{PairConfig, QPN_BASE, all, qp};
 use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
@@ -428,4 +428,70 @@ fn pauses_are_refreshed_in_time_while_nothing_else_happens() {
             assert!((-300..300).contains(&late), "by {late} cycles, {starts:?}");
         }
     }
+}
+
+/// IEEE 802.3, 31B.3.2, and 802.1Q, 36.1.3: a pause is a state of the MAC, which begins anew when its link comes up. So no
+/// pause outlives the link, in either direction: who still wants its peer to stop says so again.
+#[test]
+fn no_pause_outlives_the_link() {
+    let class = 3;
+    let mut pair = Tested::new(|_| {}, 1);
+    for (address, word) in [
+        (reg::DSCP_MAP + 4 * 3, class << 8),
+        (reg::PFC_CLASSES, 1 << class),
+        (reg::CONTROL, 1 << reg::PAUSE_OBEYED_LOW),
+        (reg::PFC_XOFF + 4 * class as u16, 3_000),
+        (reg::PFC_XON + 4 * class as u16, 1_000),
+        // The longest pause, and no refresh.
+        (reg::PFC_QUANTA, 0xFFFF),
+        (reg::PFC_REFRESH, u32::MAX),
+    ] {
+        pair.write(1, address, word).unwrap();
+    }
+    for side in 0..2 {
+        pair.open(side, 0, &qp(side, 0)).unwrap();
+    }
+    // Paused by its peer, both ways; and it pauses its peer.
+    pair.stall(1, Stalled::Writes, 16, u64::MAX);
+    post(&mut pair, 0, 0, &[10 * MTU]);
+    let mut pfc_in = [None; 8];
+    pfc_in[class as usize] = Some(0xFFFF);
+    let now = pair.time();
+    pair.receive(1, now, pfc(pfc_in));
+    for _ in 0..3_000 {
+        pair.step(&mut all);
+    }
+    let told = |pair: &Tested| {
+        let frames = pair.frames.iter().filter(|(side, ..)| *side == 1);
+        let controls: Vec<_> = frames.filter_map(|(_, _, frame)| frame.control).collect();
+        controls
+            .iter()
+            .map(|control| (control.class_enable, control.timers[class as usize]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&pair), [(1 << class, 0xFFFF)]);
+    assert_eq!(pair.host(1).pauses().paused(), 1 << class);
+    let set_link = |pair: &mut Tested, up: bool| {
+        let now = pair.time();
+        pair.update(1, |host| host.set_link(now, up));
+    };
+    set_link(&mut pair, false);
+    for _ in 0..20 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.host(1).pauses().paused(), 0, "the peer's pause is over");
+    assert_eq!(told(&pair).len(), 1, "nothing is said on a link that is down");
+    set_link(&mut pair, true);
+    for _ in 0..400 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.host(1).pauses().paused(), 0);
+    assert_eq!(told(&pair), [(1 << class, 0xFFFF); 2], "the peer is told again");
+    // It obeys as before.
+    let now = pair.time();
+    pair.receive(1, now, pfc(pfc_in));
+    for _ in 0..50 {
+        pair.step(&mut all);
+    }
+    assert_eq!(pair.host(1).pauses().paused(), 1 << class);
 }

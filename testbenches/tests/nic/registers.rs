@@ -12,15 +12,16 @@ use crate::tested::judged;
 
 /// The word of [`reg::IDENTITY`], 'XOFF'.
 const IDENTITY: u32 = u32::from_be_bytes(*b"XOFF");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Cycles within which an access is done. Clearing the regions after a reset takes longest.
 const ACCESS_MAX: u32 = 1_000;
 /// Cells of the receive buffer.
 const CELLS: u32 = xoff_rtl::nic::BUFFER_BYTES / 64;
 /// The registers are at addresses up to this one.
 const FILE: u16 = 0xFFF;
-/// Response to an access that has succeeded (AXI4, RESP).
+/// Responses to an access that has succeeded, and to one that has failed (AXI4, RESP).
 const OKAY: u8 = 0;
+const SLVERR: u8 = 2;
 
 /// An AXI4-Lite master that makes one access at a time.
 struct Bus {
@@ -60,14 +61,19 @@ impl Bus {
     }
 
     fn write(&mut self, address: u16, word: u32) {
+        let response = self.try_write(address, word);
+        assert_eq!(response, OKAY, "a write to {address:#06x}");
+    }
+
+    fn try_write(&mut self, address: u16, word: u32) -> u8 {
         (self.pins.awaddr_i, self.pins.wdata_i) = (address, word);
         (self.pins.wstrb_i, self.pins.awvalid_i, self.pins.wvalid_i) = (0xF, 1, 1);
         let what = format!("a write to {address:#06x}");
         self.until(&what, |out| out.awready_o != 0);
         (self.pins.awvalid_i, self.pins.wvalid_i, self.pins.bready_i) = (0, 0, 1);
         self.until(&what, |out| out.bvalid_o != 0);
-        assert_eq!(self.out.bresp_o, OKAY, "{what}");
         self.pins.bready_i = 0;
+        self.out.bresp_o
     }
 
     fn read(&mut self, address: u16) -> u32 {
@@ -116,6 +122,7 @@ fn every_register_is_at_its_own_address_alone() {
             let word = match setting.name {
                 // Parts of the buffer have to fit into it.
                 "buffer_cells" => (word ^ inverted) % (CELLS / 3),
+                "buffer_map" => (word ^ inverted) & 0x3333_3333,
                 _ => word ^ inverted,
             };
             bus.write(setting.address, word);
@@ -124,7 +131,12 @@ fn every_register_is_at_its_own_address_alone() {
         read(&mut bus, &settings, 0..=last);
     }
     // All other addresses but those of commands; far from the registers, those of words.
-    let commands = [reg::QP_COMMAND, reg::REGION_COMMAND, reg::REARM];
+    let commands = [
+        reg::QP_COMMAND,
+        reg::QP_QUERY,
+        reg::REGION_COMMAND,
+        reg::REARM,
+    ];
     for address in (0..=FILE).chain((FILE + 1..=u16::MAX).step_by(4)) {
         if !settings.contains_key(&address) && !commands.contains(&address) {
             bus.write(address, draw.bits() as u32);
@@ -133,4 +145,43 @@ fn every_register_is_at_its_own_address_alone() {
     for (address, word) in &settings {
         assert_eq!(bus.read(*address), *word, "at {address:#06x}");
     }
+}
+
+/// AXI4: SLVERR says that an access has reached its slave and failed. Parts of the receive buffer hold what it has, 2,048
+/// cells; there are four parts; and what waits in a part that is cut would be lost. What is refused changes nothing.
+#[test]
+fn parts_of_the_buffer_that_do_not_fit_are_refused() {
+    let mut bus = Bus::new();
+    let cells = |part: u16| reg::BUFFER_CELLS + 4 * (part - 1);
+    for (address, word, response) in [
+        (cells(1), 2_049, SLVERR),
+        (cells(1), 0xFFFF, SLVERR),
+        (cells(1), 2_048, OKAY),
+        (cells(2), 1, SLVERR),
+        (cells(1), 1_000, OKAY),
+        (cells(2), 1_048, OKAY),
+        (cells(3), 1, SLVERR),
+        (cells(1), 0xFFFF, SLVERR),
+        (cells(2), 1_000, OKAY),
+        (cells(3), 48, OKAY),
+        (reg::BUFFER_MAP, 0x3210_3210, OKAY),
+        (reg::BUFFER_MAP, 0x0000_0004, SLVERR),
+        (reg::BUFFER_MAP, 0x8000_0000, SLVERR),
+    ] {
+        let what = format!("{word:#x} at {address:#x}");
+        assert_eq!(bus.try_write(address, word), response, "{what}");
+    }
+    let state = |bus: &mut Bus| [cells(1), cells(2), cells(3), reg::BUFFER_MAP].map(|at| bus.read(at));
+    let right = [1_000, 1_000, 48, 0x3210_3210];
+    assert_eq!(state(&mut bus), right);
+    // While a QP is open its packets may be in the buffer; the map only says where the next ones go.
+    bus.write(reg::QP_COMMAND, 1 << 16 | 5);
+    while bus.read(reg::BUSY) != 0 {}
+    assert_eq!(bus.try_write(cells(1), 900), SLVERR);
+    bus.write(reg::BUFFER_MAP, 0x0123_0123);
+    assert_eq!(state(&mut bus)[..3], right[..3]);
+    bus.write(reg::QP_COMMAND, 5);
+    while bus.read(reg::BUSY) != 0 {}
+    bus.write(cells(1), 900);
+    assert_eq!(state(&mut bus), [900, 1_000, 48, 0x0123_0123]);
 }

@@ -79,9 +79,9 @@ fn wire_ps(bytes: usize) -> u64 {
 const DELAY_PS: u64 = 500_000;
 
 /// IBTA volume 1, 9.7.4.1.6 (length checks of a request): a packet's payload is at most the path MTU, and the largest
-/// path MTU is 4,096 bytes. Frames that carry more cannot be packets of any path.
+/// path MTU is 4,096 bytes. A request that carries more is invalid on any path: it ends its QP, and leaves others alone.
 #[test]
-fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
+fn more_payload_than_any_path_mtu_ends_a_qp_and_leaves_others_alone() {
     let mut pair = Tested::new(|setup| setup.responder.mtu = 4, 2);
     let (key, mut psn) = (pair.key[1], qp(0, 0).requester_psn);
     // Every length near the limits of a beat count or a path MTU, and some of all others. The MAC takes 9,216 bytes.
@@ -95,13 +95,14 @@ fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
         .collect();
     // In a shuffled order.
     lengths.sort_by_key(|length| length * 7_919 % 9_973);
-    let (mut expected, mut dropped) = (vec![], 0);
+    let (first, mut expected, mut too_long) = (psn, vec![], 0);
     let mut at = pair.time();
     for length in lengths {
         let payload: Vec<u8> = (0..length).map(|i| (i * 7 + length) as u8).collect();
         let va = REGION + u64::from(length % 61);
-        // Frames that are too long are addressed to another QP; they count for no QP.
-        let frame = packet(0, u16::from(length > 4096), psn, |roce| {
+        // Frames that are too long are addressed to another QP, which the first one ends.
+        let to = u16::from(length > 4096);
+        let frame = packet(0, to, [psn, first][usize::from(to)], |roce| {
             roce.ext.reth = Some(RethRepr {
                 va,
                 rkey: key,
@@ -112,7 +113,7 @@ fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
         at += Duration::from_ps(wire_ps(frame.len()));
         pair.receive(1, at, frame);
         if length > 4096 {
-            dropped += 1;
+            too_long += 1;
         } else {
             psn = psn.advance(1);
             if length > 0 {
@@ -138,7 +139,8 @@ fn more_payload_than_any_path_mtu_is_dropped_and_leaves_others_alone() {
         written.len(),
         expected.len()
     );
-    assert_eq!(pair.count(1, reg::DROP_PAYLOAD), dropped);
+    let counts = [reg::INVALID_IN, reg::NOT_READY_IN].map(|register| pair.count(1, register));
+    assert_eq!(counts, [1, too_long - 1]);
     assert_eq!(pair.count(1, reg::DROP_FULL), 0);
 }
 
@@ -197,8 +199,9 @@ fn frames_for_another_address_change_nothing() {
         .map(|write| write.bytes.clone())
         .collect();
     assert_eq!(written, [vec![3; 5]]);
-    let dropped = [reg::DROP_ADDRESS, reg::DROP_QP].map(|register| pair.count(1, register));
-    assert_eq!(dropped, [4, 5]);
+    let registers = [reg::DROP_ADDRESS, reg::DROP_QP, reg::DROP_PKEY];
+    let dropped = registers.map(|register| pair.count(1, register));
+    assert_eq!(dropped, [4, 3, 2]);
 }
 
 /// A change to a packet and to the addresses of its frame.
@@ -281,7 +284,7 @@ fn each_kind_of_packet_for_another_address_changes_nothing() {
                 Box::new(move |head, _| *head = [&own[..5], &[own[5] ^ 1]].concat()),
             ),
             (reg::DROP_ADDRESS, Box::new(|head, _| *head = vec![0xFF; 6])),
-            (reg::DROP_QP, Box::new(|_, roce| roce.bth.pkey ^= 1)),
+            (reg::DROP_PKEY, Box::new(|_, roce| roce.bth.pkey ^= 1)),
         ];
         for &at in bits {
             changes.push((reg::DROP_QP, Box::new(move |_, roce| bit(at)(roce))));
@@ -1124,4 +1127,213 @@ fn bytes_are_counted_beyond_32_bits() {
     );
     assert_eq!((out.high_o >> 32, low(reg::BYTES_OUT)), (0, 32));
     assert_eq!(low(reg::FRAMES_IN), cycles);
+}
+
+/// IBTA volume 1, 10.9: two P_Keys match when their low 15 bits are equal and at least one of them is that of a full
+/// member, bit 15. A packet whose P_Key does not match that of its QP is silently dropped.
+#[test]
+fn two_limited_members_of_a_partition_do_not_talk() {
+    for (own, peer, right) in [
+        (0xFFFF, 0xFFFF, true),
+        (0xFFFF, 0x7FFF, true),
+        (0x7FFF, 0xFFFF, true),
+        (0x7FFF, 0x7FFF, false),
+        (0x8001, 0x0001, true),
+        (0x0001, 0x0001, false),
+    ] {
+        let mut pair = opened(&[], 1, |side, _, setup| {
+            setup.pkey = [peer, own][side];
+            setup.requester.timeout = 0;
+        });
+        let (_, counts) = post(&mut pair, 0, 0, &[5, 2 * MTU]);
+        for _ in 0..3_000 {
+            pair.step(&mut all);
+        }
+        assert_eq!(done(&pair, counts), right, "{peer:#x} to {own:#x}");
+        assert_eq!(pair.written[1].is_empty(), !right);
+        let dropped = pair.count(1, reg::DROP_PKEY);
+        assert_eq!(dropped > 0, !right, "{peer:#x} to {own:#x}");
+        let answers = pair.frames.iter().filter(|(side, ..)| *side == 1).count();
+        assert_eq!(answers > 0, right, "a packet that is dropped is not answered");
+    }
+}
+
+/// IEEE 802.1Q, 6.9: a frame belongs to the VLAN of its tag. 9.6: identifier 0 says that the tag has only a priority, and
+/// the frame counts as one without a tag. RoCEv2 (IBTA annex A17): the VLAN is part of the address of a QP's path.
+#[test]
+fn a_packet_of_another_vlan_changes_nothing() {
+    let tag = |vid: u16| 3 << 13 | vid;
+    for (own, sent, right) in [
+        (&[][..], &[][..], true),
+        (&[], &[tag(0)], true),
+        (&[], &[tag(20)], false),
+        (&[tag(10)], &[tag(10)], true),
+        (&[tag(10)], &[6 << 13 | 1 << 12 | 10], true),
+        (&[tag(10)], &[tag(20)], false),
+        (&[tag(10)], &[tag(10 ^ 0x800)], false),
+        (&[tag(10)], &[], false),
+        (&[tag(10)], &[tag(0)], false),
+        (&[tag(0)], &[], true),
+        (&[tag(10)], &[tag(10), tag(20)], false),
+        (&[tag(10), tag(20)], &[tag(10), tag(20)], true),
+        (&[tag(10), tag(20)], &[tag(10), tag(21)], false),
+        (&[tag(10), tag(20)], &[tag(10)], false),
+        (&[tag(10), tag(20)], &[tag(20), tag(10)], false),
+    ] {
+        let mut pair = opened(&[(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)], 1, |_, _, setup| {
+            setup.tags = own.to_vec();
+            setup.requester.timeout = 0;
+        });
+        let (key, psn) = (pair.key[1], qp(0, 0).requester_psn);
+        let tagged = |mut frame: Vec<u8>| {
+            let tags = sent.iter().flat_map(|tci| [[0x81, 0x00], tci.to_be_bytes()].concat());
+            frame.splice(12..12, tags);
+            frame
+        };
+        let write = packet(0, 0, psn, |roce| {
+            roce.ext.reth = Some(RethRepr {
+                va: REGION,
+                rkey: key,
+                dma_len: 5,
+            });
+            roce.payload = vec![7; 5];
+        });
+        for frame in [write, cnp(0, 0)] {
+            let at = pair.time();
+            pair.receive(1, at, tagged(frame));
+            for _ in 0..200 {
+                pair.step(&mut all);
+            }
+        }
+        let what = format!("{sent:x?} to {own:x?}");
+        assert_eq!(pair.written[1].len(), usize::from(right), "{what}");
+        let counters = [reg::REQUESTS_IN, reg::CNPS_IN, reg::DROP_VLAN];
+        let counts = counters.map(|register| pair.count(1, register));
+        assert_eq!(counts, if right { [1, 1, 0] } else { [0, 0, 2] }, "{what}");
+    }
+}
+
+/// Gives a packet another opcode, and the ICRC that it has then. The packet is untagged IPv4.
+fn with_opcode(mut frame: Vec<u8>, opcode: u8) -> Vec<u8> {
+    frame[42] = opcode;
+    let end = 14 + usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+    let icrc = xoff_sim::protocol::icrc(IpKind::V4, &frame[14..end - 4]).unwrap();
+    frame[end - 4..end].copy_from_slice(&icrc);
+    frame
+}
+
+/// IBTA volume 1, 9.7.4.1.2 and 9.7.4.1.6: a responder of RC answers a request with a reserved opcode, or with more payload
+/// than the path MTU, by NAK invalid request (table 43: syndrome 0x61) with the PSN of the request. Nothing of it is
+/// carried out, and the QP is in error. 9.7.4.1.1: the PSN is judged first.
+#[test]
+fn requests_that_no_responder_serves_are_answered() {
+    let reserved = [0x15].into_iter().chain(0x18..=0x1F).map(|opcode| (Some(opcode), 8));
+    let long = [1_025, 4_096, 4_097, 5_000, 9_000].map(|bytes| (None, bytes));
+    for (opcode, bytes) in reserved.chain(long) {
+        let mut pair = Tested::new(|setup| setup.requester.timeout = 0, 2);
+        let (key, psn) = (pair.key[1], qp(0, 0).requester_psn);
+        let request = |qp: u16, psn: Psn, bytes: u32| {
+            packet(0, qp, psn, |roce| {
+                match opcode {
+                    Some(_) => roce.bth.opcode = Opcode::RC_SEND_ONLY,
+                    None => {
+                        roce.ext.reth = Some(RethRepr {
+                            va: REGION,
+                            rkey: key,
+                            dma_len: bytes,
+                        });
+                    }
+                }
+                roce.payload = vec![7; bytes as usize];
+            })
+        };
+        let bad = |qp: u16, psn: Psn| match opcode {
+            Some(opcode) => with_opcode(request(qp, psn, bytes), opcode),
+            None => request(qp, psn, bytes),
+        };
+        let good = |psn: Psn| {
+            packet(0, 0, psn, |roce| {
+                roce.ext.reth = Some(RethRepr {
+                    va: REGION,
+                    rkey: key,
+                    dma_len: 4,
+                });
+                roce.payload = vec![9; 4];
+            })
+        };
+        // One ahead of its time is a gap. Then the packet before it, and it again.
+        let next = psn.advance(1);
+        for frame in [bad(1, next), bad(0, next), good(psn), bad(0, next), good(next)] {
+            let at = pair.time() + Duration::from_ps(wire_ps(frame.len()));
+            pair.receive(1, at, frame);
+            while pair.time() < at + Duration::from_us(1) {
+                pair.step(&mut all);
+            }
+        }
+        let what = format!("{opcode:x?}, {bytes} bytes");
+        let answers: Vec<_> = (pair.frames.iter())
+            .filter(|(side, ..)| *side == 1)
+            .filter_map(|(_, _, frame)| {
+                let (bth, aeth) = (frame.bth?, frame.ext?.aeth?);
+                let to = bth.dest_qp.get() - QPN_BASE;
+                Some((to, bth.opcode, bth.psn, aeth.syndrome.0, aeth.msn.get()))
+            })
+            .collect();
+        let answer = |to, psn, syndrome, msn| (to, Opcode::RC_ACK, psn, syndrome, msn);
+        let gap = [answer(1, psn, 0x60, 0), answer(0, psn, 0x60, 0)];
+        // The packet that closes the gap is acknowledged, since a NAK was owed.
+        let right: Vec<_> = gap
+            .into_iter()
+            .chain([answer(0, psn, 0x1F, 1), answer(0, next, 0x61, 1)])
+            .collect();
+        let answers_without_ack: Vec<_> = answers.iter().filter(|answer| answer.3 != 0x1F).collect();
+        let right_without_ack: Vec<_> = right.iter().filter(|answer| answer.3 != 0x1F).collect();
+        assert_eq!(answers_without_ack, right_without_ack, "{what}");
+        let written: Vec<_> = pair.written[1].iter().map(|write| write.bytes.clone()).collect();
+        assert_eq!(written, [vec![9; 4]], "{what}");
+        let registers = [reg::INVALID_IN, reg::GAPS_IN, reg::NOT_READY_IN];
+        let counts = registers.map(|register| pair.count(1, register));
+        assert_eq!(counts, [1, 2, 1], "{what}");
+    }
+}
+
+/// The map of classes may change at any time (rtl/nic/registers.md): each frame leaves the part of the buffer that it came
+/// into, and no message is lost or late for it.
+#[test]
+fn the_map_of_the_receive_buffer_changes_under_traffic() {
+    let classes = 8;
+    let mut pair = opened(&rings::registers([512; 4]), classes, |_, index, setup| {
+        setup.dscp = 8 * index as u8;
+        setup.requester.timeout = 0;
+    });
+    let mut expected = std::collections::BTreeMap::new();
+    let mut counts = [0; 2];
+    for index in 0..classes {
+        let (bytes, more) = post(&mut pair, 0, index, &[3 * MTU, 5, 7 * MTU + 1, 2 * MTU, 1, MTU]);
+        expected.extend(bytes);
+        counts = [counts[0] + more[0], counts[1] + more[1]];
+    }
+    pair.stall(1, Stalled::Writes, 4, u64::MAX);
+    let mut draw = xoff_sim::seeded::SplitMix::new(3);
+    let mut changes = 0;
+    for cycle in 0..40_000 {
+        if cycle % 7 == 0 && pair.update(1, |host| host.driver_mut().registers().idle()) {
+            let map = draw.bits() as u32 & 0x3333_3333;
+            pair.update(1, |host| {
+                let registers = host.driver_mut().registers();
+                registers.write(reg::BUFFER_MAP.into(), map);
+            });
+            changes += 1;
+        }
+        pair.step(&mut all);
+        if done(&pair, counts) {
+            break;
+        }
+    }
+    assert!(done(&pair, counts), "{:?}", pair.counters(1).unwrap());
+    assert!(changes > 200, "{changes}");
+    good(&pair);
+    pair.rest(10_000, &mut all);
+    assert_eq!(pair.memory(1), expected);
+    assert_eq!(pair.count(1, reg::DROP_FULL), 0);
 }

@@ -169,6 +169,10 @@ pub trait Device: Debug + Send + 'static {
     /// [`receive`](Self::receive) for a device with [`CONTROL_AHEAD`](Self::CONTROL_AHEAD).
     fn receive_control(_pins: &mut Inputs<Self>, _control: bool) {}
 
+    /// Drives whether the link is up, in every cycle, for a NIC that pauses by itself ([`Pauses::Nic`]): no pause of
+    /// either side outlives a link.
+    fn link(_pins: &mut Inputs<Self>, _up: bool) {}
+
     /// Whether the NIC took the beat. Called only for a port with [`Receive::Ready`].
     fn received(_out: &Outputs<Self>) -> bool {
         true

@@ -266,7 +266,8 @@ impl Simulation {
             Change::Link { ends, up } => {
                 for (node, port) in ends {
                     self.cut((node, port), !up);
-                    self.of_switch(node, |switch| switch.set_link(now, port, up));
+                    self.network_mut()
+                        .update(node, |station| station.set_link(now, port, up));
                 }
             }
             Change::Faults { from, rules, seed } => {

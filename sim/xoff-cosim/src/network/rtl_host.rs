@@ -102,6 +102,7 @@ struct State<D: Driver> {
     seen: Seen,
     /// Ends of frames from the NIC that the driver has answered. These frames leave the MAC, but not the host.
     answered: VecDeque<Time>,
+    link_up: bool,
     /// The next cycle to be evaluated.
     next: Cycles,
     skip: Skip,
@@ -213,6 +214,7 @@ impl<D: Driver> RtlHost<D> {
                 driver,
                 seen: Seen::default(),
                 answered: VecDeque::new(),
+                link_up: true,
                 next: Cycles(0),
                 skip: Skip::new(true),
                 evaluated: 0,
@@ -276,6 +278,30 @@ impl<D: Driver> RtlHost<D> {
             ));
         }
         postcard::from_bytes(node).map_err(wrong)
+    }
+
+    /// Resets the NIC in the next cycles, in simulated time, as a function-level reset of its bus does: the host delivers
+    /// nothing that was asked for before. Frames that arrive meanwhile wait in the MAC. All registers have to be
+    /// written again.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL failed.
+    pub fn reset(&mut self) -> Result<(), UnitError> {
+        D::Device::reset(&mut self.pins_in, true);
+        D::Device::receive(&mut self.pins_in, None);
+        for _ in 0..D::Device::RESET_CYCLES {
+            let now = self.state.next;
+            D::Device::time(&mut self.pins_in, Cycles(self.config.time.0 + now.0));
+            self.model
+                .get_mut()
+                .cycle(&self.pins_in, &mut self.pins_out)?;
+            self.state.next.0 += 1;
+        }
+        D::Device::reset(&mut self.pins_in, false);
+        self.state.host.nic_was_reset();
+        self.state.skip.disturb();
+        Ok(())
     }
 
     /// The driver.
@@ -369,6 +395,7 @@ impl<D: Driver> RtlHost<D> {
             let control = beat.is_some() && self.state.rx.offers_control();
             D::Device::receive_control(&mut self.pins_in, control);
         }
+        D::Device::link(&mut self.pins_in, self.state.link_up);
         D::Device::transmit_ready(&mut self.pins_in, self.state.tx.ready(edge));
         let State {
             host, driver, seen, ..
@@ -631,6 +658,8 @@ pub trait RtlNode: Node + Debug {
     fn cycles(&self) -> u64;
     /// Cycles that were evaluated since the simulation started.
     fn cycles_evaluated(&self) -> u64;
+    /// States at `now`, between two runs, that the link went down or came up.
+    fn set_link(&mut self, now: Time, up: bool);
     /// Sets whether idle cycles are skipped.
     fn set_skip(&mut self, skip: bool);
     /// Writes waves for a window of time. Replaces any window set before.
@@ -711,6 +740,14 @@ impl<D: Driver> RtlNode for RtlHost<D> {
 
     fn cycles_evaluated(&self) -> u64 {
         self.state.evaluated
+    }
+
+    fn set_link(&mut self, now: Time, up: bool) {
+        self.state.link_up = up;
+        if let Some(control) = &mut self.state.control {
+            control.set_link(now);
+        }
+        self.state.skip.disturb();
     }
 
     fn set_skip(&mut self, skip: bool) {

@@ -113,7 +113,7 @@ pub struct Simulation {
     groups: Vec<Option<String>>,
     flows: Vec<FlowEnds>,
     series: Vec<Series>,
-    /// Flows whose QPs are not connected yet.
+    /// Flows whose QPs are not connected yet, or whose receive buffers are not posted.
     openings: Vec<Opening>,
     pub(super) agenda: Agenda,
     warnings: Vec<String>,
@@ -129,6 +129,8 @@ struct Opening {
     settings: [QpSettings; 2],
     created: [Option<Created>; 2],
     connecting: bool,
+    /// Whether the receiving end has been told to post its buffers.
+    receiving: bool,
 }
 
 fn switch(
@@ -170,7 +172,7 @@ impl Simulation {
     /// Builds the network of a scenario that may use NICs of your own.
     ///
     /// QPs whose driver needs no simulated time for it are connected at time zero. The other drivers are asked every
-    /// [`POLL`], and a flow starts when both of its ends are connected.
+    /// [`POLL`], and a flow starts when both of its ends are connected and the receiving one has posted its buffers.
     ///
     /// # Errors
     ///
@@ -185,6 +187,7 @@ impl Simulation {
             plan.check_loops(&routes)?;
         }
         let (connections, series) = scenario.connections();
+        plan.check_vlans(scenario, &connections)?;
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
         let mut warnings = scenario.disobeyed();
@@ -262,6 +265,7 @@ impl Simulation {
         }
         let mut paths = Paths::new(scenario, &plan);
         let (flows, openings) = create(
+            scenario,
             &connections,
             &mut paths,
             &kinds,
@@ -372,6 +376,7 @@ impl Simulation {
         if !scenario.routes.is_empty() {
             plan.check_loops(&plan.routes(scenario))?;
         }
+        plan.check_vlans(scenario, &scenario.connections().0)?;
         for entry in &scenario.hosts {
             for (_, node, settings) in plan.hosts_of(scenario, entry) {
                 let clock = Clock::new(Clock::PERIOD_40G, Duration::ZERO);
@@ -408,7 +413,7 @@ impl Simulation {
         &self.warnings
     }
 
-    /// Number of flows whose QPs are not connected yet.
+    /// Number of flows whose QPs are not connected yet, or whose receive buffers are not posted.
     pub fn opening(&self) -> usize {
         self.openings.len()
     }
@@ -638,7 +643,8 @@ impl Simulation {
 }
 
 impl Opening {
-    /// Takes the next step towards connected QPs. Returns true when both QPs are connected and the flow has started.
+    /// Takes the next step towards connected QPs. Returns true when both QPs are connected, the receiving end has posted
+    /// its buffers, and the flow has started.
     fn advance(&mut self, network: &mut Network<Station>, now: Time) -> Result<bool, UnitError> {
         if !self.connecting {
             for side in 0..2 {
@@ -664,11 +670,20 @@ impl Opening {
         let ([Some(a), Some(b)], true) = (self.created, connected(0) && connected(1)) else {
             return Ok(false);
         };
-        for (side, own, peer) in [(0, a, b), (1, b, a)] {
-            network.update(self.ends[side], |station| {
-                host_of(station).connect(self.number, now, own.key, peer.key);
+        if !self.receiving {
+            network.update(self.ends[1], |station| {
+                host_of(station).connect_receiver(self.number, now, b.key);
             });
+            self.receiving = true;
         }
+        // A message that finds no buffer is refused, and may end a QP whose sender was only too early.
+        let receiver = network.node(self.ends[1]).host();
+        if !receiver.is_some_and(|host| host.has_posted(self.number)) {
+            return Ok(false);
+        }
+        network.update(self.ends[0], |station| {
+            host_of(station).connect_sender(self.number, now, a.key, b.key);
+        });
         Ok(true)
     }
 
@@ -697,6 +712,7 @@ fn qps_in_use(flows: &[Connection<'_>], plan: &Plan) -> Vec<usize> {
 
 /// Asks for a QP with memory at both ends of each flow, and installs the flow's applications there.
 fn create(
+    scenario: &Scenario,
     connections: &[Connection<'_>],
     paths: &mut Paths<'_>,
     kinds: &BTreeMap<NodeId, Kind>,
@@ -732,7 +748,7 @@ fn create(
             local_write: true,
             remote_write: true,
         };
-        let settings_of_qps = qp_pair(plan, connection, ends, &mut draws);
+        let settings_of_qps = qp_pair((scenario, plan), connection, ends, &mut draws);
         let qp = settings_of_qps[0].clone();
         let mut created = [None; 2];
         for side in 0..2 {
@@ -751,6 +767,7 @@ fn create(
             settings: settings_of_qps,
             created,
             connecting: false,
+            receiving: false,
         });
         let host = host_of(&mut stations[ends[0].0 as usize]);
         let sender = host.senders().len();
@@ -782,7 +799,7 @@ fn host_of(station: &mut Station) -> &mut Host {
 /// Settings of a flow's two QPs, the sender's and the receiver's, with proposals for their first PSNs. The peer's QP
 /// numbers are not known yet.
 fn qp_pair(
-    plan: &Plan,
+    (scenario, plan): (&Scenario, &Plan),
     connection: &Connection<'_>,
     ends: [NodeId; 2],
     draws: &mut Draws,
@@ -800,7 +817,7 @@ fn qp_pair(
         },
         // PCP in the upper three bits (IEEE 802.1Q figure 9-2).
         tags: (flow.pcp.iter())
-            .map(|pcp| u16::from(*pcp) << 13 | flow.vlan)
+            .map(|pcp| u16::from(*pcp) << 13 | plan.vlan(scenario, ends[side], flow))
             .collect(),
         dscp: connection.dscp,
         hop_limit: 64,

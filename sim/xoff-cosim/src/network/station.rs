@@ -70,6 +70,16 @@ impl Station {
         Ok(node.created(index))
     }
 
+    /// States at `now` that the link of a port went down or came up. Pauses end with the link.
+    pub fn set_link(&mut self, now: Time, port: PortId, up: bool) {
+        match self {
+            Self::Switch(switch) => switch.set_link(now, port, up),
+            Self::Model(node) => node.set_link(up),
+            Self::Rtl(node) => node.set_link(now, up),
+            Self::Own(own) => own.node_mut().set_link(now, up),
+        }
+    }
+
     /// The result of `create` for a QP, once it is done.
     pub fn created(&self, index: u16) -> Option<Created> {
         self.rtl().and_then(|node| node.created(index))

@@ -25,7 +25,9 @@ use crate::scenario::check::Misfit;
 use crate::scenario::check::QPS;
 use crate::scenario::host::{Dcqcn, NicKind};
 use crate::scenario::switch::{Classify, Curve, Watched};
-use crate::scenario::{HostSettings, IpVersion, RouteEntry, Scenario, SwitchSettings};
+use crate::scenario::{
+    Connection, FlowSettings, HostSettings, IpVersion, RouteEntry, Scenario, SwitchSettings,
+};
 
 /// By how many bytes the header of IPv6 is longer: 40 (RFC 8200 §3) instead of 20.
 pub(super) const IPV6_MORE_BYTES: u64 = (Ipv6Repr::LEN - Ipv4Repr::LEN) as u64;
@@ -208,6 +210,55 @@ impl Plan {
         }
         let [.., high, low] = node.0.to_be_bytes();
         MacAddr([0x02, 1, high, low, (port.0 >> 8) as u8, port.0 as u8])
+    }
+
+    /// The VLAN in which packets reach a host: that of a trunk port; none, 0, from another port of a switch, since what
+    /// is routed loses its tag. `None` without a switch.
+    fn vlan_at(&self, scenario: &Scenario, host: NodeId) -> Option<u16> {
+        let (_, (edge, _)) = self.peers(host).first()?;
+        let name = &self.names[edge.0 as usize];
+        let mut switches = scenario.switches.iter();
+        let switch = switches.find(|entry| entry.names().contains(name))?;
+        Some(switch.trunk.unwrap_or(0))
+    }
+
+    /// The VLAN of the tags of a flow's packets at a host that is one of its ends.
+    pub(super) fn vlan(&self, scenario: &Scenario, host: NodeId, flow: &FlowSettings) -> u16 {
+        let own = flow.vlan.or_else(|| self.vlan_at(scenario, host));
+        own.unwrap_or(1)
+    }
+
+    /// Checks that tagged packets reach the ends of their flows in the VLAN that the flow has.
+    ///
+    /// # Errors
+    ///
+    /// A flow with another VLAN.
+    pub(super) fn check_vlans(
+        &self,
+        scenario: &Scenario,
+        flows: &[Connection<'_>],
+    ) -> Result<(), Misfit> {
+        for flow in flows {
+            let (Some(vlan), Some(_)) = (flow.settings.vlan, flow.settings.pcp) else {
+                continue;
+            };
+            for end in [&flow.from, &flow.to] {
+                let found = self.vlan_at(scenario, self.number(end));
+                let Some(found) = found.filter(|found| *found != vlan) else {
+                    continue;
+                };
+                let problem = match found {
+                    0 => format!(
+                        "{vlan}: packets reach {end} without a tag, which its switch takes off; without this key they \
+                         have only a priority"
+                    ),
+                    _ => format!("{vlan}: packets reach {end} in VLAN {found}, that of its trunk port"),
+                };
+                let place = format!("flows.{}.vlan", flow.settings.name);
+                return Err(Misfit { place, problem });
+            }
+        }
+        Ok(())
     }
 
     /// The cables between two nodes, each with the end at `a` first.

@@ -70,6 +70,10 @@ impl Device for XoffPins {
         pins.rx_control_i = control.into();
     }
 
+    fn link(pins: &mut nic::In, up: bool) {
+        pins.link_down_i = (!up).into();
+    }
+
     fn transmit_ready(pins: &mut nic::In, ready: bool) {
         pins.tx_ready_i = ready.into();
     }

@@ -626,7 +626,7 @@ impl Scenario {
             ("qps", flow.qps.into(), 1, MODEL_QPS as u64, ""),
             ("dscp", flow.dscp.into(), 0, 63, ""),
             ("pcp", flow.pcp.unwrap_or(0).into(), 0, 7, ""),
-            ("vlan", flow.vlan.into(), 0, 4094, ""),
+            ("vlan", flow.vlan.unwrap_or(0).into(), 0, 4094, ""),
             ("window", flow.window.into(), 1, 1 << 22, "packets"),
             ("timeout", flow.timeout.into(), 0, 31, ""),
             ("retries", flow.retries.into(), 0, 7, ""),

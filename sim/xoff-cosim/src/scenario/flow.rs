@@ -127,9 +127,10 @@ pub struct FlowSettings {
     /// PCP, 0 to 7: packets carry a VLAN tag with it. Without it they have no tag.
     #[serde(default)]
     pub pcp: Option<u8>,
-    /// VLAN of the tag, 0 to 4094.
-    #[serde(default = "one")]
-    pub vlan: u16,
+    /// VLAN of the tag, 0 to 4094; 0: the tag has only a priority. Hosts drop packets of another VLAN. Without it that
+    /// of the host's port: of its switch's `trunk`, 0 at a switch without one, which takes tags off, else 1.
+    #[serde(default)]
+    pub vlan: Option<u16>,
     /// UDP source port, which ECMP hashes; without it drawn from the seed.
     #[serde(default)]
     pub udp_port: Option<u16>,
@@ -167,9 +168,6 @@ const fn four() -> u32 {
 }
 const fn seven() -> u8 {
     7
-}
-const fn one() -> u16 {
-    1
 }
 const fn dscp() -> u8 {
     26
@@ -209,7 +207,7 @@ impl FlowSettings {
             mtu: kibibyte(),
             dscp: dscp(),
             pcp: None,
-            vlan: one(),
+            vlan: None,
             udp_port: None,
             recovery: Recovery::GoBackN,
             window: window(),

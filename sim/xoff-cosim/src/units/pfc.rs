@@ -66,6 +66,7 @@ macro_rules! pfc_rx_top {
 
             #[inline]
             fn drive(pins: &mut $ports::In, inputs: &PfcRxIn) {
+                pins.link_down_i = u8::from(inputs.link_down);
                 pins.frame_valid_i = u8::from(inputs.frame.is_some());
                 if let Some(frame) = &inputs.frame {
                     pins.frame_pfc_i = u8::from(frame.opcode == CONTROL_PFC);

@@ -122,7 +122,8 @@ impl Sender {
         }
     }
 
-    /// Creates a sender whose QP is not connected. It posts nothing until [`Host::connect`](super::Host::connect).
+    /// Creates a sender whose QP is not connected. It posts nothing until
+    /// [`Host::connect_sender`](super::Host::connect_sender).
     pub fn unconnected(config: FlowConfig, qp: u16) -> Self {
         Self {
             connected: false,
@@ -286,7 +287,8 @@ impl Receiver {
         }
     }
 
-    /// Creates a receiver whose QP is not connected. It posts nothing until [`Host::connect`](super::Host::connect).
+    /// Creates a receiver whose QP is not connected. It posts nothing until
+    /// [`Host::connect_receiver`](super::Host::connect_receiver).
     pub fn unconnected(config: FlowConfig, qp: u16, buffers: u32) -> Self {
         Self {
             connected: false,
@@ -310,6 +312,11 @@ impl Receiver {
             && open < self.buffers.into()
             && self.failed.is_none())
         .then_some(self.unblocked)
+    }
+
+    /// Whether the QP is connected and all buffers that are kept posted are.
+    pub(super) fn has_posted(&self) -> bool {
+        self.connected && self.next_post().is_none()
     }
 
     pub(super) fn recv(&self) -> Recv {

@@ -250,16 +250,30 @@ impl Host {
         self.plan();
     }
 
-    /// Notes that flow `number`'s QPs are connected at `at`, but not before the host's next cycle: its sender or
-    /// receiver in this host may post. The keys are those of the flow's memory in this host and at the other end.
-    pub fn connect(&mut self, number: u32, at: Time, local_key: u32, remote_key: u32) {
+    /// Notes that flow `number`'s QPs are connected at `at`, but not before the host's next cycle, and that the other end
+    /// can receive: its sender in this host may post. The keys are those of the flow's memory in this host and at the
+    /// other end.
+    pub fn connect_sender(&mut self, number: u32, at: Time, local_key: u32, remote_key: u32) {
         if let Some(place) = self.places.sender_of_flow.get(&number) {
             self.senders[*place].connect(at, local_key, remote_key);
         }
+        self.plan();
+    }
+
+    /// Notes that flow `number`'s QPs are connected at `at`, but not before the host's next cycle: its receiver in this
+    /// host may post. The key is that of the flow's memory in this host.
+    pub fn connect_receiver(&mut self, number: u32, at: Time, local_key: u32) {
         if let Some(place) = self.places.receiver_of_flow.get(&number) {
             self.receivers[*place].connect(self.clock.edge_from(at), local_key);
         }
         self.plan();
+    }
+
+    /// Whether flow `number`'s receiver in this host is connected, and the NIC has taken the receive buffers that it
+    /// keeps posted, if the flow needs any.
+    pub fn has_posted(&self, number: u32) -> bool {
+        let place = self.places.receiver_of_flow.get(&number);
+        place.is_some_and(|place| self.receivers[*place].has_posted())
     }
 
     /// Stops posting messages of flow `number` at `at`, or goes on. Messages that are posted already are sent.
@@ -406,6 +420,14 @@ impl Host {
             left: bytes,
         });
         Ok(())
+    }
+
+    /// Notes that the NIC was reset: what it has asked for before is not delivered. The tags of the old reads would be
+    /// taken for those of new ones.
+    pub fn nic_was_reset(&mut self) {
+        self.fetches.clear();
+        self.answering = false;
+        self.writing = None;
     }
 
     fn check_read(&self, va: u64, bytes: usize, key: u32) -> Result<(), String> {

@@ -115,6 +115,14 @@ impl MacControl {
         all.fold(0, |set, class| set | 1 << class) & self.config.classes
     }
 
+    /// States at `now` that the link went down or came up: pauses of the peer are over, and the peer is told anew for
+    /// which classes it has to pause.
+    pub fn set_link(&mut self, now: Time) {
+        self.pfc.clear(now);
+        self.pause.clear(now);
+        self.sender.tell_again();
+    }
+
     /// Sets the classes for which the peer has to pause, one bit each. Classes that are not lossless never do.
     pub fn request(&mut self, classes: u8) {
         for class in 0..PRIORITIES as u8 {

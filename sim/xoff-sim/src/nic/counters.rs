@@ -22,7 +22,7 @@ impl Default for NicCounters {
 
 impl NicCounters {
     /// The counters of received frames other than ACKs and NAKs. Each such frame counts in one of them.
-    pub const RECEIVED: [u16; 21] = [
+    pub const RECEIVED: [u16; 22] = [
         reg::PFC_IN,
         reg::PAUSE_IN,
         reg::PAUSE_IGNORED,
@@ -33,7 +33,8 @@ impl NicCounters {
         reg::DROP_ICRC,
         reg::DROP_QP,
         reg::DROP_RESPONSE,
-        reg::DROP_PAYLOAD,
+        reg::DROP_PKEY,
+        reg::DROP_VLAN,
         reg::DROP_ADDRESS,
         reg::DROP_FULL,
         reg::CNPS_IN,

@@ -11,6 +11,7 @@ use super::model::path::Path;
 use super::{Address, DcqcnSettings, QpSettings};
 use crate::headers::Headers;
 use crate::mac::Beat;
+use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::parse;
 use crate::wire::frame::{IpKind, Reason, Verdict};
@@ -81,6 +82,7 @@ struct End {
     /// Own and peer's address; IPv4 in the low 32 bits.
     addresses: [u128; 2],
     ipv6: bool,
+    vlans: [u16; 2],
 }
 
 /// The layers around the packets of a port.
@@ -142,6 +144,7 @@ impl Encapsulation {
             peer_qpn: qp.peer_qpn,
             addresses: [bits(qp.own.ip), bits(qp.peer.ip)],
             ipv6: qp.own.ip.is_ipv6(),
+            vlans: vlans(qp.tags.iter().copied()),
         };
         self.ends.insert(index, end);
         Ok(())
@@ -198,7 +201,7 @@ impl Encapsulation {
     /// The packet of a received frame, from its BTH to its last pad byte.
     ///
     /// Everything around it is checked: addresses, IP, UDP and the ICRC, and whether it comes from the other end of the
-    /// QP that its BTH names. The rest of the BTH and what follows it are left to the NIC.
+    /// QP that its BTH names, in the QP's VLAN. The rest of the BTH and what follows it are left to the NIC.
     ///
     /// # Errors
     ///
@@ -230,12 +233,14 @@ impl Encapsulation {
         }
         let ipv6 = ip.kind == IpKind::V6;
         let mut ends = self.ends.values();
-        let known = ends.any(|end| {
+        let to = ends.find(|end| {
             let from = (end.qpn, end.ipv6, end.addresses);
             from == (bth.dest_qp.get(), ipv6, [ip.dst, ip.src])
         });
-        if !known {
-            return Err(reg::DROP_QP);
+        let tags = parsed.eth.iter().flat_map(|eth| &eth.tags);
+        let of = vlans(tags.map(|tag| tag.vid));
+        if to.ok_or(reg::DROP_QP)?.vlans != of {
+            return Err(reg::DROP_VLAN);
         }
         let protected = Headers::at(frame).map(|headers| headers.protected(frame));
         let packet = protected.ok_or(reg::DROP_MALFORMED)?;

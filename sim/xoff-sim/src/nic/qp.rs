@@ -16,6 +16,22 @@ pub struct Address {
     pub ip: IpAddr,
 }
 
+/// The VLANs of a frame whose tags have these identifiers, the outer one first. 0 is no VLAN: a tag with identifier 0
+/// has only a priority (IEEE 802.1Q §9.6), and counts as none.
+pub(crate) fn vlans(tags: impl IntoIterator<Item = u16>) -> [u16; 2] {
+    let mut vlans = [0; 2];
+    for (place, tag) in vlans.iter_mut().zip(tags) {
+        *place = tag & 0xFFF;
+    }
+    vlans
+}
+
+/// Whether two P_Keys permit the QPs that have them to talk: their low 15 bits are equal, and at least one of them is
+/// that of a full member, with bit 15 (IBTA volume 1 §10.9.3).
+pub(crate) const fn pkeys_match(one: u16, other: u16) -> bool {
+    (one ^ other) & 0x7FFF == 0 && (one | other) & 0x8000 != 0
+}
+
 /// Settings of a connected QP (RC).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QpSettings {
@@ -23,7 +39,8 @@ pub struct QpSettings {
     pub own: Address,
     /// Addresses of the peer. The MAC address is where frames are sent, which is a router's if there is one.
     pub peer: Address,
-    /// VLAN tags, the outer one first, each with PCP, DEI and VLAN identifier. At most two.
+    /// VLAN tags, the outer one first, each with PCP, DEI and VLAN identifier. At most two. What is received has to be of
+    /// the same VLANs; a tag with VLAN identifier 0 counts as none.
     pub tags: Vec<u16>,
     /// DSCP of packets.
     pub dscp: u8,
@@ -31,7 +48,7 @@ pub struct QpSettings {
     pub hop_limit: u8,
     /// UDP source port, 0xC000 or above, by which ECMP distinguishes flows.
     pub udp_port: u16,
-    /// P_Key.
+    /// P_Key. It matches that of a received packet if their low 15 bits are equal and bit 15 is set in one of them.
     pub pkey: u16,
     /// The peer's QP number.
     pub peer_qpn: u32,
@@ -43,4 +60,32 @@ pub struct QpSettings {
     pub responder: ResponderConfig,
     /// The first PSN that the responder expects.
     pub responder_psn: Psn,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limited_members_talk_to_full_ones_alone() {
+        for (one, other, match_) in [
+            (0xFFFF, 0xFFFF, true),
+            (0xFFFF, 0x7FFF, true),
+            (0x7FFF, 0xFFFF, true),
+            (0x7FFF, 0x7FFF, false),
+            (0x8001, 0x0001, true),
+            (0x0001, 0x0001, false),
+            (0x8001, 0x8002, false),
+        ] {
+            assert_eq!(pkeys_match(one, other), match_, "{one:#x}, {other:#x}");
+        }
+    }
+
+    #[test]
+    fn a_priority_tag_is_of_no_vlan() {
+        assert_eq!(vlans([]), [0, 0]);
+        assert_eq!(vlans([5 << 13]), vlans([]));
+        assert_eq!(vlans([5 << 13 | 1 << 12 | 20]), [20, 0]);
+        assert_eq!(vlans([20, 30]), [20, 30]);
+    }
 }

@@ -16,6 +16,8 @@ const PAUSE: usize = 8;
 /// Inputs in a cycle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcRxIn {
+    /// Whether the link is down: no timer runs, and frames are ignored.
+    pub link_down: bool,
     /// A frame that the parser accepted: PFC, or PAUSE with its time in `timers[0]`.
     pub frame: Option<ControlHead>,
     /// Bit p: class p obeys PFC.
@@ -83,7 +85,8 @@ impl PfcRx {
         let by_pause = runs(self.ends[PAUSE]) && inputs.pause_enable;
         // A masked timer ends too, and that is a change of state.
         let ends = self.ends.contains(&Some(now));
-        let busy = inputs.frame.is_some() || self.event.is_some() || ends;
+        let cut = inputs.link_down && self.ends.into_iter().any(runs);
+        let busy = inputs.frame.is_some() || self.event.is_some() || ends || cut;
         let out = PfcRxOut {
             paused: if by_pause {
                 u8::MAX
@@ -97,10 +100,16 @@ impl PfcRx {
             },
         };
         self.event = inputs.frame.map(|frame| self.obey(now, &frame, inputs));
+        if inputs.link_down {
+            self.ends = [None; TIMERS];
+        }
         out
     }
 
     fn obey(&mut self, now: u64, frame: &ControlHead, inputs: &PfcRxIn) -> PfcRxEvent {
+        if inputs.link_down {
+            return PfcRxEvent::Ignored;
+        }
         let quantum = self.quantum;
         // A load replaces the remaining time, whether it is longer or shorter.
         let load = |t: u16| match quantum.duration(Quanta(t)) {
@@ -134,6 +143,7 @@ mod tests {
     use crate::wire::CONTROL_PAUSE;
 
     const QUIET: PfcRxIn = PfcRxIn {
+        link_down: false,
         frame: None,
         pfc_classes: 0xFF,
         pause_enable: true,
@@ -299,6 +309,30 @@ mod tests {
         let mut unit = unit();
         unit.cycle(0, &pfc(1, [0; 8]));
         assert_eq!(unit.cycle(1, &QUIET).event, Some(PfcRxEvent::Pfc));
+    }
+
+    #[test]
+    fn no_pause_outlives_the_link() {
+        const DOWN: PfcRxIn = PfcRxIn {
+            link_down: true,
+            ..QUIET
+        };
+        let mut unit = unit();
+        unit.cycle(0, &pfc(0xFF, [9; 8]));
+        unit.cycle(1, &pause(9));
+        let out = unit.cycle(2, &DOWN);
+        assert_eq!((out.paused, out.idle), (0xFF, Idle::No));
+        let out = unit.cycle(3, &DOWN);
+        assert_eq!((out.paused, out.idle), (0, Idle::Forever));
+        let late = PfcRxIn {
+            link_down: true,
+            ..pfc(0xFF, [9; 8])
+        };
+        unit.cycle(4, &late);
+        assert_eq!(unit.cycle(5, &DOWN).event, Some(PfcRxEvent::Ignored));
+        assert_eq!(paused(&mut unit, 6), [0; 3]);
+        unit.cycle(9, &pfc(1, [1; 8]));
+        assert_eq!(paused(&mut unit, 10), [1, 1, 1, 0]);
     }
 
     #[test]

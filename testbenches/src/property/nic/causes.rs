@@ -29,14 +29,15 @@ pub struct Causes {
 }
 
 /// Counters of what only a wrong bit can cause: the NICs send nothing of it.
-const OF_FLIPS: [u16; 8] = [
+const OF_FLIPS: [u16; 9] = [
     reg::DROP_NOT_ROCE,
     reg::DROP_MALFORMED,
     reg::DROP_ROCE_V1,
     reg::DROP_SERVICE,
     reg::DROP_ICRC,
     reg::DROP_RESPONSE,
-    reg::DROP_PAYLOAD,
+    reg::DROP_PKEY,
+    reg::DROP_VLAN,
     reg::DROP_ADDRESS,
 ];
 

@@ -345,7 +345,9 @@ impl Observer for RxObserver {
             (true, false) => Pause::Masked,
         };
         bins.hit(&STOPS, (Classes::of(stopped & inputs.pfc_classes), pause));
-        if let Some(frame) = &inputs.frame {
+        if inputs.link_down {
+            self.ends = [None; 9];
+        } else if let Some(frame) = &inputs.frame {
             self.frame(now, frame, inputs, bins);
         }
     }

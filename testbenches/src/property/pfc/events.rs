@@ -91,6 +91,8 @@ pub enum Event {
     Classes(u8),
     /// `pfc_rx`: whether PAUSE is obeyed.
     PauseEnable(bool),
+    /// `pfc_rx`: whether the link is down.
+    LinkDown(bool),
     /// `pfc_tx`: bytes in the receive buffer.
     Depth(u8, u32),
     /// `pfc_tx`: threshold of XOFF.
@@ -195,6 +197,7 @@ impl Driven for PfcRxIn {
             Event::Frame(frame) => self.frame = Some(frame),
             Event::Classes(set) => self.pfc_classes = set,
             Event::PauseEnable(on) => self.pause_enable = on,
+            Event::LinkDown(down) => self.link_down = down,
             _ => {}
         }
     }

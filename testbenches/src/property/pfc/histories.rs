@@ -99,7 +99,7 @@ fn classes(draw: &mut SplitMix) -> u8 {
     }
 }
 
-/// `pfc_rx`: frames, storms of them, switches of what is obeyed.
+/// `pfc_rx`: frames, storms of them, switches of what is obeyed, links that go down for a while.
 pub fn rx(draw: &mut SplitMix) -> History<Head, Event> {
     let bench = draw.one_of(&[true, false]);
     let bench = if bench { Bench::Rx40 } else { Bench::Rx100 };
@@ -114,6 +114,13 @@ pub fn rx(draw: &mut SplitMix) -> History<Head, Event> {
             0..=2 => Event::Classes(classes(draw)),
             3..=4 => Event::PauseEnable(draw.once_in(2)),
             5 => return storm(draw, steps),
+            6 => {
+                steps.push(wait(draw), Some(Event::LinkDown(true)));
+                if draw.once_in(2) {
+                    steps.push(wait(draw), Some(Event::Frame(frame(draw))));
+                }
+                Event::LinkDown(false)
+            }
             _ => Event::Frame(frame(draw)),
         };
         steps.push(wait(draw), Some(event));

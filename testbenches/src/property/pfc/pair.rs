@@ -217,6 +217,7 @@ impl<'a> Run<'a> {
                 ..PfcTxIn::default()
             },
             rx_in: PfcRxIn {
+                link_down: false,
                 frame: None,
                 pfc_classes: 0xFF,
                 pause_enable: true,

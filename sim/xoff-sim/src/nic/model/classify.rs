@@ -3,10 +3,11 @@
 use bytes::Bytes;
 
 use super::icrc::icrc_of;
+use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::gbn::Arrival;
 use crate::protocol::parse;
-use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Verdict};
+use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Reason, Verdict};
 use crate::wire::{
     BthRepr, EtherType, EthernetRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, MacAddr,
     Opcode, Psn, Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
@@ -25,6 +26,7 @@ pub(super) struct Addressed {
     pub(super) dst: u128,
     /// PCP of the outer tag; 0 without tags.
     pub(super) pcp: u8,
+    pub(super) vlans: [u16; 2],
     /// DSCP and ECN.
     pub(super) traffic_class: u8,
 }
@@ -32,6 +34,8 @@ pub(super) struct Addressed {
 /// Payload bytes at the largest path MTU (IBTA volume 1 §9.7.4.1.6): a packet with more payload is not valid on any
 /// path.
 const PAYLOAD_MAX: usize = 4096;
+/// In place of a length above that: more than any path MTU, too. Its payload is not kept.
+const TOO_LONG: u16 = 0x8000;
 
 /// The result of the classification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub(super) enum Classified {
     Dropped(u16),
     /// A CNP.
     Cnp(Addressed),
+    /// A READ response or an atomic answer, which nothing asked for.
+    Response(Addressed),
     /// An ACK or NAK.
     Answer(Addressed, Psn, Syndrome),
     /// A request. `access` is not filled in yet.
@@ -74,6 +80,9 @@ fn parsed(frame: &ParsedFrame) -> Classified {
             None => Classified::Dropped(reg::DROP_MALFORMED),
         },
         Verdict::Other => Classified::Dropped(reg::DROP_NOT_ROCE),
+        Verdict::Malformed if frame.reason == Some(Reason::UnknownOpcode) => {
+            reserved(frame).unwrap_or(Classified::Dropped(reg::DROP_MALFORMED))
+        }
         Verdict::Malformed => Classified::Dropped(reg::DROP_MALFORMED),
         Verdict::RoceV1 => Classified::Dropped(reg::DROP_ROCE_V1),
         Verdict::Cnp | Verdict::RoceV2 if frame.icrc_ok != Some(true) => {
@@ -85,30 +94,49 @@ fn parsed(frame: &ParsedFrame) -> Classified {
     }
 }
 
-/// Classifies a complete RoCEv2 packet, whose layers are all present.
-fn packet(frame: &ParsedFrame) -> Option<Classified> {
-    let (eth, ip) = (frame.eth.as_ref()?, frame.ip?);
-    let (bth, ext) = (frame.bth?, frame.ext?);
-    let addressed = Addressed {
+fn addressed(frame: &ParsedFrame) -> Option<Addressed> {
+    let (eth, ip, bth) = (frame.eth.as_ref()?, frame.ip?, frame.bth?);
+    Some(Addressed {
         qpn: bth.dest_qp.get(),
         pkey: bth.pkey,
         ipv6: ip.kind == IpKind::V6,
         src: ip.src,
         dst: ip.dst,
         pcp: eth.tags.first().map_or(0, |tag| tag.pcp),
+        vlans: vlans(eth.tags.iter().map(|tag| tag.vid)),
         traffic_class: ip.traffic_class,
+    })
+}
+
+/// Classifies a packet whose opcode means nothing. One of RC is a request that the responder refuses (IBTA volume 1
+/// §9.7.4.1.2); what follows its BTH is not known. `None` for any other.
+fn reserved(frame: &ParsedFrame) -> Option<Classified> {
+    let bth = frame.bth?;
+    let rc = bth.opcode.0 >> 5 == 0 && frame.ip?.kind != IpKind::Grh;
+    (rc && frame.icrc_ok == Some(true)).then_some(())?;
+    let arrival = Arrival {
+        operation: bth.opcode.0 & 0x1F,
+        psn: bth.psn,
+        ack_req: bth.ack_req,
+        solicited: bth.solicited,
+        ..Arrival::default()
     };
+    Some(Classified::Request(
+        addressed(frame)?,
+        arrival,
+        Bytes::new(),
+    ))
+}
+
+/// Classifies a complete RoCEv2 packet, whose layers are all present.
+fn packet(frame: &ParsedFrame) -> Option<Classified> {
+    let (bth, ext) = (frame.bth?, frame.ext?);
+    let addressed = addressed(frame)?;
     if frame.verdict == Verdict::Cnp {
         return Some(Classified::Cnp(addressed));
     }
     if bth.opcode.0 >> 5 != 0 {
         return Some(Classified::Dropped(reg::DROP_SERVICE));
-    }
-    if frame
-        .payload_bytes
-        .is_some_and(|bytes| usize::from(bytes) > PAYLOAD_MAX)
-    {
-        return Some(Classified::Dropped(reg::DROP_PAYLOAD));
     }
     Some(match bth.opcode {
         Opcode::RC_ACK => Classified::Answer(addressed, bth.psn, ext.aeth?.syndrome),
@@ -116,8 +144,12 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
         | Opcode::RC_READ_RESP_MIDDLE
         | Opcode::RC_READ_RESP_LAST
         | Opcode::RC_READ_RESP_ONLY
-        | Opcode::RC_ATOMIC_ACK => Classified::Dropped(reg::DROP_RESPONSE),
+        | Opcode::RC_ATOMIC_ACK => Classified::Response(addressed),
         opcode => {
+            let (payload_bytes, payload) = match frame.payload_bytes? {
+                bytes if usize::from(bytes) > PAYLOAD_MAX => (TOO_LONG, Bytes::new()),
+                bytes => (bytes, frame.payload.clone().into()),
+            };
             let reth = ext.reth.unwrap_or_default();
             let atomic = ext.atomic.unwrap_or_default();
             let is_atomic = ext.atomic.is_some();
@@ -126,7 +158,7 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
                 psn: bth.psn,
                 ack_req: bth.ack_req,
                 solicited: bth.solicited,
-                payload_bytes: frame.payload_bytes?,
+                payload_bytes,
                 access: false,
                 va: if is_atomic { atomic.va } else { reth.va },
                 rkey: if is_atomic { atomic.rkey } else { reth.rkey },
@@ -139,7 +171,7 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
                 swap_add: atomic.swap_add,
                 compare: atomic.compare,
             };
-            Classified::Request(addressed, arrival, frame.payload.clone().into())
+            Classified::Request(addressed, arrival, payload)
         }
     })
 }
@@ -165,8 +197,12 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     let mut at = EthernetRepr::LEN;
     let mut ether_type = EtherType(half(frame, at - 2)?);
     let mut pcp = None;
+    let mut tags = [0; 2];
+    let mut count = 0;
     while ether_type.is_tag() && at < EthernetRepr::LEN + 2 * VlanTagRepr::LEN {
         pcp = pcp.or(Some(frame.get(at)? >> 5));
+        tags[count] = half(frame, at)?;
+        count += 1;
         ether_type = EtherType(half(frame, at + 2)?);
         at += VlanTagRepr::LEN;
     }
@@ -230,9 +266,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     if icrc_of(ipv6, covered) != icrc {
         return Some(Classified::Dropped(reg::DROP_ICRC));
     }
-    if padded - pad > PAYLOAD_MAX {
-        return Some(Classified::Dropped(reg::DROP_PAYLOAD));
-    }
+    let too_long = padded - pad > PAYLOAD_MAX;
     let word = |at: usize| bytes(&bth, at).map(u32::from_be_bytes);
     let addressed = Addressed {
         qpn: word(4)? & 0xFF_FFFF,
@@ -241,6 +275,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
         src,
         dst,
         pcp: pcp.unwrap_or(0),
+        vlans: vlans(tags),
         traffic_class,
     };
     let psn = Psn::wrapping(word(8)?);
@@ -253,7 +288,10 @@ fn usual(frame: &Bytes) -> Option<Classified> {
         psn,
         ack_req: bth[8] & 0x80 != 0,
         solicited: bth[1] & 0x80 != 0,
-        payload_bytes: (padded - pad) as u16,
+        payload_bytes: match too_long {
+            true => TOO_LONG,
+            false => (padded - pad) as u16,
+        },
         ..Arrival::default()
     };
     if reth {
@@ -265,7 +303,10 @@ fn usual(frame: &Bytes) -> Option<Classified> {
         arrival.imm = u32::from_be_bytes(bytes(ext, ext_bytes - 4)?);
     }
     let payload = at + ext_at + ext_bytes;
-    let payload = frame.slice(payload..payload + padded - pad);
+    let payload = match too_long {
+        true => Bytes::new(),
+        false => frame.slice(payload..payload + padded - pad),
+    };
     Some(Classified::Request(addressed, arrival, payload))
 }
 

@@ -34,6 +34,7 @@ use crate::host::Host;
 use crate::kernel::prefetch::prefetch_one;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::mac::ReceiveCounters;
+use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
@@ -170,6 +171,7 @@ struct OpenQp {
     /// The peer's address; IPv4 in the low 32 bits.
     #[serde(with = "frame::address")]
     peer: u128,
+    vlans: [u16; 2],
     pkey: u16,
     /// Whether a packet of the message in progress could not be written into its buffer.
     spoilt: bool,
@@ -339,6 +341,7 @@ impl ModelNic {
             ipv6: settings.peer.ip.is_ipv6(),
             own: bits(settings.own.ip),
             peer: bits(settings.peer.ip),
+            vlans: vlans(settings.tags.iter().copied()),
             pkey: settings.pkey,
             spoilt: false,
             locked_until: 0,
@@ -373,6 +376,11 @@ impl ModelNic {
     /// Registers a region of memory and returns its key.
     pub fn register(&mut self, index: u16, region: Region) -> u32 {
         self.memory.register(index, region)
+    }
+
+    /// Notes that the link went down or came up. No pause of either side outlives a link.
+    pub fn set_link(&mut self, up: bool) {
+        self.pauses.set_link(self.cycle, up);
     }
 
     /// The host behind the NIC.

@@ -15,6 +15,7 @@ use crate::wire::frame::ControlHead;
 /// The pause units, each with the cycle in which it has to be evaluated next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pauses {
+    link_down: bool,
     rx: PfcRx,
     rx_next: u64,
     paused: u8,
@@ -47,6 +48,7 @@ fn next_of(idle: Idle, now: u64) -> u64 {
 impl Pauses {
     pub(super) fn new(quantum: CyclesPerQuantum) -> Self {
         Self {
+            link_down: false,
             rx: PfcRx::new(quantum),
             rx_next: NEVER,
             paused: 0,
@@ -82,6 +84,14 @@ impl Pauses {
         self.rx_next.min(tx).min(self.dog_next)
     }
 
+    /// Notes at `now` that the link went down or came up. A link that is down ends the pauses of the peer, which forgets
+    /// what it was told.
+    pub(super) fn set_link(&mut self, now: u64, up: bool) {
+        self.link_down = !up;
+        self.rx_next = self.rx_next.min(now);
+        self.tx_next = self.tx_next.min(now);
+    }
+
     /// Takes a PFC or PAUSE frame at `now`. Returns its effect; `paused` is updated in the next cycle.
     pub(super) fn receive(
         &mut self,
@@ -90,6 +100,7 @@ impl Pauses {
         settings: &NicSettings,
     ) -> PfcRxEvent {
         let mut inputs = PfcRxIn {
+            link_down: self.link_down,
             frame: Some(frame),
             pfc_classes: settings.pfc.classes,
             pause_enable: settings.pause_obeyed,
@@ -108,6 +119,7 @@ impl Pauses {
             return 0;
         }
         let quiet = PfcRxIn {
+            link_down: self.link_down,
             frame: None,
             pfc_classes: settings.pfc.classes,
             pause_enable: settings.pause_obeyed,
@@ -212,7 +224,7 @@ impl Pauses {
                 classes: pfc.classes,
                 quanta: Quanta(pfc.quanta),
                 refresh: pfc.refresh,
-                silence: self.silence,
+                silence: self.silence || self.link_down,
                 frame_ready: free,
             },
         );

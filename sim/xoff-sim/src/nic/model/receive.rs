@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::buffer::{Job, Room, Waiting};
 use super::classify::{Addressed, Classified, look};
 use super::{ModelNic, latency};
+use crate::nic::qp::pkeys_match;
 use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
@@ -32,8 +33,8 @@ impl ModelNic {
             }
             Classified::Dropped(register) => register,
             Classified::Cnp(to) => match self.owner(&to) {
-                None => reg::DROP_QP,
-                Some(qp) => {
+                Err(register) => register,
+                Ok(qp) => {
                     if let Some(pacing) = &mut self.pacing {
                         pacing.cnp(qp.into(), now);
                         self.send_soon(now + latency::SCHEDULE);
@@ -42,16 +43,20 @@ impl ModelNic {
                 }
             },
             Classified::Answer(to, psn, syndrome) => match self.owner(&to) {
-                None => reg::DROP_QP,
-                Some(qp) => {
+                Err(register) => register,
+                Ok(qp) => {
                     let at = now + latency::ACKNOWLEDGE;
                     self.requester_event(at, qp, RequesterEvent::Ack { psn, syndrome });
                     return self.send_soon(at + latency::SCHEDULE);
                 }
             },
+            Classified::Response(to) => match self.owner(&to) {
+                Err(register) => register,
+                Ok(_) => reg::DROP_RESPONSE,
+            },
             Classified::Request(to, mut arrival, payload) => match self.owner(&to) {
-                None => reg::DROP_QP,
-                Some(qp) => {
+                Err(register) => register,
+                Ok(qp) => {
                     arrival.access =
                         self.memory
                             .allows(arrival.rkey, arrival.va, arrival.dma_len.into(), true);
@@ -92,14 +97,23 @@ impl ModelNic {
         }
     }
 
-    /// The QP that a packet is for: it must be open, have the packet's P_Key, its
-    /// destination as own address and its source as peer.
-    fn owner(&self, to: &Addressed) -> Option<u16> {
-        let index = to.qpn.checked_sub(self.config.settings.qpn_base)?;
-        let qp = self.qps.get(index as usize)?.as_ref()?;
-        let pkey = (qp.pkey ^ to.pkey) & 0x7FFF == 0;
-        (pkey && qp.ipv6 == to.ipv6 && qp.own == to.dst && qp.peer == to.src)
-            .then_some(index as u16)
+    /// The QP that a packet is for: it must be open, have the packet's destination as own address and its source as
+    /// peer; then be of its VLANs; then have a P_Key that matches. Otherwise, the register of the counter of packets
+    /// that are dropped for this reason.
+    fn owner(&self, to: &Addressed) -> Result<u16, u16> {
+        let open = || {
+            let index = to.qpn.checked_sub(self.config.settings.qpn_base)?;
+            let qp = self.qps.get(index as usize)?.as_ref()?;
+            (qp.ipv6 == to.ipv6 && qp.own == to.dst && qp.peer == to.src).then_some((index, qp))
+        };
+        let (index, qp) = open().ok_or(reg::DROP_QP)?;
+        if qp.vlans != to.vlans {
+            return Err(reg::DROP_VLAN);
+        }
+        match pkeys_match(qp.pkey, to.pkey) {
+            true => Ok(index as u16),
+            false => Err(reg::DROP_PKEY),
+        }
     }
 
     fn class_of(&self, to: &Addressed) -> u8 {

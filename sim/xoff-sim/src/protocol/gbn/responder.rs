@@ -174,12 +174,8 @@ struct Operation {
     imm: bool,
 }
 
-/// Opcodes of READ and atomics.
-const NOT_SERVED: [u8; 3] = [
-    Opcode::RC_READ_REQUEST.0,
-    Opcode::RC_CMP_SWAP.0,
-    Opcode::RC_FETCH_ADD.0,
-];
+/// Opcodes of answers. All others are requests: those without a meaning are refused as READ and atomics are.
+const ANSWERS: std::ops::RangeInclusive<u8> = Opcode::RC_READ_RESP_FIRST.0..=Opcode::RC_ATOMIC_ACK.0;
 
 impl Operation {
     /// Decodes an opcode; `None` if it is neither a SEND nor a WRITE.
@@ -273,7 +269,7 @@ impl ResponderQp {
             ResponderEvent::Post(recv) => self.post(recv),
             ResponderEvent::Packet(arrival) => {
                 let operation = Operation::of(arrival.operation);
-                if operation.is_none() && !NOT_SERVED.contains(&arrival.operation) {
+                if ANSWERS.contains(&arrival.operation) {
                     return ResponderNote::Ignored.into();
                 }
                 if self.context.state != QpState::Ready {

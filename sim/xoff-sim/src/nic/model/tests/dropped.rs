@@ -20,13 +20,18 @@ struct Alone {
 impl Alone {
     /// A NIC with QP 0 open; the peer of QP 0 is host 1.
     fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    /// The same with a change to the settings of the QP.
+    fn with(change: impl Fn(&mut QpSettings)) -> Self {
         let mut other = nic(1, &PcieConfig::default(), |_| ());
         let mut nic = nic(2, &PcieConfig::default(), |config| {
             config.settings.pfc.classes = 0xFF;
             config.settings.pause_obeyed = true;
         });
         let config = flow(0, WorkKind::SEND, 100, None);
-        connect((&mut other, 1), (&mut nic, 2), 0, &config, |_| ());
+        connect((&mut other, 1), (&mut nic, 2), 0, &config, change);
         Self {
             nic,
             now: Time::ZERO,
@@ -88,6 +93,14 @@ fn request(payload_bytes: u16) -> Vec<u8> {
     path.finish(draft, &mut 5).to_vec()
 }
 
+/// A SEND to QP 0 with a tag.
+fn tagged(tci: u16) -> Bytes {
+    let mut frame = request(100);
+    let tag = [[0x81, 0x00], tci.to_be_bytes()].concat();
+    frame.splice(12..12, tag);
+    frame.into()
+}
+
 /// The same packet as one of RoCEv1: its BTH is behind a GRH.
 fn roce_v1() -> Bytes {
     let frame = request(100);
@@ -111,7 +124,7 @@ fn each_reason_has_its_counter() {
         (spoilt(12, 8, None), reg::DROP_NOT_ROCE),
         (spoilt(47, 0x10, whole), reg::DROP_QP),
         (spoilt(49, 1, whole), reg::DROP_QP),
-        (spoilt(45, 1, whole), reg::DROP_QP),
+        (spoilt(45, 1, whole), reg::DROP_PKEY),
         (spoilt(29, 1, whole), reg::DROP_QP),
         (spoilt(42, 0x20, whole), reg::DROP_SERVICE),
         // READ response: first, middle, last, only.
@@ -121,8 +134,17 @@ fn each_reason_has_its_counter() {
         (spoilt(42, 0x04 ^ 0x10, whole), reg::DROP_RESPONSE),
         (spoilt(5, 1, None), reg::DROP_ADDRESS),
         (spoilt(0, 0x40, None), reg::DROP_ADDRESS),
-        (request(4_097).into(), reg::DROP_PAYLOAD),
-        (request(9_000).into(), reg::DROP_PAYLOAD),
+        (request(4_097).into(), reg::INVALID_IN),
+        (request(9_000).into(), reg::INVALID_IN),
+        // Reserved operations of RC.
+        (spoilt(42, 0x04 ^ 0x15, whole), reg::INVALID_IN),
+        (spoilt(42, 0x04 ^ 0x18, whole), reg::INVALID_IN),
+        (spoilt(42, 0x04 ^ 0x1F, whole), reg::INVALID_IN),
+        (spoilt(42, 0x04 ^ 0x1F, None), reg::DROP_ICRC),
+        // Operations that UC does not have are reserved, too, but nobody answers in UC.
+        (spoilt(42, 0x04 ^ 0x3F, whole), reg::DROP_MALFORMED),
+        (tagged(5 << 13), reg::REQUESTS_IN),
+        (tagged(20), reg::DROP_VLAN),
         (roce_v1(), reg::DROP_ROCE_V1),
         (spoilt(53, 0x20, whole), reg::GAPS_IN),
         (pfc_frame(3, 100), reg::PFC_IN),
@@ -140,7 +162,35 @@ fn each_reason_has_its_counter() {
     let mut alone = Alone::new();
     alone.feed(spoilt(44, 0x80, whole));
     alone.run(None, us(10));
-    assert_eq!(alone.count(reg::DROP_QP), 0);
+    assert_eq!(alone.count(reg::DROP_PKEY), 0);
+    assert_eq!(alone.count(reg::REQUESTS_IN) + alone.count(reg::NO_BUFFER), 1);
+}
+
+/// IBTA volume 1 §10.9: two limited members of a partition do not talk to each other. IEEE 802.1Q §9.6: a tag with VLAN
+/// identifier 0 has only a priority.
+#[test]
+fn pkeys_and_vlans_have_to_match() {
+    let whole = Some(Repair::ChecksumAndIcrc);
+    for (tags, pkey, frame, register) in [
+        (&[][..], 0x7FFF, spoilt(44, 0, whole), reg::REQUESTS_IN),
+        (&[], 0x7FFF, spoilt(44, 0x80, whole), reg::DROP_PKEY),
+        (&[], 0xFFFF, spoilt(44, 0x80, whole), reg::REQUESTS_IN),
+        (&[10], 0xFFFF, tagged(10), reg::REQUESTS_IN),
+        (&[10], 0xFFFF, tagged(5 << 13 | 10), reg::REQUESTS_IN),
+        (&[10], 0xFFFF, tagged(20), reg::DROP_VLAN),
+        (&[10], 0xFFFF, tagged(0), reg::DROP_VLAN),
+        (&[10], 0xFFFF, request(100).into(), reg::DROP_VLAN),
+        (&[3 << 13], 0xFFFF, request(100).into(), reg::REQUESTS_IN),
+        (&[10], 0x7FFF, spoilt(44, 0x80, whole), reg::DROP_VLAN),
+    ] {
+        let mut alone = Alone::with(|qp| (qp.tags, qp.pkey) = (tags.to_vec(), pkey));
+        // By then receive buffers are posted.
+        alone.run(None, us(5));
+        alone.feed(frame);
+        alone.run(None, us(10));
+        assert_eq!(alone.count(register), 1, "{tags:?}, {pkey:#x}: {register:#x}");
+        assert_eq!(alone.fates(), 1);
+    }
 }
 
 #[test]

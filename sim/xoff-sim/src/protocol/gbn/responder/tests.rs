@@ -203,15 +203,20 @@ fn sequences_of_opcodes() {
 #[test]
 fn opcodes_that_are_no_requests() {
     let mut qp = ready(ResponderConfig::default());
-    for operation in [0x0D, 0x0E, 0x0F, 0x10, 0x11, 0x12, 0x15, 0x18, 0x1F] {
+    for operation in 0x0D..=0x12 {
         assert_eq!(qp.takes(packet(operation, 0, 0)), Note::Ignored);
     }
-    for operation in [0x0C, 0x13, 0x14] {
+    // READ and atomics, which are not served; then what is reserved.
+    for operation in [0x0C, 0x13, 0x14, 0x15].into_iter().chain(0x18..=0x1F) {
         let mut qp = qp.clone();
+        assert_eq!(qp.takes(packet(operation, 1, 0)), Note::Gap);
         assert_eq!(qp.takes(packet(operation, 0, 0)), Note::Invalid);
+        assert_eq!(qp.answer(), Some((0, 0x61, 0)));
+        assert_eq!(qp.takes(packet(operation, 0, 0)), Note::NotReady);
     }
     let mut closed = ResponderQp::new(4);
-    assert_eq!(closed.takes(packet(0x1F, 0, 0)), Note::Ignored);
+    assert_eq!(closed.takes(packet(0x11, 0, 0)), Note::Ignored);
+    assert_eq!(closed.takes(packet(0x1F, 0, 0)), Note::NotReady);
     assert_eq!(closed.takes(packet(0x04, 0, 0)), Note::NotReady);
     assert_eq!(closed.step(Grant).note, Note::NothingOwed);
 }
