@@ -8,6 +8,7 @@ module pfc_rx_proof
 ) (
     input logic           clk_i,
     input cycle_t         jump_i,
+    input logic           link_down_i,
     input logic           frame_valid_i,
     input logic           frame_pfc_i,
     input control_t       control_i,
@@ -41,6 +42,7 @@ module pfc_rx_proof
       .clk_i,
       .rst_i   (!started_q),
       .now_i   (now),
+      .link_down_i,
       .frame_valid_i,
       .frame_pfc_i,
       .control_i,
@@ -54,8 +56,8 @@ module pfc_rx_proof
 
   // Last frame that loaded the timer of the class, and last PAUSE: whether it stopped anything, and until when.
   logic pfc_load, pause_load;
-  assign pfc_load   = frame_valid_i && frame_pfc_i && control_i.class_enable[Class] && pfc_classes_i[Class];
-  assign pause_load = frame_valid_i && !frame_pfc_i && pause_enable_i;
+  assign pfc_load   = !link_down_i && frame_valid_i && frame_pfc_i && control_i.class_enable[Class] && pfc_classes_i[Class];
+  assign pause_load = !link_down_i && frame_valid_i && !frame_pfc_i && pause_enable_i;
 
   function automatic cycle_t duration(input logic [15:0] quanta);
     return cycle_t'((32'(quanta) * QuantumNum + QuantumDen - 1) / QuantumDen);
@@ -65,7 +67,7 @@ module pfc_rx_proof
   cycle_t pfc_last_q, pause_last_q;
   logic pfc_runs, pause_runs;
   always_ff @(posedge clk_i) begin
-    if (!started_q) begin
+    if (!started_q || link_down_i) begin
       pfc_stop_q   <= 1'b0;
       pause_stop_q <= 1'b0;
     end
@@ -82,7 +84,7 @@ module pfc_rx_proof
   assign pause_runs = pause_stop_q && now <= pause_last_q;
 
   // Previous cycle
-  logic quiet_q, at_wake_q, xon_q, other_q, pause_enable_q;
+  logic quiet_q, at_wake_q, xon_q, other_q, pause_enable_q, link_down_q;
   logic [7:0] classes_q, paused_q;
   logic   [8:0] runs_q;
   cycle_t [8:0] end_q;
@@ -92,17 +94,18 @@ module pfc_rx_proof
     quiet_q <= idle && now < wake;
     at_wake_q <= idle && now == wake;
     xon_q <= pfc_load && control_i.timer[Class] == '0;
-    other_q <= !pfc_load;
+    other_q <= !pfc_load && !link_down_i;
     classes_q <= pfc_classes_i;
     pause_enable_q <= pause_enable_i;
+    link_down_q <= link_down_i;
     paused_q <= paused;
     runs_q <= u_dut.runs_q;
     end_q <= u_dut.end_q;
     wake_q <= wake;
     now_q <= now;
-    expect_q.pfc <= frame_valid_i && frame_pfc_i && (control_i.class_enable[7:0] & pfc_classes_i) != '0;
+    expect_q.pfc <= !link_down_i && frame_valid_i && frame_pfc_i && (control_i.class_enable[7:0] & pfc_classes_i) != '0;
     expect_q.pause <= pause_load;
-    expect_q.ignored <= frame_valid_i && (frame_pfc_i ? (control_i.class_enable[7:0] & pfc_classes_i) == '0 : !pause_enable_i);
+    expect_q.ignored <= frame_valid_i && (link_down_i ? 1'b1 : frame_pfc_i ? (control_i.class_enable[7:0] & pfc_classes_i) == '0 : !pause_enable_i);
   end
 
   logic [8:0] missed;  // a timer runs past its end
@@ -121,6 +124,7 @@ module pfc_rx_proof
     end
     if (next_q) begin
       a_event : assert (events == expect_q);
+      a_link : assert (!link_down_q || (u_dut.runs_q == '0 && paused == '0));
       a_xon : assert (!xon_q || !paused[Class] || pause_runs);
       a_independent :
       assert (!(other_q && runs_q[Class] && now_q < end_q[Class]) || (u_dut.runs_q[Class] && u_dut.end_q[Class] == end_q[Class]));

@@ -33,6 +33,7 @@ module receive_buffer_proof
     input logic    [            1:0] payload_i,
     input logic                      done_valid_i,
     input logic                      keep_i,
+    input logic                      bare_i,
     input logic    [     QpBits-1:0] qp_i,
     input logic    [            3:0] bytes_i,
     input logic    [            1:0] mark_i,
@@ -103,7 +104,7 @@ module receive_buffer_proof
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Design
 
-  logic payload_valid, done_valid, released, full, unused_moves, unused_idle;
+  logic payload_valid, done_valid, released, full, unused_settles, unused_moves, unused_idle;
   logic in_frame_q = 1'b0;
   class_t frame_class_q, frame_class;
   waiting_t header;
@@ -127,6 +128,7 @@ module receive_buffer_proof
     header.class_of         = frame_class;
     header.frame_bytes      = 16'(bytes_i);
     header.arrival.psn[1:0] = mark_i;
+    if (bare_i) header.arrival.payload_bytes = PayloadTooLong;
     head_ready              = head_ready_i;
     if (taken == TakenMax) head_ready[Followed] = 1'b0;
   end
@@ -159,10 +161,12 @@ module receive_buffer_proof
       .read_data_o    (read_data),
       .release_i      (released),
       .release_class_i,
+      .release_part_i (buffer_of_q[release_class_i]),
       .release_bytes_i(16'(release_bytes_i)),
       .release_beats_i(beats_t'(release_beats_i)),
       .depth_o        (depth),
       .count_o        (count),
+      .settles_o      (unused_settles),
       .moves_o        (unused_moves),
       .idle_o         (unused_idle)
   );
@@ -172,6 +176,7 @@ module receive_buffer_proof
 
   number_t inside_q;  // beats of kept frames
   number_t came_q, came;  // beats of the frame that arrives; saturates
+  number_t stays;  // those that stay: none of a frame that is kept without its payload
   number_t stored;  // headers in the queue's RAM
   logic over_q, over, mine, keep, pop, go;
   logic [23:0] depth_q;
@@ -182,7 +187,8 @@ module receive_buffer_proof
   assign stored = headers_q - number_t'(head_valid[Followed]) - number_t'(u_dut.fetch_q[Followed]);
   assign over   = over_q || (payload_valid && inside_q + came_q >= room);
   assign came   = came_q + number_t'(payload_valid && came_q != 7'd31);
-  assign keep   = mine && done_valid && keep_i && !over && stored < slots;
+  assign stays  = bare_i ? '0 : came;
+  assign keep   = mine && done_valid && keep_i && (!over || bare_i) && stored < slots;
 
   always_ff @(posedge clk_i) begin
     if (!runs) begin
@@ -197,7 +203,7 @@ module receive_buffer_proof
       in_frame_q <= !done_valid && (in_frame_q || payload_valid);
       over_q <= !done_valid && over;
       came_q <= done_valid ? '0 : came;
-      inside_q <= inside_q + (keep ? came : '0) - (go ? number_t'(release_beats_i) : '0);
+      inside_q <= inside_q + (keep ? stays : '0) - (go ? number_t'(release_beats_i) : '0);
       frames_q <= frames_q + number_t'(keep) - number_t'(go);
       headers_q <= headers_q + number_t'(keep) - number_t'(pop);
       depth_q    <= depth_q + ((keep && frame_class == which_q) ? 24'(bytes_i) : '0) -
@@ -219,13 +225,14 @@ module receive_buffer_proof
   typedef struct packed {
     logic [QpBits-1:0] qp;
     class_t            class_of;
+    buffer_t           part;
     logic [15:0]       frame_bytes;
     logic [15:0]       beat;
     logic [1:0]        mark;
   } mark_t;
 
   function automatic mark_t mark_of(input logic [QpBits-1:0] qp, input waiting_t from);
-    return '{qp, from.class_of, from.frame_bytes, from.beat, from.arrival.psn[1:0]};
+    return '{qp, from.class_of, from.part, from.frame_bytes, from.beat, from.arrival.psn[1:0]};
   endfunction
 
   where_e where_q, where;  // `where` with the frame that begins in this cycle
@@ -250,8 +257,8 @@ module receive_buffer_proof
 
     if (where == Arrives) begin
       if (payload_valid && came_q == beat_q) data_q <= payload_i;
-      mark_q          <= '{qp_i, frame_class, 16'(bytes_i), 16'(u_dut.beat), mark_i};
-      length_q        <= came;
+      mark_q          <= '{qp_i, frame_class, Followed, 16'(bytes_i), 16'(u_dut.beat), mark_i};
+      length_q        <= done_valid ? stays : came;
       front_q         <= frames_q - number_t'(go);
       front_beats_q   <= inside_q - (go ? number_t'(release_beats_i) : '0);
       front_headers_q <= headers_q - number_t'(pop);
@@ -262,7 +269,7 @@ module receive_buffer_proof
         front_beats_q <= front_beats_q - number_t'(release_beats_i);
       end
       if (pop && front_headers_q != '0) front_headers_q <= front_headers_q - 1'b1;
-      if (keep) behind_beats_q <= behind_beats_q + came;
+      if (keep) behind_beats_q <= behind_beats_q + stays;
     end
   end
 
@@ -329,7 +336,8 @@ module receive_buffer_proof
     if (age_q != '0) begin
       a_sizes :
       assert (buffer_of_q[which_q] == Followed &&
-              (age_q == 2'd1 || (u_dut.base_q == u_dut.base_d && u_dut.size_q == u_dut.size_d)));
+              (age_q == 2'd1 || (u_dut.base_q == u_dut.base_d && u_dut.size_q == u_dut.size_d)) &&
+              (!runs || !u_dut.settling_q));
       a_reset :
       assert (runs || (u_dut.used_q == '0 && u_dut.stored_q == '0 && u_dut.fetch_q == '0 && u_dut.valid_q == '0 &&
                        u_dut.came_q == '0 && !u_dut.over_q && depth == '0));
@@ -341,10 +349,10 @@ module receive_buffer_proof
               (in_frame_q ? came_q != '0 && came_q <= 7'd31 : came_q == '0 && !over_q && where_q != Arrives) &&
               (where_q != Arrives || arriving == Followed));
       a_arriving :
-      assert (in_frame_q ? u_dut.came_q == '0 || (number_t'(u_dut.used_q[arriving]) + number_t'(u_dut.came_q) <= size[arriving] << 1 &&
+      assert (in_frame_q ? u_dut.to_q == arriving && (u_dut.came_q == '0 || (number_t'(u_dut.used_q[arriving]) + number_t'(u_dut.came_q) <= size[arriving] << 1 &&
                lies_in(
           at, base[arriving] << 1, size[arriving] << 1
-      )) : u_dut.came_q == '0 && !u_dut.over_q);
+      ))) : u_dut.came_q == '0 && !u_dut.over_q);
       a_rings : assert (fits == '1);
       a_tail : assert (beats_within == '1);
       a_slots : assert (headers_within == '1);

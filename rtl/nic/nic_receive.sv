@@ -36,24 +36,24 @@ module nic_receive
     input logic [DataBytes*8-1:0] rx_data_i,
 
     // Settings and commands
-    input  nic_settings_t                      settings_i,
-    input  class_maps_t                        maps_i,
-    input  logic              [       Qps-1:0] open_i,
-    input  class_t            [       Qps-1:0] class_i,
-    input  logic                               path_write_i,
-    input  peer_t                              peer_i,
-    input  logic                               command_valid_i,
-    input  logic                               command_open_i,
-    input  logic                               command_query_i,  // reads the context
-    input  logic              [    QpBits-1:0] command_qp_i,
-    input  responder_config_t                  configuration_i,
-    output logic                               command_ready_o,
-    output logic                               step_o,           // a step of the responder, with the context after it
-    output logic              [    QpBits-1:0] step_qp_o,
-    output responder_context_t                 step_context_o,
-    input  logic                               region_write_i,
-    input  logic              [RegionBits-1:0] region_index_i,
-    input  region_t                            region_i,
+    input  nic_settings_t                       settings_i,
+    input  class_maps_t                         maps_i,
+    input  logic               [       Qps-1:0] open_i,
+    input  class_t             [       Qps-1:0] class_i,
+    input  logic                                path_write_i,
+    input  peer_t                               peer_i,
+    input  logic                                command_valid_i,
+    input  logic                                command_open_i,
+    input  logic                                command_query_i,  // reads the context
+    input  logic               [    QpBits-1:0] command_qp_i,
+    input  responder_config_t                   configuration_i,
+    output logic                                command_ready_o,
+    output logic                                step_o,           // a step of the responder, with the context after it
+    output logic               [    QpBits-1:0] step_qp_o,
+    output responder_context_t                  step_context_o,
+    input  logic                                region_write_i,
+    input  logic               [RegionBits-1:0] region_index_i,
+    input  region_t                             region_i,
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,

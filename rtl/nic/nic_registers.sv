@@ -107,7 +107,7 @@ module nic_registers
   end
 
   logic [15:0] counter;
-  logic [2:0] state;
+  logic [ 2:0] state;
   assign counter = (araddr_i - AddressCounters) >> 2;
   assign state   = 3'((araddr_i - AddressQpStates) >> 2);
 

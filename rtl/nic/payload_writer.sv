@@ -61,11 +61,11 @@ module payload_writer
     output logic                      bars_remote_o,  // because of a key of the peer
     output logic      [      Qps-1:0] barred_o,
 
-    input  logic    [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
-    input  logic    [    Buffers-1:0][AddressBits-1:0] last_i,
-    output logic                                       read_o,
-    output logic    [AddressBits-1:0]                  read_address_o,
-    input  logic    [DataBytes*8-1:0]                  read_data_i,
+    input  logic [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
+    input  logic [    Buffers-1:0][AddressBits-1:0] last_i,
+    output logic                                    read_o,
+    output logic [AddressBits-1:0]                  read_address_o,
+    input  logic [DataBytes*8-1:0]                  read_data_i,
 
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
@@ -77,11 +77,11 @@ module payload_writer
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
 
-    output logic          release_o,        // a request leaves the receive buffer
-    output class_t        release_class_o,
-    output buffer_t       release_part_o,
-    output logic   [15:0] release_bytes_o,
-    output beats_t        release_beats_o,
+    output logic           release_o,        // a request leaves the receive buffer
+    output class_t         release_class_o,
+    output buffer_t        release_part_o,
+    output logic    [15:0] release_bytes_o,
+    output beats_t         release_beats_o,
 
     output logic                     completion_valid_o,
     output logic        [QpBits-1:0] completion_qp_o,

@@ -122,7 +122,7 @@ module receive_buffer
 
   buffer_t to_q, to;  // part of the frame that arrives
   address_t [Buffers-1:0] tail_q;  // where the next frame begins
-  number_t [Buffers-1:0] used_q;  // beats of frames that were kept
+  number_t  [Buffers-1:0] used_q;  // beats of frames that were kept
   address_t at_q, at, behind;  // next beat of this frame, and the one behind it
   number_t came_q, came;  // beats of this frame
   logic over_q, over;  // payload of this frame did not fit

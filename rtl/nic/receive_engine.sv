@@ -31,16 +31,16 @@ module receive_engine
     input logic clk_i,
     input logic rst_i,
 
-    input  logic                           command_valid_i,
-    input  logic                           command_open_i,
-    input  logic                           command_query_i,  // reads the context
-    input  logic              [QpBits-1:0] command_qp_i,
-    input  responder_config_t              configuration_i,
-    input  psn_t                           psn_i,
-    output logic                           command_ready_o,
-    output logic                           step_o,           // a step, with the context after it
-    output logic              [QpBits-1:0] step_qp_o,
-    output responder_context_t             step_context_o,
+    input  logic                            command_valid_i,
+    input  logic                            command_open_i,
+    input  logic                            command_query_i,  // reads the context
+    input  logic               [QpBits-1:0] command_qp_i,
+    input  responder_config_t               configuration_i,
+    input  psn_t                            psn_i,
+    output logic                            command_ready_o,
+    output logic                            step_o,           // a step, with the context after it
+    output logic               [QpBits-1:0] step_qp_o,
+    output responder_context_t              step_context_o,
 
     input  logic                 discard_i,  // discard what waits of a closed QP
     output logic                 pass_o,     // the oldest queued step leaves
@@ -72,11 +72,11 @@ module receive_engine
 
     input class_t [Qps-1:0] class_i,
 
-    input  logic    [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each part
-    input  logic    [    Buffers-1:0][AddressBits-1:0] last_i,
-    output logic                                       read_o,
-    output logic    [AddressBits-1:0]                  read_address_o,
-    input  logic    [DataBytes*8-1:0]                  read_data_i,
+    input  logic [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each part
+    input  logic [    Buffers-1:0][AddressBits-1:0] last_i,
+    output logic                                    read_o,
+    output logic [AddressBits-1:0]                  read_address_o,
+    input  logic [DataBytes*8-1:0]                  read_data_i,
 
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
@@ -88,11 +88,11 @@ module receive_engine
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
 
-    output logic          release_o,
-    output class_t        release_class_o,
-    output buffer_t       release_part_o,
-    output logic   [15:0] release_bytes_o,
-    output beats_t        release_beats_o,
+    output logic           release_o,
+    output class_t         release_class_o,
+    output buffer_t        release_part_o,
+    output logic    [15:0] release_bytes_o,
+    output beats_t         release_beats_o,
 
     output logic                     completion_valid_o,
     output logic        [QpBits-1:0] completion_qp_o,
@@ -191,11 +191,11 @@ module receive_engine
         {kind, qp} = {command_open_i ? ResponderOpen : ResponderClose, command_qp_i};
         if (command_query_i) kind = ResponderWalk;
       end
-      FromRecv:    {kind, qp} = {ResponderPost, recv_qp_i};
-      FromPacket:  {kind, qp} = {ResponderPacket, packet_qp};
-      FromFail:    {kind, qp} = {ResponderFail, fail_qp_i};
-      FromRefuse:  {kind, qp} = {ResponderRefuse, refuse_qp};
-      default:     {kind, qp} = {ResponderGrant, grant_qp};
+      FromRecv:   {kind, qp} = {ResponderPost, recv_qp_i};
+      FromPacket: {kind, qp} = {ResponderPacket, packet_qp};
+      FromFail:   {kind, qp} = {ResponderFail, fail_qp_i};
+      FromRefuse: {kind, qp} = {ResponderRefuse, refuse_qp};
+      default:    {kind, qp} = {ResponderGrant, grant_qp};
     endcase
   end
 

@@ -94,12 +94,12 @@ module region_table
 
   always_ff @(posedge clk_i) begin
     if (ask_i) begin
-      remote_q    <= remote_i;
-      key_q       <= key_i;
-      bytes_q     <= bytes_i;
-      va_q        <= va_i;
-      other_key_q <= other_key_i;
-      late_q <= write_i && write_index_i == key_i[8+:IndexBits];
+      remote_q     <= remote_i;
+      key_q        <= key_i;
+      bytes_q      <= bytes_i;
+      va_q         <= va_i;
+      other_key_q  <= other_key_i;
+      late_q       <= write_i && write_index_i == key_i[8+:IndexBits];
       other_late_q <= write_i && write_index_i == other_key_i[8+:IndexBits];
     end
   end

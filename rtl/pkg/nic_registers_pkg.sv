@@ -77,10 +77,10 @@ package nic_registers_pkg;
     logic [23:0] qpn_base;
     logic [31:0] port_mac_low;
     logic [15:0] port_mac_high;
-    logic  class_by_pcp;
-    logic  dcqcn_on;
-    logic  pause_obeyed;
-    logic  auto_rearm;
+    logic class_by_pcp;
+    logic dcqcn_on;
+    logic pause_obeyed;
+    logic auto_rearm;
     logic [7:0] pfc_classes;
     logic [31:0] pcp_map;
     logic [7:0][31:0] dscp_map;
@@ -115,7 +115,7 @@ package nic_registers_pkg;
     logic [15:0] qp_inner;
     logic [15:0] qp_outer;
     logic [1:0] qp_tags;
-    logic  qp_ipv6;
+    logic qp_ipv6;
     logic [5:0] qp_dscp;
     logic [7:0] qp_hop_limit;
     logic [15:0] qp_udp_port;
@@ -126,24 +126,24 @@ package nic_registers_pkg;
     logic [2:0] qp_mtu;
     logic [4:0] qp_timeout;
     logic [2:0] qp_retry;
-    logic  qp_nak_retry;
+    logic qp_nak_retry;
     logic [2:0] qp_rnr_retry;
-    logic  qp_restart;
+    logic qp_restart;
     logic [7:0] qp_ack_every;
     logic [22:0] qp_window;
     logic [23:0] qp_requester_psn;
     logic [2:0] qp_responder_mtu;
     logic [4:0] qp_rnr_timer;
-    logic  qp_responder_restart;
+    logic qp_responder_restart;
     logic [23:0] qp_responder_psn;
     logic [31:0] region_base_low;
     logic [31:0] region_base_high;
     logic [31:0] region_length_low;
     logic [15:0] region_length_high;
     logic [7:0] region_tag;
-    logic  region_local_write;
-    logic  region_remote_write;
-    logic  region_valid;
+    logic region_local_write;
+    logic region_remote_write;
+    logic region_valid;
   } nic_settings_t;
 
   localparam nic_settings_t SettingsReset = '{
@@ -220,13 +220,19 @@ package nic_registers_pkg;
   };
 
   // The settings after a write. Bits that do not exist are ignored, as is a write to anything else.
-  function automatic nic_settings_t settings_write(input nic_settings_t old, input address_t address, input logic [31:0] data);
+  function automatic nic_settings_t settings_write(input nic_settings_t old, input address_t address,
+                                                   input logic [31:0] data);
     nic_settings_t settings = old;
     case (address)
       16'h008: settings.qpn_base = data[23:0];
       16'h00C: settings.port_mac_low = data;
       16'h010: settings.port_mac_high = data[15:0];
-      16'h014: begin settings.class_by_pcp = data[0]; settings.dcqcn_on = data[1]; settings.pause_obeyed = data[2]; settings.auto_rearm = data[3]; end
+      16'h014: begin
+        settings.class_by_pcp = data[0];
+        settings.dcqcn_on = data[1];
+        settings.pause_obeyed = data[2];
+        settings.auto_rearm = data[3];
+      end
       16'h018: settings.pfc_classes = data[7:0];
       16'h01C: settings.pcp_map = data;
       16'h020: settings.dscp_map[0] = data;
@@ -281,9 +287,20 @@ package nic_registers_pkg;
       16'h104: settings.qp_dst_mac_high = data[15:0];
       16'h108: settings.qp_src_mac_low = data;
       16'h10C: settings.qp_src_mac_high = data[15:0];
-      16'h110: begin settings.qp_inner = data[15:0]; settings.qp_outer = data[31:16]; end
-      16'h114: begin settings.qp_tags = data[1:0]; settings.qp_ipv6 = data[2]; settings.qp_dscp = data[13:8]; settings.qp_hop_limit = data[23:16]; end
-      16'h118: begin settings.qp_udp_port = data[15:0]; settings.qp_pkey = data[31:16]; end
+      16'h110: begin
+        settings.qp_inner = data[15:0];
+        settings.qp_outer = data[31:16];
+      end
+      16'h114: begin
+        settings.qp_tags = data[1:0];
+        settings.qp_ipv6 = data[2];
+        settings.qp_dscp = data[13:8];
+        settings.qp_hop_limit = data[23:16];
+      end
+      16'h118: begin
+        settings.qp_udp_port = data[15:0];
+        settings.qp_pkey = data[31:16];
+      end
       16'h11C: settings.qp_peer_qpn = data[23:0];
       16'h120: settings.qp_own_ip[0] = data;
       16'h124: settings.qp_own_ip[1] = data;
@@ -293,16 +310,33 @@ package nic_registers_pkg;
       16'h134: settings.qp_peer_ip[1] = data;
       16'h138: settings.qp_peer_ip[2] = data;
       16'h13C: settings.qp_peer_ip[3] = data;
-      16'h140: begin settings.qp_mtu = data[2:0]; settings.qp_timeout = data[7:3]; settings.qp_retry = data[10:8]; settings.qp_nak_retry = data[11]; settings.qp_rnr_retry = data[14:12]; settings.qp_restart = data[15]; settings.qp_ack_every = data[23:16]; end
+      16'h140: begin
+        settings.qp_mtu = data[2:0];
+        settings.qp_timeout = data[7:3];
+        settings.qp_retry = data[10:8];
+        settings.qp_nak_retry = data[11];
+        settings.qp_rnr_retry = data[14:12];
+        settings.qp_restart = data[15];
+        settings.qp_ack_every = data[23:16];
+      end
       16'h144: settings.qp_window = data[22:0];
       16'h148: settings.qp_requester_psn = data[23:0];
-      16'h14C: begin settings.qp_responder_mtu = data[2:0]; settings.qp_rnr_timer = data[7:3]; settings.qp_responder_restart = data[8]; end
+      16'h14C: begin
+        settings.qp_responder_mtu = data[2:0];
+        settings.qp_rnr_timer = data[7:3];
+        settings.qp_responder_restart = data[8];
+      end
       16'h150: settings.qp_responder_psn = data[23:0];
       16'h180: settings.region_base_low = data;
       16'h184: settings.region_base_high = data;
       16'h188: settings.region_length_low = data;
       16'h18C: settings.region_length_high = data[15:0];
-      16'h190: begin settings.region_tag = data[7:0]; settings.region_local_write = data[8]; settings.region_remote_write = data[9]; settings.region_valid = data[10]; end
+      16'h190: begin
+        settings.region_tag = data[7:0];
+        settings.region_local_write = data[8];
+        settings.region_remote_write = data[9];
+        settings.region_valid = data[10];
+      end
       default: ;
     endcase
     return settings;
@@ -315,7 +349,12 @@ package nic_registers_pkg;
       16'h008: data = 32'(settings.qpn_base);
       16'h00C: data = settings.port_mac_low;
       16'h010: data = 32'(settings.port_mac_high);
-      16'h014: begin data[0] = settings.class_by_pcp; data[1] = settings.dcqcn_on; data[2] = settings.pause_obeyed; data[3] = settings.auto_rearm; end
+      16'h014: begin
+        data[0] = settings.class_by_pcp;
+        data[1] = settings.dcqcn_on;
+        data[2] = settings.pause_obeyed;
+        data[3] = settings.auto_rearm;
+      end
       16'h018: data = 32'(settings.pfc_classes);
       16'h01C: data = settings.pcp_map;
       16'h020: data = settings.dscp_map[0];
@@ -370,9 +409,20 @@ package nic_registers_pkg;
       16'h104: data = 32'(settings.qp_dst_mac_high);
       16'h108: data = settings.qp_src_mac_low;
       16'h10C: data = 32'(settings.qp_src_mac_high);
-      16'h110: begin data[15:0] = settings.qp_inner; data[31:16] = settings.qp_outer; end
-      16'h114: begin data[1:0] = settings.qp_tags; data[2] = settings.qp_ipv6; data[13:8] = settings.qp_dscp; data[23:16] = settings.qp_hop_limit; end
-      16'h118: begin data[15:0] = settings.qp_udp_port; data[31:16] = settings.qp_pkey; end
+      16'h110: begin
+        data[15:0]  = settings.qp_inner;
+        data[31:16] = settings.qp_outer;
+      end
+      16'h114: begin
+        data[1:0] = settings.qp_tags;
+        data[2] = settings.qp_ipv6;
+        data[13:8] = settings.qp_dscp;
+        data[23:16] = settings.qp_hop_limit;
+      end
+      16'h118: begin
+        data[15:0]  = settings.qp_udp_port;
+        data[31:16] = settings.qp_pkey;
+      end
       16'h11C: data = 32'(settings.qp_peer_qpn);
       16'h120: data = settings.qp_own_ip[0];
       16'h124: data = settings.qp_own_ip[1];
@@ -382,16 +432,33 @@ package nic_registers_pkg;
       16'h134: data = settings.qp_peer_ip[1];
       16'h138: data = settings.qp_peer_ip[2];
       16'h13C: data = settings.qp_peer_ip[3];
-      16'h140: begin data[2:0] = settings.qp_mtu; data[7:3] = settings.qp_timeout; data[10:8] = settings.qp_retry; data[11] = settings.qp_nak_retry; data[14:12] = settings.qp_rnr_retry; data[15] = settings.qp_restart; data[23:16] = settings.qp_ack_every; end
+      16'h140: begin
+        data[2:0] = settings.qp_mtu;
+        data[7:3] = settings.qp_timeout;
+        data[10:8] = settings.qp_retry;
+        data[11] = settings.qp_nak_retry;
+        data[14:12] = settings.qp_rnr_retry;
+        data[15] = settings.qp_restart;
+        data[23:16] = settings.qp_ack_every;
+      end
       16'h144: data = 32'(settings.qp_window);
       16'h148: data = 32'(settings.qp_requester_psn);
-      16'h14C: begin data[2:0] = settings.qp_responder_mtu; data[7:3] = settings.qp_rnr_timer; data[8] = settings.qp_responder_restart; end
+      16'h14C: begin
+        data[2:0] = settings.qp_responder_mtu;
+        data[7:3] = settings.qp_rnr_timer;
+        data[8]   = settings.qp_responder_restart;
+      end
       16'h150: data = 32'(settings.qp_responder_psn);
       16'h180: data = settings.region_base_low;
       16'h184: data = settings.region_base_high;
       16'h188: data = settings.region_length_low;
       16'h18C: data = 32'(settings.region_length_high);
-      16'h190: begin data[7:0] = settings.region_tag; data[8] = settings.region_local_write; data[9] = settings.region_remote_write; data[10] = settings.region_valid; end
+      16'h190: begin
+        data[7:0] = settings.region_tag;
+        data[8]   = settings.region_local_write;
+        data[9]   = settings.region_remote_write;
+        data[10]  = settings.region_valid;
+      end
       default: ;
     endcase
     return data;

@@ -4,6 +4,7 @@
 
 use crate::tested::{MTU, SOURCE, Tested};
 use xoff::property::nic::pair::{REGION, all, qp};
+use xoff_cosim::network::RtlNode;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
 use xoff_sim::wire::Psn;
@@ -79,14 +80,14 @@ fn advanced(psn: u32, by: u32) -> u32 {
     Psn::wrapping(psn).advance(by).get()
 }
 
-fn send(kind: WorkKind, packets: u32, pair: &Tested) -> Work {
+fn send(kind: WorkKind, packets: u32, key: u32) -> Work {
     Work {
         kind,
         signaled: true,
         length: packets * MTU,
         local_va: SOURCE,
         remote_va: REGION,
-        remote_key: pair.key[1],
+        remote_key: key,
         ..Work::default()
     }
 }
@@ -94,6 +95,7 @@ fn send(kind: WorkKind, packets: u32, pair: &Tested) -> Work {
 #[test]
 fn the_state_of_a_qp_can_be_read() {
     let mut pair = Tested::new(|setup| setup.requester.ack_every = 0, 2);
+    let key = pair.key[1];
     let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
     for index in [0, 1] {
         for side in [0, 1] {
@@ -105,7 +107,7 @@ fn the_state_of_a_qp_can_be_read() {
     assert_eq!([closed.requester, closed.responder, closed.next], [0; 3]);
 
     // A message of five packets, the fourth of which is lost, and all behind it.
-    let (start, work) = (fresh(0, 0), send(WorkKind::WRITE, 5, &pair));
+    let (start, work) = (fresh(0, 0), send(WorkKind::WRITE, 5, key));
     pair.post(0, 0, work);
     let mut sent = 0;
     let mut fourth = |side: usize, _: &mut Vec<u8>, _: &ParsedFrame| {
@@ -162,7 +164,7 @@ fn the_state_of_a_qp_can_be_read() {
     assert_eq!(state(&mut pair, 1, 0), received);
 
     // Without a receive buffer the sender waits, for ever if need be: 7 retries are without end.
-    pair.post(0, 0, send(WorkKind::SEND, 1, &pair));
+    pair.post(0, 0, send(WorkKind::SEND, 1, key));
     pair.run(5_000, &mut all, |pair| {
         pair.host(0).counters().get(reg::RNR_NAKS_IN) == 1
     });
@@ -188,7 +190,7 @@ fn the_state_of_a_qp_can_be_read() {
     // A WRITE that is not permitted ends the QP, both halves at both sides.
     let forbidden = Work {
         remote_key: pair.key[1] ^ 1,
-        ..send(WorkKind::WRITE, 1, &pair)
+        ..send(WorkKind::WRITE, 1, key)
     };
     pair.post(0, 0, forbidden);
     pair.run(5_000, &mut all, |pair| pair.completions[0].len() == 3);
@@ -200,7 +202,7 @@ fn the_state_of_a_qp_can_be_read() {
         assert_eq!((ended.requester, ended.responder), (2, 2), "side {side}");
     }
     // A query changes nothing: the other QP still works.
-    pair.post(0, 1, send(WorkKind::WRITE, 3, &pair));
+    pair.post(0, 1, send(WorkKind::WRITE, 3, key));
     for _ in 0..20 {
         state(&mut pair, 0, 1);
         state(&mut pair, 1, 1);

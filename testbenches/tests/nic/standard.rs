@@ -1266,7 +1266,7 @@ fn requests_that_no_responder_serves_are_answered() {
         for frame in [bad(1, next), bad(0, next), good(psn), bad(0, next), good(next)] {
             let at = pair.time() + Duration::from_ps(wire_ps(frame.len()));
             pair.receive(1, at, frame);
-            while pair.time() < at + Duration::from_us(1) {
+            while pair.time() < at + Duration::from_us(4) {
                 pair.step(&mut all);
             }
         }
