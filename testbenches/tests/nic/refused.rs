@@ -65,7 +65,7 @@ fn what_is_dropped_is_counted() {
         (damaged(80, 1), reg::DROP_ICRC),
         (sealed(47, 0x10), reg::DROP_QP),
         (sealed(49, 1), reg::DROP_QP),
-        (sealed(45, 1), reg::DROP_QP),
+        (sealed(45, 1), reg::DROP_PKEY),
         (sealed(29, 1), reg::DROP_QP),
         (sealed(42, 0x20), reg::DROP_SERVICE),
         (damaged(24, 1), reg::DROP_MALFORMED),

@@ -22,6 +22,8 @@ pub mod on_links;
 pub mod own;
 pub mod rtl_host;
 pub mod simulation;
+#[cfg(test)]
+mod started;
 pub mod station;
 pub mod topology;
 pub mod xoff_nic;
