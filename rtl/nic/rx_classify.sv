@@ -193,7 +193,7 @@ module rx_classify
   end
 
   // Two P_Keys match when their low 15 bits are equal and at least one of the two is that of a full member (IBTA volume
-  // 1, 10.9.3).
+  // 1, 10.9).
   logic ours, pkeys_match;
   assign ours = known_q && peer.ipv6 == ipv6_q && peer.own_ip == dst_q && peer.peer_ip == src_q;
   assign pkeys_match = peer.pkey[14:0] == pkey_q[14:0] && (peer.pkey[15] || pkey_q[15]);

@@ -430,8 +430,8 @@ fn pauses_are_refreshed_in_time_while_nothing_else_happens() {
     }
 }
 
-/// IEEE 802.3, 31B.3.2, and 802.1Q, 36.1.3: a pause is a state of the MAC, which begins anew when its link comes up. So no
-/// pause outlives the link, in either direction: who still wants its peer to stop says so again.
+/// IEEE 802.3 annex 31B, 802.1Q clause 36: a pause is a state between the two ends of a link, which begins anew when the
+/// link comes up. So no pause outlives it, in either direction: who still wants its peer to stop says so again.
 #[test]
 fn no_pause_outlives_the_link() {
     let class = 3;

@@ -1,6 +1,5 @@
 //! The state of a QP as the registers from `qp_states` on show it, beside what IBTA volume 1 says of it: PSNs count
-//! packets (9.2), the MSN counts messages (9.7.5.1.2), and retries are those that the QP was given less those that it
-//! used (9.9.2.4).
+//! packets and the MSN counts messages (9.7), and retries are those that the QP was given less those that it used (9.9).
 
 use crate::tested::{MTU, SOURCE, Tested};
 use xoff::property::nic::pair::{REGION, all, qp};

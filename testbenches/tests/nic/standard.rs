@@ -1222,9 +1222,9 @@ fn with_opcode(mut frame: Vec<u8>, opcode: u8) -> Vec<u8> {
     frame
 }
 
-/// IBTA volume 1, 9.7.4.1.2 and 9.7.4.1.6: a responder of RC answers a request with a reserved opcode, or with more payload
-/// than the path MTU, by NAK invalid request (table 43: syndrome 0x61) with the PSN of the request. Nothing of it is
-/// carried out, and the QP is in error. 9.7.4.1.1: the PSN is judged first.
+/// IBTA volume 1, 9.7.4.1 (validation of requests): a responder of RC answers a request with a reserved opcode, or with
+/// more payload than the path MTU, by NAK invalid request (syndrome 0x61) with the PSN of the request. Nothing of it is
+/// carried out, and the QP is in error. The PSN is judged first.
 #[test]
 fn requests_that_no_responder_serves_are_answered() {
     let reserved = [0x15].into_iter().chain(0x18..=0x1F).map(|opcode| (Some(opcode), 8));

@@ -16,7 +16,7 @@ fn simulation(text: &str, nic: &str) -> Simulation {
     Simulation::new(&scenario).unwrap()
 }
 
-/// IBTA volume 1, 9.7.5.2.8: a message that finds no receive buffer is answered with an RNR NAK. Software posts buffers
+/// IBTA volume 1, 9.7.5: a message that finds no receive buffer is answered with an RNR NAK. Software posts buffers
 /// before its peer may send (10.3.1: buffers may be posted from state INIT on), so nothing runs out in a run in which
 /// nothing is wrong, without a single retry.
 #[test]
@@ -65,7 +65,8 @@ fn flows_start_when_their_receive_buffers_are_posted() {
     }
 }
 
-/// IEEE 802.3, 31B.3.2, and 802.1Q, 36.1.3: a pause is a state of the MAC, which begins anew when its link comes up.
+/// IEEE 802.3 annex 31B, 802.1Q clause 36: a pause is a state between the two ends of a link, which begins anew when the
+/// link comes up.
 #[test]
 fn a_link_that_comes_back_is_not_paused() {
     const TEXT: &str = r#"

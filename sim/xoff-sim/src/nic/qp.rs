@@ -27,7 +27,7 @@ pub(crate) fn vlans(tags: impl IntoIterator<Item = u16>) -> [u16; 2] {
 }
 
 /// Whether two P_Keys permit the QPs that have them to talk: their low 15 bits are equal, and at least one of them is
-/// that of a full member, with bit 15 (IBTA volume 1 §10.9.3).
+/// that of a full member, with bit 15 (IBTA volume 1 §10.9).
 pub(crate) const fn pkeys_match(one: u16, other: u16) -> bool {
     (one ^ other) & 0x7FFF == 0 && (one | other) & 0x8000 != 0
 }

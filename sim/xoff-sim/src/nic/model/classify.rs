@@ -109,7 +109,7 @@ fn addressed(frame: &ParsedFrame) -> Option<Addressed> {
 }
 
 /// Classifies a packet whose opcode means nothing. One of RC is a request that the responder refuses (IBTA volume 1
-/// §9.7.4.1.2); what follows its BTH is not known. `None` for any other.
+/// §9.7.4.1); what follows its BTH is not known. `None` for any other.
 fn reserved(frame: &ParsedFrame) -> Option<Classified> {
     let bth = frame.bth?;
     let rc = bth.opcode.0 >> 5 == 0 && frame.ip?.kind != IpKind::Grh;
