@@ -25,7 +25,7 @@
 // packet that leaves then counts. `left_end_i` is 0 for a packet that is about to leave.
 //
 // While `timers_i` is 0 a sweep stands still and no TIMER follows. The deadline of a QP that a TIMER would have
-// followed is found by the next sweep.
+// followed is found by the next sweep. So is that of an ACK timer that runs out while an answer waits (`answers_i`).
 //
 // Timing: `event_ready_o` depends on `event_qp_i` and `timers_i`, `idle_o` on `event_valid_i` and `now_i` of the same
 // cycle; all other outputs are registers.
@@ -56,6 +56,7 @@ module gbn_requester
     input logic [QpBits-1:0] left_qp_i,
 
     input logic timers_i,  // there is room for the results of TIMER steps
+    input logic [Qps-1:0] answers_i,  // per QP: an answer of its peer waits to become an event
 
     output logic                            step_valid_o,
     output requester_kind_e                 step_kind_o,
@@ -82,7 +83,7 @@ module gbn_requester
 
   // A slot as it was taken
   typedef struct packed {
-    logic              visit;          // visit of the sweep
+    logic              visit;          // makes a TIMER if one is due: visit of the sweep, or behind a step
     logic              own;            // made by the unit: WALK, TIMER
     requester_kind_e   kind;
     logic [QpBits-1:0] qp;
@@ -146,9 +147,9 @@ module gbn_requester
 
   always_comb begin
     taken_d = '0;
-    taken_d.visit = !follow_q && !take_event;
+    taken_d.visit = follow_q ? !follow_walk_q : !take_event;
     taken_d.own = follow_q;
-    taken_d.kind = follow_q ? (follow_walk_q ? RequesterWalk : RequesterTimer) : requester_kind_e'(event_kind_i);
+    taken_d.kind = follow_q ? RequesterWalk : requester_kind_e'(event_kind_i);
     taken_d.qp = follow_q ? step_qp_o : take_event ? event_qp_i : sweep_qp;
     if (take_event) begin
       taken_d.configuration = event_configuration_i;
@@ -244,6 +245,7 @@ module gbn_requester
       .length_i  (taken_q.work.length),
       .asks_i    (waited_q || waits),
       .left_i    (left),
+      .answer_i  (answers_i[taken_q.qp]),
       .facts_o   (facts)
   );
 

@@ -16,6 +16,7 @@ module gbn_requester_look
     input logic               [31:0] length_i,
     input logic                      asks_i,      // a packet that asks for an ACK waits for the wire
     input left_t                     left_i,
+    input logic                      answer_i,    // an answer waits, so an ACK timer is not due
 
     output requester_facts_t facts_o
 );
@@ -64,7 +65,7 @@ module gbn_requester_look
       error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
       left = left_i.at + timeout;
       una = psn_i + psn_t'(ack);  // a NAK acknowledges the packets before its PSN
-      facts_o.due = context_i.timer_runs && context_i.deadline <= now_i;
+      facts_o.due = context_i.timer_runs && context_i.deadline <= now_i && (!answer_i || context_i.rnr_wait);
       facts_o.empty = context_i.tail == context_i.head;
       facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
 

@@ -264,6 +264,7 @@ module nic
   logic [QpBits-1:0] judged_qp;
   logic [7:0][23:0] depth;
   logic ack_valid, ack_ready;
+  logic [Qps-1:0] ack_waits;
   logic [QpBits-1:0] ack_qp;
   psn_t ack_psn;
   logic [7:0] ack_syndrome;
@@ -330,6 +331,7 @@ module nic
       .ack_psn_o         (ack_psn),
       .ack_syndrome_o    (ack_syndrome),
       .ack_ready_i       (ack_ready),
+      .ack_waits_o       (ack_waits),
       .answer_o          (answer_head),
       .answer_qp_o       (answer_head_qp),
       .answer_response_o (answer_response),
@@ -491,6 +493,7 @@ module nic
       .ack_psn_i         (ack_psn),
       .ack_syndrome_i    (ack_syndrome),
       .ack_ready_o       (ack_ready),
+      .ack_waits_i       (ack_waits),
       .completion_valid_o(send_completion_valid),
       .completion_qp_o   (send_completion_qp),
       .completion_o      (send_completion),

@@ -91,6 +91,7 @@ module nic_receive
     output psn_t              ack_psn_o,
     output logic [       7:0] ack_syndrome_o,
     input  logic              ack_ready_i,
+    output logic [   Qps-1:0] ack_waits_o,     // QPs of which an answer is here
 
     // Own answers to be sent: the next of each class
     output logic      [7:0]             answer_o,
@@ -261,23 +262,29 @@ module nic_receive
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Answers of peers
 
-  logic answer_in, answer_room;
+  logic answer_in, answer_room, answers_idle;
 
   assign answer_in = judged_valid && fate == FateAnswer;
 
-  fifo #(
-      .Width(QpBits + 32),
+  answer_queue #(
+      .Qps  (Qps),
       .Depth(AnswersIn)
   ) u_answers_in (
-      .clk_i  (clk_judge),
+      .clk_i     (clk_judge),
       .rst_i,
-      .valid_i(answer_in),
-      .ready_o(answer_room),
-      .data_i ({judged_qp_o, judged.arrival.psn, judged.syndrome}),
-      .valid_o(ack_valid_o),
-      .ready_i(ack_ready_i),
-      .data_o ({ack_qp_o, ack_psn_o, ack_syndrome_o}),
-      .count_o(answers_o)
+      .valid_i   (answer_in),
+      .ready_o   (answer_room),
+      .qp_i      (judged_qp_o),
+      .psn_i     (judged.arrival.psn),
+      .syndrome_i(judged.syndrome),
+      .valid_o   (ack_valid_o),
+      .ready_i   (ack_ready_i),
+      .qp_o      (ack_qp_o),
+      .psn_o     (ack_psn_o),
+      .syndrome_o(ack_syndrome_o),
+      .count_o   (answers_o),
+      .waits_o   (ack_waits_o),
+      .idle_o    (answers_idle)
   );
 
   assign answer_pop_o = ack_valid_o && ack_ready_i;
@@ -453,7 +460,7 @@ module nic_receive
     end
   end
 
-  assign idle_o = !rx_valid_i && moving_q == '0 && !judged_valid && classify_idle && answers_o == '0 && buffer_idle &&
+  assign idle_o = !rx_valid_i && moving_q == '0 && !judged_valid && classify_idle && answers_idle && buffer_idle &&
       engine_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -468,7 +475,7 @@ module nic_receive
 
   clock_gate u_clk_judge (
       .clk_i,
-      .enable_i(rst_i || classify_moves || buffer_moves || answer_in || answers_o != '0),
+      .enable_i(rst_i || classify_moves || buffer_moves || answer_in || !answers_idle),
       .clk_o   (clk_judge)
   );
 

@@ -67,6 +67,7 @@ module nic_transmit
     input  psn_t              ack_psn_i,
     input  logic [       7:0] ack_syndrome_i,
     output logic              ack_ready_o,
+    input  logic [   Qps-1:0] ack_waits_i,     // QPs of which an answer waits
 
     output logic                     completion_valid_o,
     output logic        [QpBits-1:0] completion_qp_o,
@@ -229,6 +230,7 @@ module nic_transmit
       .left_end_i           (left_end),
       .left_qp_i            (left_qp),
       .timers_i             (completion_room_i),
+      .answers_i            (ack_waits_i),
       .step_valid_o         (step_valid),
       .step_kind_o          (step_kind),
       .step_qp_o            (step_qp),
@@ -385,10 +387,9 @@ module nic_transmit
   beats_t job_beats;
   logic [6:0] job_bytes;
   logic [SlotBits-1:0] job_slot, reading_q;
-  logic desc_valid, desc_ready, desc_asks, select_idle;
-  logic [QpBits-1:0] desc_qp;
+  logic desc_valid, desc_ready, select_idle;
   eth_head_t eth;
-  ip_head_t ip;
+  ip_head_t  ip;
   logic [15:0] udp_port, payload_bytes;
   bth_t bth;
   ext_head_t ext;
@@ -430,8 +431,6 @@ module nic_transmit
       .job_beats_o     (job_beats),
       .job_bytes_o     (job_bytes),
       .job_slot_o      (job_slot),
-      .desc_asks_o     (desc_asks),
-      .desc_qp_o       (desc_qp),
       .desc_valid_o    (desc_valid),
       .desc_ready_i    (desc_ready),
       .eth_o           (eth),
@@ -513,73 +512,42 @@ module nic_transmit
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Packets that ask for an ACK, for the requester's ACK timer: reported when they go to the builder and when their
-  // last beat goes to the MAC. Frames leave the builder in the order in which they went in.
+  // Packets that ask for an ACK, for the requester's ACK timer. A packet that was selected counts as leaving until its end
+  // has left, because its slot, once released, no longer reports it as waiting.
 
-  logic enter, enter_asks, frame_end, frame_valid, frame_asks, frame_room;
-  logic [QpBits-1:0] frame_qp;
-  logic [3:0] frames;
+  logic selected, frame_end, frames_idle;
+  logic [QpBits-1:0] popping_qp;
 
-  assign enter      = pfc_ready_o || (desc_valid && desc_ready);
-  assign enter_asks = !pfc_ready_o && desc_asks;
-  assign frame_end  = tx_valid_o && tx_ready_i && tx_last_o;
-
-  fifo #(
-      .Width(1 + QpBits),
-      .Depth(8)
-  ) u_frames (
-      .clk_i  (clk_beats),
-      .rst_i,
-      .valid_i(enter),
-      .ready_o(frame_room),
-      .data_i ({enter_asks, desc_qp}),
-      .valid_o(frame_valid),
-      .ready_i(frame_end),
-      .data_o ({frame_asks, frame_qp}),
-      .count_o(frames)
-  );
-
-  // A popped packet counts as leaving until its end has left, because its slot, once released, no longer reports it
-  // as waiting.
-  logic popped_ready, popped_valid;
-  logic [2:0] popped_count;
-  logic [QpBits-1:0] popped_qp, popping_qp;
-
+  assign selected  = pop != '0 || answer_pop_o != '0 || cnp_ready_o;
+  assign frame_end = tx_valid_o && tx_ready_i && tx_last_o;
 
   always_comb begin
     popping_qp = '0;
-    if (pop != '0) for (int unsigned c = 0; c < 8; c++) if (pop[c]) popping_qp |= head_qp[c];
+    if (popped) for (int unsigned c = 0; c < 8; c++) if (pop[c]) popping_qp |= head_qp[c];
   end
 
-  fifo #(
-      .Width(QpBits),
-      .Depth(4)
-  ) u_popped (
-      .clk_i  (clk_beats),
+  // After a step that leaves a QP with nothing outstanding, what it sent before is acknowledged or will be sent again.
+  logic went_back;
+  assign went_back = step_valid && context_after.next_psn == context_after.una_psn;
+
+  asking_frames #(
+      .Qps(Qps)
+  ) u_asking (
+      .clk_i       (clk_beats),
       .rst_i,
-      .valid_i(popped),
-      .ready_o(popped_ready),
-      .data_i (popping_qp),
-      .valid_o(popped_valid),
-      .ready_i(!(frame_end && frame_asks)),
-      .data_o (popped_qp),
-      .count_o(popped_count)
+      .select_i    (selected),
+      .asks_i      (popped),
+      .qp_i        (popping_qp),
+      .back_i      (went_back),
+      .back_qp_i   (step_qp),
+      .enter_i     (pfc_ready_o || (desc_valid && desc_ready)),
+      .pfc_i       (pfc_ready_o),
+      .end_i       (frame_end),
+      .left_valid_o(left_valid),
+      .left_end_o  (left_end),
+      .left_qp_o   (left_qp),
+      .idle_o      (frames_idle)
   );
-
-  assign left_end   = frame_end && frame_asks;
-  assign left_valid = left_end || popped_valid;
-  assign left_qp    = left_end ? frame_qp : popped_qp;
-
-  always_ff @(posedge clk_beats) begin
-    if (!rst_i) begin
-      assert (!popped || popped_ready)
-      else $error("nic_transmit: packets are popped faster than frames end");
-      assert (!enter || frame_room)
-      else $error("nic_transmit: more frames in the builder than are counted");
-      assert (!frame_end || frame_valid)
-      else $error("nic_transmit: a frame that never went in");
-    end
-  end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
 
@@ -605,7 +573,7 @@ module nic_transmit
 
   assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !data_valid_i && requester_idle &&
       !step_valid && scheduler_idle && account_idle && slots_idle && select_idle && reader_idle && door_idle &&
-      frames == '0 && !popped_valid;
+      frames_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks. An enable counts what the idle of a unit leaves out because it changes nothing by itself: a path that is
@@ -625,7 +593,7 @@ module nic_transmit
 
   clock_gate u_clk_beats (
       .clk_i,
-      .enable_i(rst_i || data_valid_i || job_valid || !reader_idle || !door_idle || frames != '0 || popped || popped_count != '0),
+      .enable_i(rst_i || data_valid_i || job_valid || !reader_idle || !door_idle || selected || !frames_idle),
       .clk_o(clk_beats)
   );
 

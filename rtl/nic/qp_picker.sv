@@ -1,7 +1,14 @@
-// Picks one of the requesting QPs, round robin.
+// Picks one of the requesting QPs, in rounds: a QP that is taken has had its turn, and is not picked again while a
+// request of a QP that has not is there. Among those that have their turn, the lowest index comes first.
+//
+// A round ends when none of the requests has its turn. The QPs that request then, and no others, have it again. So a QP
+// keeps its turn while it cannot request, because its class is paused or has no slot: what other classes get meanwhile
+// does not cost the QPs of this one their order. While a QP requests, each other one is taken at most twice before it,
+// and once if it has its turn.
 //
 // A pick made in cycle n is offered from n + 1 on and held until taken or dropped, whatever its request does. After one
 // that was taken, the next pick is made in the cycle after, so that it sees the requests as the grant has changed them.
+// A QP that was picked and dropped still has its turn.
 //
 // Timing: all outputs are registers.
 module qp_picker #(
@@ -15,38 +22,59 @@ module qp_picker #(
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,
-    input  logic              drop_i      // the pick is replaced by another one, if there is a request
+    input  logic              drop_i      // the pick is replaced, if there is a request; not when it is taken
 );
 
-  logic valid_q, holds, some, unused_moves;
+  // QPs whose index has bit `b`
+  function automatic logic [Qps-1:0] with_bit(input int unsigned b);
+    for (int unsigned i = 0; i < Qps; i++) with_bit[i] = 1'((i >> b) & 1);
+  endfunction
+
+  logic valid_q, holds, pick, round;
   logic [QpBits-1:0] qp_q, index;
-  logic [Qps-1:0] unused_grant;
+  logic [Qps-1:0] had_q, had_d;  // QPs that have had their turn
+  logic [Qps-1:0] turns, first;
 
   assign holds = valid_q && !(drop_i && request_i != '0);
+  assign pick  = !holds && request_i != '0;
 
-  round_robin_arbiter #(
-      .Count(Qps)
-  ) u_turn (
-      .clk_i,
-      .rst_i,
-      .request_i(holds ? '0 : request_i),
-      .valid_o  (some),
-      .grant_o  (unused_grant),
-      .index_o  (index),
-      .ready_i  (1'b1),
-      .moves_o  (unused_moves)
-  );
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) valid_q <= 1'b0;
-    else valid_q <= holds ? !ready_i : some;
+  always_comb begin
+    turns = '0;
+    round = 1'b0;
+    first = '0;
+    index = '0;
+    had_d = had_q;
+    if (pick) begin
+      turns = request_i & ~had_q;
+      round = turns == '0;
+      first = round ? request_i & (~request_i + 1'b1) : turns & (~turns + 1'b1);
+      for (int unsigned b = 0; b < QpBits; b++) index[b] = (first & with_bit(b)) != '0;
+      if (round) had_d = had_q & ~request_i;
+    end
+    if (valid_q && ready_i) had_d[qp_q] = 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
-    if (some) qp_q <= index;
+    if (rst_i) begin
+      valid_q <= 1'b0;
+      had_q   <= '0;
+    end else begin
+      valid_q <= holds ? !ready_i : pick;
+      had_q   <= had_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (pick) qp_q <= index;
   end
 
   assign valid_o = valid_q;
   assign qp_o    = qp_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i)
+      assert (!(valid_q && ready_i && drop_i))
+      else $error("qp_picker: a pick that is taken is dropped");
+  end
 
 endmodule

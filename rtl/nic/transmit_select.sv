@@ -1,5 +1,5 @@
 // Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests. A paused class is
-// skipped. Counts the IPv4 identification.
+// skipped. Answers, and requests, of several classes that are ready take turns by QP. Counts the IPv4 identification.
 //
 //     select    the packet leaves its queue; path and slot are read; its payload becomes a job of the reader
 //     path      the path is read; headers are formed
@@ -61,16 +61,14 @@ module transmit_select
     output logic   [            6:0] job_bytes_o,
     output logic   [   SlotBits-1:0] job_slot_o,
 
-    output logic                   desc_asks_o,     // a request of QP desc_qp_o that asks for an ACK
-    output logic      [QpBits-1:0] desc_qp_o,
-    output logic                   desc_valid_o,
-    input  logic                   desc_ready_i,
-    output eth_head_t              eth_o,
-    output ip_head_t               ip_o,
-    output logic      [      15:0] udp_port_o,
-    output bth_t                   bth_o,
-    output ext_head_t              ext_o,
-    output logic      [      15:0] payload_bytes_o,
+    output logic             desc_valid_o,
+    input  logic             desc_ready_i,
+    output eth_head_t        eth_o,
+    output ip_head_t         ip_o,
+    output logic      [15:0] udp_port_o,
+    output bth_t             bth_o,
+    output ext_head_t        ext_o,
+    output logic      [15:0] payload_bytes_o,
 
     output logic moves_o,  // the state changes with this cycle
     output logic idle_o
@@ -95,7 +93,7 @@ module transmit_select
   // Select stage
 
   logic [7:0] answer_wish, slot_wish, answer_grant, slot_grant;
-  logic answer_some, slot_some, cnp_wish, answer_moves, slot_moves;
+  logic answer_some, slot_some, cnp_wish;
   logic [2:0] answer_class, slot_class;
   class_t cnp_class;
   logic select, stage_ready, may_select;
@@ -110,30 +108,30 @@ module transmit_select
   assign may_select  = stage_ready && job_ready_i;
   assign select      = may_select && (cnp_wish || answer_some || slot_some);
 
-  round_robin_arbiter #(
-      .Count(8)
+  class_turns #(
+      .Qps(Qps)
   ) u_answer (
       .clk_i,
       .rst_i,
-      .request_i(answer_wish),
-      .valid_o  (answer_some),
-      .grant_o  (answer_grant),
-      .index_o  (answer_class),
-      .ready_i  (may_select && kind == KindAnswer),
-      .moves_o  (answer_moves)
+      .offer_i(answer_wish),
+      .qp_i   (answer_qp_i),
+      .valid_o(answer_some),
+      .grant_o(answer_grant),
+      .class_o(answer_class),
+      .ready_i(may_select && kind == KindAnswer)
   );
 
-  round_robin_arbiter #(
-      .Count(8)
+  class_turns #(
+      .Qps(Qps)
   ) u_slot (
       .clk_i,
       .rst_i,
-      .request_i(slot_wish),
-      .valid_o  (slot_some),
-      .grant_o  (slot_grant),
-      .index_o  (slot_class),
-      .ready_i  (may_select && kind == KindRequest),
-      .moves_o  (slot_moves)
+      .offer_i(slot_wish),
+      .qp_i   (slot_qp_i),
+      .valid_o(slot_some),
+      .grant_o(slot_grant),
+      .class_o(slot_class),
+      .ready_i(may_select && kind == KindRequest)
   );
 
   assign kind         = cnp_wish ? KindCnp : answer_some ? KindAnswer : KindRequest;
@@ -183,7 +181,6 @@ module transmit_select
   kind_e kind_q;
   response_t response_q;
   payload_bytes_t bytes_q;
-  logic [QpBits-1:0] qp_q;
   logic [15:0] id_q;
   desc_t desc_d, desc_q;
 
@@ -207,13 +204,8 @@ module transmit_select
       kind_q     <= kind;
       response_q <= answer_response_i[answer_class];
       bytes_q    <= bytes;
-      qp_q       <= qp;
     end
-    if (move) begin
-      desc_q      <= desc_d;
-      desc_asks_o <= kind_q == KindRequest && request_i.ack_req;
-      desc_qp_o   <= qp_q;
-    end
+    if (move) desc_q <= desc_d;
   end
 
   always_comb begin
@@ -270,7 +262,7 @@ module transmit_select
   logic unused_fields;  // fields of packed types that are not needed here
   assign unused_fields = ^{request_i, maps_i, rounded};
 
-  assign moves_o = write_i || select || move || (offered_q && desc_ready_i) || answer_moves || slot_moves;
+  assign moves_o = write_i || select || move || (offered_q && desc_ready_i);
   assign idle_o = !cnp_wish && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
 
 endmodule

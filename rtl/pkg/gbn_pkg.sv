@@ -67,7 +67,7 @@ package gbn_pkg;
     logic [2:0]  mtu;        // 256 << mtu bytes; 5 to 7 count as 4
     logic [4:0]  timeout;    // 4.096 us << timeout; 0: off
     logic [2:0]  retry;
-    logic        nak_retry;  // a sequence NAK uses up a retry, like a timeout
+    logic        nak_retry;  // a sequence NAK uses up a retry, like a timeout: 1 by the standard
     logic [2:0]  rnr_retry;  // 7: unlimited
     logic [7:0]  ack_every;  // an ACK is requested every so many packets; 0: only by the last of a message
     logic [22:0] window;     // packets that may be unacknowledged; 0 and more than 2^22 count as 2^22

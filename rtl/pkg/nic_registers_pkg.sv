@@ -199,7 +199,7 @@ package nic_registers_pkg;
       qp_mtu: 3'h2,
       qp_timeout: 5'hE,
       qp_retry: 3'h7,
-      qp_nak_retry: 1'h0,
+      qp_nak_retry: 1'h1,
       qp_rnr_retry: 3'h7,
       qp_restart: 1'h0,
       qp_ack_every: 8'h0,

@@ -39,7 +39,7 @@ pub(crate) struct Apart {
 
 impl Apart {
     /// Runs Verilator by `run`, which takes a top, a prefix and what is wanted of it: twice, and once more for the model
-    /// without waves if a register has to be kept in it.
+    /// without waves if a register has to be kept in it. `wanted` is what is wanted of that model.
     ///
     /// # Errors
     ///
@@ -47,6 +47,7 @@ impl Apart {
     pub fn new(
         top: &Top,
         prefix: &str,
+        wanted: Wanted,
         run: impl Fn(&Top, &str, Wanted) -> Result<Verilated, Error> + Sync,
     ) -> Result<Apart, NotApart> {
         let waves_prefix = format!("{prefix}_waves");
@@ -58,7 +59,7 @@ impl Apart {
             top.flags.push("--flatten".to_owned());
             let (prefix, wanted) = match waves {
                 true => (waves_prefix.as_str(), Wanted::Cpp),
-                false => (prefix, Wanted::CppAndTypes),
+                false => (prefix, wanted),
             };
             let verilated = run(&top, prefix, wanted)?;
             let model = Model::read(&verilated.folder, prefix).map_err(NotApart::Refused)?;

@@ -491,13 +491,14 @@ impl Work<'_> {
             )
         };
         // The module around a top repeats its ports, so Verilator reads the top first.
+        let mut types = None;
         let around = match &top.sampled {
             None => None,
             Some(_) => {
-                let alone = run(top, &format!("{prefix}_alone"), Wanted::Cpp)?;
+                let alone = run(top, &format!("{prefix}_alone"), Wanted::CppAndTypes)?;
                 let header = read(&alone.folder.join(format!("{prefix}_alone.h")))?;
-                let types = Table::read(&top.module, &alone.types)?;
-                let ports = ports::read(&top.module, &header, &types)?;
+                let of_top = types.insert(Table::read(&top.module, &alone.types)?);
+                let ports = ports::read(&top.module, &header, of_top)?;
                 let edges = generated_files(&alone.folder)?.edges;
                 let clock = (table.clock_of(top, &ports, &edges)?).ok_or_else(|| {
                     Error::SampledWithoutClock {
@@ -513,9 +514,13 @@ impl Work<'_> {
             }
         };
         let built = around.as_ref().unwrap_or(top);
+        let wanted = match types {
+            None => Wanted::CppAndTypes,
+            Some(_) => Wanted::Cpp,
+        };
         let mut remarks = Vec::new();
         let apart = if top.waves_apart && top.waves && !common.coverage {
-            match Apart::new(built, &prefix, run) {
+            match Apart::new(built, &prefix, wanted, run) {
                 Ok(apart) => Some(apart),
                 Err(NotApart::Failed(error)) => return Err(error),
                 Err(NotApart::Refused(reason)) => {
@@ -533,7 +538,7 @@ impl Work<'_> {
         let verilated: &Verilated = match &apart {
             Some(apart) => &apart.without,
             None => {
-                alone = run(built, &prefix, Wanted::CppAndTypes)?;
+                alone = run(built, &prefix, wanted)?;
                 &alone
             }
         };
@@ -554,7 +559,10 @@ impl Work<'_> {
             }
         }
 
-        let types = Table::read(&top.module, &verilated.types)?;
+        let types = match types {
+            None => Table::read(&top.module, &verilated.types)?,
+            Some(types) => types,
+        };
         let header = read(&verilated.folder.join(format!("{prefix}.h")))?;
         let ports = ports::read(&top.module, &header, &types)?;
         let Generated {

@@ -120,7 +120,7 @@ pub const QP_MTU_LOW: u32 = 0;
 pub const QP_TIMEOUT_LOW: u32 = 3;
 /// Retries. Lowest of its 3 bits in [`QP_REQUESTER`].
 pub const QP_RETRY_LOW: u32 = 8;
-/// A sequence NAK uses up a retry. Lowest of its 1 bits in [`QP_REQUESTER`].
+/// A sequence NAK uses up a retry, as a timeout does. Lowest of its 1 bits in [`QP_REQUESTER`].
 pub const QP_NAK_RETRY_LOW: u32 = 11;
 /// RNR retries; 7: for ever. Lowest of its 3 bits in [`QP_REQUESTER`].
 pub const QP_RNR_RETRY_LOW: u32 = 12;
@@ -482,7 +482,7 @@ pub const SETTINGS: [Setting; 80] = [
     Setting::new("qp_peer_ip", 0x134, 0xffffffff, 0x0),
     Setting::new("qp_peer_ip", 0x138, 0xffffffff, 0x0),
     Setting::new("qp_peer_ip", 0x13c, 0xffffffff, 0x0),
-    Setting::new("qp_requester", 0x140, 0xffffff, 0x7772),
+    Setting::new("qp_requester", 0x140, 0xffffff, 0x7f72),
     Setting::new("qp_window", 0x144, 0x7fffff, 0x0),
     Setting::new("qp_requester_psn", 0x148, 0xffffff, 0x0),
     Setting::new("qp_responder", 0x14c, 0x1ff, 0xa),

@@ -23,6 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// How much to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
+    /// As usual.
     Whole,
     /// So little that times mean nothing; what needs another build is left out.
     Quick,

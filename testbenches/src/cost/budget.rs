@@ -160,7 +160,10 @@ impl Budgets {
             for (name, then) in &self.compilers {
                 let now = now.get(name).map_or("none", String::as_str);
                 if now != then {
-                    let _ = writeln!(text, "{name}: the budgets are those of '{then}', here is '{now}'");
+                    let _ = writeln!(
+                        text,
+                        "{name}: the budgets are those of '{then}', here is '{now}'"
+                    );
                 }
             }
             text.push_str(

@@ -109,9 +109,11 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     };
     let chosen =
         |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.starts_with(*part));
-    if let Some(unknown) = (wanted.iter())
-        .find(|part| !loads::ALL.iter().any(|load| load.name.starts_with(part.as_str())))
-    {
+    if let Some(unknown) = (wanted.iter()).find(|part| {
+        !loads::ALL
+            .iter()
+            .any(|load| load.name.starts_with(part.as_str()))
+    }) {
         return Err(format!(
             "no load '{unknown}'; the loads are {}",
             loads::names()

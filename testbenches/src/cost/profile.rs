@@ -17,7 +17,7 @@ pub struct Calls {
 pub struct Profile {
     /// All instructions between entry and return of the counted function.
     pub instructions: u64,
-    /// Cycles of tops, by the name of their module in Rust.
+    /// Cycles of tops, by their names in Rust.
     pub tops: BTreeMap<String, Calls>,
 }
 
@@ -56,10 +56,11 @@ pub fn of(name: &str) -> Result<(u64, Profile), String> {
     Ok((units, parse(&text)?))
 }
 
-/// Returns the top whose cycle a function is: `verilated_models$CRATE$TOP$cxxbridge1$…$Shim$cycle`.
+/// Returns the top whose cycle a function is: `verilated_models$Vxoff_rtl_TOP$cxxbridge1$…$Shim$cycle`.
 fn top_of(function: &str) -> Option<&str> {
     let rest = function.strip_suffix("$Shim$cycle")?;
-    rest.strip_prefix("verilated_models$")?.split('$').nth(1)
+    let rest = rest.strip_prefix("verilated_models$Vxoff_rtl_")?;
+    rest.split('$').next()
 }
 
 /// Reads a profile in callgrind's format.

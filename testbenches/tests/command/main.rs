@@ -17,6 +17,7 @@
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
 //! | [`replay`] | from a failure to its waves: `xoff replay`, checkpoints of runs, `--wave-when`, docs/debugging.md |
+//! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
 //! | [`wave`] | `xoff wave`: values over time, from wave files |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
@@ -38,4 +39,5 @@ mod replay;
 mod run;
 mod scenarios;
 mod topologies;
+mod turns;
 mod wave;

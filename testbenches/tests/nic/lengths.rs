@@ -269,9 +269,16 @@ fn frames_of_every_length_are_written_to_the_byte_or_dropped_with_a_reason() {
         "writes outside of the classes' memory"
     );
     let ended = pair.count(1, reg::INVALID_IN);
-    assert_eq!(ended, CLASSES as u32, "QPs ended by a packet that is too long");
+    assert_eq!(
+        ended, CLASSES as u32,
+        "QPs ended by a packet that is too long"
+    );
     let found = run.dropped.map(|(reason, _)| {
-        let more = if reason == reg::NOT_READY_IN { ended } else { 0 };
+        let more = if reason == reg::NOT_READY_IN {
+            ended
+        } else {
+            0
+        };
         (reason, pair.count(1, reason) + more)
     });
     assert_eq!(found, run.dropped, "drops by reason");

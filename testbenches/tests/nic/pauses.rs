@@ -479,14 +479,26 @@ fn no_pause_outlives_the_link() {
     for _ in 0..20 {
         pair.step(&mut all);
     }
-    assert_eq!(pair.host(1).pauses().paused(), 0, "the peer's pause is over");
-    assert_eq!(told(&pair).len(), 1, "nothing is said on a link that is down");
+    assert_eq!(
+        pair.host(1).pauses().paused(),
+        0,
+        "the peer's pause is over"
+    );
+    assert_eq!(
+        told(&pair).len(),
+        1,
+        "nothing is said on a link that is down"
+    );
     set_link(&mut pair, true);
     for _ in 0..400 {
         pair.step(&mut all);
     }
     assert_eq!(pair.host(1).pauses().paused(), 0);
-    assert_eq!(told(&pair), [(1 << class, 0xFFFF); 2], "the peer is told again");
+    assert_eq!(
+        told(&pair),
+        [(1 << class, 0xFFFF); 2],
+        "the peer is told again"
+    );
     // It obeys as before.
     let now = pair.time();
     pair.receive(1, now, pfc(pfc_in));

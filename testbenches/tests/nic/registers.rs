@@ -171,7 +171,8 @@ fn parts_of_the_buffer_that_do_not_fit_are_refused() {
         let what = format!("{word:#x} at {address:#x}");
         assert_eq!(bus.try_write(address, word), response, "{what}");
     }
-    let state = |bus: &mut Bus| [cells(1), cells(2), cells(3), reg::BUFFER_MAP].map(|at| bus.read(at));
+    let state =
+        |bus: &mut Bus| [cells(1), cells(2), cells(3), reg::BUFFER_MAP].map(|at| bus.read(at));
     let right = [1_000, 1_000, 48, 0x3210_3210];
     assert_eq!(state(&mut bus), right);
     // While a QP is open its packets may be in the buffer; the map only says where the next ones go.

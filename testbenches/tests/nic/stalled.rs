@@ -238,3 +238,89 @@ fn a_part_that_runs_over_while_the_host_takes_no_writes_costs_the_others_nothing
         }
     }
 }
+
+/// IBTA volume 1, 9.7.6.1.3: a timeout means that no answer has come. What the host does not let the NIC complete has been
+/// answered: the answers wait in the NIC, longer than T, and no QP may end, although none has a retry.
+#[test]
+fn a_host_that_takes_no_completions_for_longer_than_the_timeout_ends_no_qp() {
+    /// T of timeout code 1 is 8.192 us: 1,600 cycles.
+    const T: u64 = 1_600;
+    const QPS: u16 = 12;
+    for messages in [8, 16] {
+        for stall in [T + T / 2, 3 * T] {
+            let mut pair = opened(&[], QPS, |_, _, setup| {
+                (setup.requester.timeout, setup.requester.retry) = (1, 0);
+            });
+            for round in 0..3 {
+                pair.completions[0].clear();
+                let until = pair.now() + stall;
+                pair.stall(0, Stalled::Completions, 16, until);
+                for _ in 0..messages {
+                    for index in 0..QPS {
+                        write(&mut pair, 0, index, 1);
+                    }
+                }
+                let all_done = usize::from(QPS * messages);
+                pair.run(20_000, &mut all, |pair| {
+                    pair.completions[0].len() == all_done
+                });
+                let what = format!("{messages} messages a QP, {stall} cycles, round {round}");
+                assert!(pair.now() > until, "{what}: completions came meanwhile");
+                good(&pair);
+                assert_eq!(pair.count(0, reg::TIMEOUTS), 0, "{what}");
+                assert_eq!(pair.count(0, reg::EXHAUSTED), 0, "{what}");
+            }
+            for index in 0..QPS {
+                assert_eq!(requests(&pair, index), (3 * usize::from(messages), 0));
+            }
+        }
+    }
+}
+
+/// The same peers, of which one does not answer: only that QP runs into its timeout, and no later than 4 T although the
+/// answers of the others wait.
+#[test]
+fn a_qp_without_an_answer_times_out_beside_those_whose_answers_wait() {
+    const T_PS: u64 = 8_192_000;
+    const QPS: u16 = 12;
+    const DEAF: u16 = 7;
+    let mut pair = opened(&[], QPS, |_, index, setup| {
+        (setup.requester.timeout, setup.requester.retry) = (1, u8::from(index == DEAF));
+    });
+    let until = pair.now() + 1_000;
+    pair.stall(0, Stalled::Completions, 16, until);
+    for _ in 0..10 {
+        for index in 0..QPS {
+            write(&mut pair, 0, index, 1);
+        }
+    }
+    // Nothing comes back until it has sent again.
+    let mut sent = 0;
+    let mut deaf = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+        let to = frame.bth.map(|bth| bth.dest_qp.get());
+        let of_deaf = to == Some(QPN_BASE + u32::from(DEAF));
+        sent += u32::from(of_deaf && side == 0);
+        !(of_deaf && side == 1 && sent <= 10)
+    };
+    pair.run(20_000, &mut deaf, |pair| {
+        pair.completions[0].len() == 10 * usize::from(QPS)
+    });
+    good(&pair);
+    assert!(pair.count(0, reg::TIMEOUTS) == 1, "one timeout, of {DEAF}");
+    for index in 0..QPS {
+        let (_, again) = requests(&pair, index);
+        assert_eq!(again > 0, index == DEAF, "QP {index}: {again} again");
+    }
+    let of_deaf: Vec<_> = (pair.frames.iter())
+        .filter(|(side, _, frame)| {
+            let to = frame.bth.map(|bth| bth.dest_qp.get());
+            *side == 0 && to == Some(QPN_BASE + u32::from(DEAF))
+        })
+        .map(|(_, frame, _)| frame)
+        .collect();
+    let waited = of_deaf[10].start.as_ps() - of_deaf[9].end.as_ps();
+    assert!(
+        (T_PS..=4 * T_PS).contains(&waited),
+        "sent again after {waited} ps"
+    );
+}

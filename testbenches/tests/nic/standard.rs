@@ -1154,7 +1154,11 @@ fn two_limited_members_of_a_partition_do_not_talk() {
         let dropped = pair.count(1, reg::DROP_PKEY);
         assert_eq!(dropped > 0, !right, "{peer:#x} to {own:#x}");
         let answers = pair.frames.iter().filter(|(side, ..)| *side == 1).count();
-        assert_eq!(answers > 0, right, "a packet that is dropped is not answered");
+        assert_eq!(
+            answers > 0,
+            right,
+            "a packet that is dropped is not answered"
+        );
     }
 }
 
@@ -1180,13 +1184,19 @@ fn a_packet_of_another_vlan_changes_nothing() {
         (&[tag(10), tag(20)], &[tag(10)], false),
         (&[tag(10), tag(20)], &[tag(20), tag(10)], false),
     ] {
-        let mut pair = opened(&[(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)], 1, |_, _, setup| {
-            setup.tags = own.to_vec();
-            setup.requester.timeout = 0;
-        });
+        let mut pair = opened(
+            &[(reg::CONTROL, 1 << reg::DCQCN_ON_LOW)],
+            1,
+            |_, _, setup| {
+                setup.tags = own.to_vec();
+                setup.requester.timeout = 0;
+            },
+        );
         let (key, psn) = (pair.key[1], qp(0, 0).requester_psn);
         let tagged = |mut frame: Vec<u8>| {
-            let tags = sent.iter().flat_map(|tci| [[0x81, 0x00], tci.to_be_bytes()].concat());
+            let tags = sent
+                .iter()
+                .flat_map(|tci| [[0x81, 0x00], tci.to_be_bytes()].concat());
             frame.splice(12..12, tags);
             frame
         };
@@ -1227,7 +1237,10 @@ fn with_opcode(mut frame: Vec<u8>, opcode: u8) -> Vec<u8> {
 /// carried out, and the QP is in error. The PSN is judged first.
 #[test]
 fn requests_that_no_responder_serves_are_answered() {
-    let reserved = [0x15].into_iter().chain(0x18..=0x1F).map(|opcode| (Some(opcode), 8));
+    let reserved = [0x15]
+        .into_iter()
+        .chain(0x18..=0x1F)
+        .map(|opcode| (Some(opcode), 8));
     let long = [1_025, 4_096, 4_097, 5_000, 9_000].map(|bytes| (None, bytes));
     for (opcode, bytes) in reserved.chain(long) {
         let mut pair = Tested::new(|setup| setup.requester.timeout = 0, 2);
@@ -1263,7 +1276,13 @@ fn requests_that_no_responder_serves_are_answered() {
         };
         // One ahead of its time is a gap. Then the packet before it, and it again.
         let next = psn.advance(1);
-        for frame in [bad(1, next), bad(0, next), good(psn), bad(0, next), good(next)] {
+        for frame in [
+            bad(1, next),
+            bad(0, next),
+            good(psn),
+            bad(0, next),
+            good(next),
+        ] {
             let at = pair.time() + Duration::from_ps(wire_ps(frame.len()));
             pair.receive(1, at, frame);
             while pair.time() < at + Duration::from_us(4) {
@@ -1286,10 +1305,14 @@ fn requests_that_no_responder_serves_are_answered() {
             .into_iter()
             .chain([answer(0, psn, 0x1F, 1), answer(0, next, 0x61, 1)])
             .collect();
-        let answers_without_ack: Vec<_> = answers.iter().filter(|answer| answer.3 != 0x1F).collect();
+        let answers_without_ack: Vec<_> =
+            answers.iter().filter(|answer| answer.3 != 0x1F).collect();
         let right_without_ack: Vec<_> = right.iter().filter(|answer| answer.3 != 0x1F).collect();
         assert_eq!(answers_without_ack, right_without_ack, "{what}");
-        let written: Vec<_> = pair.written[1].iter().map(|write| write.bytes.clone()).collect();
+        let written: Vec<_> = pair.written[1]
+            .iter()
+            .map(|write| write.bytes.clone())
+            .collect();
         assert_eq!(written, [vec![9; 4]], "{what}");
         let registers = [reg::INVALID_IN, reg::GAPS_IN, reg::NOT_READY_IN];
         let counts = registers.map(|register| pair.count(1, register));
@@ -1309,7 +1332,12 @@ fn the_map_of_the_receive_buffer_changes_under_traffic() {
     let mut expected = std::collections::BTreeMap::new();
     let mut counts = [0; 2];
     for index in 0..classes {
-        let (bytes, more) = post(&mut pair, 0, index, &[3 * MTU, 5, 7 * MTU + 1, 2 * MTU, 1, MTU]);
+        let (bytes, more) = post(
+            &mut pair,
+            0,
+            index,
+            &[3 * MTU, 5, 7 * MTU + 1, 2 * MTU, 1, MTU],
+        );
         expected.extend(bytes);
         counts = [counts[0] + more[0], counts[1] + more[1]];
     }

@@ -828,7 +828,7 @@ fn qp_pair(
             mtu,
             timeout: flow.timeout,
             retry: flow.retries,
-            nak_retry: false,
+            nak_retry: flow.nak_retry,
             rnr_retry: flow.rnr_retries,
             ack_every: flow.ack_every,
             window: flow.window,

@@ -52,7 +52,11 @@ fn flows_start_when_their_receive_buffers_are_posted() {
         for host in ["a", "b"] {
             let counters = simulation.station(host).nic_counters().unwrap();
             let missing = [reg::NO_BUFFER, reg::RNR_NAKS_OUT, reg::EXHAUSTED];
-            assert_eq!(missing.map(|register| counters.get(register)), [0; 3], "{nic}");
+            assert_eq!(
+                missing.map(|register| counters.get(register)),
+                [0; 3],
+                "{nic}"
+            );
         }
         let delivered = |name: &str| -> Vec<usize> {
             (simulation.flows().iter())
@@ -111,6 +115,9 @@ fn a_link_that_comes_back_is_not_paused() {
         let late = |at: Time| at > us(210);
         let after = simulation.sender(flow).delivered().iter();
         let after = after.filter(|delivered| late(delivered.at)).count();
-        assert!(after > 2, "{nic}: {after} messages behind the link's return");
+        assert!(
+            after > 2,
+            "{nic}: {after} messages behind the link's return"
+        );
     }
 }

@@ -252,7 +252,9 @@ impl Plan {
                         "{vlan}: packets reach {end} without a tag, which its switch takes off; without this key they \
                          have only a priority"
                     ),
-                    _ => format!("{vlan}: packets reach {end} in VLAN {found}, that of its trunk port"),
+                    _ => format!(
+                        "{vlan}: packets reach {end} in VLAN {found}, that of its trunk port"
+                    ),
                 };
                 let place = format!("flows.{}.vlan", flow.settings.name);
                 return Err(Misfit { place, problem });

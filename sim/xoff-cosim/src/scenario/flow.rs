@@ -146,9 +146,12 @@ pub struct FlowSettings {
     /// Code t of the retransmission timeout, 4.096 µs · 2^t, 0 to 31; 0: off.
     #[serde(default = "timeout")]
     pub timeout: u8,
-    /// Timeouts in a row before the QP fails, 0 to 7.
+    /// Timeouts and sequence NAKs in a row, without an ACK of something new between them, before the QP fails, 0 to 7.
     #[serde(default = "seven")]
     pub retries: u8,
+    /// Whether sequence NAKs use up retries; without it only timeouts do.
+    #[serde(default = "yes")]
+    pub nak_retry: bool,
     /// RNR NAKs in a row before the QP fails, 0 to 7; 7: never.
     #[serde(default = "seven")]
     pub rnr_retries: u8,
@@ -168,6 +171,9 @@ const fn four() -> u32 {
 }
 const fn seven() -> u8 {
     7
+}
+const fn yes() -> bool {
+    true
 }
 const fn dscp() -> u8 {
     26
@@ -214,6 +220,7 @@ impl FlowSettings {
             ack_every: ack_every(),
             timeout: timeout(),
             retries: seven(),
+            nak_retry: yes(),
             rnr_retries: seven(),
         }
     }

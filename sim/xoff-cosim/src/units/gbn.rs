@@ -74,15 +74,21 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     fn held() -> Option<Self::Step> {
         None
     }
+    /// Whether a timer runs that does not run out while an answer waits.
+    fn awaits_answer(_context: &Self::Context) -> bool {
+        false
+    }
 }
 
-/// What the wire tells the ACK timers of a requester in a cycle.
+/// What the owner tells the ACK timers of a requester in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wire {
     /// By QP: a packet that asks for an ACK waits for the wire.
     pub asks: u64,
     /// Such a packet of this QP leaves: `true` with its last bit, `false` when it is about to.
     pub left: Option<(u16, bool)>,
+    /// By QP: an answer of its peer waits to become an event.
+    pub answers: u64,
 }
 
 /// The requester: the end that sends.
@@ -163,6 +169,10 @@ impl End for Requesting {
 
     fn held() -> Option<RequesterStep> {
         Some(RequesterNote::None.into())
+    }
+
+    fn awaits_answer(context: &RequesterContext) -> bool {
+        context.timer_runs && !context.rnr_wait
     }
 }
 
@@ -320,7 +330,7 @@ pub trait GbnTop: Model {
     const QPS: u16;
     /// Number of slots of a QP's ring.
     const SLOTS: usize;
-    /// Drives all inputs other than `timers_i`, `asks_i` and `left_…`.
+    /// Drives all inputs other than `timers_i`, `asks_i`, `left_…` and `answers_i`.
     fn drive(
         pins: &mut Self::In,
         reset: bool,
@@ -329,7 +339,7 @@ pub trait GbnTop: Model {
     );
     /// Drives `timers_i`, if there is one.
     fn let_timers(pins: &mut Self::In, allowed: bool);
-    /// Drives `asks_i` and `left_…`, if there are any.
+    /// Drives `asks_i`, `left_…` and `answers_i`, if there are any.
     fn tell(pins: &mut Self::In, wire: Wire);
     /// Reads the outputs.
     ///
@@ -609,6 +619,7 @@ macro_rules! requester_top {
             #[inline]
             fn tell(pins: &mut $ports::In, wire: Wire) {
                 pins.asks_i = wire.asks as _;
+                pins.answers_i = wire.answers as _;
                 pins.left_valid_i = u8::from(wire.left.is_some());
                 if let Some((qp, end)) = wire.left {
                     pins.left_qp_i = qp as u8;

@@ -82,6 +82,7 @@ fn run<U: Unit<End: Drawn>>(
         if U::End::TIMER.is_some() {
             match *event {
                 Event::Asks { asks, .. } => judged.asks(qp, asks)?,
+                Event::AnswerWaits { waits, .. } => judged.answer_waits(qp, waits)?,
                 Event::Left { end, .. } => judged.left(qp, end)?,
                 _ => {}
             }
@@ -89,7 +90,7 @@ fn run<U: Unit<End: Drawn>>(
         if let Event::Due { offset, .. } = *event {
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);
-            let whole = head.twice || judged.holds() || judged.waits_for_wire();
+            let whole = head.twice || judged.holds() || judged.waits();
             let near = |at: &Cycle| at.0 < LATEST && (!whole || at.0 < judged.now.0 + LONG);
             if let Some(until) = until.filter(near) {
                 judged.run_to(until)?;

@@ -106,6 +106,13 @@ pub enum Event {
         /// One waits.
         asks: bool,
     },
+    /// For a requester alone: from now on, whether an answer of the QP's peer waits to become an event.
+    AnswerWaits {
+        /// Whose.
+        qp: u16,
+        /// One waits.
+        waits: bool,
+    },
     /// For a requester alone: such a packet leaves.
     Left {
         /// Whose.
@@ -278,6 +285,7 @@ impl Event {
             Event::Wait(_) | Event::Many(_) | Event::Hold(_) => None,
             Event::Due { qp, .. }
             | Event::Asks { qp, .. }
+            | Event::AnswerWaits { qp, .. }
             | Event::Left { qp, .. }
             | Event::Open { qp, .. }
             | Event::Listen { qp, .. }

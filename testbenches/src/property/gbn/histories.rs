@@ -65,7 +65,7 @@ fn requester_config(draw: &mut SplitMix) -> RequesterConfig {
             _ => draw.within(1, 2) as u8,
         },
         retry: draw.within(0, 7) as u8,
-        nak_retry: draw.once_in(3),
+        nak_retry: !draw.once_in(3),
         rnr_retry: draw.within(0, 7) as u8,
         ack_every: match draw.within(0, 3) {
             0 => 0,
@@ -190,10 +190,17 @@ fn held(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
             2 => events.extend(leaves(draw, false).into_iter().chain(leaves(draw, true))),
             _ => {}
         }
+        let waits = draw.once_in(4);
+        if waits {
+            events.push(Event::AnswerWaits { qp, waits });
+        }
         let offset = draw.within(0, 40) as i8 - 20;
         events.push(Event::Due { qp, offset });
         if draw.once_in(3) {
             events.push(answer(draw, qp, 40));
+        }
+        if waits {
+            events.push(Event::AnswerWaits { qp, waits: false });
         }
     }
     events.push(Event::Asks { qp, asks: false });
@@ -335,8 +342,12 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
         }
         let qp = qp(draw);
         if draw.once_in(wired) {
-            match draw.within(0, 5) {
+            match draw.within(0, 7) {
                 0 => events.extend(held(draw, qp)),
+                6 | 7 => {
+                    let waits = draw.once_in(2);
+                    events.push(Event::AnswerWaits { qp, waits });
+                }
                 1 | 2 => {
                     let asks = draw.once_in(2);
                     events.push(Event::Asks { qp, asks });
@@ -686,7 +697,7 @@ fn pair(draw: &mut SplitMix) -> Vec<Event> {
         let configuration = RequesterConfig {
             timeout: draw.within(1, 3) as u8,
             retry: if draw.once_in(4) { 1 } else { 7 },
-            nak_retry: draw.once_in(8),
+            nak_retry: draw.once_in(2),
             rnr_retry: if draw.once_in(4) { 2 } else { 7 },
             restart,
             ..requester_config(draw)

@@ -45,6 +45,8 @@ struct Told {
     asks: bool,
     /// When the last packet left while the timer was armed.
     left: Option<Cycle>,
+    /// An answer waits.
+    answer: bool,
 }
 
 impl<E: End> Qp<E> {
@@ -102,6 +104,9 @@ pub struct Judged<'a, U: Unit> {
     /// The cycles in which holding began.
     holds_from: Vec<Cycle>,
     holds: bool,
+    /// Cycles in which an answer of some QP waited, the oldest first, and those in which one began to.
+    answers: Vec<Cycle>,
+    answers_from: Vec<Cycle>,
     wire: Wire,
     /// Bits of QPs with an outstanding step.
     busy: u64,
@@ -167,6 +172,8 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             held: Vec::new(),
             holds_from: Vec::new(),
             holds: false,
+            answers: Vec::new(),
+            answers_from: Vec::new(),
             wire: Wire::default(),
             busy: 0,
             bits: 0,
@@ -239,6 +246,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         if self.holds {
             self.held.push(now);
         }
+        if self.wire.answers != 0 {
+            self.answers.push(now);
+        }
         let out = (self.unit.cycle(now, event)).map_err(text)?;
         if let (Some(rest), None) = (resting, event)
             && (rest != out.rest || out.step.is_some())
@@ -276,7 +286,12 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             None => self.offered = None,
         }
         self.stuck()?;
-        if event.is_some() || out.step.is_some() || out.rest.idle || self.holds {
+        if event.is_some()
+            || out.step.is_some()
+            || out.rest.idle
+            || self.holds
+            || self.wire.answers != 0
+        {
             self.awake = 0;
         } else {
             self.awake += 1;
@@ -339,6 +354,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
     /// Returns what is left.
     pub fn end(&mut self) -> Result<(), Disagreement> {
         self.hold(false);
+        for qp in 0..U::QPS {
+            self.answer_waits(qp, false)?;
+        }
         let begin = self.now;
         let end = |own: &[Cycle]| begin.0 + 2 * Self::LATE + Self::WAIT + since(own, begin);
         while (self.skip.rest().is_none() || !self.inside.is_empty()) && self.now.0 < end(&self.own)
@@ -374,6 +392,31 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         };
         self.qps[usize::from(qp)].told.push((self.now, told));
         self.unit.tell(self.wire);
+        Ok(())
+    }
+
+    /// Tells the ACK timers from now on whether an answer of the QP's peer waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judged::cycle`].
+    pub fn answer_waits(&mut self, qp: u16, waits: bool) -> Result<(), Disagreement> {
+        if U::End::TIMER.is_none() || (self.wire.answers >> qp & 1 != 0) == waits {
+            return Ok(());
+        }
+        self.compare_state()?;
+        self.wire.answers ^= 1 << qp;
+        if waits {
+            self.answers_from.push(self.now);
+        }
+        let told = Told {
+            answer: waits,
+            ..self.qps[usize::from(qp)].told()
+        };
+        self.qps[usize::from(qp)].told.push((self.now, told));
+        self.unit.tell(self.wire);
+        // What was due and waited for the answer is stepped without a further event.
+        self.skip.disturb();
         Ok(())
     }
 
@@ -425,9 +468,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         }
     }
 
-    /// Returns whether a packet of some QP waits for the wire.
-    pub fn waits_for_wire(&self) -> bool {
-        self.wire.asks != 0
+    /// Returns whether a packet of some QP waits for the wire, or an answer for its turn.
+    pub fn waits(&self) -> bool {
+        self.wire.asks != 0 || self.wire.answers != 0
     }
 
     /// Returns whether timers are held.
@@ -437,9 +480,15 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
 
     /// Returns the cycles by which a deadline may be late by now.
     fn late(&self, due: Cycle) -> u64 {
-        // A held deadline may need a second sweep, and another one each time timers are held again.
-        let held = since(&self.held, due);
-        let sweeps = 1 + u64::from(held > 0) + since(&self.holds_from, due);
+        // A held deadline may need a second sweep, and another one each time timers are held again. So may one that an
+        // answer has held.
+        let (held, answers) = (since(&self.held, due), since(&self.answers, due));
+        let sweeps = 1
+            + u64::from(held > 0)
+            + u64::from(answers > 0)
+            + since(&self.holds_from, due)
+            + since(&self.answers_from, due);
+        let held = held + answers;
         sweeps * (self.swept.round(U::QPS) + 16) + since(&self.own, due) + held
     }
 
@@ -510,6 +559,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                     return wrong(format!("TIMER {} late: {context:?}", at.0 - due.0));
                 }
                 Some(_) if holds => return wrong("TIMER while timers are held".to_owned()),
+                Some(_) if qp.told_until(at).answer && U::End::awaits_answer(context) => {
+                    return wrong("TIMER while an answer waits".to_owned());
+                }
                 Some(_) => U::End::TIMER.expect("times() says so"),
                 None => return wrong(format!("TIMER with nothing due: {context:?}")),
             }

@@ -73,6 +73,16 @@ impl<E: End> ModelUnit<E> {
         self.free = Cycle(at.0 + 1);
     }
 
+    /// Returns the earliest deadline that no answer holds, and its QP.
+    fn timer_without_answer(&self) -> Option<(Cycle, u16)> {
+        (self.qps.iter().zip(0..))
+            .filter(|(qp, number)| {
+                self.wire.answers >> number & 1 == 0 || !E::awaits_answer(E::context(qp))
+            })
+            .filter_map(|(qp, number)| Some((E::due(E::context(qp))?, number)))
+            .min()
+    }
+
     /// Returns the earliest deadline and its QP.
     fn timer(&self) -> Option<(Cycle, u16)> {
         (self.qps.iter().zip(0..))
@@ -114,7 +124,8 @@ impl<E: Named> Unit for ModelUnit<E> {
             *armed = !end;
         }
         let over = self.timer().filter(|&(due, _)| due <= now);
-        let due = over.filter(|_| self.timers);
+        let due = self.timer_without_answer().filter(|&(due, _)| due <= now);
+        let due = due.filter(|_| self.timers);
         let mut ready = now >= self.free;
         if let (true, Some((_, qp)), Some(timer)) = (ready, due, E::TIMER) {
             self.step(qp, timer, now);

@@ -273,7 +273,7 @@ fn requester(draw: &mut SplitMix) -> RequesterConfig {
         // 8 and 16 us, so that failures show soon.
         timeout: draw.within(1, 2) as u8,
         retry: draw.within(0, 7) as u8,
-        nak_retry: draw.once_in(4),
+        nak_retry: !draw.once_in(4),
         rnr_retry: draw.one_of(&[0, 1, 6, 7, 7, 7]),
         ack_every: draw.within(0, 8) as u8,
         window: draw.any_length(7) as u32,

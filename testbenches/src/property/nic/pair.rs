@@ -77,7 +77,7 @@ pub fn qp(side: usize, index: u16) -> QpSettings {
             mtu,
             timeout: 3,
             retry: 7,
-            nak_retry: false,
+            nak_retry: true,
             rnr_retry: 7,
             ack_every: 4,
             window: 64,

@@ -8,7 +8,7 @@
 //! | `inlet`, `outlet` | MACs: when a frame has been received, and when one is sent |
 //! | `classify`, `icrc`, `path` | fast parsing and building of frames, tested against the reference models |
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
-//! | `transmit`, `slots`, `reads`, `qp_set` | grants, payload that is being fetched, arbitration |
+//! | `transmit`, `slots`, `reads`, `turns`, `qp_set` | grants, payload that is being fetched, arbitration |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //! | [`mod@pair`] | two such NICs at a cable, for tests |
 //!
@@ -29,6 +29,7 @@ use self::path::Path;
 use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::slots::Slots;
+use self::turns::Turns;
 use super::{NicCounters, NicSettings, PauseLog, QpSettings, Region};
 use crate::host::Host;
 use crate::kernel::prefetch::prefetch_one;
@@ -65,6 +66,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 mod transmit;
+mod turns;
 
 /// A cycle that never comes.
 const NEVER: u64 = u64::MAX;
@@ -192,14 +194,29 @@ struct Answer {
     response: Response,
 }
 
-/// The last one served in each round robin.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Turns {
-    sender: usize,
-    answerer: usize,
-    cnp: usize,
-    answer_class: u8,
-    slot_class: u8,
+/// The turns of QPs, wherever they wait for each other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct AllTurns {
+    /// At the requester and at the responder.
+    sender: Turns,
+    answerer: Turns,
+    cnp: Turns,
+    /// At the wire.
+    answer: Turns,
+    request: Turns,
+}
+
+impl AllTurns {
+    fn new(qps: usize) -> Self {
+        let turns = Turns::new(qps);
+        Self {
+            sender: turns.clone(),
+            answerer: turns.clone(),
+            cnp: turns.clone(),
+            answer: turns.clone(),
+            request: turns,
+        }
+    }
 }
 
 /// A NIC with its host.
@@ -225,7 +242,7 @@ pub struct ModelNic {
     outlet: Outlet,
     /// IPv4 identification of the next frame.
     ip_id: u16,
-    turns: Turns,
+    turns: AllTurns,
     sendable: QpSet,
     owed: QpSet,
     cnps: QpSet,
@@ -288,7 +305,7 @@ impl ModelNic {
             slots: Slots::new(config.slots, config.settings.read_ahead),
             outlet: Outlet::new(clock, rate, data_bytes),
             ip_id: 0,
-            turns: Turns::default(),
+            turns: AllTurns::new(qps),
             sendable: QpSet::new(qps),
             owed: QpSet::new(qps),
             cnps: QpSet::new(qps),
@@ -615,7 +632,7 @@ impl Node for ModelNic {
                 self.buffer.prefetch(1);
                 self.slots.prefetch(1, self.lanes);
                 self.outlet.prefetch(1);
-                if let Some(qp) = self.sendable.first_after(self.turns.sender) {
+                if let Some(qp) = self.sendable.without(self.turns.sender.had()).next() {
                     self.prefetch_requester(qp);
                 }
                 let responders = self.buffer.first().map(usize::from);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::prefetch::prefetch;
 
 /// A set of QP indices, one bit each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QpSet(Vec<u64>);
 
 impl QpSet {
@@ -26,38 +26,35 @@ impl QpSet {
         *word = if member { *word | bit } else { *word & !bit };
     }
 
-    /// The first member after `last`, wrapping around.
-    pub(super) fn first_after(&self, last: usize) -> Option<usize> {
-        let (word, bit) = ((last / 64) % self.0.len(), last % 64);
-        let behind = self.0[word] & (!0u64 << bit << 1);
-        if behind != 0 {
-            return Some(64 * word + behind.trailing_zeros() as usize);
-        }
-        // The word that contains `last` comes last; what is behind it there is known to be empty.
-        let others = (word + 1..self.0.len()).chain(0..=word);
-        others
-            .map(|word| (word, self.0[word]))
-            .find(|(_, bits)| *bits != 0)
-            .map(|(word, bits)| 64 * word + bits.trailing_zeros() as usize)
+    /// Whether a QP is a member.
+    pub(super) fn has(&self, qp: usize) -> bool {
+        self.0[qp / 64] >> (qp % 64) & 1 != 0
     }
 
-    /// The members of the set, starting after `last` and wrapping around, for round robin.
-    pub(super) fn after(&self, last: usize) -> impl Iterator<Item = usize> + '_ {
-        let (word, bit) = ((last / 64) % self.0.len(), last % 64);
-        // The word that contains `last` comes twice: first with the bits after `last`, at the end with the others.
-        let behind = !0u64 << bit << 1;
-        let first = std::iter::once((word, self.0[word] & behind));
-        let words = self.0.len();
-        let others = (1..words).map(move |i| (word + i) % words);
-        let others = others.map(|word| (word, self.0[word]));
-        let wrapped = std::iter::once((word, self.0[word] & !behind));
-        first.chain(others).chain(wrapped).flat_map(|(word, bits)| {
-            std::iter::successors((bits != 0).then_some(bits), |bits| {
-                Some(bits & (bits - 1)).filter(|rest| *rest != 0)
-            })
-            .map(move |bits| 64 * word + bits.trailing_zeros() as usize)
-        })
+    /// Removes all members.
+    pub(super) fn clear(&mut self) {
+        self.0.fill(0);
     }
+
+    /// The members in ascending order.
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        bits(self.0.iter().copied())
+    }
+
+    /// The members that are not members of `others`, in ascending order.
+    pub(super) fn without<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = usize> + 'a {
+        bits((self.0.iter().zip(&others.0)).map(|(word, others)| word & !others))
+    }
+}
+
+/// The places of the bits that are 1.
+fn bits(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.enumerate().flat_map(|(place, word)| {
+        std::iter::successors((word != 0).then_some(word), |bits| {
+            Some(bits & (bits - 1)).filter(|rest| *rest != 0)
+        })
+        .map(move |bits| 64 * place + bits.trailing_zeros() as usize)
+    })
 }
 
 #[cfg(test)]
@@ -70,16 +67,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn goes_round_from_the_one_behind_the_last(members in prop::collection::btree_set(0usize..200, 0..40), last in 0usize..200) {
-            let mut set = QpSet::new(200);
-            for qp in 0..200 {
-                set.set(qp, true);
-                set.set(qp, members.contains(&qp));
-            }
-            let (behind, others): (BTreeSet<_>, BTreeSet<_>) = members.iter().copied().partition(|qp| *qp > last);
-            let expected: Vec<usize> = behind.into_iter().chain(others).collect();
-            prop_assert_eq!(set.first_after(last), expected.first().copied());
-            prop_assert_eq!(set.after(last).collect::<Vec<_>>(), expected);
+        fn has_what_was_put_in(members in prop::collection::btree_set(0usize..200, 0..40), others in prop::collection::btree_set(0usize..200, 0..40)) {
+            let [set, without] = [&members, &others].map(|members| {
+                let mut set = QpSet::new(200);
+                for qp in 0..200 {
+                    set.set(qp, true);
+                    set.set(qp, members.contains(&qp));
+                }
+                set
+            });
+            prop_assert_eq!(set.members().collect::<BTreeSet<_>>(), members.clone());
+            prop_assert!(set.members().is_sorted());
+            prop_assert!((0..200).all(|qp| set.has(qp) == members.contains(&qp)));
+            let rest: Vec<usize> = members.difference(&others).copied().collect();
+            prop_assert_eq!(set.without(&without).collect::<Vec<_>>(), rest);
         }
     }
 }

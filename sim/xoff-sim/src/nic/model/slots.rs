@@ -92,10 +92,14 @@ impl Slots {
             .ready = ready;
     }
 
+    /// The first packet of a class.
+    pub(super) fn first(&self, class: u8) -> Option<&Slot> {
+        self.queues[usize::from(class)].front()
+    }
+
     /// When the first packet of a class may be selected.
     pub(super) fn ready(&self, class: u8) -> u64 {
-        let first = self.queues[usize::from(class)].front();
-        first.map_or(NEVER, |slot| slot.ready)
+        self.first(class).map_or(NEVER, |slot| slot.ready)
     }
 
     /// Takes the first packet of a class, which is selected.

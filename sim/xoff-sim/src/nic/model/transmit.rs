@@ -14,11 +14,6 @@ use crate::wire::{MacAddr, PfcRepr, Syndrome};
 /// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
 const RNR_NAK: u8 = 0b001;
 
-/// The classes in round-robin order, starting after `last`.
-fn classes_after(last: u8) -> impl Iterator<Item = u8> {
-    (1..=8).map(move |i| (last + i) & 7)
-}
-
 impl ModelNic {
     /// Notes that a request may be granted at `at`.
     pub(super) fn send_soon(&mut self, at: u64) {
@@ -76,12 +71,11 @@ impl ModelNic {
         }
         self.grant_next = NEVER;
         let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |qp| qp.class);
-        let mut owing = self.owed.after(self.turns.answerer);
-        let free = |qp: &usize| self.answers[usize::from(class_of(*qp))].is_none();
-        let Some(qp) = owing.find(free) else { return };
+        let free = |qp: usize| self.answers[usize::from(class_of(qp))].is_none();
+        let Some(qp) = self.turns.answerer.next(&self.owed, free) else {
+            return;
+        };
         let class = class_of(qp);
-        drop(owing);
-        self.turns.answerer = qp;
         self.grant_from = now + latency::GRANT_EVERY;
         let response = self.responder_event(now, qp as u16, ResponderEvent::Grant, None);
         if let Some(response) = response {
@@ -101,7 +95,17 @@ impl ModelNic {
         self.grant_soon(now + 1);
     }
 
-    /// Grants a request: round robin over the QPs that may send, while a slot is free.
+    /// When a QP may be granted a request: `None` while there is no slot for its class, or the class is not in `free`.
+    fn grant_from(&self, index: usize, free: u8) -> Option<u64> {
+        let qp = self.qps[index].as_ref()?;
+        let eligible = self
+            .pacing
+            .as_ref()
+            .map_or(0, |pacing| pacing.eligible_from(index));
+        (free >> qp.class & 1 != 0).then(|| eligible.max(qp.locked_until))
+    }
+
+    /// Grants a request: to the QPs that may send in turn, while a slot is free.
     pub(super) fn grant_request(&mut self, now: u64) {
         if now < self.send_next {
             return;
@@ -111,28 +115,31 @@ impl ModelNic {
         if free == 0 {
             return;
         }
-        let mut chosen = None;
-        for index in self.sendable.after(self.turns.sender) {
-            let Some(qp) = &self.qps[index] else { continue };
-            if free >> qp.class & 1 == 0 {
-                continue;
+        let mut later = NEVER;
+        let mut may = |index: &usize| {
+            let from = self.grant_from(*index, free).unwrap_or(NEVER);
+            if from > now {
+                later = later.min(from);
             }
-            let eligible = self
-                .pacing
-                .as_ref()
-                .map_or(0, |pacing| pacing.eligible_from(index));
-            let from = eligible.max(qp.locked_until);
-            if from <= now {
-                chosen = Some(index);
-                break;
-            }
-            self.send_next = self.send_next.min(from);
-        }
-        if let Some(qp) = chosen {
-            self.turns.sender = qp;
-            self.grant(now, qp as u16);
-            self.send_next = now + 1;
-        }
+            from <= now
+        };
+        let turn = self
+            .sendable
+            .without(self.turns.sender.had())
+            .find(&mut may);
+        // A round begins for those that may send now.
+        let round: Vec<usize> = match turn {
+            Some(_) => Vec::new(),
+            None => self.sendable.members().filter(&mut may).collect(),
+        };
+        let Some(qp) = turn.or(round.first().copied()) else {
+            self.send_next = later;
+            return;
+        };
+        round.into_iter().for_each(|qp| self.turns.sender.again(qp));
+        self.turns.sender.take(qp);
+        self.grant(now, qp as u16);
+        self.send_next = now + 1;
     }
 
     fn grant(&mut self, now: u64, index: u16) {
@@ -185,7 +192,8 @@ impl ModelNic {
     /// The CNP to be sent next: its QP, and the earliest cycle.
     fn next_cnp(&self) -> Option<(usize, u64)> {
         let pacing = self.pacing.as_ref()?;
-        let qp = self.cnps.first_after(self.turns.cnp)?;
+        let turn = self.cnps.without(self.turns.cnp.had()).next();
+        let qp = turn.or_else(|| self.cnps.members().next())?;
         let settings = &self.config.settings;
         let class = if settings.class_by_pcp {
             let tagged = self.qps[qp].as_ref().is_some_and(|qp| qp.path.tagged());
@@ -220,24 +228,28 @@ impl ModelNic {
             return self.send_cnp(now, qp);
         }
         let paused = self.pauses.paused();
-        let may = |class: &u8| paused >> class & 1 == 0;
-        let held =
-            |class: &u8| self.answers[usize::from(*class)].is_some_and(|answer| answer.from <= now);
-        let answer = classes_after(self.turns.answer_class)
-            .filter(may)
-            .find(held);
-        if let Some(class) = answer {
+        let classes = (0..8u8).filter(|class| paused >> class & 1 == 0);
+        let answers = classes.clone().filter_map(|class| {
+            let answer = self.answers[usize::from(class)]?;
+            (answer.from <= now).then_some((class, usize::from(answer.qp)))
+        });
+        if let Some(class) = self.turns.answer.next_class(answers) {
             return self.send_answer(now, class);
         }
-        let ready = |class: &u8| self.slots.ready(*class) <= now;
-        let slot = classes_after(self.turns.slot_class).filter(may).find(ready);
-        if let Some(class) = slot {
+        let requests = classes.filter_map(|class| {
+            let slot = self.slots.first(class).filter(|slot| slot.ready <= now)?;
+            Some((class, usize::from(slot.qp)))
+        });
+        if let Some(class) = self.turns.request.next_class(requests) {
             self.send_request(now, class);
         }
     }
 
     fn send_cnp(&mut self, now: u64, index: usize) {
-        self.turns.cnp = index;
+        if self.turns.cnp.has_had(index) {
+            self.cnps.members().for_each(|qp| self.turns.cnp.again(qp));
+        }
+        self.turns.cnp.take(index);
         self.cnps.set(index, false);
         let (Some(qp), Some(pacing)) = (&self.qps[index], &self.pacing) else {
             return;
@@ -250,7 +262,6 @@ impl ModelNic {
     }
 
     fn send_answer(&mut self, now: u64, class: u8) {
-        self.turns.answer_class = class;
         let Some(answer) = self.answers[usize::from(class)].take() else {
             return;
         };
@@ -265,7 +276,6 @@ impl ModelNic {
     }
 
     fn send_request(&mut self, now: u64, class: u8) {
-        self.turns.slot_class = class;
         let Some(slot) = self.slots.pop(class) else {
             return;
         };

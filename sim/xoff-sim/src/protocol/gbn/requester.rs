@@ -12,16 +12,19 @@ const WINDOW_MAX: u32 = 1 << 22;
 /// An RNR retry count that is never used up (IBTA volume 1).
 const RNR_FOREVER: u8 = 7;
 
-/// The configuration that software chooses for a QP's requester (`requester_config_t`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The configuration that software chooses for a QP's requester (`requester_config_t`). The default is all 0, but that
+/// sequence NAKs use up retries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RequesterConfig {
     /// Code of the path MTU: 256 « mtu bytes; 5 to 7 count as 4.
     pub mtu: u8,
     /// Code of the ACK timeout: 4.096 µs « timeout, 1 to 31; 0: off.
     pub timeout: u8,
-    /// How many consecutive timeouts are tolerated, 0 to 7.
+    /// How many consecutive timeouts and NAKs for a sequence error are tolerated, together, 0 to 7. What acknowledges a
+    /// packet begins the count again.
     pub retry: u8,
-    /// Whether a NAK for a sequence error uses up a retry, too.
+    /// Whether a NAK for a sequence error uses up a retry, as the standard wants it (IBTA volume 1, 9.9.2.1); `false`:
+    /// only timeouts do.
     pub nak_retry: bool,
     /// How many consecutive RNR NAKs are tolerated, 0 to 6; 7: unlimited.
     pub rnr_retry: u8,
@@ -32,6 +35,21 @@ pub struct RequesterConfig {
     pub window: u32,
     /// Go-back-0: a retransmission starts at the first packet of the message.
     pub restart: bool,
+}
+
+impl Default for RequesterConfig {
+    fn default() -> Self {
+        Self {
+            mtu: 0,
+            timeout: 0,
+            retry: 0,
+            nak_retry: true,
+            rnr_retry: 0,
+            ack_every: 0,
+            window: 0,
+            restart: false,
+        }
+    }
 }
 
 /// What a walk does once it has completed everything that is acknowledged (`after_e`).

@@ -175,7 +175,8 @@ struct Operation {
 }
 
 /// Opcodes of answers. All others are requests: those without a meaning are refused as READ and atomics are.
-const ANSWERS: std::ops::RangeInclusive<u8> = Opcode::RC_READ_RESP_FIRST.0..=Opcode::RC_ATOMIC_ACK.0;
+const ANSWERS: std::ops::RangeInclusive<u8> =
+    Opcode::RC_READ_RESP_FIRST.0..=Opcode::RC_ATOMIC_ACK.0;
 
 impl Operation {
     /// Decodes an opcode; `None` if it is neither a SEND nor a WRITE.

@@ -163,7 +163,10 @@ fn each_reason_has_its_counter() {
     alone.feed(spoilt(44, 0x80, whole));
     alone.run(None, us(10));
     assert_eq!(alone.count(reg::DROP_PKEY), 0);
-    assert_eq!(alone.count(reg::REQUESTS_IN) + alone.count(reg::NO_BUFFER), 1);
+    assert_eq!(
+        alone.count(reg::REQUESTS_IN) + alone.count(reg::NO_BUFFER),
+        1
+    );
 }
 
 /// IBTA volume 1 §10.9: two limited members of a partition do not talk to each other. IEEE 802.1Q §9.6: a tag with VLAN
@@ -188,7 +191,11 @@ fn pkeys_and_vlans_have_to_match() {
         alone.run(None, us(5));
         alone.feed(frame);
         alone.run(None, us(10));
-        assert_eq!(alone.count(register), 1, "{tags:?}, {pkey:#x}: {register:#x}");
+        assert_eq!(
+            alone.count(register),
+            1,
+            "{tags:?}, {pkey:#x}: {register:#x}"
+        );
         assert_eq!(alone.fates(), 1);
     }
 }

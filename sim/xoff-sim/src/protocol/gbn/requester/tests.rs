@@ -359,7 +359,7 @@ fn a_sequence_nak_goes_back() {
         (Note::Nak, vec![(1, Status::Success)])
     );
     assert_eq!((qp.context.next_psn, qp.context.current), (psn(at(4)), 1));
-    assert_eq!((qp.context.due(), qp.context.retries), (None, 2));
+    assert_eq!((qp.context.due(), qp.context.retries), (None, 1));
     assert_eq!(qp.context.asked_psn, psn(at(4)));
     let again = qp.sends(5);
     assert!(again.iter().all(|it| it.again));
@@ -371,13 +371,10 @@ fn a_sequence_nak_goes_back() {
     assert_eq!((qp.context.asked_psn, qp.context.due()), (psn(at(8)), None));
 }
 
+/// IBTA volume 1, 9.9.2: NAKs and timeouts share one count of retries.
 #[test]
-fn sequence_naks_may_use_up_retries() {
-    let configuration = RequesterConfig {
-        nak_retry: true,
-        ..configuration()
-    };
-    let mut qp = sent(configuration);
+fn sequence_naks_use_up_retries_as_timeouts_do() {
+    let mut qp = sent(configuration());
     assert_eq!(qp.answer_now(at(1), 0x60).0, Note::Nak);
     assert_eq!(qp.answer_now(at(1), 0x60).0, Note::Nak);
     assert_eq!(qp.context.retries, 0);
@@ -390,9 +387,41 @@ fn sequence_naks_may_use_up_retries() {
         qp.clone().answer_now(at(1), 0x60),
         (Note::Exhausted, ends.to_vec())
     );
+    // The last one was a NAK's: none is left for a timeout.
+    let mut late = qp.clone();
+    late.sends(8);
+    let due = late.context.due().unwrap();
+    assert_eq!(late.all(Timer, due), (Note::Exhausted, ends.to_vec()));
     // Progress restores the retries, and then one is used up.
     assert_eq!(qp.answer_now(at(2), 0x60).0, Note::Nak);
     assert_eq!(qp.context.retries, 1);
+}
+
+/// Other than RNR retries, 7 retries are seven, and a packet is sent eight times.
+#[test]
+fn seven_retries_are_seven() {
+    let configuration = RequesterConfig {
+        retry: 7,
+        ..configuration()
+    };
+    let mut qp = sent(configuration);
+    for _ in 0..7 {
+        assert_eq!(qp.answer_now(at(1), 0x60).0, Note::Nak);
+    }
+    assert_eq!(qp.answer_now(at(1), 0x60).0, Note::Exhausted);
+}
+
+#[test]
+fn sequence_naks_use_up_no_retries_where_this_is_turned_off() {
+    let configuration = RequesterConfig {
+        nak_retry: false,
+        retry: 0,
+        ..configuration()
+    };
+    let mut qp = sent(configuration);
+    for _ in 0..50 {
+        assert_eq!(qp.answer_now(at(1), 0x60).0, Note::Nak);
+    }
 }
 
 #[test]
