@@ -100,8 +100,8 @@ impl Flows {
         self.paused = Some(time);
     }
 
-    /// Records that a host has sent a packet that is broken, at its own port: its PSN is used, but not known. It may have
-    /// been a READ, which takes several.
+    /// Records that a host has sent a packet that is broken, at its own port: its PSN is used, but not known. It may
+    /// have been a READ, which takes several.
     pub fn broken(&mut self, parsed: &ParsedFrame) {
         let Some(ip) = &parsed.ip else { return };
         let known = parsed

@@ -9,7 +9,7 @@ use xoff_sim::wire::{
 };
 
 use crate::extended;
-use crate::operation::{self, Place, Service};
+use crate::operation::{self, Operation, Place, Service};
 use crate::report::Findings;
 use crate::{Habit, Rule, Sighting};
 
@@ -162,6 +162,11 @@ pub(crate) fn roce(
         !bth.solicited || operation::may_be_solicited(bth.opcode),
         || format!("SE in {}", bth.opcode),
     );
+    let write =
+        matches!(operation::request(bth.opcode), Some((Operation::Write, place)) if place.ends());
+    if bth.solicited && write && bth.opcode.layout().is_some_and(|layout| !layout.imm) {
+        out.remark(Habit::SolicitedWrite, || bth.opcode.to_string());
+    }
     if let Some(port) = parsed
         .udp_src_port
         .filter(|port| !SOURCE_PORTS.contains(port))

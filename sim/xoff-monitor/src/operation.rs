@@ -108,14 +108,10 @@ pub(crate) fn request(opcode: Opcode) -> Option<(Operation, Place)> {
     })
 }
 
-/// Whether a packet with this opcode may ask for a solicited event: the last or only one of a SEND or of a WRITE with
-/// immediate data.
+/// Whether a packet with this opcode may ask for a solicited event: the last or only one of a SEND or a WRITE.
 pub(crate) fn may_be_solicited(opcode: Opcode) -> bool {
-    let imm = opcode.layout().is_some_and(|layout| layout.imm);
     match request(opcode) {
-        Some((Operation::Send, place)) => place.ends(),
-        Some((Operation::Write, place)) => place.ends() && imm,
-        Some(_) => false,
+        Some((operation, place)) => operation.has_data() && place.ends(),
         None => Service::of(opcode) == Service::Ud,
     }
 }

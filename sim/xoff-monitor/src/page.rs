@@ -24,18 +24,18 @@ violation: a loss before or behind it, the start in the middle of a connection, 
 Flows are found by addresses and destination queue pair. The other direction of a connection is the flow between the
 same addresses whose requests have the PSNs that the answers name; while more than one fits, answers are not judged.
 
-*Judged at* says at which taps a rule is applied, since what another tap sees may have crossed, or may be lost behind it.
-A host's own port is the requester's port of the requests that the host sends, and the responder's port of those that it
-answers. In captures it is named by `--host-port`: an interface, or a file, with the host's address behind a `=` where the
-capture does not record directions, as a plain pcap (`--host-port a.pcap=192.0.2.1`).
+*Judged at* says at which taps a rule is applied, since what another tap sees may have crossed, or may be lost behind
+it. A host's own port is the requester's port of the requests that the host sends, and the responder's port of those
+that it answers. In captures it is named by `--host-port`: an interface, or a file, with the host's address behind a `=`
+where the capture does not record directions, as a plain pcap (`--host-port a.pcap=192.0.2.1`).
 
 Rules that a device is known to break are named by `--breaks`, as by `breaks` in a scenario: what breaks them is counted
 apart, and the check does not fail.
 
 The network is taken to keep frames in order and to bring none twice, as Ethernet does. Where it does not
 (`--unordered`), `rnr-wait` is not applied, and `resend-start`, `uc-order`, `ack-back`, `nak-once`, `nak-heeded`,
-`read-order`, `cnp-interval`, a plain ACK in place of a response and the count of `atomic-answer` are applied only to what
-a host sends at its own port.
+`read-order`, `cnp-interval`, a plain ACK in place of a response and the count of `atomic-answer` are applied only to
+what a host sends at its own port.
 
 Recorders that keep only the beginning of each frame (`tcpdump -s 128`) leave enough to judge connections: every header
 is looked at, and what is not known, the ICRC, the UDP checksum and the pad, is not judged. A frame of which a header is

@@ -109,8 +109,8 @@ texts! {
         ],
         Headers "headers" [
             "frame",
-            "A transport packet is whole words of 4 bytes, has all extension headers of its opcode, and payload only if \
-             the opcode may have some.",
+            "A transport packet is whole words of 4 bytes, has all extension headers of its opcode, and payload only \
+             if the opcode may have some.",
             "any",
             "The BTH."
         ],
@@ -134,15 +134,14 @@ texts! {
         ],
         Pad "pad" [
             "frame",
-            "The pad count is at most the bytes that are there, and 0 in first and middle packets and in packets without \
-             payload.",
+            "The pad count is at most the bytes that are there, and 0 in first and middle packets and in packets \
+             without payload.",
             "any",
             "The BTH. A pad count that is wrong otherwise shows as a wrong length: see message-length."
         ],
         Solicited "solicited" [
             "frame",
-            "SE, which asks for a solicited event, is set only in the last or only packet of a SEND or of a WRITE with \
-             immediate data.",
+            "SE, which asks for a solicited event, is set only in the last or only packet of a SEND or a WRITE.",
             "any",
             "The BTH."
         ],
@@ -154,15 +153,15 @@ texts! {
         ],
         PacketLength "packet-length" [
             "requests",
-            "First and middle packets carry exactly the path MTU (256, 512, 1,024, 2,048 or 4,096 bytes), last packets \
-             1 byte to the MTU, only packets at most the MTU.",
+            "First and middle packets carry exactly the path MTU (256, 512, 1,024, 2,048 or 4,096 bytes), last \
+             packets 1 byte to the MTU, only packets at most the MTU.",
             "any",
             "The MTU is learnt from the first first or middle packet of the direction; before that 4,096 is the limit."
         ],
         MessageSequence "message-sequence" [
             "requests",
-            "After a first or middle packet comes a middle or last one of the same operation, after any other a message \
-             begins.",
+            "After a first or middle packet comes a middle or last one of the same operation, after any other a \
+             message begins.",
             "any",
             "The packet with the PSN before. RC and UC."
         ],
@@ -176,8 +175,8 @@ texts! {
             "requests",
             "A sender uses one PSN after the other, a READ request one for each packet of its response.",
             "the requester's port",
-            "Elsewhere a gap is a loss before the tap. A frame that another rule names is not named again, nor is a gap \
-             where the missing packets were broken ones that other rules have named."
+            "Elsewhere a gap is a loss before the tap. A frame that another rule names is not named again, nor is a \
+             gap where the missing packets were broken ones that other rules have named."
         ],
         PsnWindow "psn-window" [
             "requests",
@@ -187,20 +186,21 @@ texts! {
         ],
         ResendStart "resend-start" [
             "requests",
-            "A sender goes back to the PSN of a NAK, or to the oldest request without an answer, or to a READ or atomic \
-             whose answer is missing.",
+            "A sender goes back to the PSN of a NAK, or to the oldest request without an answer, or to a READ or \
+             atomic whose answer is missing.",
             "any, with more at the requester's port",
-            "Answers in the other direction. At a host's own port every start is judged, but what was acknowledged in the \
-             last 100 us may be on its way; elsewhere only starts before what was acknowledged, as the first packets of the resend may have been lost before the tap, and answers \
-             behind it. Where requests were seen to be lost before the tap, none is."
+            "Answers in the other direction. At a host's own port every start is judged, but what was acknowledged in \
+             the last 100 us may be on its way; elsewhere only starts before what was acknowledged, as the first \
+             packets of the resend may have been lost before the tap, and answers behind it. Where requests were seen \
+             to be lost before the tap, none is."
         ],
         ResendSame "resend-same" [
             "requests",
             "A packet that is sent again has the opcode, length, RETH, atomic header, immediate data and key to \
              invalidate of the first time; a READ may ask for the rest of its data from a PSN within.",
             "any",
-            "The first sending. Another payload is a remark, since a program may write to its buffer until the request \
-             completes."
+            "The first sending. Another payload is a remark, since a program may write to its buffer until the \
+             request completes."
         ],
         RnrWait "rnr-wait" [
             "requests",
@@ -230,8 +230,8 @@ texts! {
         ],
         AckPastRead "ack-past-read" [
             "answers",
-            "A READ, an atomic or a FLUSH is answered by its response, before anything behind it is acknowledged: no ACK \
-             has its PSN, and no ACK or NAK passes it.",
+            "A READ, an atomic or a FLUSH is answered by its response, before anything behind it is acknowledged: no \
+             ACK has its PSN, and no ACK or NAK passes it.",
             "the responder's port; an ACK with its PSN anywhere",
             "The request. Elsewhere an answer that passes it is a remark, as the response may be lost before the tap, \
              and an ACK with its PSN is judged only if no request was sent again since: the answer to a duplicate may \
@@ -253,9 +253,9 @@ texts! {
             "answers",
             "A gap is NAKed, before what is behind it is acknowledged.",
             "the responder's port",
-            "The first packet behind the gap, which is not sent again, the missing one, which comes 20 us later or more, \
-             and an ACK of both. If both are sent again, the host may have dropped the one behind: a remark. Not judged \
-             if the host was paused in the meantime: its NAK may wait until an ACK has taken its place."
+            "The first packet behind the gap, which is not sent again, the missing one, which comes 20 us later or \
+             more, and an ACK of both. If both are sent again, the host may have dropped the one behind: a remark. \
+             Not judged if the host was paused in the meantime: its NAK may wait until an ACK has taken its place."
         ],
         NakHeeded "nak-heeded" [
             "answers",
@@ -275,8 +275,8 @@ texts! {
             "The MSN of an answer counts the messages completed, one a message up to the PSN answered.",
             "any",
             "Two answers and all requests between them. A 'send with invalidate' may be acknowledged and fail: it may \
-             not be counted. READ responses and atomic answers that are sent again may count messages behind their own, \
-             too."
+             not be counted. READ responses and atomic answers that are sent again may count messages behind their \
+             own, too."
         ],
         Syndrome "syndrome" [
             "answers",
@@ -293,10 +293,11 @@ texts! {
         ],
         ReadResponse "read-response" [
             "answers",
-            "A READ response has a PSN of a READ that was asked for, the opcode of its place and the length of its part.",
+            "A READ response has a PSN of a READ that was asked for, the opcode of its place and the length of its \
+             part.",
             "any",
-            "The READ request. Lengths need the MTU. Responses to a READ asked again may begin with 'middle' or 'last': \
-             see read-again-middle."
+            "The READ request. Lengths need the MTU. Responses to a READ asked again may begin with 'middle' or \
+             'last': see read-again-middle."
         ],
         ReadOrder "read-order" [
             "answers",
@@ -306,8 +307,8 @@ texts! {
         ],
         AtomicAnswer "atomic-answer" [
             "answers",
-            "An atomic answer has the PSN of an atomic request, comes once each time it was asked for, and says the same \
-             original value each time.",
+            "An atomic answer has the PSN of an atomic request, comes once each time it was asked for, and says the \
+             same original value each time.",
             "any",
             "The atomic request."
         ],
@@ -322,30 +323,31 @@ texts! {
             "A CNP answers a packet of its queue pair that arrived with ECN 'congestion experienced': as many CNPs as \
              marked packets at most, and none for a mark from before the interval that the CNP before began.",
             "the port of the CNP's sender",
-            "The connection's other direction. Elsewhere the mark may be set behind the tap. Without the interval as a \
-             setting, or if it is 0, marks and CNPs are only counted."
+            "The connection's other direction. Elsewhere the mark may be set behind the tap. Without the interval as \
+             a setting, or if it is 0, marks and CNPs are only counted."
         ],
         CnpOwed "cnp-owed" [
             "congestion",
             "A host sends a CNP when a marked packet arrives, unless one was sent within the interval before.",
             "the port of the marks' receiver",
             "The interval as a setting, which says that the host takes part in DCQCN (without: a remark), the marked \
-             request, its ACK, which says that the host has not dropped it, and a packet that the host sends an interval \
-             later (20 us at least) without a CNP to anyone in between: some hosts count the interval per port."
+             request, its ACK, which says that the host has not dropped it, and a packet that the host sends an \
+             interval later (20 us at least) without a CNP to anyone in between: some hosts count the interval per \
+             port."
         ],
         CnpInterval "cnp-interval" [
             "congestion",
             "CNPs to one queue pair are at least the CNP interval apart (50 us in DCQCN's paper).",
             "the port of the CNP's sender, or any if none is known",
-            "The interval as a setting: implementations differ in its value, and count per queue pair, address pair or \
-             port. A queue pair is the least that any of them holds. Where a tap is known to be a host's own port, only \
-             what such a host sends there is judged: queues on the way change the distance of two CNPs. The first may \
-             have waited for a frame of the longest MTU."
+            "The interval as a setting: implementations differ in its value, and count per queue pair, address pair \
+             or port. A queue pair is the least that any of them holds. Where a tap is known to be a host's own port, \
+             only what such a host sends there is judged: queues on the way change the distance of two CNPs. The \
+             first may have waited for a frame of the longest MTU."
         ],
         PauseForm "pause-form" [
             "pauses",
-            "A PFC or PAUSE frame has all its fields, its reserved class bits and its padding are 0, and it is at least \
-             64 bytes long with FCS.",
+            "A PFC or PAUSE frame has all its fields, its reserved class bits and its padding are 0, and it is at \
+             least 64 bytes long with FCS.",
             "any",
             "EtherType 0x8808 and the opcode of PFC or PAUSE."
         ],
@@ -357,8 +359,8 @@ texts! {
         ],
         PauseObeyed "pause-obeyed" [
             "pauses",
-            "Once a pause has been received and the response time is over, no frame of a paused class starts until the \
-             pause ends.",
+            "Once a pause has been received and the response time is over, no frame of a paused class starts until \
+             the pause ends.",
             "the port of the paused node",
             "The direction of frames, both directions of the port, the line rate. Only pauses that the tap's own node \
              received: for those that it sent, the delay of the cable would have to be known."
@@ -405,8 +407,8 @@ texts! {
              does so; others drop them in silence."
         ],
         ResendInRnrWait "resend-in-rnr-wait" [
-            "A request passes again while the time of its RNR NAK runs, at a tap that is not its sender's port: it was \
-             sent too early, or it has crossed the NAK."
+            "A request passes again while the time of its RNR NAK runs, at a tap that is not its sender's port: it \
+             was sent too early, or it has crossed the NAK."
         ],
         SendsInRnrWait "sends-in-rnr-wait" [
             "New requests are sent while the time of an RNR NAK runs. Linux does so when more work is posted."
@@ -423,8 +425,8 @@ texts! {
              dropped what came behind the gap, or owes a NAK."
         ],
         ReadPassed "read-passed" [
-            "An ACK or NAK passes a READ, an atomic or a FLUSH whose response was not seen: the response is lost before \
-             the tap, or was not sent, and the sender has to ask again."
+            "An ACK or NAK passes a READ, an atomic or a FLUSH whose response was not seen: the response is lost \
+             before the tap, or was not sent, and the sender has to ask again."
         ],
         ResendOtherPayload "resend-other-payload" [
             "A packet that is sent again has another payload than the first time. A program may have written to the \
@@ -438,15 +440,15 @@ texts! {
             "All from the first missing request on is sent again, packets that had arrived included: go-back-N."
         ],
         OperationalForLength "operational-for-length" [
-            "A remote operational error. Linux sends it for a SEND that is longer than the receive buffer, where others \
-             send an invalid request."
+            "A remote operational error. Linux sends it for a SEND that is longer than the receive buffer, where \
+             others send an invalid request."
         ],
         FatalNak "fatal-nak" [
             "A NAK after which the queue pair is in error."
         ],
         Unanswered "unanswered" [
-            "The same request is sent again although no answer to it was seen: its answers are lost before the tap, or \
-             the responder is silent, as Linux is after a failed 'send with invalidate'."
+            "The same request is sent again although no answer to it was seen: its answers are lost before the tap, \
+             or the responder is silent, as Linux is after a failed 'send with invalidate'."
         ],
         InvalidateUncounted "invalidate-uncounted" [
             "A 'send with invalidate' is acknowledged and not counted in the MSN: Linux does so when it cannot \
@@ -468,6 +470,9 @@ texts! {
             "A host has received marked packets, and has sent others for 50 us without a CNP among them: it takes no \
              part in DCQCN, or its CNPs are missing. With the interval as a setting: see cnp-owed."
         ],
+        SolicitedWrite "solicited-write" [
+            "SE at the end of a WRITE without immediate data: it consumes no receive request that an event could be about."
+        ],
         SourcePort "source-port" [
             "A UDP source port outside 0xC000 to 0xFFFF."
         ],
@@ -478,7 +483,8 @@ texts! {
             "A PFC frame with a time for a class that it does not enable: receivers ignore it."
         ],
         PauseLapsed "pause-lapsed" [
-            "A class is paused anew less than a maximum frame's time after its pause ran out: the refresh came too late."
+            "A class is paused anew less than a maximum frame's time after its pause ran out: the refresh came too \
+             late."
         ],
     }
 }

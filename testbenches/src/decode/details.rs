@@ -13,8 +13,8 @@ const XON: u16 = 0;
 /// A piece of text and its role.
 pub type Piece = (Ink, String);
 
-/// Whether it is a packet with an assigned opcode whose extension headers are not read, such as FLUSH or one of XRC. The
-/// parser drops such packets as malformed, since no receive path of the NIC takes them.
+/// Whether it is a packet with an assigned opcode whose extension headers are not read, such as FLUSH or one of XRC.
+/// The parser drops such packets as malformed, since no receive path of the NIC takes them.
 pub fn is_unread(frame: &ParsedFrame) -> bool {
     let opcode = frame.bth.map(|bth| bth.opcode);
     frame.reason == Some(Reason::UnknownOpcode)

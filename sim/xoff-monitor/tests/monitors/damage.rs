@@ -360,7 +360,7 @@ const FRAMES: &[Kind] = &[
     (
         "SE at the end of a plain WRITE",
         Way,
-        Broken(Rule::Solicited, "w3"),
+        Worth(Habit::SolicitedWrite),
         |it| it.step("w3").packet().bth.solicited = true,
     ),
     (
