@@ -74,23 +74,22 @@ module nic_registers
   assign write = awvalid_i && wvalid_i && !bvalid_q;
   assign read  = arvalid_i && !rvalid_q;
 
-  // How the receive buffer would be divided
-  nic_settings_t written;
-  logic divides, maps, unfit;
+  // Size of the parts of the receive buffer as they would be
+  logic unfit;
   logic [17:0] cells;
 
   always_comb begin
-    written = settings_q;
-    cells   = '0;
-    divides = 1'b0;
-    maps    = 1'b0;
-    unfit   = 1'b0;
+    cells = '0;
+    unfit = 1'b0;
     if (write) begin
-      written = settings_write(settings_q, awaddr_i, wdata_i);
-      divides = awaddr_i inside {AddressBufferCells, AddressBufferCells + 16'd4, AddressBufferCells + 16'd8};
-      maps    = awaddr_i == AddressBufferMap;
-      if (divides) for (int unsigned b = 0; b < 3; b++) cells += 18'(written.buffer_cells[b]);
-      unfit = (divides && (open_i || commands_q.qp || 32'(cells) > Cells)) || (maps && (wdata_i & 32'hCCCC_CCCC) != '0);
+      for (int unsigned b = 0; b < 3; b++) begin
+        if (awaddr_i == AddressBufferCells + 16'(4 * b)) begin
+          cells += 18'(wdata_i[15:0]);
+          unfit = 1'b1;
+        end else cells += 18'(settings_q.buffer_cells[b]);
+      end
+      unfit = (unfit && (open_i || commands_q.qp || 32'(cells) > Cells)) ||
+          (awaddr_i == AddressBufferMap && (wdata_i & 32'hCCCC_CCCC) != '0);
     end
   end
 
@@ -137,7 +136,7 @@ module nic_registers
       bvalid_q   <= 1'b0;
       rvalid_q   <= 1'b0;
     end else begin
-      if (write && !error) settings_q <= written;
+      if (write && !error) settings_q <= settings_write(settings_q, awaddr_i, wdata_i);
       commands_q <= commands;
       bvalid_q   <= write || (bvalid_q && !bready_i);
       rvalid_q   <= read || (rvalid_q && !rready_i);
