@@ -89,7 +89,7 @@ coverage: setup
 # make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
 # cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.
 cost: PROFILE = release
-cost: setup
+cost:
 	@tools/setup.sh valgrind binutils=nm
 	@$(CARGO) build --quiet --profile $(PROFILE) --workspace --bin xoff-cost
 	@$${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff-cost $(if $(WRITE),--write)

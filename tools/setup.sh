@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is needed to build Xoff: Verilator, a C++ compiler, make and the header of zlib; that of lz4 too if
-# Verilator is one that needs it. Prints and changes nothing when everything is already installed.
+# Verilator is one that needs it. Arguments name further packages, with `=` and the program in them where that has another
+# name. Prints and changes nothing when everything is already installed.
 set -euo pipefail
 
 verilator_floor=5.006   # the version of Debian 12; older ones lack features that the bindings need
 rust_floor=1.91         # rust-version in Cargo.toml
 verilator=${VERILATOR:-verilator}
+further=("$@")
 
 # at_least A B: is version A at least B?
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
@@ -25,6 +27,8 @@ missing_packages() {
     command -v make >/dev/null || echo make
     has_header zlib.h || echo zlib1g-dev
     if needs_lz4 && ! has_header lz4.h; then echo liblz4-dev; fi
+    local package
+    for package in "${further[@]}"; do command -v "${package#*=}" >/dev/null || echo "${package%%=*}"; done
 }
 
 install_missing() {

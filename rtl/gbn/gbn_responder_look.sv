@@ -43,7 +43,8 @@ module gbn_responder_look
 
   // A Middle or Last continues the message that is under way, unless the message starts over; a First or Only starts
   // one.
-  assign bad_order  = unserved || ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
+  assign bad_order = unserved ||
+      ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
 
   assign mtu = 16'd1 << mtu_bits(context_i.configuration.mtu);
 

@@ -376,7 +376,8 @@ module nic_control
 
   logic rests;
 
-  assign rests  = registers_idle && !busy && !region_busy_q && region_drain_idle && drain_idle && send_failed_idle && receive_failed_idle && completions_idle;
+  assign rests = registers_idle && !busy && !region_busy_q && region_drain_idle && drain_idle &&
+      send_failed_idle && receive_failed_idle && completions_idle;
   assign idle_o = rests && event_i == '0;
 
   clock_gate u_clk_control (

@@ -12,7 +12,7 @@
 // - `idle_o`: no sweep, no report in the pipeline, and the least deadline has not come. Until a report comes or
 //   `now_i` reaches `wake_o`, nothing changes.
 // - One register has the least deadline of all groups (`wake_o`); before it has come, no group is looked at. A sweep
-//   leaves it behind, and it is made anew in the first cycle in which no group is due.
+//   leaves it behind, and it is made anew when no group is due.
 //
 // Latency: one cycle from deadline to first visit if no other group is due, two from report to `wake_o`. With all visits
 // taken, an entry is visited at most (Group + 1) · groups cycles after its deadline.
@@ -57,6 +57,7 @@ module deadline_sweep
   logic [Sources-1:0] least;
   logic [Groups-1:0] due, behind, turn, start;
   logic come;  // the least deadline has come, or had before the last sweep began
+  logic renew_q;
   logic visit_q, last;
   index_t index_q, first;
 
@@ -98,26 +99,41 @@ module deadline_sweep
     end
   end
 
-  always_comb begin
-    wake_d = wake_q;
-    if (come && due == '0) begin
-      wake_d = Never;
-      for (int unsigned g = 0; g < Groups; g++) if (least_q[g] < wake_d) wake_d = least_q[g];
-    end
-    for (int unsigned s = 0; s < Sources; s++) if (seen_valid_q[s] && seen_at_q[s] < wake_d) wake_d = seen_at_q[s];
-  end
+  // The least of the groups is made anew in the cycle after the one in which none of them was due.
+  cycle_t least_of_groups, kept, reported;
 
-  assign last = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
+  earliest #(
+      .Count(Groups)
+  ) u_least (
+      .valid_i({Groups{renew_q}}),
+      .at_i   (least_q),
+      .at_o   (least_of_groups)
+  );
+
+  earliest #(
+      .Count(Sources)
+  ) u_reported (
+      .valid_i(seen_valid_q),
+      .at_i   (seen_at_q),
+      .at_o   (reported)
+  );
+
+  assign kept   = renew_q ? least_of_groups : wake_q;
+  assign wake_d = (reported < kept) ? reported : kept;
+
+  assign last   = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       seen_valid_q <= '0;
       least_q      <= {Groups{Never}};
       wake_q       <= Never;
+      renew_q      <= 1'b0;
       visit_q      <= 1'b0;
       index_q      <= '0;
     end else begin
       seen_valid_q <= seen_valid_i;
+      renew_q      <= come && due == '0 && !renew_q;
       if (come || seen_valid_q != '0) {least_q, wake_q} <= {least_d, wake_d};
       if (start != '0) begin
         visit_q <= 1'b1;

@@ -287,7 +287,8 @@ impl Requests {
             if through < psn || !orderly {
                 continue;
             }
-            let once = self.at(psn).is_none_or(|(_, it)| it.asked.len() == 1);
+            // What was overtaken may have come while the NAK was on its way.
+            let once = (self.at(psn)).is_none_or(|(_, it)| it.asked.len() == 1 && !it.overtaken);
             let holds = self.resends != resends || !once || self.high <= psn;
             out.check(Rule::NakHeeded, holds, || {
                 format!(

@@ -45,6 +45,8 @@ pub(crate) struct Request {
     pub ack_req: bool,
     /// How often the sender had gone back before it sent this.
     pub resends: u64,
+    /// Whether later packets were seen before it.
+    pub overtaken: bool,
     /// Whether its response was seen, if it has one.
     pub answered: bool,
     /// Bytes of the message that follow after this packet; `None` if not known.
@@ -643,6 +645,7 @@ impl Requests {
             content: packet.content,
             ack_req: packet.bth.ack_req,
             resends: self.resends,
+            overtaken: psn < self.high,
             answered: false,
             remaining,
             asked: vec![psn],

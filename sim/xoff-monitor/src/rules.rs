@@ -261,7 +261,7 @@ texts! {
             "answers",
             "What a NAK for a sequence error or an RNR NAK has refused is not acknowledged before it was sent again.",
             "any",
-            "The NAK and the ACK. A request that was sent twice before the NAK passed is not judged: one of them may \
+            "The NAK and the ACK. A request that was sent twice before the NAK passed, or came late, is not judged: it may \
              have crossed it."
         ],
         NakOnce "nak-once" [

@@ -91,7 +91,8 @@ fn main() {
         true => Extent::Quick,
         false => Extent::Whole,
     };
-    let parts: [(&str, fn(Extent)); 5] = [
+    type Part = (&'static str, fn(Extent));
+    let parts: [Part; 5] = [
         ("parser", parser::measure),
         ("nic", nic::measure),
         ("gates", gates::measure),

@@ -164,7 +164,15 @@ const CASES: [Case; 19] = [
         qps: 4,
         ..case(
             "a packet of each of four QPs",
-            [&["psn +28, shots 4: drop"], &[]],
+            [
+                &[
+                    "qpn 0x100, psn +28, shots 1: drop",
+                    "qpn 0x101, psn +28, shots 1: drop",
+                    "qpn 0x102, psn +28, shots 1: drop",
+                    "qpn 0x103, psn +28, shots 1: drop",
+                ],
+                &[],
+            ],
             4,
             0,
         )
@@ -206,6 +214,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
     let taps = ["a", "b"].map(|name| {
         monitor.add_tap(Tap {
             host: true,
+            orderly: !case.name.contains("overtaken"),
             ..Tap::new(name)
         })
     });

@@ -126,7 +126,7 @@ fn mix(seed: u64) -> Vec<(bool, u8)> {
     for class in 0..classes {
         let class = ((first + 3 * class) % 8) as u8;
         for _ in 0..1 + draw.bits() % 4 {
-            kinds.push((draw.bits() % 4 != 0, class));
+            kinds.push((!draw.bits().is_multiple_of(4), class));
         }
     }
     // In any order of QPs.

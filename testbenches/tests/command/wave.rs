@@ -352,7 +352,7 @@ fn an_element_of_an_array_has_the_name_that_it_has_in_the_source() {
     model.cycle(&reset, &mut Default::default()).unwrap();
     model.trace_close().unwrap();
     let path = path.to_str().unwrap();
-    let element = "u_answers_in.gen_ram.u_ram.words_q[0]";
+    let element = "u_answers_in.u_answers.gen_ram.u_ram.words_q[0]";
     assert!(table(&[path]).contains(element));
     let condition = format!("{element} >= 0");
     let out = table(&[path, "--signals", element, "--when", &condition]);

@@ -13,7 +13,7 @@ use xoff_sim::wire::frame::ParsedFrame;
 
 const QPS: u16 = 4;
 /// Packets of a message.
-const PACKETS: u32 = 60;
+const PACKETS: u32 = 90;
 
 /// The round trip of the bus is longer than that of the network, so that a NAK finds all slots waiting for payload. QPs
 /// are of two classes, and some lose packets.
@@ -37,7 +37,7 @@ fn slots_of_withdrawn_packets_come_back() {
             pair.stall(0, Stalled::Reads, 15, u64::MAX);
         }
         for index in 0..QPS {
-            let place = 0x1_0000 * u64::from(index);
+            let place = 0x2_0000 * u64::from(index);
             let work = Work {
                 kind: WorkKind::WRITE,
                 signaled: true,

@@ -174,7 +174,8 @@ fn marks_without_cnps_are_a_remark_where_no_interval_is_set() {
 /// What one rule has named is not named again because of the PSN that is missing then.
 #[test]
 fn a_broken_packet_has_used_its_psn() {
-    let damages: [(Rule, fn(&mut Vec<u8>)); 4] = [
+    type Damage = (Rule, fn(&mut Vec<u8>));
+    let damages: [Damage; 4] = [
         (Rule::Icrc, |it| *it.last_mut().unwrap() ^= 1),
         (Rule::Opcode, |it| {
             it[BTH] = 0x15;

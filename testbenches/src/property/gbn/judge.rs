@@ -395,6 +395,23 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         Ok(())
     }
 
+    /// Runs until no event is inside: a timer that starts in this cycle may or may not be armed yet, so it starts before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judged::cycle`].
+    fn settle(&mut self) -> Result<(), Disagreement> {
+        let last = self.now.0 + Self::WAIT * u64::from(U::QPS);
+        while !self.quiet() {
+            self.cycle(None)?;
+            if self.now.0 > last {
+                return Err(format!("cycle {last}: an event or a walk never went on"));
+            }
+        }
+        self.cycle(None)?;
+        self.compare_state()
+    }
+
     /// Tells the ACK timers from now on whether an answer of the QP's peer waits.
     ///
     /// # Errors
@@ -404,7 +421,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         if U::End::TIMER.is_none() || (self.wire.answers >> qp & 1 != 0) == waits {
             return Ok(());
         }
-        self.compare_state()?;
+        self.settle()?;
         self.wire.answers ^= 1 << qp;
         if waits {
             self.answers_from.push(self.now);
@@ -426,16 +443,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
     ///
     /// As [`Judged::cycle`].
     pub fn left(&mut self, qp: u16, end: bool) -> Result<(), Disagreement> {
-        // A timer that starts in this cycle may or may not be armed yet, so it starts before.
-        let last = self.now.0 + Self::WAIT * u64::from(U::QPS);
-        while !self.quiet() {
-            self.cycle(None)?;
-            if self.now.0 > last {
-                return Err(format!("cycle {last}: an event or a walk never went on"));
-            }
-        }
-        self.cycle(None)?;
-        self.compare_state()?;
+        self.settle()?;
         let now = self.now;
         let this = &mut self.qps[usize::from(qp)];
         if let told @ Told { armed: true, .. } = this.told() {

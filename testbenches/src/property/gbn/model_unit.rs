@@ -22,6 +22,8 @@ pub struct ModelUnit<E: End> {
     bits: u64,
     timers: bool,
     wire: Wire,
+    /// What the wire told of packets that wait, in the cycle that was evaluated last.
+    asked: (Cycle, u64),
     /// By QP: its ACK timer was started and no packet has left since, and when the last one left in such a time.
     sent: Vec<(bool, Option<Cycle>)>,
 }
@@ -35,6 +37,7 @@ impl<E: End> Default for ModelUnit<E> {
             bits: 0,
             timers: true,
             wire: Wire::default(),
+            asked: (Cycle(0), 0),
             sent: vec![(false, None); 4],
         }
     }
@@ -48,7 +51,12 @@ impl<E: End> ModelUnit<E> {
             let reference = &mut self.qps[usize::from(qp)];
             let (armed, left) = &mut self.sent[usize::from(qp)];
             let before = *E::context(reference);
-            let asks = *armed && self.wire.asks >> qp & 1 != 0;
+            // In a cycle that was left out nothing was told.
+            let asked = match self.asked {
+                (cycle, asked) if cycle.0 + 1 == at.0 => asked,
+                _ => 0,
+            };
+            let asks = *armed && (self.wire.asks | asked) >> qp & 1 != 0;
             let (step, walks) = match E::held() {
                 Some(held) if Some(event) == E::TIMER && E::hold(reference, asks, *left, at) => {
                     (held, false)
@@ -133,6 +141,7 @@ impl<E: Named> Unit for ModelUnit<E> {
         } else if let (true, Some((qp, event))) = (ready, event) {
             self.step(qp, *event, now);
         }
+        self.asked = (now, self.wire.asks);
         let mut step = None;
         if self.pipeline.front().is_some_and(|(at, _)| *at <= now) {
             step = self.pipeline.pop_front().map(|(_, shown)| shown);
@@ -168,7 +177,7 @@ impl<E: Named> Unit for ModelUnit<E> {
     }
 
     fn rest_state(&mut self) -> Result<Vec<u8>, UnitError> {
-        // `timers` and `wire` are inputs.
+        // `timers` and `wire` are inputs, and `asked` was one.
         let Self {
             qps,
             pipeline,
@@ -176,6 +185,7 @@ impl<E: Named> Unit for ModelUnit<E> {
             bits,
             timers: _,
             wire: _,
+            asked: _,
             sent,
         } = self;
         Ok(format!("{qps:?} {pipeline:?} {free:?} {bits} {sent:?}").into_bytes())

@@ -51,6 +51,7 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
             mtu: 2,
             timeout: 4,
             retry: 7,
+            nak_retry: true,
             rnr_retry: 7,
             ack_every: 4,
             window: 200,

@@ -12,9 +12,9 @@ const WINDOW_MAX: u32 = 1 << 22;
 /// An RNR retry count that is never used up (IBTA volume 1).
 const RNR_FOREVER: u8 = 7;
 
-/// The configuration that software chooses for a QP's requester (`requester_config_t`). The default is all 0, but that
-/// sequence NAKs use up retries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The configuration that software chooses for a QP's requester (`requester_config_t`). All 0 is that of
+/// a closed QP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RequesterConfig {
     /// Code of the path MTU: 256 « mtu bytes; 5 to 7 count as 4.
     pub mtu: u8,
@@ -35,21 +35,6 @@ pub struct RequesterConfig {
     pub window: u32,
     /// Go-back-0: a retransmission starts at the first packet of the message.
     pub restart: bool,
-}
-
-impl Default for RequesterConfig {
-    fn default() -> Self {
-        Self {
-            mtu: 0,
-            timeout: 0,
-            retry: 0,
-            nak_retry: true,
-            rnr_retry: 0,
-            ack_every: 0,
-            window: 0,
-            restart: false,
-        }
-    }
 }
 
 /// What a walk does once it has completed everything that is acknowledged (`after_e`).

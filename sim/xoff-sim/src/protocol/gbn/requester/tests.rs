@@ -17,6 +17,7 @@ fn configuration() -> RequesterConfig {
     RequesterConfig {
         timeout: 1,
         retry: 2,
+        nak_retry: true,
         rnr_retry: 2,
         ..RequesterConfig::default()
     }
