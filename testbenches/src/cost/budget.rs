@@ -13,10 +13,10 @@ const SLACK: f64 = 0.03;
 const TOO_LARGE: f64 = 0.10;
 /// What the file says of itself.
 const HEADER: &str = "\
-# What work may cost (`make cost`): instructions of a cycle, an event, a frame or a frame-hop, and bytes of models. A count
-# more than 3 % above its budget fails. `make cost WRITE=1` writes what it counts; whoever raises a budget says why in the
-# commit. `test` has the counts of the profile in which tests are compiled, which CI looks at, `release` those of
-# `make demo`. Verilated code is compiled alike in both.
+# What work may cost (`make cost`): instructions of a cycle, an event, a frame or a frame-hop, and bytes of models. A
+# count more than 3 % above its budget fails. `make cost WRITE=1` writes what it counts; whoever raises a budget says
+# why in the commit. `test` has the counts of the profile in which tests are compiled, which CI looks at, `release`
+# those of `make demo`. Verilated code is compiled alike in both.
 
 ";
 

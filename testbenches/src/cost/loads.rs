@@ -33,8 +33,8 @@ pub struct Load {
     pub name: &'static str,
     /// What its units are, the part behind the colon.
     pub unit: &'static str,
-    /// Whether cycles of tops are counted too. Callgrind counts calls outside of the counted part as well, so that has to
-    /// have nearly all of them.
+    /// Whether cycles of tops are counted too. Callgrind counts calls outside of the counted part as well, so that has
+    /// to have nearly all of them.
     pub tops: bool,
     run: fn() -> u64,
 }
