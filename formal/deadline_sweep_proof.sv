@@ -70,16 +70,16 @@ module deadline_sweep_proof
   cycle_t reported_at, any_at;
   always_comb begin
     {reported, any} = '0;
-    reported_at     = Never;
-    any_at          = Never;
+    reported_at     = farthest(now);
+    any_at          = farthest(now);
     for (int unsigned s = 0; s < 2; s++) begin
       if (seen_valid_i[s] && seen_index_i[s] == who_q) begin
         reported = 1'b1;
-        if (seen_at_i[s] < reported_at) reported_at = seen_at_i[s];
+        if (earlier(seen_at_i[s], reported_at)) reported_at = seen_at_i[s];
       end
       if (seen_valid_i[s] && 32'(seen_index_i[s]) / Group == group) begin
         any = 1'b1;
-        if (seen_at_i[s] < any_at) any_at = seen_at_i[s];
+        if (earlier(seen_at_i[s], any_at)) any_at = seen_at_i[s];
       end
     end
   end
@@ -91,7 +91,7 @@ module deadline_sweep_proof
   logic due, waited_q = 1'b0;
   logic [7:0] late_q = '0, rest, left;
   logic [IndexBits-1:0] index_q;
-  assign due = pending_q && pending_at_q <= now;
+  assign due = pending_q && !earlier(now, pending_at_q);
 
   always_ff @(posedge clk_i) begin
     reported_q    <= started_q && reported;
@@ -99,11 +99,11 @@ module deadline_sweep_proof
     any_q         <= started_q && any;
     any_at_q      <= any_at;
     pending_q     <= started_q && (reported_q || (pending_q && !begins));
-    if (reported_q && !(pending_q && !begins && pending_at_q < reported_at_q)) pending_at_q <= reported_at_q;
+    if (reported_q && !(pending_q && !begins && earlier(pending_at_q, reported_at_q))) pending_at_q <= reported_at_q;
     owed_q <= started_q && (begins ? pending_q : owed_q && !(valid && ready_i && index == who_q));
-    if (!started_q) least_q <= Never;
-    else if (any_q && (begins || any_at_q < least_q)) least_q <= any_at_q;
-    else if (begins) least_q <= Never;
+    if (!started_q) least_q <= farthest(now);
+    else if (any_q && (begins || earlier(any_at_q, least_q))) least_q <= any_at_q;
+    else if (begins) least_q <= farthest(now);
     late_q   <= (started_q && due && !begins) ? late_q + 8'(!valid || ready_i) : '0;
     waited_q <= started_q && valid && !ready_i;
     index_q  <= index;
@@ -113,6 +113,24 @@ module deadline_sweep_proof
   assign rest = valid ? 8'(Group - 32'(index) % Group) : '0;
   assign left = rest + 8'((group + Groups - 1 - 32'(index) / Group) % Groups * (Group + 1));
 
+  // Premises: what is reported is at most 2^45 cycles ahead or behind, and no sweep is kept waiting that long.
+  localparam cycle_t Far = 48'd1 << 45;
+  logic [Groups+2:0] ranges;  // times that are too far ahead, or of a report behind
+  always_comb begin
+    ranges = '0;
+    for (int unsigned g = 0; g < Groups; g++) begin
+      assume (!started_q || !earlier(u_dut.least_q[g], now - Far));
+      ranges[g] = earlier(farthest(now), u_dut.least_q[g]);
+    end
+    assume (!started_q || !earlier(wake, now - Far));
+    ranges[Groups] = earlier(farthest(now), wake);
+    for (int unsigned s = 0; s < 2; s++) begin
+      assume (!earlier(seen_at_i[s], now - Far) && !earlier(now + Far, seen_at_i[s]));
+      ranges[Groups+1+s] = u_dut.seen_valid_q[s] &&
+          (earlier(u_dut.seen_at_q[s], now - Far - 1'b1) || earlier(now + Far, u_dut.seen_at_q[s]));
+    end
+  end
+
   always_comb begin
     if (started_q) begin
       a_pipe :
@@ -120,13 +138,14 @@ module deadline_sweep_proof
               (u_dut.seen_valid_q[0] && u_dut.seen_index_q[0] == who_q && u_dut.seen_at_q[0] == reported_at_q) ||
               (u_dut.seen_valid_q[1] && u_dut.seen_index_q[1] == who_q && u_dut.seen_at_q[1] == reported_at_q));
       a_least : assert (u_dut.least_q[group] == least_q);
-      a_early : assert (!begins || least_q <= now);
-      a_kept : assert (!pending_q || u_dut.least_q[group] <= pending_at_q);
+      a_early : assert (!begins || !earlier(now, least_q));
+      a_kept : assert (!pending_q || !earlier(pending_at_q, u_dut.least_q[group]));
       a_owed : assert (!owed_q || (valid && 32'(index) / Group == group && index <= who_q));
       a_hold : assert (!waited_q || (valid && index == index_q));
       a_in_time : assert (!due || 32'(late_q) + 32'(left) < Groups * (Group + 1));
-      a_wake : assert (!pending_q || wake <= pending_at_q);
-      a_bound : assert (wake <= u_dut.least_q[group]);
+      a_wake : assert (!pending_q || !earlier(pending_at_q, wake));
+      a_bound : assert (!earlier(u_dut.least_q[group], wake));
+      a_range : assert (ranges == '0);
       a_idle : assert (!idle || (!due && !owed_q && !reported_q));
     end
   end

@@ -79,7 +79,7 @@ module pause_watchdog_proof
     bites_q       <= bite_due && !rearm_i && !silence;
     released_q    <= silence && release_now;
     kept_q        <= silence && !release_now;
-    quiet_q       <= idle && now < wake;
+    quiet_q       <= idle && earlier(now, wake);
     silence_q     <= silence;
     stall_state_q <= u_dut.stall_q;
     armed_q       <= {u_dut.bark_armed_q, u_dut.bite_armed_q};
@@ -88,25 +88,29 @@ module pause_watchdog_proof
     now_q         <= now;
     wake_q        <= wake;
     inputs_q      <= inputs;
-    if (!started_q) barked_q <= 1'b0;
+    if (!started_q || now - bark_first_q >= Long) barked_q <= 1'b0;
     if (next_q && bark) begin
       barked_q     <= 1'b1;
       bark_first_q <= stall_first_q;
     end
   end
 
+  // Stalls of up to 2^45 cycles; a bark is remembered as long.
+  localparam cycle_t Long = 48'd1 << 45;
+  always_comb assume (!in_q || now - first_q < Long);
+
   always_comb begin
     if (started_q) begin
-      a_stall : assert (u_dut.stall_q == in_q && (!silence || in_q) && (!in_q || first_q < now));
-      a_bark_at : assert (u_dut.bark_armed_q == (in_q && bark_q != '0 && first_q + cycle_t'(bark_q) > now));
+      a_stall : assert (u_dut.stall_q == in_q && (!silence || in_q) && (!in_q || earlier(first_q, now)));
+      a_bark_at : assert (u_dut.bark_armed_q == (in_q && bark_q != '0 && earlier(now, first_q + cycle_t'(bark_q))));
       a_bark_deadline : assert (!u_dut.bark_armed_q || u_dut.bark_at_q == first_q + cycle_t'(bark_q) - 1'b1);
-      a_bite_at : assert (u_dut.bite_armed_q == (in_q && bite_q != '0 && first_q + cycle_t'(bite_q) > now));
+      a_bite_at : assert (u_dut.bite_armed_q == (in_q && bite_q != '0 && earlier(now, first_q + cycle_t'(bite_q))));
       a_bite_deadline : assert (!u_dut.bite_armed_q || u_dut.bite_at_q == first_q + cycle_t'(bite_q) - 1'b1);
       a_wake :
-      assert (wake == (u_dut.bark_armed_q && !(u_dut.bite_armed_q && u_dut.bite_at_q < u_dut.bark_at_q) ? u_dut.bark_at_q :
-                       u_dut.bite_armed_q ? u_dut.bite_at_q : Never));
+      assert (wake == (u_dut.bark_armed_q && !(u_dut.bite_armed_q && earlier(u_dut.bite_at_q, u_dut.bark_at_q)) ? u_dut.bark_at_q :
+                       u_dut.bite_armed_q ? u_dut.bite_at_q : farthest(now)));
       a_bark_left :
-      assert (!barked_q || (bark_first_q < now && !(in_q && bark_first_q == first_q && u_dut.bark_armed_q)));
+      assert (!barked_q || (earlier(bark_first_q, now) && !(in_q && bark_first_q == first_q && u_dut.bark_armed_q)));
     end
     if (next_q) begin
       a_bark : assert (bark == bark_due_q);
@@ -117,8 +121,8 @@ module pause_watchdog_proof
       a_kept : assert (!kept_q || silence);
       a_idle_state :
       assert (!quiet_q || (!ended_q && !bark && silence == silence_q && u_dut.stall_q == stall_state_q &&
-                           armed_q == {u_dut.bark_armed_q, u_dut.bite_armed_q} && wake == wake_q));
-      a_idle_outputs : assert (!(quiet_q && inputs == inputs_q && now < wake) || idle);
+                           armed_q == {u_dut.bark_armed_q, u_dut.bite_armed_q} && (wake == wake_q || armed_q == '0)));
+      a_idle_outputs : assert (!(quiet_q && inputs == inputs_q && earlier(now, wake)) || idle);
     end
   end
 

@@ -71,6 +71,8 @@ module pfc_rx_proof
       pfc_stop_q   <= 1'b0;
       pause_stop_q <= 1'b0;
     end
+    if (!earlier(now, pfc_last_q)) pfc_stop_q <= 1'b0;
+    if (!earlier(now, pause_last_q)) pause_stop_q <= 1'b0;
     if (started_q && pfc_load) begin
       pfc_stop_q <= control_i.timer[Class] != '0;
       pfc_last_q <= now + duration(control_i.timer[Class]);
@@ -80,8 +82,8 @@ module pfc_rx_proof
       pause_last_q <= now + duration(control_i.timer[0]);
     end
   end
-  assign pfc_runs   = pfc_stop_q && now <= pfc_last_q;
-  assign pause_runs = pause_stop_q && now <= pause_last_q;
+  assign pfc_runs   = pfc_stop_q && !earlier(pfc_last_q, now);
+  assign pause_runs = pause_stop_q && !earlier(pause_last_q, now);
 
   // Previous cycle
   logic quiet_q, at_wake_q, xon_q, other_q, pause_enable_q, link_down_q;
@@ -91,7 +93,7 @@ module pfc_rx_proof
   cycle_t wake_q, now_q;
   pfc_rx_event_t expect_q;
   always_ff @(posedge clk_i) begin
-    quiet_q <= idle && now < wake;
+    quiet_q <= idle && earlier(now, wake);
     at_wake_q <= idle && now == wake;
     xon_q <= pfc_load && control_i.timer[Class] == '0;
     other_q <= !pfc_load && !link_down_i;
@@ -110,7 +112,7 @@ module pfc_rx_proof
 
   logic [8:0] missed;  // a timer runs past its end
   for (genvar i = 0; i < 9; i++) begin : gen_missed
-    assign missed[i] = u_dut.runs_q[i] && now > u_dut.end_q[i];
+    assign missed[i] = u_dut.runs_q[i] && earlier(u_dut.end_q[i], now);
   end
 
   always_comb begin
@@ -119,19 +121,19 @@ module pfc_rx_proof
       a_timer : assert (u_dut.runs_q[Class] == pfc_runs && (!pfc_runs || u_dut.end_q[Class] == pfc_last_q));
       a_pause_timer : assert (u_dut.runs_q[8] == pause_runs && (!pause_runs || u_dut.end_q[8] == pause_last_q));
       a_paused : assert (paused[Class] == ((pfc_runs && pfc_classes_i[Class]) || (pause_runs && pause_enable_i)));
-      a_wake_not_late : assert (!u_dut.runs_q[Class] || wake <= u_dut.end_q[Class]);
-      a_no_wake : assert (u_dut.runs_q != '0 || wake == Never);
+      a_wake_not_late : assert (!u_dut.runs_q[Class] || !earlier(u_dut.end_q[Class], wake));
+      a_no_wake : assert (u_dut.runs_q != '0 || wake == farthest(now));
     end
     if (next_q) begin
       a_event : assert (events == expect_q);
       a_link : assert (!link_down_q || (u_dut.runs_q == '0 && paused == '0));
       a_xon : assert (!xon_q || !paused[Class] || pause_runs);
       a_independent :
-      assert (!(other_q && runs_q[Class] && now_q < end_q[Class]) || (u_dut.runs_q[Class] && u_dut.end_q[Class] == end_q[Class]));
+      assert (!(other_q && runs_q[Class] && earlier(now_q, end_q[Class])) || (u_dut.runs_q[Class] && u_dut.end_q[Class] == end_q[Class]));
       a_idle_state : assert (!quiet_q || (u_dut.runs_q == runs_q && u_dut.end_q == end_q && events == '0));
       a_idle_outputs :
-      assert (!(quiet_q && classes_q == pfc_classes_i && pause_enable_q == pause_enable_i) || (paused == paused_q && wake == wake_q));
-      a_wake_not_early : assert (!at_wake_q || wake_q == Never || u_dut.runs_q != runs_q);
+      assert (!(quiet_q && classes_q == pfc_classes_i && pause_enable_q == pause_enable_i) || (paused == paused_q && (wake == wake_q || u_dut.runs_q == '0)));
+      a_wake_not_early : assert (!at_wake_q || u_dut.runs_q != runs_q);
     end
   end
 

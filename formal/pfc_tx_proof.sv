@@ -78,8 +78,8 @@ module pfc_tx_proof
     silent_q   <= silence_i;
     waited_q   <= valid && !frame_ready_i;
     valid_q    <= valid;
-    quiet_q    <= idle && now < wake;
-    overdue_q  <= told[p_q] && now >= deadline;
+    quiet_q    <= idle && earlier(now, wake);
+    overdue_q  <= told[p_q] && !earlier(now, deadline);
     quanta_q   <= quanta_i;
     told_q     <= told;
     frame_q    <= frame;
@@ -94,7 +94,7 @@ module pfc_tx_proof
   always_comb begin
     if (started_q) begin
       a_deadline : assert (!told[p_q] || u_dut.refresh_q == deadline);
-      a_wake : assert (told[p_q] ? wake == deadline : (told != '0 || wake == Never));
+      a_wake : assert (told[p_q] ? wake == deadline : (told != '0 || wake == farthest(now)));
       a_names :
       assert (!valid || (frame.opcode == ControlPfc && frame.class_enable[15:8] == '0 && frame.class_enable != '0));
       a_silent_state : assert (!valid || u_dut.told_q == '0 || u_dut.told_q == u_dut.stop_q);
@@ -112,8 +112,8 @@ module pfc_tx_proof
       assert (!(valid && !valid_q && told[p_q]) || (frame.class_enable[p_q] && frame.timer[p_q] == quanta_q));
       a_unnamed : assert (!valid || frame.class_enable[p_q] || frame.timer[p_q] == '0);
       a_silence : assert (!silent_q || (told == '0 && (!valid || valid_q)));
-      a_idle_state : assert (!quiet_q || (told == told_q && valid == valid_q && wake == wake_q));
-      a_idle_outputs : assert (!(quiet_q && inputs == inputs_q && now < wake) || idle);
+      a_idle_state : assert (!quiet_q || (told == told_q && valid == valid_q && (wake == wake_q || told == '0)));
+      a_idle_outputs : assert (!(quiet_q && inputs == inputs_q && earlier(now, wake)) || idle);
     end
   end
 

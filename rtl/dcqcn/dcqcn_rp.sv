@@ -135,8 +135,8 @@ module dcqcn_rp
   always_comb begin
     due = 1'b0;
     if (read_q && visit_q) begin
-      due = (read_context.alpha_runs && read_context.alpha_deadline <= now_i) ||
-          (read_context.rate_runs && read_context.rate_deadline <= now_i);
+      due = (read_context.alpha_runs && !earlier(now_i, read_context.alpha_deadline)) ||
+          (read_context.rate_runs && !earlier(now_i, read_context.rate_deadline));
     end
   end
 

@@ -65,11 +65,6 @@ module dcqcn_rp_step
   stage_t stage_q[1:Last];
   logic [Last:1] valid_q;
 
-  function automatic cycle_t later(input cycle_t from, input logic [31:0] cycles);
-    logic [48:0] sum = {1'b0, from} + 49'(cycles);
-    return sum[48] ? Never : sum[47:0];
-  endfunction
-
   function automatic rate_t clamp(input rate_t rate, input rate_t least, input rate_t most);
     return (rate > most) ? most : (rate < least) ? least : rate;
   endfunction
@@ -93,8 +88,8 @@ module dcqcn_rp_step
       stage_d[1].cnp         = kind_i == RpCnp && context_i.open;
       stage_d[1].timer       = kind_i == RpTimer && context_i.open;
       stage_d[1].bytes       = kind_i == RpBytes && context_i.open;
-      stage_d[1].alpha_due   = stage_d[1].timer && context_i.alpha_runs && context_i.alpha_deadline <= now_i;
-      stage_d[1].rate_due    = stage_d[1].timer && context_i.rate_runs && context_i.rate_deadline <= now_i;
+      stage_d[1].alpha_due   = stage_d[1].timer && context_i.alpha_runs && !earlier(now_i, context_i.alpha_deadline);
+      stage_d[1].rate_due    = stage_d[1].timer && context_i.rate_runs && !earlier(now_i, context_i.rate_deadline);
 
       stage_d[1].counted     = stage_d[1].bytes && context_i.limited && params_i.byte_limit != '0;
       if (stage_d[1].counted) stage_d[1].c.bytes = bytes_sum[32] ? '1 : bytes_sum[31:0];
@@ -143,13 +138,11 @@ module dcqcn_rp_step
         stage_d[2].c.timer_count = stage_q[1].c.timer_count + 1'b1;
 
       if (stage_q[1].cnp || stage_q[1].alpha_due)
-        stage_d[2].c.alpha_deadline = later(
-          stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.alpha_deadline, stage_q[1].p.alpha_time
-        );
+        stage_d[2].c.alpha_deadline =
+            (stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.alpha_deadline) + cycle_t'(stage_q[1].p.alpha_time);
       if (stage_q[1].cnp || stage_q[1].rate_due)
-        stage_d[2].c.rate_deadline = later(
-          stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.rate_deadline, stage_q[1].p.rate_time
-        );
+        stage_d[2].c.rate_deadline =
+            (stage_q[1].cnp ? stage_q[1].now : stage_q[1].c.rate_deadline) + cycle_t'(stage_q[1].p.rate_time);
 
       if (stage_q[1].cnp) begin
         stage_d[2].c.limited     = 1'b1;

@@ -17,6 +17,10 @@
 //   (three cycles) or while a new gap of its QP is put in place. No update is therefore lost, and no SENT reads half
 //   of one.
 //
+// `next` may be at most 2^46 cycles ahead: so far nobody comes who waits for `eligible_o`. If it is more than 2^16 cycles
+// behind when a sweep comes by, it is marked as old, and nothing depends on it any more. Sweeps come by at least every
+// 2^46 cycles, so that no `next` seems to be in the future because it is long past.
+//
 // `next` is kept in two RAMs with the same contents: one is read by SENT, the other by the sweep over waiting QPs and
 // for new gaps. A sweep of a group visits one QP per cycle, except in the cycle of a new gap. It skips a QP with a SENT
 // in the pipeline, because the SENT itself checks `next`.
@@ -81,13 +85,9 @@ module rate_limiter
     rate_t rate;
   } wish_t;
 
-  function automatic logic reached(input next_t next, input cycle_t now);
-    return {next.cycle, next.fraction != '0} <= {now, 1'b0};
-  endfunction
-
   // The first cycle that is not before `next`
   function automatic cycle_t first_cycle(input next_t next);
-    return (next.cycle == Never) ? Never : next.cycle + 48'(next.fraction != '0);
+    return next.cycle + 48'(next.fraction != '0);
   endfunction
 
   logic clear;
@@ -207,6 +207,7 @@ module rate_limiter
   logic [QpBits-1:0] sent_qp_q[1:3];
   logic [15:0] bytes_q;
   cycle_t since_q;  // now − burst: earlier lateness is not caught up
+  logic old_q;
   pace_t pace;
   logic [$bits(pace_t)-1:0] pace_bits;
   next_t sent_next;
@@ -231,7 +232,8 @@ module rate_limiter
     if (take_sent) begin
       sent_qp_q[1] <= sent_qp_i;
       bytes_q      <= sent_bytes_i;
-      since_q      <= (now_i < 48'(burst_i)) ? '0 : now_i - 48'(burst_i);
+      since_q      <= now_i - 48'(burst_i);
+      old_q        <= olds_q[sent_qp_i];
     end
     if (sent_q[1]) sent_qp_q[2] <= sent_qp_q[1];
     if (sent_q[2]) sent_qp_q[3] <= sent_qp_q[2];
@@ -256,30 +258,30 @@ module rate_limiter
   // Stage 2: where the schedule continues, and by how much. Stage 3: their sum.
   next_t base_q, sum_q, sum;
   logic [47:0] step_q;
-  logic over;
-  logic [3:2] limited_q;
+  logic [ 3:2] limited_q;
 
   always_ff @(posedge clk_i) begin
     if (sent_q[1]) begin
-      base_q       <= (sent_next.cycle >= since_q) ? sent_next : '{cycle: since_q, fraction: '0};
+      base_q       <= (old_q || earlier(sent_next.cycle, since_q)) ? '{cycle: since_q, fraction: '0} : sent_next;
       step_q       <= 48'(bytes_q) * 48'(pace.gap);
       limited_q[2] <= pace.limited;
     end
     if (sent_q[2]) begin
-      sum_q        <= over ? '1 : sum;
+      sum_q        <= sum;
       limited_q[3] <= limited_q[2];
     end
   end
 
-  assign {over, sum} = 73'(base_q) + 73'(step_q);
+  assign sum = base_q + 72'(step_q);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Visits: of the sweep, or by a new gap that takes effect
 
   logic [Qps-1:0] waits_q, waits_d;
+  logic [Qps-1:0] olds_q, olds_d;  // `next` is old
   logic sweep, sweep_idle, visit;
   logic [QpBits-1:0] sweep_qp, visit_qp;
-  logic visit_q, commit_q, waits_was_q, passed_q, visit_limited_q;
+  logic visit_q, commit_q, waits_was_q, old_was_q, passed_q, visit_limited_q;
   logic [QpBits-1:0] visit_qp_q;
   logic [31:0] gap_q;
   next_t visit_next;
@@ -298,9 +300,9 @@ module rate_limiter
         .Depth(Qps)
     ) u_next (
         .clk_i,
-        .write_i        (clear || sent_q[3]),
-        .write_address_i(clear ? clear_qp : sent_qp_q[3]),
-        .data_i         (clear ? '0 : sum_q),
+        .write_i        (sent_q[3]),
+        .write_address_i(sent_qp_q[3]),
+        .data_i         (sum_q),
         .read_i         ((r == 0) ? take_sent : visit),
         .read_address_i ((r == 0) ? sent_qp_i : visit_qp),
         .data_o         (next_bits[r])
@@ -319,6 +321,7 @@ module rate_limiter
       commit_q    <= commit;
       visit_qp_q  <= visit_qp;
       waits_was_q <= waits_q[sweep_qp];
+      old_was_q   <= olds_q[visit_qp];
       passed_q    <= sweep_inside != '0 || (take_sent && sent_qp_i == sweep_qp);
     end
     if (commit) begin
@@ -335,7 +338,8 @@ module rate_limiter
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Eligibility: which QPs wait, and until when
 
-  logic sent_waits, visit_reached, visit_waits, visit_counts;
+  logic sent_waits, visit_reached, visit_old, visit_waits, visit_counts;
+  logic [31:0] behind;  // by how much `next` is behind, in units of 2^16 cycles; negative: it is ahead
   logic [1:0] seen_q;
   logic [1:0][QpBits-1:0] seen_qp_q;
   cycle_t [1:0] seen_at_q;
@@ -343,8 +347,14 @@ module rate_limiter
   always_comb begin
     sent_waits    = 1'b0;
     visit_reached = 1'b0;
-    if (sent_q[3]) sent_waits = limited_q[3] && !reached(sum_q, now_i);
-    if (visit_q) visit_reached = reached(visit_next, now_i);
+    visit_old     = 1'b0;
+    behind        = '0;
+    if (sent_q[3]) sent_waits = limited_q[3] && earlier(now_i, first_cycle(sum_q));
+    if (visit_q) begin
+      behind        = 32'((now_i - first_cycle(visit_next)) >> 16);
+      visit_reached = old_was_q || !behind[31];
+      visit_old     = old_was_q || (!behind[31] && behind != '0);
+    end
   end
 
   assign visit_waits  = (commit_q ? visit_limited_q : waits_was_q) && !visit_reached;
@@ -356,11 +366,15 @@ module rate_limiter
     waits_d = waits_q;
     if (visit_counts && (commit_q || visit_reached)) waits_d[visit_qp_q] = visit_waits;
     if (sent_q[3]) waits_d[sent_qp_q[3]] = sent_waits;
+
+    olds_d = olds_q;
+    if (visit_counts) olds_d[visit_qp_q] = visit_old;
+    if (sent_q[3]) olds_d[sent_qp_q[3]] = 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) waits_q <= '0;
-    else waits_q <= waits_d;
+    if (rst_i) {waits_q, olds_q} <= {{Qps{1'b0}}, {Qps{1'b1}}};
+    else {waits_q, olds_q} <= {waits_d, olds_d};
   end
 
   always_ff @(posedge clk_i) begin
@@ -407,6 +421,8 @@ module rate_limiter
       else $error("rate_limiter: a quotient that nobody waits for");
       assert (!sent_q[1] || !(sent_q[2] && sent_qp_q[1] == sent_qp_q[2]) && !(sent_q[3] && sent_qp_q[1] == sent_qp_q[3]))
       else $error("rate_limiter: two SENTs of a QP inside");
+      assert (!sent_q[3] || earlier(sum_q.cycle, farthest(now_i)))
+      else $error("rate_limiter: QP %0d is more than 2^46 cycles ahead", sent_qp_q[3]);
     end
   end
 

@@ -192,61 +192,70 @@ module gbn_requester
 
   assign read_context = read_bits;
 
-  // Armed: the ACK timer was started, and no packet has left since.
-  logic [Qps-1:0] armed_q, armed_d;
+  // Armed: the ACK timer was started, and no packet has left since. Left: a packet that asked has left since, at the
+  // time in the RAM.
+  logic [Qps-1:0] armed_q, armed_d, left_q, left_d;
+  logic   left_valid_q;
+  cycle_t left;
   logic left_write, waits, waited_q, fresh_q;
-  logic [$bits(left_t)-1:0] left_bits;
-  left_t left;
 
   assign left_write = left_valid_i && armed_q[left_qp_i];
-  assign left = left_bits;
 
   always_comb begin
     armed_d = armed_q;
+    left_d  = left_q;
+    if (left_write) left_d[left_qp_i] = 1'b1;
     if (left_write && left_end_i) armed_d[left_qp_i] = 1'b0;
-    if (step_q && fresh_q) armed_d[step_qp_o] = 1'b1;
+    if (step_q && fresh_q) begin
+      armed_d[step_qp_o] = 1'b1;
+      left_d[step_qp_o]  = 1'b0;
+    end
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) armed_q <= '0;
-    else armed_q <= armed_d;
+    if (rst_i) {armed_q, left_q} <= '0;
+    else {armed_q, left_q} <= {armed_d, left_d};
   end
 
   // Both cycles of the read count, so that a packet that leaves in one of them is not missed.
   assign waits = (asks_i[taken_q.qp] && armed_q[taken_q.qp]) || (left_write && left_qp_i == taken_q.qp);
 
   always_ff @(posedge clk_i) begin
-    if (take) waited_q <= (asks_i[taken_d.qp] && armed_q[taken_d.qp]) || (left_write && left_qp_i == taken_d.qp);
+    if (take) begin
+      waited_q     <= (asks_i[taken_d.qp] && armed_q[taken_d.qp]) || (left_write && left_qp_i == taken_d.qp);
+      left_valid_q <= left_q[taken_d.qp];
+    end
   end
 
   ram_1r1w #(
-      .Width($bits(left_t)),
+      .Width($bits(cycle_t)),
       .Depth(Qps)
   ) u_left (
       .clk_i,
-      .write_i        (clear || left_write),
-      .write_address_i(clear ? clear_qp : left_qp_i),
-      .data_i         (clear ? '0 : left_t'{valid: 1'b1, at: now_i}),
+      .write_i        (left_write),
+      .write_address_i(left_qp_i),
+      .data_i         (now_i),
       .read_i         (take),
       .read_address_i (taken_d.qp),
-      .data_o         (left_bits)
+      .data_o         (left)
   );
 
   gbn_requester_look #(
       .Wqes    (Wqes),
       .PeriodPs(PeriodPs)
   ) u_look (
-      .valid_i   (taken_valid_q),
+      .valid_i     (taken_valid_q),
       .now_i,
-      .context_i (read_context),
-      .psn_i     (taken_q.psn),
-      .syndrome_i(taken_q.syndrome),
-      .kind_i    (taken_q.work.kind),
-      .length_i  (taken_q.work.length),
-      .asks_i    (waited_q || waits),
-      .left_i    (left),
-      .answer_i  (answers_i[taken_q.qp]),
-      .facts_o   (facts)
+      .context_i   (read_context),
+      .psn_i       (taken_q.psn),
+      .syndrome_i  (taken_q.syndrome),
+      .kind_i      (taken_q.work.kind),
+      .length_i    (taken_q.work.length),
+      .asks_i      (waited_q || waits),
+      .left_valid_i(left_valid_q),
+      .left_i      (left),
+      .answer_i    (answers_i[taken_q.qp]),
+      .facts_o     (facts)
   );
 
   always_comb begin

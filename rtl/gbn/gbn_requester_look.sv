@@ -10,13 +10,14 @@ module gbn_requester_look
     input logic                      valid_i,
     input cycle_t                    now_i,
     input requester_context_t        context_i,
-    input psn_t                      psn_i,       // of an answer
+    input psn_t                      psn_i,         // of an answer
     input logic               [ 7:0] syndrome_i,
-    input work_e                     kind_i,      // of a work request
+    input work_e                     kind_i,        // of a work request
     input logic               [31:0] length_i,
-    input logic                      asks_i,      // a packet that asks for an ACK waits for the wire
-    input left_t                     left_i,
-    input logic                      answer_i,    // an answer waits, so an ACK timer is not due
+    input logic                      asks_i,        // a packet that asks for an ACK waits for the wire
+    input logic                      left_valid_i,  // a packet that asked has left since the ACK timer was started
+    input cycle_t                    left_i,        // when the last one did
+    input logic                      answer_i,      // an answer waits, so an ACK timer is not due
 
     output requester_facts_t facts_o
 );
@@ -63,9 +64,9 @@ module gbn_requester_look
       rnr_nak = syndrome_i[7:5] == 3'b001;
       sequence_nak = syndrome_i == SyndromeSequence;
       error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
-      left = left_i.at + timeout;
+      left = left_i + timeout;
       una = psn_i + psn_t'(ack);  // a NAK acknowledges the packets before its PSN
-      facts_o.due = context_i.timer_runs && context_i.deadline <= now_i && (!answer_i || context_i.rnr_wait);
+      facts_o.due = context_i.timer_runs && !earlier(now_i, context_i.deadline) && (!answer_i || context_i.rnr_wait);
       facts_o.empty = context_i.tail == context_i.head;
       facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
 
@@ -91,7 +92,7 @@ module gbn_requester_look
       facts_o.ack_timer_on = context_i.configuration.timeout != '0;
       facts_o.ack_deadline = now_i + timeout;
       facts_o.rnr_deadline = now_i + rnr;
-      facts_o.held = !context_i.rnr_wait && (asks_i || (left_i.valid && left > now_i));
+      facts_o.held = !context_i.rnr_wait && (asks_i || (left_valid_i && earlier(now_i, left)));
       facts_o.held_deadline = asks_i ? facts_o.ack_deadline : left;
     end
   end

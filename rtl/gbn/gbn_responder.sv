@@ -12,9 +12,9 @@
 // cycles.
 //
 // Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` of the same cycle; all other outputs
-// are registers. `wake_o` is constant, because the unit has no deadline.
+// are registers. The unit has no deadline, so it needs no time.
 module gbn_responder
-  import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
+  import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
     parameter  int unsigned Qps    = 64,          // 2 to 1,024
     parameter  int unsigned Recvs  = 16,          // slots of a QP's ring: a power of two, 2 to 128
@@ -47,8 +47,7 @@ module gbn_responder
 
     output logic [Qps-1:0] owed_o,
 
-    output logic   idle_o,
-    output cycle_t wake_o
+    output logic idle_o
 );
 
   localparam int unsigned SlotBits = $clog2(Recvs);
@@ -289,7 +288,6 @@ module gbn_responder
 
   assign owed_o = owed_q;
   assign idle_o = !event_valid_i && !clear && !taken_valid_q && !looked_valid_q && !step_q;
-  assign wake_o = Never;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
 

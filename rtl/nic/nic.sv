@@ -546,6 +546,7 @@ module nic
   earliest #(
       .Count(3)
   ) u_wake (
+      .now_i,
       .valid_i('1),
       .at_i   ({transmit_wake, congestion_wake, pause_wake}),
       .at_o   (wake_o)

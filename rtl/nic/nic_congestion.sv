@@ -259,7 +259,7 @@ module nic_congestion
 
   logic mark, np_ready, np_cnp, np_idle, cnps_idle;
   logic [QpBits-1:0] np_cnp_qp;
-  cycle_t unused_np_wake;  // no deadline
+  cycle_t np_wake;
 
   assign mark               = mark_i && settings_i.dcqcn_on;
   assign np_command_ready_o = np_ready && !mark;
@@ -278,7 +278,7 @@ module nic_congestion
       .cnp_valid_o  (np_cnp),
       .cnp_qp_o     (np_cnp_qp),
       .idle_o       (np_idle),
-      .wake_o       (unused_np_wake)
+      .wake_o       (np_wake)
   );
 
   qp_set #(
@@ -302,10 +302,11 @@ module nic_congestion
       np_idle && cnps_idle;
 
   earliest #(
-      .Count(2)
+      .Count(3)
   ) u_wake (
+      .now_i,
       .valid_i('1),
-      .at_i   ({limiter_wake, rp_wake}),
+      .at_i   ({limiter_wake, rp_wake, np_wake}),
       .at_o   (wake_o)
   );
 

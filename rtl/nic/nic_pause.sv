@@ -117,6 +117,7 @@ module nic_pause
   earliest #(
       .Count(3)
   ) u_wake (
+      .now_i,
       .valid_i('1),
       .at_i   ({watchdog_wake, tx_wake, rx_wake}),
       .at_o   (wake_o)

@@ -16,7 +16,7 @@
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module receive_engine
-  import roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
+  import roce_pkg::*, gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
@@ -215,7 +215,6 @@ module receive_engine
   logic [Qps-1:0] owed;
   logic responder_idle;
   responder_context_t step_context;
-  cycle_t unused_wake;  // no deadline
 
   gbn_responder #(
       .Qps  (Qps),
@@ -244,8 +243,7 @@ module receive_engine
       .completion_valid_o   (completion_valid),
       .completion_o         (completion),
       .owed_o               (owed),
-      .idle_o               (responder_idle),
-      .wake_o               (unused_wake)
+      .idle_o               (responder_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////

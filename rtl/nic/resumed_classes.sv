@@ -4,10 +4,10 @@
 // would fill the peer's buffer again, and pauses would cause more pauses.
 //
 // - `fresh_o`: class `class_i` was paused at some time within the last `window_i` cycles and is not paused now.
-// - `idle_o`: the state changes only with `paused_i`.
+// - `idle_o`: the state changes only with `paused_i`; 0 while a window runs.
 //
-// Timing: `fresh_o` depends on `now_i`, `class_i` and `paused_i`; it reflects the end of a pause from the second cycle after it
-// on.
+// Timing: `fresh_o` depends on `now_i`, `class_i` and `paused_i`; it reflects the end of a pause from the second cycle
+// after it on.
 module resumed_classes
   import time_pkg::*, nic_pkg::*;
 (
@@ -22,6 +22,7 @@ module resumed_classes
 );
 
   logic [7:0] paused_q;
+  logic [7:0] runs_q;  // the window of the class has not ended
   cycle_t until_q[8];
 
   always_ff @(posedge clk_i) begin
@@ -30,13 +31,20 @@ module resumed_classes
   end
 
   always_ff @(posedge clk_i) begin
-    for (int unsigned c = 0; c < 8; c++) begin
-      if (rst_i) until_q[c] <= '0;
-      else if (paused_q[c] && !paused_i[c]) until_q[c] <= now_i + 48'(window_i);
+    if (rst_i) runs_q <= '0;
+    else if (runs_q != '0 || paused_q != paused_i) begin
+      for (int unsigned c = 0; c < 8; c++) begin
+        if (paused_q[c] && !paused_i[c]) runs_q[c] <= 1'b1;
+        else if (!earlier(now_i, until_q[c])) runs_q[c] <= 1'b0;
+      end
     end
   end
 
-  assign fresh_o = !paused_i[class_i] && now_i < until_q[class_i];
-  assign idle_o  = paused_q == paused_i;
+  always_ff @(posedge clk_i) begin
+    for (int unsigned c = 0; c < 8; c++) if (paused_q[c] && !paused_i[c]) until_q[c] <= now_i + 48'(window_i);
+  end
+
+  assign fresh_o = !paused_i[class_i] && runs_q[class_i] && earlier(now_i, until_q[class_i]);
+  assign idle_o  = paused_q == paused_i && runs_q == '0;
 
 endmodule

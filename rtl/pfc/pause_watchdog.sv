@@ -40,8 +40,8 @@ module pause_watchdog
   assign begins   = stalled && !stall_q;
 
   // In the first cycle of a stall only a threshold of 1 can be due.
-  assign bark_due = stalled && (begins ? bark_i == 40'd1 : bark_armed_q && now_i >= bark_at_q);
-  assign bite_due = stalled && (begins ? bite_i == 40'd1 : bite_armed_q && now_i >= bite_at_q);
+  assign bark_due = stalled && (begins ? bark_i == 40'd1 : bark_armed_q && !earlier(now_i, bark_at_q));
+  assign bite_due = stalled && (begins ? bite_i == 40'd1 : bite_armed_q && !earlier(now_i, bite_at_q));
 
   assign lifted   = silence_q ? rearm_i || (progress_i && auto_rearm_i) : bite_due && rearm_i;
 
@@ -75,6 +75,7 @@ module pause_watchdog
   earliest #(
       .Count(2)
   ) u_wake (
+      .now_i,
       .valid_i({bark_armed_q, bite_armed_q}),
       .at_i   ({bark_at_q, bite_at_q}),
       .at_o   (wake_o)
@@ -84,9 +85,9 @@ module pause_watchdog
     if (!rst_i) begin
       assert (!silence_q || stall_q)
       else $error("pause_watchdog: silent outside a stall");
-      assert (!(bark_armed_q && now_i > bark_at_q))
+      assert (!(bark_armed_q && earlier(bark_at_q, now_i)))
       else $error("pause_watchdog: missed the bark");
-      assert (!(bite_armed_q && now_i > bite_at_q))
+      assert (!(bite_armed_q && earlier(bite_at_q, now_i)))
       else $error("pause_watchdog: missed the bite");
     end
   end

@@ -68,7 +68,7 @@ module pfc_rx
 
   always_comb begin
     ends = '0;
-    if (runs_q != '0) for (int unsigned i = 0; i < 9; i++) ends[i] = runs_q[i] && now_i >= end_q[i];
+    if (runs_q != '0) for (int unsigned i = 0; i < 9; i++) ends[i] = runs_q[i] && !earlier(now_i, end_q[i]);
   end
 
   for (genvar i = 0; i < 9; i++) begin : gen_timer
@@ -84,7 +84,7 @@ module pfc_rx
 
     always_ff @(posedge clk_i) begin
       if (!rst_i)
-        assert (!runs_q[i] || now_i <= end_q[i])
+        assert (!runs_q[i] || !earlier(end_q[i], now_i))
         else $error("pfc_rx: timer %0d missed its end", i);
     end
   end
@@ -101,6 +101,7 @@ module pfc_rx
   earliest #(
       .Count(9)
   ) u_wake (
+      .now_i,
       .valid_i(runs_q),
       .at_i   (end_q),
       .at_o   (wake_o)

@@ -49,7 +49,7 @@ module pfc_tx
     end
   end
 
-  assign due = !valid_q && !silence_i && (stop != told_q || (told_q != '0 && now_i >= refresh_q));
+  assign due = !valid_q && !silence_i && (stop != told_q || (told_q != '0 && !earlier(now_i, refresh_q)));
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -81,7 +81,7 @@ module pfc_tx
   assign frame_valid_o = valid_q;
   assign xoff_o        = told_q;
   assign idle_o        = !due && !valid_q && !(silence_i && told_q != '0);
-  assign wake_o        = (told_q != '0) ? refresh_q : Never;
+  assign wake_o        = (told_q != '0) ? refresh_q : farthest(now_i);
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

@@ -80,12 +80,6 @@ package gbn_pkg;
     AfterFail   = 2'd2
   } after_e;
 
-  // Time at which a packet that asked for an ACK last left since the QP's ACK timer was started
-  typedef struct packed {
-    logic   valid;
-    cycle_t at;
-  } left_t;
-
   // Context of a QP at the requester. 263 bits.
   typedef struct packed {
     qp_state_e         state;

@@ -9,6 +9,7 @@
 //   at least one cycle without a visit between them.
 // - Reports from the first cycle of a sweep on count for the next sweep of the group.
 // - A deadline that was removed meanwhile costs an early sweep; a deadline that is not reported is lost.
+// - A group without a deadline is swept after 2^46 cycles, because no stored time may be farther ahead or behind.
 // - `idle_o`: no sweep, no report in the pipeline, and the least deadline has not come. Until a report comes or
 //   `now_i` reaches `wake_o`, nothing changes.
 // - One register has the least deadline of all groups (`wake_o`); before it has come, no group is looked at. A sweep
@@ -61,7 +62,7 @@ module deadline_sweep
   logic visit_q, last;
   index_t index_q, first;
 
-  assign come = wake_q <= now_i;
+  assign come = !earlier(now_i, wake_q);
 
   // The groups that are due take turns: first those behind the one that was swept last.
   always_comb begin
@@ -69,7 +70,7 @@ module deadline_sweep
     behind = '0;
     if (come) begin
       for (int unsigned g = 0; g < Groups; g++) begin
-        due[g]    = least_q[g] <= now_i;
+        due[g]    = !earlier(now_i, least_q[g]);
         behind[g] = due[g] && g * Group > 32'(index_q);
       end
     end
@@ -84,13 +85,13 @@ module deadline_sweep
     group   = '0;
     least   = '0;
     least_d = least_q;
-    if (come) for (int unsigned g = 0; g < Groups; g++) if (start[g]) least_d[g] = Never;
+    if (come) for (int unsigned g = 0; g < Groups; g++) if (start[g]) least_d[g] = farthest(now_i);
     if (seen_valid_q != '0) begin
       for (int unsigned s = 0; s < Sources; s++) begin
         group[s] = GroupBits'(32'(seen_index_q[s]) / Group);
-        least[s] = seen_valid_q[s] && (start[group[s]] || seen_at_q[s] < least_q[group[s]]);
+        least[s] = seen_valid_q[s] && (start[group[s]] || earlier(seen_at_q[s], least_q[group[s]]));
         for (int unsigned r = 0; r < s; r++) begin
-          if (seen_valid_q[r] && group[r] == group[s] && seen_at_q[r] <= seen_at_q[s]) least[s] = 1'b0;
+          if (seen_valid_q[r] && group[r] == group[s] && !earlier(seen_at_q[s], seen_at_q[r])) least[s] = 1'b0;
         end
       end
       for (int unsigned g = 0; g < Groups; g++) begin
@@ -105,6 +106,7 @@ module deadline_sweep
   earliest #(
       .Count(Groups)
   ) u_least (
+      .now_i,
       .valid_i({Groups{renew_q}}),
       .at_i   (least_q),
       .at_o   (least_of_groups)
@@ -113,21 +115,22 @@ module deadline_sweep
   earliest #(
       .Count(Sources)
   ) u_reported (
+      .now_i,
       .valid_i(seen_valid_q),
       .at_i   (seen_at_q),
       .at_o   (reported)
   );
 
   assign kept   = renew_q ? least_of_groups : wake_q;
-  assign wake_d = (reported < kept) ? reported : kept;
+  assign wake_d = earlier(reported, kept) ? reported : kept;
 
   assign last   = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       seen_valid_q <= '0;
-      least_q      <= {Groups{Never}};
-      wake_q       <= Never;
+      least_q      <= {Groups{farthest(now_i)}};
+      wake_q       <= farthest(now_i);
       renew_q      <= 1'b0;
       visit_q      <= 1'b0;
       index_q      <= '0;

@@ -11,6 +11,7 @@
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`reads`] | how much payload is read ahead |
+//! | [`later`] | what the NIC does not do yet: tests that are expected to fail |
 //! | [`lengths`] | frames of every length, in every class |
 //! | [`queries`] | the state of a QP, as registers show it |
 //! | [`regions`] | what a key permits, for each region of the table |
@@ -24,6 +25,7 @@
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`tested`] | the pair, work for it, and checks of the results |
+//! | [`time`] | the time wraps |
 //! | [`timers`] | the ACK timer, and packets that leave just when it runs out |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
@@ -35,6 +37,7 @@ mod congestion;
 mod counters;
 mod every_qp;
 mod invalidation;
+mod later;
 mod lengths;
 mod line_rate;
 mod messages;
@@ -53,6 +56,7 @@ mod shares;
 mod stalled;
 mod standard;
 mod tested;
+mod time;
 mod timers;
 mod verdict;
 mod waves;

@@ -198,9 +198,10 @@ pub trait Device: Debug + Send + 'static {
         0
     }
 
-    /// What the top reports about the cycles to come. `None` if it has no such pins; then every cycle is evaluated.
+    /// What the top reports in cycle `now` about the cycles to come. `None` if it has no such pins; then every cycle is
+    /// evaluated.
     #[inline]
-    fn rest(_out: &Outputs<Self>) -> Option<Rest> {
+    fn rest(_out: &Outputs<Self>, _now: Cycles) -> Option<Rest> {
         None
     }
 }

@@ -428,8 +428,9 @@ impl<D: Driver> RtlHost<D> {
         state.evaluated += 1;
         state.next.0 += 1;
         self.model_at = state.next;
-        match D::Device::rest(&self.pins_out) {
-            Some(rest) => state.skip.said(rest.since(Cycle(self.config.time.0))),
+        let start = self.config.time;
+        match D::Device::rest(&self.pins_out, Cycles(start.0 + now.0)) {
+            Some(rest) => state.skip.said(rest.since(Cycle(start.0))),
             None => state.skip.disturb(),
         }
         Ok(())

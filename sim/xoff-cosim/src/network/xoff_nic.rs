@@ -54,7 +54,7 @@ impl Device for XoffPins {
     }
 
     fn time(pins: &mut nic::In, now: Cycles) {
-        pins.now_i = now.0;
+        pins.now_i = Cycle(now.0).bits();
     }
 
     fn receive(pins: &mut nic::In, beat: Option<&Beat>) {
@@ -88,11 +88,8 @@ impl Device for XoffPins {
         }))
     }
 
-    fn rest(out: &nic::Out) -> Option<Rest> {
-        Some(Rest {
-            idle: out.idle_o != 0,
-            wake: Cycle(out.wake_o),
-        })
+    fn rest(out: &nic::Out, now: Cycles) -> Option<Rest> {
+        Some(Rest::of_ports(out.idle_o, out.wake_o, Cycle(now.0)))
     }
 }
 

@@ -43,8 +43,8 @@ fn context_ports(context: &RpContext) -> dcqcn_pkg::RpContext {
         timer_count: context.timer_count,
         byte_count: context.byte_count,
         bytes: context.bytes,
-        alpha_deadline: context.alpha_deadline.0,
-        rate_deadline: context.rate_deadline.0,
+        alpha_deadline: context.alpha_deadline.bits(),
+        rate_deadline: context.rate_deadline.bits(),
     }
 }
 
@@ -138,7 +138,7 @@ impl RtlRpStep {
             let (kind, bytes) = event_ports(event);
             pins.set_kind_i(kind);
             pins.bytes_i = bytes;
-            pins.now_i = now.0;
+            pins.now_i = now.bits();
         }
         self.unit.cycle()?;
         let out = &self.unit.pins_out;
@@ -154,8 +154,8 @@ pub trait RpTop: Model {
     fn drive(pins: &mut Self::In, reset: bool, now: Cycle, event: Option<(RpEvent, u16)>);
     /// Drives the parameters.
     fn set(pins: &mut Self::In, parameters: &RpParameters);
-    /// Reads the outputs.
-    fn read(pins: &Self::Out) -> Result<RpOut, String>;
+    /// Reads the outputs of cycle `now`.
+    fn read(pins: &Self::Out, now: Cycle) -> Result<RpOut, String>;
 }
 
 /// Outputs of `dcqcn_rp` in a cycle.
@@ -178,7 +178,7 @@ pub struct RpStep {
     pub qp: u16,
     /// The time used in the step.
     pub now: Cycle,
-    /// The context after the step.
+    /// The context after the step; its deadlines are the 48 bits of the pins.
     pub context: RpContext,
     /// Whether the rate limiter is to be updated.
     pub rate_valid: bool,
@@ -197,7 +197,7 @@ macro_rules! rp_top {
                 event: Option<(RpEvent, u16)>,
             ) {
                 pins.rst_i = u8::from(reset);
-                pins.now_i = now.0;
+                pins.now_i = now.bits();
                 pins.event_valid_i = u8::from(event.is_some());
                 if let Some((event, qp)) = event {
                     let (kind, bytes) = event_ports(event);
@@ -213,14 +213,14 @@ macro_rules! rp_top {
             }
 
             #[inline]
-            fn read(pins: &$ports::Out) -> Result<RpOut, String> {
+            fn read(pins: &$ports::Out, now: Cycle) -> Result<RpOut, String> {
                 let step = if pins.step_valid_o != 0 {
                     let kind = pins.step_kind_o().map_err(|error| error.to_string())?;
                     let event = read_event(kind, pins.step_bytes_o);
                     Some(RpStep {
                         event: event.ok_or_else(|| format!("step_kind_o is {kind:?}"))?,
                         qp: u16::from(pins.step_qp_o),
-                        now: Cycle(pins.step_now_o),
+                        now: now.near(pins.step_now_o),
                         context: read_context(&pins.step_context_o()),
                         rate_valid: pins.rate_valid_o != 0,
                     })
@@ -230,7 +230,7 @@ macro_rules! rp_top {
                 Ok(RpOut {
                     ready: pins.event_ready_o != 0,
                     step,
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
                 })
             }
         }
@@ -281,7 +281,7 @@ impl<M: RpTop> RtlRp<M> {
     pub fn cycle(&mut self, now: Cycle, event: Option<(RpEvent, u16)>) -> Result<RpOut, UnitError> {
         M::drive(&mut self.unit.pins_in, false, now, event);
         self.unit.cycle()?;
-        M::read(&self.unit.pins_out).map_err(|what| Driven::<M>::broken(now.0, what))
+        M::read(&self.unit.pins_out, now).map_err(|what| Driven::<M>::broken(now.0, what))
     }
 
     /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for
@@ -344,7 +344,7 @@ impl RtlNp {
     /// An assertion of the RTL failed.
     pub fn reset(&mut self, now: Cycle) -> Result<(), UnitError> {
         self.unit.pins_in.rst_i = 1;
-        self.unit.pins_in.now_i = now.0;
+        self.unit.pins_in.now_i = now.bits();
         self.unit.pins_in.event_valid_i = 0;
         self.unit.cycle()?;
         self.unit.pins_in.rst_i = 0;
@@ -363,7 +363,7 @@ impl RtlNp {
         event: Option<(NpEvent, u16)>,
     ) -> Result<NpOut, UnitError> {
         let pins = &mut self.unit.pins_in;
-        pins.now_i = now.0;
+        pins.now_i = now.bits();
         pins.interval_i = interval;
         pins.event_valid_i = u8::from(event.is_some());
         if let Some((event, qp)) = event {
@@ -375,7 +375,7 @@ impl RtlNp {
         Ok(NpOut {
             ready: out.event_ready_o != 0,
             cnp: (out.cnp_valid_o != 0).then(|| u16::from(out.cnp_qp_o)),
-            rest: Rest::of_ports(out.idle_o, out.wake_o),
+            rest: Rest::of_ports(out.idle_o, out.wake_o, now),
         })
     }
 
@@ -386,7 +386,7 @@ impl RtlNp {
     ///
     /// An assertion of the RTL failed.
     pub fn state(&mut self, now: Cycle, interval: u32) -> Result<Vec<u8>, UnitError> {
-        self.unit.pins_in.now_i = now.0;
+        self.unit.pins_in.now_i = now.bits();
         self.unit.pins_in.interval_i = interval;
         self.unit.pins_in.event_valid_i = 0;
         self.unit.state()
@@ -443,8 +443,8 @@ pub trait LimiterTop: Model {
         update: Option<Update>,
         sent: Option<Sent>,
     );
-    /// Reads the outputs.
-    fn read(pins: &Self::Out) -> LimiterOut;
+    /// Reads the outputs of cycle `now`.
+    fn read(pins: &Self::Out, now: Cycle) -> LimiterOut;
 }
 
 macro_rules! limiter_top {
@@ -463,7 +463,7 @@ macro_rules! limiter_top {
                 sent: Option<Sent>,
             ) {
                 pins.rst_i = u8::from(reset);
-                pins.now_i = now.0;
+                pins.now_i = now.bits();
                 pins.burst_i = burst;
                 pins.update_valid_i = u8::from(update.is_some());
                 if let Some(update) = update {
@@ -479,7 +479,7 @@ macro_rules! limiter_top {
             }
 
             #[inline]
-            fn read(pins: &$ports::Out) -> LimiterOut {
+            fn read(pins: &$ports::Out, now: Cycle) -> LimiterOut {
                 LimiterOut {
                     update_ready: pins.update_ready_o != 0,
                     sent_ready: pins.sent_ready_o != 0,
@@ -488,7 +488,7 @@ macro_rules! limiter_top {
                         let limited = pins.gap_limited_o != 0;
                         (u16::from(pins.gap_qp_o), ByteGap(pins.gap_o), limited)
                     }),
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
                 }
             }
         }
@@ -540,7 +540,7 @@ impl<M: LimiterTop> RtlLimiter<M> {
     ) -> Result<LimiterOut, UnitError> {
         M::drive(&mut self.unit.pins_in, false, now, burst, update, sent);
         self.unit.cycle()?;
-        Ok(M::read(&self.unit.pins_out))
+        Ok(M::read(&self.unit.pins_out, now))
     }
 
     /// The values of registers, memories and wires in cycle `now`, before its clock edge and without an event, for

@@ -47,6 +47,10 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     /// The event for an expired deadline, if this end has one.
     const TIMER: Option<Self::Event>;
 
+    /// The context as the pins have it: times are 48 bits.
+    fn on_pins(context: Self::Context) -> Self::Context {
+        context
+    }
     /// Creates a closed QP.
     fn qp(slots: usize) -> Self::Qp;
     /// The QP's context.
@@ -102,6 +106,13 @@ impl End for Requesting {
     type Qp = RequesterQp;
     const WALK: RequesterEvent = RequesterEvent::Walk;
     const TIMER: Option<RequesterEvent> = Some(RequesterEvent::Timer);
+
+    fn on_pins(context: RequesterContext) -> RequesterContext {
+        RequesterContext {
+            deadline: Cycle(context.deadline.bits()),
+            ..context
+        }
+    }
 
     fn qp(slots: usize) -> RequesterQp {
         RequesterQp::new(slots, TIMES)
@@ -241,7 +252,7 @@ pub struct Shown<E: End> {
     pub qp: u16,
     /// The time used in the step; the responder has none.
     pub now: Option<Cycle>,
-    /// The context after the step.
+    /// The context after the step, as the pins have it.
     pub context: E::Context,
     /// The result of the step.
     pub step: E::Step,
@@ -341,12 +352,12 @@ pub trait GbnTop: Model {
     fn let_timers(pins: &mut Self::In, allowed: bool);
     /// Drives `asks_i`, `left_…` and `answers_i`, if there are any.
     fn tell(pins: &mut Self::In, wire: Wire);
-    /// Reads the outputs.
+    /// Reads the outputs of cycle `now`.
     ///
     /// # Errors
     ///
     /// The outputs that have no meaning.
-    fn read(pins: &Self::Out) -> Result<Out<Self::End>, String>;
+    fn read(pins: &Self::Out, now: Cycle) -> Result<Out<Self::End>, String>;
 }
 
 /// A verilated unit.
@@ -387,7 +398,7 @@ impl<M: GbnTop> Unit for Rtl<M> {
     ) -> Result<Out<M::End>, UnitError> {
         M::drive(&mut self.unit.pins_in, false, now, event);
         self.unit.cycle()?;
-        M::read(&self.unit.pins_out).map_err(|what| Driven::<M>::broken(now.0, what))
+        M::read(&self.unit.pins_out, now).map_err(|what| Driven::<M>::broken(now.0, what))
     }
 
     fn let_timers(&mut self, allowed: bool) {
@@ -590,7 +601,7 @@ macro_rules! requester_top {
                 event: Option<(u16, &RequesterEvent)>,
             ) {
                 pins.rst_i = u8::from(reset);
-                pins.now_i = now.0;
+                pins.now_i = now.bits();
                 pins.event_valid_i = u8::from(event.is_some());
                 let Some((qp, event)) = event else {
                     return;
@@ -628,13 +639,13 @@ macro_rules! requester_top {
             }
 
             #[inline]
-            fn read(pins: &$ports::Out) -> Result<Out<Requesting>, String> {
+            fn read(pins: &$ports::Out, now: Cycle) -> Result<Out<Requesting>, String> {
                 let step = match pins.step_valid_o {
                     0 => None,
                     _ => Some(Shown {
                         kind: pins.step_kind_o,
                         qp: pins.step_qp_o.into(),
-                        now: Some(Cycle(pins.step_now_o)),
+                        now: Some(now.near(pins.step_now_o)),
                         context: read_requester_context(&pins.step_context_o().map_err(unnamed)?),
                         step: RequesterStep {
                             note: RequesterNote::ALL[pins.step_note_o() as usize],
@@ -654,7 +665,7 @@ macro_rules! requester_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.sendable_o as u64,
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
+                    rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
                 })
             }
         }
@@ -712,7 +723,7 @@ macro_rules! responder_top {
             fn tell(_: &mut $ports::In, _: Wire) {}
 
             #[inline]
-            fn read(pins: &$ports::Out) -> Result<Out<Responding>, String> {
+            fn read(pins: &$ports::Out, _: Cycle) -> Result<Out<Responding>, String> {
                 let step = match pins.step_valid_o {
                     0 => None,
                     _ => Some(Shown {
@@ -741,7 +752,10 @@ macro_rules! responder_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.owed_o as u64,
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o),
+                    rest: Rest {
+                        idle: pins.idle_o != 0,
+                        wake: Cycle::MAX,
+                    },
                 })
             }
         }

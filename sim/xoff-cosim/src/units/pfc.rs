@@ -5,14 +5,13 @@ use std::fmt::Debug;
 use verilated::{Model, Settings};
 use xoff_rtl::eth_pkg::Control;
 use xoff_rtl::pfc_pkg::PfcRxEvent as Event;
-use xoff_rtl::time_pkg::NEVER;
 use xoff_rtl::{
     PauseWatchdog, PfcRx40, PfcRx100, PfcTx, pause_watchdog, pfc_rx40, pfc_rx100, pfc_tx,
 };
-use xoff_sim::protocol::Idle;
 use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
 use xoff_sim::protocol::pfc_rx::{PfcRxEvent, PfcRxIn, PfcRxOut};
 use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
+use xoff_sim::protocol::{Cycle, Idle};
 use xoff_sim::wire::CONTROL_PFC;
 use xoff_sim::wire::frame::ControlHead;
 
@@ -33,12 +32,12 @@ pub trait PauseTop: Model {
     fn set_time(pins: &mut Self::In, now: u64);
     /// Drives the reset.
     fn reset(pins: &mut Self::In, reset: bool);
-    /// Reads the outputs.
+    /// Reads the outputs of cycle `now`.
     ///
     /// # Errors
     ///
     /// Bits that have no meaning.
-    fn read(pins: &Self::Out) -> Result<Self::Outputs, String>;
+    fn read(pins: &Self::Out, now: u64) -> Result<Self::Outputs, String>;
 }
 
 macro_rules! time_and_reset {
@@ -47,7 +46,7 @@ macro_rules! time_and_reset {
 
         #[inline]
         fn set_time(pins: &mut Self::In, now: u64) {
-            pins.now_i = now;
+            pins.now_i = Cycle(now).bits();
         }
 
         #[inline]
@@ -77,7 +76,7 @@ macro_rules! pfc_rx_top {
             }
 
             #[inline]
-            fn read(pins: &$ports::Out) -> Result<PfcRxOut, String> {
+            fn read(pins: &$ports::Out, now: u64) -> Result<PfcRxOut, String> {
                 Ok(PfcRxOut {
                     paused: pins.paused_o,
                     event: match pins.event_o() {
@@ -103,7 +102,7 @@ macro_rules! pfc_rx_top {
                         } => Some(PfcRxEvent::Ignored),
                         event => return Err(format!("event_o is {event:?}: one frame, one fate")),
                     },
-                    idle: idle(pins.idle_o, pins.wake_o),
+                    idle: idle(pins.idle_o, pins.wake_o, now),
                 })
             }
         }
@@ -131,11 +130,11 @@ impl PauseTop for PfcTx {
     }
 
     #[inline]
-    fn read(pins: &pfc_tx::Out) -> Result<PfcTxOut, String> {
+    fn read(pins: &pfc_tx::Out, now: u64) -> Result<PfcTxOut, String> {
         Ok(PfcTxOut {
             frame: (pins.frame_valid_o != 0).then(|| read_control(&pins.frame_o())),
             xoff: pins.xoff_o,
-            idle: idle(pins.idle_o, pins.wake_o),
+            idle: idle(pins.idle_o, pins.wake_o, now),
         })
     }
 }
@@ -156,11 +155,11 @@ impl PauseTop for PauseWatchdog {
     }
 
     #[inline]
-    fn read(pins: &pause_watchdog::Out) -> Result<WatchdogOut, String> {
+    fn read(pins: &pause_watchdog::Out, now: u64) -> Result<WatchdogOut, String> {
         Ok(WatchdogOut {
             bark: pins.bark_o != 0,
             silence: pins.silence_o != 0,
-            idle: idle(pins.idle_o, pins.wake_o),
+            idle: idle(pins.idle_o, pins.wake_o, now),
         })
     }
 }
@@ -208,7 +207,7 @@ impl<M: PauseTop> RtlPause<M> {
     pub fn cycle(&mut self, now: u64, inputs: &M::Inputs) -> Result<M::Outputs, UnitError> {
         self.drive(now, inputs);
         self.unit.cycle()?;
-        M::read(&self.unit.pins_out).map_err(|what| Driven::<M>::broken(now, what))
+        M::read(&self.unit.pins_out, now).map_err(|what| Driven::<M>::broken(now, what))
     }
 
     /// The saved state with the inputs of cycle `now` applied, before its clock edge.
@@ -236,13 +235,13 @@ impl<M: PauseTop> RtlPause<M> {
     }
 }
 
-/// Combines `idle_o` and `wake_o`; `wake_o` is meaningful only while `idle_o` is 1.
+/// Combines `idle_o` and `wake_o` of cycle `now`; `wake_o` is meaningful only while `idle_o` is 1.
 #[inline]
-fn idle(idle_o: u8, wake_o: u64) -> Idle {
-    match (idle_o, wake_o) {
+fn idle(idle_o: u8, wake_o: u64, now: u64) -> Idle {
+    match (idle_o, Cycle(now).near(wake_o).0) {
         (0, _) => Idle::No,
-        (_, NEVER) => Idle::Forever,
-        (_, cycle) => Idle::Until(cycle),
+        (_, wake) if wake == now + Cycle::FARTHEST => Idle::Forever,
+        (_, wake) => Idle::Until(wake),
     }
 }
 

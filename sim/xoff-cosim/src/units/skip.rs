@@ -14,13 +14,19 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// What the ports `idle_o` and `wake_o` say.
+    /// What the ports `idle_o` and `wake_o` of the RTL say in cycle `now`.
     #[inline]
-    pub fn of_ports(idle_o: u8, wake_o: u64) -> Self {
+    pub fn of_ports(idle_o: u8, wake_o: u64, now: Cycle) -> Self {
         Self {
             idle: idle_o != 0,
-            wake: Cycle(wake_o),
+            wake: now.near(wake_o),
         }
+    }
+
+    /// Whether the unit, in cycle `now`, waits for nothing but its inputs: it is to be woken only so that no time in it
+    /// becomes too old to be compared.
+    pub const fn waits_for_nothing(self, now: Cycle) -> bool {
+        self.idle && self.wake.0 - now.0 > Cycle::FARTHEST / 2
     }
 
     /// The same for someone whose cycle 0 is the unit's cycle `start`.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time: cycles of the device's clock, 48 bits. It does not wrap: 2⁴⁸ cycles are ten days at 312.5 MHz.
+/// A point in time: cycles of the device's clock. It does not wrap; in the RTL times have 48 bits and do, after ten days
+/// at 312.5 MHz.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -10,16 +11,31 @@ use serde::{Deserialize, Serialize};
 pub struct Cycle(pub u64);
 
 impl Cycle {
-    /// The largest value of 48 bits, at which sums saturate. As a deadline it means never.
-    pub const MAX: Self = Self((1 << 48) - 1);
+    /// Never, as a deadline.
+    pub const MAX: Self = Self(u64::MAX);
 
-    /// The time `cycles` later, at most [`Cycle::MAX`].
+    /// How far ahead a unit of the RTL says to be woken that waits for nothing, in cycles, at most.
+    pub const FARTHEST: u64 = 1 << 46;
+
+    /// Bits of a time in the RTL.
+    pub const BITS: u32 = 48;
+
+    /// The time `cycles` later.
     pub const fn after(self, cycles: u32) -> Self {
-        let later = self.0 + cycles as u64;
-        match later > Self::MAX.0 {
-            true => Self::MAX,
-            false => Self(later),
-        }
+        Self(self.0 + cycles as u64)
+    }
+
+    /// The time as the RTL has it: its lower 48 bits.
+    pub const fn bits(self) -> u64 {
+        self.0 & (u64::MAX >> (64 - Self::BITS))
+    }
+
+    /// The time that these 48 bits stand for: of all times with these lower bits the one nearest to this one, at least
+    /// 0.
+    pub const fn near(self, bits: u64) -> Self {
+        let unused = 64 - Self::BITS;
+        let ahead = (bits.wrapping_sub(self.0) << unused) as i64 >> unused;
+        Self(self.0.saturating_add_signed(ahead))
     }
 }
 
@@ -39,9 +55,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cycles_saturate_and_durations_round_up() {
-        assert_eq!(Cycle::MAX.after(1), Cycle::MAX);
-        assert_eq!(Cycle(Cycle::MAX.0 - 1).after(u32::MAX), Cycle::MAX);
+    fn bits_stand_for_the_nearest_time() {
+        let wrap = 1 << 48;
+        assert_eq!(Cycle(wrap + 5).bits(), 5);
+        assert_eq!(Cycle(wrap - 3).near(5), Cycle(wrap + 5));
+        assert_eq!(Cycle(wrap + 5).near(wrap - 3), Cycle(wrap - 3));
+        assert_eq!(Cycle(7).near(9), Cycle(9));
+        assert_eq!(Cycle(7).near(wrap - 1), Cycle(0), "before the beginning");
+        assert_eq!(
+            Cycle(3 * wrap).near(wrap / 4),
+            Cycle(3 * wrap + Cycle::FARTHEST)
+        );
+    }
+
+    #[test]
+    fn durations_round_up() {
         assert_eq!(cycles_of_ns(55_000, 5_120), 10_743);
         assert_eq!(cycles_of_ns(50_000, 5_120), 9_766);
     }

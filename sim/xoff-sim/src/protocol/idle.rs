@@ -9,7 +9,7 @@ pub enum Idle {
     No,
     /// The cycle `wake_o` has to be evaluated; the cycles before it need not be.
     Until(u64),
-    /// `wake_o` is all ones: nothing changes until an input does.
+    /// `wake_o` is as far ahead as a time can be: nothing changes until an input does.
     Forever,
 }
 

@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The last cycle that can be represented: `now_i` and the deadlines have 48 bits, and all ones means no deadline.
-pub const LAST_CYCLE: u64 = (1 << 48) - 2;
-
 /// A pause time as in a frame, in quanta of 512 bit times. 0 is XON.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

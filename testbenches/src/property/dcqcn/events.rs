@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate, RpContext, RpEvent, RpParameters};
 
-use crate::property::history::{History, Part, less_than, valid_start};
+use crate::property::history::{History, Part, any_start, less_than, valid_start};
 use xoff_cosim::units::{PERIOD_256_PS, dcqcn::RtlNp};
 use xoff_sim::seeded::SplitMix;
 
@@ -149,15 +149,9 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
             _ => 0,
         })
         .sum();
-    let start = match bench {
-        Bench::Step | Bench::Pace | Bench::Pace4 => draw.any_length(44),
-        // Near the end of the range of `now_i`, where schedules and deadlines saturate.
-        _ if draw.once_in(8) => Cycle::MAX.0 - waits - 100_000 - draw.up_to_bits(24),
-        _ => draw.any_length(44),
-    };
     let head = Head {
         bench,
-        start,
+        start: any_start(draw),
         twice: waits < 5_000 && draw.once_in(2),
     };
     History { head, events }
@@ -174,10 +168,8 @@ fn steps(draw: &mut SplitMix) -> Vec<Event> {
             if draw.once_in(3) {
                 parameters = any_parameters(draw);
             }
-            let now = match draw.within(0, 3) {
-                0 => Cycle(Cycle::MAX.0 - draw.within(0, 3)),
-                _ => Cycle(draw.any_length(48)),
-            };
+            // All deadlines are less than 2^46 cycles away.
+            let now = Cycle((1 << 46) + any_start(draw));
             Event::Step {
                 now,
                 event: any_event(draw),
@@ -277,11 +269,9 @@ fn any_context(draw: &mut SplitMix, parameters: &RpParameters, now: Cycle) -> Rp
     };
     let deadline = |draw: &mut SplitMix| {
         Cycle(match draw.within(0, 2) {
-            0 => (now.0 + draw.within(0, 2))
-                .saturating_sub(1)
-                .min(Cycle::MAX.0),
-            1 => Cycle::MAX.0 - draw.within(0, 1),
-            _ => draw.any_length(48),
+            0 => now.0 + draw.within(0, 2) - 1,
+            1 => now.0 - draw.any_length(46),
+            _ => now.0 + draw.any_length(46),
         })
     };
     RpContext {

@@ -355,7 +355,7 @@ fn run<M: LimiterTop>(
             while (!judge.in_force() || wakes > 0) && patience > 0 {
                 patience -= 1;
                 if let Some(rest) = clock.skip.rest() {
-                    if rest.wake == Cycle::MAX {
+                    if rest.waits_for_nothing(clock.now) {
                         break;
                     }
                     wakes -= 1;

@@ -22,6 +22,7 @@ pub mod step;
 use proptest::prelude::*;
 use xoff_rtl::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
 use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::dcqcn::RpContext;
 
 use super::bins::{Bins, Groups};
 use super::history::Histories;
@@ -78,6 +79,15 @@ impl Property for Dcqcn {
             Bench::Pace => pace::check(&mut self.limiter, head, events, bins),
             Bench::Pace4 => pace::check(&mut self.limiter4, head, events, bins),
         }
+    }
+}
+
+/// A context as the pins have it: times are 48 bits.
+fn on_pins(context: RpContext) -> RpContext {
+    RpContext {
+        alpha_deadline: Cycle(context.alpha_deadline.bits()),
+        rate_deadline: Cycle(context.rate_deadline.bits()),
+        ..context
     }
 }
 

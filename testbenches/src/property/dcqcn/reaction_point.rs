@@ -7,7 +7,7 @@ use xoff_sim::protocol::dcqcn::{RpContext, RpEvent, RpParameters};
 
 use super::bins::{self, Unit};
 use super::events::{Event, Head};
-use super::{Clock, Sleep};
+use super::{Clock, Sleep, on_pins};
 use crate::property::bins::Bins;
 use crate::property::swept::Swept;
 use crate::property::{Disagreement, other_fields, same_runs, text};
@@ -120,14 +120,15 @@ impl Judge {
         };
         let event = (step.event, step.now);
         bins::step(bins, unit, &qp.context, event, &parameters, &after);
-        if (step.context, step.rate_valid) != (after, action.is_some()) {
+        let pins = on_pins(after);
+        if (step.context, step.rate_valid) != (pins, action.is_some()) {
             return Err(format!(
                 "cycle {}, QP {}, {:?} at {} under {parameters:?}\n{}\nbefore:    {:?}\nRTL:       {:?}, rate_valid {}\nreference: {after:?}, rate_valid {}",
                 now.0,
                 step.qp,
                 step.event,
                 step.now.0,
-                other_fields(&step.context, &after),
+                other_fields(&step.context, &pins),
                 qp.context,
                 step.context,
                 step.rate_valid,

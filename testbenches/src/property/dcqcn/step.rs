@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::bins;
 use super::events::Event;
+use super::on_pins;
 use crate::property::bins::Bins;
 use crate::property::{Disagreement, other_fields, text};
 use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
@@ -62,7 +63,7 @@ pub fn check(rtl: &mut RtlRpStep, events: &[Event], bins: &mut Bins) -> Result<u
                 parameters,
                 &after,
             );
-            let expected = Some((after, action.is_some()));
+            let expected = Some((on_pins(after), action.is_some()));
             if out != expected {
                 return Err(format!(
                     "{event:?} at {} under {parameters:?}\n{}\nbefore:    {context:?}\nRTL:       {out:?}\nreference: {expected:?}",

@@ -13,8 +13,6 @@ use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 /// Deadlines further away than this are not waited for. They would cost too many cycles when nothing is skipped, as in
 /// a second run and while timers are held, and too many steps while a timer is held again and again.
 const LONG: u64 = 4_000;
-/// From this cycle on no deadline is waited for, because a timer would expire beyond the range of `now_i`.
-const LATEST: u64 = Cycle::MAX.0 - (1 << 42);
 
 /// A requester or responder whose events can be drawn.
 pub trait Drawn: Binned {
@@ -91,7 +89,7 @@ fn run<U: Unit<End: Drawn>>(
             let deadline = U::End::due(U::End::context(&judged.latest(qp)));
             let until = due(deadline, offset);
             let whole = head.twice || judged.holds() || judged.waits();
-            let near = |at: &Cycle| at.0 < LATEST && (!whole || at.0 < judged.now.0 + LONG);
+            let near = |at: &Cycle| !whole || at.0 < judged.now.0 + LONG;
             if let Some(until) = until.filter(near) {
                 judged.run_to(until)?;
             }

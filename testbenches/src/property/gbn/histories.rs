@@ -3,7 +3,7 @@
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 
 use super::events::{Anchor, Bench, Event, Head, Operation, Path};
-use crate::property::history::History;
+use crate::property::history::{History, any_start};
 use xoff_sim::seeded::SplitMix;
 
 /// Draws a case.
@@ -20,8 +20,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let long = (events.iter()).any(|event| matches!(event, Event::Many(times) if *times > 4_000));
     let head = Head {
         bench,
-        // Early enough that any timer expires within the range of `now_i`.
-        start: draw.any_length(48).min(3 << 46),
+        start: any_start(draw),
         twice: !long && draw.once_in(if pair { 16 } else { 4 }),
         path: if pair { path(draw) } else { Path::default() },
     };

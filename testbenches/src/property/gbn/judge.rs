@@ -613,13 +613,14 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         }
         let context = *U::End::context(&qp.reference);
         U::End::see(&mut self.bins, &before, &event, &step);
-        if (shown.context, shown.step) != (context, step) {
+        let pins = U::End::on_pins(context);
+        if (U::End::on_pins(shown.context), shown.step) != (pins, step) {
             return Err(format!(
                 "cycle {}, QP {}, {event:?} at {}\n{}\nbefore:    {before:?}\nRTL:       {:?}\nreference: {context:?}\nRTL:       {:?}\nreference: {step:?}",
                 now.0,
                 shown.qp,
                 at.0,
-                other_fields(&(shown.context, shown.step), &(context, step)),
+                other_fields(&(shown.context, shown.step), &(pins, step)),
                 shown.context,
                 shown.step
             ));
@@ -695,7 +696,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                 "cycle {}: wake_o {} is behind the deadline {}",
                 self.now.0, rest.wake.0, due.0
             )),
-            None if !self.timed && rest.wake != Cycle::MAX => Err(format!(
+            None if !self.timed && !rest.waits_for_nothing(self.now) => Err(format!(
                 "cycle {}: wake_o is {}, and no timer ran",
                 self.now.0, rest.wake.0
             )),

@@ -292,7 +292,7 @@ impl Setup<'_> {
     /// What the time input of a side's NIC shows at the start: often shortly before a carry.
     fn time(self, side: usize) -> Cycles {
         self.draw(9 + side as u64).map_or(Cycles(0), |mut draw| {
-            let carry = 1u64 << draw.within(0, 47);
+            let carry = 1u64 << draw.within(0, 48);
             Cycles(carry.saturating_sub(draw.any_length(14)))
         })
     }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Quanta;
-use xoff_sim::protocol::pause_time::LAST_CYCLE;
 use xoff_sim::protocol::pause_watchdog::WatchdogIn;
 use xoff_sim::protocol::pfc_rx::PfcRxIn;
 use xoff_sim::protocol::pfc_tx::PfcTxIn;
@@ -11,9 +10,8 @@ use xoff_sim::wire::frame::ControlHead;
 use super::pair::Wire;
 use crate::property::history::{Part, fewer_bits, less_than};
 
-/// Last cycle in which an event may come, chosen so that no deadline exceeds the range of `now_i`. The farthest
-/// deadlines, those of a watchdog, are 2^40 cycles away.
-pub const LAST_EVENT: u64 = LAST_CYCLE - (1 << 41);
+/// Last cycle in which an event may come: `now_i` has wrapped four times.
+pub const LAST_EVENT: u64 = 1 << 50;
 /// Width in bits of depths and thresholds of `pfc_tx`.
 pub const DEPTH_BITS: u32 = 24;
 /// Width in bits of the thresholds of `pause_watchdog`.

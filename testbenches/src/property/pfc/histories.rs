@@ -8,14 +8,17 @@ use super::events::{Bench, DEPTH_BITS, Event, Head, THRESHOLD_BITS};
 use super::pair::{Wire, XOFF, XON};
 use crate::property::history::History;
 
-/// Cycles at which histories begin: ordinary ones, and those at which a deadline has a higher bit set than `now_i`.
-const STARTS: [u64; 6] = [
+/// Cycles at which histories begin: ordinary ones, and those at which a deadline has a higher bit set than `now_i`, or has
+/// wrapped.
+const STARTS: [u64; 8] = [
     0,
     1,
     1_000,
     (1 << 16) - 20,
     (1 << 32) - 300,
     (1 << 47) - 1_000,
+    (1 << 48) - 20,
+    (1 << 48) - 1_000,
 ];
 /// Maximum number of events of a history, not counting the last few that belong together.
 const MAX_EVENTS: u32 = 120;

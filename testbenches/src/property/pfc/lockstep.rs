@@ -5,7 +5,6 @@
 //! those of the first instance.
 
 use xoff_sim::protocol::Cycle;
-use xoff_sim::protocol::pause_time::LAST_CYCLE;
 use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
 use xoff_sim::protocol::pfc_rx::{PfcRxIn, PfcRxOut};
 use xoff_sim::protocol::pfc_tx::{PfcTxIn, PfcTxOut};
@@ -169,8 +168,8 @@ where
             }
         }
         for _ in 0..TAIL {
-            match run.next(LAST_CYCLE) {
-                LAST_CYCLE => break,
+            match run.next(u64::MAX) {
+                u64::MAX => break,
                 at => run.jump_and_evaluate(at)?,
             }
         }

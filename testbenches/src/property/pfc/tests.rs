@@ -20,7 +20,7 @@ fn a_wrong_line_is_named_with_what_it_should_be() {
     );
     assert!(wrong("bench {\"bench\":\"tx\",\"start\":0}").contains("missing field `walk`"));
     assert!(
-        wrong("bench {\"bench\":\"tx\",\"start\":281474976710655,\"walk\":0}")
+        wrong("bench {\"bench\":\"tx\",\"start\":1125899906842625,\"walk\":0}")
             .contains("expected at most")
     );
     let text = wrong(&(of("\"tx\"") + "wait 1\ndepth [1,16777216]"));

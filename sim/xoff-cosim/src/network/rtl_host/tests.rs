@@ -196,7 +196,7 @@ impl<const KIND: u8> Device for Wired<KIND> {
         out.requests
     }
 
-    fn rest(out: &Pins) -> Option<Rest> {
+    fn rest(out: &Pins, _: Cycles) -> Option<Rest> {
         Some(Rest {
             idle: !out.tx.valid,
             wake: Cycle::MAX,

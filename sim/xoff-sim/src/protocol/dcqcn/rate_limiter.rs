@@ -40,32 +40,35 @@ impl ByteGap {
     }
 }
 
-/// A point in time in units of 2⁻²⁴ cycles, with 48 integer and 24 fraction bits.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+/// A point in time in units of 2⁻²⁴ cycles. It may be before cycle 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Moment(pub u128);
+pub struct Moment(pub i128);
 
 impl Moment {
-    /// The largest value, at which sums saturate.
-    pub const MAX: Self = Self((1 << (48 + FRACTION_BITS)) - 1);
+    /// Before any cycle.
+    pub const LONG_AGO: Self = Self(i128::MIN);
 
     /// The beginning of a cycle.
     #[must_use]
     pub fn of(cycle: Cycle) -> Self {
-        Self(u128::from(cycle.0) << FRACTION_BITS)
+        Self(i128::from(cycle.0) << FRACTION_BITS)
     }
 
     /// The first cycle that does not begin before this moment.
     #[must_use]
-    pub fn cycle(self) -> Cycle {
-        Cycle(self.0.div_ceil(1 << FRACTION_BITS) as u64)
+    pub const fn cycle(self) -> Cycle {
+        let whole = self.0 >> FRACTION_BITS;
+        let part = self.0 & ((1 << FRACTION_BITS) - 1) != 0;
+        match whole < 0 {
+            true => Cycle(0),
+            false => Cycle(whole as u64 + part as u64),
+        }
     }
 }
 
 /// The state of a rate limiter for one QP. The default is the state after reset.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LimiterContext {
     /// Whether the schedule applies. If not, the QP may always send.
     pub limited: bool,
@@ -73,6 +76,16 @@ pub struct LimiterContext {
     pub gap: ByteGap,
     /// When the next packet may start.
     pub next: Moment,
+}
+
+impl Default for LimiterContext {
+    fn default() -> Self {
+        Self {
+            limited: false,
+            gap: ByteGap::default(),
+            next: Moment::LONG_AGO,
+        }
+    }
 }
 
 impl LimiterContext {
@@ -91,11 +104,10 @@ impl LimiterContext {
     /// Time that the QP left unused may be caught up, but only the last `burst` cycles of it.
     #[must_use]
     pub fn sent(&self, bytes: u16, now: Cycle, burst: u16) -> Self {
-        let earliest = Moment::of(Cycle(now.0.saturating_sub(u64::from(burst))));
-        let start = self.next.max(earliest);
-        let length = u128::from(bytes) * u128::from(self.gap.0);
+        let earliest = Moment::of(now).0 - (i128::from(burst) << FRACTION_BITS);
+        let length = i128::from(bytes) * i128::from(self.gap.0);
         Self {
-            next: Moment(start.0 + length).min(Moment::MAX),
+            next: Moment(self.next.0.max(earliest) + length),
             ..*self
         }
     }
@@ -180,10 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn time_does_not_run_over() {
-        let slow = at(1);
-        let full = slow.sent(u16::MAX, Cycle::MAX, 0);
-        assert_eq!(full.next, Moment::MAX);
-        assert_eq!(slow.sent(0, Cycle(3), u16::MAX).next, Moment(0));
+    fn a_burst_may_reach_before_the_first_cycle() {
+        let early = at(1).sent(0, Cycle(3), 5);
+        assert_eq!(
+            (early.next, early.eligible_from()),
+            (Moment(-2 << 24), Cycle(0))
+        );
     }
 }
