@@ -94,9 +94,11 @@ cost:
 	@$(CARGO) build --quiet --profile $(PROFILE) --workspace --bin xoff-cost
 	@$${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff-cost $(if $(WRITE),--write)
 
-# make build-cost: processor seconds and memory of a build of `make demo` from nothing, by crate and tool.
+# make build-cost: processor seconds and memory of a build of `make demo` from nothing, by crate and tool; OF=test of
+# `make test`.
+build-cost: OF = demo
 build-cost: setup
-	@python3 tools/build_cost.py
+	@python3 tools/build_cost.py $(OF)
 
 setup:
 	@tools/setup.sh

@@ -68,6 +68,9 @@ module pause_watchdog_proof
   logic barked_q = 1'b0;  // there was a bark; the last one in the stall that began in bark_first_q
   cycle_t bark_first_q, stall_first_q, now_q, wake_q;
   logic [83:0] inputs, inputs_q;
+
+  // Premise: stalls of up to 2^45 cycles. A bark is remembered as long.
+  localparam cycle_t Long = 48'd1 << 45;
   assign inputs = 84'({pausing_i, progress_i, bark_i, bite_i, rearm_i, auto_rearm_i});
 
   always_ff @(posedge clk_i) begin
@@ -95,8 +98,6 @@ module pause_watchdog_proof
     end
   end
 
-  // Stalls of up to 2^45 cycles; a bark is remembered as long.
-  localparam cycle_t Long = 48'd1 << 45;
   always_comb assume (!in_q || now - first_q < Long);
 
   always_comb begin

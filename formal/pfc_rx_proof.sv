@@ -82,8 +82,8 @@ module pfc_rx_proof
       pause_last_q <= now + duration(control_i.timer[0]);
     end
   end
-  assign pfc_runs   = pfc_stop_q && !earlier(pfc_last_q, now);
-  assign pause_runs = pause_stop_q && !earlier(pause_last_q, now);
+  assign pfc_runs = pfc_stop_q;
+  assign pause_runs = pause_stop_q;
 
   // Previous cycle
   logic quiet_q, at_wake_q, xon_q, other_q, pause_enable_q, link_down_q;
@@ -118,6 +118,7 @@ module pfc_rx_proof
   always_comb begin
     if (started_q) begin
       a_ends : assert (missed == '0);
+      a_last : assert (!(pfc_runs && earlier(pfc_last_q, now)) && !(pause_runs && earlier(pause_last_q, now)));
       a_timer : assert (u_dut.runs_q[Class] == pfc_runs && (!pfc_runs || u_dut.end_q[Class] == pfc_last_q));
       a_pause_timer : assert (u_dut.runs_q[8] == pause_runs && (!pause_runs || u_dut.end_q[8] == pause_last_q));
       a_paused : assert (paused[Class] == ((pfc_runs && pfc_classes_i[Class]) || (pause_runs && pause_enable_i)));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""make build-cost: processor seconds and peak memory of the build of `make demo`, from nothing, by crate and tool.
+"""make build-cost: processor seconds and peak memory of the build of `make demo`, or with OF=test of that of `make
+test`, from nothing, by crate and tool.
 
 The build runs in a temporary folder with an empty store of models; the sources of crates are fetched before. The
 programs that it calls (rustc, g++, verilator) are wrapped by this script, which notes what each call took: the sum of
@@ -16,6 +17,10 @@ import tempfile
 import time
 
 NOTES = "XOFF_BUILD_COST_NOTES"
+BUILDS = {
+    "demo": ["build", "--release", "--quiet", "--bin", "xoff"],
+    "test": ["test", "--workspace", "--no-run", "--quiet"],
+}
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -57,8 +62,8 @@ def found(name, default):
     return path
 
 
-def measure(folder):
-    """Builds, and returns the notes with the wall-clock time."""
+def measure(folder, build):
+    """Builds as `make demo` or `make test` does, and returns the notes with the wall-clock time."""
     notes = os.path.join(folder, "notes")
     environment = dict(os.environ, CARGO_TARGET_DIR=os.path.join(folder, "target"), CARGO_INCREMENTAL="0")
     environment[NOTES] = notes
@@ -77,8 +82,7 @@ def measure(folder):
     environment["VERILATOR"] = os.path.join(folder, "verilator")
     subprocess.run(["cargo", "fetch", "--quiet"], cwd=ROOT, check=True)
     start = time.monotonic()
-    build = ["cargo", "build", "--release", "--quiet", "--bin", "xoff"]
-    subprocess.run(build, cwd=ROOT, env=environment, check=True)
+    subprocess.run(["cargo", *BUILDS[build]], cwd=ROOT, env=environment, check=True)
     wall = time.monotonic() - start
     with open(notes, encoding="utf-8") as lines:
         return wall, [line.rstrip("\n").split("\t") for line in lines]
@@ -107,8 +111,11 @@ def main():
     if sys.argv[1:2] == ["--wrap"]:
         tool, program, *arguments = sys.argv[2:]
         sys.exit(wrap(tool, program, arguments))
+    [build] = sys.argv[1:] or ["demo"]
+    if build not in BUILDS:
+        sys.exit(f"build-cost: {build}: expected {' or '.join(BUILDS)}")
     with tempfile.TemporaryDirectory(prefix="xoff-build-cost-") as folder:
-        table(*measure(folder))
+        table(*measure(folder, build))
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ impl Run {
 ///
 /// # Errors
 ///
-/// Returns an error if a run cannot be read or the output cannot be written.
+/// Returns an error if a run cannot be read or did not finish, or if the output cannot be written.
 pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let [a, b] = [Run::read(&arguments.a)?, Run::read(&arguments.b)?];
     for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
@@ -76,9 +76,14 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
                 path.display()
             )?;
         }
+    }
+    for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
         if run.summary.state != State::Finished {
             let sentence = run.summary.sentence();
-            writeln!(streams.err, "xoff: {}: {sentence}", path.display())?;
+            bail!(
+                "{}: {sentence} Only finished runs are compared",
+                path.display()
+            );
         }
     }
     let settings = changes(&settings(&a.summary), &settings(&b.summary));
@@ -90,24 +95,14 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
             .each_ref()
             .map(PathBuf::as_path),
     )?;
-    let states = [a.summary.state, b.summary.state];
     let paint = streams.paint;
     let out = &mut streams.out;
-    let same_run = digests[0] == digests[1] && states[0] == states[1];
+    let same_run = digests[0] == digests[1];
     if settings.is_empty() && metrics.is_empty() && frame.is_none() && same_run {
         writeln!(out, "the same: digest {}", digests[0])?;
         return Ok(Outcome::Held);
     }
     let heading = |text: &str| paint.paint(Ink::Heading, text.to_owned());
-    if states[0] != states[1] {
-        writeln!(
-            out,
-            "{} {:?} → {:?}",
-            heading("state"),
-            states[0],
-            states[1]
-        )?;
-    }
     if digests[0] == digests[1] {
         writeln!(
             out,

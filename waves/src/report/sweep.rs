@@ -430,15 +430,28 @@ impl Sweep {
         let runs = || self.points.iter().map(|point| &point.summary);
         let names: BTreeSet<&String> = runs().flat_map(|run| run.metrics.keys()).collect();
         let mut writer = csv::Writer::from_writer(file);
-        let fixed = ["seed", "digest", "expected"].map(String::from);
-        let head = self.keys.iter().chain(&fixed).chain(names.iter().copied());
-        writer.write_record(head)?;
+        let fixed = |run: &Summary| {
+            let columns = [
+                ("seed", run.seed.to_string()),
+                ("digest", run.digest.clone()),
+                ("expected", verdict(run)),
+            ];
+            // What is swept has its column already.
+            let others = columns.into_iter();
+            others.filter(|(name, _)| self.keys.iter().all(|key| key != name))
+        };
+        let columns = fixed(&Summary::default()).map(|(name, _)| name.to_owned());
+        let head = self.keys.iter().cloned().chain(columns);
+        writer.write_record(head.chain(names.iter().map(|name| (*name).clone())))?;
         for point in &self.points {
             let run = &point.summary;
-            let fixed = [run.seed.to_string(), run.digest.clone(), verdict(run)];
             let value =
                 |name: &&String| run.metrics.get(*name).map_or(String::new(), f64::to_string);
-            let row = point.values.iter().cloned().chain(fixed);
+            let row = point
+                .values
+                .iter()
+                .cloned()
+                .chain(fixed(run).map(|(_, value)| value));
             writer.write_record(row.chain(names.iter().map(value)))?;
         }
         writer.flush()
@@ -511,6 +524,22 @@ mod tests {
                         goodput_gbps.f2,goodput_gbps.f3,goodput_gbps.total\n\
                         2,0,d2,–,0,18,18,,,36\n4,0,d4,–,0,9,9,9,9,36\n";
         assert_eq!(csv, expected);
+    }
+
+    #[test]
+    fn a_swept_seed_has_one_column() {
+        let sweep = Sweep {
+            keys: vec!["seed".into()],
+            ..sweep()
+        };
+        let mut csv = Vec::new();
+        sweep.write_csv(&mut csv).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        assert!(
+            csv.starts_with("seed,digest,expected,drops.total,"),
+            "{csv}"
+        );
+        assert!(csv.contains("\n4,d4,–,0,9,"), "{csv}");
     }
 
     /// The axis of the larger one is that of both; a chart that only one run has is not drawn.

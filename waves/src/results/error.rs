@@ -16,6 +16,12 @@ pub enum Error {
         /// The operating system's error.
         source: io::Error,
     },
+    /// Another run writes to the folder.
+    #[error("{}: another run writes its results there: wait for its end, or give another folder", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     File {

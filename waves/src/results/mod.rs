@@ -16,6 +16,7 @@ mod error;
 mod series;
 mod spans;
 
+use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,30 +44,37 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(bad)
 }
 
-/// A folder for the results of one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A folder for the results of one run. While this exists, no other run can have the folder.
+#[derive(Debug)]
 pub struct OutDir {
     path: PathBuf,
+    /// The folder itself, locked. A file system that has no locks has none for others either.
+    _lock: File,
 }
 
 impl OutDir {
-    /// Creates `root`/`name` unless it exists.
+    /// Creates `root`/`name` unless it exists, and locks it.
     ///
     /// If the folder has the summary of an earlier run, removes that run's files: those that the summary lists, those
     /// with the fixed names of this module, and the summary itself. Other files stay.
     ///
     /// # Errors
     ///
-    /// Fails if `name` is not the name of a single folder, or if the folder cannot be created.
+    /// Fails if `name` is not the name of a single folder, if the folder cannot be created, or if another run has it.
     pub fn create(root: impl AsRef<Path>, name: &str) -> Result<Self> {
         if !is_plain(name) {
             return Err(Error::Name(name.into()));
         }
         let path = root.as_ref().join(name);
-        if let Err(source) = std::fs::create_dir_all(&path) {
-            return Err(Error::Folder { path, source });
+        let made = std::fs::create_dir_all(&path).and_then(|()| File::open(&path));
+        let lock = match made {
+            Ok(folder) => folder,
+            Err(source) => return Err(Error::Folder { path, source }),
+        };
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(Error::Busy { path });
         }
-        let this = Self { path };
+        let this = Self { path, _lock: lock };
         this.remove_earlier()?;
         Ok(this)
     }

@@ -116,12 +116,14 @@ fn files_that_a_summary_lists_are_removed_and_no_others() {
     for file in ["a.fst", "notes.txt", "report.html"] {
         fs::write(out.file(file), "").unwrap();
     }
+    drop(out);
     // Without a summary, nothing says that these files belong to a run.
-    OutDir::create(root.path(), "tiny").unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 3);
     let files = ["a.fst", "../outside", "gone.fst"].map(String::from);
     out.begin("tiny", &files).unwrap();
-    OutDir::create(root.path(), "tiny").unwrap();
+    drop(out);
+    let out = OutDir::create(root.path(), "tiny").unwrap();
     let left: Vec<_> = fs::read_dir(out.path()).unwrap().collect();
     assert_eq!(left.len(), 1);
     assert!(out.file("notes.txt").exists() && root.path().join("outside").exists());
@@ -146,6 +148,22 @@ fn what_fails_leaves_the_file_before() {
     );
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn two_runs_do_not_write_one_folder_at_a_time() {
+    let root = tempfile::tempdir().unwrap();
+    let first = OutDir::create(root.path(), "tiny").unwrap();
+    let summary = first.begin("tiny", &[]).unwrap();
+    let error = OutDir::create(root.path(), "tiny").unwrap_err().to_string();
+    assert!(
+        error.contains("tiny: another run writes its results there"),
+        "{error}"
+    );
+    assert!(summary.exists(), "the second run removes nothing");
+    OutDir::create(root.path(), "other").unwrap();
+    drop(first);
+    OutDir::create(root.path(), "tiny").unwrap();
 }
 
 #[test]
