@@ -209,3 +209,23 @@ fn the_state_of_a_qp_can_be_read() {
     pair.run(5_000, &mut all, |pair| pair.completions[0].len() == 4);
     assert_eq!(state(&mut pair, 1, 1).msn, 1);
 }
+
+/// A window of two packets: the rest of a message waits for the ACK, so that what is posted and what is sent differ.
+#[test]
+fn what_is_posted_and_what_is_sent_are_told_apart() {
+    let mut pair = Tested::new(
+        |setup| (setup.requester.window, setup.requester.timeout) = (2, 0),
+        1,
+    );
+    let (start, work) = (fresh(0, 0), send(WorkKind::WRITE, 5, pair.key[1]));
+    pair.post(0, 0, work);
+    let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+    for _ in 0..1_000 {
+        pair.step(&mut nothing);
+    }
+    let waits = state(&mut pair, 0, 0);
+    assert_eq!(
+        [waits.una, waits.next, waits.post],
+        [start.una, advanced(start.next, 2), advanced(start.post, 5)]
+    );
+}
