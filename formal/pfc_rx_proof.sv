@@ -110,9 +110,10 @@ module pfc_rx_proof
     expect_q.ignored <= frame_valid_i && (link_down_i ? 1'b1 : frame_pfc_i ? (control_i.class_enable[7:0] & pfc_classes_i) == '0 : !pause_enable_i);
   end
 
-  logic [8:0] missed;  // a timer runs past its end
+  logic [8:0] missed;  // a timer runs past its end, or longer than any pause
   for (genvar i = 0; i < 9; i++) begin : gen_missed
-    assign missed[i] = u_dut.runs_q[i] && earlier(u_dut.end_q[i], now);
+    assign missed[i] = u_dut.runs_q[i] &&
+        (earlier(u_dut.end_q[i], now) || earlier(now + 48'd65535, u_dut.end_q[i]));
   end
 
   always_comb begin

@@ -15,12 +15,13 @@ use xoff_sim::wire::frame::Verdict;
 
 const NICS: [NicKind; 2] = [NicKind::Rtl, NicKind::Model];
 
-/// Two hosts, `a` and `b`, and flows of equal messages from `a` to `b` (`true`) or back, each of a class.
-fn flows(flows: &[(bool, u8)]) -> Scenario {
-    let mut text = String::from(
+/// Two hosts, `a` and `b`, and flows of equal messages from `a` to `b` (`true`) or back, each of a class, measured for
+/// some multiple of 300 us.
+fn flows(flows: &[(bool, u8)], periods: u32) -> Scenario {
+    let mut text = format!(
         r#"
 title = "Equal flows"
-duration = "400 us"
+duration = "{} us"
 measure_from = "100 us"
 [[hosts]]
 name = "a"
@@ -29,6 +30,7 @@ name = "b"
 [[links]]
 ends = ["a", "b"]
 "#,
+        100 + 300 * periods
     );
     for (number, (forth, class)) in flows.iter().enumerate() {
         let [from, to] = if *forth { ["a", "b"] } else { ["b", "a"] };
@@ -42,7 +44,7 @@ ends = ["a", "b"]
     toml::from_str(&text).unwrap()
 }
 
-/// Bytes that were delivered of each flow between 100 and 400 us, and the requests that `a` sent, by destination QP.
+/// Bytes that were delivered of each flow from 100 us on, and the requests that `a` sent, by destination QP.
 fn delivered(scenario: &Scenario, nic: &NicKind) -> (Vec<f64>, Vec<u32>) {
     let mut scenario = scenario.clone();
     scenario.host.nic = nic.clone();
@@ -79,8 +81,8 @@ fn delivered(scenario: &Scenario, nic: &NicKind) -> (Vec<f64>, Vec<u32>) {
 }
 
 /// Asserts that flows of the same direction have got the same within 2 %, and together the wire.
-fn equal(kinds: &[(bool, u8)], nic: &NicKind) {
-    let (bytes, sent) = delivered(&flows(kinds), nic);
+fn equal(kinds: &[(bool, u8)], nic: &NicKind, periods: u32) {
+    let (bytes, sent) = delivered(&flows(kinds, periods), nic);
     for forth in [true, false] {
         let of: Vec<f64> = (kinds.iter().zip(&bytes))
             .filter(|(kind, _)| kind.0 == forth)
@@ -97,7 +99,7 @@ fn equal(kinds: &[(bool, u8)], nic: &NicKind) {
         );
         // 300 us of 40 Gb/s are 1.5 MB, of which 1,024 of 1,106 are payload and ACKs of the other direction the rest.
         assert!(
-            of.iter().sum::<f64>() > 1.25e6,
+            of.iter().sum::<f64>() > 1.25e6 * f64::from(periods),
             "{nic:?}, {kinds:?}: {bytes:?}"
         );
     }
@@ -141,7 +143,7 @@ fn mix(seed: u64) -> Vec<(bool, u8)> {
 fn a_qp_has_its_turn_beside_those_of_another_class() {
     for nic in &NICS {
         for kinds in [[3, 3, 0], [3, 0, 3], [0, 3, 3]] {
-            equal(&kinds.map(|class| (true, class)), nic);
+            equal(&kinds.map(|class| (true, class)), nic, 1);
         }
     }
 }
@@ -149,18 +151,19 @@ fn a_qp_has_its_turn_beside_those_of_another_class() {
 #[test]
 fn equal_flows_of_two_or_three_classes_are_equally_fast() {
     for seed in 0..100 {
-        equal(&mix(seed), &NicKind::Model);
+        equal(&mix(seed), &NicKind::Model, 1);
     }
     for seed in 0..4 {
-        equal(&mix(seed), &NicKind::Rtl);
+        equal(&mix(seed), &NicKind::Rtl, 1);
     }
 }
 
 #[test]
 #[ignore = "a hundred runs of two RTL NICs"]
 fn equal_flows_of_two_or_three_classes_are_equally_fast_with_the_rtl() {
+    // Over 300 us a QP of many can be five packets behind, once, which is over 2 %.
     for seed in 0..100 {
-        equal(&mix(seed), &NicKind::Rtl);
+        equal(&mix(seed), &NicKind::Rtl, 3);
     }
 }
 
