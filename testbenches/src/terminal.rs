@@ -2,12 +2,93 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Smallest input with a progress bar. Smaller files are read before a bar could be seen.
 const PROGRESS_FROM_BYTES: u64 = 4 << 20;
+
+/// Time between two lines about a long command, where no bar can be drawn.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+/// Time between two pictures of a bar whose position does not change.
+const TICK: Duration = Duration::from_millis(200);
+
+/// How it is shown how far a command is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// Not at all.
+    #[default]
+    Nothing,
+    /// As a bar on the terminal behind stderr.
+    Bar,
+    /// In a line on stderr every 30 s, since nobody can tell a bar in a file from an older one.
+    Lines,
+}
+
+/// How far a long command is.
+pub struct Progress {
+    bar: ProgressBar,
+    /// When the next line is due, if there are lines.
+    next_line: Option<Mutex<Instant>>,
+}
+
+impl Progress {
+    /// Begins a command of `length` steps. `template` is that of the bar, in indicatif's terms.
+    ///
+    /// # Panics
+    ///
+    /// If the template is wrong.
+    pub fn new(shown: Shown, length: u64, template: &str) -> Self {
+        let (target, next_line) = match shown {
+            Shown::Nothing => (ProgressDrawTarget::hidden(), None),
+            Shown::Bar => (ProgressDrawTarget::stderr(), None),
+            Shown::Lines => {
+                let first = Mutex::new(Instant::now() + LINE_EVERY);
+                (ProgressDrawTarget::hidden(), Some(first))
+            }
+        };
+        let bar = ProgressBar::with_draw_target(Some(length), target);
+        if shown == Shown::Bar {
+            bar.enable_steady_tick(TICK);
+        }
+        let style = ProgressStyle::with_template(template).expect("the template is right");
+        Self {
+            bar: bar.with_style(style),
+            next_line,
+        }
+    }
+
+    /// Shows that the command has come to this step, in these words.
+    pub fn at(&self, step: u64, words: &str) {
+        self.bar.set_position(step);
+        self.bar.set_message(words.to_owned());
+        if let Some(next) = &self.next_line
+            && due(
+                &mut next.lock().expect("no thread panics while it holds this"),
+                Instant::now(),
+            )
+        {
+            anstream::eprintln!("xoff: {words}");
+        }
+    }
+
+    /// Removes the bar.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Whether a line is due, and if so, when the one after it is.
+fn due(next: &mut Instant, now: Instant) -> bool {
+    let due = now >= *next;
+    if due {
+        *next = now + LINE_EVERY;
+    }
+    due
+}
 
 /// The two output streams of a command and their properties.
 pub struct Streams {
@@ -40,6 +121,14 @@ impl Streams {
             paint: Paint { colour },
             width,
             progress,
+        }
+    }
+
+    /// How a command shows how far it is: by a bar on a terminal, else by lines.
+    pub const fn shown(&self) -> Shown {
+        match self.progress {
+            true => Shown::Bar,
+            false => Shown::Lines,
         }
     }
 
@@ -122,6 +211,16 @@ impl Paint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_comes_every_30_seconds() {
+        let start = Instant::now();
+        let mut next = start + LINE_EVERY;
+        let asked = [0, 29, 30, 31, 59, 60, 200, 201, 230];
+        let said = asked.map(|second| due(&mut next, start + Duration::from_secs(second)));
+        let right = [false, false, true, false, false, true, true, false, true];
+        assert_eq!(said, right);
+    }
 
     #[test]
     fn no_escape_sequences_without_colour() {

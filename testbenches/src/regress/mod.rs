@@ -26,7 +26,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use arguments::{MergeArgs, RegressArgs, RegressCommand, Seeds, Shard};
 
@@ -38,7 +37,7 @@ use self::work::Bench;
 use crate::Outcome;
 use crate::columns::{Align, Table};
 use crate::interruption::interrupted;
-use crate::terminal::{Ink, Streams};
+use crate::terminal::{Ink, Progress, Streams};
 use crate::threads::threads;
 use crate::whole_file;
 
@@ -107,11 +106,19 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
             todo.len()
         )?;
     }
-    let bar = bar(todo.len(), streams);
+    let template = "{wide_bar} {msg}, {eta} left";
+    let progress = Progress::new(streams.shown(), todo.len() as u64, template);
     let jobs = bench.jobs.min(todo.len());
     let start = Instant::now();
-    let (new, error) = in_parallel(&bench, Queue::new(todo, &earlier), journal, jobs, &bar);
-    bar.finish_and_clear();
+    let counted_by = (todo.len(), &progress);
+    let (new, error) = in_parallel(
+        &bench,
+        Queue::new(todo, &earlier),
+        journal,
+        jobs,
+        counted_by,
+    );
+    progress.end();
     let used = use_of_threads(&new, jobs, start.elapsed().as_secs_f64());
     finished.extend(new);
     let summary = Summary::new(&plan, shard, &finished);
@@ -149,7 +156,7 @@ fn in_parallel(
     queue: Queue,
     journal: Journal,
     jobs: usize,
-    bar: &ProgressBar,
+    (items, progress): (usize, &Progress),
 ) -> (Vec<Finished>, Option<anyhow::Error>) {
     let queue = Mutex::new(queue);
     let locked = || queue.lock().expect("no thread panics while it holds this");
@@ -184,8 +191,13 @@ fn in_parallel(
                 Ok(entry) => {
                     finished.push(entry);
                     let failed = finished.iter().filter(|entry| entry.failure.is_some());
-                    bar.set_message(format!("{} failed, {}", failed.count(), item.name));
-                    bar.inc(1);
+                    let words = format!(
+                        "{} of {items} items, {} failed, {}",
+                        finished.len(),
+                        failed.count(),
+                        item.name
+                    );
+                    progress.at(finished.len() as u64, &words);
                 }
                 Err(first) => {
                     *error = Some(first);
@@ -345,15 +357,4 @@ fn print_times(summary: &Summary, streams: &mut Streams) -> anyhow::Result<()> {
     table.row(Ink::Plain, row("all, one after the other", items, seconds));
     table.write(streams)?;
     Ok(())
-}
-
-fn bar(items: usize, streams: &Streams) -> ProgressBar {
-    if !streams.progress {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(items as u64), ProgressDrawTarget::stderr());
-    bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} items, {msg}, {eta} left");
-    bar.with_style(style.expect("the template is right"))
-        .with_message("0 failed")
 }

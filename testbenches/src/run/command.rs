@@ -21,7 +21,7 @@ use super::trigger::Trigger;
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::scenario_file::{Setting, Source};
-use crate::terminal::{Ink, Streams};
+use crate::terminal::{Ink, Shown, Streams};
 use crate::wave::condition::Condition;
 use crate::words;
 use xoff_cosim::network::topology::Plan;
@@ -346,7 +346,10 @@ fn options(
         waves,
         trigger,
         checkpoints: Some((arguments.out.clone(), checkpoints)),
-        progress: streams.progress && !arguments.json,
+        progress: match (streams.shown(), arguments.json) {
+            (Shown::Bar, true) => Shown::Nothing,
+            (shown, _) => shown,
+        },
         nics: Nics::default(),
     })
 }

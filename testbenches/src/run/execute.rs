@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::{TapPort, TapWriter};
@@ -19,13 +18,11 @@ use super::monitors::Monitors;
 use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use crate::interruption::interrupted;
+use crate::terminal::{Progress, Shown};
 use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
 use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
 use xoff_cosim::scenario::{Scenario, Towards};
-
-/// Progress is shown for runs that take longer than this, in real time.
-const PROGRESS_TICK: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Options of a run. None of them changes its results.
 #[derive(Debug, Clone, Default)]
@@ -51,8 +48,8 @@ pub struct RunOptions {
     pub trigger: Option<Trigger>,
     /// Folder of results, in which checkpoints are kept, and when they are taken; `None`: none are.
     pub checkpoints: Option<(std::path::PathBuf, Every)>,
-    /// Whether progress is shown.
-    pub progress: bool,
+    /// How it is shown how far the run is.
+    pub progress: Shown,
     /// Custom NICs, by their names in scenarios.
     pub nics: Nics,
 }
@@ -240,17 +237,19 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     for warning in state.simulation.warnings() {
         anstream::eprintln!("warning: {warning}");
     }
-    let bar = bar(scenario, options.progress);
+    let length = scenario.duration.as_ps() / 1_000;
+    let template = "{wide_bar} {msg}, {eta} left";
+    let progress = Progress::new(options.progress, length, template);
     let show = |now: Time| {
         let ns = now.as_ps() / 1_000;
-        bar.set_position(ns);
         let real = started.elapsed().as_nanos().max(1) as f64;
-        bar.set_message(format!(
+        let words = format!(
             "{} of {}, {:.0} times slower than life",
             now.since_start(),
             scenario.duration,
             real / ns.max(1) as f64
-        ));
+        );
+        progress.at(ns, &words);
     };
     let end = Time::ZERO + scenario.duration;
     let mut windows = options.waves.clone();
@@ -359,7 +358,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         }
         show(state.simulation.now());
     }
-    bar.finish_and_clear();
+    progress.end();
     if let Some(checkpoints) = &mut checkpoints
         && state.simulation.now() >= end
     {
@@ -486,15 +485,4 @@ fn injections(simulation: &Simulation, scenario: &Scenario) -> Vec<Injection> {
     };
     let wires = simulation.injection_uses(scenario);
     wires.into_iter().map(injection).collect()
-}
-
-fn bar(scenario: &Scenario, watched: bool) -> ProgressBar {
-    if !watched {
-        return ProgressBar::hidden();
-    }
-    let length = scenario.duration.as_ps() / 1_000;
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    bar.enable_steady_tick(PROGRESS_TICK);
-    let style = ProgressStyle::with_template("{wide_bar} {msg}, {eta} left");
-    bar.with_style(style.expect("the template is right"))
 }
