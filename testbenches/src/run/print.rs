@@ -29,13 +29,15 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         } else {
             ("FAILED", Ink::Bad)
         };
-        let measured = expectation.measured.unwrap_or(f64::NAN);
+        let measured = match expectation.measured {
+            Some(value) => format!("measured {}", number(value)),
+            None => "not measured".into(),
+        };
         writeln!(
             out,
-            "  {} {} = {} {} {}",
+            "  {} {}: {measured}, expected {} {}",
             paint.paint(ink, word),
             expectation.metric,
-            number(measured),
             expectation.op.sign(),
             number(expectation.value),
         )?;
