@@ -543,12 +543,14 @@ module nic
   assign event_o = receive_event | transmit_event | pause_event;
   assign idle_o = control_idle && receive_idle && pause_idle && congestion_idle && transmit_idle;
 
+  logic unused_wake_valid;
+
   earliest #(
       .Count(3)
   ) u_wake (
-      .now_i,
       .valid_i('1),
       .at_i   ({transmit_wake, congestion_wake, pause_wake}),
+      .valid_o(unused_wake_valid),
       .at_o   (wake_o)
   );
 

@@ -301,12 +301,14 @@ module nic_congestion
   assign idle_o = cnps_in_idle && rp_wish == '0 && !refused_q && pass_q == '0 && rp_idle && fresh_idle && limiter_idle &&
       np_idle && cnps_idle;
 
+  logic unused_wake_valid;
+
   earliest #(
       .Count(3)
   ) u_wake (
-      .now_i,
       .valid_i('1),
       .at_i   ({limiter_wake, rp_wake, np_wake}),
+      .valid_o(unused_wake_valid),
       .at_o   (wake_o)
   );
 

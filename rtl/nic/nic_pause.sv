@@ -114,12 +114,14 @@ module nic_pause
 
   assign idle_o = rx_idle && tx_idle && watchdog_idle && silence == silence_q;
 
+  logic unused_wake_valid;
+
   earliest #(
       .Count(3)
   ) u_wake (
-      .now_i,
       .valid_i('1),
       .at_i   ({watchdog_wake, tx_wake, rx_wake}),
+      .valid_o(unused_wake_valid),
       .at_o   (wake_o)
   );
 

@@ -72,14 +72,19 @@ module pause_watchdog
   assign silence_o = silence_q;
   assign idle_o    = stalled == stall_q && !lifted && !bark_due && !bite_due && !bark_q;
 
+  logic   armed;
+  cycle_t first_due;
+
   earliest #(
       .Count(2)
   ) u_wake (
-      .now_i,
       .valid_i({bark_armed_q, bite_armed_q}),
       .at_i   ({bark_at_q, bite_at_q}),
-      .at_o   (wake_o)
+      .valid_o(armed),
+      .at_o   (first_due)
   );
+
+  assign wake_o = armed ? first_due : farthest(now_i);
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

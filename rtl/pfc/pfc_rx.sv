@@ -98,14 +98,19 @@ module pfc_rx
   assign event_o  = event_q;
   assign idle_o   = !frame_valid_i && event_q == '0 && ends == '0 && !(link_down_i && runs_q != '0);
 
+  logic   runs;
+  cycle_t first_end;
+
   earliest #(
       .Count(9)
   ) u_wake (
-      .now_i,
       .valid_i(runs_q),
       .at_i   (end_q),
-      .at_o   (wake_o)
+      .valid_o(runs),
+      .at_o   (first_end)
   );
+
+  assign wake_o = runs ? first_end : farthest(now_i);
 
   logic unused_control;  // frame_pfc_i replaces the opcode; the vector's high byte is reserved
   assign unused_control = ^{control_i.opcode, control_i.class_enable[15:8]};

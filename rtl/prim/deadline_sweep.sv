@@ -102,27 +102,28 @@ module deadline_sweep
 
   // The least of the groups is made anew in the cycle after the one in which none of them was due.
   cycle_t least_of_groups, kept, reported;
+  logic unused_least, any_reported;
 
   earliest #(
       .Count(Groups)
   ) u_least (
-      .now_i,
       .valid_i({Groups{renew_q}}),
       .at_i   (least_q),
+      .valid_o(unused_least),
       .at_o   (least_of_groups)
   );
 
   earliest #(
       .Count(Sources)
   ) u_reported (
-      .now_i,
       .valid_i(seen_valid_q),
       .at_i   (seen_at_q),
+      .valid_o(any_reported),
       .at_o   (reported)
   );
 
   assign kept   = renew_q ? least_of_groups : wake_q;
-  assign wake_d = earlier(reported, kept) ? reported : kept;
+  assign wake_d = (any_reported && earlier(reported, kept)) ? reported : kept;
 
   assign last   = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
 
