@@ -54,7 +54,7 @@ impl Window {
 }
 
 /// Values at a point of time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The time, in units of the file.
     pub tick: u64,
@@ -77,7 +77,8 @@ pub fn rows(
     when: Option<&Resolved>,
 ) -> Result<Vec<Row>, WaveError> {
     let mut used: Vec<SignalRef> = shown.iter().map(|signal| signal.id).collect();
-    used.extend(when.map(Resolved::signals).into_iter().flatten());
+    let named = when.map(Resolved::signals).into_iter().flatten();
+    used.extend(named.map(|signal| signal.id));
     let watched = used.clone();
     used.extend(clock.iter().map(|clock| clock.id));
     waves.load(used)?;
@@ -99,7 +100,9 @@ pub fn rows(
         if when.is_none_or(|when| when.holds(&value)) {
             rows.push(Row {
                 tick: times[at].max(window.from),
-                values: shown.iter().map(|signal| value(signal.id)).collect(),
+                values: (shown.iter())
+                    .map(|signal| signal.part_of(value(signal.id)?))
+                    .collect(),
             });
         }
     }

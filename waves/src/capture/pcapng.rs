@@ -8,7 +8,7 @@ use pcap_parser::traits::PcapNGPacketBlock;
 
 use super::reader::Found;
 use super::source::Source;
-use super::{Interface, MAX_FRAME_BYTES, Problem};
+use super::{Interface, MAX_RECORD_BYTES, Problem};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -262,7 +262,7 @@ impl Format {
         })
     }
 
-    /// Returns the interface that this section numbers `id`, if its frames can be read.
+    /// Returns the interface that this section numbers `id`.
     fn interface<'a>(
         &self,
         interfaces: &'a [Interface],
@@ -273,7 +273,6 @@ impl Format {
             id,
             known: interfaces.len() - self.base,
         })?;
-        interface.check_link()?;
         Ok((index, interface))
     }
 
@@ -288,8 +287,8 @@ impl Format {
 }
 
 fn check_length(captured: u32) -> Result<(), Problem> {
-    if captured as usize > MAX_FRAME_BYTES {
-        return Err(Problem::FrameTooLong { bytes: captured });
+    if captured as usize > MAX_RECORD_BYTES {
+        return Err(Problem::RecordTooLong { bytes: captured });
     }
     Ok(())
 }
