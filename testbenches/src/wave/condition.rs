@@ -306,7 +306,7 @@ fn source(
         Kind::Text => Err(WaveError::Window(format!(
             "{option} {name}: its values are text; conditions compare numbers"
         ))),
-        Kind::Real | Kind::Enum(_) | Kind::Bits { .. } => Ok(Source::Signal {
+        Kind::Real | Kind::Event | Kind::Enum(_) | Kind::Bits { .. } => Ok(Source::Signal {
             signed: below_zero || matches!(signal.kind, Kind::Bits { signed: true, .. }),
             signal: Box::new(signal),
         }),

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -16,6 +16,7 @@ use wellen::{LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
 use super::overheard::overheard;
 use super::part::{Part, Selector};
 use super::value::{Kind, Value};
+use super::vcd_fault::first_fault;
 
 /// Maximum number of similar names in a message.
 const MOST_NAMES: usize = 5;
@@ -102,7 +103,7 @@ impl Signal {
     /// Number of bits; none of text and reals.
     pub fn bits(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Text | Kind::Real => None,
+            Kind::Text | Kind::Real | Kind::Event => None,
             Kind::Bits { bits, .. } => Some(*bits),
             Kind::Enum(names) => names.first().map(|(bits, _)| bits.len() as u32),
         }
@@ -123,6 +124,8 @@ pub struct Waves {
     waveform: Waveform,
     /// All signals, in the order of the file.
     pub signals: Vec<Signal>,
+    /// Those of them that are events.
+    events: HashSet<SignalRef>,
     /// What the reader had to say about the file.
     pub remarks: Vec<String>,
     /// Femtoseconds of a unit of time in the file.
@@ -167,14 +170,22 @@ impl Waves {
             ..LoadOptions::default()
         };
         let (waveform, remarks) = quietly(|| simple::read_with_options(path, &options));
-        let waveform = waveform.map_err(&wrong)?;
+        // Of a VCD its line is known.
+        let located = |problem: String| {
+            let file = File::open(path).ok().filter(|_| text.starts_with(b"$"));
+            match file.and_then(|file| first_fault(BufReader::new(file))) {
+                Some(fault) => wrong(format!("a damaged VCD file: {fault}")),
+                None => wrong(problem),
+            }
+        };
+        let waveform = waveform.map_err(&located)?;
         let waveform = waveform.map_err(|error| match error {
             WellenError::UnknownFileFormat => {
                 wrong("neither FST nor VCD: a wave file is needed".into())
             }
             WellenError::Io(source) => open(source),
             WellenError::FailedToLoad(format, problem) => {
-                wrong(format!("a damaged {format:?} file: {}", problem.trim()))
+                located(format!("a damaged {format:?} file: {}", problem.trim()))
             }
         })?;
         let hierarchy = waveform.hierarchy();
@@ -210,10 +221,7 @@ impl Waves {
                 name: var.full_name(hierarchy).replace(".[", "["),
                 kind: match (var.length(hierarchy), names) {
                     _ if var.is_real(hierarchy) => Kind::Real,
-                    (_, None) if var.var_type() == VarType::Event => Kind::Bits {
-                        bits: 1,
-                        signed: false,
-                    },
+                    _ if var.var_type() == VarType::Event => Kind::Event,
                     (None, _) => Kind::Text,
                     (Some(_), Some(names)) => Kind::Enum(names),
                     (Some(bits), None) => Kind::Bits { bits, signed },
@@ -223,11 +231,14 @@ impl Waves {
                 part: None,
             }
         });
-        let signals = signals.collect();
+        let signals: Vec<Signal> = signals.collect();
+        let events = signals.iter().filter(|signal| signal.kind == Kind::Event);
+        let events = events.map(|signal| signal.id).collect();
         Ok(Self {
             path: path.to_owned(),
             waveform,
             signals,
+            events,
             remarks,
             fs_per_tick,
         })
@@ -409,6 +420,11 @@ impl Waves {
     /// Returns the changes of a loaded signal.
     pub fn changes(&self, signal: SignalRef) -> &Changes {
         self.waveform.get_signal(signal).expect("it was loaded")
+    }
+
+    /// Whether a signal is an event, which has no value between the times at which it happens.
+    pub fn is_event(&self, id: SignalRef) -> bool {
+        self.events.contains(&id)
     }
 
     /// The times of the file, in its units, in ascending order.

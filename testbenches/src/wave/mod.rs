@@ -17,6 +17,7 @@ pub mod part;
 mod print;
 pub mod rows;
 pub mod value;
+mod vcd_fault;
 
 use std::io::Write as _;
 

@@ -18,7 +18,7 @@ const NO_VALUE: &str = "-";
 /// Prints the signals of a file.
 pub(super) fn list(waves: &Waves, format: WaveFormat, streams: &mut Streams) -> anyhow::Result<()> {
     let kind = |signal: &Signal| match &signal.kind {
-        Kind::Text | Kind::Real => (None, String::new()),
+        Kind::Text | Kind::Real | Kind::Event => (None, String::new()),
         Kind::Bits { bits, .. } => (Some(*bits), String::new()),
         Kind::Enum(names) => {
             let bits = names.first().map(|(bits, _)| bits.len() as u32);

@@ -7,7 +7,7 @@ use xoff_sim::time::Duration;
 
 use super::condition::Resolved;
 use super::file::{Signal, WaveError, Waves};
-use super::value::Value;
+use super::value::{Kind, Value};
 
 /// A window of time in units of the file; both ends are in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub fn rows(
             .into_iter()
             .map(|at| (at, at))
             .collect(),
-        Some(clock) => edges(waves, clock.id, window)
+        Some(clock) => edges(waves, clock, window)
             .into_iter()
             .map(|at| (at, at - 1))
             .collect(),
@@ -125,29 +125,34 @@ fn changes(waves: &Waves, signals: &[SignalRef], window: Window) -> BTreeSet<usi
     places
 }
 
-/// Returns the places at which a clock goes from 0 to 1.
-fn edges(waves: &Waves, clock: SignalRef, window: Window) -> Vec<usize> {
+/// Returns the places at which a clock goes from 0 to 1, or at which an event happens.
+fn edges(waves: &Waves, clock: &Signal, window: Window) -> Vec<usize> {
     let times = waves.times();
     let mut last = None;
     let mut edges = Vec::new();
-    for (at, value) in waves.changes(clock).iter_changes() {
+    for (at, value) in waves.changes(clock.id).iter_changes() {
         let value = Value::from(value);
         let bit = value.known().map(|bits| bits.contains('1'));
         let at = at as usize;
-        if (last, bit) == (Some(false), Some(true))
-            && (window.from..=window.to).contains(&times[at])
-        {
+        let rises = clock.kind == Kind::Event || (last, bit) == (Some(false), Some(true));
+        if rises && at > 0 && (window.from..=window.to).contains(&times[at]) {
             edges.push(at);
         }
         last = bit;
     }
+    // An event may happen several times at one time.
+    edges.dedup();
     edges
 }
 
 /// Returns the value of a signal at a place in the list of times.
 fn value(waves: &Waves, signal: SignalRef, at: usize) -> Option<Value> {
-    let signal = waves.changes(signal);
-    let offset = signal.get_offset(at as u32)?;
+    let changes = waves.changes(signal);
+    if waves.is_event(signal) {
+        let happens = changes.time_indices().binary_search(&(at as u32)).is_ok();
+        return Some(Value::Bits(u8::from(happens).to_string()));
+    }
+    let offset = changes.get_offset(at as u32)?;
     // The last of several values at the same time.
-    Some(signal.get_value_at(&offset, offset.elements - 1).into())
+    Some(changes.get_value_at(&offset, offset.elements - 1).into())
 }

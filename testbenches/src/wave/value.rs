@@ -13,6 +13,8 @@ pub enum Kind {
     Text,
     /// A number in floating point.
     Real,
+    /// Something that happens at points of time: 1 then, and 0 else.
+    Event,
     /// A vector.
     Bits {
         /// Its width.
@@ -38,7 +40,7 @@ impl Kind {
     pub fn names(&self) -> Vec<String> {
         match self {
             Self::Enum(names) => names.iter().map(|(_, name)| name.clone()).collect(),
-            Self::Text | Self::Real | Self::Bits { .. } => Vec::new(),
+            Self::Text | Self::Real | Self::Event | Self::Bits { .. } => Vec::new(),
         }
     }
 

@@ -538,7 +538,9 @@ fn blocks_that_contradict_themselves() {
         with(enhanced(PLAIN, 7, 0, b"frame", 5))
             .contains("a frame of interface 7, but the section has described 1 so far")
     );
-    assert!(with(block(PLAIN, 2, &[0; 32])).contains("an obsolete packet block"));
+    let obsolete = [[0; 12].as_slice(), &200_u32.to_le_bytes(), &[0; 16]].concat();
+    assert!(with(block(PLAIN, 2, &obsolete)).contains("the frame does not fit into it"));
+    assert!(with(block(PLAIN, 2, &[0; 4])).contains("the frame does not fit into it"));
     assert!(with(interface(PLAIN, 1, 0, &[(9, &[20])])).contains("time resolution 0x14"));
     assert!(message(&[section(PLAIN), good].concat()).contains("described 0 so far"));
     let far = [
@@ -548,6 +550,28 @@ fn blocks_that_contradict_themselves() {
     ]
     .concat();
     assert!(message(&far).contains("outside of the years 1970 to 2554"));
+}
+
+/// The packet block of old drafts: interface, drops, time, both lengths, the frame.
+#[test]
+fn obsolete_packet_blocks_are_read() {
+    let big = Classic {
+        big_endian: true,
+        ..PLAIN
+    };
+    for form in [PLAIN, big] {
+        let halves = [form.half(0), form.half(9)].concat();
+        let words = [0, 7, 5, 64].map(|word| form.word(word)).concat();
+        let content = [&halves[..], &words, b"frame"].concat();
+        let file = [section(form), interface(form, 1, 0, &[]), block(form, 2, &content)].concat();
+        let (records, error) = read(&file);
+        assert!(error.is_none(), "{error:?}");
+        let record = &records[0];
+        assert_eq!(
+            (record.time_ns, &record.bytes[..], record.length),
+            (7_000, &b"frame"[..], 64)
+        );
+    }
 }
 
 #[test]
