@@ -259,13 +259,8 @@ fn with_waves<P: Property>(
 /// Writes the layouts beside a file of waves, and says how to open them.
 fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
     let beside = layouts(waves)?;
-    let [wave, gtkwave, start, surfer] = [
-        &waves.path,
-        &beside.gtkwave,
-        &beside.start,
-        &beside.surfer,
-    ]
-    .map(|path| words::path(path));
+    let [wave, gtkwave, start, surfer] =
+        [&waves.path, &beside.gtkwave, &beside.start, &beside.surfer].map(|path| words::path(path));
     writeln!(streams.out, "  waves: gtkwave -S {start} {wave} {gtkwave}")?;
     writeln!(
         streams.out,
@@ -358,7 +353,11 @@ fn last_edges(waves: &Waves) -> anyhow::Result<String> {
 /// Returns the rows of a port: its values at the clock edges, unless all are 0. Of values that are too long for a row,
 /// the words of 64 bits that change, or that are not 0 if none does; `data[127:64]` is the second of them.
 fn changing_words(name: String, values: Vec<String>) -> Vec<(String, Vec<String>)> {
-    let zero = |values: &[String]| values.iter().all(|value| value.bytes().all(|it| it == b'0'));
+    let zero = |values: &[String]| {
+        values
+            .iter()
+            .all(|value| value.bytes().all(|it| it == b'0'))
+    };
     if zero(&values) {
         return Vec::new();
     }
@@ -381,7 +380,10 @@ fn changing_words(name: String, values: Vec<String>) -> Vec<(String, Vec<String>
     let changes = |values: &[String]| values.windows(2).any(|pair| pair[0] != pair[1]);
     let any = words.iter().any(|(_, values)| changes(values));
     let shown = |values: &[String]| if any { changes(values) } else { !zero(values) };
-    words.into_iter().filter(|(_, values)| shown(values)).collect()
+    words
+        .into_iter()
+        .filter(|(_, values)| shown(values))
+        .collect()
 }
 
 #[cfg(test)]
@@ -394,7 +396,10 @@ mod tests {
         let value = |middle: &str| format!("a{}{}{}", word("b"), middle, word("0"));
         let [before, after] = [word("1"), word("2")];
         let rows = changing_words("data".into(), vec![value(&before), value(&after)]);
-        assert_eq!(rows, [("data[127:64]".to_owned(), vec![before.clone(), after])]);
+        assert_eq!(
+            rows,
+            [("data[127:64]".to_owned(), vec![before.clone(), after])]
+        );
         // Nothing changes: what is not 0.
         let names: Vec<String> = changing_words("data".into(), vec![value(&before); 2])
             .into_iter()

@@ -134,7 +134,10 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
     let report = watch.monitor.into_report();
     let by_design: BTreeSet<Rule> = arguments.breaks.iter().copied().collect();
     if arguments.json {
-        serde_json::to_writer_pretty(&mut streams.out, &summary(&report, &by_design, &watch.unseen))?;
+        serde_json::to_writer_pretty(
+            &mut streams.out,
+            &summary(&report, &by_design, &watch.unseen),
+        )?;
         writeln!(streams.out)?;
     } else {
         table::write(&report, &by_design, arguments.verbose, streams)?;
@@ -190,11 +193,7 @@ fn hosts_exist(arguments: &CheckArgs, captures: &Captures) -> anyhow::Result<()>
     )
 }
 
-fn summary<'a>(
-    report: &'a Report,
-    by_design: &BTreeSet<Rule>,
-    unseen: &'a Unseen,
-) -> Summary<'a> {
+fn summary<'a>(report: &'a Report, by_design: &BTreeSet<Rule>, unseen: &'a Unseen) -> Summary<'a> {
     let rules = report.rules.iter().map(|(rule, tally)| RuleRow {
         rule: *rule,
         statement: rule.statement(),

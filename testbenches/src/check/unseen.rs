@@ -67,7 +67,10 @@ impl Unseen {
     pub fn others(&self) -> String {
         match self.other_links.is_empty() {
             true => String::new(),
-            false => format!("; of link types that are not read: {}", counted(&self.other_links)),
+            false => format!(
+                "; of link types that are not read: {}",
+                counted(&self.other_links)
+            ),
         }
     }
 }

@@ -28,8 +28,8 @@ pub use range::{FrameRange, FrameRangeError};
 pub use seen::{Class, Seen};
 pub use summary::Summary;
 pub use table::Table;
-pub(crate) use tally::link_text;
 pub use tally::Tally;
+pub(crate) use tally::link_text;
 
 use crate::Outcome;
 use crate::codec::{self, EngineArgs, FrameParser};
@@ -239,8 +239,8 @@ impl Decoder {
             match &mut self.view {
                 View::Table(table) => table.row(&mut *streams.out, &seen, reader.interfaces())?,
                 View::Jsonl => {
-                    let mut row = Row::new(record.number, &seen.frame)
-                        .captured(&seen, reader.interfaces());
+                    let mut row =
+                        Row::new(record.number, &seen.frame).captured(&seen, reader.interfaces());
                     let whole = matches!(seen.class, Class::Judged(_) | Class::Unread);
                     if !(whole && record.link == Link::Ethernet && rebuilds(&row, &record.bytes)) {
                         row = row.with_bytes(&record.bytes);

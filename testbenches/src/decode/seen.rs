@@ -158,10 +158,7 @@ impl Ends {
             // The low four bits of the first byte are the length in words of 32 bits.
             Some(IpKind::V4) | None => {
                 let words = bytes.get(eth).map_or(0, |first| first & 0xF);
-                (
-                    Ipv4Repr::LEN.max(usize::from(words) * 4),
-                    UdpRepr::LEN,
-                )
+                (Ipv4Repr::LEN.max(usize::from(words) * 4), UdpRepr::LEN)
             }
         };
         let ip = eth + network;

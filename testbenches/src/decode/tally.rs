@@ -70,7 +70,9 @@ impl Tally {
                 .collect(),
             Class::OtherLink => {
                 let links = self.links.iter();
-                links.map(|(link, count)| (link_text(*link), *count)).collect()
+                links
+                    .map(|(link, count)| (link_text(*link), *count))
+                    .collect()
             }
             _ => Vec::new(),
         }

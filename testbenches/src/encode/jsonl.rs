@@ -107,9 +107,9 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
 
 /// Returns the key of a row, and its value, that says that the record has no whole Ethernet frame.
 fn no_frame(value: &Value) -> Option<(&'static str, &Value)> {
-    let verdict = value.get("verdict").filter(|verdict| {
-        matches!(verdict.as_str(), Some("cut" | "too_long" | "other_link"))
-    });
+    let verdict = value
+        .get("verdict")
+        .filter(|verdict| matches!(verdict.as_str(), Some("cut" | "too_long" | "other_link")));
     let link_type = value.get("link_type");
     let link_type = link_type.map(|said| ("link_type", said));
     verdict.map(|said| ("verdict", said)).or(link_type)

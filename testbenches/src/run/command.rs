@@ -221,7 +221,10 @@ fn write_sweep(
 
 /// Writes the viewer layouts beside each host's wave file, and returns all wave files with their layouts, the network's
 /// last. A host whose window an interrupted run did not reach gets none. `triggered` is the edge to mark.
-fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<(PathBuf, Beside)>> {
+fn layouts(
+    options: &RunOptions,
+    triggered: Option<Time>,
+) -> anyhow::Result<Vec<(PathBuf, Beside)>> {
     let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
     let of_trigger = options.trigger.iter();
     let of_trigger = of_trigger.map(|trigger| (trigger.host.clone(), trigger.path.clone()));
@@ -232,9 +235,7 @@ fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<
     });
     let network = (options.fabric.iter())
         .filter(|(path, _)| path.exists())
-        .map(|(path, _)| {
-            Ok((path.clone(), Beside::of(path)))
-        });
+        .map(|(path, _)| Ok((path.clone(), Beside::of(path))));
     all.filter(|(_, path)| path.exists())
         .map(|(host, path)| {
             let layout = nic_layout(&format!("{host}.pins.nic"));

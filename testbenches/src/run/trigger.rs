@@ -110,7 +110,10 @@ impl Trigger {
         };
         let all = waves(&[])?;
         let condition_there = condition.resolve(&all, OPTION)?;
-        let wanted = condition_there.signals().into_iter().map(|signal| signal.id);
+        let wanted = condition_there
+            .signals()
+            .into_iter()
+            .map(|signal| signal.id);
         let name = |id| all.signals.iter().find(|signal| signal.id == id);
         let mut names: Vec<String> = wanted
             .filter_map(|id| Some(name(id)?.name.clone()))

@@ -212,7 +212,12 @@ fn number(text: &str) -> Result<Number, String> {
         ("0b", digits) => u128::from_str_radix(digits, 2).ok(),
         _ => digits.parse().ok(),
     };
-    let real = || digits.parse().ok().filter(|_| digits.contains(['.', 'e', 'E']));
+    let real = || {
+        digits
+            .parse()
+            .ok()
+            .filter(|_| digits.contains(['.', 'e', 'E']))
+    };
     (whole.map(|number| Number::of_bits(&format!("{number:b}"))))
         .or_else(|| real().map(Number::Real))
         .ok_or_else(|| {
@@ -349,14 +354,14 @@ fn visit<'a, T>(expression: &'a Expression<T>, see: &mut dyn FnMut(&'a T)) {
 fn holds(expression: &Expression<Source>, value: &dyn Fn(SignalRef) -> Option<Value>) -> bool {
     let number = |source: &Source| match source {
         Source::Number(number) => Some(number.clone()),
-        Source::Signal { signal, signed } => {
-            signal.part_of(value(signal.id)?)?.number(*signed)
-        }
+        Source::Signal { signal, signed } => signal.part_of(value(signal.id)?)?.number(*signed),
     };
     match expression {
         Expression::Is(a) => number(a).is_some_and(|number| !number.is_zero()),
         Expression::Compare(a, comparison, b) => match (number(a), number(b)) {
-            (Some(a), Some(b)) => a.partial_cmp(&b).is_some_and(|order| comparison.holds(order)),
+            (Some(a), Some(b)) => a
+                .partial_cmp(&b)
+                .is_some_and(|order| comparison.holds(order)),
             _ => false,
         },
         Expression::Not(inner) => !holds(inner, value),
@@ -379,7 +384,7 @@ mod tests {
         let resolved = condition.resolve(&waves, "--when").unwrap();
         let ids: Vec<SignalRef> = waves.signals.iter().map(|signal| signal.id).collect();
         waves.load(ids).unwrap();
-        let first = |id| waves.changes(id).iter_changes().next();
+        let first = |id| waves.changes(id)?.iter_changes().next();
         resolved.holds(&|id| Some(Value::from(first(id)?.1)))
     }
 

@@ -417,9 +417,9 @@ impl Waves {
         })
     }
 
-    /// Returns the changes of a loaded signal.
-    pub fn changes(&self, signal: SignalRef) -> &Changes {
-        self.waveform.get_signal(signal).expect("it was loaded")
+    /// Returns the changes of a loaded signal; `None` if the file has no values of it.
+    pub fn changes(&self, signal: SignalRef) -> Option<&Changes> {
+        self.waveform.get_signal(signal)
     }
 
     /// Whether a signal is an event, which has no value between the times at which it happens.
@@ -493,7 +493,10 @@ fn quietly<T>(read: impl FnOnce() -> T) -> (Result<T, String>, Vec<String>) {
         let text = text(panic);
         // One line, whatever the reader says.
         let text: Vec<&str> = text.split_whitespace().collect();
-        format!("a damaged wave file, or one of a kind that is not read: {}", text.join(" "))
+        format!(
+            "a damaged wave file, or one of a kind that is not read: {}",
+            text.join(" ")
+        )
     });
     (result, printed)
 }

@@ -47,11 +47,7 @@ pub fn run(arguments: &WaveArgs, streams: &mut Streams) -> anyhow::Result<Outcom
     result
 }
 
-fn show(
-    arguments: &WaveArgs,
-    waves: &mut Waves,
-    streams: &mut Streams,
-) -> anyhow::Result<Outcome> {
+fn show(arguments: &WaveArgs, waves: &mut Waves, streams: &mut Streams) -> anyhow::Result<Outcome> {
     if arguments.signals.is_empty() {
         if arguments.at.is_some() || arguments.when.is_some() {
             bail!("--at and --when choose rows: say which signals to print with --signals");

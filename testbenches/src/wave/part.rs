@@ -31,7 +31,8 @@ impl FromStr for Selector {
             None => Some(Self::Index(inner.parse().ok()?)),
             Some((left, right)) => Some(Self::Range(left.parse().ok()?, right.parse().ok()?)),
         });
-        parsed.ok_or_else(|| format!("'{text}': expected an index or a range, such as [3] or [7:4]"))
+        parsed
+            .ok_or_else(|| format!("'{text}': expected an index or a range, such as [3] or [7:4]"))
     }
 }
 

@@ -117,7 +117,9 @@ fn changes(waves: &Waves, signals: &[SignalRef], window: Window) -> BTreeSet<usi
     let end = times.partition_point(|time| *time <= window.to);
     let mut places = BTreeSet::from([start]);
     for signal in signals {
-        let changes = waves.changes(*signal).time_indices();
+        let changes = waves
+            .changes(*signal)
+            .map_or(&[][..], |all| all.time_indices());
         let first = changes.partition_point(|at| (*at as usize) <= start);
         let inside = changes[first..].iter().map(|at| *at as usize);
         places.extend(inside.take_while(|at| *at < end));
@@ -130,7 +132,8 @@ fn edges(waves: &Waves, clock: &Signal, window: Window) -> Vec<usize> {
     let times = waves.times();
     let mut last = None;
     let mut edges = Vec::new();
-    for (at, value) in waves.changes(clock.id).iter_changes() {
+    let changes = waves.changes(clock.id).into_iter();
+    for (at, value) in changes.flat_map(|changes| changes.iter_changes()) {
         let value = Value::from(value);
         let bit = value.known().map(|bits| bits.contains('1'));
         let at = at as usize;
@@ -147,7 +150,7 @@ fn edges(waves: &Waves, clock: &Signal, window: Window) -> Vec<usize> {
 
 /// Returns the value of a signal at a place in the list of times.
 fn value(waves: &Waves, signal: SignalRef, at: usize) -> Option<Value> {
-    let changes = waves.changes(signal);
+    let changes = waves.changes(signal)?;
     if waves.is_event(signal) {
         let happens = changes.time_indices().binary_search(&(at as u32)).is_ok();
         return Some(Value::Bits(u8::from(happens).to_string()));

@@ -197,7 +197,9 @@ impl Number {
         }
         // The magnitude is the complement and one more: the bits from the last 1 on stay as they are.
         let last = bits.rfind('1').expect("it starts with one");
-        let complement = bits[..last].chars().map(|bit| if bit == '0' { '1' } else { '0' });
+        let complement = bits[..last]
+            .chars()
+            .map(|bit| if bit == '0' { '1' } else { '0' });
         let magnitude: String = complement.chain(bits[last..].chars()).collect();
         Self::of_bits(&magnitude).negated()
     }
@@ -282,8 +284,11 @@ fn number(bits: &str) -> u128 {
 
 /// The number in two's complement, of at most 128 bits.
 fn signed_number(bits: &str) -> i128 {
-    let unused = 128 - bits.len() as u32;
-    (number(bits) << unused) as i128 >> unused
+    match bits.len() as u32 {
+        // A vector without bits, as VHDL may have one.
+        0 => 0,
+        length => (number(bits) << (128 - length)) as i128 >> (128 - length),
+    }
 }
 
 /// The digits of a value, four bits each, with leading zeros.
@@ -320,6 +325,7 @@ mod tests {
         assert_eq!(value.json(&kind), 543);
         assert_eq!(bits("1110").text(&vector(4, true), Radix::Hex), "-2");
         assert_eq!(bits("1").text(&vector(1, false), Radix::Hex), "1");
+        assert_eq!(bits("").text(&vector(0, true), Radix::Hex), "0");
         // 2^128 - 1 fits, 2^128 is hexadecimal in JSON and in every base but binary.
         let ones = "1".repeat(128);
         assert_eq!(
@@ -376,7 +382,11 @@ mod tests {
             (five(), real(5.25)),
             (real(-0.5), real(1e-9)),
         ] {
-            assert_eq!(less.partial_cmp(&more), Some(Ordering::Less), "{less:?} {more:?}");
+            assert_eq!(
+                less.partial_cmp(&more),
+                Some(Ordering::Less),
+                "{less:?} {more:?}"
+            );
             assert_eq!(more.partial_cmp(&less), Some(Ordering::Greater));
         }
         assert_eq!(real(f64::NAN).partial_cmp(&five()), None);

@@ -16,7 +16,9 @@ const DECLARATIONS: [&str; 9] = [
     "attrend",
 ];
 /// Commands among the values.
-const DUMPS: [&str; 6] = ["dumpvars", "dumpall", "dumpon", "dumpoff", "comment", "vcdclose"];
+const DUMPS: [&str; 6] = [
+    "dumpvars", "dumpall", "dumpon", "dumpoff", "comment", "vcdclose",
+];
 
 /// Returns the first fault of a VCD as `line N: …`, if it is one of those that are known.
 pub fn first_fault(file: impl BufRead) -> Option<String> {
@@ -77,9 +79,9 @@ impl Scan {
                 self.value = Some(word.to_owned());
                 None
             }
-            _ if word.chars().count() == 1 => {
-                Some(format!("'{word}': a value without the identifier of a signal"))
-            }
+            _ if word.chars().count() == 1 => Some(format!(
+                "'{word}': a value without the identifier of a signal"
+            )),
             _ => {
                 let value = word.chars().next()?;
                 let id = &word[value.len_utf8()..];
@@ -108,11 +110,16 @@ impl Scan {
 
     fn change(&self, value: &str, id: &str) -> Option<String> {
         let Some(kind) = self.types.get(id) else {
-            return Some(format!("a value '{value}' of '{id}', which no $var declares"));
+            return Some(format!(
+                "a value '{value}' of '{id}', which no $var declares"
+            ));
         };
         let text = value.starts_with(['s', 'S']);
         (text && kind != "string").then(|| {
-            format!("text '{}' for a signal of type {kind}: string is right (MyHDL declares enums so)", &value[1..])
+            format!(
+                "text '{}' for a signal of type {kind}: string is right (MyHDL declares enums so)",
+                &value[1..]
+            )
         })
     }
 }
@@ -144,11 +151,21 @@ mod tests {
                     "line 5: text 'count' for a signal of type real: string is right (MyHDL declares enums so)",
                 ),
             ),
-            ("#0\n0?\n", Some("line 5: a value '0' of '?', which no $var declares")),
-            ("0\n", Some("line 4: '0': a value without the identifier of a signal")),
+            (
+                "#0\n0?\n",
+                Some("line 5: a value '0' of '?', which no $var declares"),
+            ),
+            (
+                "0\n",
+                Some("line 4: '0': a value without the identifier of a signal"),
+            ),
             ("$crash\n", Some("line 4: $crash is no command of a VCD")),
         ] {
-            assert_eq!(fault(&format!("{head}{values}")).as_deref(), said, "{values}");
+            assert_eq!(
+                fault(&format!("{head}{values}")).as_deref(),
+                said,
+                "{values}"
+            );
         }
         assert_eq!(
             fault("$timescale 1ns $end\n").unwrap(),

@@ -40,41 +40,87 @@ fn pcap(link_type: u32, records: &[(&[u8], usize)]) -> Vec<u8> {
 fn of_cut_frames_the_headers_are_shown() {
     let rows = rows(&[SNAP], &[]);
     let fields = |row: &Value| {
-        ["verdict", "bytes", "kept", "src_ip", "opcode", "dest_qp", "psn", "icrc_ok"]
-            .map(|key| row.get(key).cloned().unwrap_or_default())
+        [
+            "verdict", "bytes", "kept", "src_ip", "opcode", "dest_qp", "psn", "icrc_ok",
+        ]
+        .map(|key| row.get(key).cloned().unwrap_or_default())
     };
     let none = Value::Null;
     assert_eq!(
         fields(&rows[0]),
-        ["cut".into(), 122.into(), 64.into(), "10.0.0.1".into(), 4.into(), 17.into(), 100.into(), none.clone()]
+        [
+            "cut".into(),
+            122.into(),
+            64.into(),
+            "10.0.0.1".into(),
+            4.into(),
+            17.into(),
+            100.into(),
+            none.clone()
+        ]
     );
     // The RETH of a WRITE does not fit into 64 bytes.
     assert_eq!(
         fields(&rows[1]),
-        ["cut".into(), 106.into(), 64.into(), "10.0.0.1".into(), 10.into(), 17.into(), 101.into(), none.clone()]
+        [
+            "cut".into(),
+            106.into(),
+            64.into(),
+            "10.0.0.1".into(),
+            10.into(),
+            17.into(),
+            101.into(),
+            none.clone()
+        ]
     );
     assert_eq!(rows[1].get("va"), None);
     assert_eq!(
         fields(&rows[2]),
-        ["roce_v2".into(), 58.into(), none, "10.0.0.1".into(), 4.into(), 17.into(), 102.into(), true.into()]
+        [
+            "roce_v2".into(),
+            58.into(),
+            none,
+            "10.0.0.1".into(),
+            4.into(),
+            17.into(),
+            102.into(),
+            true.into()
+        ]
     );
 }
 
 #[test]
 fn the_summary_counts_what_is_no_whole_frame() {
     let (out, _) = said(&["decode", "--model", SNAP], [], 0);
-    assert!(out.ends_with("3 frames: 1 roce_v2, 2 cut; ICRC 1 ok\n"), "{out}");
+    assert!(
+        out.ends_with("3 frames: 1 roce_v2, 2 cut; ICRC 1 ok\n"),
+        "{out}"
+    );
     let (out, _) = said(&["decode", "--model", "--summary", SNAP], [], 0);
     let line = |name: &str| out.lines().find(|line| line.trim().starts_with(name));
-    assert!(line("cut").is_some_and(|line| line.contains(" 2 ")), "{out}");
+    assert!(
+        line("cut").is_some_and(|line| line.contains(" 2 ")),
+        "{out}"
+    );
     // Operations and conversations of cut packets count when all their headers are there.
-    assert!(line("SEND_ONLY").or(line("RC_SEND_ONLY")).is_some_and(|line| line.contains(" 2 ")), "{out}");
+    assert!(
+        line("SEND_ONLY")
+            .or(line("RC_SEND_ONLY"))
+            .is_some_and(|line| line.contains(" 2 ")),
+        "{out}"
+    );
     let other = pcap(147, &[(&[1, 2, 3], 3)]);
     let (out, _) = said(&["decode", "--model", "-"], other.clone(), 0);
     assert!(out.contains("other link"), "{out}");
-    assert!(out.ends_with("1 frame: 1 other link (1 private use)\n"), "{out}");
+    assert!(
+        out.ends_with("1 frame: 1 other link (1 private use)\n"),
+        "{out}"
+    );
     let (out, _) = said(&["decode", "--model", "--summary", "-"], other, 0);
-    assert!(out.contains("other link") && out.contains("private use"), "{out}");
+    assert!(
+        out.contains("other link") && out.contains("private use"),
+        "{out}"
+    );
 }
 
 #[test]
@@ -85,8 +131,14 @@ fn after_a_record_of_another_link_the_next_is_read() {
     // The second is of a Linux cooked capture, with the sender's address alone.
     assert_eq!(all[1]["link_type"], 113);
     assert_eq!(all[1]["src_mac"], "02:00:00:00:00:01");
-    assert_eq!((all[1].get("dst_mac"), &all[1]["direction"]), (None, &"received".into()));
-    assert_eq!((&all[1]["psn"], &all[1]["icrc_ok"]), (&100.into(), &true.into()));
+    assert_eq!(
+        (all[1].get("dst_mac"), &all[1]["direction"]),
+        (None, &"received".into())
+    );
+    assert_eq!(
+        (&all[1]["psn"], &all[1]["icrc_ok"]),
+        (&100.into(), &true.into())
+    );
 
     let whole = std::fs::read(file(LOSS)).unwrap();
     let other = pcap(1, &[(&[7; 60], 70_000), (&whole[40..40 + 86], 86)]);
@@ -102,8 +154,14 @@ fn linux_cooked_v2_names_device_and_direction() {
     let rows = rows(&[COOKED], &[]);
     assert_eq!(rows.len(), 1);
     let row = &rows[0];
-    assert_eq!((&row["verdict"], &row["link_type"]), (&"roce_v2".into(), &276.into()));
-    assert_eq!((&row["interface"], &row["bytes"]), (&"if2".into(), &128.into()));
+    assert_eq!(
+        (&row["verdict"], &row["link_type"]),
+        (&"roce_v2".into(), &276.into())
+    );
+    assert_eq!(
+        (&row["interface"], &row["bytes"]),
+        (&"if2".into(), &128.into())
+    );
     assert_eq!((&row["psn"], &row["icrc_ok"]), (&100.into(), &true.into()));
     let (out, _) = said(&["decode", "--model", COOKED], [], 0);
     assert!(out.contains("→if2"), "{out}");
@@ -112,16 +170,25 @@ fn linux_cooked_v2_names_device_and_direction() {
         8, 6, 0, 0, 0, 0, 0, 2, 0, 1, 1, 6, 2, 0, 0, 0, 0, 9, 0, 0, 0, 1, 8, 0,
     ];
     let (out, _) = said(&["decode", "--model", "-"], pcap(276, &[(&arp, 24)]), 0);
-    assert!(out.contains("02:00:00:00:00:09→") && out.contains("ARP"), "{out}");
+    assert!(
+        out.contains("02:00:00:00:00:09→") && out.contains("ARP"),
+        "{out}"
+    );
 }
 
 #[test]
 fn rows_of_other_links_are_not_encoded() {
     let (out, _) = said(&["decode", "--model", "--format", "jsonl", COOKED], [], 0);
     let (_, err) = said(&["encode", "--model", "--jsonl", "-"], out.clone(), 2);
-    assert!(err.contains("link_type=276: only whole Ethernet frames"), "{err}");
+    assert!(
+        err.contains("link_type=276: only whole Ethernet frames"),
+        "{err}"
+    );
     let (_, err) = said(&["encode", "--model", "--jsonl", "-", "--skip"], out, 0);
-    assert!(err.contains("1 row of a frame that cannot be built left out"), "{err}");
+    assert!(
+        err.contains("1 row of a frame that cannot be built left out"),
+        "{err}"
+    );
 }
 
 /// `xoff check` judges the packets of a cooked capture as those of the same capture with Ethernet headers.
@@ -133,7 +200,10 @@ fn check_judges_packets_behind_other_headers() {
     };
     let ethernet = std::fs::read(file(LOSS)).unwrap();
     let mut reader = xoff_waves::capture::Reader::new("loss", &ethernet[..]).unwrap();
-    let frames: Vec<Vec<u8>> = reader.by_ref().map(|record| record.unwrap().bytes).collect();
+    let frames: Vec<Vec<u8>> = reader
+        .by_ref()
+        .map(|record| record.unwrap().bytes)
+        .collect();
     let header = [8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 3, 6, 2, 0, 0, 0, 0, 1, 0, 0];
     let cooked: Vec<Vec<u8>> = frames
         .iter()
@@ -157,13 +227,17 @@ fn check_judges_packets_behind_other_headers() {
         "{out}"
     );
     let (_, err) = said(&["check", "-"], pcap(147, &[(&[1], 1)]), 2);
-    assert!(err.contains("of link types that are not read: 1 private use"), "{err}");
+    assert!(
+        err.contains("of link types that are not read: 1 private use"),
+        "{err}"
+    );
 }
 
 /// A scenario injects the frames that were recorded, all of them or none.
 #[test]
 fn what_is_no_whole_frame_is_not_injected() {
-    let entry = |keys: &str| -> InjectEntry { toml::from_str(&format!("host = 'a'\n{keys}")).unwrap() };
+    let entry =
+        |keys: &str| -> InjectEntry { toml::from_str(&format!("host = 'a'\n{keys}")).unwrap() };
     let folder = file("tests/data");
     let refused = |keys: &str| captured(&entry(keys), &folder).unwrap_err();
     assert_eq!(
@@ -178,8 +252,9 @@ fn what_is_no_whole_frame_is_not_injected() {
     let (key, why) = refused("file = 'enc_mixed_linktypes.pcapng'");
     assert_eq!(key, "file");
     assert!(
-        why.starts_with("enc_mixed_linktypes.pcapng, record 2: a packet of link type 113 (Linux cooked v1)")
-            && why.contains("interface = \"NAME\"")
+        why.starts_with(
+            "enc_mixed_linktypes.pcapng, record 2: a packet of link type 113 (Linux cooked v1)"
+        ) && why.contains("interface = \"NAME\"")
             && why.ends_with("it is the only one of 3 that cannot be injected"),
         "{why}"
     );

@@ -423,12 +423,18 @@ fn each_event_is_found() {
             .collect()
     };
     let at = |times: &[u64]| -> Vec<(Value, Value)> {
-        times.iter().map(|time| (json!(time * 1_000), json!(1))).collect()
+        times
+            .iter()
+            .map(|time| (json!(time * 1_000), json!(1)))
+            .collect()
     };
     assert_eq!(rows(&["--when", "done"]), at(&[10, 40, 45]));
     let changes = rows(&[]);
     assert_eq!(changes[2], (json!(20_000), json!(0)));
-    let times: Vec<Value> = rows(&["--at", "done"]).into_iter().map(|(time, _)| time).collect();
+    let times: Vec<Value> = rows(&["--at", "done"])
+        .into_iter()
+        .map(|(time, _)| time)
+        .collect();
     assert_eq!(times, [json!(10_000), json!(40_000), json!(45_000)]);
 }
 
@@ -463,10 +469,20 @@ fn conditions_on_parts_and_on_numbers_of_every_kind() {
          #1\nb101 i\nr-2.5 r\nb0000000000000000 d\n",
     );
     let times = |condition: &str| -> Vec<u64> {
-        let arguments = [path, "--signals", "*", "--when", condition, "--format", "json"];
+        let arguments = [
+            path,
+            "--signals",
+            "*",
+            "--when",
+            condition,
+            "--format",
+            "json",
+        ];
         let said = wave(&arguments);
         let rows: Vec<Value> = serde_json::from_str(&said.out).unwrap();
-        rows.iter().map(|row| row["time_ps"].as_u64().unwrap()).collect()
+        rows.iter()
+            .map(|row| row["time_ps"].as_u64().unwrap())
+            .collect()
     };
     for (condition, expected) in [
         ("level == -5", &[0][..]),

@@ -75,7 +75,9 @@ pub enum Problem {
         expected: u16,
     },
     /// The record is longer than any recorder writes.
-    #[error("a record of {bytes} bytes; {MAX_RECORD_BYTES} is the most that tcpdump keeps, so that the file is damaged")]
+    #[error(
+        "a record of {bytes} bytes; {MAX_RECORD_BYTES} is the most that tcpdump keeps, so that the file is damaged"
+    )]
     RecordTooLong {
         /// The number of captured bytes.
         bytes: u32,

@@ -369,7 +369,11 @@ fn records_of_other_links_are_no_frames_and_do_not_end_the_reading() {
     let link_type = 247;
     assert_eq!(
         frames,
-        [Ok(&b"good"[..]), Err(NoFrame::Link { link_type }), Ok(b"again")]
+        [
+            Ok(&b"good"[..]),
+            Err(NoFrame::Link { link_type }),
+            Ok(b"again")
+        ]
     );
     assert_eq!(
         frames[1].unwrap_err().to_string(),
@@ -413,8 +417,16 @@ fn packets_of_other_links_are_read_as_those_of_ethernet() {
             (parsed.ip, parsed.bth, parsed.ext, parsed.icrc_ok),
             (whole.ip, whole.bth, whole.ext, whole.icrc_ok)
         );
-        let tag = parsed.eth.unwrap().tags.first().map(|tag| (tag.pcp, tag.vid));
-        assert_eq!(tag, (header.len() == 20 && link_type == 113).then_some((3, 5)));
+        let tag = parsed
+            .eth
+            .unwrap()
+            .tags
+            .first()
+            .map(|tag| (tag.pcp, tag.vid));
+        assert_eq!(
+            tag,
+            (header.len() == 20 && link_type == 113).then_some((3, 5))
+        );
     }
 }
 
@@ -422,7 +434,9 @@ fn packets_of_other_links_are_read_as_those_of_ethernet() {
 #[test]
 fn each_device_of_a_cooked_capture_is_an_interface() {
     let packet = |device: u8| {
-        let mut header = [8, 0, 0, 0, 0, 0, 0, device, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+        let mut header = [
+            8, 0, 0, 0, 0, 0, 0, device, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0,
+        ];
         header[10] = 4;
         header
     };
@@ -563,7 +577,12 @@ fn obsolete_packet_blocks_are_read() {
         let halves = [form.half(0), form.half(9)].concat();
         let words = [0, 7, 5, 64].map(|word| form.word(word)).concat();
         let content = [&halves[..], &words, b"frame"].concat();
-        let file = [section(form), interface(form, 1, 0, &[]), block(form, 2, &content)].concat();
+        let file = [
+            section(form),
+            interface(form, 1, 0, &[]),
+            block(form, 2, &content),
+        ]
+        .concat();
         let (records, error) = read(&file);
         assert!(error.is_none(), "{error:?}");
         let record = &records[0];
