@@ -83,6 +83,7 @@ FIELDS = list(dict.fromkeys(OTHERS + [name for _, names, _, _ in KEYS + ROCE for
 # Why one of the two may see less of a frame: what it is called, and for which frames and keys.
 CNP = 0x81
 TRANSPORT = {key for key, names, _, _ in KEYS if names[0].startswith("infiniband.")} | {"src_port"}
+HEADERS = 14 + 20  # of Ethernet and IPv4: what is shorter has no whole IP header
 SEES_LESS = [
     ("tshark: the payload is no message of a protocol that it guessed, or the frame is damaged",
      lambda row, seen, key: bool(seen["_ws.malformed"]) and key in TRANSPORT and not seen_by_tshark(seen, key)),
@@ -93,7 +94,7 @@ SEES_LESS = [
     ("xoff: what follows the fault of a malformed frame is not read",
      lambda row, seen, key: row["verdict"] == "malformed" and key not in row),
     ("xoff: headers that were cut are not read in part",
-     lambda row, seen, key: row["verdict"] == "cut" and key not in row),
+     lambda row, seen, key: row["verdict"] == "cut" and key not in row and (key in TRANSPORT or row["kept"] < HEADERS)),
     ("xoff: link types that are not read",
      lambda row, seen, key: row["verdict"] == "other_link" and key not in row),
     ("xoff: what is inside of tunnels is not read",

@@ -1,5 +1,7 @@
 //! Captures that hold something else than whole Ethernet frames: cut ones, other links, frames that were on no line.
 
+use std::process::Command;
+
 use serde_json::Value;
 use xoff::injection::captured;
 use xoff_cosim::scenario::InjectEntry;
@@ -284,4 +286,31 @@ fn what_is_no_whole_frame_is_not_injected() {
         temporary.path(),
     );
     assert_eq!(frames.unwrap().len(), 2);
+}
+
+/// Compares every row of the captures with tshark's fields, if it is installed.
+#[test]
+fn every_row_agrees_with_tshark() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return;
+    }
+    let captures =
+        ["captures", "tests/data"].map(|folder| std::fs::read_dir(file(folder)).unwrap());
+    let paths = captures
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    let is_capture = |end: &std::ffi::OsStr| end == "pcap" || end == "pcapng";
+    let output = Command::new("python3")
+        .arg(file("../tools/against_tshark.py"))
+        .args(paths.filter(|path| path.extension().is_some_and(is_capture)))
+        .env("XOFF", env!("CARGO_BIN_EXE_xoff"))
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{out}");
+    assert!(
+        out.contains(" rows, ") && out.trim_end().ends_with(" 0 differences"),
+        "{out}"
+    );
 }
