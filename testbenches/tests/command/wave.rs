@@ -127,7 +127,7 @@ fn rows_are_changes_edges_or_what_fulfils_a_condition() {
     ];
     assert_eq!(
         table(&[&[&path[..], "--signals", "*.en", "*unt"], &csv[..]].concat()),
-        "time_ns,top.en,top.counter.count\n5.000,1,1\n"
+        "time_ns,top.en,top.counter.count\n5.000,1,0x1\n"
     );
     let said = table(&[
         path,
