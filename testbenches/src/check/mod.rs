@@ -33,10 +33,10 @@ const PS_PER_NS: u64 = 1_000;
 const HELP: &str = "\
 Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each
 pcap of several, which are read in the order of their times. Of frames that were cut behind their
-headers (tcpdump -s 128), the headers are judged. Packets behind the headers of Linux cooked captures
-(tcpdump -i any: each device is a tap, such as if2) and raw IP are judged as those behind Ethernet's,
-but for pauses. What a tap cannot see is not a violation: a loss before or after it, the beginning of
-a connection before the capture, the end of the capture.
+headers (tcpdump -s 128), the headers are judged. Packets of Linux cooked captures (tcpdump -i any;
+each device is a tap, such as if2) and of raw IP are judged as those of Ethernet, but for pauses.
+What a tap cannot see is not a violation: a loss before or after it, the beginning of a connection
+before the capture, the end of the capture.
 
 Examples:
   xoff check loss.pcap                                   one row per rule
