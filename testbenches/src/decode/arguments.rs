@@ -17,9 +17,9 @@ Columns:
 
 Frames of other protocols and malformed frames have rows too, with the reason. So have records
 without a verdict: cut (only the beginning was recorded; the headers that are there are shown),
-other link (a link type that is not read), too long (longer than any frame on a line, glued together
-by receive offload). Behind the headers of Linux cooked captures (tcpdump -i any) and raw IP,
-packets are read as behind those of Ethernet, but without MAC addresses. Each device of a cooked
+other link (a link type that is not read), too long (longer than any frame on a line, glued
+together by receive offload). Behind the headers of Linux cooked captures (tcpdump -i any) and raw
+IP, packets are read as behind those of Ethernet, but without MAC addresses. Each device of a cooked
 capture, version 2, is a port: if2.
 A capture of several interfaces has a column port: →a.0 for received at a.0, a.0→ for sent.
 JSON lines contain all that is needed to write the same frames again, but for those that are cut,
