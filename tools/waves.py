@@ -81,7 +81,7 @@ def main():
             sys.exit(f"waves: {len(row)} and {len(ours[at])} signals; not shown once: {wrong[:5]}")
         for (name,), value in zip(shown_once, row.values()):
             # `xoff wave` shows names of enums, each of which stands for one value.
-            shown = ours[at][name]
+            shown = ours[at][name].removeprefix("0b")
             is_name = not set(shown) <= set("01")
             if value != (enums.setdefault((name, shown), value) if is_name else shown):
                 sys.exit(f"waves: {name} before {at} ps: {value} and {shown}")

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use xoff_sim::time::Duration;
-use xoff_waves::layout::{Layout, Marker, beside, nic_layout};
+use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
 
 use crate::Outcome;
 use crate::columns::{Align, Table};
@@ -29,8 +29,8 @@ pub const ACCOUNT: &str = "failure.txt";
 const CLOCK: &str = "clk_i";
 /// Number of clock edges in the account.
 const EDGES: usize = 6;
-/// The most characters of a value in the account.
-const MOST_DIGITS: usize = 18;
+/// Values of more hexadecimal digits than these, 64 bits, are shown in words of so many: the words that change.
+const WORD_DIGITS: usize = 16;
 /// The most events of the case in the account; the rest is in the case's file.
 const MOST_EVENTS: usize = 40;
 
@@ -38,6 +38,7 @@ const HELP: &str = "\
 A case that fails leaves a folder, out/replay/CASE/:
   UNIT.fst      waves from --before cycles before the failing cycle to --after cycles behind it
   UNIT.gtkw     layout for GTKWave, with a marker at the failing cycle
+  UNIT.tcl      start file for GTKWave (-S), which opens it at the marker
   UNIT.sucl     commands for Surfer, with the same marker
   failure.txt   the difference, the case, the last frames or clock edges
 
@@ -257,9 +258,10 @@ fn with_waves<P: Property>(
 
 /// Writes the layouts beside a file of waves, and says how to open them.
 fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
-    let [gtkwave, surfer] = layouts(waves)?;
-    let [wave, gtkwave, surfer] = [&waves.path, &gtkwave, &surfer].map(|path| words::path(path));
-    writeln!(streams.out, "  waves: gtkwave {wave} {gtkwave}")?;
+    let beside = layouts(waves)?;
+    let [wave, gtkwave, start, surfer] =
+        [&waves.path, &beside.gtkwave, &beside.start, &beside.surfer].map(|path| words::path(path));
+    writeln!(streams.out, "  waves: gtkwave -S {start} {wave} {gtkwave}")?;
     writeln!(
         streams.out,
         "      or surfer --command-file {surfer} {wave}"
@@ -268,11 +270,11 @@ fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
 }
 
 /// Writes the layouts beside a file of waves.
-fn layouts(waves: &Waves) -> anyhow::Result<[PathBuf; 2]> {
+fn layouts(waves: &Waves) -> anyhow::Result<Beside> {
     let layout = match &waves.shows {
         Shows::Nic(scope) => nic_layout(scope),
         Shows::Unit => Layout::of_ports(&waves.path)?,
-        Shows::Network => return Ok(beside(&waves.path)),
+        Shows::Network => return Ok(Beside::of(&waves.path)),
     };
     let marker = Marker {
         name: "failure".into(),
@@ -340,17 +342,75 @@ fn last_edges(waves: &Waves) -> anyhow::Result<String> {
                 value.map_or("-".into(), |value| value.text(&port.kind, Radix::Hex))
             })
             .collect();
-        let zero = |value: &String| value.bytes().all(|digit| digit == b'0');
-        if values.iter().all(zero) {
-            continue;
+        for (name, values) in changing_words(name, values) {
+            table.row(Ink::Plain, std::iter::once(name).chain(values));
         }
-        let short = |value: &String| match value.char_indices().nth(MOST_DIGITS) {
-            None => value.clone(),
-            Some((at, _)) => format!("{}…", &value[..at]),
-        };
-        let cells = std::iter::once(name).chain(values.iter().map(short));
-        table.row(Ink::Plain, cells);
     }
     text += &table.text();
     Ok(text)
+}
+
+/// Returns the rows of a port: its values at the clock edges, unless all are 0. Of values that are too long for a row,
+/// the words of 64 bits that change, or that are not 0 if none does; `data[127:64]` is the second of them.
+fn changing_words(name: String, values: Vec<String>) -> Vec<(String, Vec<String>)> {
+    let zero = |values: &[String]| {
+        values
+            .iter()
+            .all(|value| value.bytes().all(|it| it == b'0'))
+    };
+    if zero(&values) {
+        return Vec::new();
+    }
+    let longest = values.iter().map(String::len).max().unwrap_or(0);
+    let numbers = |value: &String| value.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if longest <= WORD_DIGITS || !values.iter().all(numbers) {
+        return vec![(name, values)];
+    }
+    let words = (0..longest.div_ceil(WORD_DIGITS)).rev().map(|word| {
+        let of = |value: &String| {
+            let end = value.len().saturating_sub(word * WORD_DIGITS);
+            value[end.saturating_sub(WORD_DIGITS)..end].to_owned()
+        };
+        let low = word * WORD_DIGITS * 4;
+        let high = (low + WORD_DIGITS * 4).min(longest * 4) - 1;
+        let values: Vec<String> = values.iter().map(of).collect();
+        (format!("{name}[{high}:{low}]"), values)
+    });
+    let words: Vec<(String, Vec<String>)> = words.collect();
+    let changes = |values: &[String]| values.windows(2).any(|pair| pair[0] != pair[1]);
+    let any = words.iter().any(|(_, values)| changes(values));
+    let shown = |values: &[String]| if any { changes(values) } else { !zero(values) };
+    words
+        .into_iter()
+        .filter(|(_, values)| shown(values))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_values_the_words_that_change_are_shown() {
+        let word = |digit: &str| digit.repeat(WORD_DIGITS);
+        let value = |middle: &str| format!("a{}{}{}", word("b"), middle, word("0"));
+        let [before, after] = [word("1"), word("2")];
+        let rows = changing_words("data".into(), vec![value(&before), value(&after)]);
+        assert_eq!(
+            rows,
+            [("data[127:64]".to_owned(), vec![before.clone(), after])]
+        );
+        // Nothing changes: what is not 0.
+        let names: Vec<String> = changing_words("data".into(), vec![value(&before); 2])
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, ["data[195:192]", "data[191:128]", "data[127:64]"]);
+        let short = vec!["0f".to_owned(), "10".to_owned()];
+        assert_eq!(
+            changing_words("depth".into(), short.clone()),
+            [("depth".to_owned(), short)]
+        );
+        assert_eq!(changing_words("depth".into(), vec!["00".into(); 2]), []);
+    }
 }

@@ -6,7 +6,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use serde::{Serialize, Serializer};
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
-use xoff_waves::capture::{Direction, Interface, Record};
+use xoff_waves::capture::{Direction, Interface, Link};
+
+use crate::decode::Seen;
 
 /// The middle one of the three IPv4 flags.
 const DONT_FRAGMENT: u8 = 0b010;
@@ -32,12 +34,18 @@ pub struct Row {
     pub fcs_ok: Option<bool>,
     /// Its length without FCS.
     pub bytes: usize,
-    /// The verdict of the parser.
+    /// How many of these bytes were recorded, if the recorder kept only the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<usize>,
+    /// The link type of tcpdump's registry, if it is not Ethernet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_type: Option<u32>,
+    /// The verdict of the parser, or why there is none: `cut`, `too_long`, `other_link`.
     pub verdict: &'static str,
     /// Why it is malformed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// Source MAC address.
+    /// Source MAC address. Linux cooked captures have the sender's, and no destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub src_mac: Option<String>,
     /// Destination MAC address.
@@ -217,6 +225,8 @@ impl Row {
             direction: None,
             fcs_ok: None,
             bytes: parsed.frame_bytes,
+            kept: None,
+            link_type: None,
             verdict: parsed.verdict.name(),
             reason: parsed.reason.map(|reason| reason.name()),
             src_mac: parsed.eth.as_ref().map(|eth| eth.src.to_string()),
@@ -287,13 +297,24 @@ impl Row {
 
     /// Adds what the capture says about the frame.
     #[must_use]
-    pub fn captured(mut self, record: &Record, interfaces: &[Interface]) -> Self {
+    pub fn captured(mut self, seen: &Seen<'_>, interfaces: &[Interface]) -> Self {
+        let record = seen.record;
         let name = interfaces[record.interface].name.clone();
         let number = || (interfaces.len() > 1).then(|| record.interface.to_string());
         self.time_ns = Some(record.time_ns.to_string());
         self.interface = name.or_else(number);
         self.direction = record.direction;
         self.fcs_ok = (!record.fcs_ok).then_some(false);
+        self.kept = record.is_cut().then_some(record.bytes.len());
+        self.verdict = seen.class.key();
+        if record.link != Link::Ethernet {
+            self.link_type = Some(record.link_type);
+            self.dst_mac = None;
+            self.src_mac = match &record.link {
+                Link::Cooked(cooked) => cooked.address.map(|address| address.to_string()),
+                _ => None,
+            };
+        }
         self
     }
 

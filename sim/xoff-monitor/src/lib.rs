@@ -22,7 +22,8 @@
 //! let tap = monitor.add_tap(Tap::new("eth0"));
 //! let pause = [&[0x01, 0x80, 0xC2, 0, 0, 1], &[2; 6][..], &[0x88, 0x08, 1, 1, 0, 8], &[0; 42]].concat();
 //! let (bytes, kept) = (&pause[..], pause.len());
-//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes, kept, fcs_ok: true });
+//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes, kept, addressed: true,
+//! fcs_ok: true });
 //! let report = monitor.report();
 //! assert_eq!((report.kinds.pause, report.violations_of(Rule::PauseForm)), (1, 0));
 //! ```
@@ -74,6 +75,8 @@ pub struct Sighting<'a> {
     pub bytes: &'a [u8],
     /// The number of these bytes that were recorded. The others have no meaning.
     pub kept: usize,
+    /// Whether the MAC addresses are the frame's. Captures of IP packets do not have them: pauses are not judged then.
+    pub addressed: bool,
     /// Whether its FCS is correct.
     pub fcs_ok: bool,
 }
@@ -165,7 +168,10 @@ impl Monitor {
         }
         let headers = Headers::at(seen.bytes);
         let parsed = extended::parse(seen.bytes, headers.as_ref());
-        let kind = format::kind(seen.bytes, &parsed, headers.as_ref());
+        let kind = match format::kind(seen.bytes, &parsed, headers.as_ref()) {
+            Kind::Pause if !seen.addressed => Kind::Other,
+            kind => kind,
+        };
         let cut = seen.kept < seen.bytes.len();
         if cut && !format::has_headers(seen, kind, &parsed, headers.as_ref()) {
             out.report.kinds.headless += 1;

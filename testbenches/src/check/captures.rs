@@ -65,7 +65,7 @@ impl Captures {
             let (name, input, bytes) = decode::open(path)?;
             captures.bytes = (captures.bytes.zip(bytes)).map(|(sum, bytes)| sum + bytes);
             captures.all.push(Capture {
-                reader: Reader::new(name.clone(), input)?.take_cut(),
+                reader: Reader::new(name.clone(), input)?,
                 name,
                 file,
                 label,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use xoff_sim::headers::Headers;
 use xoff_sim::wire::{EtherType, MacAddr};
-use xoff_waves::capture::Direction;
+use xoff_waves::capture::{Direction, Filled};
 
 /// A port that is a host's own, as the command line names it: `NAME`, or `NAME=ADDRESS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,20 +70,22 @@ impl Directions {
     }
 
     /// The direction of a frame; `None` if it is neither from the host nor to it.
-    pub fn of(&mut self, frame: &[u8]) -> Option<Direction> {
-        let headers = Headers::at(frame)?;
+    pub fn of(&mut self, frame: &Filled<'_>) -> Option<Direction> {
+        let headers = Headers::at(&frame.bytes)?;
         if let (Address::Ip(version, address), Some(ip)) = (self.address, headers.ip)
             && ip.version == version
         {
             if ip.src == address {
-                self.mac = Some(headers.src);
+                if frame.addressed {
+                    self.mac = Some(headers.src);
+                }
                 return Some(Direction::Sent);
             }
             if ip.dst == address {
                 return Some(Direction::Received);
             }
         }
-        let mac = self.mac?;
+        let mac = self.mac.filter(|_| frame.addressed)?;
         match headers {
             _ if headers.src == mac => Some(Direction::Sent),
             _ if headers.dst == mac || headers.ether_type == EtherType::MAC_CONTROL => {

@@ -4,6 +4,7 @@ mod arguments;
 mod captures;
 mod host_port;
 mod table;
+mod unseen;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,12 +14,13 @@ use serde::Serialize;
 use xoff_monitor::{FrameCounts, Monitor, Remark, Report, Rule, Sighting, Tally, Tap};
 use xoff_sim::time::{Duration, LineRate, Rate, Time};
 use xoff_sim::wire::frame::ParsedFrame;
-use xoff_waves::capture::{Direction, Interface, Record};
+use xoff_waves::capture::{Direction, Filled, Interface, Record};
 
 pub use arguments::CheckArgs;
 
 use self::captures::Captures;
 use self::host_port::Directions;
+use self::unseen::Unseen;
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::terminal::Streams;
@@ -31,8 +33,10 @@ const PS_PER_NS: u64 = 1_000;
 const HELP: &str = "\
 Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each
 pcap of several, which are read in the order of their times. Of frames that were cut behind their
-headers (tcpdump -s 128), the headers are judged. What a tap cannot see is not a violation: a loss
-before or after it, the beginning of a connection before the capture, the end of the capture.
+headers (tcpdump -s 128), the headers are judged. Packets of Linux cooked captures (tcpdump -i any;
+each device is a tap, such as if2) and of raw IP are judged as those of Ethernet, but for pauses.
+What a tap cannot see is not a violation: a loss before or after it, the beginning of a connection
+before the capture, the end of the capture.
 
 Examples:
   xoff check loss.pcap                                   one row per rule
@@ -62,6 +66,8 @@ pub fn long_help() -> String {
 struct Summary<'a> {
     frames: u64,
     kinds: FrameCounts,
+    /// What was not judged, or not in every way.
+    unseen: &'a Unseen,
     rules: Vec<RuleRow>,
     violations: Vec<ViolationRow<'a>>,
     /// Violations of the rules that are known to be broken.
@@ -113,6 +119,7 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
         taps: 0,
         begin: None,
         hosts: Vec::new(),
+        unseen: Unseen::default(),
         arguments,
     };
     // What is read of a capture that is interrupted may end within a frame.
@@ -127,10 +134,14 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
     let report = watch.monitor.into_report();
     let by_design: BTreeSet<Rule> = arguments.breaks.iter().copied().collect();
     if arguments.json {
-        serde_json::to_writer_pretty(&mut streams.out, &summary(&report, &by_design))?;
+        serde_json::to_writer_pretty(
+            &mut streams.out,
+            &summary(&report, &by_design, &watch.unseen),
+        )?;
         writeln!(streams.out)?;
     } else {
         table::write(&report, &by_design, arguments.verbose, streams)?;
+        watch.unseen.write(&mut streams.out)?;
     }
     read?;
     if interrupted() {
@@ -143,9 +154,11 @@ pub fn run(arguments: &CheckArgs, streams: &mut Streams) -> anyhow::Result<Outco
     }
     if report.kinds.roce + report.kinds.pause == 0 {
         bail!(
-            "{}: nothing was checked: {} frames, and no RoCE packet (UDP port 4791, EtherType 0x8915) or pause among them",
+            "{}: nothing was checked: {} frames, and no RoCE packet (UDP port 4791, EtherType 0x8915) or pause among \
+             them{}",
             captures.names(),
-            report.frames
+            report.frames,
+            watch.unseen.others()
         );
     }
     Ok(
@@ -180,7 +193,7 @@ fn hosts_exist(arguments: &CheckArgs, captures: &Captures) -> anyhow::Result<()>
     )
 }
 
-fn summary<'a>(report: &'a Report, by_design: &BTreeSet<Rule>) -> Summary<'a> {
+fn summary<'a>(report: &'a Report, by_design: &BTreeSet<Rule>, unseen: &'a Unseen) -> Summary<'a> {
     let rules = report.rules.iter().map(|(rule, tally)| RuleRow {
         rule: *rule,
         statement: rule.statement(),
@@ -198,6 +211,7 @@ fn summary<'a>(report: &'a Report, by_design: &BTreeSet<Rule>) -> Summary<'a> {
     Summary {
         frames: report.frames,
         kinds: report.kinds,
+        unseen,
         rules: rules.collect(),
         violations,
         by_design,
@@ -214,6 +228,7 @@ struct Watch<'a> {
     begin: Option<u64>,
     /// For each tap that is the port of a host whose address is given: what it needs to find directions.
     hosts: Vec<Option<Directions>>,
+    unseen: Unseen,
     arguments: &'a CheckArgs,
 }
 
@@ -230,7 +245,12 @@ impl Watch<'_> {
                 self.add_tap(number, captures);
             }
             self.taps = captures.taps().len();
-            let direction = self.direction(tap, &record, captures)?;
+            self.unseen.add(&record);
+            let Some(filled) = record.filled() else {
+                unseen::is_no_roce(&record, captures.name(tap))?;
+                continue;
+            };
+            let direction = self.direction(tap, &record, &filled, captures)?;
             let since = record
                 .time_ns
                 .saturating_sub(*self.begin.get_or_insert(record.time_ns));
@@ -239,8 +259,9 @@ impl Watch<'_> {
                 number: record.number,
                 time: Time::from_ps(since.saturating_mul(PS_PER_NS)),
                 direction,
-                bytes: &record.bytes,
-                kept: record.kept,
+                bytes: &filled.bytes,
+                kept: filled.kept,
+                addressed: filled.addressed,
                 fcs_ok: record.fcs_ok,
             });
             // Without one of its packets, a connection breaks rules that it has kept.
@@ -250,8 +271,8 @@ impl Watch<'_> {
                      each frame (tcpdump -s 128)",
                     captures.name(tap),
                     record.number,
-                    record.kept,
-                    record.bytes.len()
+                    record.bytes.len(),
+                    record.length
                 );
             }
             progress.set_position(captures.offset());
@@ -276,20 +297,21 @@ impl Watch<'_> {
         &mut self,
         tap: usize,
         record: &Record,
+        frame: &Filled<'_>,
         captures: &Captures,
     ) -> anyhow::Result<Option<Direction>> {
         if record.direction.is_some() {
             return Ok(record.direction);
         }
         if let Some(directions) = &mut self.hosts[tap] {
-            return Ok(directions.of(&record.bytes));
+            return Ok(directions.of(frame));
         }
         let hosts = &self.arguments.host_port;
         let Some(host) = hosts.iter().find(|host| captures.is_named(tap, &host.name)) else {
             return Ok(None);
         };
         // Which of the two hosts of a packet it is cannot be seen.
-        let parsed: ParsedFrame = xoff_sim::protocol::parse(&record.bytes);
+        let parsed: ParsedFrame = xoff_sim::protocol::parse(&frame.bytes);
         if !parsed.verdict.is_roce() {
             return Ok(None);
         }

@@ -15,10 +15,15 @@ Columns:
   details  payload bytes; remote address, key and length; syndrome and MSN; immediate data;
            anything unusual. On a narrow terminal they have a line of their own.
 
-Frames of other protocols and malformed frames have rows too, with the reason.
+Frames of other protocols and malformed frames have rows too, with the reason. So have records
+without a verdict: cut (only the beginning was recorded; the headers that are there are shown),
+other link (a link type that is not read), too long (longer than any frame on a line, glued
+together by receive offload). Behind the headers of Linux cooked captures (tcpdump -i any) and raw
+IP, packets are read as behind those of Ethernet, but without MAC addresses. Each device of a cooked
+capture, version 2, is a port: if2.
 A capture of several interfaces has a column port: →a.0 for received at a.0, a.0→ for sent.
-JSON lines contain all that is needed to write the same capture again:
-decode --format jsonl | encode --jsonl -.
+JSON lines contain all that is needed to write the same frames again, but for those that are cut,
+too long or of another link: decode --format jsonl | encode --jsonl -.
 
 Examples:
   xoff decode loss.pcap                        one row per frame
@@ -34,7 +39,7 @@ Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input (rows be
 ///
 /// Reads pcap (microseconds, nanoseconds, either byte order) and pcapng (any number of sections and interfaces), sends
 /// every frame through the parser of the NIC pipeline and prints its results: the kind of packet, its headers, whether
-/// its ICRC is right.
+/// its ICRC is right. The frames are those of Ethernet, or packets of Linux cooked captures and raw IP.
 #[derive(Debug, Args)]
 #[command(after_long_help = DECODE_HELP, after_help = "See --help for columns and examples.")]
 pub struct DecodeArgs {

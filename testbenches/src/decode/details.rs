@@ -1,8 +1,12 @@
 //! Details of a frame, as text.
 
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
-use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, Opcode, SyndromeMeaning};
+use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, IP_PROTOCOL_UDP, Opcode, SyndromeMeaning};
 
+use xoff_waves::capture::Link;
+
+use super::seen::{Class, Seen};
+use super::tally::link_text;
 use crate::terminal::Ink;
 
 /// The default partition, which is not shown.
@@ -23,6 +27,37 @@ pub fn is_unread(frame: &ParsedFrame) -> bool {
 
 /// Returns everything about a frame that has no column of its own.
 pub fn details(frame: &ParsedFrame) -> Vec<Piece> {
+    of_frame(frame, what_other(frame))
+}
+
+/// Returns everything about a record that has no column of its own.
+pub fn details_of(seen: &Seen<'_>) -> Vec<Piece> {
+    let record = seen.record;
+    let piece = match seen.class {
+        Class::Cut => {
+            let kept = record.bytes.len();
+            Some((Ink::Warning, format!("{kept} B of it recorded")))
+        }
+        Class::TooLong => Some((Ink::Warning, "longer than any frame on a line".into())),
+        Class::OtherLink => Some((Ink::Dim, link_text(record.link_type))),
+        Class::Judged(_) | Class::Unread => None,
+    };
+    let ether_type = seen.frame.eth.as_ref().map(|eth| eth.ether_type.0);
+    let protocol = seen.frame.ip.map(|ip| ip.next_header);
+    let other = match (seen.class, protocol, ether_type) {
+        // Whether it is RoCE may depend on what was cut off.
+        (Class::Cut, Some(IP_PROTOCOL_UDP), _) => Some("UDP".into()),
+        (_, None, Some(protocol)) if protocol < 0x600 && record.link != Link::Ethernet => {
+            Some(format!("protocol {protocol:#06x} of Linux"))
+        }
+        _ => what_other(&seen.frame),
+    };
+    let pieces = piece.into_iter();
+    pieces.chain(of_frame(&seen.frame, other)).collect()
+}
+
+/// Returns everything about a frame; `other` says what it is if its verdict does not.
+fn of_frame(frame: &ParsedFrame, other: Option<String>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut say = |ink: Ink, text: String| pieces.push((ink, text));
 
@@ -32,7 +67,7 @@ pub fn details(frame: &ParsedFrame) -> Vec<Piece> {
         None => {}
     }
     if frame.verdict == Verdict::Other
-        && let Some(text) = what_other(frame)
+        && let Some(text) = other
     {
         say(Ink::Dim, text);
     }

@@ -6,6 +6,7 @@ mod conversation;
 pub(crate) mod details;
 mod draw;
 mod range;
+mod seen;
 mod summary;
 mod table;
 mod tally;
@@ -18,15 +19,17 @@ use std::path::Path;
 use anyhow::Context;
 use indicatif::ProgressBar;
 use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
-use xoff_waves::capture::{Reader, Record};
+use xoff_waves::capture::{Filled, Link, Reader, Record};
 
 pub use arguments::{DecodeArgs, RowFormat};
 pub use compare::differences;
 pub(crate) use draw::grouped;
 pub use range::{FrameRange, FrameRangeError};
+pub use seen::{Class, Seen};
 pub use summary::Summary;
 pub use table::Table;
 pub use tally::Tally;
+pub(crate) use tally::link_text;
 
 use crate::Outcome;
 use crate::codec::{self, EngineArgs, FrameParser};
@@ -70,6 +73,7 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
         parsers: Parsers::new(arguments.engine)?,
         view,
         tally: Tally::default(),
+        compared: 0,
         differing: 0,
         progress,
         range: arguments.frames.unwrap_or_default(),
@@ -159,6 +163,8 @@ struct Decoder {
     parsers: Parsers,
     view: View,
     tally: Tally,
+    /// Number of frames that the parsers were given.
+    compared: u64,
     /// Number of frames for which the two parsers differ.
     differing: u64,
     progress: ProgressBar,
@@ -206,7 +212,11 @@ impl Decoder {
         reader: &Reader<Box<dyn Read>>,
         streams: &mut Streams,
     ) -> anyhow::Result<()> {
-        let frames: Vec<&[u8]> = batch.iter().map(|record| record.bytes.as_slice()).collect();
+        let filled: Vec<Option<Filled>> = batch.iter().map(Record::filled).collect();
+        // What is no frame is not given to a parser.
+        let frames: Vec<&[u8]> = (filled.iter())
+            .map(|filled| filled.as_ref().map_or(&[][..], |filled| &filled.bytes))
+            .collect();
         let shown = parse(self.parsers.shown.as_mut(), &frames)?;
         if let Some(other) = &mut self.parsers.other {
             let names = [self.parsers.shown.name(), other.name()];
@@ -222,22 +232,23 @@ impl Decoder {
                 }
             }
         }
-        for (record, frame) in batch.iter().zip(&shown) {
-            self.tally.add(frame);
+        for ((record, filled), parsed) in batch.iter().zip(&filled).zip(shown) {
+            let seen = Seen::new(record, filled.as_ref(), parsed);
+            self.tally.add(&seen);
+            self.compared += u64::from(filled.is_some());
             match &mut self.view {
-                View::Table(table) => {
-                    table.row(&mut *streams.out, record, reader.interfaces(), frame)?;
-                }
+                View::Table(table) => table.row(&mut *streams.out, &seen, reader.interfaces())?,
                 View::Jsonl => {
                     let mut row =
-                        Row::new(record.number, frame).captured(record, reader.interfaces());
-                    if !rebuilds(&row, &record.bytes) {
+                        Row::new(record.number, &seen.frame).captured(&seen, reader.interfaces());
+                    let whole = matches!(seen.class, Class::Judged(_) | Class::Unread);
+                    if !(whole && record.link == Link::Ethernet && rebuilds(&row, &record.bytes)) {
                         row = row.with_bytes(&record.bytes);
                     }
                     serde_json::to_writer(&mut *streams.out, &row).map_err(io::Error::from)?;
                     streams.out.write_all(b"\n")?;
                 }
-                View::Summary(summary) => summary.add(record, frame),
+                View::Summary(summary) => summary.add(&seen),
             }
         }
         if let View::Summary(summary) = &mut self.view {
@@ -273,12 +284,12 @@ impl Decoder {
                 0 => writeln!(
                     streams.err,
                     "{names} agree about all {} frames",
-                    self.tally.frames
+                    self.compared
                 )?,
                 count => writeln!(
                     streams.err,
                     "{names} differ about {count} of {} frames",
-                    self.tally.frames
+                    self.compared
                 )?,
             }
         }
@@ -371,6 +382,7 @@ mod tests {
             },
             view: View::Jsonl,
             tally: Tally::default(),
+            compared: 0,
             differing: 0,
             progress: ProgressBar::hidden(),
             range: FrameRange::default(),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use xoff_sim::wire::Opcode;
-use xoff_sim::wire::frame::{ParsedFrame, Verdict};
-use xoff_waves::capture::{Interface, Record};
+use xoff_sim::wire::frame::Verdict;
+use xoff_waves::capture::Interface;
 
 use super::conversation::{Conversations, Flow, Tap, Traffic};
-use super::details::is_unread;
 use super::draw::{bar, counted, grouped, span, sparkline};
-use super::table::{UNREAD, operation_ink_of, port_name, verdict_ink};
+use super::seen::{Class, Seen};
+use super::table::{class_ink, operation_ink_of, port_name};
 use super::tally::Tally;
 use super::timeline::{Stretch, Timeline};
 use crate::terminal::{Ink, Paint};
@@ -36,10 +36,11 @@ pub struct Summary {
 
 impl Summary {
     /// Adds a frame.
-    pub fn add(&mut self, record: &Record, frame: &ParsedFrame) {
+    pub fn add(&mut self, seen: &Seen<'_>) {
+        let (record, frame) = (seen.record, &seen.frame);
         if let Some(bth) = frame
             .bth
-            .filter(|_| frame.verdict.is_roce() || is_unread(frame))
+            .filter(|_| frame.verdict.is_roce() || seen.class == Class::Unread)
         {
             let (frames, bytes) = self.operations.entry(bth.opcode).or_default();
             *frames += 1;
@@ -101,38 +102,17 @@ impl Summary {
         }
 
         section(out, paint, "verdict")?;
-        for (verdict, count) in tally.verdicts() {
-            let ink = if verdict == Verdict::RoceV2 {
-                Ink::Good
-            } else {
-                verdict_ink(verdict)
+        for (class, count) in tally.classes() {
+            let ink = match class {
+                Class::Judged(Verdict::RoceV2) => Ink::Good,
+                class => class_ink(class),
             };
-            line(
-                out,
-                paint,
-                ink,
-                verdict.name(),
-                count,
-                None,
-                &bar(count, tally.frames, bar_cells),
-            )?;
-            if verdict == Verdict::Malformed {
-                for (reason, count) in tally.reasons() {
-                    line(
-                        out,
-                        paint,
-                        ink,
-                        &format!("  {reason}"),
-                        count,
-                        None,
-                        &bar(count, tally.frames, bar_cells),
-                    )?;
-                }
+            let parts = tally.parts(class).into_iter();
+            let parts = parts.map(|(part, count)| (format!("  {part}"), count));
+            for (name, count) in std::iter::once((class.to_string(), count)).chain(parts) {
+                let bar = bar(count, tally.frames, bar_cells);
+                line(out, paint, ink, &name, count, None, &bar)?;
             }
-        }
-        if tally.unread > 0 {
-            let bar = bar(tally.unread, tally.frames, bar_cells);
-            line(out, paint, Ink::Dim, UNREAD, tally.unread, None, &bar)?;
         }
         let judged = tally.icrc_ok + tally.icrc_bad;
         for (name, ink, count) in [

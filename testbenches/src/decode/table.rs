@@ -5,16 +5,15 @@ use std::io::{self, Write};
 
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
-use xoff_waves::capture::{Direction, Interface, Record};
+use xoff_waves::capture::{Direction, Interface, Link};
 
-use super::details::{Piece, details, flags, is_unread};
+use super::details::{Piece, details_of, flags};
+use super::seen::{Class, Seen};
 use crate::row::addresses;
 use crate::terminal::{Ink, Paint};
 
 /// Terminals narrower than this have no column for the verdict, which follows from the operation.
 const WIDE: usize = 110;
-/// In place of the verdict of a packet with an assigned opcode whose extension headers are not read.
-pub const UNREAD: &str = "unread";
 /// A clock finer than this many ticks a second is shown with nanoseconds.
 const MICROSECOND_TICKS: u64 = 1_000_000;
 /// Decimals of seconds for captures in microseconds.
@@ -120,7 +119,8 @@ impl Table {
         }
     }
 
-    /// Writes the row of a frame. A capture of several interfaces has a column for the interface.
+    /// Writes the row of a frame. A capture of several interfaces has a column for the interface, and so has a Linux
+    /// cooked one, of which each packet has a direction.
     ///
     /// # Errors
     ///
@@ -128,11 +128,11 @@ impl Table {
     pub fn row(
         &mut self,
         out: &mut dyn Write,
-        record: &Record,
+        seen: &Seen<'_>,
         interfaces: &[Interface],
-        frame: &ParsedFrame,
     ) -> io::Result<()> {
-        if !self.started && interfaces.len() < 2 {
+        let record = seen.record;
+        if !self.started && interfaces.len() < 2 && !matches!(record.link, Link::Cooked(_)) {
             self.columns
                 .retain(|(field, _)| !matches!(field, Field::Port));
         }
@@ -156,12 +156,12 @@ impl Table {
                 Field::Frame => (Ink::Dim, record.number.to_string()),
                 Field::Time => (Ink::Plain, time.clone()),
                 Field::Port => (Ink::Plain, port.clone()),
-                field => cell(*field, frame, has_verdict),
+                field => cell(*field, seen, has_verdict),
             })
             .collect();
         for ((field, column), (_, text)) in self.columns.iter_mut().zip(&cells) {
             // Frames with verdict `other` are rare. Their long addresses do not widen the column for all rows.
-            if !matches!(field, Field::Addresses) || frame.bth.is_some() {
+            if !matches!(field, Field::Addresses) || seen.frame.bth.is_some() {
                 column.width = column.width.max(text.chars().count().min(column.most));
             }
         }
@@ -170,7 +170,7 @@ impl Table {
             self.header(out)?;
         }
         let (line, used) = self.line(&cells);
-        self.write(out, line, used, &details(frame))
+        self.write(out, line, used, &details_of(seen))
     }
 
     fn header(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -278,25 +278,38 @@ pub fn port_name(interface: &Interface, number: usize, direction: Option<Directi
 }
 
 /// Returns a cell with data from the parser. Cells with data from the capture are empty.
-fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
+fn cell(field: Field, seen: &Seen<'_>, has_verdict: bool) -> Piece {
+    let (frame, class) = (&seen.frame, seen.class);
     let bth = frame.bth.as_ref();
     match field {
         Field::Frame | Field::Time | Field::Port => (Ink::Plain, String::new()),
         Field::Bytes => (Ink::Plain, frame.frame_bytes.to_string()),
-        Field::Verdict if is_unread(frame) => (Ink::Dim, UNREAD.into()),
-        Field::Verdict => (verdict_ink(frame.verdict), frame.verdict.to_string()),
-        Field::Addresses => (
-            Ink::Plain,
-            addresses(frame)
-                .map(|(src, dst)| format!("{src}→{dst}"))
-                .unwrap_or_default(),
-        ),
+        Field::Verdict => (class_ink(class), class.to_string()),
+        Field::Addresses => {
+            let (src, dst) = match (frame.ip, &seen.record.link) {
+                (Some(_), _) | (None, Link::Ethernet) => addresses(frame).unwrap_or_default(),
+                (None, Link::Cooked(cooked)) => {
+                    let src = cooked.address.map(|address| address.to_string());
+                    (src.unwrap_or_default(), String::new())
+                }
+                (None, _) => Default::default(),
+            };
+            let text = match (&src[..], &dst[..]) {
+                ("", "") => String::new(),
+                (src, dst) => format!("{src}→{dst}"),
+            };
+            (Ink::Plain, text)
+        }
         Field::Operation => match bth {
-            Some(bth) if has_verdict || frame.verdict.is_roce() || is_unread(frame) => {
+            Some(bth)
+                if has_verdict
+                    || frame.verdict.is_roce()
+                    || matches!(class, Class::Unread | Class::Cut) =>
+            {
                 (operation_ink(frame, bth.opcode), bth.opcode.to_string())
             }
             None if has_verdict => (Ink::Plain, String::new()),
-            _ => (verdict_ink(frame.verdict), frame.verdict.to_string()),
+            _ => (class_ink(class), class.to_string()),
         },
         Field::Qp => (
             Ink::Plain,
@@ -316,13 +329,14 @@ fn cell(field: Field, frame: &ParsedFrame, has_verdict: bool) -> Piece {
     }
 }
 
-/// Returns the colour of a verdict.
-pub fn verdict_ink(verdict: Verdict) -> Ink {
-    match verdict {
-        Verdict::RoceV2 | Verdict::RoceV1 => Ink::Plain,
-        Verdict::Cnp | Verdict::Pfc | Verdict::Pause => Ink::Warning,
-        Verdict::Other => Ink::Dim,
-        Verdict::Malformed => Ink::Bad,
+/// Returns the colour of what a record is.
+pub fn class_ink(class: Class) -> Ink {
+    match class {
+        Class::Judged(Verdict::RoceV2 | Verdict::RoceV1) => Ink::Plain,
+        Class::Judged(Verdict::Cnp | Verdict::Pfc | Verdict::Pause) => Ink::Warning,
+        Class::Judged(Verdict::Other) | Class::Unread | Class::OtherLink => Ink::Dim,
+        Class::Judged(Verdict::Malformed) => Ink::Bad,
+        Class::Cut | Class::TooLong => Ink::Warning,
     }
 }
 

@@ -1,23 +1,26 @@
 //! Counters for the closing line. Nothing is lost silently.
 
-use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
+use std::collections::BTreeMap;
 
-use super::details::is_unread;
+use xoff_sim::wire::frame::{Reason, Verdict};
+use xoff_waves::capture::link_name;
+
+use super::seen::{Class, Seen};
+use super::table::class_ink;
 use crate::terminal::{Ink, Paint};
 
-/// Frames by verdict and reason, and their ICRCs.
+/// Frames by what they are and by reason, and their ICRCs.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     /// All frames.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// By [`Verdict::code`].
-    verdicts: [u64; Verdict::ALL.len()],
-    /// By position in [`Reason::ALL`].
+    classes: BTreeMap<Class, u64>,
+    /// Reasons of malformed frames, by position in [`Reason::ALL`].
     reasons: [u64; Reason::ALL.len()],
-    /// Packets with an assigned opcode whose extension headers are not read; they are in none of the two above.
-    pub unread: u64,
+    /// Frames of link types that are not read.
+    links: BTreeMap<u32, u64>,
     /// ICRCs that are right.
     pub icrc_ok: u64,
     /// ICRCs that are wrong.
@@ -26,19 +29,20 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a frame.
-    pub fn add(&mut self, frame: &ParsedFrame) {
+    pub fn add(&mut self, seen: &Seen<'_>) {
+        let frame = &seen.frame;
         self.frames += 1;
         self.bytes += frame.frame_bytes as u64;
-        if is_unread(frame) {
-            self.unread += 1;
-        } else {
-            self.verdicts[usize::from(frame.verdict.code())] += 1;
-        }
-        if let Some(index) = Reason::ALL
-            .iter()
-            .position(|&reason| Some(reason) == frame.reason && !is_unread(frame))
-        {
-            self.reasons[index] += 1;
+        *self.classes.entry(seen.class).or_default() += 1;
+        match seen.class {
+            Class::OtherLink => *self.links.entry(seen.record.link_type).or_default() += 1,
+            Class::Judged(Verdict::Malformed) => {
+                let known = |&reason: &Reason| Some(reason) == frame.reason;
+                if let Some(index) = Reason::ALL.iter().position(known) {
+                    self.reasons[index] += 1;
+                }
+            }
+            _ => {}
         }
         match frame.icrc_ok {
             Some(true) => self.icrc_ok += 1,
@@ -47,30 +51,31 @@ impl Tally {
         }
     }
 
-    /// Returns the verdicts that occurred, roce_v2 first, the worst last.
-    pub fn verdicts(&self) -> impl Iterator<Item = (Verdict, u64)> {
-        const ORDER: [Verdict; Verdict::ALL.len()] = [
-            Verdict::RoceV2,
-            Verdict::RoceV1,
-            Verdict::Cnp,
-            Verdict::Pfc,
-            Verdict::Pause,
-            Verdict::Other,
-            Verdict::Malformed,
-        ];
-        ORDER
+    /// Returns the classes that occurred, roce_v2 first.
+    pub fn classes(&self) -> impl Iterator<Item = (Class, u64)> {
+        Class::ALL
             .into_iter()
-            .map(|verdict| (verdict, self.verdicts[usize::from(verdict.code())]))
-            .filter(|&(_, count)| count > 0)
+            .filter_map(|class| Some((class, *self.classes.get(&class)?)))
     }
 
-    /// Returns the reasons that occurred, in the order of the layers.
-    pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
-        Reason::ALL
-            .iter()
-            .copied()
-            .zip(self.reasons)
-            .filter(|&(_, count)| count > 0)
+    /// Returns what the frames of a class are in detail, with their numbers: reasons in the order of the layers, names
+    /// of link types.
+    pub fn parts(&self, class: Class) -> Vec<(String, u64)> {
+        match class {
+            Class::Judged(Verdict::Malformed) => Reason::ALL
+                .iter()
+                .zip(self.reasons)
+                .filter(|&(_, count)| count > 0)
+                .map(|(reason, count)| (reason.to_string(), count))
+                .collect(),
+            Class::OtherLink => {
+                let links = self.links.iter();
+                links
+                    .map(|(link, count)| (link_text(*link), *count))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Formats the closing line.
@@ -80,27 +85,18 @@ impl Tally {
             self.frames,
             if self.frames == 1 { "frame" } else { "frames" }
         );
-        for (index, (verdict, count)) in self.verdicts().enumerate() {
+        for (index, (class, count)) in self.classes().enumerate() {
             line += if index == 0 { ": " } else { ", " };
-            line += &paint.paint(
-                super::table::verdict_ink(verdict),
-                format_args!("{count} {verdict}"),
-            );
-            if verdict == Verdict::Malformed {
-                let reasons: Vec<String> = self
-                    .reasons()
-                    .map(|(reason, count)| format!("{count} {reason}"))
-                    .collect();
-                line += &format!(" ({})", reasons.join(", "));
-            }
-        }
-        if self.unread > 0 {
-            line += if self.verdicts().next().is_none() {
-                ": "
-            } else {
-                ", "
+            line += &match class {
+                Class::Unread => format!("{count} {class}"),
+                _ => paint.paint(class_ink(class), format_args!("{count} {class}")),
             };
-            line += &format!("{} {}", self.unread, super::table::UNREAD);
+            let parts: Vec<String> = (self.parts(class).iter())
+                .map(|(part, count)| format!("{count} {part}"))
+                .collect();
+            if !parts.is_empty() {
+                line += &format!(" ({})", parts.join(", "));
+            }
         }
         if self.icrc_ok + self.icrc_bad > 0 {
             line += &format!("; ICRC {} ok", self.icrc_ok);
@@ -113,4 +109,9 @@ impl Tally {
         }
         line
     }
+}
+
+/// Names a link type.
+pub fn link_text(link_type: u32) -> String {
+    link_name(link_type).map_or_else(|| format!("link type {link_type}"), str::to_owned)
 }

@@ -62,8 +62,8 @@ pub struct EncodeArgs {
     /// Read packets from a file with one JSON object of the same keys per line; - for standard input
     #[arg(long, value_name = "FILE")]
     pub jsonl: Option<PathBuf>,
-    /// Skip rows with verdict other or malformed, which the builder cannot build. Without --skip the bytes in their key
-    /// raw are written
+    /// Skip rows that the builder cannot build: with verdict other or malformed, whose bytes in the key raw are written
+    /// without --skip, and those that have no whole Ethernet frame, which are an error without --skip
     #[arg(long, requires = "jsonl")]
     pub skip: bool,
     /// Format of the frames

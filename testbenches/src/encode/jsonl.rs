@@ -36,6 +36,14 @@ pub enum LineError {
         /// What was read.
         found: &'static str,
     },
+    /// A row of something that is no whole Ethernet frame.
+    #[error("{key}={text}: only whole Ethernet frames can be written; --skip leaves such rows out")]
+    NoFrame {
+        /// The key that says so.
+        key: &'static str,
+        /// Its value.
+        text: String,
+    },
     /// A key that contradicts the bytes of the frame.
     #[error("{key}={text}: in raw it {is}; without raw the packet is built from its keys")]
     NotRaw {
@@ -58,6 +66,10 @@ pub enum LineError {
 /// Returns the first problem of the line; keys that contradict `raw` are one too.
 pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
     let value: Value = serde_json::from_str(line)?;
+    if let Some((key, said)) = no_frame(&value) {
+        let text = text(said).unwrap_or_else(|| said.to_string());
+        return Err(LineError::NoFrame { key, text });
+    }
     let raw = value.get("raw").filter(|_| !(skip && is_not_ours(&value)));
     let Some(raw) = raw else {
         return Ok(Item::Packet(Box::new(parse(line)?.packet()?)));
@@ -91,6 +103,16 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
         }
     }
     Ok(Item::Raw(bytes, seen.seen()))
+}
+
+/// Returns the key of a row, and its value, that says that the record has no whole Ethernet frame.
+fn no_frame(value: &Value) -> Option<(&'static str, &Value)> {
+    let verdict = value
+        .get("verdict")
+        .filter(|verdict| matches!(verdict.as_str(), Some("cut" | "too_long" | "other_link")));
+    let link_type = value.get("link_type");
+    let link_type = link_type.map(|said| ("link_type", said));
+    verdict.map(|said| ("verdict", said)).or(link_type)
 }
 
 /// Returns whether the verdict of a row is `other` or `malformed`.
@@ -188,6 +210,24 @@ mod tests {
             message("{\"frame\":3,\"reason\":\"ip_checksum\",\"verdict\":\"malformed\"}")
                 .starts_with("verdict=malformed: only whole")
         );
+    }
+
+    #[test]
+    fn rows_without_a_whole_ethernet_frame_are_refused() {
+        let raw = format!("\"raw\":\"hex:{}\"", "02".repeat(60));
+        for (keys, named) in [
+            ("\"verdict\":\"cut\",\"kept\":60", "verdict=cut"),
+            ("\"verdict\":\"too_long\"", "verdict=too_long"),
+            (
+                "\"verdict\":\"other_link\",\"link_type\":147",
+                "verdict=other_link",
+            ),
+            ("\"verdict\":\"roce_v2\",\"link_type\":276", "link_type=276"),
+        ] {
+            let error = item(&format!("{{{keys},{raw}}}"), false).unwrap_err();
+            let right = format!("{named}: only whole Ethernet frames can be written");
+            assert!(error.to_string().starts_with(&right), "{error}");
+        }
     }
 
     #[test]

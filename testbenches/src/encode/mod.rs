@@ -193,9 +193,10 @@ impl Session<'_, '_> {
                 continue;
             }
             match jsonl::item(&line, skip) {
-                Err(LineError::Description(DescriptionError::NotOurs { .. })) if skip => {
-                    skipped += 1
-                }
+                Err(
+                    LineError::Description(DescriptionError::NotOurs { .. })
+                    | LineError::NoFrame { .. },
+                ) if skip => skipped += 1,
                 item => self.add(item.with_context(at)?)?,
             }
         }
@@ -206,7 +207,7 @@ impl Session<'_, '_> {
             };
             writeln!(
                 self.err,
-                "{rows} that cannot be built left out (verdict other or malformed)"
+                "{rows} that cannot be built left out (verdict other, malformed, or no whole Ethernet frame)"
             )?;
         }
         Ok(())

@@ -33,7 +33,7 @@ pub struct Wanted {
 }
 
 /// Ends of the names of the files that a replay leaves.
-const ENDINGS: [&str; 5] = ["fst", "gtkw", "sucl", "txt", "pcapng"];
+const ENDINGS: [&str; 6] = ["fst", "gtkw", "tcl", "sucl", "txt", "pcapng"];
 
 impl Wanted {
     /// Creates the folder, and removes the files that an earlier replay left in it.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::Time;
-use xoff_waves::layout::{self, Marker, nic_layout};
+use xoff_waves::layout::{Beside, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY};
 
@@ -116,9 +116,10 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         if !arguments.json {
             print::run(streams, &scenario, &report.summary)?;
             writeln!(streams.out, "  report: {}", page.display())?;
-            for files in &waves {
-                let [waves, gtkwave, surfer] = files.each_ref().map(|path| words::path(path));
-                writeln!(streams.out, "  waves: gtkwave {waves} {gtkwave}")?;
+            for (waves, beside) in &waves {
+                let files = [waves, &beside.gtkwave, &beside.start, &beside.surfer];
+                let [waves, gtkwave, start, surfer] = files.map(|path| words::path(path));
+                writeln!(streams.out, "  waves: gtkwave -S {start} {waves} {gtkwave}")?;
                 writeln!(
                     streams.out,
                     "      or surfer --command-file {surfer} {waves}"
@@ -186,7 +187,8 @@ fn files(options: &RunOptions) -> Vec<String> {
     let network = options.fabric.iter().map(|_| FABRIC);
     let hosts = options.waves.iter().map(|(host, _)| &host[..]);
     for host in hosts.chain(triggered).chain(network) {
-        files.extend(["fst", "gtkw", "sucl"].map(|ending| format!("{host}.{ending}")));
+        let endings = ["fst"].into_iter().chain(Beside::EXTENSIONS);
+        files.extend(endings.map(|ending| format!("{host}.{ending}")));
     }
     files
 }
@@ -219,7 +221,10 @@ fn write_sweep(
 
 /// Writes the viewer layouts beside each host's wave file, and returns all wave files with their layouts, the network's
 /// last. A host whose window an interrupted run did not reach gets none. `triggered` is the edge to mark.
-fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<[PathBuf; 3]>> {
+fn layouts(
+    options: &RunOptions,
+    triggered: Option<Time>,
+) -> anyhow::Result<Vec<(PathBuf, Beside)>> {
     let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
     let of_trigger = options.trigger.iter();
     let of_trigger = of_trigger.map(|trigger| (trigger.host.clone(), trigger.path.clone()));
@@ -230,15 +235,12 @@ fn layouts(options: &RunOptions, triggered: Option<Time>) -> anyhow::Result<Vec<
     });
     let network = (options.fabric.iter())
         .filter(|(path, _)| path.exists())
-        .map(|(path, _)| {
-            let [gtkwave, surfer] = layout::beside(path);
-            Ok([path.clone(), gtkwave, surfer])
-        });
+        .map(|(path, _)| Ok((path.clone(), Beside::of(path))));
     all.filter(|(_, path)| path.exists())
         .map(|(host, path)| {
             let layout = nic_layout(&format!("{host}.pins.nic"));
-            let [gtkwave, surfer] = layout.write_marked(&path, marker.clone())?;
-            Ok([path, gtkwave, surfer])
+            let beside = layout.write_marked(&path, marker.clone())?;
+            Ok((path, beside))
         })
         .chain(network)
         .collect()

@@ -114,6 +114,7 @@ impl Monitors {
             direction: Some(record.direction),
             bytes: &record.frame.bytes,
             kept: record.frame.bytes.len(),
+            addressed: true,
             fcs_ok: record.frame.fcs_ok,
         });
     }

@@ -109,10 +109,13 @@ impl Trigger {
             Ok(Waves::open(&path)?)
         };
         let all = waves(&[])?;
-        let wanted = condition.resolve(&all, OPTION)?.signals();
+        let condition_there = condition.resolve(&all, OPTION)?;
+        let wanted = condition_there
+            .signals()
+            .into_iter()
+            .map(|signal| signal.id);
         let name = |id| all.signals.iter().find(|signal| signal.id == id);
         let mut names: Vec<String> = wanted
-            .into_iter()
             .filter_map(|id| Some(name(id)?.name.clone()))
             .collect();
         names.push(Self::clock(host));

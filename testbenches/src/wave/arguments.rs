@@ -18,12 +18,14 @@ Rows:
   --at CLK   one row for each rising edge of CLK, with the values before the edge: those that flip-flops
              take in
   --when     of these rows only those for which the condition holds. Conditions compare signals with
-             numbers (7, 0x1f, 0b101), names of enums, or other signals by == != < <= > >=, and are combined
-             by && || ! and parentheses; a signal alone means that it is not 0, and
-             xoff[3] is a bit of a vector.
+             numbers (7, -7, 0x1f, 0b101, 1.5e-3), names of enums, or other signals by == != < <= > >=, and
+             are combined by && || ! and parentheses; a signal alone means that it is not 0. A vector that is
+             compared with a number below 0 is read in two's complement. xoff[3] is a bit of a vector, and
+             depth[23:0] a slice, for --signals too; no file says what an index of a packed array means.
+             An event is 1 when it happens.
 
-Values: names for enums; hexadecimal numbers for vectors, decimal ones with --radix dec; the bits of
-values that have x or z among them.
+Values: names for enums; hexadecimal numbers for vectors (with 0x in CSV), decimal ones with --radix dec;
+the bits of values that have x or z among them.
 
 Examples:
   xoff wave out/pair/a.fst                                        the signals of a file

@@ -7,10 +7,10 @@ use std::str::FromStr;
 use wellen::SignalRef;
 
 use super::file::{Signal, WaveError, Waves};
-use super::value::{Kind, Value, compare};
+use super::value::{Kind, Number, Value};
 
 /// A condition as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     text: String,
     expression: Expression<Operand>,
@@ -26,7 +26,7 @@ impl fmt::Display for Condition {
 #[derive(Debug, Clone)]
 pub struct Resolved(Expression<Source>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Expression<T> {
     /// The operand is not 0.
     Is(T),
@@ -36,20 +36,21 @@ enum Expression<T> {
     Or(Box<Expression<T>>, Box<Expression<T>>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Operand {
-    /// The bits of a number.
-    Number(String),
+    Number(Number),
     /// A signal, or a name of an enum.
     Name(String),
 }
 
 #[derive(Debug, Clone)]
 enum Source {
-    Number(String),
-    Signal(SignalRef),
-    /// A bit of a signal, counted from its least significant one.
-    Bit(SignalRef, usize),
+    Number(Number),
+    Signal {
+        signal: Box<Signal>,
+        /// Its bits are in two's complement.
+        signed: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,28 +170,59 @@ impl<'a> Parser<'a> {
 
     fn operand(&mut self) -> Result<Operand, String> {
         let rest = self.rest();
+        let negative = rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        self.at += usize::from(negative);
+        let rest = &rest[usize::from(negative)..];
+        if rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let length = length_of_number(rest);
+            self.at += length;
+            let number = number(&rest[..length])?;
+            return Ok(Operand::Number(match negative {
+                true => number.negated(),
+                false => number,
+            }));
+        }
         let of_word = |c: char| c.is_alphanumeric() || "_.$[]:".contains(c);
         let word = &rest[..rest.find(|c| !of_word(c)).unwrap_or(rest.len())];
         if word.is_empty() {
             return Err(self.expected("a signal or a number"));
         }
         self.at += word.len();
-        if !word.starts_with(|c: char| c.is_ascii_digit()) {
-            return Ok(Operand::Name(word.to_owned()));
-        }
-        let digits = word.replace('_', "");
-        let parsed = match digits.split_at(2.min(digits.len())) {
-            ("0x", digits) => u128::from_str_radix(digits, 16),
-            ("0b", digits) => u128::from_str_radix(digits, 2),
-            _ => digits.parse(),
-        };
-        match parsed {
-            Ok(number) => Ok(Operand::Number(format!("{number:b}"))),
-            Err(_) => Err(format!(
-                "'{word}': expected a number of at most 128 bits, such as 7, 0x1f or 0b101"
-            )),
-        }
+        Ok(Operand::Name(word.to_owned()))
     }
+}
+
+/// Returns the number of bytes of a number at the beginning of a text: everything that could belong to one, and a sign
+/// behind the exponent of a real one.
+fn length_of_number(text: &str) -> usize {
+    let hexadecimal = text.starts_with("0x");
+    let mut last = ' ';
+    let end = text.find(|c: char| {
+        let sign = "+-".contains(c) && "eE".contains(last) && !hexadecimal;
+        last = c;
+        !(c.is_alphanumeric() || "_.".contains(c) || sign)
+    });
+    end.unwrap_or(text.len())
+}
+
+fn number(text: &str) -> Result<Number, String> {
+    let digits = text.replace('_', "");
+    let whole = match digits.split_at(2.min(digits.len())) {
+        ("0x", digits) => u128::from_str_radix(digits, 16).ok(),
+        ("0b", digits) => u128::from_str_radix(digits, 2).ok(),
+        _ => digits.parse().ok(),
+    };
+    let real = || {
+        digits
+            .parse()
+            .ok()
+            .filter(|_| digits.contains(['.', 'e', 'E']))
+    };
+    (whole.map(|number| Number::of_bits(&format!("{number:b}"))))
+        .or_else(|| real().map(Number::Real))
+        .ok_or_else(|| {
+            format!("'{text}': expected a number, such as 7, -7, 0x1f, 0b101 (at most 128 bits) or 1.5e-3")
+        })
 }
 
 impl Condition {
@@ -241,7 +273,7 @@ fn resolve(
     })
 }
 
-/// Finds an operand: a signal, a bit of one, or a name of the enum of the operand that it is compared with.
+/// Finds an operand: a signal, a part of one, or a name of the enum of the operand that it is compared with.
 fn source(
     operand: &Operand,
     other: Option<&Operand>,
@@ -249,7 +281,7 @@ fn source(
     option: &'static str,
 ) -> Result<Source, WaveError> {
     let name = match operand {
-        Operand::Number(bits) => return Ok(Source::Number(bits.clone())),
+        Operand::Number(number) => return Ok(Source::Number(number.clone())),
         Operand::Name(name) => name,
     };
     let enumeration = match other {
@@ -260,64 +292,38 @@ fn source(
         .as_ref()
         .and_then(|signal| signal.kind.bits_of(name));
     if let Some(bits) = bits {
-        return Ok(Source::Number(bits.to_owned()));
+        return Ok(Source::Number(Number::of_bits(bits)));
     }
-    let signal = match (waves.find(option, name), bit(name), enumeration) {
-        (Ok(signal), ..) => signal,
-        (Err(error @ WaveError::Ambiguous { .. }), ..) => return Err(error),
-        (Err(_), Some((vector, index)), _) if waves.find(option, vector).is_ok() => {
-            return bit_of(waves.find(option, vector)?, name, index, option);
-        }
-        (Err(WaveError::Unknown { option, name, .. }), _, Some(signal))
+    let signal = match (waves.find_part(option, name), enumeration) {
+        (Ok(signal), _) => signal,
+        (Err(WaveError::Unknown { option, name, .. }), Some(signal))
             if matches!(signal.kind, Kind::Enum(_)) =>
         {
             let mut near = signal.kind.names();
             near.sort_by_cached_key(|known| strsim::damerau_levenshtein(known, &name));
             return Err(WaveError::Unknown { option, name, near });
         }
-        (Err(error), ..) => return Err(error),
+        (Err(error), _) => return Err(error),
     };
+    // Which vectors have a sign many files do not say. One that is compared with a number below 0 is read as if it had.
+    let below_zero = matches!(other, Some(Operand::Number(number)) if number.is_negative());
     match signal.kind {
-        Kind::Text => Err(no_bits(name, option)),
-        _ => Ok(Source::Signal(signal.id)),
-    }
-}
-
-fn no_bits(name: &str, option: &str) -> WaveError {
-    WaveError::Window(format!(
-        "{option} {name}: its values are no bits; conditions compare vectors"
-    ))
-}
-
-/// Splits `xoff[3]` into the name of a vector and an index.
-fn bit(name: &str) -> Option<(&str, i64)> {
-    let (vector, index) = name.strip_suffix(']')?.rsplit_once('[')?;
-    Some((vector, index.parse().ok()?))
-}
-
-fn bit_of(signal: Signal, name: &str, index: i64, option: &str) -> Result<Source, WaveError> {
-    let bits = match &signal.kind {
-        Kind::Text => return Err(no_bits(name, option)),
-        Kind::Bits { bits, .. } => i64::from(*bits),
-        Kind::Enum(names) => names.first().map_or(0, |(bits, _)| bits.len() as i64),
-    };
-    match usize::try_from(index - signal.lsb) {
-        Ok(place) if (place as i64) < bits => Ok(Source::Bit(signal.id, place)),
-        _ => Err(WaveError::Window(format!(
-            "{option} {name}: no such bit: {} has {} to {}",
-            signal.name,
-            signal.lsb,
-            signal.lsb + bits - 1
+        Kind::Text => Err(WaveError::Window(format!(
+            "{option} {name}: its values are text; conditions compare numbers"
         ))),
+        Kind::Real | Kind::Event | Kind::Enum(_) | Kind::Bits { .. } => Ok(Source::Signal {
+            signed: below_zero || matches!(signal.kind, Kind::Bits { signed: true, .. }),
+            signal: Box::new(signal),
+        }),
     }
 }
 
 impl Resolved {
-    /// Returns the signals of the condition.
-    pub fn signals(&self) -> Vec<SignalRef> {
+    /// Returns the signals of the condition, or the parts of them.
+    pub fn signals(&self) -> Vec<&Signal> {
         let mut signals = Vec::new();
         visit(&self.0, &mut |source| match source {
-            Source::Signal(signal) | Source::Bit(signal, _) => signals.push(*signal),
+            Source::Signal { signal, .. } => signals.push(&**signal),
             Source::Number(_) => {}
         });
         signals
@@ -346,20 +352,16 @@ fn visit<'a, T>(expression: &'a Expression<T>, see: &mut dyn FnMut(&'a T)) {
 }
 
 fn holds(expression: &Expression<Source>, value: &dyn Fn(SignalRef) -> Option<Value>) -> bool {
-    let bits = |source: &Source| match source {
-        Source::Number(bits) => Some(bits.clone()),
-        Source::Signal(signal) => value(*signal)?.known().map(str::to_owned),
-        Source::Bit(signal, place) => {
-            let value = value(*signal)?;
-            let bits = value.known()?;
-            let at = bits.len().checked_sub(place + 1)?;
-            Some(bits[at..=at].to_owned())
-        }
+    let number = |source: &Source| match source {
+        Source::Number(number) => Some(number.clone()),
+        Source::Signal { signal, signed } => signal.part_of(value(signal.id)?)?.number(*signed),
     };
     match expression {
-        Expression::Is(a) => bits(a).is_some_and(|bits| bits.contains('1')),
-        Expression::Compare(a, comparison, b) => match (bits(a), bits(b)) {
-            (Some(a), Some(b)) => comparison.holds(compare(&a, &b)),
+        Expression::Is(a) => number(a).is_some_and(|number| !number.is_zero()),
+        Expression::Compare(a, comparison, b) => match (number(a), number(b)) {
+            (Some(a), Some(b)) => a
+                .partial_cmp(&b)
+                .is_some_and(|order| comparison.holds(order)),
             _ => false,
         },
         Expression::Not(inner) => !holds(inner, value),
@@ -372,42 +374,36 @@ fn holds(expression: &Expression<Source>, value: &dyn Fn(SignalRef) -> Option<Va
 mod tests {
     use super::*;
 
-    /// Evaluates a condition over `a` = 5, `b` = 0 and `u`, which has unknown bits.
+    /// Evaluates a condition over `a` = 5, `b` = 0, `n` of four bits = 13, `r` = -1.5, and `u`, which has unknown bits.
     fn value(text: &str) -> bool {
         let condition: Condition = text.parse().unwrap();
-        let [a, b, u] = [1, 2, 3].map(|index| SignalRef::from_index(index).unwrap());
-        fn signals(
-            expression: &Expression<Operand>,
-            find: &dyn Fn(&str) -> SignalRef,
-        ) -> Expression<Source> {
-            let source = |operand: &Operand| match operand {
-                Operand::Number(bits) => Source::Number(bits.clone()),
-                Operand::Name(name) => Source::Signal(find(name)),
-            };
-            let inner = |inner| Box::new(signals(inner, find));
-            match expression {
-                Expression::Is(a) => Expression::Is(source(a)),
-                Expression::Compare(a, comparison, b) => {
-                    Expression::Compare(source(a), *comparison, source(b))
-                }
-                Expression::Not(a) => Expression::Not(inner(a)),
-                Expression::And(a, b) => Expression::And(inner(a), inner(b)),
-                Expression::Or(a, b) => Expression::Or(inner(a), inner(b)),
-            }
-        }
-        let find = |name: &str| match name {
-            "a" => a,
-            "b" => b,
-            _ => u,
-        };
-        let resolved = Resolved(signals(&condition.expression, &find));
-        let bits = |signal| match signal {
-            _ if signal == a => "0101",
-            _ if signal == b => "0",
-            _ => "1x",
-        };
-        resolved.holds(&|signal| Some(Value::Bits(bits(signal).into())))
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.vcd");
+        std::fs::write(&path, VCD).unwrap();
+        let mut waves = Waves::open(&path).unwrap();
+        let resolved = condition.resolve(&waves, "--when").unwrap();
+        let ids: Vec<SignalRef> = waves.signals.iter().map(|signal| signal.id).collect();
+        waves.load(ids).unwrap();
+        let first = |id| waves.changes(id)?.iter_changes().next();
+        resolved.holds(&|id| Some(Value::from(first(id)?.1)))
     }
+
+    const VCD: &str = "\
+$scope module top $end
+$var wire 4 a a $end
+$var wire 1 b b $end
+$var wire 4 n n $end
+$var real 64 r r $end
+$var wire 2 u u $end
+$upscope $end
+$enddefinitions $end
+#0
+b0101 a
+0b
+b1101 n
+r-1.5 r
+b1x u
+";
 
     #[test]
     fn conditions_hold_as_in_c() {
@@ -427,6 +423,24 @@ mod tests {
             ("(a || b) && b", false),
             ("!(a && b)", true),
             ("a > b", true),
+            // Compared with a number below 0, a vector is in two's complement.
+            ("n == 13", true),
+            ("n == -3", true),
+            ("n < -2", true),
+            ("n < -3", false),
+            ("a > -1", true),
+            ("-4 < n", true),
+            ("r", true),
+            ("r == -1.5", true),
+            ("r < -1", true),
+            ("r >= -15e-1", true),
+            ("r > -1.4", false),
+            ("a == 5.0", true),
+            ("a < 5.5", true),
+            ("r < a", true),
+            // Parts.
+            ("a[0] && !a[1]", true),
+            ("a[2:1] == 2", true),
             // Unknown bits compare with nothing.
             ("u == 2", false),
             ("u != 2", false),
@@ -444,9 +458,11 @@ mod tests {
             ("a b", "expected &&, || or the end, found 'b'"),
             ("(a", "expected ')', found the end"),
             ("a = 5", "expected &&, || or the end, found '= 5'"),
+            ("a - 5", "expected &&, || or the end, found '- 5'"),
+            ("a == -b", "expected a signal or a number, found '-b'"),
             (
                 "a == 5z",
-                "'5z': expected a number of at most 128 bits, such as 7, 0x1f or 0b101",
+                "'5z': expected a number, such as 7, -7, 0x1f, 0b101 (at most 128 bits) or 1.5e-3",
             ),
         ] {
             assert_eq!(text.parse::<Condition>().unwrap_err(), said, "{text}");

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -13,7 +13,10 @@ use thiserror::Error;
 use wellen::simple::{self, Waveform};
 use wellen::{LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
 
-use super::value::Kind;
+use super::overheard::overheard;
+use super::part::{Part, Selector};
+use super::value::{Kind, Value};
+use super::vcd_fault::first_fault;
 
 /// Maximum number of similar names in a message.
 const MOST_NAMES: usize = 5;
@@ -92,6 +95,27 @@ pub struct Signal {
     pub lsb: i64,
     /// Its values in the file: signals of different names may be the same.
     pub id: SignalRef,
+    /// The part that is meant, unless it is all of the signal.
+    pub part: Option<Part>,
+}
+
+impl Signal {
+    /// Number of bits; none of text and reals.
+    pub fn bits(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Text | Kind::Real | Kind::Event => None,
+            Kind::Bits { bits, .. } => Some(*bits),
+            Kind::Enum(names) => names.first().map(|(bits, _)| bits.len() as u32),
+        }
+    }
+
+    /// Returns the part that is meant of a value of the whole signal.
+    pub fn part_of(&self, value: Value) -> Option<Value> {
+        match self.part {
+            None => Some(value),
+            Some(part) => value.part(part.low as usize, part.width as usize),
+        }
+    }
 }
 
 /// An open wave file.
@@ -100,6 +124,10 @@ pub struct Waves {
     waveform: Waveform,
     /// All signals, in the order of the file.
     pub signals: Vec<Signal>,
+    /// Those of them that are events.
+    events: HashSet<SignalRef>,
+    /// What the reader had to say about the file.
+    pub remarks: Vec<String>,
     /// Femtoseconds of a unit of time in the file.
     fs_per_tick: u64,
 }
@@ -141,14 +169,23 @@ impl Waves {
             multi_thread: false,
             ..LoadOptions::default()
         };
-        let waveform = quietly(|| simple::read_with_options(path, &options)).map_err(&wrong)?;
+        let (waveform, remarks) = quietly(|| simple::read_with_options(path, &options));
+        // Of a VCD its line is known.
+        let located = |problem: String| {
+            let file = File::open(path).ok().filter(|_| text.starts_with(b"$"));
+            match file.and_then(|file| first_fault(BufReader::new(file))) {
+                Some(fault) => wrong(format!("a damaged VCD file: {fault}")),
+                None => wrong(problem),
+            }
+        };
+        let waveform = waveform.map_err(&located)?;
         let waveform = waveform.map_err(|error| match error {
             WellenError::UnknownFileFormat => {
                 wrong("neither FST nor VCD: a wave file is needed".into())
             }
             WellenError::Io(source) => open(source),
             WellenError::FailedToLoad(format, problem) => {
-                wrong(format!("a damaged {format:?} file: {}", problem.trim()))
+                located(format!("a damaged {format:?} file: {}", problem.trim()))
             }
         })?;
         let hierarchy = waveform.hierarchy();
@@ -183,23 +220,26 @@ impl Waves {
                 // The reader makes a scope of an array. In the source, and for GTKWave, an element is `words[3]`.
                 name: var.full_name(hierarchy).replace(".[", "["),
                 kind: match (var.length(hierarchy), names) {
-                    (_, None) if var.var_type() == VarType::Event => Kind::Bits {
-                        bits: 1,
-                        signed: false,
-                    },
+                    _ if var.is_real(hierarchy) => Kind::Real,
+                    _ if var.var_type() == VarType::Event => Kind::Event,
                     (None, _) => Kind::Text,
                     (Some(_), Some(names)) => Kind::Enum(names),
                     (Some(bits), None) => Kind::Bits { bits, signed },
                 },
                 lsb: var.index().map_or(0, |index| index.lsb()),
                 id: var.signal_ref(),
+                part: None,
             }
         });
-        let signals = signals.collect();
+        let signals: Vec<Signal> = signals.collect();
+        let events = signals.iter().filter(|signal| signal.kind == Kind::Event);
+        let events = events.map(|signal| signal.id).collect();
         Ok(Self {
             path: path.to_owned(),
             waveform,
             signals,
+            events,
+            remarks,
             fs_per_tick,
         })
     }
@@ -211,11 +251,15 @@ impl Waves {
     ///
     /// Returns the first pattern that selects none.
     pub fn select(&self, patterns: &[String]) -> Result<Vec<Signal>, WaveError> {
+        let mut parts: Vec<(usize, Signal)> = Vec::new();
         let mut selected: Vec<usize> = Vec::new();
         for pattern in patterns {
             let found = self.matching(pattern);
             if found.is_empty() {
-                return Err(self.unknown("--signals", pattern));
+                let part = self.part("--signals", pattern)?;
+                let part = part.ok_or_else(|| self.unknown("--signals", pattern))?;
+                parts.push((selected.len() + parts.len(), part));
+                continue;
             }
             let mut outermost: BTreeMap<SignalRef, usize> = BTreeMap::new();
             for at in found {
@@ -232,15 +276,60 @@ impl Waves {
                     .collect::<Vec<_>>(),
             );
         }
-        Ok(selected
-            .into_iter()
+        let mut selected: Vec<Signal> = (selected.into_iter())
             .map(|at| self.signals[at].clone())
-            .collect())
+            .collect();
+        for (at, part) in parts {
+            selected.insert(at, part);
+        }
+        Ok(selected)
     }
 
     /// Number of scopes around a signal.
     fn scopes(&self, at: usize) -> usize {
         self.signals[at].name.matches('.').count()
+    }
+
+    /// Returns the signal of a name, or the part of one that it names: `depth[3]`, `depth[7:4]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find), and for a part that the signal does not have.
+    pub fn find_part(&self, option: &'static str, name: &str) -> Result<Signal, WaveError> {
+        match self.find(option, name) {
+            Err(WaveError::Unknown { .. }) => match self.part(option, name)? {
+                Some(part) => Ok(part),
+                None => Err(self.unknown(option, name)),
+            },
+            found => found,
+        }
+    }
+
+    /// Returns the part of a signal that a name means; `None` if it begins with the name of no signal.
+    fn part(&self, option: &'static str, name: &str) -> Result<Option<Signal>, WaveError> {
+        let ends = name.rmatch_indices('[').map(|(at, _)| at);
+        for at in ends {
+            let Ok(signal) = self.find(option, &name[..at]) else {
+                continue;
+            };
+            let wrong = |problem: String| WaveError::Window(format!("{option} {name}: {problem}"));
+            let selector: Selector = name[at..].parse().map_err(wrong)?;
+            let Some(bits) = signal.bits() else {
+                return Err(wrong("its values are no bits".into()));
+            };
+            let part = selector.of_bits(signal.lsb, bits);
+            let part = part.map_err(|why| wrong(format!("{} {why}", signal.name)))?;
+            return Ok(Some(Signal {
+                name: format!("{}{}", signal.name, &name[at..]),
+                kind: Kind::Bits {
+                    bits: part.width,
+                    signed: false,
+                },
+                part: Some(part),
+                ..signal
+            }));
+        }
+        Ok(None)
     }
 
     /// Returns the one signal of a name. Of several the one with the fewest scopes is meant, such as the port of a top
@@ -320,15 +409,22 @@ impl Waves {
         let ids: BTreeSet<SignalRef> = signals.into_iter().collect();
         let ids: Vec<SignalRef> = ids.into_iter().collect();
         let waveform = &mut self.waveform;
-        quietly(|| waveform.load_signals(&ids)).map_err(|problem| WaveError::Read {
+        let (result, remarks) = quietly(|| waveform.load_signals(&ids));
+        self.remarks.extend(remarks);
+        result.map_err(|problem| WaveError::Read {
             path: self.path.clone(),
             problem,
         })
     }
 
-    /// Returns the changes of a loaded signal.
-    pub fn changes(&self, signal: SignalRef) -> &Changes {
-        self.waveform.get_signal(signal).expect("it was loaded")
+    /// Returns the changes of a loaded signal; `None` if the file has no values of it.
+    pub fn changes(&self, signal: SignalRef) -> Option<&Changes> {
+        self.waveform.get_signal(signal)
+    }
+
+    /// Whether a signal is an event, which has no value between the times at which it happens.
+    pub fn is_event(&self, id: SignalRef) -> bool {
+        self.events.contains(&id)
     }
 
     /// The times of the file, in its units, in ascending order.
@@ -374,8 +470,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls the reader. Its panic is returned as a message and not printed.
-fn quietly<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+/// Calls the reader. Its panic is returned as a message and not printed, and so is what it prints.
+fn quietly<T>(read: impl FnOnce() -> T) -> (Result<T, String>, Vec<String>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let print = std::panic::take_hook();
@@ -386,12 +482,21 @@ fn quietly<T>(read: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     QUIET.set(true);
-    let result = catch_unwind(AssertUnwindSafe(read));
+    let (result, printed) = overheard(|| catch_unwind(AssertUnwindSafe(read)));
     QUIET.set(false);
     let text = |panic: Box<dyn Any + Send>| {
         (panic.downcast_ref::<String>().cloned())
             .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
             .unwrap_or_default()
     };
-    result.map_err(|panic| format!("a damaged wave file: {}", text(panic)))
+    let result = result.map_err(|panic| {
+        let text = text(panic);
+        // One line, whatever the reader says.
+        let text: Vec<&str> = text.split_whitespace().collect();
+        format!(
+            "a damaged wave file, or one of a kind that is not read: {}",
+            text.join(" ")
+        )
+    });
+    (result, printed)
 }

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`mod@file`] | reads FST and VCD files, and finds signals by names and patterns |
+//! | [`part`] | bits and slices of vectors |
 //! | [`value`] | values of signals: their bits, their names in enums, their text |
 //! | [`condition`] | conditions of `--when` |
 //! | [`rows`] | which times become rows, and the values there |
@@ -11,9 +12,12 @@
 mod arguments;
 pub mod condition;
 pub mod file;
+mod overheard;
+pub mod part;
 mod print;
 pub mod rows;
 pub mod value;
+mod vcd_fault;
 
 use std::io::Write as _;
 
@@ -35,11 +39,20 @@ use crate::terminal::Streams;
 /// is empty, or if the output cannot be written.
 pub fn run(arguments: &WaveArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let mut waves = Waves::open(&arguments.file)?;
+    let result = show(arguments, &mut waves, streams);
+    // Whatever came of it: the reader may have left something out.
+    for remark in &waves.remarks {
+        writeln!(streams.err, "xoff: {}: {remark}", arguments.file.display())?;
+    }
+    result
+}
+
+fn show(arguments: &WaveArgs, waves: &mut Waves, streams: &mut Streams) -> anyhow::Result<Outcome> {
     if arguments.signals.is_empty() {
         if arguments.at.is_some() || arguments.when.is_some() {
             bail!("--at and --when choose rows: say which signals to print with --signals");
         }
-        print::list(&waves, arguments.format, streams)?;
+        print::list(waves, arguments.format, streams)?;
         return Ok(Outcome::Held);
     }
     let shown = waves.select(&arguments.signals)?;
@@ -48,12 +61,22 @@ pub fn run(arguments: &WaveArgs, streams: &mut Streams) -> anyhow::Result<Outcom
         None => None,
     };
     let when = match &arguments.when {
-        Some(condition) => Some(condition.resolve(&waves, "--when")?),
+        Some(condition) => Some(condition.resolve(waves, "--when")?),
         None => None,
     };
-    let window = Window::new(&waves, arguments.from, arguments.to)?;
-    let rows = rows::rows(&mut waves, &shown, window, clock, when.as_ref())?;
-    print::rows(&waves, &shown, &rows, arguments, streams)?;
+    let in_condition = when.iter().flat_map(condition::Resolved::signals);
+    for signal in shown.iter().chain(in_condition) {
+        if signal.part.is_some_and(|part| part.guessed) {
+            let name = &signal.name;
+            writeln!(
+                streams.err,
+                "xoff: {name} is a bit: the file does not say whether an index counts bits or elements ([7:4] are bits)"
+            )?;
+        }
+    }
+    let window = Window::new(waves, arguments.from, arguments.to)?;
+    let rows = rows::rows(waves, &shown, window, clock, when.as_ref())?;
+    print::rows(waves, &shown, &rows, arguments, streams)?;
     if rows.is_empty() {
         let why = match (&arguments.when, &arguments.at) {
             (Some(when), _) => format!("no row fulfils '{when}'"),

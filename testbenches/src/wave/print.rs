@@ -18,7 +18,7 @@ const NO_VALUE: &str = "-";
 /// Prints the signals of a file.
 pub(super) fn list(waves: &Waves, format: WaveFormat, streams: &mut Streams) -> anyhow::Result<()> {
     let kind = |signal: &Signal| match &signal.kind {
-        Kind::Text => (None, String::new()),
+        Kind::Text | Kind::Real | Kind::Event => (None, String::new()),
         Kind::Bits { bits, .. } => (Some(*bits), String::new()),
         Kind::Enum(names) => {
             let bits = names.first().map(|(bits, _)| bits.len() as u32);
@@ -76,7 +76,10 @@ pub(super) fn rows(
         let values = row.values.iter().zip(shown).map(|(value, signal)| {
             value.as_ref().map_or_else(
                 || NO_VALUE.to_owned(),
-                |value| value.text(&signal.kind, arguments.radix),
+                |value| match arguments.format {
+                    WaveFormat::Csv => value.marked(&signal.kind, arguments.radix),
+                    _ => value.text(&signal.kind, arguments.radix),
+                },
             )
         });
         let time = std::iter::once(waves.ns_text(row.tick));
@@ -167,6 +170,7 @@ mod tests {
             name: name.into(),
             kind: Kind::Text,
             lsb: 0,
+            part: None,
             id: wellen::SignalRef::from_index(0).unwrap(),
         };
         let names = ["x", "a.x", "a.b.x", "a.b.y"].map(signal);

@@ -7,7 +7,7 @@ use xoff_sim::time::Duration;
 
 use super::condition::Resolved;
 use super::file::{Signal, WaveError, Waves};
-use super::value::Value;
+use super::value::{Kind, Value};
 
 /// A window of time in units of the file; both ends are in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Window {
 }
 
 /// Values at a point of time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The time, in units of the file.
     pub tick: u64,
@@ -77,7 +77,8 @@ pub fn rows(
     when: Option<&Resolved>,
 ) -> Result<Vec<Row>, WaveError> {
     let mut used: Vec<SignalRef> = shown.iter().map(|signal| signal.id).collect();
-    used.extend(when.map(Resolved::signals).into_iter().flatten());
+    let named = when.map(Resolved::signals).into_iter().flatten();
+    used.extend(named.map(|signal| signal.id));
     let watched = used.clone();
     used.extend(clock.iter().map(|clock| clock.id));
     waves.load(used)?;
@@ -87,7 +88,7 @@ pub fn rows(
             .into_iter()
             .map(|at| (at, at))
             .collect(),
-        Some(clock) => edges(waves, clock.id, window)
+        Some(clock) => edges(waves, clock, window)
             .into_iter()
             .map(|at| (at, at - 1))
             .collect(),
@@ -99,7 +100,9 @@ pub fn rows(
         if when.is_none_or(|when| when.holds(&value)) {
             rows.push(Row {
                 tick: times[at].max(window.from),
-                values: shown.iter().map(|signal| value(signal.id)).collect(),
+                values: (shown.iter())
+                    .map(|signal| signal.part_of(value(signal.id)?))
+                    .collect(),
             });
         }
     }
@@ -114,7 +117,9 @@ fn changes(waves: &Waves, signals: &[SignalRef], window: Window) -> BTreeSet<usi
     let end = times.partition_point(|time| *time <= window.to);
     let mut places = BTreeSet::from([start]);
     for signal in signals {
-        let changes = waves.changes(*signal).time_indices();
+        let changes = waves
+            .changes(*signal)
+            .map_or(&[][..], |all| all.time_indices());
         let first = changes.partition_point(|at| (*at as usize) <= start);
         let inside = changes[first..].iter().map(|at| *at as usize);
         places.extend(inside.take_while(|at| *at < end));
@@ -122,29 +127,35 @@ fn changes(waves: &Waves, signals: &[SignalRef], window: Window) -> BTreeSet<usi
     places
 }
 
-/// Returns the places at which a clock goes from 0 to 1.
-fn edges(waves: &Waves, clock: SignalRef, window: Window) -> Vec<usize> {
+/// Returns the places at which a clock goes from 0 to 1, or at which an event happens.
+fn edges(waves: &Waves, clock: &Signal, window: Window) -> Vec<usize> {
     let times = waves.times();
     let mut last = None;
     let mut edges = Vec::new();
-    for (at, value) in waves.changes(clock).iter_changes() {
+    let changes = waves.changes(clock.id).into_iter();
+    for (at, value) in changes.flat_map(|changes| changes.iter_changes()) {
         let value = Value::from(value);
         let bit = value.known().map(|bits| bits.contains('1'));
         let at = at as usize;
-        if (last, bit) == (Some(false), Some(true))
-            && (window.from..=window.to).contains(&times[at])
-        {
+        let rises = clock.kind == Kind::Event || (last, bit) == (Some(false), Some(true));
+        if rises && at > 0 && (window.from..=window.to).contains(&times[at]) {
             edges.push(at);
         }
         last = bit;
     }
+    // An event may happen several times at one time.
+    edges.dedup();
     edges
 }
 
 /// Returns the value of a signal at a place in the list of times.
 fn value(waves: &Waves, signal: SignalRef, at: usize) -> Option<Value> {
-    let signal = waves.changes(signal);
-    let offset = signal.get_offset(at as u32)?;
+    let changes = waves.changes(signal)?;
+    if waves.is_event(signal) {
+        let happens = changes.time_indices().binary_search(&(at as u32)).is_ok();
+        return Some(Value::Bits(u8::from(happens).to_string()));
+    }
+    let offset = changes.get_offset(at as u32)?;
     // The last of several values at the same time.
-    Some(signal.get_value_at(&offset, offset.elements - 1).into())
+    Some(changes.get_value_at(&offset, offset.elements - 1).into())
 }

@@ -9,8 +9,12 @@ use super::Radix;
 /// What the values of a signal are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Text, or a number in floating point.
+    /// Text.
     Text,
+    /// A number in floating point.
+    Real,
+    /// Something that happens at points of time: 1 then, and 0 else.
+    Event,
     /// A vector.
     Bits {
         /// Its width.
@@ -36,7 +40,7 @@ impl Kind {
     pub fn names(&self) -> Vec<String> {
         match self {
             Self::Enum(names) => names.iter().map(|(_, name)| name.clone()).collect(),
-            Self::Text | Self::Bits { .. } => Vec::new(),
+            Self::Text | Self::Real | Self::Event | Self::Bits { .. } => Vec::new(),
         }
     }
 
@@ -51,10 +55,12 @@ impl Kind {
 }
 
 /// A value of a signal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Bits from the most significant on: `0`, `1`, `x`, `z` and the others of VHDL.
     Bits(String),
+    /// A number in floating point.
+    Real(f64),
     /// Anything else.
     Text(String),
 }
@@ -62,7 +68,8 @@ pub enum Value {
 impl From<SignalValueRef<'_>> for Value {
     fn from(value: SignalValueRef<'_>) -> Self {
         match value {
-            SignalValueRef::String(_) | SignalValueRef::Real(_) => Self::Text(value.to_string()),
+            SignalValueRef::String(_) => Self::Text(value.to_string()),
+            SignalValueRef::Real(real) => Self::Real(real),
             // It has no value, only times at which it happens.
             SignalValueRef::Event => Self::Bits("1".into()),
             SignalValueRef::BitVec(bits) => Self::Bits(bits.bit_string()),
@@ -79,28 +86,69 @@ impl Value {
         }
     }
 
+    /// Returns the bits of a part: `width` bits from bit `low` up.
+    #[must_use]
+    pub fn part(&self, low: usize, width: usize) -> Option<Self> {
+        let Self::Bits(bits) = self else { return None };
+        let end = bits.len().checked_sub(low)?;
+        let start = end.checked_sub(width)?;
+        Some(Self::Bits(bits[start..end].to_owned()))
+    }
+
+    /// Returns the number, if all bits are known; `signed`: the bits are in two's complement.
+    pub fn number(&self, signed: bool) -> Option<Number> {
+        match self {
+            Self::Real(real) => Some(Number::Real(*real)),
+            _ if signed => self.known().map(Number::of_signed),
+            _ => self.known().map(Number::of_bits),
+        }
+    }
+
     /// Formats the value for people.
     pub fn text(&self, kind: &Kind, radix: Radix) -> String {
+        self.written(kind, radix, false)
+    }
+
+    /// Formats the value for programs that read text: with `0x` in front of hexadecimal numbers, and `0b` in front of
+    /// bits.
+    pub fn marked(&self, kind: &Kind, radix: Radix) -> String {
+        self.written(kind, radix, true)
+    }
+
+    fn written(&self, kind: &Kind, radix: Radix, marked: bool) -> String {
         let bits = match self {
-            Self::Text(text) | Self::Bits(text) if self.known().is_none() => return text.clone(),
-            Self::Text(bits) | Self::Bits(bits) => bits,
+            Self::Real(real) => return real.to_string(),
+            Self::Text(text) => return text.clone(),
+            Self::Bits(bits) => bits,
         };
+        if self.known().is_none() {
+            return bits.clone();
+        }
         if let Some(name) = kind.name(bits) {
             return name.to_owned();
         }
         let signed = matches!(kind, Kind::Bits { signed: true, .. });
+        let mark = |mark: &str, digits: &str| match marked {
+            true => format!("{mark}{digits}"),
+            false => digits.to_owned(),
+        };
         match radix {
             _ if bits.len() == 1 => bits.clone(),
-            Radix::Bin => bits.clone(),
+            Radix::Bin => mark("0b", bits),
             _ if signed && bits.len() <= 128 => signed_number(bits).to_string(),
             Radix::Dec if significant(bits).len() <= 128 => number(bits).to_string(),
-            _ => hex(bits),
+            _ => mark("0x", &hex(bits)),
         }
     }
 
     /// Converts the value for programs: a number up to 53 bits, which every reader of JSON represents exactly;
     /// otherwise text.
     pub fn json(&self, kind: &Kind) -> serde_json::Value {
+        if let Self::Real(real) = self
+            && real.is_finite()
+        {
+            return (*real).into();
+        }
         let Some(bits) = self.known().filter(|bits| kind.name(bits).is_none()) else {
             return self.text(kind, Radix::Hex).into();
         };
@@ -119,10 +167,113 @@ fn significant(bits: &str) -> &str {
     bits.trim_start_matches('0')
 }
 
-/// Compares two values without sign, each of any width.
-pub fn compare(a: &str, b: &str) -> Ordering {
-    let (a, b) = (significant(a), significant(b));
-    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+/// A number that can be compared: a whole one of any width, or a real one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Number {
+    /// Its sign and its magnitude in bits, the most significant first.
+    Whole {
+        /// Below 0.
+        negative: bool,
+        /// Without leading zeros; empty for 0.
+        magnitude: String,
+    },
+    /// In floating point.
+    Real(f64),
+}
+
+impl Number {
+    /// The number of bits without sign.
+    pub fn of_bits(bits: &str) -> Self {
+        Self::Whole {
+            negative: false,
+            magnitude: significant(bits).to_owned(),
+        }
+    }
+
+    /// The number of bits in two's complement.
+    fn of_signed(bits: &str) -> Self {
+        if !bits.starts_with('1') {
+            return Self::of_bits(bits);
+        }
+        // The magnitude is the complement and one more: the bits from the last 1 on stay as they are.
+        let last = bits.rfind('1').expect("it starts with one");
+        let complement = bits[..last]
+            .chars()
+            .map(|bit| if bit == '0' { '1' } else { '0' });
+        let magnitude: String = complement.chain(bits[last..].chars()).collect();
+        Self::of_bits(&magnitude).negated()
+    }
+
+    /// The number with the other sign.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Real(real) => Self::Real(-real),
+            Self::Whole {
+                negative,
+                magnitude,
+            } => Self::Whole {
+                negative: !negative && !magnitude.is_empty(),
+                magnitude,
+            },
+        }
+    }
+
+    /// Whether it is below 0.
+    pub fn is_negative(&self) -> bool {
+        match self {
+            Self::Real(real) => *real < 0.0,
+            Self::Whole { negative, .. } => *negative,
+        }
+    }
+
+    /// Whether it is 0.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Real(real) => *real == 0.0,
+            Self::Whole { magnitude, .. } => magnitude.is_empty(),
+        }
+    }
+
+    fn real(&self) -> f64 {
+        match self {
+            Self::Real(real) => *real,
+            Self::Whole {
+                negative,
+                magnitude,
+            } => {
+                let digit = |sum: f64, bit| 2.0 * sum + f64::from(u8::from(bit == b'1'));
+                let sum = magnitude.bytes().fold(0.0, digit);
+                if *negative { -sum } else { sum }
+            }
+        }
+    }
+}
+
+impl PartialOrd for Number {
+    /// Compares whole numbers exactly, and others as real ones. Nothing compares with NaN.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        let (
+            Self::Whole {
+                negative: a_negative,
+                magnitude: a,
+            },
+            Self::Whole {
+                negative: b_negative,
+                magnitude: b,
+            },
+        ) = (self, other)
+        else {
+            return self.real().partial_cmp(&other.real());
+        };
+        let magnitudes = a.len().cmp(&b.len()).then_with(|| a.cmp(b));
+        Some(match (a_negative, b_negative) {
+            (false, false) => magnitudes,
+            (true, true) => magnitudes.reverse(),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+        })
+    }
 }
 
 /// The number of at most 128 significant bits.
@@ -133,8 +284,11 @@ fn number(bits: &str) -> u128 {
 
 /// The number in two's complement, of at most 128 bits.
 fn signed_number(bits: &str) -> i128 {
-    let unused = 128 - bits.len() as u32;
-    (number(bits) << unused) as i128 >> unused
+    match bits.len() as u32 {
+        // A vector without bits, as VHDL may have one.
+        0 => 0,
+        length => (number(bits) << (128 - length)) as i128 >> (128 - length),
+    }
 }
 
 /// The digits of a value, four bits each, with leading zeros.
@@ -171,6 +325,7 @@ mod tests {
         assert_eq!(value.json(&kind), 543);
         assert_eq!(bits("1110").text(&vector(4, true), Radix::Hex), "-2");
         assert_eq!(bits("1").text(&vector(1, false), Radix::Hex), "1");
+        assert_eq!(bits("").text(&vector(0, true), Radix::Hex), "0");
         // 2^128 - 1 fits, 2^128 is hexadecimal in JSON and in every base but binary.
         let ones = "1".repeat(128);
         assert_eq!(
@@ -205,8 +360,53 @@ mod tests {
 
     #[test]
     fn values_of_any_width_compare() {
-        assert_eq!(compare("0101", "101"), Ordering::Equal);
-        assert_eq!(compare("011", "0100"), Ordering::Less);
-        assert_eq!(compare("110", "101"), Ordering::Greater);
+        let order = |a: &str, b: &str| Number::of_bits(a).partial_cmp(&Number::of_bits(b));
+        assert_eq!(order("0101", "101"), Some(Ordering::Equal));
+        assert_eq!(order("011", "0100"), Some(Ordering::Less));
+        assert_eq!(order("110", "101"), Some(Ordering::Greater));
+    }
+
+    #[test]
+    fn signs_and_reals_compare() {
+        let signed = |text: &str| bits(text).number(true).unwrap();
+        let real = |real: f64| Number::Real(real);
+        let five = || Number::of_bits("101");
+        assert_eq!(signed("1011"), five().negated());
+        assert_eq!(signed("1000"), Number::of_bits("1000").negated());
+        assert_eq!(signed("0000").negated(), Number::of_bits("0"));
+        for (less, more) in [
+            (five().negated(), signed("1100")),
+            (signed("1011"), Number::of_bits("0")),
+            (signed("1111"), Number::of_bits("1")),
+            (real(-5.5), signed("1011")),
+            (five(), real(5.25)),
+            (real(-0.5), real(1e-9)),
+        ] {
+            assert_eq!(
+                less.partial_cmp(&more),
+                Some(Ordering::Less),
+                "{less:?} {more:?}"
+            );
+            assert_eq!(more.partial_cmp(&less), Some(Ordering::Greater));
+        }
+        assert_eq!(real(f64::NAN).partial_cmp(&five()), None);
+    }
+
+    #[test]
+    fn numbers_for_programs_are_marked() {
+        let kind = vector(8, false);
+        assert_eq!(bits("00010000").marked(&kind, Radix::Hex), "0x10");
+        assert_eq!(bits("00010000").marked(&kind, Radix::Bin), "0b00010000");
+        assert_eq!(bits("00010000").marked(&kind, Radix::Dec), "16");
+        assert_eq!(bits("0001000x").marked(&kind, Radix::Hex), "0001000x");
+        assert_eq!(bits("1").marked(&vector(1, false), Radix::Hex), "1");
+        assert_eq!(bits("11111110").marked(&vector(8, true), Radix::Hex), "-2");
+    }
+
+    #[test]
+    fn parts_count_from_the_least_significant_bit() {
+        assert_eq!(bits("110010").part(1, 3), Some(bits("001")));
+        assert_eq!(bits("110010").part(4, 2), Some(bits("11")));
+        assert_eq!(bits("110010").part(4, 3), None);
     }
 }

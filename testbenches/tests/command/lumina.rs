@@ -233,6 +233,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
                 direction: Some(record.direction),
                 bytes: &record.frame.bytes,
                 kept: record.frame.bytes.len(),
+                addressed: true,
                 fcs_ok: record.frame.fcs_ok,
             });
             records[side].push(record.clone());

@@ -15,6 +15,7 @@
 //! | [`lumina`] | losses, marks and errors at chosen packets, and what has to follow |
 //! | [`topologies`] | networks and workloads from files |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
+//! | [`recorded`] | captures with cut frames, other links, frames that are too long |
 //! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
 //! | [`replay`] | from a failure to its waves: `xoff replay`, checkpoints of runs, `--wave-when`, docs/debugging.md |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
@@ -34,6 +35,7 @@ mod lumina;
 mod monitored;
 mod page;
 mod pictures;
+mod recorded;
 mod regress;
 mod replay;
 mod run;

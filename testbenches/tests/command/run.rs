@@ -259,10 +259,12 @@ fn waves_come_with_layouts_and_a_capture() {
         "a.fst",
         "a.gtkw",
         "a.sucl",
+        "a.tcl",
         "capture.pcapng",
         "fabric.fst",
         "fabric.gtkw",
         "fabric.sucl",
+        "fabric.tcl",
         "goodput.svg",
         "report.html",
         "series.csv",
@@ -271,7 +273,7 @@ fn waves_come_with_layouts_and_a_capture() {
     assert_eq!(names, files);
     assert!(
         said.contains(&format!(
-            "waves: gtkwave {out}/pair/a.fst {out}/pair/a.gtkw\n"
+            "waves: gtkwave -S {out}/pair/a.tcl {out}/pair/a.fst {out}/pair/a.gtkw\n"
         )),
         "{said}"
     );

@@ -127,7 +127,7 @@ fn rows_are_changes_edges_or_what_fulfils_a_condition() {
     ];
     assert_eq!(
         table(&[&[&path[..], "--signals", "*.en", "*unt"], &csv[..]].concat()),
-        "time_ns,top.en,top.counter.count\n5.000,1,1\n"
+        "time_ns,top.en,top.counter.count\n5.000,1,0x1\n"
     );
     let said = table(&[
         path,
@@ -409,4 +409,130 @@ fn trace(path: &Path) -> Vec<Vec<u64>> {
     }
     parser.trace_close().unwrap();
     seen
+}
+
+/// An event is 1 at each time at which it happens, 0 between, and may stand for a clock.
+#[test]
+fn each_event_is_found() {
+    let path = &argument("tests/data/events.vcd");
+    let rows = |more: &[&str]| -> Vec<(Value, Value)> {
+        let arguments = [&[path, "--signals", "done,clk", "--format", "json"], more].concat();
+        let rows: Vec<Value> = serde_json::from_str(&table(&arguments)).unwrap();
+        rows.iter()
+            .map(|row| (row["time_ps"].clone(), row["top.done"].clone()))
+            .collect()
+    };
+    let at = |times: &[u64]| -> Vec<(Value, Value)> {
+        times
+            .iter()
+            .map(|time| (json!(time * 1_000), json!(1)))
+            .collect()
+    };
+    assert_eq!(rows(&["--when", "done"]), at(&[10, 40, 45]));
+    let changes = rows(&[]);
+    assert_eq!(changes[2], (json!(20_000), json!(0)));
+    let times: Vec<Value> = rows(&["--at", "done"])
+        .into_iter()
+        .map(|(time, _)| time)
+        .collect();
+    assert_eq!(times, [json!(10_000), json!(40_000), json!(45_000)]);
+}
+
+/// What the reader says goes to standard error: rows alone are on standard output.
+#[test]
+fn remarks_of_the_reader_are_not_among_the_rows() {
+    let path = argument("tests/data/time_back.vcd");
+    let output = crate::common::xoff()
+        .args(["wave", &path, "--signals", "a", "--format", "json"])
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(rows, json!([{ "time_ps": 5_000, "top.a": 1 }]));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        err,
+        format!("xoff: {path}: WARN: time decreased from 5 to 3. Skipping!\n")
+    );
+}
+
+/// Numbers with signs and fractions, slices, and what an index means where the file has no types.
+#[test]
+fn conditions_on_parts_and_on_numbers_of_every_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = &file(
+        &folder,
+        "$timescale 1ns $end\n$scope module top $end\n$var integer 32 i level $end\n$var real 64 r rate $end\n\
+         $var wire 16 d depth [15:0] $end\n$upscope $end\n$enddefinitions $end\n\
+         #0\nb11111111111111111111111111111011 i\nr0.5 r\nb0000001000110100 d\n\
+         #1\nb101 i\nr-2.5 r\nb0000000000000000 d\n",
+    );
+    let times = |condition: &str| -> Vec<u64> {
+        let arguments = [
+            path,
+            "--signals",
+            "*",
+            "--when",
+            condition,
+            "--format",
+            "json",
+        ];
+        let said = wave(&arguments);
+        let rows: Vec<Value> = serde_json::from_str(&said.out).unwrap();
+        rows.iter()
+            .map(|row| row["time_ps"].as_u64().unwrap())
+            .collect()
+    };
+    for (condition, expected) in [
+        ("level == -5", &[0][..]),
+        ("level < 0", &[0]),
+        ("level >= -5", &[0, 1_000]),
+        ("rate > 0.25", &[0]),
+        ("rate == -2.5", &[1_000]),
+        ("rate < level", &[1_000]),
+        ("depth[15:8] == 2", &[0]),
+        ("depth[7:4] == 3", &[0]),
+        ("depth[9]", &[0]),
+    ] {
+        assert_eq!(times(condition), expected, "{condition}");
+    }
+    let said = wave(&[path, "--signals", "depth[7:4],depth[2]"]);
+    assert!(said.out.contains("depth[7:4]"), "{}", said.out);
+    assert_eq!(
+        said.err,
+        "xoff: top.depth[2] is a bit: the file does not say whether an index counts bits or elements ([7:4] are bits)\n"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "depth[16]"]),
+        "--signals depth[16]: top.depth has the bits 0 to 15"
+    );
+    let csv = table(&[path, "--signals", "depth,level,rate", "--format", "csv"]);
+    assert_eq!(
+        csv,
+        "time_ns,top.depth,top.level,top.rate\n0.000,0x0234,-5,0.5\n1.000,0x0000,5,-2.5\n"
+    );
+}
+
+/// Of a VCD that cannot be read, the line is named, and what is missing there.
+#[test]
+fn the_fault_of_a_vcd_has_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    // As migen 0.10 writes it without the name of a module, and as MyHDL 0.10 writes a signal of an enum.
+    for (text, said) in [
+        (
+            "$var wire 1 ! a $end\n$dumpvars\n0!\n$end\n#0\n1!\n",
+            "line 2: $dumpvars among the declarations: $enddefinitions $end is missing before it (migen leaves it out)",
+        ),
+        (
+            "$scope module top $end\n$var real 1 , state $end\n$upscope $end\n$enddefinitions $end\n#0\nscount ,\n",
+            "line 6: text 'count' for a signal of type real: string is right (MyHDL declares enums so)",
+        ),
+    ] {
+        let path = &file(&folder, text);
+        assert_eq!(
+            refused(&[path, "--signals", "*"]),
+            format!("{path}: a damaged VCD file: {said}")
+        );
+    }
 }

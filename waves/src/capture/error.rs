@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use super::{LINK_TYPE_ETHERNET, MAX_FRAME_BYTES};
+use super::MAX_RECORD_BYTES;
 
 /// Why reading a capture failed.
 #[derive(Debug, Error)]
@@ -74,27 +74,11 @@ pub enum Problem {
         /// Major version that can be read.
         expected: u16,
     },
-    /// The frames are of a link type other than Ethernet.
-    #[error("link type {found}{}; only Ethernet, link type {LINK_TYPE_ETHERNET}, can be read", link_name(*.found))]
-    LinkType {
-        /// The link type in the file.
-        found: u32,
-    },
-    /// The recorder kept only the beginning of a frame.
+    /// The record is longer than any recorder writes.
     #[error(
-        "a frame longer than the record: {captured} of its {original} bytes were kept, and what follows is not known; record whole frames (tcpdump -s 0)"
+        "a record of {bytes} bytes; {MAX_RECORD_BYTES} is the most that tcpdump keeps, so that the file is damaged"
     )]
-    SnapCut {
-        /// The number of bytes in the file.
-        captured: u32,
-        /// The number of bytes on the wire.
-        original: u32,
-    },
-    /// The frame is longer than any frame on a wire.
-    #[error(
-        "a frame of {bytes} bytes; {MAX_FRAME_BYTES} at most can be read (receive offload glues frames together: record with it off, ethtool -K DEV gro off lro off)"
-    )]
-    FrameTooLong {
+    RecordTooLong {
         /// The number of captured bytes.
         bytes: u32,
     },
@@ -168,20 +152,6 @@ fn guess(first: &[u8; 4]) -> &'static str {
         {
             " (text)"
         }
-        _ => "",
-    }
-}
-
-/// Names of link types that RDMA users meet (tcpdump registry).
-fn link_name(link_type: u32) -> &'static str {
-    match link_type {
-        0 => " (BSD loopback)",
-        101 => " (raw IP)",
-        113 => " (Linux cooked capture: record on one device, not on \"any\")",
-        127 => " (radiotap)",
-        197 => " (ERF)",
-        247 => " (InfiniBand)",
-        276 => " (Linux cooked capture 2: record on one device, not on \"any\")",
         _ => "",
     }
 }

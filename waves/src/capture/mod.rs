@@ -2,7 +2,8 @@
 //!
 //! The reader goes record by record in constant memory, whatever the size of the file, and works on pipes too. The
 //! first error ends the iteration with one [`Error`] that names the file, the byte and the record. All whole records
-//! before it have been returned by then.
+//! before it have been returned by then. A record that is no whole Ethernet frame is no error: of a frame that was cut
+//! the headers are there, and behind the headers of other links the packet.
 //!
 //! ```
 //! use xoff_waves::capture::{PcapWriter, Reader};
@@ -27,9 +28,11 @@
 mod blocks;
 mod error;
 mod flags;
+mod link;
 mod pcap;
 mod pcapng;
 mod reader;
+mod record;
 mod source;
 mod tap;
 mod writer;
@@ -37,39 +40,19 @@ mod writer;
 pub use xoff_sim::kernel::Direction;
 
 pub use error::{Error, Problem};
+pub use link::{Cooked, LINK_TYPE_ETHERNET, Link, link_name};
 pub use reader::{Reader, open};
+pub use record::{Filled, NoFrame, Record};
 pub use tap::{TapPort, TapWriter};
 pub use writer::{PcapWriter, PcapngWriter};
 
-/// The longest frame that is read, in bytes. Jumbo frames end near 9,200. A longer frame was merged from several by
-/// the recording host (receive offload) and was never on a wire. The RTL packet parser takes frames of up to 16,383
-/// bytes.
+/// The longest frame that a parser or a line takes, in bytes. Jumbo frames end near 9,200. A longer frame was merged
+/// from several by the recording host (receive offload) and was never on a wire. The RTL packet parser takes frames of
+/// up to 16,383 bytes.
 pub const MAX_FRAME_BYTES: usize = 16_000;
 
-/// The link type of Ethernet, the only one that is read (`LINKTYPE_ETHERNET` of the tcpdump registry).
-pub const LINK_TYPE_ETHERNET: u32 = 1;
-
-/// One captured frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// The number of the frame in the file, from 1, as Wireshark counts.
-    pub number: u64,
-    /// Nanoseconds since 1970-01-01, or since the recorder's own zero.
-    pub time_ns: u64,
-    /// The frame from its destination address on, without preamble. The FCS is removed if the file says that there is
-    /// one. If only the beginning was recorded, zeros follow it up to the frame's length.
-    pub bytes: Vec<u8>,
-    /// The number of bytes that were recorded: all of them, unless the reader takes [cut frames](Reader::take_cut).
-    pub kept: usize,
-    /// The byte offset of the record in the file.
-    pub offset: u64,
-    /// Index into [`Reader::interfaces`] of the interface that saw it.
-    pub interface: usize,
-    /// The direction of the frame through the interface, if the file states it.
-    pub direction: Option<Direction>,
-    /// `false` if the file says that the frame's FCS was wrong. Most recorders never see such frames.
-    pub fcs_ok: bool,
-}
+/// The longest record that is read, in bytes: the greatest limit of libpcap (`MAXIMUM_SNAPLEN`).
+pub const MAX_RECORD_BYTES: usize = 262_144;
 
 /// An interface on which frames were recorded. A pcap file has one, without a name; a pcapng file can have any
 /// number.
@@ -77,7 +60,7 @@ pub struct Record {
 pub struct Interface {
     /// `if_name`, if the file states one.
     pub name: Option<String>,
-    /// Link type of the tcpdump registry. Only frames of [`LINK_TYPE_ETHERNET`] are read.
+    /// Link type of the tcpdump registry.
     pub link_type: u32,
     /// Time stamp units per second: 1,000,000 for microseconds.
     pub ticks_per_second: u64,

@@ -6,7 +6,7 @@ use pcap_parser::{PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_
 
 use super::reader::Found;
 use super::source::Source;
-use super::{Interface, MAX_FRAME_BYTES, Problem};
+use super::{Interface, MAX_RECORD_BYTES, Problem};
 
 /// Length of the file header.
 const FILE_HEADER_BYTES: usize = 24;
@@ -68,8 +68,6 @@ impl Format {
             },
             snap_bytes: header.snaplen,
         };
-        // The link type holds for every frame of the file, so report it before the first frame.
-        interface.check_link()?;
         Ok((Self { header }, interface))
     }
 
@@ -89,8 +87,8 @@ impl Format {
         let captured = word(record, 8, big);
         let original = word(record, 12, big);
         // Check the lengths first, so that a wrong one does not cause a read of gigabytes.
-        if captured as usize > MAX_FRAME_BYTES {
-            return Err(Problem::FrameTooLong { bytes: captured });
+        if captured as usize > MAX_RECORD_BYTES {
+            return Err(Problem::RecordTooLong { bytes: captured });
         }
         source.append(record, captured as usize, "a record")?;
         let parse = if big {

@@ -8,12 +8,12 @@ use pcap_parser::traits::PcapNGPacketBlock;
 
 use super::reader::Found;
 use super::source::Source;
-use super::{Interface, MAX_FRAME_BYTES, Problem};
+use super::{Interface, MAX_RECORD_BYTES, Problem};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// The packet block of the drafts before 2009. It is no longer written. It is reported as an error, because its
-/// frames must not be skipped silently.
+/// The packet block of the drafts before 2009, which is no longer written. Its fields are those of the enhanced one, but
+/// for the interface, of 16 bits, and a count of drops behind it.
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
@@ -80,6 +80,9 @@ impl Format {
                 continue;
             };
             let length = self.word(block, 4);
+            if kind == OBSOLETE_PACKET {
+                return self.obsolete(block, interfaces, *start).map(Some);
+            }
             let parsed = if self.big_endian {
                 parse_block_be(block)
             } else {
@@ -181,18 +184,17 @@ impl Format {
         let kind = self.word(block, 0);
         let length = self.word(block, 4);
         let wrong = |why| Problem::Block { kind, length, why };
-        if kind == OBSOLETE_PACKET {
-            return Err(wrong(
-                "an obsolete packet block; write the file anew with editcap",
-            ));
-        }
         if length < LEAST_BLOCK_BYTES.max(block.len() as u32) || !length.is_multiple_of(4) {
             return Err(wrong("block lengths are multiples of 4, at least 12"));
         }
         let rest = length - block.len() as u32;
         if !matches!(
             kind,
-            SECTION_HEADER | INTERFACE_DESCRIPTION | SIMPLE_PACKET | ENHANCED_PACKET
+            SECTION_HEADER
+                | INTERFACE_DESCRIPTION
+                | OBSOLETE_PACKET
+                | SIMPLE_PACKET
+                | ENHANCED_PACKET
         ) {
             let have = source.skip(rest.into())?;
             if have < rest.into() {
@@ -212,6 +214,42 @@ impl Format {
             return Err(wrong("the length at its end is another"));
         }
         Ok(Some(kind))
+    }
+
+    /// Reads an obsolete packet block.
+    fn obsolete(
+        &self,
+        block: &[u8],
+        interfaces: &[Interface],
+        start: u64,
+    ) -> Result<Found, Problem> {
+        const FRAME: usize = 28;
+        let length = self.word(block, 4);
+        let wrong = || Problem::Block {
+            kind: OBSOLETE_PACKET,
+            length,
+            why: "the frame does not fit into it",
+        };
+        if block.len() < FRAME + 4 {
+            return Err(wrong());
+        }
+        let id = match self.big_endian {
+            true => u16::from_be_bytes([block[8], block[9]]),
+            false => u16::from_le_bytes([block[8], block[9]]),
+        };
+        let (id, interface) = self.interface(interfaces, id.into())?;
+        let ticks = u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16));
+        let captured = self.word(block, 20);
+        check_length(captured)?;
+        let frame = block[FRAME..block.len() - 4].get(..captured as usize);
+        Ok(Found {
+            offset: start,
+            time_ns: interface.nanoseconds(ticks)?,
+            interface: id,
+            frame: frame.ok_or_else(wrong)?.to_vec(),
+            original: self.word(block, 24).max(captured),
+            flags: 0,
+        })
     }
 
     /// Returns the value of `epb_flags`, or 0 without that option.
@@ -262,7 +300,7 @@ impl Format {
         })
     }
 
-    /// Returns the interface that this section numbers `id`, if its frames can be read.
+    /// Returns the interface that this section numbers `id`.
     fn interface<'a>(
         &self,
         interfaces: &'a [Interface],
@@ -273,7 +311,6 @@ impl Format {
             id,
             known: interfaces.len() - self.base,
         })?;
-        interface.check_link()?;
         Ok((index, interface))
     }
 
@@ -288,8 +325,8 @@ impl Format {
 }
 
 fn check_length(captured: u32) -> Result<(), Problem> {
-    if captured as usize > MAX_FRAME_BYTES {
-        return Err(Problem::FrameTooLong { bytes: captured });
+    if captured as usize > MAX_RECORD_BYTES {
+        return Err(Problem::RecordTooLong { bytes: captured });
     }
     Ok(())
 }

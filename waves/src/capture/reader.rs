@@ -1,19 +1,19 @@
 //! The reader: selects the format by the first bytes and returns records.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::link::has_devices;
 use super::source::Source;
-use super::{
-    Error, Interface, LINK_TYPE_ETHERNET, MAX_FRAME_BYTES, Problem, Record, flags, pcap, pcapng,
-};
+use super::{Error, Interface, Link, Problem, Record, flags, pcap, pcapng};
 
 /// Opens a capture file.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be opened, is not a capture, or has a link type other than Ethernet.
+/// Fails if the file cannot be opened or is not a capture.
 pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>, Error> {
     let file = path.as_ref().display().to_string();
     match File::open(path) {
@@ -44,11 +44,15 @@ enum Format {
 pub struct Reader<R> {
     source: Source<R>,
     format: Format,
+    /// The interfaces that the file describes.
+    described: Vec<Interface>,
+    /// The interfaces of records: a described one, or a device of one that records several.
     interfaces: Vec<Interface>,
+    /// The places in `interfaces` by those in `described` and by devices.
+    places: HashMap<(usize, Option<u32>), usize>,
     /// The bytes of the current record or block; kept to save allocations.
     scratch: Vec<u8>,
     records: u64,
-    take_cut: bool,
     ended: bool,
 }
 
@@ -57,29 +61,26 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     ///
-    /// Fails if it is not a capture, or has a link type other than Ethernet.
+    /// Fails if it is not a capture.
     pub fn new(file: impl Into<String>, inner: R) -> Result<Self, Error> {
         let mut source = Source::new(file.into(), inner);
         match Self::detect(&mut source) {
-            Ok((format, interfaces)) => Ok(Self {
-                source,
-                format,
-                interfaces,
-                scratch: Vec::new(),
-                records: 0,
-                take_cut: false,
-                ended: false,
-            }),
+            Ok((format, described)) => {
+                let mut reader = Self {
+                    source,
+                    format,
+                    described,
+                    interfaces: Vec::new(),
+                    places: HashMap::new(),
+                    scratch: Vec::new(),
+                    records: 0,
+                    ended: false,
+                };
+                reader.show_described();
+                Ok(reader)
+            }
             Err(problem) => Err(source.error(0, None, problem)),
         }
-    }
-
-    /// Takes frames of which the recorder kept only the beginning (`tcpdump -s`), with [`Record::kept`] bytes. Without
-    /// this, the first of them is an error.
-    #[must_use]
-    pub fn take_cut(mut self) -> Self {
-        self.take_cut = true;
-        self
     }
 
     fn detect(source: &mut Source<R>) -> Result<(Format, Vec<Interface>), Problem> {
@@ -106,7 +107,8 @@ impl<R: Read> Reader<R> {
     }
 
     /// Returns the interfaces described so far. In pcapng, an interface can be described anywhere before its first
-    /// frame.
+    /// frame. An interface that records several devices at once (`tcpdump -i any`, Linux cooked v2) is one interface
+    /// for each of them, from its first packet on, with the device's index in its name: `if2`.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
@@ -130,58 +132,76 @@ impl<R: Read> Reader<R> {
             Format::Pcapng(format) => format.next(
                 &mut self.source,
                 &mut self.scratch,
-                &mut self.interfaces,
+                &mut self.described,
                 &mut start,
             ),
         };
-        let found = found.and_then(|found| match found {
-            Some(found) => self.whole_enough(found).map(Some),
-            None => Ok(None),
-        });
         match found {
             Ok(None) => Ok(None),
             Ok(Some(found)) => {
                 self.records += 1;
-                let Found {
-                    offset,
-                    time_ns,
-                    interface,
-                    frame: mut bytes,
-                    original,
-                    flags,
-                } = found;
-                let fcs_bytes = self.interfaces[interface].fcs_bytes;
-                let length = (original as usize).saturating_sub(fcs_bytes);
-                let kept = bytes.len().min(length);
-                bytes.resize(length, 0);
-                Ok(Some(Record {
-                    number: self.records,
-                    time_ns,
-                    bytes,
-                    kept,
-                    offset,
-                    interface,
-                    direction: flags::direction(flags),
-                    fcs_ok: flags & flags::CRC_ERROR == 0,
-                }))
+                self.show_described();
+                Ok(Some(self.record(found)))
             }
             Err(problem) => Err(self.source.error(start, Some(self.records + 1), problem)),
         }
     }
-}
 
-impl<R: Read> Reader<R> {
-    /// Refuses a frame of which not enough was recorded, and one that is too long for a line.
-    fn whole_enough(&self, found: Found) -> Result<Found, Problem> {
-        let captured = found.frame.len() as u32;
-        let original = found.original;
-        if captured < original && !self.take_cut {
-            return Err(Problem::SnapCut { captured, original });
+    fn record(&mut self, found: Found) -> Record {
+        let Found {
+            offset,
+            time_ns,
+            interface,
+            frame: mut bytes,
+            original,
+            flags,
+        } = found;
+        let described = &self.described[interface];
+        let length = (original as usize).saturating_sub(described.fcs_bytes);
+        bytes.truncate(length);
+        let link_type = described.link_type;
+        let link = Link::of(link_type, &bytes);
+        let (mut direction, mut device) = (flags::direction(flags), None);
+        if let Link::Cooked(cooked) = &link {
+            direction = direction.or(cooked.direction());
+            device = cooked.device;
         }
-        if original as usize > MAX_FRAME_BYTES {
-            return Err(Problem::FrameTooLong { bytes: original });
+        Record {
+            number: self.records,
+            time_ns,
+            bytes,
+            length,
+            link_type,
+            link,
+            offset,
+            interface: self.place(interface, device),
+            direction,
+            fcs_ok: flags & flags::CRC_ERROR == 0,
         }
-        Ok(found)
+    }
+
+    /// Adds the described interfaces, but for those of several devices.
+    fn show_described(&mut self) {
+        for number in 0..self.described.len() {
+            if !has_devices(self.described[number].link_type) {
+                self.place(number, None);
+            }
+        }
+    }
+
+    /// Returns the place of a described interface, or of a device of it, which is added if it is new.
+    fn place(&mut self, described: usize, device: Option<u32>) -> usize {
+        *self.places.entry((described, device)).or_insert_with(|| {
+            let mut interface = self.described[described].clone();
+            if let Some(device) = device {
+                interface.name = Some(match interface.name {
+                    None => format!("if{device}"),
+                    Some(name) => format!("{name}.if{device}"),
+                });
+            }
+            self.interfaces.push(interface);
+            self.interfaces.len() - 1
+        })
     }
 }
 
@@ -201,17 +221,6 @@ impl<R: Read> Iterator for Reader<R> {
 impl<R: Read> std::iter::FusedIterator for Reader<R> {}
 
 impl Interface {
-    /// Fails unless the interface is Ethernet, the only link type that can be read.
-    pub(super) fn check_link(&self) -> Result<(), Problem> {
-        if self.link_type == LINK_TYPE_ETHERNET {
-            Ok(())
-        } else {
-            Err(Problem::LinkType {
-                found: self.link_type,
-            })
-        }
-    }
-
     /// Converts a time stamp of this interface to nanoseconds.
     pub(super) fn nanoseconds(&self, ticks: u64) -> Result<u64, Problem> {
         let within = u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second);

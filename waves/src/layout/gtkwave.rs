@@ -1,4 +1,4 @@
-//! GTKWave's save file: flags in hexadecimal, followed by the traces that they apply to.
+//! GTKWave's save file: flags in hexadecimal, followed by the traces that they apply to; and its start file in Tcl.
 
 use std::fmt::Write;
 
@@ -52,6 +52,18 @@ pub(super) fn save_file(found: &Found) -> String {
         }
         flags(&mut text, GROUP_END | BLANK);
         text += &format!("-{name}\n");
+    }
+    text
+}
+
+/// Returns the start file, with which GTKWave opens at the marker (`gtkwave -S`), or at the beginning without one. The
+/// time in the save file alone does not do it: GTKWave zooms after it has taken that time.
+pub(super) fn start_file(found: &Found) -> String {
+    let mut text = format!("gtkwave::setZoomFactor {ZOOM}\n");
+    if let Some(marker) = &found.marker {
+        let start = marker.time_ps.saturating_sub(BEFORE_MARKER);
+        text += &format!("gtkwave::setMarker {}\n", marker.time_ps);
+        text += &format!("gtkwave::setWindowStartTime {start}\n");
     }
     text
 }

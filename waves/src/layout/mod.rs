@@ -11,7 +11,7 @@
 //! Open the files like this:
 //!
 //! ```text
-//! gtkwave nic.fst nic.gtkw
+//! gtkwave -S nic.tcl nic.fst nic.gtkw
 //! surfer --command-file nic.sucl nic.fst
 //! ```
 
@@ -168,17 +168,17 @@ impl Layout {
         })
     }
 
-    /// Writes both layouts beside a wave file, under its name with the extensions `.gtkw` and `.sucl`, and returns
+    /// Writes the layouts beside a wave file, under its name with the extensions `.gtkw`, `.tcl` and `.sucl`, and returns
     /// their paths.
     ///
     /// # Errors
     ///
     /// As [`find_in`](Self::find_in), and fails if a file cannot be written.
-    pub fn write_beside(&self, waves: impl AsRef<Path>) -> Result<[PathBuf; 2], Error> {
+    pub fn write_beside(&self, waves: impl AsRef<Path>) -> Result<Beside, Error> {
         self.write_marked(waves, None)
     }
 
-    /// Like [`write_beside`](Self::write_beside), with a marker at a point of time, to which GTKWave scrolls.
+    /// Like [`write_beside`](Self::write_beside), with a marker at a point of time, at which the viewers open.
     ///
     /// # Errors
     ///
@@ -187,14 +187,18 @@ impl Layout {
         &self,
         waves: impl AsRef<Path>,
         marker: Option<Marker>,
-    ) -> Result<[PathBuf; 2], Error> {
+    ) -> Result<Beside, Error> {
         let waves = waves.as_ref();
         let found = Found {
             marker,
             ..self.find_in(waves)?
         };
-        let paths = beside(waves);
-        for (path, text) in paths.iter().zip([found.gtkwave(), found.surfer()]) {
+        let beside = Beside::of(waves);
+        for (path, text) in [
+            (&beside.gtkwave, found.gtkwave()),
+            (&beside.start, found.start()),
+            (&beside.surfer, found.surfer()),
+        ] {
             crate::results::write_whole(path, |file| file.write_all(text.as_bytes())).map_err(
                 |source| Error::Write {
                     path: path.clone(),
@@ -202,19 +206,45 @@ impl Layout {
                 },
             )?;
         }
-        Ok(paths)
+        Ok(beside)
     }
 }
 
-/// Returns the files of the layouts of a wave file: for GTKWave, and for Surfer.
-pub fn beside(waves: &Path) -> [PathBuf; 2] {
-    ["gtkw", "sucl"].map(|ending| waves.with_extension(ending))
+/// The files of the layouts of a wave file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beside {
+    /// GTKWave's save file.
+    pub gtkwave: PathBuf,
+    /// GTKWave's start file, with which it opens at the marker: `gtkwave -S START WAVES SAVE`.
+    pub start: PathBuf,
+    /// Surfer's command file.
+    pub surfer: PathBuf,
+}
+
+impl Beside {
+    /// The extensions of the files.
+    pub const EXTENSIONS: [&str; 3] = ["gtkw", "tcl", "sucl"];
+
+    /// The files of a wave file.
+    pub fn of(waves: &Path) -> Self {
+        let [gtkwave, start, surfer] = Self::EXTENSIONS.map(|ending| waves.with_extension(ending));
+        Self {
+            gtkwave,
+            start,
+            surfer,
+        }
+    }
 }
 
 impl Found {
     /// Returns the text of a GTKWave save file.
     pub fn gtkwave(&self) -> String {
         gtkwave::save_file(self)
+    }
+
+    /// Returns the text of a GTKWave start file.
+    pub fn start(&self) -> String {
+        gtkwave::start_file(self)
     }
 
     /// Returns the text of a Surfer command file.

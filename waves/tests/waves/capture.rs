@@ -2,7 +2,11 @@
 //! error.
 
 use proptest::prelude::*;
-use xoff_waves::capture::{Error, PcapWriter, PcapngWriter, Problem, Reader, Record, open};
+use xoff_sim::kernel::Direction;
+use xoff_sim::protocol::parse;
+use xoff_waves::capture::{
+    Error, Link, NoFrame, PcapWriter, PcapngWriter, Problem, Reader, Record, open,
+};
 
 /// Returns all whole records, and the error that ended the reading.
 fn read(file: &[u8]) -> (Vec<Record>, Option<Error>) {
@@ -269,7 +273,9 @@ fn both_byte_orders_and_both_units_of_time() {
                     number: 1,
                     time_ns,
                     bytes: vec![1, 2, 3],
-                    kept: 3,
+                    length: 3,
+                    link_type: 1,
+                    link: Link::Ethernet,
                     offset: 24,
                     interface: 0,
                     direction: None,
@@ -347,73 +353,150 @@ fn an_fcs_that_the_file_declares_is_cut_off() {
 }
 
 #[test]
-fn wrong_link_types() {
-    assert_eq!(
-        message(&PLAIN.header(113)),
-        "test, byte 0: link type 113 (Linux cooked capture: record on one device, not on \"any\"); only Ethernet, link type 1, can be read"
-    );
-    // In a pcapng the link type matters only for the interface of the frame.
-    let start = [
+fn records_of_other_links_are_no_frames_and_do_not_end_the_reading() {
+    let file = [
         section(PLAIN),
         interface(PLAIN, 1, 0, &[]),
         interface(PLAIN, 247, 0, &[]),
         enhanced(PLAIN, 0, 0, b"good", 4),
+        enhanced(PLAIN, 1, 0, b"bad", 3),
+        enhanced(PLAIN, 0, 0, b"again", 5),
     ]
     .concat();
-    assert!(read(&start).1.is_none());
-    let at = start.len();
-    let (records, error) = read(&[start, enhanced(PLAIN, 1, 0, b"bad", 3)].concat());
-    assert_eq!(records.len(), 1);
+    let (records, error) = read(&file);
+    assert!(error.is_none(), "{error:?}");
+    let frames: Vec<_> = records.iter().map(Record::frame).collect();
+    let link_type = 247;
     assert_eq!(
-        error.unwrap().to_string(),
-        format!(
-            "test, byte {at} (record 2): link type 247 (InfiniBand); only Ethernet, link type 1, can be read"
-        )
+        frames,
+        [
+            Ok(&b"good"[..]),
+            Err(NoFrame::Link { link_type }),
+            Ok(b"again")
+        ]
     );
+    assert_eq!(
+        frames[1].unwrap_err().to_string(),
+        "a packet of link type 247 (InfiniBand), without the header of an Ethernet frame"
+    );
+    assert_eq!((records[1].link, records[1].filled()), (Link::Other, None));
+}
+
+/// The packet behind a header of another link is read as behind an Ethernet header.
+#[test]
+fn packets_of_other_links_are_read_as_those_of_ethernet() {
+    let frame = open("../testbenches/captures/loss_mtu256_all_ops.pcap")
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .bytes;
+    let whole = parse(&frame);
+    let packet = &frame[14..];
+    let v1 = [0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0];
+    let v2 = [8, 0, 0, 0, 0, 0, 0, 7, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+    let tagged = [&v1[..14], &[0x81, 0, 0x60, 5, 8, 0]].concat();
+    for (link_type, header, direction) in [
+        (101, &[][..], None),
+        (228, &[], None),
+        (113, &v1, Some(Direction::Sent)),
+        (113, &tagged, Some(Direction::Sent)),
+        (276, &v2, Some(Direction::Received)),
+    ] {
+        let bytes = [header, packet].concat();
+        let length = bytes.len() as u32;
+        let file = [PLAIN.header(link_type), PLAIN.record(0, 0, &bytes, length)].concat();
+        let record = read(&file).0.remove(0);
+        assert_eq!(record.direction, direction);
+        assert_eq!(record.length, bytes.len());
+        assert_eq!(record.frame(), Err(NoFrame::Link { link_type }));
+        let filled = record.filled().unwrap();
+        assert!(!filled.addressed);
+        let parsed = parse(&filled.bytes);
+        assert_eq!(
+            (parsed.ip, parsed.bth, parsed.ext, parsed.icrc_ok),
+            (whole.ip, whole.bth, whole.ext, whole.icrc_ok)
+        );
+        let tag = parsed
+            .eth
+            .unwrap()
+            .tags
+            .first()
+            .map(|tag| (tag.pcp, tag.vid));
+        assert_eq!(
+            tag,
+            (header.len() == 20 && link_type == 113).then_some((3, 5))
+        );
+    }
+}
+
+/// A capture of several devices has an interface for each of them.
+#[test]
+fn each_device_of_a_cooked_capture_is_an_interface() {
+    let packet = |device: u8| {
+        let mut header = [
+            8, 0, 0, 0, 0, 0, 0, device, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0,
+        ];
+        header[10] = 4;
+        header
+    };
+    let record = |device| PLAIN.record(0, 0, &packet(device), 20);
+    let file = [PLAIN.header(276), record(2), record(7), record(2)].concat();
+    let mut reader = Reader::new("test", &file[..]).unwrap();
+    let of: Vec<usize> = (reader.by_ref())
+        .map(|record| record.unwrap().interface)
+        .collect();
+    let names: Vec<_> = (reader.interfaces().iter())
+        .map(|interface| interface.name.as_deref().unwrap())
+        .collect();
+    assert_eq!((&of[..], &names[..]), (&[0, 1, 0][..], &["if2", "if7"][..]));
 }
 
 #[test]
-fn frames_that_are_cut_or_too_long() {
-    let text = message(&[PLAIN.header(1), PLAIN.record(0, 0, &[0; 96], 1_082)].concat());
-    assert!(text.starts_with("test, byte 24 (record 1): a frame longer than the record: 96 of its 1082 bytes were kept"), "{text}");
-
+fn frames_that_are_cut_or_too_long_are_records() {
     let start = [section(PLAIN), interface(PLAIN, 1, 64, &[])].concat();
-    for cut in [
-        enhanced(PLAIN, 0, 0, &[0; 96], 97),
-        simple(PLAIN, 65, &[0; 64]),
+    for (file, kept, length) in [
+        (
+            [PLAIN.header(1), PLAIN.record(0, 0, &[0; 96], 1_082)].concat(),
+            96,
+            1_082,
+        ),
+        (
+            [&start[..], &enhanced(PLAIN, 0, 0, &[0; 96], 97)].concat(),
+            96,
+            97,
+        ),
+        ([&start[..], &simple(PLAIN, 65, &[0; 64])].concat(), 64, 65),
     ] {
-        let text = message(&[&start[..], &cut].concat());
-        assert!(
-            text.contains("(record 1): a frame longer than the record"),
-            "{text}"
-        );
+        let (records, error) = read(&file);
+        assert!(error.is_none(), "{error:?}");
+        assert!(records[0].is_cut());
+        assert_eq!(records[0].frame(), Err(NoFrame::Cut { kept, length }));
+        let filled = records[0].filled().unwrap();
+        assert_eq!((filled.kept, filled.bytes.len()), (kept, length));
     }
-
-    assert!(
-        read(&[PLAIN.header(1), PLAIN.record(0, 0, &[0; 16_000], 16_000)].concat())
-            .1
-            .is_none()
-    );
-    for bytes in [16_001, 70_000] {
-        let frame = vec![0; bytes as usize];
-        let long = [PLAIN.header(1), PLAIN.record(0, 0, &frame, bytes)].concat();
-        assert!(message(&long).contains(&format!(
-            "a frame of {bytes} bytes; 16000 at most can be read"
-        )));
-        let long = [
-            section(PLAIN),
-            interface(PLAIN, 1, 0, &[]),
-            enhanced(PLAIN, 0, 0, &frame, bytes),
-        ]
-        .concat();
-        assert!(message(&long).contains(&format!(
-            "a frame of {bytes} bytes; 16000 at most can be read"
-        )));
+    for (bytes, long) in [(16_000, false), (16_001, true), (70_000, true)] {
+        let frame = vec![0; bytes];
+        let length = bytes as u32;
+        for file in [
+            [PLAIN.header(1), PLAIN.record(0, 0, &frame, length)].concat(),
+            [
+                section(PLAIN),
+                interface(PLAIN, 1, 0, &[]),
+                enhanced(PLAIN, 0, 0, &frame, length),
+            ]
+            .concat(),
+        ] {
+            let (records, error) = read(&file);
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!(records[0].is_too_long(), long, "{bytes}");
+            assert_eq!(records[0].filled().is_none(), long);
+        }
     }
     // The reader does not wait for a length that is clearly wrong.
     let mut damaged = [PLAIN.header(1), PLAIN.record(0, 0, &[0; 60], 60)].concat();
     damaged[35] = 0xff;
-    assert!(message(&damaged).contains("16000 at most"));
+    assert!(message(&damaged).contains("262144 is the most"));
 }
 
 #[test]
@@ -469,7 +552,9 @@ fn blocks_that_contradict_themselves() {
         with(enhanced(PLAIN, 7, 0, b"frame", 5))
             .contains("a frame of interface 7, but the section has described 1 so far")
     );
-    assert!(with(block(PLAIN, 2, &[0; 32])).contains("an obsolete packet block"));
+    let obsolete = [[0; 12].as_slice(), &200_u32.to_le_bytes(), &[0; 16]].concat();
+    assert!(with(block(PLAIN, 2, &obsolete)).contains("the frame does not fit into it"));
+    assert!(with(block(PLAIN, 2, &[0; 4])).contains("the frame does not fit into it"));
     assert!(with(interface(PLAIN, 1, 0, &[(9, &[20])])).contains("time resolution 0x14"));
     assert!(message(&[section(PLAIN), good].concat()).contains("described 0 so far"));
     let far = [
@@ -481,6 +566,33 @@ fn blocks_that_contradict_themselves() {
     assert!(message(&far).contains("outside of the years 1970 to 2554"));
 }
 
+/// The packet block of old drafts: interface, drops, time, both lengths, the frame.
+#[test]
+fn obsolete_packet_blocks_are_read() {
+    let big = Classic {
+        big_endian: true,
+        ..PLAIN
+    };
+    for form in [PLAIN, big] {
+        let halves = [form.half(0), form.half(9)].concat();
+        let words = [0, 7, 5, 64].map(|word| form.word(word)).concat();
+        let content = [&halves[..], &words, b"frame"].concat();
+        let file = [
+            section(form),
+            interface(form, 1, 0, &[]),
+            block(form, 2, &content),
+        ]
+        .concat();
+        let (records, error) = read(&file);
+        assert!(error.is_none(), "{error:?}");
+        let record = &records[0];
+        assert_eq!(
+            (record.time_ns, &record.bytes[..], record.length),
+            (7_000, &b"frame"[..], 64)
+        );
+    }
+}
+
 #[test]
 fn reading_ends_after_an_error() {
     let file = [PLAIN.header(1), vec![1; 5]].concat();
@@ -489,7 +601,7 @@ fn reading_ends_after_an_error() {
     assert!(reader.next().is_none());
 }
 
-/// A reader that takes cut frames fills them up with zeros, without the FCS.
+/// A cut frame is filled up with zeros, without the FCS.
 #[test]
 fn cut_frames_keep_their_length() {
     let bytes = [
@@ -498,16 +610,10 @@ fn cut_frames_keep_their_length() {
         PLAIN.record(0, 0, &[9; 64], 64),
     ]
     .concat();
-    let reader = Reader::new("test", &bytes[..]).unwrap().take_cut();
-    let records: Vec<Record> = reader.map(Result::unwrap).collect();
-    let lengths: Vec<_> = (records.iter())
-        .map(|record| (record.kept, record.bytes.len()))
-        .collect();
-    assert_eq!(lengths, [(96, 1_082), (64, 64)]);
-    assert!(records[0].bytes[..96].iter().all(|byte| *byte == 7));
-    assert!(records[0].bytes[96..].iter().all(|byte| *byte == 0));
-    let long = [PLAIN.header(1), PLAIN.record(0, 0, &[0; 96], 16_001)].concat();
-    let mut reader = Reader::new("test", &long[..]).unwrap().take_cut();
-    let error = reader.next().unwrap().unwrap_err().to_string();
-    assert!(error.contains("a frame of 16001 bytes"), "{error}");
+    let records = read(&bytes).0;
+    let filled = records[0].filled().unwrap();
+    assert_eq!((filled.kept, filled.bytes.len()), (96, 1_082));
+    assert!(filled.bytes[..96].iter().all(|byte| *byte == 7));
+    assert!(filled.bytes[96..].iter().all(|byte| *byte == 0));
+    assert_eq!(records[1].filled().unwrap().kept, 64);
 }

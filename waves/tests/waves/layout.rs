@@ -7,7 +7,7 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 use fst_writer::{
     FstFileType, FstInfo, FstScopeType, FstSignalType, FstVarDirection, FstVarType, open_fst,
 };
-use xoff_waves::layout::{Format, Group, Layout, Marker, Signal, nic_layout};
+use xoff_waves::layout::{Beside, Format, Group, Layout, Marker, Signal, nic_layout};
 
 /// Creates a wave file with the signals `a.now_i [47:0]`, `a.idle_o`, `a.nic.depth [23:0]`.
 fn waves(folder: &Path) -> PathBuf {
@@ -71,19 +71,26 @@ fn layout(depth: &str) -> Layout {
 fn both_viewers_get_what_the_file_has() {
     let folder = tempfile::tempdir().unwrap();
     let waves = waves(folder.path());
-    let paths = layout("a.nic.depth").write_beside(&waves).unwrap();
-    assert_eq!(paths, ["gtkw", "sucl"].map(|end| waves.with_extension(end)));
-    let [gtkwave, surfer] = paths.map(|path| fs::read_to_string(path).unwrap());
+    let texts = |beside: Beside| {
+        let paths = [beside.gtkwave, beside.surfer, beside.start];
+        assert_eq!(
+            paths,
+            ["gtkw", "sucl", "tcl"].map(|end| waves.with_extension(end))
+        );
+        paths.map(|path| fs::read_to_string(path).unwrap())
+    };
+    let [gtkwave, surfer, start] = texts(layout("a.nic.depth").write_beside(&waves).unwrap());
     insta::assert_snapshot!(gtkwave);
     insta::assert_snapshot!(surfer);
+    assert_eq!(start, "gtkwave::setZoomFactor -17\n");
 
-    // With a marker both files have two more facts, and are otherwise the same.
+    // With a marker all files have two more facts, and are otherwise the same.
     let marker = Marker {
         name: "first difference".into(),
         time_ps: 1_000_000,
     };
     let paths = layout("a.nic.depth").write_marked(&waves, Some(marker));
-    let [marked, commands] = paths.unwrap().map(|path| fs::read_to_string(path).unwrap());
+    let [marked, commands, start] = texts(paths.unwrap());
     assert_eq!(
         marked,
         gtkwave.replace("*-17.000000 -1", "[timestart] 600000\n*-17.000000 1000000")
@@ -91,6 +98,10 @@ fn both_viewers_get_what_the_file_has() {
     assert_eq!(
         commands,
         surfer + "cursor_set 1000000\nmarker_set first_difference\n"
+    );
+    assert_eq!(
+        start,
+        "gtkwave::setZoomFactor -17\ngtkwave::setMarker 1000000\ngtkwave::setWindowStartTime 600000\n"
     );
 }
 

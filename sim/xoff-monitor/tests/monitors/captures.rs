@@ -72,6 +72,7 @@ pub fn watch_frames(frames: &[Frame], host: Option<u8>) -> Report {
             direction: host.map(sent),
             bytes,
             kept: bytes.len(),
+            addressed: true,
             fcs_ok: true,
         });
     }

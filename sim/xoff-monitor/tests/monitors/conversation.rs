@@ -491,6 +491,7 @@ impl Conversation {
                 direction,
                 bytes,
                 kept: bytes.len(),
+                addressed: true,
                 fcs_ok: true,
             });
         }

@@ -40,6 +40,7 @@ fn watch(seen: &[Seen], host: bool) -> u64 {
             direction,
             bytes,
             kept: bytes.len(),
+            addressed: true,
             fcs_ok: true,
         });
     }

@@ -77,6 +77,7 @@ fn watch(frames: &[Record], host: bool) -> Monitor {
             direction: Some(record.direction),
             bytes: &record.frame.bytes,
             kept: record.frame.bytes.len(),
+            addressed: true,
             fcs_ok: record.frame.fcs_ok,
         });
     }

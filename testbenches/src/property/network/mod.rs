@@ -139,7 +139,7 @@ mod tests {
         let switch = violated.what.split(',').next().unwrap();
         let xoff = waves.select(&[format!("{switch}.port*.xoff")]).unwrap();
         waves.load(xoff.iter().map(|signal| signal.id)).unwrap();
-        let changes = xoff.iter().map(|signal| waves.changes(signal.id));
+        let changes = xoff.iter().filter_map(|signal| waves.changes(signal.id));
         let stopped = changes.flat_map(|signal| {
             let values = signal.iter_changes();
             values.filter_map(|(_, value)| value.to_bit_string())

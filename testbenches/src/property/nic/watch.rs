@@ -112,6 +112,7 @@ impl Watch {
                 direction: Some(seen.direction),
                 bytes: &seen.bytes,
                 kept: seen.bytes.len(),
+                addressed: true,
                 fcs_ok: true,
             });
             let violations = &self.monitor.report().violations;

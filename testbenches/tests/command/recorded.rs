@@ -1,0 +1,316 @@
+//! Captures that hold something else than whole Ethernet frames: cut ones, other links, frames that were on no line.
+
+use std::process::Command;
+
+use serde_json::Value;
+use xoff::injection::captured;
+use xoff_cosim::scenario::InjectEntry;
+
+use crate::command_line::{LOSS, said};
+use crate::common::file;
+
+const SNAP: &str = "tests/data/enc_snap64.pcap";
+const MIXED: &str = "tests/data/enc_mixed_linktypes.pcapng";
+const COOKED: &str = "tests/data/enc_sll2.pcap";
+
+fn rows(arguments: &[&str], input: &[u8]) -> Vec<Value> {
+    let (out, err) = said(
+        &[&["decode", "--both", "--format", "jsonl"], arguments].concat(),
+        input,
+        0,
+    );
+    assert!(err.contains("agree about all"), "{err}");
+    out.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A classic pcap of records of a link type: bytes and length on the line.
+fn pcap(link_type: u32, records: &[(&[u8], usize)]) -> Vec<u8> {
+    let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 262_144, link_type];
+    let mut file = words.map(u32::to_le_bytes).concat();
+    for (bytes, length) in records {
+        let words = [0, 0, bytes.len() as u32, *length as u32];
+        file.extend(words.map(u32::to_le_bytes).concat());
+        file.extend(*bytes);
+    }
+    file
+}
+
+/// The fields are those that tshark 4.0.17 shows of the same file.
+#[test]
+fn of_cut_frames_the_headers_are_shown() {
+    let rows = rows(&[SNAP], &[]);
+    let fields = |row: &Value| {
+        [
+            "verdict", "bytes", "kept", "src_ip", "opcode", "dest_qp", "psn", "icrc_ok",
+        ]
+        .map(|key| row.get(key).cloned().unwrap_or_default())
+    };
+    let none = Value::Null;
+    assert_eq!(
+        fields(&rows[0]),
+        [
+            "cut".into(),
+            122.into(),
+            64.into(),
+            "10.0.0.1".into(),
+            4.into(),
+            17.into(),
+            100.into(),
+            none.clone()
+        ]
+    );
+    // The RETH of a WRITE does not fit into 64 bytes.
+    assert_eq!(
+        fields(&rows[1]),
+        [
+            "cut".into(),
+            106.into(),
+            64.into(),
+            "10.0.0.1".into(),
+            10.into(),
+            17.into(),
+            101.into(),
+            none.clone()
+        ]
+    );
+    assert_eq!(rows[1].get("va"), None);
+    assert_eq!(
+        fields(&rows[2]),
+        [
+            "roce_v2".into(),
+            58.into(),
+            none,
+            "10.0.0.1".into(),
+            4.into(),
+            17.into(),
+            102.into(),
+            true.into()
+        ]
+    );
+}
+
+#[test]
+fn the_summary_counts_what_is_no_whole_frame() {
+    let (out, _) = said(&["decode", "--model", SNAP], [], 0);
+    assert!(
+        out.ends_with("3 frames: 1 roce_v2, 2 cut; ICRC 1 ok\n"),
+        "{out}"
+    );
+    let (out, _) = said(&["decode", "--model", "--summary", SNAP], [], 0);
+    let line = |name: &str| out.lines().find(|line| line.trim().starts_with(name));
+    assert!(
+        line("cut").is_some_and(|line| line.contains(" 2 ")),
+        "{out}"
+    );
+    // Operations and conversations of cut packets count when all their headers are there.
+    assert!(
+        line("SEND_ONLY")
+            .or(line("RC_SEND_ONLY"))
+            .is_some_and(|line| line.contains(" 2 ")),
+        "{out}"
+    );
+    let other = pcap(147, &[(&[1, 2, 3], 3)]);
+    let (out, _) = said(&["decode", "--model", "-"], other.clone(), 0);
+    assert!(out.contains("other link"), "{out}");
+    assert!(
+        out.ends_with("1 frame: 1 other link (1 private use)\n"),
+        "{out}"
+    );
+    let (out, _) = said(&["decode", "--model", "--summary", "-"], other, 0);
+    assert!(
+        out.contains("other link") && out.contains("private use"),
+        "{out}"
+    );
+}
+
+#[test]
+fn after_a_record_of_another_link_the_next_is_read() {
+    let all = rows(&[MIXED], &[]);
+    let kinds: Vec<_> = all.iter().map(|row| &row["verdict"]).collect();
+    assert_eq!(kinds, ["roce_v2", "roce_v2", "roce_v2"]);
+    // The second is of a Linux cooked capture, with the sender's address alone.
+    assert_eq!(all[1]["link_type"], 113);
+    assert_eq!(all[1]["src_mac"], "02:00:00:00:00:01");
+    assert_eq!(
+        (all[1].get("dst_mac"), &all[1]["direction"]),
+        (None, &"received".into())
+    );
+    assert_eq!(
+        (&all[1]["psn"], &all[1]["icrc_ok"]),
+        (&100.into(), &true.into())
+    );
+
+    let whole = std::fs::read(file(LOSS)).unwrap();
+    let other = pcap(1, &[(&[7; 60], 70_000), (&whole[40..40 + 86], 86)]);
+    let kinds: Vec<_> = rows(&["-"], &other)
+        .into_iter()
+        .map(|row| row["verdict"].clone())
+        .collect();
+    assert_eq!(kinds, ["too_long", "roce_v2"]);
+}
+
+#[test]
+fn linux_cooked_v2_names_device_and_direction() {
+    let rows = rows(&[COOKED], &[]);
+    assert_eq!(rows.len(), 1);
+    let row = &rows[0];
+    assert_eq!(
+        (&row["verdict"], &row["link_type"]),
+        (&"roce_v2".into(), &276.into())
+    );
+    assert_eq!(
+        (&row["interface"], &row["bytes"]),
+        (&"if2".into(), &128.into())
+    );
+    assert_eq!((&row["psn"], &row["icrc_ok"]), (&100.into(), &true.into()));
+    let (out, _) = said(&["decode", "--model", COOKED], [], 0);
+    assert!(out.contains("→if2"), "{out}");
+    // ARP behind a cooked header: the sender's address, and the protocol.
+    let arp = [
+        8, 6, 0, 0, 0, 0, 0, 2, 0, 1, 1, 6, 2, 0, 0, 0, 0, 9, 0, 0, 0, 1, 8, 0,
+    ];
+    let (out, _) = said(&["decode", "--model", "-"], pcap(276, &[(&arp, 24)]), 0);
+    assert!(
+        out.contains("02:00:00:00:00:09→") && out.contains("ARP"),
+        "{out}"
+    );
+}
+
+#[test]
+fn rows_of_other_links_are_not_encoded() {
+    let (out, _) = said(&["decode", "--model", "--format", "jsonl", COOKED], [], 0);
+    let (_, err) = said(&["encode", "--model", "--jsonl", "-"], out.clone(), 2);
+    assert!(
+        err.contains("link_type=276: only whole Ethernet frames"),
+        "{err}"
+    );
+    let (_, err) = said(&["encode", "--model", "--jsonl", "-", "--skip"], out, 0);
+    assert!(
+        err.contains("1 row of a frame that cannot be built left out"),
+        "{err}"
+    );
+}
+
+/// `xoff check` judges the packets of a cooked capture as those of the same capture with Ethernet headers.
+#[test]
+fn check_judges_packets_behind_other_headers() {
+    let checked = |input: Vec<u8>| -> Value {
+        let (out, _) = said(&["check", "--json", "-"], input, 0);
+        serde_json::from_str(&out).unwrap()
+    };
+    let ethernet = std::fs::read(file(LOSS)).unwrap();
+    let mut reader = xoff_waves::capture::Reader::new("loss", &ethernet[..]).unwrap();
+    let frames: Vec<Vec<u8>> = reader
+        .by_ref()
+        .map(|record| record.unwrap().bytes)
+        .collect();
+    let header = [8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 3, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+    let cooked: Vec<Vec<u8>> = frames
+        .iter()
+        .map(|frame| [&header[..], &frame[14..]].concat())
+        .collect();
+    let file = |link_type: u32, frames: &[Vec<u8>]| {
+        let records: Vec<(&[u8], usize)> = frames.iter().map(|it| (&it[..], it.len())).collect();
+        pcap(link_type, &records)
+    };
+    let (plain, cooked) = (checked(file(1, &frames)), checked(file(276, &cooked)));
+    assert_eq!(plain["kinds"], cooked["kinds"]);
+    assert_eq!(plain["rules"], cooked["rules"]);
+    assert_eq!(plain["unseen"]["without_addresses"], serde_json::json!({}));
+    assert_eq!(
+        cooked["unseen"]["without_addresses"],
+        serde_json::json!({ "276": 438 })
+    );
+    let (out, _) = said(&["check", COOKED], [], 0);
+    assert!(
+        out.contains("Without Ethernet header: 1 Linux cooked v2. Their packets are judged, MAC addresses and pauses are not."),
+        "{out}"
+    );
+    let (_, err) = said(&["check", "-"], pcap(147, &[(&[1], 1)]), 2);
+    assert!(
+        err.contains("of link types that are not read: 1 private use"),
+        "{err}"
+    );
+}
+
+/// A scenario injects the frames that were recorded, all of them or none.
+#[test]
+fn what_is_no_whole_frame_is_not_injected() {
+    let entry =
+        |keys: &str| -> InjectEntry { toml::from_str(&format!("host = 'a'\n{keys}")).unwrap() };
+    let folder = file("tests/data");
+    let refused = |keys: &str| captured(&entry(keys), &folder).unwrap_err();
+    assert_eq!(
+        refused("file = 'enc_snap64.pcap'"),
+        (
+            "file",
+            "enc_snap64.pcap, record 1: 64 of its 122 bytes were recorded; record whole frames (tcpdump -s 0); 2 of 3 \
+             records cannot be injected"
+                .into()
+        )
+    );
+    let (key, why) = refused("file = 'enc_mixed_linktypes.pcapng'");
+    assert_eq!(key, "file");
+    assert!(
+        why.starts_with(
+            "enc_mixed_linktypes.pcapng, record 2: a packet of link type 113 (Linux cooked v1)"
+        ) && why.contains("interface = \"NAME\"")
+            && why.ends_with("it is the only one of 3 that cannot be injected"),
+        "{why}"
+    );
+    // Records that are not meant do not matter.
+    let cut = std::fs::read(folder.join("enc_mixed_linktypes.pcapng")).unwrap();
+    let name = |text: &str| {
+        let mut option = [2_u16.to_le_bytes(), (text.len() as u16).to_le_bytes()].concat();
+        option.extend(text.as_bytes());
+        option.resize(option.len().next_multiple_of(4), 0);
+        option.extend([0; 4]);
+        option
+    };
+    // The first interface description gets a name: it starts behind the section header of 28 bytes and has 20.
+    let named = name("eth");
+    let length = (20 + named.len() as u32).to_le_bytes();
+    let mut file = cut[..28].to_vec();
+    file.extend(1_u32.to_le_bytes());
+    file.extend(length);
+    file.extend(&cut[36..44]);
+    file.extend(&named);
+    file.extend(length);
+    file.extend(&cut[48..]);
+    let temporary = tempfile::tempdir().unwrap();
+    std::fs::write(temporary.path().join("named.pcapng"), file).unwrap();
+    let frames = captured(
+        &entry("file = 'named.pcapng'\ninterface = 'eth'"),
+        temporary.path(),
+    );
+    assert_eq!(frames.unwrap().len(), 2);
+}
+
+/// Compares every row of the captures with tshark's fields, if it is installed.
+#[test]
+fn every_row_agrees_with_tshark() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return;
+    }
+    let captures =
+        ["captures", "tests/data"].map(|folder| std::fs::read_dir(file(folder)).unwrap());
+    let paths = captures
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    let is_capture = |end: &std::ffi::OsStr| end == "pcap" || end == "pcapng";
+    let output = Command::new("python3")
+        .arg(file("../tools/against_tshark.py"))
+        .args(paths.filter(|path| path.extension().is_some_and(is_capture)))
+        .env("XOFF", env!("CARGO_BIN_EXE_xoff"))
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{out}");
+    assert!(
+        out.contains(" rows, ") && out.trim_end().ends_with(" 0 differences"),
+        "{out}"
+    );
+}
