@@ -13,7 +13,7 @@ use xoff_cosim::scenario::{Scenario, VERSION, Variant};
 use crate::injection::captured;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 15] = [
+pub const BUILT_IN: [(&str, &str); 18] = [
     ("pair", include_str!("../scenarios/pair.toml")),
     ("livelock", include_str!("../scenarios/livelock.toml")),
     ("incast", include_str!("../scenarios/incast.toml")),
@@ -28,10 +28,16 @@ pub const BUILT_IN: [(&str, &str); 15] = [
         "slow-receiver",
         include_str!("../scenarios/slow-receiver.toml"),
     ),
+    ("unfairness", include_str!("../scenarios/unfairness.toml")),
+    ("victim-flow", include_str!("../scenarios/victim-flow.toml")),
     ("alpha", include_str!("../scenarios/alpha.toml")),
     ("headroom", include_str!("../scenarios/headroom.toml")),
     ("long-link", include_str!("../scenarios/long-link.toml")),
     ("reroute", include_str!("../scenarios/reroute.toml")),
+    (
+        "routing-loop",
+        include_str!("../scenarios/routing-loop.toml"),
+    ),
     ("lossy", include_str!("../scenarios/lossy.toml")),
     (
         "dscp-vs-vlan",

@@ -19,7 +19,8 @@ use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
-use xoff_cosim::metrics::{Metrics, Recorder, dropped, names, nic_cycles};
+use xoff_cosim::detect::unpaused;
+use xoff_cosim::metrics::{Metrics, Recorder, dropped, lost_on_links, names, nic_cycles};
 use xoff_cosim::network::topology::Plan;
 use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
 use xoff_cosim::scenario::{Scenario, Towards};
@@ -234,9 +235,6 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     }
     let whole = scenario.expanded()?;
     let scenario = &*whole;
-    for warning in state.simulation.warnings() {
-        anstream::eprintln!("warning: {warning}");
-    }
     let length = scenario.duration.as_ps() / 1_000;
     let template = "{wide_bar} {msg}, {eta} left";
     let progress = Progress::new(options.progress, length, template);
@@ -398,15 +396,26 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         reason: drop.reason.to_string(),
         count: drop.frames,
     };
-    let drops = dropped(simulation)
-        .into_iter()
-        .filter(|drop| drop.frames > 0);
+    let on_links = lost_on_links(simulation).map(|((node, port), count)| {
+        let peer = simulation.network().peer(node, port);
+        let [from, to] = [Some(node), peer.map(|(peer, _)| peer)]
+            .map(|node| node.map_or("?", |node| &simulation.names()[node.0 as usize]));
+        Drop {
+            node: format!("{from} → {to}"),
+            reason: "link".into(),
+            count,
+        }
+    });
+    let drops = dropped(simulation).into_iter().map(drop).chain(on_links);
     let mut findings = pauses::findings(simulation, recorder.detector());
     let monitored = monitors.map(|monitors| {
         let (monitored, violations) = monitors.end();
         findings.extend(violations);
         monitored
     });
+    let on_its_own = (scenario.host.dcqcn.as_ref()).is_none_or(|dcqcn| !dcqcn.on);
+    let unpaused = on_its_own.then(|| unpaused::note(simulation)).flatten();
+    let notes = simulation.notes().iter().cloned().chain(unpaused).collect();
     let finite = metrics.iter().filter(|(_, value)| value.is_finite());
     let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);
     let summary = Summary {
@@ -424,13 +433,14 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         nic_cycles,
         nic_cycles_evaluated,
         expectations,
-        drops: drops.map(drop).collect(),
+        drops: drops.filter(|drop| drop.count > 0).collect(),
         metrics: finite
             .map(|(metric, value)| (metric.to_string(), *value))
             .collect(),
         faults: faults(simulation, scenario),
         injections: injections(simulation, scenario),
         findings,
+        notes,
         monitored,
         ..Summary::default()
     };

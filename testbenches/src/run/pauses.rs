@@ -29,6 +29,8 @@ pub fn findings(simulation: &Simulation, detector: &Detector) -> Vec<Finding> {
             detect::FindingKind::Storm => FindingKind::Storm,
             detect::FindingKind::Alarm => FindingKind::Alarm,
             detect::FindingKind::Victim => FindingKind::Victim,
+            detect::FindingKind::FailedQps => FindingKind::FailedQps,
+            detect::FindingKind::BlackHole => FindingKind::BlackHole,
         },
         text: found.text,
         details: found.details,

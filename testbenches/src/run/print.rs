@@ -53,6 +53,9 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         )?;
     }
     findings(out, &paint, &summary.findings)?;
+    for note in &summary.notes {
+        writeln!(out, "  {}: {note}", paint.paint(Ink::Warning, "note"))?;
+    }
     if let Some(monitored) = &summary.monitored {
         writeln!(out, "  monitors: {monitored}")?;
     }

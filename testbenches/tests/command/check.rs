@@ -82,6 +82,8 @@ fn check_takes_every_port_of_a_run_as_a_tap() {
         &[
             "incast",
             "--set",
+            "variant=static",
+            "--set",
             "measure_from=0 us",
             "--set",
             "switches.t.ecn.pmax=1.0",

@@ -196,6 +196,8 @@ fn all_ports() -> (tempfile::TempDir, String) {
     let arguments = [
         "run",
         "incast",
+        "--set",
+        "variant=static",
         "--pcap",
         "all",
         "--out",

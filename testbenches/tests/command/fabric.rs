@@ -48,9 +48,11 @@ fn time_of_bit(rows: &[(f64, Vec<u64>)], bit: u32) -> f64 {
     set.map(|pair| pair[1].0 - pair[0].0).sum()
 }
 
-const INCAST: [&str; 9] = [
+const INCAST: [&str; 11] = [
     "run",
     "incast",
+    "--set",
+    "variant=static",
     "--set",
     "duration=300 us",
     "--set",

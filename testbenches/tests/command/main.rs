@@ -14,6 +14,7 @@
 //! | [`incidents`] | the incidents: every scenario with and without its cure |
 //! | [`lumina`] | losses, marks and errors at chosen packets, and what has to follow |
 //! | [`topologies`] | networks and workloads from files |
+//! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
 //! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
@@ -33,6 +34,7 @@ mod injection;
 mod livelock;
 mod lumina;
 mod monitored;
+mod notes;
 mod page;
 mod pictures;
 mod recorded;

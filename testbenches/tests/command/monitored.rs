@@ -88,6 +88,7 @@ fn monitors_find_nothing_at_any_port_of_an_incast() {
     for (nic, duration) in [("rtl", "300 us"), ("model", "3 ms")] {
         for dcqcn in ["true", "false"] {
             let settings = [
+                ("variant", "static"),
                 ("duration", duration),
                 ("measure_from", "0 us"),
                 ("host.nic", nic),

@@ -296,7 +296,7 @@ fn every_example_of_the_page_is_a_scenario() {
     let web = run_watched(&read(whole[2].clone()), &[]);
     assert!(web.summary.metrics["slowdown.web.p99"] >= 1.0);
     let parts = blocks(&page, "toml part");
-    assert_eq!(parts.len(), 7);
+    assert_eq!(parts.len(), 8);
     for part in parts {
         // An example that is a part of a scenario replaces the same keys of `pair`.
         let mut table: toml::Table = Source::find("pair").unwrap().text.parse().unwrap();

@@ -59,12 +59,17 @@ fn digests_are_those_of_earlier_versions() {
         ("livelock", &[("host.nic", "model")], "22bcc890f227477d"),
         (
             "incast",
-            &[("duration", "300 us"), ("measure_from", "0 us")],
+            &[
+                ("variant", "static"),
+                ("duration", "300 us"),
+                ("measure_from", "0 us"),
+            ],
             "f227f8627bff9b62",
         ),
         (
             "incast",
             &[
+                ("variant", "static"),
                 ("duration", "300 us"),
                 ("measure_from", "0 us"),
                 ("host.nic", "model"),
@@ -137,6 +142,7 @@ fn models_have_the_goodput_of_the_rtl() {
     let goodput = |nic: &str, seeds: &[&str], settings: &[(&str, &str)]| {
         let runs = seeds.iter().map(|seed| {
             let short = [
+                ("variant", "static"),
                 ("host.nic", nic),
                 ("duration", "600 us"),
                 ("measure_from", "100 us"),
@@ -171,6 +177,7 @@ fn incast_with_pfc_and_with_dcqcn() {
     for senders in ["2", "4", "8"] {
         let [limited, pauses_alone] = ["true", "false"].map(|dcqcn| {
             let settings = [
+                ("variant", "static"),
                 ("host.nic", "model"),
                 ("hosts.s.count", senders),
                 ("host.dcqcn.on", dcqcn),
@@ -199,6 +206,7 @@ fn incast_with_pfc_and_with_dcqcn() {
 #[test]
 fn incast_on_the_rtl_pauses_and_keeps_every_packet() {
     let settings = [
+        ("variant", "static"),
         ("duration", "400 us"),
         ("measure_from", "100 us"),
         ("host.dcqcn.on", "false"),
@@ -242,6 +250,7 @@ fn short() -> BTreeMap<&'static str, Scenario> {
     let mut incast = scenario(
         "incast",
         &[
+            ("variant", "static"),
             ("duration", "60 us"),
             ("measure_from", "0 ps"),
             ("switches.t.ecn.pmax", "1.0"),

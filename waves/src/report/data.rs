@@ -84,8 +84,11 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
     /// What detectors found, the gravest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub findings: Vec<Finding>,
+    /// What about the settings may not be intended.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// What the protocol monitors saw, if they watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
@@ -322,6 +325,10 @@ pub enum FindingKind {
     Alarm,
     /// A flow that stood because of pauses that it did not cause.
     Victim,
+    /// QPs that gave up.
+    FailedQps,
+    /// Frames that had nowhere to go.
+    BlackHole,
     /// Frames that break a standard.
     Violation,
     /// Frames that break a standard, as the scenario says that they do.
@@ -337,6 +344,8 @@ impl FindingKind {
             Self::Storm => "pause storm",
             Self::Alarm => "pauses",
             Self::Victim => "victim",
+            Self::FailedQps => "failed QPs",
+            Self::BlackHole => "black hole",
             Self::Violation => "violation",
             Self::ByDesign => "by design",
         }

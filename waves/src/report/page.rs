@@ -29,6 +29,7 @@ impl Report {
                 (facts(summary))
                 (expectations(&summary.expectations))
                 (findings(&summary.findings))
+                (notes(&summary.notes))
                 (network(self))
                 (charts(self))
                 (spread(self))
@@ -206,6 +207,15 @@ fn findings(findings: &[Finding]) -> Markup {
             @if findings.len() > shown.len() {
                 p.muted { "and " (findings.len() - shown.len()) " more findings: summary.json has all" }
             }
+        }
+    }
+}
+
+fn notes(notes: &[String]) -> Markup {
+    html! {
+        @if !notes.is_empty() {
+            h2 { "Notes" }
+            ul { @for note in notes { li { (note) } } }
         }
     }
 }

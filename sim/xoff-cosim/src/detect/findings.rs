@@ -3,7 +3,7 @@
 use xoff_sim::time::{ByteCount, Duration, Time};
 
 use super::pauses::name;
-use super::{Cycle, Detector, Root, Storm, Victim};
+use super::{Cycle, Detector, Root, Storm, Victim, nowhere};
 use crate::network::Simulation;
 
 /// The kind of a finding.
@@ -19,6 +19,10 @@ pub enum FindingKind {
     Alarm,
     /// A flow that stood because of pauses that it did not cause.
     Victim,
+    /// QPs that gave up.
+    FailedQps,
+    /// Frames that had nowhere to go.
+    BlackHole,
 }
 
 /// Something that a detector found.
@@ -54,7 +58,8 @@ fn bytes(count: u64) -> ByteCount {
 }
 
 impl Detector {
-    /// Everything found until the last observation: deadlocks, other cyclic waits, storms, alarms, victims.
+    /// Everything found until the last observation: deadlocks, other cyclic waits, storms, alarms, victims, QPs that gave
+    /// up, frames that had nowhere to go.
     pub fn findings(&self, simulation: &Simulation) -> Vec<Finding> {
         let (locked, other): (Vec<_>, Vec<_>) =
             (self.cycles().iter()).partition(|cycle| cycle.locked.is_some());
@@ -74,9 +79,24 @@ impl Detector {
             from: self.began,
             to: None,
         });
-        let victims = self.victims().into_iter();
-        let victims = victims.map(|victim| self.of_victim(victim, simulation));
-        cycles.chain(storms).chain(alarms).chain(victims).collect()
+        // Flows that stood at the same link because of the same root are one finding, in the order of the longest.
+        let mut victims: Vec<Vec<&Victim>> = Vec::new();
+        for victim in self.victims() {
+            let alike = |group: &&mut Vec<&Victim>| group[0].most() == victim.most();
+            match victims.iter_mut().find(alike) {
+                Some(group) => group.push(victim),
+                None => victims.push(vec![victim]),
+            }
+        }
+        let victims = victims.iter();
+        let victims = victims.map(|group| self.of_victims(group, simulation));
+        let nowhere = nowhere::findings(simulation, self.began);
+        cycles
+            .chain(storms)
+            .chain(alarms)
+            .chain(victims)
+            .chain(nowhere)
+            .collect()
     }
 
     fn of_storm(&self, storm: &Storm, simulation: &Simulation) -> Finding {
@@ -112,8 +132,26 @@ impl Detector {
         }
     }
 
-    fn of_victim(&self, victim: &Victim, simulation: &Simulation) -> Finding {
-        let flow = &simulation.flows()[victim.flow].name;
+    /// Victims of the same root at the same link, those that stood longest first.
+    fn of_victims(&self, victims: &[&Victim], simulation: &Simulation) -> Finding {
+        let victim = victims[0];
+        let flow = |victim: &Victim| &simulation.flows()[victim.flow].name;
+        let part = |victim: &Victim| percent(victim.stood, self.observed());
+        let (flows, stood) = match victims {
+            [one] => (format!("flow {}", flow(one)), part(one)),
+            [first, .., last] => {
+                let (most, least) = (part(first), part(last));
+                let others = victims.len() - 1;
+                (
+                    format!("flow {} and {others} more", flow(first)),
+                    match most == least {
+                        true => most,
+                        false => format!("{least} to {most}"),
+                    },
+                )
+            }
+            [] => unreachable!("a group has a first one"),
+        };
         let why = victim.most().map_or(String::new(), |(link, root)| {
             let root = match root {
                 Root::Congested(link) => format!("the congested {}", link.text(simulation)),
@@ -132,13 +170,15 @@ impl Detector {
         });
         Finding {
             kind: FindingKind::Victim,
-            text: format!(
-                "flow {flow} stood for {} of the time{why}",
-                percent(victim.stood, self.observed())
-            ),
-            details: Vec::new(),
-            from: victim.from,
-            to: Some(victim.to),
+            text: format!("{flows} stood for {stood} of the time{why}"),
+            details: match victims.len() {
+                1 => Vec::new(),
+                _ => (victims.iter())
+                    .map(|victim| format!("flow {}: {}", flow(victim), part(victim)))
+                    .collect(),
+            },
+            from: victims.iter().fold(victim.from, |at, one| at.min(one.from)),
+            to: victims.iter().map(|victim| victim.to).max(),
         }
     }
 }

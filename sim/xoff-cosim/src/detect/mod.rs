@@ -7,6 +7,8 @@
 //! | [`cycles`] | cyclic waits, and which of them are deadlocks |
 //! | [`storms`] | pause storms and their origin |
 //! | [`victims`] | flows that stand because of pauses that they did not cause |
+//! | [`nowhere`] | QPs that gave up, and frames that were sent and had nowhere to go |
+//! | [`unpaused`] | why an incast did not need a pause |
 //! | [`findings`] | all of it as lines of text |
 //!
 //! # The graph of waits
@@ -53,8 +55,10 @@
 pub mod cycles;
 pub mod findings;
 pub mod graph;
+pub mod nowhere;
 pub mod pauses;
 pub mod storms;
+pub mod unpaused;
 pub mod victims;
 
 use std::collections::BTreeMap;
@@ -118,6 +122,9 @@ pub struct Spread {
 pub struct Detector {
     thresholds: Thresholds,
     began: Time,
+    /// The start of the measured window, and how long each victim had stood before it.
+    window: Time,
+    stood_before: BTreeMap<usize, Duration>,
     pauses: pauses::Pauses,
     cycles: cycles::Cycles,
     storms: storms::Storms,
@@ -132,6 +139,8 @@ impl Detector {
         Self {
             thresholds,
             began: simulation.now(),
+            window: simulation.now(),
+            stood_before: BTreeMap::new(),
             pauses: pauses::Pauses::new(simulation),
             cycles: cycles::Cycles::default(),
             storms: storms::Storms::default(),
@@ -177,6 +186,14 @@ impl Detector {
         self.victims.observe(simulation, &graph, &trees);
     }
 
+    /// Starts the measured window now. What the interval between two observations has in it counts where the interval
+    /// ends.
+    pub fn begin(&mut self, simulation: &Simulation) {
+        self.window = simulation.now();
+        let all = self.victims.all.iter();
+        self.stood_before = all.map(|(flow, victim)| (*flow, victim.stood)).collect();
+    }
+
     /// How long it has observed.
     pub fn observed(&self) -> Duration {
         self.pauses.observed().saturating_since(self.began)
@@ -198,6 +215,30 @@ impl Detector {
             .all
             .iter()
             .filter(|cycle| cycle.locked.is_some())
+    }
+
+    /// How many of the cyclic waits that could not end were there in the measured window.
+    pub fn measured_deadlocks(&self) -> usize {
+        let lasted = |cycle: &&Cycle| cycle.opened.is_none_or(|opened| opened > self.window);
+        self.deadlocks().filter(lasted).count()
+    }
+
+    /// How many pause storms there were in the measured window.
+    pub fn measured_storms(&self) -> usize {
+        let lasted = |storm: &&Storm| storm.to.is_none_or(|to| to > self.window);
+        self.storms().iter().filter(lasted).count()
+    }
+
+    /// How many flows were victims of pauses in the measured window.
+    pub fn measured_victims(&self) -> usize {
+        let window = self.pauses.observed().saturating_since(self.window);
+        let least = window.as_ps() as f64 * self.thresholds.alarm_part;
+        let stood = |victim: &&Victim| {
+            let before = self.stood_before.get(&victim.flow);
+            let before = before.copied().unwrap_or(Duration::ZERO);
+            (victim.stood - before).as_ps() as f64 > least
+        };
+        self.victims.all.values().filter(stood).count()
     }
 
     /// The pause storms, in the order of their beginnings.

@@ -154,6 +154,12 @@ quantities! {
     /// Flows that stood for more than a thousandth of the time because of pauses that they did not cause, since the
     /// start.
     Victims = "victims", Network;
+    /// The deadlocks that were there in the measured window.
+    MeasuredDeadlocks = "measured_deadlocks", Network;
+    /// The pause storms that were there in the measured window.
+    MeasuredStorms = "measured_storms", Network;
+    /// Flows that stood for more than a thousandth of the measured window because of pauses that they did not cause.
+    MeasuredVictims = "measured_victims", Network;
     /// Packets marked with congestion experienced (ECN), those that came marked not counted.
     EcnMarked = "ecn_marked", Switch total;
     /// Congestion notification packets sent.

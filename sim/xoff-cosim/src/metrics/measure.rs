@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use xoff_sim::kernel::NodeId;
+use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::link::FaultInjector;
 use xoff_sim::nic_registers::{self as reg, COUNTERS};
 use xoff_sim::switch::{DropReason, PortCounters};
@@ -89,6 +89,18 @@ pub fn dropped(simulation: &Simulation) -> Vec<Dropped> {
         reasons.iter().zip(counts).map(drop).collect::<Vec<_>>()
     };
     simulation.stations().flat_map(of).collect()
+}
+
+/// Frames that links lost since the start, for each port that sends into one: by fault rules, and because the link was
+/// down or the host at its end dead.
+pub fn lost_on_links(
+    simulation: &Simulation,
+) -> impl Iterator<Item = ((NodeId, PortId), u64)> + '_ {
+    let ports = simulation.all_ports().into_iter();
+    ports.map(|(node, port)| {
+        let faults = simulation.network().faults(node, port);
+        ((node, port), faults.map_or(0, FaultInjector::lost))
+    })
 }
 
 /// The names of all metrics of a scenario that has passed its check. Does not build the network.
@@ -201,7 +213,6 @@ fn names_of(plan: &Plan, series: &[Series]) -> BTreeSet<Metric> {
 /// The NIC register that counts a quantity, if there is one.
 const fn register(quantity: Quantity) -> Option<u16> {
     Some(match quantity {
-        Quantity::PauseFramesTx => reg::PFC_OUT,
         Quantity::CnpsTx => reg::CNPS_OUT,
         Quantity::CnpsRx => reg::CNPS_IN,
         Quantity::NaksTx => reg::NAKS_OUT,
@@ -259,6 +270,10 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
                     host(quantity, nic.get(register) as f64);
                 }
             }
+            let storm = simulation.network().injection(node, PortId(0));
+            let storm = storm.map_or(0, |injection| injection.counters().of_port);
+            let pauses = nic.get(reg::PFC_OUT) + storm;
+            host(Quantity::PauseFramesTx, pauses as f64);
             // The NIC counts packets when it grants them. One that was withdrawn before it left, and granted again, was
             // sent once.
             let count = |register| nic.get(register) as f64;
@@ -325,11 +340,7 @@ fn tiers(simulation: &Simulation, ports: &Metrics) -> Metrics {
 /// What is counted since the start, and levels: peaks, and what is there now.
 fn since_start(simulation: &Simulation) -> Metrics {
     let mut metrics = Metrics::new();
-    let mut lost = 0;
     for (node, station) in simulation.stations() {
-        for port in simulation.ports(node) {
-            lost += (simulation.network().faults(node, port)).map_or(0, FaultInjector::lost);
-        }
         let name: Arc<str> = Arc::from(&*simulation.names()[node.0 as usize]);
         let mut add = |quantity, subject, value: u64| {
             metrics.insert(Metric { quantity, subject }, value as f64);
@@ -369,6 +380,7 @@ fn since_start(simulation: &Simulation) -> Metrics {
             }
         }
     }
+    let lost: u64 = lost_on_links(simulation).map(|(_, lost)| lost).sum();
     metrics.insert(Metric::network(Quantity::LinkLosses), lost as f64);
     metrics
 }
@@ -388,6 +400,15 @@ pub(super) fn detected(detector: &Detector) -> Metrics {
         (Quantity::StormLinks, stood.len() as f64),
         (Quantity::PauseAlarms, detector.alarms().len() as f64),
         (Quantity::Victims, detector.victims().len() as f64),
+        (
+            Quantity::MeasuredDeadlocks,
+            detector.measured_deadlocks() as f64,
+        ),
+        (Quantity::MeasuredStorms, detector.measured_storms() as f64),
+        (
+            Quantity::MeasuredVictims,
+            detector.measured_victims() as f64,
+        ),
     ]
     .map(|(quantity, value)| (Metric::network(quantity), value))
     .into()

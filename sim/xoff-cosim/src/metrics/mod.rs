@@ -32,5 +32,5 @@ pub mod measure;
 pub mod recorder;
 
 pub use key::{Metric, Quantile, Quantity, Scope, Subject};
-pub use measure::{Dropped, Metrics, dropped, names, nic_cycles};
+pub use measure::{Dropped, Metrics, dropped, lost_on_links, names, nic_cycles};
 pub use recorder::{Recorder, Samples};

@@ -129,6 +129,7 @@ impl Recorder {
         self.before = measure::counts(simulation);
         self.from = simulation.now();
         self.queues.clear();
+        self.detector.begin(simulation);
         self.credited_before.clone_from(&self.credited);
     }
 

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{Frame, NodeId, PortId};
 use xoff_sim::link::FaultRule;
 use xoff_sim::seeded::Seed;
+use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{Limit, RedConfig, Switch};
 use xoff_sim::time::Time;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 
+use super::convergence::Converged;
 use super::topology::Plan;
 use super::{Simulation, Station};
 use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
@@ -18,7 +20,11 @@ use crate::scenario::{Action, Connection, Scenario};
 
 /// Events that are still to happen, by time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Agenda(VecDeque<(Time, Change)>);
+pub(super) struct Agenda {
+    changes: VecDeque<(Time, Change)>,
+    /// The routes of all switches that changes name, in the order of switches.
+    tables: Vec<Vec<ForwardingConfig>>,
+}
 
 /// A change of the network, with its subjects by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,42 +76,45 @@ enum Change {
         flow: u32,
         stopped: bool,
     },
+    /// All switches have the routes of this table.
+    Routes {
+        table: usize,
+    },
 }
 
 impl Agenda {
     /// The events of a scenario that has passed its check, with its flows.
     pub(super) fn new(
-        scenario: &Scenario,
-        plan: &Plan,
-        flows: &[Connection<'_>],
+        (scenario, plan, flows): (&Scenario, &Plan, &[Connection<'_>]),
+        converged: Converged,
         seed: Seed,
     ) -> Self {
         let mut changes: Vec<(Time, Change)> = Vec::new();
+        let end = Time::ZERO + scenario.duration;
         for (number, event) in scenario.events.iter().enumerate() {
-            let end = Time::ZERO + scenario.duration;
-            let mut at = Time::ZERO + event.at;
-            let mut times = 0;
-            while at < end {
+            for (times, at) in (0..).zip(event.times(end)) {
                 let seed = seed.derive(&[number as u64, times]);
                 let all = planned((scenario, plan, flows), &event.action, at, seed);
                 changes.extend(all.into_iter().map(|change| (at, change)));
-                let Some(every) = event.every else { break };
-                at = at.saturating_add(every);
-                times += 1;
             }
         }
+        let routes = |(at, table)| (at, Change::Routes { table });
+        changes.extend(converged.from.into_iter().map(routes));
         changes.sort_by_key(|change| change.0);
-        Self(changes.into())
+        Self {
+            changes: changes.into(),
+            tables: converged.tables,
+        }
     }
 
     /// When the next event happens.
     pub(super) fn next(&self) -> Option<Time> {
-        self.0.front().map(|(at, _)| *at)
+        self.changes.front().map(|(at, _)| *at)
     }
 
     fn take(&mut self, now: Time) -> Option<Change> {
         self.next().filter(|at| *at <= now)?;
-        self.0.pop_front().map(|(_, change)| change)
+        self.changes.pop_front().map(|(_, change)| change)
     }
 }
 
@@ -287,7 +296,7 @@ impl Simulation {
             }
             Change::Stall { host, until } => self.of_host(host, |host| host.hold_writes(until)),
             Change::Storm { host, frames } => {
-                self.network_mut().inject(host, PortId(0), frames);
+                self.network_mut().send_as(host, PortId(0), frames);
             }
             Change::Forget {
                 switch,
@@ -317,6 +326,16 @@ impl Simulation {
                 flow,
                 stopped,
             } => self.of_host(host, |host| host.set_stopped(flow, now, stopped)),
+            Change::Routes { table } => {
+                let first = (self.stations())
+                    .find(|(_, station)| station.switch().is_some())
+                    .map_or(0, |(node, _)| node.0);
+                let tables = self.agenda.tables[table].clone();
+                for (number, config) in (first..).zip(tables) {
+                    let set = |switch: &mut Switch| switch.set_routes(&config.routes);
+                    self.of_switch(NodeId(number), set);
+                }
+            }
         }
     }
 

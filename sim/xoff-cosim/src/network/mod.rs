@@ -8,6 +8,7 @@
 //! | [`own`] | [`Nics`]: NICs of your own, registered by the names that scenarios use |
 //! | [`arp`] | [`Arp`](arp::Arp): answers ARP on behalf of the network, for NICs that ask |
 //! | `events` | what happens during the run |
+//! | `convergence` | the routes that switches have once they know which links are down |
 //! | [`station`] | [`Station`]: a node of any kind |
 //! | [`alone`] | how long a message takes when nothing else is on its way |
 //! | [`topology`] | addresses, routes and headroom, derived from a scenario |
@@ -16,6 +17,8 @@
 
 pub mod alone;
 pub mod arp;
+
+mod convergence;
 pub mod device;
 mod events;
 pub mod on_links;

@@ -17,6 +17,7 @@ use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
 use super::alone::Paths;
+use super::convergence::Converged;
 use super::device::{Created, HostSetup};
 use super::events::Agenda;
 use super::own::{Kind, NOT_SAVED};
@@ -116,7 +117,7 @@ pub struct Simulation {
     /// Flows whose QPs are not connected yet, or whose receive buffers are not posted.
     openings: Vec<Opening>,
     pub(super) agenda: Agenda,
-    warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// A flow whose two QPs are being connected.
@@ -151,6 +152,22 @@ fn switch(
     })
 }
 
+/// Checks that routes which replace shortest paths send no packet around, at the start and when switches know of failed
+/// links, unless the scenario wants them to.
+fn check_loops(
+    scenario: &Scenario,
+    plan: &Plan,
+    routes: &[ForwardingConfig],
+    converged: &Converged,
+) -> Result<(), Misfit> {
+    if scenario.routes.is_empty() || scenario.routing_loops {
+        return Ok(());
+    }
+    plan.check_loops(routes)?;
+    let mut later = converged.tables.iter();
+    later.try_for_each(|routes| plan.check_loops(routes))
+}
+
 fn link(entry: &LinkEntry) -> Link {
     Link {
         cable: entry.cable,
@@ -183,14 +200,13 @@ impl Simulation {
         let scenario = &*whole;
         let plan = Plan::new(scenario);
         let routes = plan.routes(scenario);
-        if !scenario.routes.is_empty() {
-            plan.check_loops(&routes)?;
-        }
+        let converged = Converged::new(scenario, &plan);
+        check_loops(scenario, &plan, &routes, &converged)?;
         let (connections, series) = scenario.connections();
         plan.check_vlans(scenario, &connections)?;
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
-        let mut warnings = scenario.disobeyed();
+        let mut notes = scenario.notes();
         let mut kinds = BTreeMap::new();
         let qps = qps_in_use(&connections, &plan);
         for entry in &scenario.hosts {
@@ -199,9 +215,9 @@ impl Simulation {
                 if let Some(kind) = &own_nic
                     && let Some(slow) = kind.port.too_slow(settings.rate)
                 {
-                    let warning = format!("hosts.{}: {slow}", entry.name);
-                    if !warnings.contains(&warning) {
-                        warnings.push(warning);
+                    let note = format!("hosts.{}: {slow}", entry.name);
+                    if !notes.contains(&note) {
+                        notes.push(note);
                     }
                 }
                 let own = seed.derive(&[1, node.0.into()]);
@@ -287,7 +303,11 @@ impl Simulation {
                     source,
                 })?;
         }
-        let agenda = Agenda::new(scenario, &plan, &connections, seed.derive(&[5]));
+        let agenda = Agenda::new(
+            (scenario, &plan, &connections),
+            converged,
+            seed.derive(&[5]),
+        );
         let mut simulation = Self {
             network: builder.build(),
             names: plan.names,
@@ -297,7 +317,7 @@ impl Simulation {
             series,
             openings,
             agenda,
-            warnings,
+            notes,
         };
         simulation.connect()?;
         simulation.inject(scenario)?;
@@ -373,9 +393,8 @@ impl Simulation {
             }
         }
         let plan = Plan::new(scenario);
-        if !scenario.routes.is_empty() {
-            plan.check_loops(&plan.routes(scenario))?;
-        }
+        let converged = Converged::new(scenario, &plan);
+        check_loops(scenario, &plan, &plan.routes(scenario), &converged)?;
         plan.check_vlans(scenario, &scenario.connections().0)?;
         for entry in &scenario.hosts {
             for (_, node, settings) in plan.hosts_of(scenario, entry) {
@@ -408,9 +427,9 @@ impl Simulation {
         self.groups[node.0 as usize].as_deref()
     }
 
-    /// Warnings about settings that may not be intended, such as a NIC that is slower than its line.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// Notes about settings that may not be intended, such as a NIC that is slower than its line.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Number of flows whose QPs are not connected yet, or whose receive buffers are not posted.
@@ -820,7 +839,7 @@ fn qp_pair(
             .map(|pcp| u16::from(*pcp) << 13 | plan.vlan(scenario, ends[side], flow))
             .collect(),
         dscp: connection.dscp,
-        hop_limit: 64,
+        hop_limit: flow.ttl,
         udp_port,
         pkey: 0xFFFF,
         peer_qpn: 0,

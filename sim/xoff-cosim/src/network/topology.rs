@@ -283,13 +283,22 @@ impl Plan {
     /// For each switch, the number of cables on the shortest path to the hosts behind `edge`, the switch that they
     /// are attached to; for `edge` itself it is 1. `None` where there is no path. Hosts do not forward.
     pub(super) fn distances(&self, edge: NodeId) -> Vec<Option<u32>> {
+        self.distances_without(edge, &BTreeSet::new())
+    }
+
+    /// Like [`distances`](Self::distances), without the links of some ports; both ends are among these.
+    fn distances_without(
+        &self,
+        edge: NodeId,
+        down: &BTreeSet<(NodeId, PortId)>,
+    ) -> Vec<Option<u32>> {
         let mut far = vec![None; self.names.len()];
         far[edge.0 as usize] = Some(1);
         let mut queue = VecDeque::from([edge]);
         while let Some(node) = queue.pop_front() {
             let next = far[node.0 as usize].map(|far| far + 1);
-            for &(_, (peer, _)) in self.peers(node) {
-                let forwards = peer.0 as usize >= self.hosts;
+            for &(port, (peer, _)) in self.peers(node) {
+                let forwards = peer.0 as usize >= self.hosts && !down.contains(&(node, port));
                 if forwards && far[peer.0 as usize].is_none() {
                     far[peer.0 as usize] = next;
                     queue.push_back(peer);
@@ -302,6 +311,16 @@ impl Plan {
     /// Routes of every switch to every host, in the order of switches: all shortest paths. Distances are computed
     /// once for all hosts behind the same switch, since their paths differ in the last cable only.
     pub fn routes(&self, scenario: &Scenario) -> Vec<ForwardingConfig> {
+        self.routes_without(scenario, &BTreeSet::new())
+    }
+
+    /// Like [`routes`](Self::routes), without the links of some ports; both ends are among these. A given route without
+    /// any link left gives way to the shortest paths.
+    pub(super) fn routes_without(
+        &self,
+        scenario: &Scenario,
+        down: &BTreeSet<(NodeId, PortId)>,
+    ) -> Vec<ForwardingConfig> {
         let mut all = vec![ForwardingConfig::default(); self.names.len() - self.hosts];
         let mut distances = BTreeMap::new();
         for host in (0..self.hosts as u32).map(NodeId) {
@@ -310,7 +329,8 @@ impl Plan {
             if self.is_host(edge) {
                 continue;
             }
-            let far: &Vec<_> = (distances.entry(edge)).or_insert_with(|| self.distances(edge));
+            let far: &Vec<_> =
+                (distances.entry(edge)).or_insert_with(|| self.distances_without(edge, down));
             for (config, number) in all.iter_mut().zip(self.hosts as u32..) {
                 let switch = NodeId(number);
                 let Some(own) = far[switch.0 as usize] else {
@@ -323,8 +343,9 @@ impl Plan {
                         .extend(port.map(|&(port, _)| HostEntry { ip, mac, port }));
                     NextHop::Connected
                 } else {
-                    let nearer = |&&(_, (peer, _)): &&(PortId, (NodeId, PortId))| {
-                        far[peer.0 as usize].is_some_and(|peer| peer < own)
+                    let nearer = |&&(port, (peer, _)): &&(PortId, (NodeId, PortId))| {
+                        let far = far[peer.0 as usize];
+                        far.is_some_and(|peer| peer < own) && !down.contains(&(switch, port))
                     };
                     let ports = self.peers(switch).iter().filter(nearer);
                     NextHop::Ports(ports.map(|(port, _)| *port).collect())
@@ -340,13 +361,18 @@ impl Plan {
             }
         }
         for entry in &scenario.routes {
-            self.pin(entry, &mut all);
+            self.pin(entry, down, &mut all);
         }
         all
     }
 
     /// Replaces the routes of a switch to a host, or to all hosts at a switch.
-    fn pin(&self, entry: &RouteEntry, all: &mut [ForwardingConfig]) {
+    fn pin(
+        &self,
+        entry: &RouteEntry,
+        down: &BTreeSet<(NodeId, PortId)>,
+        all: &mut [ForwardingConfig],
+    ) {
         let (switch, to) = (self.number(&entry.switch), self.number(&entry.to));
         let hosts: Vec<NodeId> = match self.is_host(to) {
             true => vec![to],
@@ -358,8 +384,12 @@ impl Plan {
         let via = entry.via.iter().map(|name| self.number(name));
         let ports: Vec<PortId> = via
             .flat_map(|next| self.between(switch, next))
-            .map(|ends| ends[0].1)
+            .filter(|[own, _]| !down.contains(own))
+            .map(|[(_, port), _]| port)
             .collect();
+        if ports.is_empty() {
+            return;
+        }
         let routes = &mut all[switch.0 as usize - self.hosts].routes;
         for host in hosts {
             let ip = self.address(host).ip;
@@ -400,7 +430,8 @@ impl Plan {
                 return Err(Misfit {
                     place: "routes".into(),
                     problem: format!(
-                        "packets for {} go around among {}: a route of one of them has to lead out",
+                        "packets for {} go around among {}: a route of one of them has to lead out, unless \
+                         `routing_loops = true` says that they may",
                         self.names[host.0 as usize],
                         names.join(", ")
                     ),

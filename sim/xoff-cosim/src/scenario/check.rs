@@ -627,6 +627,7 @@ impl Scenario {
             ("dscp", flow.dscp.into(), 0, 63, ""),
             ("pcp", flow.pcp.unwrap_or(0).into(), 0, 7, ""),
             ("vlan", flow.vlan.unwrap_or(0).into(), 0, 4094, ""),
+            ("ttl", flow.ttl.into(), 1, 255, ""),
             ("window", flow.window.into(), 1, 1 << 22, "packets"),
             ("timeout", flow.timeout.into(), 0, 31, ""),
             ("retries", flow.retries.into(), 0, 7, ""),

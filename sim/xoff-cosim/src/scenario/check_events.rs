@@ -1,6 +1,6 @@
 //! Checks of events, of given routes, and of settings of switches.
 
-use xoff_sim::switch::{Limit, PauseKind};
+use xoff_sim::switch::Limit;
 use xoff_sim::time::Duration;
 
 use super::check::{Misfit, misfit};
@@ -94,6 +94,11 @@ impl Scenario {
             if let Some(every) = event.every.filter(|every| *every < LEAST_PERIOD) {
                 let problem = format!("{every}: {LEAST_PERIOD} or longer");
                 found.push(misfit(format!("{place}.every"), problem));
+            }
+            let of_link = matches!(event.action, Action::LinkDown(_) | Action::LinkUp(_));
+            if event.converge.is_some() && !of_link {
+                let problem = "only link_down and link_up are known to other switches later";
+                found.push(misfit(format!("{place}.converge"), problem));
             }
             let action = self.check_action(&format!("{place}.do"), &event.action, (names, &cables));
             found.extend(action.err());
@@ -205,33 +210,6 @@ impl Scenario {
             // Flows are checked when it is known which there are.
             Action::Stop(_) | Action::Start(_) => Ok(()),
         }
-    }
-
-    /// What may not be intended: lossless classes of switches that hosts neither obey nor send pauses for.
-    pub fn disobeyed(&self) -> Vec<String> {
-        let disobeys = |switch: &SwitchSettings| {
-            let classes = switch.lossless.iter();
-            let missing: Vec<String> = classes
-                .filter(|class| !self.host.lossless.contains(class))
-                .map(ToString::to_string)
-                .collect();
-            (!missing.is_empty()).then(|| {
-                format!(
-                    "{}.lossless: hosts do not obey pauses of class {}, so it loses packets: host.lossless is {:?}",
-                    switch.place(),
-                    missing.join(", "),
-                    self.host.lossless
-                )
-            })
-        };
-        // Without pauses no class of a switch is lossless.
-        let pausing = self
-            .switches
-            .iter()
-            .filter(|switch| switch.pauses != PauseKind::Off);
-        let mut said: Vec<String> = pausing.filter_map(disobeys).collect();
-        said.dedup();
-        said
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::switch::Limit;
-use xoff_sim::time::Duration;
+use xoff_sim::time::{Duration, Time};
 
 use super::switch::Ecn;
 
@@ -18,9 +18,22 @@ pub struct Event {
     /// Happens again each time this long after the last, until the run ends; without it once.
     #[serde(default)]
     pub every: Option<Duration>,
+    /// With `link_down` and `link_up`: how long it takes until all switches know and have routes over the links that
+    /// are up. Without it only the ends of the link know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converge: Option<Duration>,
     /// What happens: one of the actions below, such as `do.die = "s2"`.
     #[serde(rename = "do")]
     pub action: Action,
+}
+
+impl Event {
+    /// When it happens, before `end`.
+    pub fn times(&self, end: Time) -> impl Iterator<Item = Time> + use<> {
+        let every = self.every;
+        let next = move |at: &Time| every.map(|every| at.saturating_add(every));
+        std::iter::successors(Some(Time::ZERO + self.at), next).take_while(move |at| *at < end)
+    }
 }
 
 /// What happens in an event.

@@ -131,6 +131,10 @@ pub struct FlowSettings {
     /// of the host's port: of its switch's `trunk`, 0 at a switch without one, which takes tags off, else 1.
     #[serde(default)]
     pub vlan: Option<u16>,
+    /// TTL, or hop limit, of packets and of their acknowledgements, 1 to 255: how many switches they may pass, which is
+    /// one less.
+    #[serde(default = "ttl")]
+    pub ttl: u8,
     /// UDP source port, which ECMP hashes; without it drawn from the seed.
     #[serde(default)]
     pub udp_port: Option<u16>,
@@ -178,6 +182,9 @@ const fn yes() -> bool {
 const fn dscp() -> u8 {
     26
 }
+const fn ttl() -> u8 {
+    64
+}
 const fn window() -> u32 {
     256
 }
@@ -214,6 +221,7 @@ impl FlowSettings {
             dscp: dscp(),
             pcp: None,
             vlan: None,
+            ttl: ttl(),
             udp_port: None,
             recovery: Recovery::GoBackN,
             window: window(),

@@ -18,6 +18,7 @@
 //! | [`ns3`] | files of ns-3's RDMA simulations |
 //! | [`names`] | [`Names`]: groups and ranges of nodes |
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
+//! | `notes` | what is not refused but may not be intended |
 //! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches |
 
 pub mod check;
@@ -31,6 +32,7 @@ pub mod host;
 pub mod inject;
 mod json_schema;
 pub mod names;
+mod notes;
 pub mod ns3;
 pub mod schema;
 pub mod switch;

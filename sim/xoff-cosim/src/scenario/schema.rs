@@ -66,6 +66,9 @@ pub struct Scenario {
     /// Routes that replace those on shortest paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteEntry>,
+    /// Whether `routes` may send packets around among switches, until their TTL ends or buffers wait for each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub routing_loops: bool,
     /// What happens during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Event>,
@@ -183,6 +186,7 @@ impl Scenario {
             links: Vec::new(),
             flows: Vec::new(),
             routes: Vec::new(),
+            routing_loops: false,
             events: Vec::new(),
             inject: Vec::new(),
             detect: Thresholds::default(),

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
+use super::injection::Origin;
 use super::node::sort_in;
 use super::prefetch::{prefetch, prefetch_one};
 use super::{
@@ -50,7 +51,7 @@ pub(super) struct Outgoing {
     /// frame is in the processor's caches. `None` from the first frame on that fault rules have seen: the other end
     /// computes it then, since only there the order of frames is known.
     pub(super) arriving: Option<Digest>,
-    /// Frames injected from outside, which the node did not send.
+    /// Frames injected from outside.
     #[serde(default)]
     pub(super) injection: Injection,
 }
@@ -77,13 +78,6 @@ impl Outgoing {
             outbox.push((place, arrival));
         });
     }
-
-    /// Sends the injected frames that are due before `until`.
-    fn inject_before(&mut self, until: Time, rate: LineRate, outbox: &mut Vec<(u32, Arrival)>) {
-        while let Some(frame) = self.injection.take_before(until, rate) {
-            self.send(frame, outbox);
-        }
-    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -94,7 +88,10 @@ pub(super) struct NodePort {
     pub(super) sent: Digest,
     pub(super) counters: PortCounters,
     pub(super) out: Option<Outgoing>,
+    /// When the last bit of the node's last frame left it.
     last_sent: Time,
+    /// When the gap behind the last frame on the wire ends.
+    line_free: Time,
 }
 
 impl NodePort {
@@ -107,7 +104,15 @@ impl NodePort {
             counters: PortCounters::default(),
             out: None,
             last_sent: Time::ZERO,
+            line_free: Time::ZERO,
         }
+    }
+
+    /// Counts a frame that leaves the port.
+    fn count(&mut self, frame: &Frame) {
+        self.counters.frames_sent += 1;
+        self.counters.bytes_sent += frame.size();
+        self.sent.frame(frame);
     }
 
     /// How long sent frames have held the line until `now`, excluding the rest of the gap after the last one.
@@ -116,8 +121,7 @@ impl NodePort {
             return Duration::ZERO;
         }
         let sent = self.rate.time_of(self.counters.wire_bytes_sent());
-        let gap_ends = self.last_sent + self.rate.time_of(GAP_BYTES);
-        sent - gap_ends.saturating_since(now)
+        sent - self.line_free.saturating_since(now)
     }
 }
 
@@ -267,10 +271,8 @@ impl<N: Node> NodeContext<N> {
         // Put back so that its allocation is reused.
         self.departures = departures;
         if self.next_injected.is_some() {
-            for port in &mut self.ports {
-                if let Some(out) = &mut port.out {
-                    out.inject_before(until, port.rate, &mut self.outbox);
-                }
+            for port in 0..self.ports.len() as u16 {
+                self.inject_before(PortId(port), until);
             }
             self.injection_changed();
         }
@@ -293,17 +295,39 @@ impl<N: Node> NodeContext<N> {
             port.last_sent
         );
         port.last_sent = end;
-        port.counters.frames_sent += 1;
-        port.counters.bytes_sent += departure.frame.size();
-        port.sent.frame(&departure.frame);
+        port.count(&departure.frame);
         if port.tapped {
             let record = Self::record(self.id, &departure, Direction::Sent);
             self.records.push(record);
         }
+        self.inject_before(departure.port, end);
+        let port = &mut self.ports[usize::from(departure.port.0)];
+        port.line_free = departure.frame.line_free(port.rate);
         let Some(out) = &mut port.out else { return };
-        out.inject_before(end, port.rate, &mut self.outbox);
         let frame = out.injection.pass(departure.frame, port.rate);
+        port.line_free = frame.line_free(port.rate);
         out.send(frame, &mut self.outbox);
+    }
+
+    /// Sends the frames injected into the wire of a port that are due before `until`.
+    fn inject_before(&mut self, number: PortId, until: Time) {
+        let port = &mut self.ports[usize::from(number.0)];
+        while let Some(out) = &mut port.out
+            && let Some((frame, origin)) = out.injection.take_before(until, port.rate)
+        {
+            if origin == Origin::Port {
+                port.line_free = frame.line_free(port.rate);
+                port.count(&frame);
+                if port.tapped {
+                    let passed = Arrival::new(number, frame.clone());
+                    let record = Self::record(self.id, &passed, Direction::Sent);
+                    self.records.push(record);
+                }
+            }
+            if let Some(out) = &mut port.out {
+                out.send(frame, &mut self.outbox);
+            }
+        }
     }
 
     fn record(node: NodeId, passed: &Arrival, direction: Direction) -> Record {

@@ -8,12 +8,23 @@ use super::Frame;
 use super::frame::GAP_BYTES;
 use crate::time::{LineRate, Time};
 
+/// Whose frames are injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Origin {
+    /// Somebody on the wire: the port does not count them.
+    Wire,
+    /// The port at which the wire starts, which counts and shows them as its own.
+    Port,
+}
+
 /// What an injection has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InjectionCounters {
-    /// Number of frames put on the wire.
+    /// Number of frames put on the wire, without those of the port.
     pub injected: u64,
-    /// How many of these had to wait until the wire was free.
+    /// Number of frames put on the wire that are the port's own.
+    pub of_port: u64,
+    /// How many of both had to wait until the wire was free.
     pub waited: u64,
     /// Number of frames of the port that were delayed because an injected frame was on the wire.
     pub delayed: u64,
@@ -29,7 +40,7 @@ pub struct InjectionCounters {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Injection {
     /// Sorted by `end`.
-    frames: VecDeque<Frame>,
+    frames: VecDeque<(Frame, Origin)>,
     /// When the wire becomes free.
     free: Time,
     counters: InjectionCounters,
@@ -37,31 +48,36 @@ pub struct Injection {
 
 impl Injection {
     /// Adds frames. Their `start` and `end` are those on a free wire.
-    pub(super) fn add(&mut self, frames: impl IntoIterator<Item = Frame>) {
+    pub(super) fn add(&mut self, origin: Origin, frames: impl IntoIterator<Item = Frame>) {
+        let frames = frames.into_iter().map(|frame| (frame, origin));
         self.frames.extend(frames);
         // The sort is stable: of frames with equal times, the one added first goes first.
-        self.frames.make_contiguous().sort_by_key(|frame| frame.end);
+        let all = self.frames.make_contiguous();
+        all.sort_by_key(|(frame, _)| frame.end);
     }
 
     /// When the next injected frame is ready.
     pub(super) fn next(&self) -> Option<Time> {
-        self.frames.front().map(|frame| frame.end)
+        self.frames.front().map(|(frame, _)| frame.end)
     }
 
     /// Takes the next injected frame that is ready before `until`, with the times at which it actually passes.
-    pub(super) fn take_before(&mut self, until: Time, rate: LineRate) -> Option<Frame> {
+    pub(super) fn take_before(&mut self, until: Time, rate: LineRate) -> Option<(Frame, Origin)> {
         self.next().filter(|ready| *ready < until)?;
-        let frame = self.frames.pop_front()?;
+        let (frame, origin) = self.frames.pop_front()?;
         let ready = frame.end;
         let frame = self.on_wire(frame, rate);
-        self.counters.injected += 1;
+        match origin {
+            Origin::Wire => self.counters.injected += 1,
+            Origin::Port => self.counters.of_port += 1,
+        }
         self.counters.waited += u64::from(frame.end > ready);
-        Some(frame)
+        Some((frame, origin))
     }
 
     /// Takes a frame of the port and returns it with the times at which it actually passes.
     pub(super) fn pass(&mut self, frame: Frame, rate: LineRate) -> Frame {
-        if self.counters.injected == 0 {
+        if self.counters.injected + self.counters.of_port == 0 {
             self.free = frame.line_free(rate);
             return frame;
         }

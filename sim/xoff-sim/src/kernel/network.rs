@@ -9,6 +9,7 @@ use super::arrange::{Span, arrange};
 use super::awake::Awake;
 use super::context::NodeContext;
 use super::group::{Group, Threads};
+use super::injection::Origin;
 use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
@@ -244,12 +245,28 @@ impl<N: Node> Network<N> {
     /// The frames' times are those at which they would pass a free wire at this end; none may be before
     /// [`now`](Self::now). Panics when the port is not connected or a frame is too early.
     pub fn inject(&mut self, node: NodeId, port: PortId, frames: impl IntoIterator<Item = Frame>) {
+        self.inject_of(Origin::Wire, node, port, frames);
+    }
+
+    /// Like [`inject`](Self::inject), for frames that are the port's own: it counts them, and captures of the port show
+    /// them.
+    pub fn send_as(&mut self, node: NodeId, port: PortId, frames: impl IntoIterator<Item = Frame>) {
+        self.inject_of(Origin::Port, node, port, frames);
+    }
+
+    fn inject_of(
+        &mut self,
+        origin: Origin,
+        node: NodeId,
+        port: PortId,
+        frames: impl IntoIterator<Item = Frame>,
+    ) {
         let now = self.now;
         let context = self.at_mut(node);
         let out = context.ports[usize::from(port.0)].out.as_mut();
         let out =
             out.unwrap_or_else(|| panic!("node {}, port {} is not connected", node.0, port.0));
-        out.injection.add(frames);
+        out.injection.add(origin, frames);
         let first = out.injection.next();
         assert!(
             first.is_none_or(|first| first >= now),

@@ -255,6 +255,25 @@ fn starts(network: &Network<Source>, node: NodeId, src: u8) -> Vec<u64> {
 }
 
 #[test]
+fn frames_that_are_the_ports_own_are_counted_and_shown() {
+    let (mut network, a, b) = paced();
+    network.tap(a, PortId(0), true);
+    let own = [hostile(0, 500_000), hostile(1, 1_500_000)];
+    network.send_as(a, PortId(0), own);
+    network.inject(a, PortId(0), [hostile(2, 2_500_000)]);
+    let mut shown = 0;
+    network.run_until(Time::from_ps(20_000_000), |records| shown += records.len());
+    let counted = |node| network.counters(node, PortId(0));
+    assert_eq!((shown, counted(a).frames_sent), (12, 12));
+    assert_eq!(counted(b).frames_received, 13);
+    let injection = network.injection(a, PortId(0)).unwrap().counters();
+    assert_eq!((injection.injected, injection.of_port), (1, 2));
+    // Ten frames of 1,086 bytes and two of 100, each with 20 of preamble and gap, 200 ps a byte.
+    let held = network.wire_time(a, PortId(0)).as_ps();
+    assert_eq!(held, (10 * 1_106 + 2 * 120) * 200);
+}
+
+#[test]
 fn injected_frames_wait_for_the_wire_and_others_only_for_them() {
     let (mut network, a, b) = paced();
     // Each frame of the source holds the wire for 1,094 bytes of 200 ps and a gap of 12: until 221,200 ps after its
@@ -283,12 +302,13 @@ fn injected_frames_wait_for_the_wire_and_others_only_for_them() {
     let injection = network.injection(a, PortId(0)).unwrap();
     let InjectionCounters {
         injected,
+        of_port,
         waited,
         delayed,
     } = injection.counters();
     assert_eq!(
-        (injected, waited, delayed, injection.waiting()),
-        (5, 2, 1, 0)
+        (injected, of_port, waited, delayed, injection.waiting()),
+        (5, 0, 2, 1, 0)
     );
     // The port does not count injected frames.
     assert_eq!(network.counters(a, PortId(0)).frames_sent, 10);

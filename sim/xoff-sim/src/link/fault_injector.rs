@@ -75,6 +75,8 @@ pub struct FaultInjector {
     cut: bool,
     /// Frames that were lost, for whatever reason.
     lost: u64,
+    /// Those of them that were lost because every frame was.
+    swallowed: u64,
 }
 
 impl FaultInjector {
@@ -90,6 +92,7 @@ impl FaultInjector {
             first_psns: Vec::new(),
             cut: false,
             lost: 0,
+            swallowed: 0,
         }
     }
 
@@ -110,6 +113,11 @@ impl FaultInjector {
     /// Number of frames that were lost: by rules that drop, or because everything is.
     pub const fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Number of frames that were lost because everything is.
+    pub const fn swallowed(&self) -> u64 {
+        self.swallowed
     }
 
     /// States the first PSNs of flows, for relative PSNs in rules. Ignored if no rule has a relative PSN.
@@ -165,6 +173,7 @@ impl FaultInjector {
     pub fn pass(&mut self, frame: Frame, mut out: impl FnMut(Frame)) {
         if self.cut {
             self.lost += 1;
+            self.swallowed += 1;
             return;
         }
         if self.rules.is_empty() {

@@ -145,6 +145,10 @@ impl Forwarding {
         self.lossless_never_floods = never;
     }
 
+    pub(super) fn set_routes(&mut self, routes: &[Route]) {
+        self.routes = RouteTable::new(routes);
+    }
+
     /// Counts a packet, so that the next one that is sprayed takes the next path.
     pub(super) fn count_packet(&mut self) {
         if let Some(count) = &mut self.paths.spray {

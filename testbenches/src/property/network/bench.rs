@@ -129,6 +129,7 @@ pub fn scenario(head: &Head, events: &[Event]) -> Scenario {
                     _ => scenario.events.push(Happens {
                         at: Duration::ZERO,
                         every: None,
+                        converge: None,
                         action: Action::Faults(Faults {
                             from: name(from),
                             to: format!("t{}", from / u32::from(head.hosts)),
@@ -140,6 +141,7 @@ pub fn scenario(head: &Head, events: &[Event]) -> Scenario {
             Event::Stall { host, at, time } => scenario.events.push(Happens {
                 at: Duration::from_ns(at.into()),
                 every: None,
+                converge: None,
                 action: Action::Stall(Stall {
                     host: format!("h{}", u32::from(host) % hosts),
                     time: Some(Duration::from_ns(time.into())),

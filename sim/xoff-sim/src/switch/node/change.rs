@@ -1,7 +1,7 @@
 //! What changes a running switch: settings, links, and the decisions of watchdogs.
 
 use super::super::watchdog::Decision;
-use super::super::{DropReason, Limit, RedConfig};
+use super::super::{DropReason, Limit, RedConfig, Route};
 use super::Switch;
 use crate::kernel::PortId;
 use crate::time::Time;
@@ -23,6 +23,11 @@ impl Switch {
     /// Sets whether lossless packets with an incomplete ARP entry are dropped instead of flooded.
     pub fn set_lossless_never_floods(&mut self, never: bool) {
         self.forwarding.set_lossless_never_floods(never);
+    }
+
+    /// Replaces the routes. What waits already goes where it was to go.
+    pub fn set_routes(&mut self, routes: &[Route]) {
+        self.forwarding.set_routes(routes);
     }
 
     /// States at `now` that the link of a port went down or came up.

@@ -119,7 +119,12 @@ impl Switch {
             .decide(now, port, arrived, headers, lossless)
         {
             Verdict::Drop(reason) => self.drop(port, priority, reason),
-            Verdict::Port { port: out, .. } if out == port => {
+            // A router sends back what its routes lead back to, such as in a loop of two.
+            Verdict::Port {
+                port: out,
+                routed: false,
+                ..
+            } if out == port => {
                 self.drop(port, priority, DropReason::SamePort);
             }
             Verdict::Port {

@@ -1,0 +1,78 @@
+//! What was sent in vain: QPs that gave up, and frames that had nowhere to go.
+
+use xoff_sim::kernel::NodeId;
+use xoff_sim::link::FaultInjector;
+use xoff_sim::switch::DropReason;
+use xoff_sim::time::Time;
+
+use super::pauses::name;
+use super::{Finding, FindingKind};
+use crate::network::Simulation;
+
+/// For reasons of a switch to drop a frame because there is no way on, what there was instead. Frames that are dropped
+/// for want of buffer, or by rules, had a way.
+const NO_WAY: [(DropReason, &str); 5] = [
+    (DropReason::NoRoute, "no route"),
+    (DropReason::TtlExpired, "TTL ended on the way"),
+    (DropReason::ArpMiss, "no ARP entry"),
+    (DropReason::MacMiss, "no MAC entry"),
+    (DropReason::LinkDown, "link down"),
+];
+
+fn frames_of(number: u64) -> String {
+    match number {
+        1 => "one frame".into(),
+        _ => format!("{number} frames"),
+    }
+}
+
+/// The QPs of each host that ended in error, and the frames that switches and links let vanish, since `began`.
+pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
+    let finding = |kind, text| Finding {
+        kind,
+        text,
+        details: Vec::new(),
+        from: began,
+        to: None,
+    };
+    let mut found = Vec::new();
+    for (node, station) in simulation.stations() {
+        let Some(host) = station.host() else { continue };
+        let failed = match host.errors().failed_qps {
+            0 => continue,
+            1 => "one QP".into(),
+            failed => format!("{failed} QPs"),
+        };
+        let name = name(simulation, node);
+        let text = format!("{failed} of {name} ended in error: retries were used up");
+        found.push(finding(FindingKind::FailedQps, text));
+    }
+    for (node, station) in simulation.stations() {
+        let Some(switch) = station.switch() else {
+            continue;
+        };
+        for (reason, what) in NO_WAY {
+            let counters = simulation.ports(node).map(|port| switch.counters(port));
+            let frames: u64 = counters.map(|port| port.dropped_for(reason)).sum();
+            if frames > 0 {
+                let name = name(simulation, node);
+                let text = format!("{} had nowhere to go at {name}: {what}", frames_of(frames));
+                found.push(finding(FindingKind::BlackHole, text));
+            }
+        }
+    }
+    for (node, port) in simulation.all_ports() {
+        let faults = simulation.network().faults(node, port);
+        let frames = faults.map_or(0, FaultInjector::swallowed);
+        let peer = simulation.network().peer(node, port);
+        if let (1.., Some((peer, _))) = (frames, peer) {
+            let [from, to] = [node, peer].map(|node: NodeId| name(simulation, node));
+            let text = format!(
+                "{} vanished on the way from {from} to {to}: link down, or host dead",
+                frames_of(frames)
+            );
+            found.push(finding(FindingKind::BlackHole, text));
+        }
+    }
+    found
+}

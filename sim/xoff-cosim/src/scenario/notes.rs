@@ -1,0 +1,197 @@
+//! What about a scenario is not refused, but may not be intended: settings of two ends that contradict each other.
+
+use std::collections::BTreeSet;
+
+use xoff_sim::switch::{Limit, PauseKind};
+use xoff_sim::time::ByteCount;
+
+use super::switch::{Classify, Curve};
+use super::{Action, NicKind, Scenario, SwitchSettings};
+
+/// The class of a flow's packets where classes come from the DSCP or from the PCP; without a tag it is 0.
+fn class_of(classify: Classify, dscp: u8, pcp: Option<u8>) -> u8 {
+    match classify {
+        Classify::Dscp => dscp >> 3,
+        Classify::Pcp => pcp.unwrap_or(0),
+    }
+}
+
+fn words(classify: Classify) -> &'static str {
+    match classify {
+        Classify::Dscp => "DSCP",
+        Classify::Pcp => "PCP",
+    }
+}
+
+impl SwitchSettings {
+    /// The curve of marks of a class, if it is marked.
+    fn curve_of(&self, class: u8) -> Option<Curve> {
+        let own = self.classes.iter().find(|own| own.class == class);
+        let common = self.ecn.as_ref().filter(|ecn| {
+            let classes = ecn.classes.as_ref().unwrap_or(&self.lossless);
+            classes.contains(&class)
+        });
+        own.and_then(|own| own.ecn.clone())
+            .or_else(|| common.map(|ecn| ecn.curve()))
+    }
+
+    /// The most that an ingress queue of a lossless class may hold before it pauses its peer.
+    fn xoff_of(&self, class: u8) -> ByteCount {
+        let own = self.classes.iter().find(|own| own.class == class);
+        match own.and_then(|own| own.xoff).unwrap_or(self.xoff) {
+            Limit::Static(bytes) => bytes,
+            Limit::Alpha { num, den } => {
+                let part = u128::from(self.buffer.get()) * u128::from(num);
+                let part = part / u128::from(den.max(1));
+                ByteCount::new(u64::try_from(part).unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
+
+impl Scenario {
+    /// Notes about an [expanded](Self::expanded) scenario, a line each, with the key that each is about.
+    pub fn notes(&self) -> Vec<String> {
+        // Without pauses no class of a switch is lossless, and whoever wrote that knows it.
+        let pausing = self.switches.iter();
+        let pausing: Vec<&SwitchSettings> = pausing
+            .filter(|switch| switch.pauses != PauseKind::Off)
+            .collect();
+        let mut said = Vec::new();
+        for switch in &pausing {
+            said.extend(self.lossless_at_one_end(switch));
+            said.extend(pauses_before_marks(switch));
+        }
+        said.extend(self.lossless_nowhere(&pausing));
+        said.extend(self.classes_apart());
+        said.extend(self.marks_without_reaction());
+        // Tiers of a topology may have the same settings.
+        let mut known = BTreeSet::new();
+        said.retain(|note| known.insert(note.clone()));
+        said
+    }
+
+    fn lossless_at_one_end(&self, switch: &SwitchSettings) -> Vec<String> {
+        let hosts = &self.host.lossless;
+        let missing = |of: &[u8], from: &[u8]| {
+            let classes = of.iter().filter(|class| !from.contains(class));
+            classes.map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let place = switch.place();
+        let mut said = Vec::new();
+        let only_here = missing(&switch.lossless, hosts);
+        if !only_here.is_empty() {
+            let classes = only_here.join(", ");
+            said.push(format!(
+                "{place}.lossless: hosts do not obey pauses of class {classes}, so it loses packets: host.lossless is \
+                 {hosts:?}"
+            ));
+        }
+        let only_there = missing(hosts, &switch.lossless);
+        if !only_there.is_empty() {
+            let classes = only_there.join(", ");
+            said.push(format!(
+                "{place}.lossless: {:?} is without class {classes}, which is lossless at hosts: it is dropped here where \
+                 a buffer is full",
+                switch.lossless
+            ));
+        }
+        said
+    }
+
+    /// Flows of a class that is lossy at hosts and at switches, where there are lossless ones.
+    fn lossless_nowhere(&self, pausing: &[&SwitchSettings]) -> Vec<String> {
+        let lossless = |class: u8| {
+            let mut switches = pausing.iter();
+            self.host.lossless.contains(&class) || switches.any(|it| it.lossless.contains(&class))
+        };
+        if pausing.is_empty() || !(0..8).any(lossless) {
+            return Vec::new();
+        }
+        let key = match self.host.classify {
+            Classify::Dscp => "dscp",
+            Classify::Pcp => "pcp",
+        };
+        let said = self.connections().0.into_iter().filter_map(|flow| {
+            let entry = flow.settings;
+            let class = class_of(self.host.classify, flow.dscp, entry.pcp);
+            (!lossless(class)).then(|| {
+                format!(
+                    "flows.{}.{key}: class {class} is lossless neither at hosts nor at switches: its packets are \
+                     dropped where a buffer is full",
+                    entry.name
+                )
+            })
+        });
+        said.collect()
+    }
+
+    /// Switches that take the class from elsewhere than hosts, and flows to which that makes a difference.
+    fn classes_apart(&self) -> Vec<String> {
+        let here = self.host.classify;
+        let mut said = Vec::new();
+        for switch in self.switches.iter().filter(|it| it.classify != here) {
+            let there = switch.classify;
+            for flow in self.connections().0 {
+                let pcp = flow.settings.pcp;
+                let [own, other] = [here, there].map(|it| class_of(it, flow.dscp, pcp));
+                if own != other {
+                    said.push(format!(
+                        "{}.classify: by {}, and hosts by {}: flow {} is of class {other} here and {own} there",
+                        switch.place(),
+                        words(there),
+                        words(here),
+                        flow.settings.name
+                    ));
+                }
+            }
+        }
+        said
+    }
+
+    fn marks_without_reaction(&self) -> Option<String> {
+        // Only its maker knows whether a NIC of one's own reacts to marks.
+        let mut nics = self.hosts.iter().map(|entry| self.settings_of(entry).nic);
+        if nics.any(|nic| matches!(nic, NicKind::Own(_))) {
+            return None;
+        }
+        let on = self.host.dcqcn.as_ref().is_some_and(|dcqcn| dcqcn.on);
+        let classes: BTreeSet<u8> = (self.connections().0.iter())
+            .map(|flow| class_of(self.host.classify, flow.dscp, flow.settings.pcp))
+            .collect();
+        let marks = |switch: &&SwitchSettings| {
+            let mut classes = classes.iter();
+            classes.any(|class| switch.curve_of(*class).is_some())
+        };
+        let later = self.events.iter().any(|event| match &event.action {
+            Action::Set(set) => set.ecn.is_some(),
+            _ => false,
+        });
+        let marking = self.switches.iter().find(marks);
+        match (on, marking) {
+            (false, Some(switch)) => Some(format!(
+                "{}.ecn: packets are marked, and no sender reacts: host.dcqcn is off",
+                switch.place()
+            )),
+            (true, None) if !later && !self.switches.is_empty() => Some(
+                "host.dcqcn: no switch marks the packets of a flow: without `ecn` no rate is ever cut".into(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// Lossless classes whose ingress queues are in XOFF before the egress queue is marked, when one port fills it.
+fn pauses_before_marks(switch: &SwitchSettings) -> Vec<String> {
+    let notes = switch.lossless.iter().filter_map(|class| {
+        let kmin = switch.curve_of(*class)?.kmin;
+        let xoff = switch.xoff_of(*class);
+        (kmin >= xoff).then(|| {
+            format!(
+                "{}.ecn.kmin: {kmin} is not below XOFF, {xoff}: class {class} pauses before a packet is marked",
+                switch.place()
+            )
+        })
+    });
+    notes.collect()
+}

@@ -1,0 +1,206 @@
+//! What a run says about settings that may not be intended, and about what was sent in vain.
+
+use crate::common::scenarios::run_watched;
+use xoff::scenario_file::Source;
+use xoff_cosim::scenario::Scenario;
+use xoff_waves::report::{FindingKind, Report};
+
+/// Two senders and a receiver at a switch, for 200 µs, with more keys.
+fn star(more: &str) -> Scenario {
+    star_for("200 us", more)
+}
+
+fn star_for(duration: &str, more: &str) -> Scenario {
+    let text = format!(
+        r#"
+        title = "two to one"
+        duration = "{duration}"
+        hosts = [{{ name = "a" }}, {{ name = "b" }}, {{ name = "r" }}]
+        links = [{{ ends = ["a", "t"] }}, {{ ends = ["b", "t"] }}, {{ ends = ["r", "t"] }}]
+        flows = [{{ name = "f", from = "a", to = "r" }}, {{ name = "g", from = "b", to = "r" }}]
+        host.nic = "model"
+        {more}"#
+    );
+    let source = Source {
+        name: "star".into(),
+        origin: "star".into(),
+        text,
+        folder: Default::default(),
+    };
+    source.read(&[]).unwrap()
+}
+
+const SWITCH: &str = "[[switches]]\nname = \"t\"\n";
+
+fn ran(more: &str) -> Report {
+    run_watched(&star(more), &[])
+}
+
+fn notes(more: &str) -> Vec<String> {
+    ran(more).summary.notes
+}
+
+/// Where XOFF is low enough that the incast pauses, and all ends agree, there is nothing to say.
+#[test]
+fn settings_that_agree_have_no_notes() {
+    let agree = format!("{SWITCH}xoff = {{ static = \"100 KB\" }}");
+    assert_eq!(notes(&agree), [""; 0]);
+    let marks = format!("host.dcqcn = {{}}\n{agree}\necn = {{}}");
+    assert_eq!(notes(&marks), [""; 0]);
+    let off = format!("{SWITCH}pauses = \"off\"");
+    assert_eq!(notes(&off), [""; 0]);
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_said() {
+    let low = format!("{SWITCH}xoff = {{ static = \"24 KB\" }}\n");
+    for (more, expected) in [
+        (
+            format!("{low}lossless = [3, 4]"),
+            "switches.t.lossless: hosts do not obey pauses of class 4, so it loses packets: host.lossless is [3]",
+        ),
+        (
+            format!("host.lossless = [3, 4]\nhost.buffer = \"512 KiB\"\n{low}"),
+            "switches.t.lossless: [3] is without class 4, which is lossless at hosts: it is dropped here where a buffer \
+             is full",
+        ),
+        (
+            format!("{low}ecn = {{ kmin = \"24 KB\" }}\n[host.dcqcn]"),
+            "switches.t.ecn.kmin: 24 KB is not below XOFF, 24 KB: class 3 pauses before a packet is marked",
+        ),
+        (
+            format!("{low}ecn = {{}}"),
+            "switches.t.ecn: packets are marked, and no sender reacts: host.dcqcn is off",
+        ),
+        (
+            format!("host.dcqcn = {{}}\n{low}"),
+            "host.dcqcn: no switch marks the packets of a flow: without `ecn` no rate is ever cut",
+        ),
+    ] {
+        assert_eq!(notes(&more), [expected], "{more}");
+    }
+}
+
+/// An unmarked job: DSCP 0, in a network with a lossless class 3. Packets are lost, and it is said why.
+#[test]
+fn a_flow_in_a_lossy_class_is_said() {
+    let mut scenario = star(&format!("{SWITCH}buffer = \"300 KB\""));
+    scenario.flows[0].dscp = 0;
+    scenario.flows[1].dscp = 0;
+    let summary = run_watched(&scenario, &[]).summary;
+    assert!(summary.metrics["drops.total"] > 0.0);
+    let of = |flow| {
+        format!(
+            "flows.{flow}.dscp: class 0 is lossless neither at hosts nor at switches: its packets are dropped where a \
+             buffer is full"
+        )
+    };
+    assert_eq!(summary.notes, [of("f"), of("g")]);
+}
+
+#[test]
+fn classes_by_dscp_at_one_end_and_by_pcp_at_the_other_are_said() {
+    let xoff = "xoff = { static = \"24 KB\" }";
+    let notes = notes(&format!("{SWITCH}{xoff}\nclassify = \"pcp\""));
+    let of = |flow| {
+        format!(
+            "switches.t.classify: by PCP, and hosts by DSCP: flow {flow} is of class 0 here and 3 there"
+        )
+    };
+    assert_eq!(notes, [of("f"), of("g")]);
+}
+
+/// A window of 256 packets of at most 1,106 bytes, 1,024 and all headers that are possible, is 283,136 bytes; XOFF, at
+/// 1/16 of 12 MB less headroom, is far above.
+#[test]
+fn an_incast_without_a_pause_is_explained() {
+    let notes = notes(SWITCH);
+    let [note] = &notes[..] else {
+        panic!("{notes:?}")
+    };
+    let expected = "2 hosts send to r, and no switch pauses: at most 283.136 KB are outstanding by one port of t, XOFF is ";
+    assert!(note.starts_with(expected), "{note}");
+}
+
+fn found(report: &Report) -> Vec<(FindingKind, &str)> {
+    let findings = report.summary.findings.iter();
+    findings
+        .map(|finding| (finding.kind, &finding.text[..]))
+        .collect()
+}
+
+/// A dead receiver: its link swallows what is sent to it, and a QP without retries gives up.
+#[test]
+fn what_is_sent_in_vain_is_found() {
+    let died = "events = [{ at = \"50 us\", do.die = \"r\" }]";
+    let mut scenario = star(&format!("{died}\n{SWITCH}"));
+    for flow in &mut scenario.flows {
+        flow.timeout = 2;
+        flow.retries = 1;
+    }
+    let report = run_watched(&scenario, &[]);
+    let metrics = &report.summary.metrics;
+    assert_eq!(metrics["failed_qps"], 2.0);
+    let lost = metrics["link_losses"];
+    let vanished =
+        format!("{lost} frames vanished on the way from t to r: link down, or host dead");
+    let gave_up = |host| format!("one QP of {host} ended in error: retries were used up");
+    let [a, b] = ["a", "b"].map(gave_up);
+    let expected = [
+        (FindingKind::FailedQps, &a[..]),
+        (FindingKind::FailedQps, &b),
+        (FindingKind::BlackHole, &vanished),
+    ];
+    assert_eq!(found(&report), expected);
+    // The table of drops has the same frames.
+    let drops = report.summary.drops.iter();
+    let drops: Vec<(&str, &str, f64)> = drops
+        .map(|drop| (&drop.node[..], &drop.reason[..], drop.count as f64))
+        .collect();
+    assert_eq!(drops, [("t → r", "link", lost)]);
+}
+
+/// A switch that is cut off from the receiver has no way for its packets.
+#[test]
+fn a_black_hole_is_found() {
+    let down = "events = [{ at = \"50 us\", do.link_down = [\"t\", \"r\"] }]";
+    let report = ran(&format!("{down}\n{SWITCH}"));
+    let kinds: Vec<&str> = (found(&report).iter())
+        .filter(|(kind, _)| *kind == FindingKind::BlackHole)
+        .map(|(_, text)| *text)
+        .collect();
+    assert!(
+        kinds
+            .iter()
+            .any(|text| text.contains("nowhere to go at t: link down")),
+        "{kinds:?}"
+    );
+}
+
+/// Findings and notes are in the JSON also when there are none; a storm that is over when the measured window begins
+/// is one of the run and not of the window.
+#[test]
+fn json_has_findings_notes_and_those_of_the_window() {
+    let storm = "events = [{ at = \"1 ms\", do.pause_storm = { host = \"r\", for = \"2 ms\" } }]";
+    let window = "measure_from = \"6 ms\"";
+    let xoff = "xoff = { static = \"24 KB\" }";
+    let scenario = star_for("8 ms", &format!("{window}\n{storm}\n{SWITCH}{xoff}"));
+    let report = run_watched(&scenario, &[]);
+    let metrics = &report.summary.metrics;
+    assert_eq!((metrics["storms"], metrics["measured_storms"]), (1.0, 0.0));
+    let quiet = ran(&format!("{SWITCH}{xoff}"));
+    let json = serde_json::to_value(&quiet.summary).unwrap();
+    assert_eq!(json["findings"], serde_json::json!([]));
+    assert_eq!(json["notes"], serde_json::json!([]));
+}
+
+/// Pauses of the event are the NIC's own: it counts them, and so many as the switch sees. One each 419.4 µs, half of
+/// 65,535 quanta at 40 Gb/s, from 1 ms until the end at 5 ms.
+#[test]
+fn pauses_of_a_storm_are_counted_where_they_are_sent() {
+    let storm = "events = [{ at = \"1 ms\", do.pause_storm = { host = \"r\" } }]";
+    let scenario = star_for("5 ms", &format!("{storm}\n{SWITCH}"));
+    let metrics = run_watched(&scenario, &[]).summary.metrics;
+    assert_eq!(metrics["pause_frames_tx.r"], 10.0);
+    assert_eq!(metrics["pause_frames_rx.t"], 10.0);
+}
