@@ -565,7 +565,7 @@ fn what_is_wrong_with_a_condition_is_said_before_anything_runs() {
     );
     assert_eq!(
         refused("a.pins.nic.u_pause.xoff[8]", &[]),
-        "--wave-when a.pins.nic.u_pause.xoff[8]: no such bit: a.pins.nic.u_pause.xoff has 0 to 7"
+        "--wave-when a.pins.nic.u_pause.xoff[8]: a.pins.nic.u_pause.xoff has the bits 0 to 7"
     );
     assert_eq!(
         refused("idle_o", &[]),

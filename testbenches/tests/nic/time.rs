@@ -39,7 +39,7 @@ fn history(start: u64) -> Vec<(usize, Time, Vec<u8>)> {
     let counts = [counts[0] + more[0], counts[1] + more[1]];
     let mut data = [0; 2];
     let mut wire = |side: usize, frame: &mut Vec<u8>, parsed: &ParsedFrame| {
-        if !parsed.bth.is_some_and(|bth| bth.opcode.0 < 0x0F) {
+        if parsed.bth.is_none_or(|bth| bth.opcode.0 >= 0x0F) {
             return true;
         }
         data[side] += 1;

@@ -215,8 +215,9 @@ impl Recorder {
                     lengths.push(longest);
                 }
             } else {
-                let held = wire[place] - self.wire[place];
-                samples.wire[place].push(100.0 * held.as_ps() as f64 / ps);
+                // A frame that waits behind one from outside is counted before it is on the wire.
+                let held = (wire[place].as_ps()).saturating_sub(self.wire[place].as_ps());
+                samples.wire[place].push(100.0 * held as f64 / ps);
             }
         }
         self.wire = wire;

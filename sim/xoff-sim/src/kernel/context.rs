@@ -90,7 +90,7 @@ pub(super) struct NodePort {
     pub(super) out: Option<Outgoing>,
     /// When the last bit of the node's last frame left it.
     last_sent: Time,
-    /// When the gap behind the last frame on the wire ends.
+    /// When the gap behind the node's last frame ends, if nobody else's was in its way.
     line_free: Time,
 }
 
@@ -305,7 +305,6 @@ impl<N: Node> NodeContext<N> {
         port.line_free = departure.frame.line_free(port.rate);
         let Some(out) = &mut port.out else { return };
         let frame = out.injection.pass(departure.frame, port.rate);
-        port.line_free = frame.line_free(port.rate);
         out.send(frame, &mut self.outbox);
     }
 
@@ -316,7 +315,7 @@ impl<N: Node> NodeContext<N> {
             && let Some((frame, origin)) = out.injection.take_before(until, port.rate)
         {
             if origin == Origin::Port {
-                port.line_free = frame.line_free(port.rate);
+                port.line_free = port.line_free.max(frame.line_free(port.rate));
                 port.count(&frame);
                 if port.tapped {
                     let passed = Arrival::new(number, frame.clone());
