@@ -207,6 +207,7 @@ module rate_limiter
   logic [QpBits-1:0] sent_qp_q[1:3];
   logic [15:0] bytes_q;
   cycle_t since_q;  // now − burst: earlier lateness is not caught up
+  logic [Qps-1:0] olds_q, olds_d;  // `next` is old
   logic old_q;
   pace_t pace;
   logic [$bits(pace_t)-1:0] pace_bits;
@@ -278,7 +279,6 @@ module rate_limiter
   // Visits: of the sweep, or by a new gap that takes effect
 
   logic [Qps-1:0] waits_q, waits_d;
-  logic [Qps-1:0] olds_q, olds_d;  // `next` is old
   logic sweep, sweep_idle, visit;
   logic [QpBits-1:0] sweep_qp, visit_qp;
   logic visit_q, commit_q, waits_was_q, old_was_q, passed_q, visit_limited_q;
