@@ -100,8 +100,9 @@ module deadline_sweep
     end
   end
 
-  // The least of the groups is made anew in the cycle after the one in which none of them was due.
-  cycle_t least_of_groups, kept, reported;
+  // The least of the groups is made anew in a cycle after one in which none of them was due, and in which nothing is
+  // reported: so it need not be compared with a report behind the tree.
+  cycle_t least_of_groups, reported;
   logic unused_least, any_reported;
 
   earliest #(
@@ -122,10 +123,13 @@ module deadline_sweep
       .at_o   (reported)
   );
 
-  assign kept   = renew_q ? least_of_groups : wake_q;
-  assign wake_d = (any_reported && earlier(reported, kept)) ? reported : kept;
+  always_comb begin
+    wake_d = wake_q;
+    if (renew_q && !any_reported) wake_d = least_of_groups;
+    else if (any_reported && earlier(reported, wake_q)) wake_d = reported;
+  end
 
-  assign last   = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
+  assign last = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
