@@ -15,21 +15,20 @@ use xoff_sim::wire::frame::Verdict;
 
 const NICS: [NicKind; 2] = [NicKind::Rtl, NicKind::Model];
 
-/// Two hosts, `a` and `b`, and flows of equal messages from `a` to `b` (`true`) or back, each of a class, measured for
-/// some multiple of 300 us.
-fn flows(flows: &[(bool, u8)], periods: u32) -> Scenario {
-    let mut text = format!(
-        r#"
-title = "Equal flows"
-duration = "{} us"
-measure_from = "100 us"
+/// Two hosts and a link, whose table may go on.
+const HOSTS: &str = r#"
 [[hosts]]
 name = "a"
 [[hosts]]
 name = "b"
 [[links]]
 ends = ["a", "b"]
-"#,
+"#;
+
+/// Flows of equal messages from `a` to `b` (`true`) or back, each of a class, measured for some multiple of 300 us.
+fn flows(flows: &[(bool, u8)], periods: u32) -> Scenario {
+    let mut text = format!(
+        "title = \"Equal flows\"\nduration = \"{} us\"\nmeasure_from = \"100 us\"\n{HOSTS}",
         100 + 300 * periods
     );
     for (number, (forth, class)) in flows.iter().enumerate() {
@@ -173,12 +172,7 @@ fn lossy(faults: &str, settings: &str) -> Scenario {
         r#"
 title = "Losses"
 duration = "150 us"
-[[hosts]]
-name = "a"
-[[hosts]]
-name = "b"
-[[links]]
-ends = ["a", "b"]
+{HOSTS}
 cable = "300 m"
 faults = [{faults}]
 [[flows]]

@@ -29,6 +29,13 @@ fn write(pair: &Tested, side: usize, length: u32) -> Work {
     }
 }
 
+/// Posts work of side 0, and returns how it ended.
+fn end(pair: &mut Tested, work: Work) -> Status {
+    pair.post(0, 0, work);
+    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
+    pair.completions[0][0].1.status
+}
+
 /// An ACK is 66 bytes, so those of 56 QPs take 0.9 us of the wire beside whatever else is sent. Here one waits for a
 /// packet of 4,096 bytes each.
 #[test]
@@ -117,11 +124,8 @@ fn a_send_needs_a_key_of_its_own_memory() {
         local_key: 0x5555_5500,
         ..write(&pair, 0, 100)
     };
-    pair.post(0, 0, work);
-    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
-    let status = pair.completions[0][0].1.status;
     assert_ne!(
-        status,
+        end(&mut pair, work),
         Status::Success,
         "sent from a region that is not there"
     );
@@ -155,11 +159,8 @@ fn a_peer_invalidates_only_what_it_may_touch() {
         imm: own.key(INDEX),
         ..write(&pair, 0, 64)
     };
-    pair.post(0, 0, work);
-    pair.run(20_000, &mut all, |pair| !pair.completions[0].is_empty());
-    let status = pair.completions[0][0].1.status;
     assert_ne!(
-        status,
+        end(&mut pair, work),
         Status::Success,
         "invalidated by a peer without any right to it"
     );
@@ -181,7 +182,7 @@ fn a_full_ring_is_not_ready() {
     assert_eq!(pair.count(0, reg::WORK_REFUSED), 0, "refused in a counter");
 }
 
-/// rtl/README: line rate with the smallest frames, of one QP or many, and new ones, not only duplicates.
+/// Line rate with the smallest frames, of one QP or many: new ones too, not only duplicates.
 #[test]
 #[should_panic(expected = "new SENDs of 64 bytes on the wire")]
 fn new_smallest_sends_back_to_back_are_all_taken() {
