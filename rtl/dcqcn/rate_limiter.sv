@@ -17,9 +17,9 @@
 //   (three cycles) or while a new gap of its QP is put in place. No update is therefore lost, and no SENT reads half
 //   of one.
 //
-// `next` may be at most 2^46 cycles ahead: so far nobody comes who waits for `eligible_o`. If it is more than 2^16 cycles
-// behind when a sweep comes by, it is marked as old, and nothing depends on it any more. Sweeps come by at least every
-// 2^46 cycles, so that no `next` seems to be in the future because it is long past.
+// `next` may be at most 2^46 cycles ahead: so far nobody comes who waits for `eligible_o`. If it is more than 2^16
+// cycles behind when a sweep comes by, it is marked as old, and nothing depends on it any more. Sweeps come by at least
+// every 2^46 cycles, so that no `next` seems to be in the future because it is long past.
 //
 // `next` is kept in two RAMs with the same contents: one is read by SENT, the other by the sweep over waiting QPs and
 // for new gaps. A sweep of a group visits one QP per cycle, except in the cycle of a new gap. It skips a QP with a SENT

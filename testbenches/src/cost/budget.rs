@@ -120,8 +120,8 @@ impl Budgets {
         }
     }
 
-    /// Compares instructions, and bytes if they were counted, with the budgets of the chosen loads. Returns a table, and
-    /// whether each count has a budget and is within it, and each budget a count.
+    /// Compares instructions, and bytes if they were counted, with the budgets of the chosen loads. Returns a table,
+    /// and whether each count has a budget and is within it, and each budget a count.
     pub fn compare(
         &self,
         instructions: &Counts,

@@ -287,8 +287,8 @@ pub fn less_than(n: u64) -> impl Iterator<Item = u64> {
         .filter(move |&less| less < n)
 }
 
-/// Draws a cycle in which a history begins: any of the 48 bits of `now_i`, and often one shortly before `now_i` wraps or
-/// its highest bit is set.
+/// Draws a cycle in which a history begins: any of the 48 bits of `now_i`, and often one shortly before `now_i` wraps
+/// or its highest bit is set.
 pub fn any_start(draw: &mut SplitMix) -> u64 {
     match draw.within(0, 7) {
         0 => (1 << 48) - draw.any_length(24),

@@ -131,7 +131,8 @@ fn a_send_needs_a_key_of_its_own_memory() {
     );
 }
 
-/// IBTA volume 1, 10.6.7.2: a peer invalidates only what it has a right to, which a region that it may not access is not.
+/// IBTA volume 1, 10.6.7.2: a peer invalidates only what it has a right to, which a region that it may not access is
+/// not.
 #[test]
 #[should_panic(expected = "a peer without any right to it")]
 fn a_peer_invalidates_only_what_it_may_touch() {

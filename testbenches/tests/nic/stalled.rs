@@ -239,8 +239,8 @@ fn a_part_that_runs_over_while_the_host_takes_no_writes_costs_the_others_nothing
     }
 }
 
-/// IBTA volume 1, 9.7.6.1.3: a timeout means that no answer has come. What the host does not let the NIC complete has been
-/// answered: the answers wait in the NIC, longer than T, and no QP may end, although none has a retry.
+/// IBTA volume 1, 9.7.6.1.3: a timeout means that no answer has come. What the host does not let the NIC complete has
+/// been answered: the answers wait in the NIC, longer than T, and no QP may end, although none has a retry.
 #[test]
 fn a_host_that_takes_no_completions_for_longer_than_the_timeout_ends_no_qp() {
     /// T of timeout code 1 is 8.192 us: 1,600 cycles.

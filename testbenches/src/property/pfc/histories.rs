@@ -8,8 +8,8 @@ use super::events::{Bench, DEPTH_BITS, Event, Head, THRESHOLD_BITS};
 use super::pair::{Wire, XOFF, XON};
 use crate::property::history::History;
 
-/// Cycles at which histories begin: ordinary ones, and those at which a deadline has a higher bit set than `now_i`, or has
-/// wrapped.
+/// Cycles at which histories begin: ordinary ones, and those at which a deadline has a higher bit set than `now_i`,
+/// or has wrapped.
 const STARTS: [u64; 8] = [
     0,
     1,
