@@ -1,7 +1,9 @@
 //! What was sent in vain: QPs that gave up, and frames that had nowhere to go.
 
+use xoff_sim::host::{Receiver, Sender};
 use xoff_sim::kernel::NodeId;
 use xoff_sim::link::FaultInjector;
+use xoff_sim::protocol::gbn::Status;
 use xoff_sim::switch::DropReason;
 use xoff_sim::time::Time;
 
@@ -18,6 +20,21 @@ const NO_WAY: [(DropReason, &str); 5] = [
     (DropReason::MacMiss, "no MAC entry"),
     (DropReason::LinkDown, "link down"),
 ];
+
+/// Why a QP ended, by the status of the first message that failed.
+const fn why(status: Status) -> &'static str {
+    match status {
+        Status::Success => "no message failed",
+        Status::LocalLength => "a message was longer than its buffer",
+        Status::Flushed => "its peer, or the other half, had failed",
+        Status::RetryExceeded => "retries were used up",
+        Status::RnrExceeded => "there was no receive buffer, and RNR retries were used up",
+        Status::RemoteInvalid => "its peer took a request for invalid",
+        Status::RemoteAccess => "its peer refused an access",
+        Status::RemoteOperate => "its peer could not carry out a request",
+        Status::LocalAccess => "its receive buffer is not registered",
+    }
+}
 
 fn frames_of(number: u64) -> String {
     match number {
@@ -38,14 +55,19 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
     let mut found = Vec::new();
     for (node, station) in simulation.stations() {
         let Some(host) = station.host() else { continue };
-        let failed = match host.errors().failed_qps {
-            0 => continue,
-            1 => "one QP".into(),
-            failed => format!("{failed} QPs"),
-        };
-        let name = name(simulation, node);
-        let text = format!("{failed} of {name} ended in error: retries were used up");
-        found.push(finding(FindingKind::FailedQps, text));
+        let senders = host.senders().iter().filter_map(Sender::failed);
+        let receivers = host.receivers().iter().filter_map(Receiver::failed);
+        let ends: Vec<Status> = senders.chain(receivers).collect();
+        for status in Status::ALL {
+            let failed = match ends.iter().filter(|end| **end == status).count() {
+                0 => continue,
+                1 => "one QP".into(),
+                failed => format!("{failed} QPs"),
+            };
+            let name = name(simulation, node);
+            let text = format!("{failed} of {name} ended in error: {}", why(status));
+            found.push(finding(FindingKind::FailedQps, text));
+        }
     }
     for (node, station) in simulation.stations() {
         let Some(switch) = station.switch() else {

@@ -206,7 +206,7 @@ impl Simulation {
         plan.check_vlans(scenario, &connections)?;
         let seed = Seed(scenario.seed);
         let mut stations = Vec::new();
-        let mut notes = scenario.notes();
+        let mut notes = scenario.notes(&connections);
         let mut kinds = BTreeMap::new();
         let qps = qps_in_use(&connections, &plan);
         for entry in &scenario.hosts {

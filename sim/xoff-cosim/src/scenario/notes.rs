@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use xoff_sim::switch::{Limit, PauseKind};
 use xoff_sim::time::ByteCount;
 
+use super::connection::Connection;
 use super::switch::{Classify, Curve};
 use super::{Action, NicKind, Scenario, SwitchSettings};
 
@@ -50,8 +51,9 @@ impl SwitchSettings {
 }
 
 impl Scenario {
-    /// Notes about an [expanded](Self::expanded) scenario, a line each, with the key that each is about.
-    pub fn notes(&self) -> Vec<String> {
+    /// Notes about an [expanded](Self::expanded) scenario with these [flows](Self::connections), a line each, with the key
+    /// that each is about.
+    pub fn notes(&self, flows: &[Connection<'_>]) -> Vec<String> {
         // Without pauses no class of a switch is lossless, and whoever wrote that knows it.
         let pausing = self.switches.iter();
         let pausing: Vec<&SwitchSettings> = pausing
@@ -62,9 +64,9 @@ impl Scenario {
             said.extend(self.lossless_at_one_end(switch));
             said.extend(pauses_before_marks(switch));
         }
-        said.extend(self.lossless_nowhere(&pausing));
-        said.extend(self.classes_apart());
-        said.extend(self.marks_without_reaction());
+        said.extend(self.lossless_nowhere(&pausing, flows));
+        said.extend(self.classes_apart(flows));
+        said.extend(self.marks_without_reaction(flows));
         // Tiers of a topology may have the same settings.
         let mut known = BTreeSet::new();
         said.retain(|note| known.insert(note.clone()));
@@ -100,7 +102,11 @@ impl Scenario {
     }
 
     /// Flows of a class that is lossy at hosts and at switches, where there are lossless ones.
-    fn lossless_nowhere(&self, pausing: &[&SwitchSettings]) -> Vec<String> {
+    fn lossless_nowhere(
+        &self,
+        pausing: &[&SwitchSettings],
+        flows: &[Connection<'_>],
+    ) -> Vec<String> {
         let lossless = |class: u8| {
             let mut switches = pausing.iter();
             self.host.lossless.contains(&class) || switches.any(|it| it.lossless.contains(&class))
@@ -112,7 +118,7 @@ impl Scenario {
             Classify::Dscp => "dscp",
             Classify::Pcp => "pcp",
         };
-        let said = self.connections().0.into_iter().filter_map(|flow| {
+        let said = flows.iter().filter_map(|flow| {
             let entry = flow.settings;
             let class = class_of(self.host.classify, flow.dscp, entry.pcp);
             (!lossless(class)).then(|| {
@@ -127,12 +133,12 @@ impl Scenario {
     }
 
     /// Switches that take the class from elsewhere than hosts, and flows to which that makes a difference.
-    fn classes_apart(&self) -> Vec<String> {
+    fn classes_apart(&self, flows: &[Connection<'_>]) -> Vec<String> {
         let here = self.host.classify;
         let mut said = Vec::new();
         for switch in self.switches.iter().filter(|it| it.classify != here) {
             let there = switch.classify;
-            for flow in self.connections().0 {
+            for flow in flows {
                 let pcp = flow.settings.pcp;
                 let [own, other] = [here, there].map(|it| class_of(it, flow.dscp, pcp));
                 if own != other {
@@ -149,14 +155,14 @@ impl Scenario {
         said
     }
 
-    fn marks_without_reaction(&self) -> Option<String> {
+    fn marks_without_reaction(&self, flows: &[Connection<'_>]) -> Option<String> {
         // Only its maker knows whether a NIC of one's own reacts to marks.
         let mut nics = self.hosts.iter().map(|entry| self.settings_of(entry).nic);
         if nics.any(|nic| matches!(nic, NicKind::Own(_))) {
             return None;
         }
         let on = self.host.dcqcn.as_ref().is_some_and(|dcqcn| dcqcn.on);
-        let classes: BTreeSet<u8> = (self.connections().0.iter())
+        let classes: BTreeSet<u8> = (flows.iter())
             .map(|flow| class_of(self.host.classify, flow.dscp, flow.settings.pcp))
             .collect();
         let marks = |switch: &&SwitchSettings| {
