@@ -324,6 +324,7 @@ fn run(
     }
     let text = call(verilator, common, top, &arguments(common, top, prefix, out))?;
     check_readable(top, out)?;
+    leave_results_of_calls_out(out)?;
     let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
     list.retain(|path| *path != config && *path != around);
     for waiver in common.waivers {
@@ -332,6 +333,41 @@ fn run(
         }
     }
     Ok((text, list))
+}
+
+/// Takes the results of function calls out of what a model saves.
+///
+/// Since 5.036 Verilator keeps the result of a call on the right of `&&` or `||` in a member, which is written only when
+/// the call is made and read only behind that. It is no state, and saved it would make two equal states differ: one
+/// after cycles in which it was written, and one after a jump over them.
+fn leave_results_of_calls_out(out: &Path) -> Result<(), Error> {
+    let entries = std::fs::read_dir(out).map_err(failed("read", out))?;
+    for entry in entries {
+        let path = entry.map_err(failed("read", out))?.path();
+        if path.extension().is_none_or(|end| end != "cpp") {
+            continue;
+        }
+        let text = read(&path)?;
+        if let Some(text) = without_results_of_calls(&text) {
+            std::fs::write(&path, text).map_err(failed("write", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// A file without the lines that save or restore the results of calls, if it has any.
+fn without_results_of_calls(text: &str) -> Option<String> {
+    let saves = |line: &&str| {
+        let line = line.trim_start();
+        let member = line
+            .strip_prefix("os<<")
+            .or_else(|| line.strip_prefix("os>>"));
+        member.is_some_and(|member| member.contains("__VlemCall_"))
+    };
+    text.lines().any(|line| saves(&line)).then(|| {
+        let lines = text.lines().filter(|line| !saves(line));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    })
 }
 
 /// Runs Verilator. Returns its text.
@@ -388,6 +424,14 @@ fn messages(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_of_calls_are_not_saved() {
+        let text = "    os<<a;\n    os<<t__DOT____VlemCall_1__f;\n    x = t__DOT____VlemCall_1__f;\n    os>>t__DOT____VlemCall_1__f;\n";
+        let left = "    os<<a;\n    x = t__DOT____VlemCall_1__f;\n";
+        assert_eq!(without_results_of_calls(text).as_deref(), Some(left));
+        assert_eq!(without_results_of_calls(left), None);
+    }
 
     #[test]
     fn a_message_keeps_its_lines_and_loses_the_advice() {
