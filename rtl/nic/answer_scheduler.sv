@@ -15,7 +15,7 @@ module answer_scheduler
     input logic rst_i,
 
     input logic   [Qps-1:0] owed_i,
-    input class_t [Qps-1:0] class_i,
+    input class_t [Qps-1:0] class_i, // of answers
 
     input logic              discard_i,    // clears the held answer of a QP
     input logic [QpBits-1:0] discard_qp_i,

@@ -135,7 +135,7 @@ module nic
   requester_context_t requester_context;
   responder_context_t responder_context;
   logic [Qps-1:0] open, with_tags, holds;
-  class_t [Qps-1:0] classes;
+  class_t [Qps-1:0] classes, answer_classes;
   logic [SlotBits:0] slot_share;
 
   // Numbers of what waits in nic_receive
@@ -218,6 +218,7 @@ module nic
       .discard_o           (discard),
       .open_o              (open),
       .class_o             (classes),
+      .answer_class_o      (answer_classes),
       .tagged_o            (with_tags),
       .slot_share_o        (slot_share),
       .headers_i           (headers),
@@ -290,7 +291,7 @@ module nic
       .settings_i        (settings),
       .maps_i            (maps),
       .open_i            (open),
-      .class_i           (classes),
+      .answer_class_i    (answer_classes),
       .path_write_i      (path_write),
       .peer_i            (peer),
       .command_valid_i   (responder_valid),

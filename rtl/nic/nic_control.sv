@@ -82,9 +82,10 @@ module nic_control
 
     // QPs
     output logic   [      Qps-1:0] open_o,
-    output class_t [      Qps-1:0] class_o,
-    output logic   [      Qps-1:0] tagged_o,     // the path of the QP has tags
-    output logic   [ShareBits-1:0] slot_share_o, // transmit slots that a class may hold
+    output class_t [      Qps-1:0] class_o,         // of requests
+    output class_t [      Qps-1:0] answer_class_o,
+    output logic   [      Qps-1:0] tagged_o,        // the path of the QP has tags
+    output logic   [ShareBits-1:0] slot_share_o,    // transmit slots that a class may hold
 
     // What may be left of the closed QP
     input logic [   Buffers-1:0][HeaderBits-1:0] headers_i,
@@ -266,6 +267,7 @@ module nic_control
       .np_ready_i,
       .open_o,
       .class_o,
+      .answer_class_o,
       .tagged_o,
       .slot_share_o
   );

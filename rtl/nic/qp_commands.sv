@@ -53,9 +53,10 @@ module qp_commands
     input  logic              np_ready_i,
 
     output logic   [      Qps-1:0] open_o,
-    output class_t [      Qps-1:0] class_o,
-    output logic   [      Qps-1:0] tagged_o,     // the path of the QP has tags
-    output logic   [ShareBits-1:0] slot_share_o  // slots that a class may hold
+    output class_t [      Qps-1:0] class_o,         // of requests
+    output class_t [      Qps-1:0] answer_class_o,
+    output logic   [      Qps-1:0] tagged_o,        // the path of the QP has tags
+    output logic   [ShareBits-1:0] slot_share_o     // slots that a class may hold
 );
 
   typedef struct packed {
@@ -71,7 +72,7 @@ module qp_commands
   units_t left_q, left;
   logic [QpBits-1:0] qp_q;
   logic [Qps-1:0] open_q;
-  class_t [Qps-1:0] class_q;
+  class_t [Qps-1:0] class_q, answer_class_q;
   logic [Qps-1:0] tagged_q;
   logic start, finish;
   logic changed_q;  // `open_q` changed in the last cycle
@@ -102,6 +103,7 @@ module qp_commands
       left_q  <= '0;
       open_q    <= '0;
       class_q   <= '0;
+      answer_class_q <= '0;
       tagged_q  <= '0;
       discard_q <= 1'b0;
       reopen_q  <= 1'b0;
@@ -124,7 +126,10 @@ module qp_commands
       end else begin
         left_q <= left;
         if (write_q) tagged_q[qp_q] <= path_o.tags != '0;
-        if (write_q) class_q[qp_q] <= class_of_frame(maps_i, path_o.tags, path_o.outer.pcp, path_o.dscp);
+        if (write_q) begin
+          class_q[qp_q]        <= class_of_frame(maps_i, path_o.tags, path_o.outer.pcp, path_o.dscp);
+          answer_class_q[qp_q] <= class_of_frame(maps_i, path_o.tags, path_o.answer_pcp, path_o.answer_dscp);
+        end
         if (finish && !query_q) open_q[qp_q] <= kind_q;
       end
     end
@@ -148,6 +153,8 @@ module qp_commands
           own_ip: settings_i.qp_own_ip,
           peer_ip: settings_i.qp_peer_ip,
           dscp: settings_i.qp_dscp,
+          answer_dscp: settings_i.qp_answer_dscp,
+          answer_pcp: settings_i.qp_answer_pcp,
           hop_limit: settings_i.qp_hop_limit,
           udp_port: settings_i.qp_udp_port,
           peer_qpn: settings_i.qp_peer_qpn,
@@ -193,6 +200,7 @@ module qp_commands
   assign tagged_o = tagged_q;
   assign discard_o = discard_q;
   assign class_o = class_q;
+  assign answer_class_o = answer_class_q;
 
   // Each class of an open QP has an equal share of the slots, rounded down, at least one; set in the cycle after a
   // change.

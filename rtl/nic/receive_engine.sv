@@ -70,7 +70,7 @@ module receive_engine
     input  waiting_t [Buffers-1:0]             packet_i,
     output logic     [Buffers-1:0]             packet_ready_o,
 
-    input class_t [Qps-1:0] class_i,
+    input class_t [Qps-1:0] answer_class_i,
 
     input  logic [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each part
     input  logic [    Buffers-1:0][AddressBits-1:0] last_i,
@@ -429,7 +429,7 @@ module receive_engine
       .clk_i           (clk_responder),
       .rst_i,
       .owed_i          (owed),
-      .class_i,
+      .class_i         (answer_class_i),
       .discard_i,
       .discard_qp_i    (command_qp_i),
       .grant_valid_o   (grant_valid),

@@ -234,12 +234,13 @@ module transmit_select
         desc_d.bth.becn = 1'b1;
       end
       KindAnswer: begin
-        desc_d.ip.traffic_class[1:0] = 2'b00;
-        desc_d.bth.opcode            = response_q.opcode;
-        desc_d.bth.psn               = response_q.psn;
-        desc_d.ext.syndrome          = response_q.syndrome;
-        desc_d.ext.msn               = response_q.msn;
-        desc_d.ext.original          = response_q.original;
+        desc_d.ip.traffic_class = {path.answer_dscp, 2'b00};
+        if (path.tags != '0) desc_d.eth.outer.pcp = path.answer_pcp;
+        desc_d.bth.opcode   = response_q.opcode;
+        desc_d.bth.psn      = response_q.psn;
+        desc_d.ext.syndrome = response_q.syndrome;
+        desc_d.ext.msn      = response_q.msn;
+        desc_d.ext.original = response_q.original;
       end
       default: begin
         desc_d.bth.opcode    = request_i.opcode;

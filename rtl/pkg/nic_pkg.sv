@@ -19,15 +19,17 @@ package nic_pkg;
   typedef struct packed {
     logic [47:0]  dst_mac;
     logic [47:0]  src_mac;
-    logic [1:0]   tags;       // 0 to 2
-    tci_t         outer;      // also the tag if there is only one
+    logic [1:0]   tags;         // 0 to 2
+    tci_t         outer;        // also the tag if there is only one
     tci_t         inner;
     logic         ipv6;
     logic [127:0] own_ip;
     logic [127:0] peer_ip;
     logic [5:0]   dscp;
+    logic [5:0]   answer_dscp;
+    logic [2:0]   answer_pcp;   // in the outer tag
     logic [7:0]   hop_limit;
-    logic [15:0]  udp_port;   // source port
+    logic [15:0]  udp_port;     // source port
     logic [23:0]  peer_qpn;
     logic [15:0]  pkey;
   } path_t;

@@ -116,8 +116,10 @@ package nic_registers_pkg;
     logic [15:0] qp_outer;
     logic [1:0] qp_tags;
     logic qp_ipv6;
+    logic [2:0] qp_answer_pcp;
     logic [5:0] qp_dscp;
     logic [7:0] qp_hop_limit;
+    logic [5:0] qp_answer_dscp;
     logic [15:0] qp_udp_port;
     logic [15:0] qp_pkey;
     logic [23:0] qp_peer_qpn;
@@ -189,8 +191,10 @@ package nic_registers_pkg;
       qp_outer: 16'h0,
       qp_tags: 2'h0,
       qp_ipv6: 1'h0,
+      qp_answer_pcp: 3'h0,
       qp_dscp: 6'h0,
       qp_hop_limit: 8'h40,
+      qp_answer_dscp: 6'h0,
       qp_udp_port: 16'hC000,
       qp_pkey: 16'hFFFF,
       qp_peer_qpn: 24'h0,
@@ -294,8 +298,10 @@ package nic_registers_pkg;
       16'h114: begin
         settings.qp_tags = data[1:0];
         settings.qp_ipv6 = data[2];
+        settings.qp_answer_pcp = data[5:3];
         settings.qp_dscp = data[13:8];
         settings.qp_hop_limit = data[23:16];
+        settings.qp_answer_dscp = data[29:24];
       end
       16'h118: begin
         settings.qp_udp_port = data[15:0];
@@ -416,8 +422,10 @@ package nic_registers_pkg;
       16'h114: begin
         data[1:0] = settings.qp_tags;
         data[2] = settings.qp_ipv6;
+        data[5:3] = settings.qp_answer_pcp;
         data[13:8] = settings.qp_dscp;
         data[23:16] = settings.qp_hop_limit;
+        data[29:24] = settings.qp_answer_dscp;
       end
       16'h118: begin
         data[15:0]  = settings.qp_udp_port;

@@ -96,10 +96,14 @@ pub const QP_NETWORK: u16 = 0x114;
 pub const QP_TAGS_LOW: u32 = 0;
 /// IPv6, else IPv4. Lowest of its 1 bits in [`QP_NETWORK`].
 pub const QP_IPV6_LOW: u32 = 2;
-/// DSCP. Lowest of its 6 bits in [`QP_NETWORK`].
+/// PCP of answers in the outer tag. Lowest of its 3 bits in [`QP_NETWORK`].
+pub const QP_ANSWER_PCP_LOW: u32 = 3;
+/// DSCP of requests. Lowest of its 6 bits in [`QP_NETWORK`].
 pub const QP_DSCP_LOW: u32 = 8;
 /// Hop limit, TTL. Lowest of its 8 bits in [`QP_NETWORK`].
 pub const QP_HOP_LIMIT_LOW: u32 = 16;
+/// DSCP of answers: ACKs, NAKs and responses of atomics. Lowest of its 6 bits in [`QP_NETWORK`].
+pub const QP_ANSWER_DSCP_LOW: u32 = 24;
 /// QP window: UDP source port and P_Key.
 pub const QP_PORT_KEY: u16 = 0x118;
 /// UDP source port. Lowest of its 16 bits in [`QP_PORT_KEY`].
@@ -471,7 +475,7 @@ pub const SETTINGS: [Setting; 80] = [
     Setting::new("qp_src_mac_low", 0x108, 0xffffffff, 0x0),
     Setting::new("qp_src_mac_high", 0x10c, 0xffff, 0x0),
     Setting::new("qp_tci", 0x110, 0xffffffff, 0x0),
-    Setting::new("qp_network", 0x114, 0xff3f07, 0x400000),
+    Setting::new("qp_network", 0x114, 0x3fff3f3f, 0x400000),
     Setting::new("qp_port_key", 0x118, 0xffffffff, 0xffffc000),
     Setting::new("qp_peer_qpn", 0x11c, 0xffffff, 0x0),
     Setting::new("qp_own_ip", 0x120, 0xffffffff, 0x0),

@@ -161,6 +161,56 @@ fn a_paused_class_waits_and_others_pass() {
     assert_eq!(pausing(setup, &obeyed, pause_frame(None)), [0, 0]);
 }
 
+/// A QP's answers have a DSCP, a PCP and so a class of their own, as networks have it in which ACKs ride in another class
+/// than data: a pause of the data's class does not hold them, one of their class does.
+#[test]
+fn answers_have_a_class_of_their_own() {
+    // DSCP 26 is class 3, 50 class 6; PCP 5 is class 3 and 2 class 6.
+    let maps = [
+        (reg::DSCP_MAP + 4 * 3, 3 << 8),
+        (reg::DSCP_MAP + 4 * 6, 6 << 8),
+        (reg::PCP_MAP, 3 << 20 | 6 << 8),
+        (reg::PFC_CLASSES, 0xFF),
+    ];
+    let answers = |control: u32, paused: u8| {
+        let mut pair = Tested::new(|_| {}, 0);
+        for side in 0..2 {
+            for &(address, data) in maps.iter().chain(&[(reg::CONTROL, control)]) {
+                pair.write(side, address, data).unwrap();
+            }
+            let mut qp = qp(side, 0);
+            (qp.dscp, qp.answer_dscp, qp.answer_pcp) = (26, Some(50), Some(2));
+            qp.tags = vec![5 << 13 | 7];
+            pair.open(side, 0, &qp).unwrap();
+        }
+        let now = pair.time();
+        pair.receive(1, now, pause_frame(Some(paused)));
+        for _ in 0..50 {
+            pair.step(&mut all);
+        }
+        post(&mut pair, 0, 0, &[3 * MTU]);
+        for _ in 0..5000 {
+            pair.step(&mut all);
+        }
+        let of = |side: usize| {
+            let frames = pair.frames.iter().filter(move |(from, ..)| *from == side);
+            frames.filter_map(|(_, _, frame)| {
+                let tag = frame.eth.as_ref()?.tags.first()?;
+                let ip = frame.ip.as_ref()?;
+                Some((ip.traffic_class >> 2, tag.pcp, tag.vid))
+            })
+        };
+        assert_eq!(of(0).collect::<Vec<_>>(), [(26, 5, 7); 3], "requests");
+        let sent: Vec<_> = of(1).collect();
+        assert!(sent.iter().all(|marks| *marks == (50, 2, 7)), "{sent:?}");
+        sent.len()
+    };
+    for control in [0, 1 << reg::CLASS_BY_PCP_LOW] {
+        assert_eq!(answers(control, 1 << 3), 1, "data's class is paused");
+        assert_eq!(answers(control, 1 << 6), 0, "answers' class is paused");
+    }
+}
+
 /// IEEE 802.3 clause 31: MAC control is apart from the frames of MAC clients. Its frames come between the beats of
 /// others and in the cycles in which those are counted, are each counted with their reason, and cost the others nothing.
 #[test]

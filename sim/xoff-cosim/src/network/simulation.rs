@@ -839,6 +839,8 @@ fn qp_pair(
             .map(|pcp| u16::from(*pcp) << 13 | plan.vlan(scenario, ends[side], flow))
             .collect(),
         dscp: connection.dscp,
+        answer_dscp: flow.ack_dscp,
+        answer_pcp: flow.ack_pcp,
         hop_limit: flow.ttl,
         udp_port,
         pkey: 0xFFFF,

@@ -28,7 +28,7 @@ pub const MOST_HOSTS: u64 = 1 << 16;
 /// Largest number of ports of a switch.
 pub const MOST_PORTS: usize = u16::MAX as usize;
 /// Rates that a link may have.
-pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_gbps(10)..=Rate::from_gbps(400);
+pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_gbps(10)..=Rate::from_gbps(800);
 /// Largest number of values that all charts may have together: 32 MB of numbers.
 pub const MOST_SAMPLES: u64 = 4_000_000;
 
@@ -521,7 +521,7 @@ impl Scenario {
             let rate = self.rate_of(link);
             let place = || self.place_of_rate(number, link);
             if !RATES.contains(&Rate::from(rate)) && said.insert(place()) {
-                found.push(misfit(place(), format!("{rate}: 10 to 400 Gb/s")));
+                found.push(misfit(place(), format!("{rate}: 10 to 800 Gb/s")));
             }
             for end in [&a, &b] {
                 if let Some(entry) = rtl.get(end).filter(|_| rate != LineRate::G40)
@@ -529,7 +529,7 @@ impl Scenario {
                     && said.insert(format!("hosts.{entry}"))
                 {
                     let problem = format!(
-                        "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
+                        "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 800 Gb/s"
                     );
                     found.push(misfit(place(), problem));
                 }
@@ -626,6 +626,8 @@ impl Scenario {
             ("qps", flow.qps.into(), 1, MODEL_QPS as u64, ""),
             ("dscp", flow.dscp.into(), 0, 63, ""),
             ("pcp", flow.pcp.unwrap_or(0).into(), 0, 7, ""),
+            ("ack_dscp", flow.ack_dscp.unwrap_or(0).into(), 0, 63, ""),
+            ("ack_pcp", flow.ack_pcp.unwrap_or(0).into(), 0, 7, ""),
             ("vlan", flow.vlan.unwrap_or(0).into(), 0, 4094, ""),
             ("ttl", flow.ttl.into(), 1, 255, ""),
             ("window", flow.window.into(), 1, 1 << 22, "packets"),
@@ -638,6 +640,10 @@ impl Scenario {
                 let problem = format!("{value}: {least} to {most} {unit}");
                 wrong(key, problem.trim_end().into());
             }
+        }
+        if let (Some(pcp), None) = (flow.ack_pcp, flow.pcp) {
+            let problem = format!("{pcp}: the flow's packets have a tag only with `pcp`");
+            wrong("ack_pcp", problem);
         }
         match (&flow.ns3, &flow.sizes) {
             (Some(_), Some(_)) => {

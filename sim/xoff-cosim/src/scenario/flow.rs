@@ -127,6 +127,12 @@ pub struct FlowSettings {
     /// PCP, 0 to 7: packets carry a VLAN tag with it. Without it they have no tag.
     #[serde(default)]
     pub pcp: Option<u8>,
+    /// DSCP of ACKs and NAKs, 0 to 63; without it that of the packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_dscp: Option<u8>,
+    /// PCP of ACKs and NAKs in the tag, 0 to 7; without it that of the packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_pcp: Option<u8>,
     /// VLAN of the tag, 0 to 4094; 0: the tag has only a priority. Hosts drop packets of another VLAN. Without it that
     /// of the host's port: of its switch's `trunk`, 0 at a switch without one, which takes tags off, else 1.
     #[serde(default)]
@@ -220,6 +226,8 @@ impl FlowSettings {
             mtu: kibibyte(),
             dscp: dscp(),
             pcp: None,
+            ack_dscp: None,
+            ack_pcp: None,
             vlan: None,
             ttl: ttl(),
             udp_port: None,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::model::path::Path;
+use super::model::path::{Path, SentAs};
 use super::{Address, DcqcnSettings, QpSettings};
 use crate::headers::Headers;
 use crate::mac::Beat;
@@ -192,9 +192,14 @@ impl Encapsulation {
             }
         };
         let opcode = Opcode(opcode);
-        let answer = opcode.layout().is_some_and(|layout| layout.aeth);
-        let cnp = self.cnps.filter(|_| opcode == Opcode::CNP);
-        let draft = end.path.packet(packet, self.cnps.is_some() && !answer, cnp);
+        let sent_as = match (opcode, self.cnps) {
+            (Opcode::RC_ACK | Opcode::RC_ATOMIC_ACK, _) => SentAs::Answer,
+            (Opcode::CNP, Some((dscp, pcp))) => SentAs::Cnp { dscp, pcp },
+            (_, cnps) => SentAs::Request {
+                ecn_capable: cnps.is_some(),
+            },
+        };
+        let draft = end.path.packet(packet, sent_as);
         Ok(end.path.finish(draft, &mut self.ip_id))
     }
 
@@ -272,6 +277,8 @@ mod tests {
             peer: address(peer),
             tags: tags.to_vec(),
             dscp: 24,
+            answer_dscp: None,
+            answer_pcp: None,
             hop_limit: 64,
             udp_port: 0xC123,
             pkey: 0xFFFF,

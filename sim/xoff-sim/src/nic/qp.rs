@@ -42,8 +42,12 @@ pub struct QpSettings {
     /// VLAN tags, the outer one first, each with PCP, DEI and VLAN identifier. At most two. What is received has to be of
     /// the same VLANs; a tag with VLAN identifier 0 counts as none.
     pub tags: Vec<u16>,
-    /// DSCP of packets.
+    /// DSCP of requests.
     pub dscp: u8,
+    /// DSCP of ACKs, NAKs and responses of atomics; without it that of requests.
+    pub answer_dscp: Option<u8>,
+    /// PCP of the same in the outer tag, if there is one; without it that of requests.
+    pub answer_pcp: Option<u8>,
     /// Hop limit, TTL.
     pub hop_limit: u8,
     /// UDP source port, 0xC000 or above, by which ECMP distinguishes flows.
@@ -60,6 +64,19 @@ pub struct QpSettings {
     pub responder: ResponderConfig,
     /// The first PSN that the responder expects.
     pub responder_psn: Psn,
+}
+
+impl QpSettings {
+    /// PCP of requests: that of the outer tag, 0 without one.
+    pub fn pcp(&self) -> u8 {
+        self.tags.first().map_or(0, |tag| (tag >> 13) as u8)
+    }
+
+    /// DSCP and PCP of answers.
+    pub fn of_answers(&self) -> (u8, u8) {
+        let dscp = self.answer_dscp.unwrap_or(self.dscp);
+        (dscp, self.answer_pcp.unwrap_or_else(|| self.pcp()))
+    }
 }
 
 #[cfg(test)]

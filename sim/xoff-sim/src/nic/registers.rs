@@ -100,10 +100,13 @@ impl QpSettings {
         let (dst_low, dst_high) = mac_words(self.peer.mac);
         let (src_low, src_high) = mac_words(self.own.mac);
         let tag = |i: usize| u32::from(self.tags.get(i).copied().unwrap_or(0));
+        let (answer_dscp, answer_pcp) = self.of_answers();
         let network = (self.tags.len() as u32) << reg::QP_TAGS_LOW
             | u32::from(self.own.ip.is_ipv6()) << reg::QP_IPV6_LOW
             | u32::from(self.dscp) << reg::QP_DSCP_LOW
-            | u32::from(self.hop_limit) << reg::QP_HOP_LIMIT_LOW;
+            | u32::from(self.hop_limit) << reg::QP_HOP_LIMIT_LOW
+            | u32::from(answer_dscp) << reg::QP_ANSWER_DSCP_LOW
+            | u32::from(answer_pcp) << reg::QP_ANSWER_PCP_LOW;
         let port_key = u32::from(self.udp_port) << reg::QP_UDP_PORT_LOW
             | u32::from(self.pkey) << reg::QP_PKEY_LOW;
         let requester = u32::from(self.requester.mtu) << reg::QP_MTU_LOW

@@ -69,6 +69,8 @@ pub fn qp(side: usize, index: u16) -> QpSettings {
         peer: address(1 - side),
         tags: vec![],
         dscp: 26,
+        answer_dscp: None,
+        answer_pcp: None,
         hop_limit: 64,
         udp_port: 0xC000,
         pkey: 0xFFFF,

@@ -114,15 +114,16 @@ impl Sent {
         };
         let cnp = frame.verdict == Verdict::Cnp;
         let dcqcn = right.nic.dcqcn.as_ref();
-        let (dscp, ecn) = match (cnp, dcqcn) {
+        let ((dscp, pcp), ecn) = match (cnp, dcqcn) {
             (true, None) => return wrong("a CNP without DCQCN"),
-            (true, Some(dcqcn)) => (dcqcn.cnp_dscp, ECT_0),
-            (false, Some(_)) if bth.opcode != Opcode::RC_ACK => (qp.dscp, ECT_0),
-            (false, _) => (qp.dscp, 0),
+            (true, Some(dcqcn)) => ((dcqcn.cnp_dscp, dcqcn.cnp_pcp), ECT_0),
+            (false, _) if bth.opcode == Opcode::RC_ACK => (qp.of_answers(), 0),
+            (false, Some(_)) => ((qp.dscp, qp.pcp()), ECT_0),
+            (false, None) => ((qp.dscp, qp.pcp()), 0),
         };
         let mut tags = qp.tags.clone();
-        if let (true, Some(dcqcn), Some(outer)) = (cnp, dcqcn, tags.first_mut()) {
-            *outer = *outer & 0x1FFF | u16::from(dcqcn.cnp_pcp) << 13;
+        if let Some(outer) = tags.first_mut() {
+            *outer = *outer & 0x1FFF | u16::from(pcp) << 13;
         }
         let sent_tags: Vec<u16> = (eth.tags.iter())
             .map(|tag| u16::from(tag.pcp) << 13 | u16::from(tag.dei) << 12 | tag.vid)

@@ -106,6 +106,11 @@ impl Setup<'_> {
         self.draw(2).map_or(0, |mut draw| draw.within(0, 7) as u8)
     }
 
+    /// The PCP of a class.
+    fn pcp(self, class: u8) -> u8 {
+        (class + PRIORITIES as u8 - self.pcp_shift()) % PRIORITIES as u8
+    }
+
     fn mac(self, side: usize) -> MacAddr {
         let mut mac = [2, 0, 0, 0, 0, 1];
         if let Some(mut draw) = self.draw(3) {
@@ -224,8 +229,13 @@ impl Setup<'_> {
             vids = [0; 2].map(|_| draw.bits() as u16 & 0x1FFF);
             let psns = [0; 2].map(|_| Psn::wrapping(draw.bits() as u32));
             (qp.requester_psn, qp.responder_psn) = (psns[own], psns[peer]);
+            if draw.bits().is_multiple_of(4) {
+                let place = (place + 1) % self.class_count();
+                qp.answer_dscp = Some(self.dscps().0[place]);
+                qp.answer_pcp = Some(self.pcp(self.classes()[place]));
+            }
         }
-        let pcp = u16::from((class + PRIORITIES as u8 - self.pcp_shift()) % PRIORITIES as u8);
+        let pcp = u16::from(self.pcp(class));
         qp.tags = vids[..head.tags.into()]
             .iter()
             .map(|vid| pcp << 13 | vid)

@@ -545,6 +545,8 @@ fn qp(own: u8, peer: u8, peer_qpn: u32) -> QpSettings {
         peer: address(peer),
         tags: vec![],
         dscp: 24,
+        answer_dscp: None,
+        answer_pcp: None,
         hop_limit: 64,
         udp_port: 0xC000,
         pkey: 0xFFFF,

@@ -166,6 +166,8 @@ const fn gcd(a: u64, b: u64) -> u64 {
 struct OpenQp {
     path: Path,
     class: u8,
+    /// Class of ACKs, NAKs and responses of atomics.
+    answer_class: u8,
     ipv6: bool,
     /// Own address; IPv4 in the low 32 bits.
     #[serde(with = "frame::address")]
@@ -333,12 +335,14 @@ impl ModelNic {
     pub fn open(&mut self, index: u16, settings: &QpSettings) {
         let qp = usize::from(index);
         let global = &self.config.settings;
-        let class = if global.class_by_pcp {
-            let pcp = settings.tags.first().map_or(0, |tag| tag >> 13);
-            global.pcp_classes[usize::from(pcp)]
-        } else {
-            global.class_of(settings.dscp)
+        let class_of = |dscp, pcp| match global.class_by_pcp {
+            true if settings.tags.is_empty() => global.pcp_classes[0],
+            true => global.pcp_classes[usize::from(pcp)],
+            false => global.class_of(dscp),
         };
+        let class = class_of(settings.dscp, settings.pcp());
+        let (answer_dscp, answer_pcp) = settings.of_answers();
+        let answer_class = class_of(answer_dscp, answer_pcp);
         let bits = |ip| match ip {
             IpAddr::V4(ip) => u128::from(u32::from(ip)),
             IpAddr::V6(ip) => u128::from(ip),
@@ -355,6 +359,7 @@ impl ModelNic {
         self.qps[qp] = Some(OpenQp {
             path,
             class,
+            answer_class,
             ipv6: settings.peer.ip.is_ipv6(),
             own: bits(settings.own.ip),
             peer: bits(settings.peer.ip),
@@ -370,7 +375,7 @@ impl ModelNic {
             .iter()
             .flatten()
             .fold(0, |set, qp| set | 1 << qp.class);
-        self.lanes |= self.classes;
+        self.lanes |= self.classes | 1 << answer_class;
         let now = self.cycle;
         let requester = RequesterEvent::Open {
             configuration: settings.requester,

@@ -43,6 +43,8 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
         peer: address(peer),
         tags: vec![],
         dscp: 24,
+        answer_dscp: None,
+        answer_pcp: None,
         hop_limit: 64,
         udp_port: 0xC000 + index,
         pkey: 0xFFFF,

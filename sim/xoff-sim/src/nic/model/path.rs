@@ -28,6 +28,19 @@ pub(in crate::nic) struct Path {
     head: Vec<u8>,
     ipv6: bool,
     network: usize,
+    /// DSCP and PCP of answers.
+    answers: (u8, u8),
+}
+
+/// What a packet is to those who look at DSCP, PCP and ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::nic) enum SentAs {
+    /// A request, or a response with data.
+    Request { ecn_capable: bool },
+    /// An ACK, a NAK or the response of an atomic.
+    Answer,
+    /// A CNP.
+    Cnp { dscp: u8, pcp: u8 },
 }
 
 /// A frame, already padded, that is complete but for what is known only when it is sent: identification, checksum,
@@ -98,6 +111,7 @@ impl Path {
             head,
             ipv6,
             network,
+            answers: qp.of_answers(),
         })
     }
 
@@ -160,6 +174,8 @@ impl Path {
         bytes[bth + 8..bth + 12].copy_from_slice(&response.psn.get().to_be_bytes());
         bytes[bth + 12..bth + 16].copy_from_slice(&response.msn.get().to_be_bytes());
         bytes[bth + 12] = response.syndrome.0;
+        let (dscp, pcp) = self.answers;
+        self.mark(bytes, dscp << 2, pcp);
         draft
     }
 
@@ -169,12 +185,13 @@ impl Path {
         let bth = self.bth();
         // Sets BECN.
         draft.bytes[bth + 4] = 0x40;
-        self.class_of_cnps(&mut draft.bytes, dscp, pcp);
+        self.mark(&mut draft.bytes, dscp << 2 | ECT_0, pcp);
         draft
     }
 
-    fn class_of_cnps(&self, bytes: &mut [u8], dscp: u8, pcp: u8) {
-        self.traffic_class(bytes, |_| dscp << 2 | ECT_0);
+    /// Gives a frame another traffic class, and another PCP if it has a tag.
+    fn mark(&self, bytes: &mut [u8], traffic_class: u8, pcp: u8) {
+        self.traffic_class(bytes, |_| traffic_class);
         if self.tagged() {
             let tci = &mut bytes[EthernetRepr::LEN];
             *tci = pcp << 5 | *tci & 0x1F;
@@ -182,20 +199,19 @@ impl Path {
     }
 
     /// Drafts the frame of a packet that is given from its BTH to its last pad byte: at least a BTH, and a multiple of
-    /// 4 bytes that fits in the 16-bit lengths. `cnp` has DSCP and PCP of a packet that is sent as CNPs are.
-    pub(in crate::nic) fn packet(
-        &self,
-        packet: &[u8],
-        ecn_capable: bool,
-        cnp: Option<(u8, u8)>,
-    ) -> Draft {
+    /// 4 bytes that fits in the 16-bit lengths.
+    pub(in crate::nic) fn packet(&self, packet: &[u8], sent_as: SentAs) -> Draft {
         let mut draft = self.draft(Opcode::default(), 0, packet.len() - BthRepr::LEN);
         let bth = self.bth();
         draft.bytes[bth..bth + packet.len()].copy_from_slice(packet);
-        if let Some((dscp, pcp)) = cnp {
-            self.class_of_cnps(&mut draft.bytes, dscp, pcp);
-        } else if ecn_capable {
-            self.traffic_class(&mut draft.bytes, |class| class | ECT_0);
+        let bytes = &mut draft.bytes;
+        match sent_as {
+            SentAs::Request { ecn_capable: true } => {
+                self.traffic_class(bytes, |class| class | ECT_0)
+            }
+            SentAs::Request { ecn_capable: false } => {}
+            SentAs::Answer => self.mark(bytes, self.answers.0 << 2, self.answers.1),
+            SentAs::Cnp { dscp, pcp } => self.mark(bytes, dscp << 2 | ECT_0, pcp),
         }
         draft
     }

@@ -70,7 +70,7 @@ impl ModelNic {
             return;
         }
         self.grant_next = NEVER;
-        let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |qp| qp.class);
+        let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |qp| qp.answer_class);
         let free = |qp: usize| self.answers[usize::from(class_of(qp))].is_none();
         let Some(qp) = self.turns.answerer.next(&self.owed, free) else {
             return;

@@ -14,7 +14,8 @@ use crate::wire::{MacAddr, Msn, Psn, Syndrome};
 
 prop_compose! {
     fn settings()(ipv6: bool, own: u128, peer: u128, macs: [u8; 12], tags in prop::collection::vec(any::<u16>(), 0..=2),
-        dscp in 0u8..64, hop_limit: u8, udp_port: u16, pkey: u16, peer_qpn in 0u32..1 << 24) -> QpSettings {
+        dscp in 0u8..64, answer_dscp in prop::option::of(0u8..64), answer_pcp in prop::option::of(0u8..8), hop_limit: u8,
+        udp_port: u16, pkey: u16, peer_qpn in 0u32..1 << 24) -> QpSettings {
         let ip = |bits: u128| if ipv6 { Ipv6Addr::from(bits).into() } else { Ipv4Addr::from(bits as u32).into() };
         let mac = |at: usize| MacAddr(macs[at..at + 6].try_into().unwrap());
         QpSettings {
@@ -22,6 +23,8 @@ prop_compose! {
             peer: Address { mac: mac(6), ip: ip(peer) },
             tags,
             dscp,
+            answer_dscp,
+            answer_pcp,
             hop_limit,
             udp_port,
             pkey,
@@ -116,17 +119,22 @@ proptest! {
             original: 0,
         };
         let frame = path.finish(path.answer(&response), &mut id.clone());
-        let answer = packet(rebuilt(&frame, Verdict::RoceV2)?, &qp)?;
+        let with_pcp = |pcp: u8| {
+            let mut marked = qp.clone();
+            if let Some(outer) = marked.tags.first_mut() {
+                *outer = u16::from(pcp) << 13 | *outer & 0x1FFF;
+            }
+            marked
+        };
+        let own = qp.tags.first().map_or(0, |outer| (outer >> 13) as u8);
+        let marked = with_pcp(qp.answer_pcp.unwrap_or(own));
+        let answer = packet(rebuilt(&frame, Verdict::RoceV2)?, &marked)?;
         let aeth = answer.ext.aeth.unwrap();
         prop_assert_eq!((answer.bth.psn, aeth.syndrome, aeth.msn), (response.psn, response.syndrome, response.msn));
-        prop_assert_eq!(answer.ip.traffic_class, qp.dscp << 2);
+        prop_assert_eq!(answer.ip.traffic_class, qp.answer_dscp.unwrap_or(qp.dscp) << 2);
         let frame = path.finish(path.cnp(dscp, pcp), &mut id.clone());
         // In a CNP, the PCP of the outer tag is that set for CNPs.
-        let mut marked = qp.clone();
-        if let Some(outer) = marked.tags.first_mut() {
-            *outer = u16::from(pcp) << 13 | *outer & 0x1FFF;
-        }
-        let cnp = packet(rebuilt(&frame, Verdict::Cnp)?, &marked)?;
+        let cnp = packet(rebuilt(&frame, Verdict::Cnp)?, &with_pcp(pcp))?;
         prop_assert_eq!(cnp.ip.traffic_class, dscp << 2 | 2);
         prop_assert!(cnp.bth.becn);
         prop_assert_eq!(cnp.bth.psn.get(), 0);
