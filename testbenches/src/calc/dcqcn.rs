@@ -41,7 +41,8 @@ A flow starts at line rate with α = 1 and always has something to send. On a CN
 R_C·(1 − α/2) with the old α, then α = (1 − g)·α + g. Each --alpha-timer without a CNP makes
 α = (1 − g)·α. Each --rate-timer and each --byte-counter bytes raise the rate (SIGCOMM 2015, section
 3.1 and figure 7). Defaults are the paper's; it has no --rate-hai (here as in the authors' ns-3
-configuration) and no --rate-min (ours).
+configuration) and no --rate-min (ours). Above 40 Gb/s, which the paper's are for, both steps grow
+with --rate, as in the evaluation of HPCC (SIGCOMM 2019).
 
 Examples:
   xoff calc dcqcn --cnps 100us,150us,200us
@@ -93,12 +94,12 @@ pub struct DcqcnArgs {
     /// Stages of fast recovery, F
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u8).range(0..=31))]
     pub stages: u8,
-    /// Step of additive increase, R_AI
-    #[arg(long, value_name = "RATE", default_value = "40Mb/s")]
-    pub rate_ai: Rate,
-    /// Step of hyper increase, R_HAI
-    #[arg(long, value_name = "RATE", default_value = "200Mb/s")]
-    pub rate_hai: Rate,
+    /// Step of additive increase, R_AI [default: 40Mb/s, above 40Gb/s a thousandth of --rate]
+    #[arg(long, value_name = "RATE")]
+    pub rate_ai: Option<Rate>,
+    /// Step of hyper increase, R_HAI [default: 200Mb/s, above 40Gb/s a two-hundredth of --rate]
+    #[arg(long, value_name = "RATE")]
+    pub rate_hai: Option<Rate>,
     /// Slowest rate
     #[arg(long, value_name = "RATE", default_value = "10Mb/s")]
     pub rate_min: Rate,
@@ -263,11 +264,12 @@ impl DcqcnArgs {
             );
         }
         for (name, rate) in [
-            ("rate", self.rate.into()),
+            ("rate", Some(self.rate.into())),
             ("rate-ai", self.rate_ai),
             ("rate-hai", self.rate_hai),
-            ("rate-min", self.rate_min),
+            ("rate-min", Some(self.rate_min)),
         ] {
+            let rate = rate.unwrap_or_default();
             if rate.as_bits_per_second() / 1_000 > u64::from(u32::MAX) {
                 bail!("--{name} {rate}: rates have 32 bits of kb/s, up to 4.29 Tb/s");
             }

@@ -128,7 +128,7 @@ fn broken_files_are_listed_with_their_lines() {
     fs::remove_file(folder.path().join("sizes.txt")).unwrap();
     assert_eq!(
         said(folder.path()),
-        "xoff: …/own.toml: net/fat.txt:4: rate 'fast': 10 to 400 Gbps of whole picoseconds a byte, such as 100Gbps\n\
+        "xoff: …/own.toml: net/fat.txt:4: rate 'fast': 10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000\n\
          …/own.toml: flows.web.sizes: sizes.txt: No such file or directory (os error 2)\n\
          …/own.toml: flow.txt:2: priority 9: 0 to 7\n\
          …/own.toml: flow.txt:3: '0 1 3 100 1': 6 fields are right: src dst priority dst_port bytes start_s\n"

@@ -98,10 +98,10 @@ quantities! {
     Messages = "messages", Flow total;
     /// From post to completion of a message, as the application sees it, in nanoseconds.
     MessageLatencyNs = "message_latency_ns", Quantile;
-    /// From the start of a flow to the completion of its message, as the application sees it, in nanoseconds, for flows
-    /// that finish within the measured window.
+    /// From the start of a flow to the completion of its last message, as the application sees it, in nanoseconds, for
+    /// flows that finish within the measured window.
     FlowCompletionNs = "flow_completion_ns", WorkloadQuantile;
-    /// Flow completion time over the time that the message takes when nothing else is on its way, 1 and above.
+    /// Flow completion time over the time that the flow takes when nothing else is on its way, 1 and above.
     Slowdown = "slowdown", WorkloadQuantile;
     /// Flows that have started and not finished.
     FlowsUnfinished = "flows_unfinished", Workload;

@@ -475,11 +475,14 @@ fn of_series(simulation: &Simulation, series: &Series, from: Time) -> Metrics {
         let delivered = sender.delivered();
         messages += delivered.len();
         let measured = delivered.iter().filter(|message| message.at >= from);
-        latencies.extend(measured.clone().map(|message| message.latency.as_ps()));
+        latencies.extend(measured.map(|message| message.latency.as_ps()));
         if let Some(alone) = flow.alone {
-            unfinished += u64::from(flow.start < simulation.now() && !sender.finished());
-            for message in measured {
-                let time = message.at.saturating_since(flow.start).as_ps();
+            let finished = sender.finished();
+            unfinished += u64::from(flow.start < simulation.now() && !finished);
+            let end = delivered.last().map(|message| message.at);
+            let whole = finished && sender.failed().is_none();
+            if let Some(end) = end.filter(|end| whole && *end >= from) {
+                let time = end.saturating_since(flow.start).as_ps();
                 let slowdown = u128::from(time) * SLOWDOWN_PARTS / u128::from(alone.as_ps().max(1));
                 completions.push(time);
                 slowdowns.push(u64::try_from(slowdown).unwrap_or(u64::MAX));

@@ -105,7 +105,7 @@ impl<'a> Paths<'a> {
         hops
     }
 
-    /// From the post of a flow's message to its completion, as the application sees them: payload read over the bus,
+    /// From the post of a flow's first message to the completion of its last, as the application sees them: payload read over the bus,
     /// all packets back to back at the slowest link, each hop store-and-forward, and an ACK on the way back.
     ///
     /// Exact up to some cycles of the NICs as long as the QP's window covers the path.
@@ -117,6 +117,8 @@ impl<'a> Paths<'a> {
         let (bytes, mtu) = (flow.message.get(), u64::from(flow.settings.mtu));
         let packets = bytes.div_ceil(mtu).max(1);
         let last = bytes - (packets - 1) * mtu;
+        // Further messages follow without a gap.
+        let packets = packets * flow.count.unwrap_or(1);
         let reth = match flow.settings.operation {
             Operation::Write | Operation::WriteImm => RETH_BYTES,
             Operation::Send | Operation::SendImm => 0,

@@ -718,6 +718,7 @@ pub fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
         DcqcnRate((bits_per_second(rate) / 1e3) as u32),
         clock.period.as_ps(),
     );
+    let [rate_ai, rate_hai] = dcqcn.steps(rate);
     DcqcnSettings {
         rp: RpParameters {
             g: (dcqcn.g * 65_536.0).round() as u16,
@@ -725,8 +726,8 @@ pub fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
             rate_time: cycles(dcqcn.rate_timer),
             byte_limit: dcqcn.byte_counter.get().min(u32::MAX.into()) as u32,
             stages: dcqcn.stages,
-            rate_ai: kbps(dcqcn.rate_ai),
-            rate_hai: kbps(dcqcn.rate_hai),
+            rate_ai: kbps(rate_ai),
+            rate_hai: kbps(rate_hai),
             ..paper
         },
         cnp_interval: cycles(dcqcn.cnp_interval),

@@ -255,16 +255,19 @@ pub(super) fn interval_ps(sizes: &Sizes, load: f64, rate: LineRate) -> f64 {
 fn listed<'a>(entry: &'a FlowSettings, list: &'a FlowList) -> impl Iterator<Item = Connection<'a>> {
     let first = list.flows.iter().map(|flow| flow.start).min();
     let first = first.unwrap_or(Duration::ZERO);
-    list.flows.iter().map(move |flow| Connection {
-        settings: entry,
-        name: entry.name.clone(),
-        from: format!("h{}", flow.src),
-        to: format!("h{}", flow.dst),
-        message: flow.bytes,
-        count: Some(1),
-        start: entry.start + flow.start.saturating_sub(first),
-        // The class selector of the priority (RFC 2474 §4.2.2).
-        dscp: flow.priority << 3,
+    list.flows.iter().map(move |flow| {
+        let (count, message) = flow.messages();
+        Connection {
+            settings: entry,
+            name: entry.name.clone(),
+            from: format!("h{}", flow.src),
+            to: format!("h{}", flow.dst),
+            message,
+            count: Some(count),
+            start: entry.start + flow.start.saturating_sub(first),
+            // The class selector of the priority (RFC 2474 §4.2.2).
+            dscp: flow.priority << 3,
+        }
     })
 }
 

@@ -50,7 +50,7 @@ impl fmt::Display for IpVersion {
 pub struct HostSettings {
     /// The kind of all NICs: RTL, models, or a top of one's own, `{ own = "NAME" }`.
     pub nic: NicKind,
-    /// Rate of all links that have none of their own, 10 to 400 Gb/s. RTL NICs have 40 Gb/s, which is what 256 bits
+    /// Rate of all links that have none of their own, 10 to 800 Gb/s. RTL NICs have 40 Gb/s, which is what 256 bits
     /// a cycle carry.
     pub rate: LineRate,
     /// The version of IP of their addresses, and so of their packets: 10.0.0.1, 10.0.0.2, … or fd00::1, fd00::2, …, in
@@ -117,7 +117,8 @@ impl HostSettings {
     }
 }
 
-/// DCQCN. Without other values it has the paper's parameters (SIGCOMM 2015, figure 14).
+/// DCQCN. Without other values it has the paper's parameters (SIGCOMM 2015, figure 14), which are those of 40 Gb/s; at
+/// faster ports the steps of increase grow with the rate, as in the evaluation of HPCC (SIGCOMM 2019).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dcqcn {
@@ -133,10 +134,12 @@ pub struct Dcqcn {
     pub byte_counter: ByteCount,
     /// Stages of fast recovery, 0 to 31.
     pub stages: u8,
-    /// Step of additive increase.
-    pub rate_ai: Rate,
-    /// Step of hyper increase.
-    pub rate_hai: Rate,
+    /// Step of additive increase; without it 40 Mb/s, above 40 Gb/s a thousandth of the port's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_ai: Option<Rate>,
+    /// Step of hyper increase; without it five times the default step of additive increase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_hai: Option<Rate>,
     /// Least time between two CNPs of a flow.
     pub cnp_interval: Duration,
     /// DSCP of CNPs, 0 to 63; 48 is class 6.
@@ -152,10 +155,22 @@ impl Default for Dcqcn {
             rate_timer: Duration::from_us(55),
             byte_counter: ByteCount::new(10_000_000),
             stages: 5,
-            rate_ai: Rate::from_bits_per_second(40_000_000),
-            rate_hai: Rate::from_bits_per_second(200_000_000),
+            rate_ai: None,
+            rate_hai: None,
             cnp_interval: Duration::from_us(50),
             cnp_dscp: 48,
         }
+    }
+}
+
+impl Dcqcn {
+    /// The steps of additive and of hyper increase at a port.
+    pub fn steps(&self, port: LineRate) -> [Rate; 2] {
+        let port = Rate::from(port).max(Rate::from_gbps(40));
+        let part = |of: u64| Rate::from_bits_per_second(port.as_bits_per_second() / of);
+        [
+            self.rate_ai.unwrap_or(part(1_000)),
+            self.rate_hai.unwrap_or(part(200)),
+        ]
     }
 }

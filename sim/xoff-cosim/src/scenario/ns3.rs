@@ -1,7 +1,8 @@
 //! Files of ns-3's RDMA simulations: topologies, lists of flows, and distributions of flow sizes.
 //!
-//! The formats are those of the HPCC artefact (`alibaba-edu/High-Precision-Congestion-Control`) and what was derived
-//! from it. As there, what stands behind the announced number of entries is not read: it is often a comment.
+//! The formats are those of the HPCC artefact (`alibaba-edu/High-Precision-Congestion-Control`) and of what was derived
+//! from it: PowerTCP and Reverie (`inet-tub/ns3-datacenter`), SimAI (`aliyun/SimAI`). As there, what stands behind the
+//! announced number of entries is not read: it is often a comment.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -12,13 +13,17 @@ use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 use super::check::{MOST_HOSTS, Misfit, Misfits, RATES};
 use super::topology::{LEAST_DELAY, misfit};
 
-/// Largest message of a flow, which is that of a work request: 2³¹ bytes.
+/// Largest message, which is that of a work request: 2³¹ bytes.
 pub const MOST_BYTES: u64 = 1 << 31;
+/// Most bytes of a listed flow, which generators write for one that does not end: 10¹⁵, 2.8 hours at 800 Gb/s.
+pub const MOST_LISTED: u64 = 1_000_000_000_000_000;
+/// Steps of a percentile that comes from a fraction.
+const FRACTION_STEPS: f64 = 1e9;
 /// Denominator of loss rates: a billionth is the least.
 const LOSS_PARTS: u32 = 1_000_000_000;
 
-/// A topology file: `nodes switches links`, the numbers of the switches, then for each link `a b rate delay
-/// error_rate`, such as `0 320 100Gbps 1000ns 0`. The nodes that are no switches are hosts.
+/// A topology file: a [head](Head), the numbers of the switches, then for each link `a b rate delay error_rate`, such
+/// as `0 320 100Gbps 1000ns 0`. The nodes that are no switches are hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     /// Name of the file, for messages.
@@ -46,7 +51,7 @@ pub struct NetworkLink {
     pub loss: Chance,
 }
 
-/// A flow of a list: one message.
+/// A flow of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedFlow {
     /// Line of the file, from 1.
@@ -57,10 +62,20 @@ pub struct ListedFlow {
     pub dst: u32,
     /// Priority, 0 to 7.
     pub priority: u8,
-    /// Bytes of the message.
+    /// Bytes of the flow.
     pub bytes: ByteCount,
     /// When it is posted.
     pub start: Duration,
+}
+
+impl ListedFlow {
+    /// How many messages of how many bytes carry the flow: one, or, above [`MOST_BYTES`], as few equal ones as can,
+    /// each rounded up to a byte.
+    pub const fn messages(&self) -> (u64, ByteCount) {
+        let bytes = self.bytes.get();
+        let count = bytes.div_ceil(MOST_BYTES);
+        (count, ByteCount::new(bytes.div_ceil(count)))
+    }
 }
 
 /// A file with a list of flows: their number, then for each `src dst priority dst_port bytes start_s`.
@@ -72,7 +87,8 @@ pub struct FlowList {
     pub flows: Vec<ListedFlow>,
 }
 
-/// A distribution of flow sizes: points of `bytes percentile`, with straight lines between them.
+/// A distribution of flow sizes: points of `bytes percentile`, with straight lines between them. A file that ends at 1
+/// has fractions instead of percentiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sizes {
     /// Bytes and percentile of each point; the first is 0 %, the last 100 %.
@@ -146,20 +162,22 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `100Gbps`, as ns-3 writes rates.
+/// `100Gbps`, as ns-3 writes rates; without a unit bits a second.
 fn rate(text: &str) -> Result<LineRate, String> {
-    let right = "10 to 400 Gbps of whole picoseconds a byte, such as 100Gbps";
+    let right = "10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000";
     let (number, unit) = split_unit(text);
-    let unit = match unit {
-        "bps" => "b/s",
-        "kbps" | "Kbps" => "Kb/s",
-        "Mbps" => "Mb/s",
-        "Gbps" => "Gb/s",
-        "Tbps" => "Tb/s",
+    let factor = match unit {
+        "" | "bps" | "b/s" => 1.0,
+        "kbps" | "Kbps" | "kb/s" | "Kb/s" => 1e3,
+        "Mbps" | "Mb/s" => 1e6,
+        "Gbps" | "Gb/s" => 1e9,
+        "Tbps" | "Tb/s" => 1e12,
         _ => return Err(format!("rate '{text}': {right}")),
     };
-    let rate: Result<Rate, _> = format!("{number} {unit}").parse();
-    let line = rate.ok().filter(|rate| RATES.contains(rate));
+    let number: Option<f64> = number.parse().ok();
+    // Every rate of a line is exact in 53 bits, and a product that is not is rounded to the bit.
+    let rate = number.map(|number| Rate::from_bits_per_second((number * factor).round() as u64));
+    let line = rate.filter(|rate| RATES.contains(rate));
     line.and_then(|rate| LineRate::try_from(rate).ok())
         .ok_or_else(|| format!("rate '{text}': {right}"))
 }
@@ -177,9 +195,21 @@ fn delay(text: &str) -> Result<Duration, String> {
     Ok(delay)
 }
 
+/// A number, with an exponent or not, and what follows it.
 fn split_unit(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-    text.split_at(end.unwrap_or(text.len()))
+    let digits = |text: &str| {
+        text.find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(text.len())
+    };
+    let mut end = digits(text);
+    if let Some(exponent) = text[end..].strip_prefix(['e', 'E']) {
+        let sign = usize::from(exponent.starts_with(['+', '-']));
+        let length = digits(&exponent[sign..]);
+        if length > 0 {
+            end += 1 + sign + length;
+        }
+    }
+    text.split_at(end)
 }
 
 impl Network {
@@ -196,22 +226,31 @@ impl Network {
             switches: BTreeSet::new(),
             links: Vec::new(),
         };
-        let Some((nodes, switches, links)) = network_head(&mut reader) else {
+        let Some(head) = network_head(&mut reader) else {
             return reader.done(network);
         };
-        network.nodes = nodes;
-        network.read_switches(&mut reader, switches);
-        for read in 0..links {
+        network.nodes = head.nodes;
+        network.read_switches(&mut reader, head.switches);
+        let mut ports = Ports::new(head.nodes);
+        for read in 0..head.links {
             let Some((line, fields)) = reader.line() else {
-                let problem = format!("the file ends here with {read} of {links} links");
+                let problem = format!("the file ends here with {read} of {} links", head.links);
                 reader.wrong(reader.last(), problem);
                 break;
             };
-            let link = network_link(&mut reader, line, &fields, nodes);
+            ports.count(line, &fields);
+            let link = network_link(&mut reader, line, &fields, head.nodes);
             network.links.extend(link);
         }
+        if let Some(several) = ports.several(file, &network.switches) {
+            // The file is of another kind of network, and what else is wrong in it need not be mended.
+            return Err(Misfits(vec![several]));
+        }
         if reader.found.is_empty() {
-            network.check_ports(&mut reader);
+            for node in network.hosts().filter(|node| ports.of(*node).is_empty()) {
+                let problem = format!("no link has node {node}: a host has one");
+                reader.wrong(reader.last(), problem);
+            }
         }
         reader.done(network)
     }
@@ -244,42 +283,127 @@ impl Network {
         }
     }
 
-    /// Every host has one link.
-    fn check_ports(&self, reader: &mut Reader<'_>) {
-        let mut ports = vec![0_u32; self.nodes as usize];
-        for link in &self.links {
-            for end in link.ends {
-                ports[end as usize] += 1;
-                if ports[end as usize] == 2 && !self.switches.contains(&end) {
-                    let problem =
-                        format!("a second link of node {end}, which is no switch: a host has one");
-                    reader.wrong(link.line, problem);
-                }
-            }
-        }
-        for node in self.hosts().filter(|node| ports[*node as usize] == 0) {
-            let problem = format!("no link has node {node}: a host has one");
-            reader.wrong(reader.last(), problem);
-        }
-    }
-
     /// The numbers of the hosts.
     pub fn hosts(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.nodes).filter(|node| !self.switches.contains(node))
     }
 }
 
+/// The lines of a file in which each node has a link.
+struct Ports(Vec<Vec<usize>>);
+
+impl Ports {
+    fn new(nodes: u32) -> Self {
+        Self(vec![Vec::new(); nodes as usize])
+    }
+
+    /// Counts the ends of the link of a line, whatever else is wrong with it.
+    fn count(&mut self, line: usize, fields: &[&str]) {
+        let [a, b, ..] = fields else { return };
+        let ends: [Option<usize>; 2] = [a, b].map(|end| end.parse().ok());
+        if ends[0] == ends[1] {
+            return;
+        }
+        for end in ends.into_iter().flatten() {
+            if let Some(lines) = self.0.get_mut(end) {
+                lines.push(line);
+            }
+        }
+    }
+
+    fn of(&self, node: u32) -> &[usize] {
+        &self.0[node as usize]
+    }
+
+    /// What is wrong if hosts have several links, in one line.
+    fn several(&self, file: &str, switches: &BTreeSet<u32>) -> Option<Misfit> {
+        let nodes = (0_u32..).zip(&self.0);
+        let mut hosts = nodes.filter(|(node, lines)| lines.len() > 1 && !switches.contains(node));
+        let (node, lines) = hosts.next()?;
+        let others = match hosts.count() {
+            0 => String::new(),
+            1 => ", and another host has several".into(),
+            others => format!(", and {others} other hosts have several"),
+        };
+        let problem = format!(
+            "a second link of host {node}, after line {}{others}: a host has one link here; second rails, dual ToRs and \
+             NVLink switches have no counterpart",
+            lines[0]
+        );
+        Some(misfit(format!("{file}:{}", lines[1]), problem))
+    }
+}
+
+/// What the first line of a topology says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    nodes: u32,
+    switches: u32,
+    links: u32,
+}
+
+/// How files begin: with the number of nodes, that of all switches or of each kind, and that of links, at these places of
+/// as many fields. What the other fields say, links and switches say again.
+struct Form {
+    names: &'static str,
+    switches: &'static [usize],
+    links: usize,
+}
+
+const HPCC: Form = Form {
+    names: "nodes switches links",
+    switches: &[1],
+    links: 2,
+};
+const POWERTCP: Form = Form {
+    names: "nodes switches tors links",
+    switches: &[1],
+    links: 3,
+};
+const REVERIE: Form = Form {
+    names: "nodes switches tors links leaf_server_capacity spine_leaf_capacity",
+    switches: &[1],
+    links: 3,
+};
+const SIMAI: Form = Form {
+    names: "nodes gpus_per_server nvswitches switches links gpu_type",
+    switches: &[2, 3],
+    links: 4,
+};
+
+impl Form {
+    /// The form of a first line.
+    fn of(fields: &[&str]) -> Option<&'static Self> {
+        match fields {
+            [_, _, _] => Some(&HPCC),
+            [_, _, _, _] => Some(&POWERTCP),
+            [_, _, _, _, _, kind] if kind.parse::<f64>().is_err() => Some(&SIMAI),
+            [_, _, _, _, _, _] => Some(&REVERIE),
+            // Newer files end with the number of GPUs of a node.
+            [_, _, _, _, _, kind, _] if kind.parse::<f64>().is_err() => Some(&SIMAI),
+            _ => None,
+        }
+    }
+}
+
 /// The first line of a topology.
-fn network_head(reader: &mut Reader<'_>) -> Option<(u32, u32, u32)> {
-    let names = "nodes switches links";
+fn network_head(reader: &mut Reader<'_>) -> Option<Head> {
     let Some((line, fields)) = reader.line() else {
-        reader.wrong(1, format!("the file is empty: {names} are right"));
+        reader.wrong(1, format!("the file is empty: {} are right", HPCC.names));
         return None;
     };
-    let [nodes, switches, links] = reader.fields(line, &fields, names)?;
-    let nodes: Option<u32> = reader.number(line, "number of nodes", nodes);
-    let switches: Option<u32> = reader.number(line, "number of switches", switches);
-    let links: Option<u32> = reader.number(line, "number of links", links);
+    let Some(form) = Form::of(&fields) else {
+        let forms = [&HPCC, &POWERTCP, &REVERIE, &SIMAI].map(|form| form.names);
+        let problem = format!("'{}': right is {}", fields.join(" "), forms.join(", or "));
+        reader.wrong(line, problem);
+        return None;
+    };
+    let nodes: Option<u32> = reader.number(line, "number of nodes", fields[0]);
+    let switches = (form.switches.iter()).try_fold(0_u32, |sum, place| {
+        let number: u32 = reader.number(line, "number of switches", fields[*place])?;
+        Some(sum.saturating_add(number))
+    });
+    let links: Option<u32> = reader.number(line, "number of links", fields[form.links]);
     let (nodes, switches, links) = (nodes?, switches?, links?);
     let most = 2 * MOST_HOSTS as u32;
     if nodes == 0 || nodes > most {
@@ -291,7 +415,11 @@ fn network_head(reader: &mut Reader<'_>) -> Option<(u32, u32, u32)> {
         reader.wrong(line, problem);
         return None;
     }
-    Some((nodes, switches, links))
+    Some(Head {
+        nodes,
+        switches,
+        links,
+    })
 }
 
 fn network_link(
@@ -405,11 +533,8 @@ fn listed_flow(reader: &mut Reader<'_>, line: usize, fields: &[&str]) -> Option<
     if port? > u16::MAX.into() {
         reader.wrong(line, format!("dst_port {}: 0 to 65535", port?));
     }
-    if !(1..=MOST_BYTES).contains(&bytes) {
-        reader.wrong(
-            line,
-            format!("{bytes} bytes: 1 to {MOST_BYTES}, one message"),
-        );
+    if !(1..=MOST_LISTED).contains(&bytes) {
+        reader.wrong(line, format!("{bytes} bytes: 1 to {MOST_LISTED}"));
     }
     (reader.found.len() == before).then_some(ListedFlow {
         line,
@@ -470,6 +595,12 @@ impl Sizes {
             }
             points.push((bytes, percent));
         }
+        // What ends at 1 has fractions. Their percentiles are as exact as files are written.
+        if points.last().is_some_and(|(_, last)| *last == 1.0) {
+            for (_, part) in &mut points {
+                *part = (*part * 100.0 * FRACTION_STEPS).round() / FRACTION_STEPS;
+            }
+        }
         let sizes = Self { points };
         if reader.found.is_empty() {
             let last = reader.last();
@@ -479,7 +610,9 @@ impl Sizes {
                     "the file is empty: lines of bytes and percentile are right",
                 ),
                 [.., (_, percent)] if *percent != 100.0 => {
-                    let problem = format!("ends at {percent} %: the last percentile is 100");
+                    let problem = format!(
+                        "ends at {percent} %: the last percentile is 100, or the last fraction 1"
+                    );
                     reader.wrong(last, problem);
                 }
                 _ if sizes.mean() < 1.0 => {

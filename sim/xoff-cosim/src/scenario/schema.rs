@@ -141,7 +141,7 @@ pub struct LinkEntry {
     /// Length of the cable, 5 ns a metre.
     #[serde(default = "two_metres")]
     pub cable: Length,
-    /// Rate of both ports, 10 to 400 Gb/s; without it `host.rate`. A port of an RTL NIC has 40 Gb/s.
+    /// Rate of both ports, 10 to 800 Gb/s; without it `host.rate`. A port of an RTL NIC has 40 Gb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<LineRate>,
     /// Delay of MAC and PHY, both ends together.

@@ -112,7 +112,7 @@ pub(super) fn counts(topology: &str, counts: &[(&str, u32)]) -> Vec<Misfit> {
 /// Checks a rate of a generated link.
 pub(super) fn rate_fits(place: &str, rate: Option<LineRate>) -> Option<Misfit> {
     let rate = rate.filter(|rate| !RATES.contains(&Rate::from(*rate)))?;
-    Some(misfit(place, format!("{rate}: 10 to 400 Gb/s")))
+    Some(misfit(place, format!("{rate}: 10 to 800 Gb/s")))
 }
 
 /// A generated network.

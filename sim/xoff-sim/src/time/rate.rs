@@ -47,7 +47,7 @@ impl Rate {
 /// The error for a rate at which a byte does not take a whole number of picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "{0} is no whole number of picoseconds a byte, so it cannot be a line rate; 10, 25, 40, 50, 100, 200 and 400 Gb/s are"
+    "{0} is no whole number of picoseconds a byte, so it cannot be a line rate; 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s are"
 )]
 pub struct NoLineRate(pub Rate);
 
@@ -132,7 +132,8 @@ impl std::str::FromStr for LineRate {
             what: "line rate",
             text: text.into(),
             problem: "is no whole number of picoseconds a byte".into(),
-            expected: "expected 10, 25, 40, 50, 100, 200 or 400 Gb/s, such as '40 Gb/s'".into(),
+            expected: "expected 10, 25, 40, 50, 100, 200, 400 or 800 Gb/s, such as '40 Gb/s'"
+                .into(),
         })
     }
 }

@@ -243,7 +243,7 @@ fn flows_that_do_not_fit_are_all_listed() {
          flows.web.load: 1.5: above 0 to 1, a part of the line rate\n\
          flows.web.until: 0 ps: after start, 0 ps\n\
          flows.web.sizes: no way leads from h0 to x\n\
-         sizes.txt:2: ends at 99 %: the last percentile is 100\n\
+         sizes.txt:2: ends at 99 %: the last percentile is 100, or the last fraction 1\n\
          flows.list.sizes: ns3 is given too: one of them"
     );
     let mut list = FlowSettings::new("list", "", "");

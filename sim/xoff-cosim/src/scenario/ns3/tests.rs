@@ -33,6 +33,68 @@ fn a_topology_is_read() {
     );
 }
 
+/// The heads that HPCC, PowerTCP, Reverie and SimAI (also newer) write, over one network.
+#[test]
+fn heads_of_all_forks_are_read() {
+    let links = "0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 100Gbps 1us 0\n3 5 100Gbps 1us 0\n4 5 100Gbps 1us 0\n";
+    let read = |head: &str| Network::parse("n.txt", &format!("{head}\n4 5\n{links}")).unwrap();
+    let hpcc = read("6 2 5");
+    for head in [
+        "6 2 2 5",
+        "6 2 2 5 25000000000 100000000000",
+        "6 8 0 2 5 H100",
+        "6 8 1 1 5 A100",
+        "6 8 1 1 5 H100 8",
+    ] {
+        assert_eq!(read(head), hpcc, "{head}");
+    }
+    let said = wrong(Network::parse(
+        "n.txt",
+        "6 8 4294967295 4294967295 5 H100\n",
+    ));
+    assert_eq!(
+        said,
+        "n.txt:1: 4294967295 switches among 6 nodes: none is a host"
+    );
+}
+
+#[test]
+fn rates_have_any_unit_of_ns3_or_none() {
+    for text in [
+        "100Gbps",
+        "0.1Tbps",
+        "100000Mbps",
+        "1e5Mbps",
+        "100000000000",
+        "100000000000.0",
+        "100e9bps",
+        "1E+11",
+        "100Gb/s",
+    ] {
+        assert_eq!(rate(text), Ok(LineRate::G100), "{text}");
+    }
+    assert_eq!(
+        rate("800Gbps"),
+        "800 Gb/s".parse().map_err(|_| String::new())
+    );
+    for text in [
+        "100", "Gbps", "", "1e", "100GBps", "-1e11", "1e400", "NaN", "1..0Tbps",
+    ] {
+        assert!(rate(text).is_err(), "{text}");
+    }
+}
+
+/// Four hosts, each at an NVLink switch and at a ToR, as SimAI writes them: one line says what does not fit, and not
+/// that rates and delays do not either.
+#[test]
+fn hosts_with_two_links_are_refused_in_one_line() {
+    let text = "6 2 1 1 4 H100\n4 5\n0 4 2880Gbps 0.000025ms 0\n0 5 400Gbps 0.0005ms 0\n1 4 2880Gbps 0.000025ms 0\n1 5 400Gbps 0.0005ms 0\n";
+    assert_eq!(
+        wrong(Network::parse("s.txt", text)),
+        "s.txt:4: a second link of host 0, after line 3, and another host has several: a host has one link here; second rails, dual ToRs and NVLink switches have no counterpart"
+    );
+}
+
 #[test]
 fn every_break_of_a_topology_has_its_line() {
     let of = |text: &str| wrong(Network::parse("n.txt", text));
@@ -43,7 +105,7 @@ fn every_break_of_a_topology_has_its_line() {
         ),
         (
             "\n3 1\n",
-            "n.txt:2: '3 1': 3 fields are right: nodes switches links",
+            "n.txt:2: '3 1': right is nodes switches links, or nodes switches tors links, or nodes switches tors links leaf_server_capacity spine_leaf_capacity, or nodes gpus_per_server nvswitches switches links gpu_type",
         ),
         (
             "3 x 2\n",
@@ -60,7 +122,7 @@ fn every_break_of_a_topology_has_its_line() {
         ),
         (
             "3 1 2\n1 2\n0 1 1Gbps 1us 0\n",
-            "n.txt:2: '2': more numbers than the 1 switches\nn.txt:3: rate '1Gbps': 10 to 400 Gbps of whole picoseconds a byte, such as 100Gbps\nn.txt:3: the file ends here with 1 of 2 links",
+            "n.txt:2: '2': more numbers than the 1 switches\nn.txt:3: rate '1Gbps': 10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000\nn.txt:3: the file ends here with 1 of 2 links",
         ),
         ("4 2 0\n1 1\n", "n.txt:2: switch 1 is here twice"),
         ("4 2 0\n1 4\n", "n.txt:2: switch 4: nodes are 0 to 3"),
@@ -78,11 +140,11 @@ fn every_break_of_a_topology_has_its_line() {
         ),
         (
             "2 1 1\n1\n0 1 40 1us 0\n",
-            "n.txt:3: rate '40': 10 to 400 Gbps of whole picoseconds a byte, such as 100Gbps",
+            "n.txt:3: rate '40': 10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000",
         ),
         (
             "2 1 1\n1\n0 1 30Gbps 1us 0\n",
-            "n.txt:3: rate '30Gbps': 10 to 400 Gbps of whole picoseconds a byte, such as 100Gbps",
+            "n.txt:3: rate '30Gbps': 10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000",
         ),
         (
             "2 1 1\n1\n0 1 40Gbps 1 0\n",
@@ -106,7 +168,7 @@ fn every_break_of_a_topology_has_its_line() {
         ),
         (
             "2 1 2\n1\n0 1 40Gbps 1us 0\n1 0 40Gbps 1us 0\n",
-            "n.txt:4: a second link of node 0, which is no switch: a host has one",
+            "n.txt:4: a second link of host 0, after line 3: a host has one link here; second rails, dual ToRs and NVLink switches have no counterpart",
         ),
     ] {
         assert_eq!(of(text), said, "{text}");
@@ -135,6 +197,20 @@ fn a_list_of_flows_is_read() {
     // As Python writes small numbers.
     let small = FlowList::parse("f.txt", "1\n0 1 3 100 1 1.5e-05\n").unwrap();
     assert_eq!(small.flows[0].start, Duration::from_us(15));
+}
+
+/// Generators write 10¹² bytes for a flow that does not end, which no message can have.
+#[test]
+fn a_long_flow_has_several_messages() {
+    let of = |bytes: u64| {
+        let list = FlowList::parse("f.txt", &format!("1\n0 1 3 100 {bytes} 0\n")).unwrap();
+        let (count, message) = list.flows[0].messages();
+        (count, message.get())
+    };
+    assert_eq!(of(1), (1, 1));
+    assert_eq!(of(1 << 31), (1, 1 << 31));
+    assert_eq!(of((1 << 31) + 1), (2, (1 << 30) + 1));
+    assert_eq!(of(1_000_000_000_000), (466, 2_145_922_747));
 }
 
 #[test]
@@ -167,11 +243,11 @@ fn every_break_of_a_list_of_flows_has_its_line() {
         ),
         (
             "1\n0 1 3 100 0 0\n",
-            "f.txt:2: 0 bytes: 1 to 2147483648, one message",
+            "f.txt:2: 0 bytes: 1 to 1000000000000000",
         ),
         (
-            "1\n0 1 3 100 2147483649 0\n",
-            "f.txt:2: 2147483649 bytes: 1 to 2147483648, one message",
+            "1\n0 1 3 100 1000000000000001 0\n",
+            "f.txt:2: 1000000000000001 bytes: 1 to 1000000000000000",
         ),
         (
             "1\n0 1 3 100 1 -1\n",
@@ -179,7 +255,7 @@ fn every_break_of_a_list_of_flows_has_its_line() {
         ),
         (
             "2\n0 0 3 100 1 0\n0 1 9 100 0 0\n",
-            "f.txt:2: host 0 would send to itself\nf.txt:3: priority 9: 0 to 7\nf.txt:3: 0 bytes: 1 to 2147483648, one message",
+            "f.txt:2: host 0 would send to itself\nf.txt:3: priority 9: 0 to 7\nf.txt:3: 0 bytes: 1 to 1000000000000000",
         ),
     ] {
         assert_eq!(of(text), said, "{text}");
@@ -221,6 +297,20 @@ fn sizes_lie_on_straight_lines() {
 }
 
 #[test]
+fn sizes_with_fractions_are_those_with_percentiles() {
+    let fractions = WEB_SEARCH.lines().map(|line| {
+        let (bytes, percent) = line.split_once(' ').unwrap();
+        format!("{bytes} {}\n", percent.parse::<f64>().unwrap() / 100.0)
+    });
+    let fractions: String = fractions.collect();
+    assert!(fractions.ends_with("30000000 1\n"), "{fractions}");
+    assert_eq!(
+        Sizes::parse("f.txt", &fractions).unwrap(),
+        Sizes::parse("p.txt", WEB_SEARCH).unwrap()
+    );
+}
+
+#[test]
 fn what_is_no_distribution_has_its_line() {
     let of = |text: &str| wrong(Sizes::parse("w.txt", text));
     for (text, said) in [
@@ -239,7 +329,7 @@ fn what_is_no_distribution_has_its_line() {
         ),
         (
             "0 0\n20 99",
-            "w.txt:2: ends at 99 %: the last percentile is 100",
+            "w.txt:2: ends at 99 %: the last percentile is 100, or the last fraction 1",
         ),
         ("0 0\n20 101", "w.txt:2: percentile 101: 0 to 100"),
         (

@@ -191,7 +191,7 @@ fn everything_that_is_wrong_is_listed() {
         "measure_from: 50 us leaves nothing to measure: less than the duration, 50 us\n\
          topology: star and ring are given: one of them\n\
          topology.star.hosts: 0: 1 or more\n\
-         topology.star.rate: 1 Gb/s: 10 to 400 Gb/s\n\
+         topology.star.rate: 1 Gb/s: 10 to 800 Gb/s\n\
          topology.ring.switches: 2: a ring has 3 switches or more\n\
          topology.leaf.name: 'x': the topology names its switches\n\
          topology.leaf.count: 2: the topology says how many there are\n\
@@ -235,7 +235,7 @@ fn rtl_nics_want_40g() {
     scenario.host.nic = NicKind::Rtl;
     assert_eq!(
         said(&scenario),
-        "topology.clos.host_rate: 100 Gb/s: the RTL NIC of host h0 has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 400 Gb/s"
+        "topology.clos.host_rate: 100 Gb/s: the RTL NIC of host h0 has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 800 Gb/s"
     );
 }
 
