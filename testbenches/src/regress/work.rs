@@ -143,7 +143,7 @@ impl Bench<'_> {
         let (digest, failure) = match result {
             Ok(summary) if summary.state == State::Interrupted => return Ok(None),
             Err(said) => {
-                let cause = format!("{}: {}", source.name, without_numbers(first_line(&said)));
+                let cause = format!("{}: {}", source.name, without_values(first_line(&said)));
                 (
                     None,
                     Some(Failure {
@@ -316,10 +316,10 @@ impl WithProperty for Check {
     }
 }
 
-/// The failure of a property, whose cause is its first line without numbers.
+/// The failure of a property, whose cause is its first line without values.
 fn failure<P: Property>(said: &str) -> Failure {
     Failure {
-        cause: format!("{}: {}", P::UNIT, without_numbers(first_line(said))),
+        cause: format!("{}: {}", P::UNIT, without_values(first_line(said))),
         detail: said.to_owned(),
         of_baseline: false,
     }
@@ -351,22 +351,48 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// Replaces numbers, which differ between failures of the same cause.
-fn without_numbers(text: &str) -> String {
+/// Replaces values, which differ between failures of the same cause: what stands in brackets, as the fields of a
+/// structure do, numbers and truth values.
+fn without_values(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    let mut in_word = false;
-    while let Some(c) = rest.next() {
-        if c.is_ascii_digit() && !in_word {
-            plain.push('N');
-            while rest
-                .next_if(|c| c.is_ascii_alphanumeric() || *c == '.')
-                .is_some()
-            {}
+    let mut word = String::new();
+    // A space ends the last word.
+    for c in without_brackets(text).chars().chain([' ']) {
+        let of_number = c == '.' && word.starts_with(|c: char| c.is_ascii_digit());
+        if c.is_ascii_alphanumeric() || c == '_' || of_number {
+            word.push(c);
             continue;
         }
-        in_word = c.is_ascii_alphabetic() || c == '_' || (in_word && c.is_ascii_digit());
+        let value = word.starts_with(|c: char| c.is_ascii_digit());
+        plain.push_str(match word.as_str() {
+            "true" | "false" => "N",
+            _ if value => "N",
+            other => other,
+        });
+        word.clear();
         plain.push(c);
+    }
+    plain.pop();
+    plain
+}
+
+/// Replaces what stands in brackets of any kind. What is not closed is left out to its end.
+fn without_brackets(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut depth = 0_u32;
+    for c in text.chars() {
+        if matches!(c, ')' | ']' | '}') && depth > 0 {
+            depth -= 1;
+            if depth == 0 {
+                plain.push('…');
+            }
+        }
+        if depth == 0 {
+            plain.push(c);
+        }
+        if matches!(c, '(' | '[' | '{') {
+            depth += 1;
+        }
     }
     plain
 }
@@ -376,10 +402,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_have_no_numbers() {
+    fn causes_have_no_values() {
         assert_eq!(
-            without_numbers("cycle 17, at 1.5us: tx_data_o is 0x1f, expected 0b1 at s0.2"),
+            without_values("cycle 17, at 1.5us: tx_data_o is 0x1f, expected 0b1 at s0.2"),
             "cycle N, at N: tx_data_o is N, expected N at s0.N"
+        );
+        let said = |paused: &str, wake: &str, idle: bool| {
+            without_values(&format!(
+                "cycle 6: idle before (Rest {{ paused: {paused} }}), and now Out {{ wake: {wake} }}, limited {idle}"
+            ))
+        };
+        let cause = "cycle N: idle before (…), and now Out {…}, limited N";
+        assert_eq!(said("[16, 0]", "None", true), cause);
+        assert_eq!(said("[]", "Some(Cycle(3))", false), cause);
+        // What is not closed is a value to its end.
+        assert_eq!(
+            without_values("no completion from (side, QP"),
+            "no completion from ("
         );
     }
 }

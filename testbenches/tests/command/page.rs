@@ -487,3 +487,85 @@ fn transcripts_of_the_readme_are_what_the_command_prints() {
     }
     assert_eq!(count, 4, "transcripts of calc, decode and run");
 }
+
+/// Goodput of `ecmp` in Gb/s by variant and seed, by README's command with these seeds in place of its own.
+fn goodput_of_ecmp(readme: &str, seeds: &str) -> BTreeMap<String, Vec<f64>> {
+    let start = readme.find("    xoff run ecmp ").unwrap();
+    let end = start + readme[start..].find("\n\n").unwrap();
+    let command = readme[start..end].replace("\\\n", " ");
+    let arguments = command.split_whitespace().skip(1);
+    let arguments = arguments.map(|argument| match argument.starts_with("seed=") {
+        true => format!("seed={seeds}"),
+        false => argument.to_owned(),
+    });
+    let out = tempfile::tempdir().unwrap();
+    let ran = crate::common::xoff()
+        .args(arguments)
+        .args(["--checkpoints", "off", "--out"])
+        .arg(out.path())
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(1), "expectations are of 96 hosts");
+    let csv = fs::read_to_string(out.path().join("ecmp-sweep/sweep.csv")).unwrap();
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().unwrap();
+    let column = |name: &str| head.iter().position(|of| *of == name).unwrap();
+    let (variant, goodput) = (column("variant"), column("goodput_gbps.total"));
+    let mut by_variant: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for row in rows {
+        let of = by_variant.entry(row[variant].into()).or_default();
+        of.push(row[goodput].parse().unwrap());
+    }
+    by_variant
+}
+
+/// Variant of each row of README's table of `ecmp`, and its least, mean and greatest goodput.
+fn table_of_ecmp(readme: &str) -> BTreeMap<String, [f64; 3]> {
+    let start = readme.find("| hashes | congestion control |").unwrap();
+    let rows = readme[start..].lines().skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let variant = fields[1].split('`').nth(1).unwrap();
+        let number = |place: usize| {
+            fields[place]
+                .strip_suffix(" Gb/s")
+                .unwrap()
+                .parse()
+                .unwrap()
+        };
+        (variant.into(), [3, 4, 5].map(number))
+    };
+    rows.map(row).collect()
+}
+
+/// One seed of the ten: within what the table says of them.
+#[test]
+fn a_seed_of_the_readmes_ecmp_is_in_its_row() {
+    let readme = fs::read_to_string(crate::common::file("../README.md")).unwrap();
+    let table = table_of_ecmp(&readme);
+    let ran = goodput_of_ecmp(&readme, "1");
+    assert_eq!(ran.len(), table.len());
+    for (variant, goodput) in ran {
+        let [least, _, greatest] = table[&variant];
+        let in_row = (least - 0.05..=greatest + 0.05).contains(&goodput[0]);
+        assert!(in_row, "{variant}: {goodput:?}, {least} to {greatest}");
+    }
+}
+
+#[test]
+#[ignore = "thirty runs of 24 hosts"]
+fn the_readmes_table_of_ecmp_is_what_its_command_prints() {
+    let readme = fs::read_to_string(crate::common::file("../README.md")).unwrap();
+    let ran = goodput_of_ecmp(&readme, "1..10");
+    let rounded = |goodput: &Vec<f64>| {
+        let least = goodput.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = goodput.iter().copied().fold(0.0, f64::max);
+        let mean = goodput.iter().sum::<f64>() / goodput.len() as f64;
+        [least, mean, greatest].map(|rate| (rate * 10.0).round() / 10.0)
+    };
+    let ran: BTreeMap<String, [f64; 3]> = (ran.iter())
+        .map(|(variant, goodput)| (variant.clone(), rounded(goodput)))
+        .collect();
+    assert_eq!(ran, table_of_ecmp(&readme));
+}
