@@ -4,8 +4,8 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use xoff::property::nic::pair::{Pair, PairConfig, REGION, all};
-use xoff_cosim::network::Simulation;
 use xoff_cosim::units::beat;
+use xoff_network::Simulation;
 use xoff_rtl::{nic, packet_parser256};
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;

@@ -1,7 +1,6 @@
 //! An example bench: two hosts and a switch, work, time, a look into the RTL, assertions.
 
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{FlowSettings, Scenario};
+use xoff_network::scenario::{FlowSettings, Scenario};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{ByteCount, Duration, Length, Time};
 
@@ -14,14 +13,12 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         .link("a", "s", Length::from_m(2))
         .link("b", "s", Length::from_m(300))
         .flow(FlowSettings::new("hello", "a", "b").messages(10, ByteCount::new(10_000)));
-    let mut simulation = Simulation::new(&scenario)?;
+    let mut simulation = xoff_cosim::simulation(&scenario)?;
     simulation.run_until(Time::from_ps(100_000_000))?;
     assert!(simulation.finished());
-    let nic = simulation
-        .station("a")
-        .rtl()
-        .expect("the default NIC is RTL");
-    assert_eq!(nic.counters().get(reg::REQUESTS_OUT), 100);
+    let host = simulation.station("a").endpoint().expect("a is a host");
+    assert_eq!(host.counters().get(reg::REQUESTS_OUT), 100);
+    let nic = host.clocked().expect("the default NIC is RTL");
     println!("10 messages, {} cycles", nic.cycles_evaluated());
     Ok(())
 }

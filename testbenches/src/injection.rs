@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use xoff_cosim::scenario::{CapturedFrame, InjectEntry, Only};
+use xoff_network::scenario::{CapturedFrame, InjectEntry, Only};
 use xoff_waves::capture::{Direction, Error, NoFrame, Record, open};
 
 /// Maximum total size of the frames of an entry. All of them are in memory while the scenario runs.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use xoff_cosim::scenario::Scenario;
-use xoff_cosim::scenario::check::{Misfit, Misfits};
-use xoff_cosim::scenario::ns3::{FlowList, Network, Sizes};
+use xoff_network::scenario::Scenario;
+use xoff_network::scenario::check::{Misfit, Misfits};
+use xoff_network::scenario::ns3::{FlowList, Network, Sizes};
 
 use crate::text_file;
 

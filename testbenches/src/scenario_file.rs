@@ -6,9 +6,9 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::{ns3_files, text_file};
-use xoff_cosim::scenario::check::{Misfit, Misfits};
-use xoff_cosim::scenario::variant::BASE;
-use xoff_cosim::scenario::{Scenario, VERSION, Variant};
+use xoff_network::scenario::check::{Misfit, Misfits};
+use xoff_network::scenario::variant::BASE;
+use xoff_network::scenario::{Scenario, VERSION, Variant};
 
 use crate::injection::captured;
 

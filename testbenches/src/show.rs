@@ -67,7 +67,7 @@ pub fn show(arguments: &ShowArgs, streams: &mut Streams) -> anyhow::Result<Outco
 ///
 /// Returns an error if the output cannot be written.
 pub fn schema(streams: &mut Streams) -> anyhow::Result<Outcome> {
-    serde_json::to_writer_pretty(&mut streams.out, &xoff_cosim::scenario::json_schema())?;
+    serde_json::to_writer_pretty(&mut streams.out, &xoff_network::scenario::json_schema())?;
     writeln!(streams.out)?;
     Ok(Outcome::Held)
 }

@@ -1,15 +1,29 @@
-//! RTL NICs in a simulated network.
+//! RTL as parts of a simulated network.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`units`] | drivers that operate the pins of the verilated units |
-//! | [`network`] | hosts with RTL or model NICs, switches and cables in simulated time |
-//! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
-//! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
-//! | [`scenario`] | the description of a network, its flows and what is expected of them |
+//! | [`network`] | hosts with RTL NICs: this repository's, and those of your own |
 
-pub mod detect;
-pub mod metrics;
 pub mod network;
-pub mod scenario;
 pub mod units;
+
+use xoff_network::scenario::Scenario;
+use xoff_network::{Endpoints, Simulation, SimulationError};
+
+/// The endpoints of a program that has this repository's RTL NIC: model NICs too.
+pub fn endpoints() -> Endpoints {
+    Endpoints::default().with(
+        xoff_network::endpoint::RTL,
+        network::kind::<network::XoffNic>(),
+    )
+}
+
+/// Builds the network of a scenario that has RTL NICs or model NICs, at time zero.
+///
+/// # Errors
+///
+/// As [`Simulation::with`].
+pub fn simulation(scenario: &Scenario) -> Result<Simulation, SimulationError> {
+    Simulation::with(scenario, &endpoints())
+}

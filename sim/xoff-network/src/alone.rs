@@ -7,9 +7,10 @@ use xoff_sim::host::PcieConfig;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::ModelNicConfig;
 use xoff_sim::nic::model::latency;
+use xoff_sim::nic::shape;
 use xoff_sim::time::{Duration, LineRate};
 
-use super::topology::{IPV6_MORE_BYTES, Plan};
+use crate::plan::{IPV6_MORE_BYTES, Plan};
 use crate::scenario::{Connection, HostSettings, IpVersion, Operation, Scenario};
 
 /// Bytes of a packet over IPv4 without payload, FCS included: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
@@ -18,7 +19,7 @@ const PACKET_BYTES: u64 = 62;
 const RETH_BYTES: u64 = 16;
 const AETH_BYTES: u64 = 4;
 /// Bytes of a beat of a NIC, and of its DMA.
-const BEAT_BYTES: u64 = xoff_rtl::nic::DATA_BYTES as u64;
+const BEAT_BYTES: u64 = shape::BEAT_BYTES as u64;
 
 /// A link on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::time::Time;
 
-use super::topology::Plan;
+use crate::plan::Plan;
 use crate::scenario::{Action, Scenario};
 
 /// Routes that switches have during a run after those at its start.

@@ -1,64 +1,290 @@
-//! NICs of your own, registered by the names that scenarios use.
+//! Hosts with their NICs, of any kind, and the kinds by the names that scenarios use.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Debug;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use xoff_sim::host::{Host, PcieConfig};
+use xoff_sim::kernel::Node;
+use xoff_sim::mac::ReceiveCounters;
+use xoff_sim::nic::shape::BEAT_BYTES;
+use xoff_sim::nic::{
+    Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, Region,
+};
+use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
+use xoff_sim::wire::Psn;
 
-use super::device::{Device, Driver, HostSetup, Limits, PortShape};
-use super::rtl_host::{RtlHost, RtlHostConfig, RtlNode};
-use crate::scenario::check::Misfit;
+use crate::scenario::check::{MODEL_QPS, Misfit, RING};
 use crate::scenario::{Connection, HostSettings, IpVersion, NicKind};
-use crate::units::UnitError;
 
-/// The NICs other than those of this repository that a simulation can create: `nic = { own = "NAME" }` in a scenario.
-///
-/// ```no_run
-/// # use xoff_cosim::network::{Nics, XoffNic};
-/// // Any type that implements `Driver`.
-/// let nics = Nics::default().with::<XoffNic>("xoff");
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct Nics(BTreeMap<String, Kind>);
+/// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
+#[derive(Debug, Error)]
+#[error(transparent)]
+pub struct EndpointError(Box<dyn Error + Send + Sync>);
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
-    pub port: PortShape,
-    limits: fn() -> Limits,
-    make: Make,
-    restore: Restore,
+impl EndpointError {
+    /// The error of an endpoint of one's own.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(error.into())
+    }
 }
 
-type Make = fn(RtlHostConfig, &HostSetup, &PcieConfig) -> Result<Box<dyn RtlNode>, UnitError>;
-type Restore = fn(&[u8]) -> Result<Box<dyn RtlNode>, String>;
+/// What the other end of a connection must know about a QP before it can connect to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    /// QP number.
+    pub qpn: u32,
+    /// PSN of the QP's first request.
+    pub psn: Psn,
+    /// Key of the QP's memory region.
+    pub key: u32,
+}
 
-impl Nics {
-    /// Adds a NIC under a name.
+/// A host with its NIC, at the end of one cable.
+pub trait Endpoint: Node + Debug {
+    /// The host.
+    fn host(&self) -> &Host;
+
+    /// The host, for adding flows.
+    fn host_mut(&mut self) -> &mut Host;
+
+    /// Asks for a QP with a region of memory. `psn` is a proposal for the PSN of its first request. Returns what the
+    /// other end has to know if that is known at once; otherwise [`created`](Self::created) returns it later.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot go on.
+    fn create(
+        &mut self,
+        index: u16,
+        psn: Psn,
+        region: &Region,
+    ) -> Result<Option<Created>, EndpointError>;
+
+    /// The result of `create`, once it is done.
+    fn created(&self, index: u16) -> Option<Created>;
+
+    /// Connects a QP that was created. The settings contain the other end's [`Created`].
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot go on.
+    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), EndpointError>;
+
+    /// Whether the QP is connected.
+    fn connected(&self, index: u16) -> bool;
+
+    /// The NIC's counters.
+    fn counters(&self) -> &NicCounters;
+
+    /// The counters of the receive MAC.
+    fn mac_counters(&self) -> ReceiveCounters;
+
+    /// When each class could not be sent.
+    fn pauses(&self) -> &PauseLog;
+
+    /// DCQCN's latest values for a QP: its rate, α, and whether it is limited to the rate. `None` while the QP is
+    /// closed or DCQCN is off.
+    fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)>;
+
+    /// States at `now`, between two runs, that the link went down or came up. Pauses end with the link.
+    fn set_link(&mut self, now: Time, up: bool);
+
+    /// Why the NIC has stopped working: an assertion that failed, or a rule of its pins that it broke.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it has beyond this if its NIC is RTL.
+    fn clocked(&self) -> Option<&dyn Clocked> {
+        None
+    }
+
+    /// The same, for changes.
+    fn clocked_mut(&mut self) -> Option<&mut dyn Clocked> {
+        None
+    }
+
+    /// Whether it can be part of a checkpoint.
+    fn saves(&self) -> bool;
+
+    /// Its state, from which its kind restores it.
+    ///
+    /// # Errors
+    ///
+    /// It has failed, or cannot be saved.
+    fn save(&self) -> Result<Vec<u8>, String>;
+}
+
+/// A NIC that is evaluated clock by clock, and has waves.
+pub trait Clocked {
+    /// Cycles since the simulation started.
+    fn cycles(&self) -> u64;
+
+    /// Cycles that were evaluated since the simulation started.
+    fn cycles_evaluated(&self) -> u64;
+
+    /// Sets whether idle cycles are skipped.
+    fn set_skip(&mut self, skip: bool);
+
+    /// Writes waves for a window of time. Replaces any window set before.
+    fn set_waves(&mut self, window: WaveWindow);
+
+    /// Closes the file of waves if its window has not passed yet.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    fn close_waves(&mut self) -> Result<(), EndpointError>;
+}
+
+/// A window of time for which waves are written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaveWindow {
+    /// The file; its extension is `.fst` or `.vcd`.
+    pub path: PathBuf,
+    /// Start of the window (inclusive).
+    pub from: Time,
+    /// End of the window (exclusive).
+    pub until: Time,
+    /// The signals that are written, by their names with all scopes; all of them if there is none.
+    pub only: Vec<String>,
+}
+
+/// The limits of an endpoint. A scenario that exceeds them is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Number of QPs.
+    pub qps: u16,
+    /// Supported operations, as sender and as receiver.
+    pub operations: &'static [WorkKind],
+    /// Supported path MTUs in bytes.
+    pub mtus: &'static [u32],
+    /// Largest message in bytes.
+    pub message: u32,
+    /// How many work requests a QP holds, and how many receive buffers: 1 or more.
+    pub outstanding: u32,
+    /// Whether packets may go over IPv6.
+    pub ipv6: bool,
+}
+
+impl Limits {
+    /// The limits of the model NIC, and but for the number of QPs those of `rtl/nic`.
+    pub const MODEL: Self = Self {
+        qps: MODEL_QPS as u16,
+        operations: &[
+            WorkKind::SEND,
+            WorkKind::SEND_IMM,
+            WorkKind::WRITE,
+            WorkKind::WRITE_IMM,
+        ],
+        mtus: &[256, 512, 1024, 2048, 4096],
+        message: 1 << 31,
+        outstanding: RING,
+        ipv6: true,
+    };
+}
+
+/// What the software of a NIC is told when it is made.
+#[derive(Debug, Clone)]
+pub struct HostSetup {
+    /// The host's name.
+    pub name: String,
+    /// The host's addresses.
+    pub address: Address,
+    /// The clock of the NIC's port.
+    pub clock: Clock,
+    /// The port's line.
+    pub rate: LineRate,
+    /// The scenario's settings: classes, pauses, DCQCN.
+    pub settings: NicSettings,
+    /// Addresses of all hosts, for answers to ARP. The MAC address is that of the first hop: the switch's port, unless
+    /// the host is at the other end of the cable.
+    pub neighbours: Vec<Address>,
+}
+
+/// What an endpoint is told when it is made.
+#[derive(Debug, Clone)]
+pub struct EndpointSetup {
+    /// What its software is told.
+    pub host: HostSetup,
+    /// Seed of all that is random in it.
+    pub seed: u64,
+    /// Largest frame, FCS included.
+    pub max_frame: ByteCount,
+    /// Size of the receive buffer in bytes, where it can be set.
+    pub buffer: u64,
+    /// Number of QPs that flows take, and at least that of an RTL NIC.
+    pub qps: usize,
+    /// The bus between NIC and memory.
+    pub pcie: PcieConfig,
+}
+
+/// A kind of endpoint: what is known of it before there is one, and how one is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its limits.
+    pub limits: fn() -> Limits,
+    /// Period of the port's clock at a line rate.
+    pub period: fn(LineRate) -> Duration,
+    /// Why it cannot carry a line's rate, as text for a warning. `None` if it can.
+    pub too_slow: fn(LineRate) -> Option<String>,
+    /// Makes one.
+    pub make: Make,
+    /// Makes one from what [`Endpoint::save`] returned.
+    pub restore: Restore,
+}
+
+/// Makes an endpoint.
+pub type Make = fn(EndpointSetup) -> Result<Box<dyn Endpoint>, EndpointError>;
+/// Makes an endpoint from its saved state.
+pub type Restore = fn(&[u8]) -> Result<Box<dyn Endpoint>, String>;
+
+/// Name of the kind of this repository's RTL NIC.
+pub const RTL: &str = "rtl";
+/// Name of the kind of model NICs.
+pub const MODEL: &str = "model";
+
+/// The kinds of endpoints that a simulation can make: `model`, `rtl` where it was added, and NICs of one's own,
+/// `nic = { own = "NAME" }` in a scenario.
+#[derive(Debug, Clone)]
+pub struct Endpoints(BTreeMap<String, Kind>);
+
+impl Default for Endpoints {
+    /// Model NICs alone.
+    fn default() -> Self {
+        Self(BTreeMap::from([(MODEL.into(), model())]))
+    }
+}
+
+impl Endpoints {
+    /// Adds a kind under a name, or replaces it.
     #[must_use]
-    pub fn with<D: Driver>(mut self, name: &str) -> Self {
-        let kind = Kind {
-            port: D::Device::PORT,
-            limits: D::limits,
-            make: |config, setup, pcie| {
-                let host = Host::new(config.clock, D::DMA_BYTES, pcie);
-                Ok(Box::new(RtlHost::<D>::with_setup(config, setup, host)?))
-            },
-            restore: |saved| Ok(Box::new(RtlHost::<D>::restore(saved)?)),
-        };
+    pub fn with(mut self, name: &str, kind: Kind) -> Self {
         self.0.insert(name.into(), kind);
         self
     }
 
-    /// The kind of a host's NIC, or `None` if it is one of this repository's NICs.
+    /// The name and the kind of a host's endpoint.
     ///
     /// # Errors
     ///
-    /// A name that is not known, or a NIC that does not speak the host's version of IP.
-    pub(super) fn of(&self, host: &str, settings: &HostSettings) -> Result<Option<Kind>, Misfit> {
-        let NicKind::Own(name) = &settings.nic else {
-            return Ok(None);
+    /// A name that is not known, or a kind that does not speak the host's version of IP.
+    pub(crate) fn of<'s>(
+        &self,
+        host: &str,
+        settings: &'s HostSettings,
+    ) -> Result<(&'s str, Kind), Misfit> {
+        let name = match &settings.nic {
+            NicKind::Rtl => RTL,
+            NicKind::Model => MODEL,
+            NicKind::Own(name) => name,
         };
         let kind = self.named(host, name)?;
         if settings.ip == IpVersion::V6 && !(kind.limits)().ipv6 {
@@ -67,62 +293,59 @@ impl Nics {
                 problem: format!("v6: the NIC '{name}' has IPv4 only, \"v4\""),
             });
         }
-        Ok(Some(kind))
+        Ok((name, kind))
     }
 
-    /// The NIC of a name.
+    /// The kind of a name.
     fn named(&self, host: &str, name: &str) -> Result<Kind, Misfit> {
         if let Some(kind) = self.0.get(name) {
             return Ok(*kind);
         }
-        let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
-        let known = match known.as_slice() {
-            [] => "this program has none; docs/own-nic.md says how to build one that has".into(),
-            known => format!("there are {}", known.join(", ")),
+        let known = self.0.keys().map(String::as_str);
+        let known: Vec<&str> = known.filter(|name| ![RTL, MODEL].contains(name)).collect();
+        let problem = match known.as_slice() {
+            _ if name == RTL => "rtl: this program has no RTL NIC; \"model\" is right".into(),
+            [] => format!(
+                "no own NIC of the name '{name}': this program has none; docs/own-nic.md says how to build one that has"
+            ),
+            known => format!(
+                "no own NIC of the name '{name}': there are {}",
+                known.join(", ")
+            ),
         };
         Err(Misfit {
             place: format!("hosts.{host}.nic"),
-            problem: format!("no own NIC of the name '{name}': {known}"),
+            problem,
         })
     }
 
-    /// The host with its NIC, for a host that was read from a checkpoint. `None` if it has its NIC already.
+    /// The endpoint of a host that was read from a checkpoint. `None` if it is there already.
     ///
     /// # Errors
     ///
-    /// A name that is not known, or a NIC whose driver or model is not the one that was saved.
-    pub(super) fn restore(&self, host: &str, own: &Own) -> Result<Option<Own>, Misfit> {
-        let Content::Saved(saved) = &own.content else {
+    /// A name that is not known, or an endpoint that is not the one that was saved.
+    pub(crate) fn restore(&self, host: &str, placed: &Placed) -> Result<Option<Placed>, Misfit> {
+        let Content::Saved(saved) = &placed.content else {
             return Ok(None);
         };
-        let kind = self.named(host, &own.nic)?;
+        let kind = self.named(host, &placed.kind)?;
         let node = (kind.restore)(saved).map_err(|why| Misfit {
             place: format!("hosts.{host}.nic"),
-            problem: format!("the NIC '{}' cannot go on from saved state: {why}", own.nic),
+            problem: format!(
+                "the NIC '{}' cannot go on from saved state: {why}",
+                placed.kind
+            ),
         })?;
-        Ok(Some(Own {
-            nic: own.nic.clone(),
+        Ok(Some(Placed {
+            kind: placed.kind.clone(),
             content: Content::Node(node),
         }))
     }
 }
 
 impl Kind {
-    pub(super) fn make(
-        &self,
-        nic: &str,
-        config: RtlHostConfig,
-        setup: &HostSetup,
-        pcie: &PcieConfig,
-    ) -> Result<Own, UnitError> {
-        Ok(Own {
-            nic: nic.into(),
-            content: Content::Node((self.make)(config, setup, pcie)?),
-        })
-    }
-
-    /// Checks whether the NIC can be an end of a flow, with this QP index.
-    pub(super) fn check(
+    /// Checks whether the endpoint can be an end of a flow, with this QP index.
+    pub(crate) fn check(
         &self,
         host: &str,
         connection: &Connection<'_>,
@@ -177,49 +400,51 @@ impl Kind {
             })
         })
     }
-
-    /// Number of receive buffers that a host keeps posted.
-    pub(super) fn buffers(&self) -> u32 {
-        (self.limits)().outstanding
-    }
 }
 
-/// A host with a NIC of your own.
+/// An endpoint at its place in a network, with the name of its kind.
 ///
-/// It can be part of a checkpoint if its device says so. Since only the program knows the types of its NICs, a host
-/// that was read from a checkpoint is of no use until [`Simulation::attach`](super::Simulation::attach) gives it its
-/// NIC.
+/// Since only the program knows the kinds, a host that was read from a checkpoint is of no use until
+/// [`Simulation::attach`](crate::Simulation::attach) has made its endpoint.
 #[derive(Debug)]
-pub struct Own {
-    /// The NIC's name.
-    nic: String,
+pub struct Placed {
+    kind: String,
     content: Content,
 }
 
 #[derive(Debug)]
 enum Content {
-    Node(Box<dyn RtlNode>),
+    Node(Box<dyn Endpoint>),
     /// The state of a node that was read from a checkpoint.
     Saved(Bytes),
 }
 
 /// What is said of a host that cannot be part of a checkpoint.
-pub(super) const NOT_SAVED: &str = "a host with an own NIC is in no checkpoint unless its device says \
+pub(crate) const NOT_SAVED: &str = "a host with an own NIC is in no checkpoint unless its device says \
     `const CHECKPOINTS: bool = true`; an `RtlHost` alone can be saved and restored by whoever knows its driver";
 const NOT_ATTACHED: &str =
-    "a simulation that was read from a checkpoint gets its own NICs by `attach`";
+    "a simulation that was read from a checkpoint gets its endpoints by `attach`";
 
-impl Own {
-    /// The host. Panics if it was read from a checkpoint and has not got its NIC, as does
+impl Placed {
+    pub(crate) fn new(kind: &str, node: Box<dyn Endpoint>) -> Self {
+        Self {
+            kind: kind.into(),
+            content: Content::Node(node),
+        }
+    }
+
+    /// The endpoint. Panics if it was read from a checkpoint and has not been attached, as does
     /// [`node_mut`](Self::node_mut).
-    pub(super) fn node(&self) -> &dyn RtlNode {
+    #[inline]
+    pub(crate) fn node(&self) -> &dyn Endpoint {
         match &self.content {
             Content::Node(node) => &**node,
             Content::Saved(_) => panic!("{NOT_ATTACHED}"),
         }
     }
 
-    pub(super) fn node_mut(&mut self) -> &mut dyn RtlNode {
+    #[inline]
+    pub(crate) fn node_mut(&mut self) -> &mut dyn Endpoint {
         match &mut self.content {
             Content::Node(node) => &mut **node,
             Content::Saved(_) => panic!("{NOT_ATTACHED}"),
@@ -227,7 +452,7 @@ impl Own {
     }
 
     /// Whether it can be part of a checkpoint.
-    pub(super) fn saves(&self) -> bool {
+    pub(crate) fn saves(&self) -> bool {
         match &self.content {
             Content::Node(node) => node.saves(),
             Content::Saved(_) => true,
@@ -235,7 +460,7 @@ impl Own {
     }
 }
 
-impl Serialize for Own {
+impl Serialize for Placed {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let custom = <S::Error as serde::ser::Error>::custom;
         let saved = match &self.content {
@@ -243,16 +468,107 @@ impl Serialize for Own {
             Content::Node(node) if node.saves() => node.save().map_err(custom)?.into(),
             Content::Node(_) => return Err(custom(NOT_SAVED.into())),
         };
-        (&self.nic, saved).serialize(serializer)
+        (&self.kind, saved).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Own {
+impl<'de> Deserialize<'de> for Placed {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (nic, saved) = Deserialize::deserialize(deserializer)?;
+        let (kind, saved) = Deserialize::deserialize(deserializer)?;
         Ok(Self {
-            nic,
+            kind,
             content: Content::Saved(saved),
         })
+    }
+}
+
+/// The kind of model NICs.
+fn model() -> Kind {
+    Kind {
+        limits: || Limits::MODEL,
+        period: ModelNicConfig::period,
+        too_slow: |_| None,
+        make: |setup| {
+            let HostSetup {
+                clock,
+                rate,
+                settings,
+                ..
+            } = setup.host;
+            let config = ModelNicConfig {
+                max_frame: setup.max_frame,
+                buffer_bytes: setup.buffer,
+                qps: setup.qps,
+                ..ModelNicConfig::at(rate, clock, settings)
+            };
+            let host = Host::new(clock, BEAT_BYTES, &setup.pcie);
+            Ok(Box::new(ModelNic::new(config, host)))
+        },
+        restore: |saved| {
+            let nic: ModelNic = postcard::from_bytes(saved).map_err(|error| error.to_string())?;
+            Ok(Box::new(nic))
+        },
+    }
+}
+
+impl Endpoint for ModelNic {
+    fn host(&self) -> &Host {
+        self.host()
+    }
+
+    fn host_mut(&mut self) -> &mut Host {
+        self.host_mut()
+    }
+
+    fn create(
+        &mut self,
+        index: u16,
+        psn: Psn,
+        region: &Region,
+    ) -> Result<Option<Created>, EndpointError> {
+        let key = self.register(index, *region);
+        let qpn = self.config().settings.qpn_base + u32::from(index);
+        Ok(Some(Created { qpn, psn, key }))
+    }
+
+    fn created(&self, _index: u16) -> Option<Created> {
+        None
+    }
+
+    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), EndpointError> {
+        self.open(index, settings);
+        Ok(())
+    }
+
+    fn connected(&self, _index: u16) -> bool {
+        true
+    }
+
+    fn counters(&self) -> &NicCounters {
+        self.counters()
+    }
+
+    fn mac_counters(&self) -> ReceiveCounters {
+        self.mac_counters()
+    }
+
+    fn pauses(&self) -> &PauseLog {
+        self.pauses()
+    }
+
+    fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
+        self.rate(qp)
+    }
+
+    fn set_link(&mut self, _now: Time, up: bool) {
+        self.set_link(up);
+    }
+
+    fn saves(&self) -> bool {
+        true
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        postcard::to_stdvec(self).map_err(|error| error.to_string())
     }
 }

@@ -12,11 +12,11 @@ use xoff_sim::switch::{Limit, RedConfig, Switch};
 use xoff_sim::time::Time;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 
-use super::convergence::Converged;
-use super::topology::Plan;
-use super::{Simulation, Station};
+use crate::convergence::Converged;
+use crate::plan::Plan;
 use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
 use crate::scenario::{Action, Connection, Scenario};
+use crate::{Simulation, Station};
 
 /// Events that are still to happen, by time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 use xoff_sim::kernel::{InjectionCounters, NodeId, PortId};
 use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
 
-use super::topology::{CHECKED, Plan};
-use super::{Simulation, SimulationError, Station};
+use crate::plan::{CHECKED, Plan};
 use crate::scenario::check::Misfit;
 use crate::scenario::{Scenario, Towards};
+use crate::{Simulation, SimulationError, Station};
 
 /// A fault rule of a scenario, and what it has done in all places where it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]

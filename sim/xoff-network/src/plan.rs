@@ -7,6 +7,7 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
+use xoff_sim::nic::shape;
 use xoff_sim::nic::{Address, BufferParts, ModelNicConfig, NicSettings};
 use xoff_sim::protocol::dcqcn::{Rate as DcqcnRate, RpParameters};
 use xoff_sim::seeded::Seed;
@@ -681,7 +682,7 @@ pub fn receive_buffer(settings: &HostSettings) -> u64 {
     match (&settings.nic, settings.buffer) {
         (NicKind::Model, Some(buffer)) => buffer.get() / BufferParts::CELL * BufferParts::CELL,
         (NicKind::Model, None) => ModelNicConfig::buffer_at(settings.rate),
-        _ => xoff_rtl::nic::BUFFER_BYTES.into(),
+        _ => shape::BUFFER_BYTES,
     }
 }
 

@@ -8,29 +8,28 @@ use thiserror::Error;
 use xoff_sim::host::{FlowConfig, Host, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
-use xoff_sim::nic::{Address, ModelNic, ModelNicConfig, QpSettings, Region};
+use xoff_sim::nic::{Address, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{ConfigError, Switch};
-use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
+use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn};
 
-use super::alone::Paths;
-use super::convergence::Converged;
-use super::device::{Created, HostSetup};
-use super::events::Agenda;
-use super::own::{Kind, NOT_SAVED};
-use super::topology::{Plan, receive_buffer};
-use super::{Nics, RtlHost, RtlHostConfig, Station, WaveWindow, XoffNic};
-use crate::scenario::check::{Misfit, Misfits, QPS, RING};
+use crate::alone::Paths;
+use crate::convergence::Converged;
+use crate::endpoint::{
+    Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, NOT_SAVED, Placed,
+    WaveWindow,
+};
+use crate::events::Agenda;
+use crate::plan::{Plan, receive_buffer};
+use crate::scenario::check::{Misfit, Misfits, QPS};
 use crate::scenario::{Connection, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings};
-use crate::units::UnitError;
+use crate::station::Station;
 
 /// Tag (low byte) of all keys.
 const KEY_TAG: u8 = 0x5A;
-/// Bytes a beat of the NIC.
-const BEAT_BYTES: usize = xoff_rtl::nic::DATA_BYTES as usize;
 /// The largest frame that a NIC takes, FCS included.
 const MAX_FRAME: ByteCount = ByteCount::new(9_216);
 /// Interval at which drivers are asked whether their QPs are connected.
@@ -65,13 +64,13 @@ pub enum SimulationError {
         /// What does not fit.
         source: BuildError,
     },
-    /// An RTL NIC could not be created or configured.
+    /// An endpoint could not be made or configured.
     #[error(transparent)]
-    Unit(#[from] UnitError),
+    Endpoint(#[from] EndpointError),
     /// The state cannot be saved, or saved state cannot be restored.
     #[error("checkpoint: {0}")]
     Checkpoint(#[from] postcard::Error),
-    /// An RTL NIC failed during the run.
+    /// An endpoint failed during the run.
     #[error("at {at}: {what}")]
     Failed {
         /// When the failure was noticed.
@@ -183,7 +182,7 @@ impl Simulation {
     ///
     /// The part of the scenario that does not fit, or an RTL NIC that cannot be created.
     pub fn new(scenario: &Scenario) -> Result<Self, SimulationError> {
-        Self::with(scenario, &Nics::default())
+        Self::with(scenario, &Endpoints::default())
     }
 
     /// Builds the network of a scenario that may use NICs of your own.
@@ -193,8 +192,8 @@ impl Simulation {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new); also a NIC that is not in `nics`, or a flow that such a NIC cannot carry.
-    pub fn with(scenario: &Scenario, nics: &Nics) -> Result<Self, SimulationError> {
+    /// As [`new`](Self::new); also a NIC that is not in `endpoints`, or a flow that such a NIC cannot carry.
+    pub fn with(scenario: &Scenario, endpoints: &Endpoints) -> Result<Self, SimulationError> {
         scenario.check()?;
         let whole = scenario.expanded()?;
         let scenario = &*whole;
@@ -210,11 +209,10 @@ impl Simulation {
         let mut kinds = BTreeMap::new();
         let qps = qps_in_use(&connections, &plan);
         for entry in &scenario.hosts {
-            let own_nic = nics.of(&entry.name, &scenario.settings_of(entry))?;
+            let own_settings = scenario.settings_of(entry);
+            let (kind_name, kind) = endpoints.of(&entry.name, &own_settings)?;
             for (name, node, settings) in plan.hosts_of(scenario, entry) {
-                if let Some(kind) = &own_nic
-                    && let Some(slow) = kind.port.too_slow(settings.rate)
-                {
+                if let Some(slow) = (kind.too_slow)(settings.rate) {
                     let note = format!("hosts.{}: {slow}", entry.name);
                     if !notes.contains(&note) {
                         notes.push(note);
@@ -222,52 +220,26 @@ impl Simulation {
                 }
                 let own = seed.derive(&[1, node.0.into()]);
                 // Each clock has a random phase, so that ties between NICs favour none of them.
-                let period = match (own_nic, &settings.nic) {
-                    (Some(kind), _) => kind.port.period,
-                    (None, NicKind::Model) => ModelNicConfig::period(settings.rate),
-                    (None, _) => Clock::PERIOD_40G,
-                };
+                let period = (kind.period)(settings.rate);
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
-                let pcie = settings.pcie();
-                let nic = plan.nic(scenario, node, &settings, &clock)?;
-                let config = RtlHostConfig {
-                    name: name.clone(),
+                let endpoint = (kind.make)(EndpointSetup {
                     seed: own.0,
-                    clock,
-                    rate: settings.rate,
                     max_frame: MAX_FRAME,
-                    time: Cycles(0),
-                };
-                let host = || Host::new(clock, BEAT_BYTES, &pcie);
-                stations.push(match &settings.nic {
-                    NicKind::Own(nic_name) => {
-                        let setup = HostSetup {
-                            name,
-                            address: plan.address(node),
-                            clock,
-                            rate: settings.rate,
-                            settings: nic,
-                            neighbours: plan.neighbours(node).collect(),
-                        };
-                        let kind = own_nic.expect("a NIC of this name was found");
-                        kinds.insert(node, kind);
-                        Station::Own(kind.make(nic_name, config, &setup, &pcie)?)
-                    }
-                    NicKind::Rtl => {
-                        let driver = XoffNic::of(&nic);
-                        Station::Rtl(Box::new(RtlHost::new(config, driver, host())?))
-                    }
-                    NicKind::Model => {
-                        let config = ModelNicConfig {
-                            max_frame: MAX_FRAME,
-                            buffer_bytes: receive_buffer(&settings),
-                            qps: qps[node.0 as usize].max(QPS),
-                            ..ModelNicConfig::at(settings.rate, clock, nic)
-                        };
-                        Station::Model(Box::new(ModelNic::new(config, host())))
-                    }
-                });
+                    buffer: receive_buffer(&settings),
+                    qps: qps[node.0 as usize].max(QPS),
+                    pcie: settings.pcie(),
+                    host: HostSetup {
+                        name,
+                        address: plan.address(node),
+                        clock,
+                        rate: settings.rate,
+                        settings: plan.nic(scenario, node, &settings, &clock)?,
+                        neighbours: plan.neighbours(node).collect(),
+                    },
+                })?;
+                kinds.insert(node, kind);
+                stations.push(Station::Endpoint(Placed::new(kind_name, endpoint)));
             }
         }
         let switches = scenario.switches.iter();
@@ -331,7 +303,7 @@ impl Simulation {
     /// A host with an own NIC whose device does not say that it can be saved, or a NIC that has failed.
     pub fn save(&self) -> Result<Vec<u8>, SimulationError> {
         for (node, station) in self.stations() {
-            if let Station::Own(own) = station
+            if let Station::Endpoint(own) = station
                 && !own.saves()
             {
                 return Err(SimulationError::Misfit(Misfit {
@@ -348,9 +320,9 @@ impl Simulation {
     /// # Errors
     ///
     /// Bytes that are not a simulation's, or as [`attach`](Self::attach).
-    pub fn restore(saved: &[u8], nics: &Nics) -> Result<Self, SimulationError> {
+    pub fn restore(saved: &[u8], endpoints: &Endpoints) -> Result<Self, SimulationError> {
         let mut simulation: Self = postcard::from_bytes(saved)?;
-        simulation.attach(nics)?;
+        simulation.attach(endpoints)?;
         Ok(simulation)
     }
 
@@ -359,15 +331,15 @@ impl Simulation {
     ///
     /// # Errors
     ///
-    /// A NIC that is not in `nics`, or that is there with another driver or another build of its model.
-    pub fn attach(&mut self, nics: &Nics) -> Result<(), SimulationError> {
+    /// A NIC that is not in `endpoints`, or that is there with another driver or another build of its model.
+    pub fn attach(&mut self, endpoints: &Endpoints) -> Result<(), SimulationError> {
         for number in 0..self.names.len() as u32 {
             let node = NodeId(number);
-            if let Station::Own(own) = self.network.node(node)
-                && let Some(own) = nics.restore(&self.names[number as usize], own)?
+            if let Station::Endpoint(own) = self.network.node(node)
+                && let Some(own) = endpoints.restore(&self.names[number as usize], own)?
             {
                 self.network
-                    .exchange(node, |station| *station = Station::Own(own));
+                    .exchange(node, |station| *station = Station::Endpoint(own));
             }
         }
         Ok(())
@@ -379,17 +351,16 @@ impl Simulation {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn check(scenario: &Scenario, nics: &Nics) -> Result<(), SimulationError> {
+    pub fn check(scenario: &Scenario, endpoints: &Endpoints) -> Result<(), SimulationError> {
         scenario.check()?;
         let whole = scenario.expanded()?;
         let scenario = &*whole;
         for entry in &scenario.hosts {
-            if nics
-                .of(&entry.name, &scenario.settings_of(entry))?
-                .is_some()
-            {
+            let settings = scenario.settings_of(entry);
+            endpoints.of(&entry.name, &settings)?;
+            if matches!(settings.nic, NicKind::Own(_)) {
                 // Only its driver knows what a NIC of your own can carry.
-                return Self::with(scenario, nics).map(drop);
+                return Self::with(scenario, endpoints).map(drop);
             }
         }
         let plan = Plan::new(scenario);
@@ -626,7 +597,7 @@ impl Simulation {
             .node(host)
             .ok_or_else(|| wrong(format!("no such node: there are {}", self.names.join(", "))))?;
         let set = self.network.update(node, |station| {
-            let rtl = station.rtl_mut()?;
+            let rtl = station.clocked_mut()?;
             rtl.set_waves(window);
             Some(())
         });
@@ -638,10 +609,10 @@ impl Simulation {
     /// # Errors
     ///
     /// A file cannot be written.
-    pub fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
+    pub fn close_waves(&mut self) -> Result<(), EndpointError> {
         for number in 0..self.names.len() as u32 {
             self.network
-                .update(NodeId(number), |station| match station.rtl_mut() {
+                .update(NodeId(number), |station| match station.clocked_mut() {
                     Some(rtl) => rtl.close_waves(),
                     None => Ok(()),
                 })?;
@@ -653,7 +624,7 @@ impl Simulation {
     pub fn set_skip(&mut self, skip: bool) {
         for number in 0..self.names.len() as u32 {
             self.network.update(NodeId(number), |station| {
-                if let Some(rtl) = station.rtl_mut() {
+                if let Some(rtl) = station.clocked_mut() {
                     rtl.set_skip(skip);
                 }
             });
@@ -664,12 +635,17 @@ impl Simulation {
 impl Opening {
     /// Takes the next step towards connected QPs. Returns true when both QPs are connected, the receiving end has posted
     /// its buffers, and the flow has started.
-    fn advance(&mut self, network: &mut Network<Station>, now: Time) -> Result<bool, UnitError> {
+    fn advance(
+        &mut self,
+        network: &mut Network<Station>,
+        now: Time,
+    ) -> Result<bool, EndpointError> {
         if !self.connecting {
             for side in 0..2 {
                 if self.created[side].is_none() {
-                    let station = network.node(self.ends[side]);
-                    self.created[side] = station.created(self.qps[side]);
+                    let endpoint = network.node(self.ends[side]).endpoint();
+                    self.created[side] =
+                        endpoint.and_then(|endpoint| endpoint.created(self.qps[side]));
                 }
             }
             let [Some(a), Some(b)] = self.created else {
@@ -680,12 +656,15 @@ impl Opening {
                 qp.peer_qpn = peer.qpn;
                 (qp.requester_psn, qp.responder_psn) = (own.psn, peer.psn);
                 network.update(self.ends[side], |station| {
-                    station.connect(self.qps[side], qp)
+                    endpoint_of(station).connect(self.qps[side], qp)
                 })?;
             }
             self.connecting = true;
         }
-        let connected = |side: usize| network.node(self.ends[side]).connected(self.qps[side]);
+        let connected = |side: usize| {
+            let endpoint = network.node(self.ends[side]).endpoint();
+            endpoint.is_some_and(|endpoint| endpoint.connected(self.qps[side]))
+        };
         let ([Some(a), Some(b)], true) = (self.created, connected(0) && connected(1)) else {
             return Ok(false);
         };
@@ -771,13 +750,10 @@ fn create(
         let qp = settings_of_qps[0].clone();
         let mut created = [None; 2];
         for side in 0..2 {
-            if let Some(kind) = kinds.get(&ends[side]) {
-                let host = &plan.names[ends[side].0 as usize];
-                kind.check(host, connection, qps[side])?;
-            }
-            let station = &mut stations[ends[side].0 as usize];
+            let node = ends[side].0 as usize;
+            kinds[&ends[side]].check(&plan.names[node], connection, qps[side])?;
             let psn = settings_of_qps[side].requester_psn;
-            created[side] = station.create(qps[side], psn, &region)?;
+            created[side] = endpoint_of(&mut stations[node]).create(qps[side], psn, &region)?;
         }
         openings.push(Opening {
             number: config.number,
@@ -793,7 +769,7 @@ fn create(
         host.send(Sender::unconnected(config.clone(), qps[0]));
         let host = host_of(&mut stations[ends[1].0 as usize]);
         let receiver = host.receivers().len();
-        let buffers = kinds.get(&ends[1]).map_or(RING, Kind::buffers);
+        let buffers = (kinds[&ends[1]].limits)().outstanding;
         host.receive(Receiver::unconnected(config, qps[1], buffers));
         flows.push(FlowEnds {
             name: connection.name.clone(),
@@ -810,9 +786,13 @@ fn create(
     Ok((flows, openings))
 }
 
+fn endpoint_of(station: &mut Station) -> &mut dyn Endpoint {
+    let endpoint = station.endpoint_mut();
+    endpoint.expect("flows end at hosts: the scenario was checked")
+}
+
 fn host_of(station: &mut Station) -> &mut Host {
-    let host = station.host_mut();
-    host.expect("flows end at hosts: the scenario was checked")
+    endpoint_of(station).host_mut()
 }
 
 /// Settings of a flow's two QPs, the sender's and the receiver's, with proposals for their first PSNs. The peer's QP

@@ -4,121 +4,37 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::ReceiveCounters;
-use xoff_sim::nic::{ModelNic, NicCounters, PauseLog, QpSettings, Region};
+use xoff_sim::nic::{NicCounters, PauseLog};
 use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::switch::Switch;
 use xoff_sim::time::{Duration, LineRate, Time};
-use xoff_sim::wire::Psn;
 
-use super::device::Created;
-use super::own::Own;
-use super::rtl_host::{RtlHost, RtlNode};
-use crate::units::UnitError;
+use crate::endpoint::{Clocked, Endpoint, Placed};
 
 /// A node of a scenario.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Station {
-    /// A host with this repository's RTL NIC.
-    Rtl(Box<RtlHost>),
-    /// A host with an RTL NIC of your own.
-    Own(Own),
-    /// A host with the model NIC.
-    Model(Box<ModelNic>),
+    /// A host with its NIC.
+    Endpoint(Placed),
     /// A switch.
     Switch(Box<Switch>),
 }
 
 impl Station {
-    /// The host, if it is one.
-    pub fn host(&self) -> Option<&Host> {
+    /// The endpoint, if it is one.
+    pub fn endpoint(&self) -> Option<&dyn Endpoint> {
         match self {
-            Self::Model(node) => Some(node.host()),
-            _ => self.rtl().map(RtlNode::host),
+            Self::Endpoint(placed) => Some(placed.node()),
+            Self::Switch(_) => None,
         }
     }
 
-    /// The host, if it is one, for adding flows.
-    pub fn host_mut(&mut self) -> Option<&mut Host> {
+    /// The endpoint, if it is one, for changes.
+    pub fn endpoint_mut(&mut self) -> Option<&mut dyn Endpoint> {
         match self {
-            Self::Model(node) => Some(node.host_mut()),
-            _ => self.rtl_mut().map(RtlNode::host_mut),
-        }
-    }
-
-    /// Asks for a QP with a region of memory. Returns what the other end has to know if that is known at once;
-    /// otherwise [`created`](Self::created) returns it later.
-    ///
-    /// Panics for a switch, as do `created`, `connect` and `connected`.
-    ///
-    /// # Errors
-    ///
-    /// An assertion of the RTL failed, or a register refused an access.
-    pub fn create(
-        &mut self,
-        index: u16,
-        psn: Psn,
-        region: &Region,
-    ) -> Result<Option<Created>, UnitError> {
-        if let Self::Model(node) = self {
-            let key = node.register(index, *region);
-            let qpn = node.config().settings.qpn_base + u32::from(index);
-            return Ok(Some(Created { qpn, psn, key }));
-        }
-        let node = self.rtl_mut().expect("a host has QPs");
-        node.create(index, psn, region)?;
-        Ok(node.created(index))
-    }
-
-    /// States at `now` that the link of a port went down or came up. Pauses end with the link.
-    pub fn set_link(&mut self, now: Time, port: PortId, up: bool) {
-        match self {
-            Self::Switch(switch) => switch.set_link(now, port, up),
-            Self::Model(node) => node.set_link(up),
-            Self::Rtl(node) => node.set_link(now, up),
-            Self::Own(own) => own.node_mut().set_link(now, up),
-        }
-    }
-
-    /// The result of `create` for a QP, once it is done.
-    pub fn created(&self, index: u16) -> Option<Created> {
-        self.rtl().and_then(|node| node.created(index))
-    }
-
-    /// Connects a QP.
-    ///
-    /// # Errors
-    ///
-    /// As [`create`](Self::create).
-    pub fn connect(&mut self, index: u16, qp: &QpSettings) -> Result<(), UnitError> {
-        if let Self::Model(node) = self {
-            node.open(index, qp);
-            return Ok(());
-        }
-        let node = self.rtl_mut().expect("a host has QPs");
-        node.connect(index, qp)
-    }
-
-    /// Whether a QP is connected.
-    pub fn connected(&self, index: u16) -> bool {
-        self.rtl().is_none_or(|node| node.connected(index))
-    }
-
-    /// The RTL NIC with its host, if it is one.
-    pub fn rtl(&self) -> Option<&dyn RtlNode> {
-        match self {
-            Self::Rtl(node) => Some(&**node),
-            Self::Own(own) => Some(own.node()),
-            Self::Model(_) | Self::Switch(_) => None,
-        }
-    }
-
-    /// Mutable access to the RTL NIC with its host, if it is one.
-    pub fn rtl_mut(&mut self) -> Option<&mut dyn RtlNode> {
-        match self {
-            Self::Rtl(node) => Some(&mut **node),
-            Self::Own(own) => Some(own.node_mut()),
-            Self::Model(_) | Self::Switch(_) => None,
+            Self::Endpoint(placed) => Some(placed.node_mut()),
+            Self::Switch(_) => None,
         }
     }
 
@@ -126,32 +42,51 @@ impl Station {
     pub fn switch(&self) -> Option<&Switch> {
         match self {
             Self::Switch(switch) => Some(switch),
-            Self::Rtl(_) | Self::Own(_) | Self::Model(_) => None,
+            Self::Endpoint(_) => None,
+        }
+    }
+
+    /// The host, if it is one.
+    pub fn host(&self) -> Option<&Host> {
+        self.endpoint().map(Endpoint::host)
+    }
+
+    /// The host, if it is one, for adding flows.
+    pub fn host_mut(&mut self) -> Option<&mut Host> {
+        self.endpoint_mut().map(Endpoint::host_mut)
+    }
+
+    /// The RTL NIC, if it has one.
+    pub fn clocked(&self) -> Option<&dyn Clocked> {
+        self.endpoint()?.clocked()
+    }
+
+    /// The RTL NIC, if it has one, for changes.
+    pub fn clocked_mut(&mut self) -> Option<&mut dyn Clocked> {
+        self.endpoint_mut()?.clocked_mut()
+    }
+
+    /// States at `now` that the link of a port went down or came up. Pauses end with the link.
+    pub fn set_link(&mut self, now: Time, port: PortId, up: bool) {
+        match self {
+            Self::Switch(switch) => switch.set_link(now, port, up),
+            Self::Endpoint(placed) => placed.node_mut().set_link(now, up),
         }
     }
 
     /// The NIC's counters, if this is a host.
     pub fn nic_counters(&self) -> Option<&NicCounters> {
-        match self {
-            Self::Model(node) => Some(node.counters()),
-            _ => self.rtl().map(RtlNode::counters),
-        }
+        self.endpoint().map(Endpoint::counters)
     }
 
     /// The counters of the NIC's receive MAC, if this is a host.
     pub fn mac_counters(&self) -> Option<ReceiveCounters> {
-        match self {
-            Self::Model(node) => Some(node.mac_counters()),
-            _ => self.rtl().map(RtlNode::mac_counters),
-        }
+        self.endpoint().map(Endpoint::mac_counters)
     }
 
     /// When the NIC could not send each class, if this is a host.
     pub fn pauses(&self) -> Option<&PauseLog> {
-        match self {
-            Self::Model(node) => Some(node.pauses()),
-            _ => self.rtl().map(RtlNode::pauses),
-        }
+        self.endpoint().map(Endpoint::pauses)
     }
 
     /// How long each class could not be sent until `now`; for a switch, the sum over its ports.
@@ -187,10 +122,7 @@ impl Station {
 
     /// The rate that DCQCN allows a NIC's QP, in b/s, and its α.
     pub fn dcqcn(&self, qp: u16) -> Option<(f64, f64)> {
-        let (rate, alpha, _) = match self {
-            Self::Model(node) => node.rate(qp),
-            _ => self.rtl()?.rate(qp),
-        }?;
+        let (rate, alpha, _) = self.endpoint()?.rate(qp)?;
         Some((
             f64::from(rate.0) * 1e3,
             f64::from(alpha.0) / f64::from(Alpha::ONE.0),
@@ -199,15 +131,22 @@ impl Station {
 
     /// Why the NIC has stopped working, if it has.
     pub fn failure(&self) -> Option<&str> {
-        self.rtl().and_then(RtlNode::failure)
+        self.endpoint().and_then(Endpoint::failure)
     }
 
+    #[inline]
     fn node(&self) -> &dyn Node {
         match self {
-            Self::Rtl(node) => &**node,
-            Self::Own(own) => own.node(),
-            Self::Model(node) => &**node,
+            Self::Endpoint(placed) => placed.node(),
             Self::Switch(switch) => &**switch,
+        }
+    }
+
+    #[inline]
+    fn node_mut(&mut self) -> &mut dyn Node {
+        match self {
+            Self::Endpoint(placed) => placed.node_mut(),
+            Self::Switch(switch) => &mut **switch,
         }
     }
 }
@@ -230,26 +169,14 @@ impl Node for Station {
     }
 
     fn prefetch(&self, step: u8, until: Time) {
-        match self {
-            Self::Model(node) => node.prefetch(step, until),
-            Self::Switch(switch) => switch.prefetch(step, until),
-            // One of them takes longer than the rest of the network.
-            Self::Rtl(_) | Self::Own(_) => {}
-        }
+        self.node().prefetch(step, until);
     }
 
     fn prefetch_arrival(&self, port: PortId) {
-        if let Self::Switch(switch) = self {
-            switch.prefetch_arrival(port);
-        }
+        self.node().prefetch_arrival(port);
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
-        match self {
-            Self::Rtl(node) => node.advance(until, arrivals, departures),
-            Self::Own(own) => own.node_mut().advance(until, arrivals, departures),
-            Self::Model(node) => node.advance(until, arrivals, departures),
-            Self::Switch(switch) => switch.advance(until, arrivals, departures),
-        }
+        self.node_mut().advance(until, arrivals, departures);
     }
 }

@@ -9,8 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use xoff::scenario_file::Source;
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{Clos, NicKind, Scenario};
+use xoff_network::scenario::{Clos, NicKind, Scenario};
 use xoff_sim::time::{Duration, Time};
 
 use crate::{Extent, work};
@@ -140,7 +139,7 @@ pub fn single(name: &str, threads: &str) {
     pool.install(|| {
         let scenario = scenario(name);
         let started = Instant::now();
-        let mut simulation = Simulation::new(&scenario).expect("the network is right");
+        let mut simulation = xoff_cosim::simulation(&scenario).expect("the network is right");
         let built = started.elapsed().as_secs_f64();
         let half = Time::ZERO + scenario.duration / 2;
         simulation.run_until(half).expect("no NIC fails");

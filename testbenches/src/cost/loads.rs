@@ -17,8 +17,7 @@ use xoff::property::nic::Nic as NicProperty;
 use xoff::property::parser::Parser as ParserProperty;
 use xoff::property::pfc::Pfc;
 use xoff::terminal::{Paint, Streams};
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{Clos, Scenario};
+use xoff_network::scenario::{Clos, Scenario};
 use xoff_rtl::nic_registers_pkg::COUNTERS;
 use xoff_rtl::{Nic, NicCounters, PacketParser256, nic, nic_counters, packet_parser256};
 use xoff_sim::time::{Duration, Time};
@@ -237,7 +236,7 @@ fn frame_hops() -> u64 {
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.expect("a thread starts").install(|| {
-        let mut simulation = Simulation::new(&scenario).expect("the network is right");
+        let mut simulation = xoff_cosim::simulation(&scenario).expect("the network is right");
         let mut until = |end| {
             simulation.run_until(end).expect("no NIC fails");
             work::frames_sent(&simulation)

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
-use xoff_cosim::scenario::variant::BASE;
+use xoff_network::scenario::variant::BASE;
 
 use super::arguments::{RegressArgs, Seeds};
 use crate::property::Property;

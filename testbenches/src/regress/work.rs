@@ -8,7 +8,7 @@ use std::time::Instant;
 use std::{fs, io};
 
 use anyhow::Context;
-use xoff_cosim::scenario::Scenario;
+use xoff_network::scenario::Scenario;
 use xoff_waves::report::{State, Summary};
 
 use super::baseline::{self, Baseline};

@@ -6,10 +6,10 @@ use xoff_sim::time::Time;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, Topology, Way};
 
-use xoff_cosim::detect::LinkClass;
-use xoff_cosim::metrics::Samples;
-use xoff_cosim::network::{Simulation, Station};
-use xoff_cosim::scenario::{LinkEntry, Scenario, SwitchSettings};
+use xoff_network::detect::LinkClass;
+use xoff_network::metrics::Samples;
+use xoff_network::scenario::{LinkEntry, Scenario, SwitchSettings};
+use xoff_network::{Simulation, Station};
 use xoff_sim::switch::Limit;
 
 /// Returns a line for each series that has at least one value.
@@ -260,9 +260,9 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
     let nodes = simulation.stations().map(|(node, station)| Node {
         name: simulation.names()[node.0 as usize].clone(),
         kind: match station {
-            Station::Rtl(_) | Station::Own(_) => NodeKind::HostRtl,
-            Station::Model(_) => NodeKind::HostModel,
             Station::Switch(_) => NodeKind::Switch,
+            Station::Endpoint(_) if station.clocked().is_some() => NodeKind::HostRtl,
+            Station::Endpoint(_) => NodeKind::HostModel,
         },
     });
     let mut ports = ports(simulation);
@@ -298,9 +298,9 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use xoff_cosim::metrics::Recorder;
-    use xoff_cosim::scenario::switch::Ecn;
-    use xoff_cosim::scenario::{FlowSettings, NicKind};
+    use xoff_network::metrics::Recorder;
+    use xoff_network::scenario::switch::Ecn;
+    use xoff_network::scenario::{FlowSettings, NicKind};
     use xoff_sim::time::{ByteCount, Duration, Length};
 
     /// Two hosts send to a third; the switch pauses them at 8 kB and marks above 10 kB; one packet of `a` is lost.
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn what_happened_is_on_the_link_and_in_the_direction_where_it_did() {
         let scenario = incast();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
         let mut recorder = Recorder::new(&simulation);
         for us in 1..=100 {
             simulation.run_until(Time::from_ps(us * 1_000_000)).unwrap();

@@ -26,9 +26,9 @@ use std::time::{Duration as RealTime, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use twox_hash::XxHash3_64;
-use xoff_cosim::metrics::Recorder;
-use xoff_cosim::network::{Nics, Simulation};
-use xoff_cosim::scenario::Scenario;
+use xoff_network::metrics::Recorder;
+use xoff_network::scenario::Scenario;
+use xoff_network::{Endpoints, Simulation};
 use xoff_sim::time::{Duration, Time};
 
 use crate::whole_file;
@@ -105,11 +105,11 @@ impl RunState {
     /// # Errors
     ///
     /// The bytes are not a state that this program saved, or it is of NICs that the program does not have.
-    pub fn restore(bytes: &[u8], nics: &Nics) -> Result<Self, String> {
+    pub fn restore(bytes: &[u8], endpoints: &Endpoints) -> Result<Self, String> {
         let bytes =
             lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())?;
         let mut state: Self = postcard::from_bytes(&bytes).map_err(|error| error.to_string())?;
-        let attached = state.simulation.attach(nics);
+        let attached = state.simulation.attach(endpoints);
         attached.map_err(|error| error.to_string())?;
         Ok(state)
     }
@@ -377,7 +377,12 @@ impl Checkpoints {
 
     /// Returns the last usable checkpoint of the scenario in a span of time, and remarks about those that are not
     /// usable.
-    pub fn latest(&self, from: Time, to: Time, nics: &Nics) -> (Option<RunState>, Vec<String>) {
+    pub fn latest(
+        &self,
+        from: Time,
+        to: Time,
+        endpoints: &Endpoints,
+    ) -> (Option<RunState>, Vec<String>) {
         let mut remarks = Vec::new();
         if self.every == Every::Off {
             return (None, remarks);
@@ -387,7 +392,7 @@ impl Checkpoints {
         let mut of_others = 0;
         let mut state = None;
         for (time, path) in found.into_iter().rev() {
-            match self.read(time, &path, nics) {
+            match self.read(time, &path, endpoints) {
                 Ok(read) => {
                     state = Some(read);
                     break;
@@ -405,7 +410,7 @@ impl Checkpoints {
         (state, remarks)
     }
 
-    fn read(&self, time: Time, path: &Path, nics: &Nics) -> Result<RunState, Unusable> {
+    fn read(&self, time: Time, path: &Path, endpoints: &Endpoints) -> Result<RunState, Unusable> {
         let bytes = fs::read(path)?;
         let wrong = |what: &str| Unusable::Damaged(what.into());
         let (header, state) = bytes
@@ -425,7 +430,7 @@ impl Checkpoints {
         if word(5) != XxHash3_64::oneshot(state) {
             return Err(wrong("its checksum does not match"));
         }
-        RunState::restore(state, nics).map_err(Unusable::Damaged)
+        RunState::restore(state, endpoints).map_err(Unusable::Damaged)
     }
 }
 

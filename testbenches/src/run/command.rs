@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::kernel::{Digest, NodeId, PortId};
 use xoff_sim::time::Time;
 use xoff_waves::layout::{Beside, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
@@ -24,9 +24,9 @@ use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Shown, Streams};
 use crate::wave::condition::Condition;
 use crate::words;
-use xoff_cosim::network::topology::Plan;
-use xoff_cosim::network::{Nics, WaveWindow};
-use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_network::WaveWindow;
+use xoff_network::plan::Plan;
+use xoff_network::scenario::{NicKind, Scenario};
 
 /// Returns every combination of the sweeps' values, or one empty combination if there are no sweeps.
 fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
@@ -48,6 +48,32 @@ fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
     all
 }
 
+/// Longest name of a folder, in bytes. File systems take 255.
+const LONGEST_NAME: usize = 200;
+
+/// The name of the folder of a run: that of the scenario, with the keys and values of a sweep. A longer one than
+/// file systems take ends with a digest of the whole.
+fn folder_name(scenario: &str, swept: &[Setting]) -> String {
+    let plain = |text: &str| {
+        text.replace(
+            |c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-',
+            "_",
+        )
+    };
+    let mut name = scenario.to_owned();
+    for Setting { key, value } in swept {
+        let _ = write!(name, ",{}={}", plain(key), plain(value));
+    }
+    if name.len() > LONGEST_NAME {
+        let mut digest = Digest::default();
+        digest.bytes(name.as_bytes());
+        let end = name.floor_char_boundary(LONGEST_NAME - 17);
+        name.truncate(end);
+        let _ = write!(name, ",{digest}");
+    }
+    name
+}
+
 /// Runs a scenario, or one run per combination of a sweep.
 ///
 /// # Errors
@@ -64,16 +90,7 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         if let Some(seed) = arguments.seed {
             scenario.seed = seed;
         }
-        let mut name = scenario.name.clone();
-        for Setting { key, value } in &extra {
-            let plain = |text: &str| {
-                text.replace(
-                    |c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-',
-                    "_",
-                )
-            };
-            let _ = write!(name, ",{}={}", plain(key), plain(value));
-        }
+        let name = folder_name(&scenario.name, &extra);
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
         let options = options(arguments, &scenario, words, &folder, streams)?;
@@ -352,7 +369,7 @@ fn options(
             (Shown::Bar, true) => Shown::Nothing,
             (shown, _) => shown,
         },
-        nics: Nics::default(),
+        endpoints: xoff_cosim::endpoints(),
     })
 }
 
@@ -415,4 +432,31 @@ fn ports_of(plan: &Plan, option: &str, text: &str) -> anyhow::Result<Vec<(NodeId
         }
     }
     Ok(ports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of files have 255 bytes at most; two runs of a sweep never have the same.
+    #[test]
+    fn folders_of_long_sweeps_have_names_that_file_systems_take() {
+        let swept = |last: &str| -> Vec<Setting> {
+            let keys = (0..12).map(|switch| Setting {
+                key: format!("switches.S{switch}.ecn.kmin"),
+                value: "\"2.5 KB\"".into(),
+            });
+            let last = Setting {
+                key: "seed".into(),
+                value: last.into(),
+            };
+            keys.chain([last]).collect()
+        };
+        let [one, two] = ["1", "2"].map(|seed| folder_name("ä-long-scenario", &swept(seed)));
+        assert!(one.len() <= LONGEST_NAME && two.len() <= LONGEST_NAME);
+        assert!(one.starts_with("ä-long-scenario,switches.S0.ecn.kmin=_2.5_KB_,"));
+        assert_ne!(one, two);
+        let short = [swept("1").pop().unwrap()];
+        assert_eq!(folder_name("pair", &short), "pair,seed=1");
+    }
 }

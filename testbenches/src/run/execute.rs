@@ -19,14 +19,14 @@ use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
-use xoff_cosim::detect::unpaused;
-use xoff_cosim::metrics::{Metrics, Recorder, dropped, lost_on_links, names, nic_cycles};
-use xoff_cosim::network::topology::Plan;
-use xoff_cosim::network::{InjectionUse, Nics, RuleUse, Simulation, WaveWindow};
-use xoff_cosim::scenario::{Scenario, Towards};
+use xoff_network::detect::unpaused;
+use xoff_network::metrics::{Metrics, Recorder, dropped, lost_on_links, names, nic_cycles};
+use xoff_network::plan::Plan;
+use xoff_network::scenario::{Scenario, Towards};
+use xoff_network::{Endpoints, InjectionUse, RuleUse, Simulation, WaveWindow};
 
 /// Options of a run. None of them changes its results.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RunOptions {
     /// The command that repeats the run.
     pub command: String,
@@ -51,8 +51,28 @@ pub struct RunOptions {
     pub checkpoints: Option<(std::path::PathBuf, Every)>,
     /// How it is shown how far the run is.
     pub progress: Shown,
-    /// Custom NICs, by their names in scenarios.
-    pub nics: Nics,
+    /// The kinds of hosts, by their names in scenarios.
+    pub endpoints: Endpoints,
+}
+
+impl Default for RunOptions {
+    /// All cores, results only, and hosts with this repository's NICs.
+    fn default() -> Self {
+        Self {
+            command: String::new(),
+            threads: None,
+            shared_threads: None,
+            no_skip: false,
+            capture: None,
+            check: None,
+            waves: Vec::new(),
+            fabric: None,
+            trigger: None,
+            checkpoints: None,
+            progress: Shown::default(),
+            endpoints: xoff_cosim::endpoints(),
+        }
+    }
 }
 
 impl RunOptions {
@@ -94,7 +114,7 @@ pub fn run_triggered(
 ///
 /// Returns an error for an inconsistent scenario and for an expectation of a metric that does not exist.
 pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
-    Simulation::check(scenario, &options.nics)?;
+    Simulation::check(scenario, &options.endpoints)?;
     if scenario.expect.is_empty() {
         return Ok(());
     }
@@ -147,7 +167,7 @@ fn sampling_of(scenario: &Scenario, simulation: &Simulation) -> Duration {
 
 /// A run at time zero.
 fn fresh(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<RunState> {
-    let mut simulation = Simulation::with(scenario, &options.nics)?;
+    let mut simulation = Simulation::with(scenario, &options.endpoints)?;
     simulation.set_skip(!options.no_skip);
     Ok(RunState {
         recorder: Recorder::with(&simulation, scenario.detect),
@@ -157,8 +177,13 @@ fn fresh(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<RunState> 
 }
 
 /// Returns the run at its last checkpoint between two times.
-fn jump(checkpoints: &Checkpoints, from: Time, to: Time, nics: &Nics) -> Option<RunState> {
-    let (state, remarks) = checkpoints.latest(from, to, nics);
+fn jump(
+    checkpoints: &Checkpoints,
+    from: Time,
+    to: Time,
+    endpoints: &Endpoints,
+) -> Option<RunState> {
+    let (state, remarks) = checkpoints.latest(from, to, endpoints);
     for text in remarks {
         remark(Some(text));
     }
@@ -222,7 +247,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let jumped = match (&checkpoints, begin) {
         // Captures and monitors begin at the start.
         (Some(checkpoints), Some(begin)) if !options.observed() => {
-            jump(checkpoints, Time::ZERO, begin, &options.nics)
+            jump(checkpoints, Time::ZERO, begin, &options.endpoints)
         }
         _ => None,
     };
@@ -253,7 +278,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let mut windows = options.waves.clone();
     let mut triggered = None;
     if let Some(trigger) = trigger {
-        (state, triggered) = trigger.find(state, scenario, end, &options.nics, show)?;
+        (state, triggered) = trigger.find(state, scenario, end, &options.endpoints, show)?;
         match triggered {
             Some(edge) => windows.push((trigger.host.clone(), trigger.window(edge))),
             None => remark(Some(format!(
@@ -345,7 +370,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
                     checkpoints,
                     until + Duration::from_ps(1),
                     end,
-                    &options.nics,
+                    &options.endpoints,
                 ) {
                     state.simulation.close_waves()?;
                     state = later;
@@ -391,7 +416,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         true => Vec::new(),
         false => judge_all(scenario, &metrics)?,
     };
-    let drop = |drop: xoff_cosim::metrics::Dropped| Drop {
+    let drop = |drop: xoff_network::metrics::Dropped| Drop {
         node: simulation.names()[drop.node.0 as usize].clone(),
         reason: drop.reason.to_string(),
         count: drop.frames,

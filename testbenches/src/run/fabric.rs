@@ -10,7 +10,7 @@ use fst_writer::{
     FstBodyWriter, FstFileType, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection,
     FstVarType, open_fst,
 };
-use xoff_cosim::network::Simulation;
+use xoff_network::Simulation;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;

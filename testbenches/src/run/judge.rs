@@ -1,7 +1,7 @@
 //! Comparison of expectations with measured values.
 
-use xoff_cosim::metrics::{Metric, Metrics};
-use xoff_cosim::scenario::{Expectation, Factors, Op};
+use xoff_network::metrics::{Metric, Metrics};
+use xoff_network::scenario::{Expectation, Factors, Op};
 use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
 
 /// Compares an expectation with the measured values. Returns one line, or two for `within`.

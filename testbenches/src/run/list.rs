@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_network::scenario::{NicKind, Scenario};
 
 use super::execute::{self, RunOptions};
 use crate::Outcome;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::switch::Classify;
-use xoff_cosim::scenario::{HostSettings, Scenario, SwitchSettings};
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tally, Tap, UnknownRule, Violation};
+use xoff_network::Simulation;
+use xoff_network::scenario::switch::Classify;
+use xoff_network::scenario::{HostSettings, Scenario, SwitchSettings};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::mac::PauseKind;
 use xoff_waves::report::{Finding, FindingKind, Monitored};

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use xoff_cosim::detect::{self, Detector, LinkClass, LinkPauses, Root};
-use xoff_cosim::network::Simulation;
+use xoff_network::Simulation;
+use xoff_network::detect::{self, Detector, LinkClass, LinkPauses, Root};
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::report::{Finding, FindingKind, PauseRow, Pauses};
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use xoff_cosim::metrics::{Metric, Quantile, Quantity, Subject};
-use xoff_cosim::scenario::Scenario;
+use xoff_network::metrics::{Metric, Quantile, Quantity, Subject};
+use xoff_network::scenario::Scenario;
 use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text};
 
 use crate::terminal::{Ink, Paint, Streams};

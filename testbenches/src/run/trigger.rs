@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use verilated::Settings;
-use xoff_cosim::network::topology::Plan;
-use xoff_cosim::network::{Nics, WaveWindow};
-use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_network::plan::Plan;
+use xoff_network::scenario::{NicKind, Scenario};
+use xoff_network::{Endpoints, WaveWindow};
 use xoff_rtl::{Nic, nic};
 use xoff_sim::kernel::Record;
 use xoff_sim::time::{Clock, Duration, Time};
@@ -157,7 +157,7 @@ impl Trigger {
         mut state: RunState,
         scenario: &Scenario,
         end: Time,
-        nics: &Nics,
+        endpoints: &Endpoints,
         mut told: impl FnMut(Time),
     ) -> anyhow::Result<(RunState, Option<Time>)> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -213,7 +213,7 @@ impl Trigger {
                     let wanted = self.window(edge).from;
                     let early = saved.iter().rfind(|(time, _)| *time <= wanted);
                     let (_, kept) = early.or(saved.front()).expect("one was kept before");
-                    let state = RunState::restore(kept, nics).map_err(anyhow::Error::msg)?;
+                    let state = RunState::restore(kept, endpoints).map_err(anyhow::Error::msg)?;
                     return Ok((state, Some(edge)));
                 }
                 std::fs::remove_file(&path)?;

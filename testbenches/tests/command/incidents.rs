@@ -5,9 +5,9 @@ use crate::common::scenarios::{run_watched, scenario};
 use xoff::run::execute::{self, RunOptions};
 use xoff::run::judge::judge;
 use xoff::scenario_file::Source;
-use xoff_cosim::metrics::Metrics;
-use xoff_cosim::network::{Nics, Simulation};
-use xoff_cosim::scenario::{Expectation, Scenario};
+use xoff_network::Simulation;
+use xoff_network::metrics::Metrics;
+use xoff_network::scenario::{Expectation, Scenario};
 use xoff_waves::report::Report;
 
 /// Runs a scenario and returns what was measured.
@@ -451,7 +451,8 @@ fn mistakes_in_events_routes_and_switches_are_all_named() {
         text: format!("{}\n{back}", ring.text.split("[[expect]]").next().unwrap()),
         ..ring
     };
-    let error = Simulation::check(&looped.read(&[]).unwrap(), &Nics::default()).unwrap_err();
+    let error =
+        Simulation::check(&looped.read(&[]).unwrap(), &xoff_cosim::endpoints()).unwrap_err();
     let expected = "routes: packets for b0 go around among C, D: a route of one of them has to lead out, unless \
          `routing_loops = true` says that they may";
     assert_eq!(error.to_string(), expected);

@@ -7,8 +7,7 @@ use crate::common;
 use crate::common::scenarios::scenario;
 use xoff::injection::captured;
 use xoff::run::execute::{self, RunOptions};
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{InjectEntry, Scenario};
+use xoff_network::scenario::{InjectEntry, Scenario};
 use xoff_sim::kernel::{Direction, PortId, Record};
 use xoff_sim::time::Time;
 use xoff_waves::capture::{PcapngWriter, open};
@@ -129,7 +128,7 @@ fn one_digest_with_injection_whatever_the_manner_of_running() {
 
 /// Returns the frames that arrive at b, with the times of their ends.
 fn arrivals(scenario: &Scenario) -> Vec<(Vec<u8>, Time)> {
-    let mut simulation = Simulation::new(scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(scenario).unwrap();
     let b = simulation.node("b").unwrap();
     simulation.network_mut().tap(b, PortId(0), true);
     let mut arrivals = Vec::new();
@@ -180,7 +179,7 @@ fn a_simulation_without_the_frames_is_refused() {
         .inject
         .push(toml::from_str("file = 'c.pcapng'\nhost = 'b'").unwrap());
     assert_eq!(
-        Simulation::new(&scenario).unwrap_err().to_string(),
+        xoff_cosim::simulation(&scenario).unwrap_err().to_string(),
         "inject.0.file: the frames of c.pcapng have not been read"
     );
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::common::scenarios::{holds, scenario, summary};
 use xoff::run::execute::{self, RunOptions};
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_network::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::PortId;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::Syndrome;
@@ -144,7 +143,10 @@ fn w_is_what_the_delays_say() {
         let scenario = pair(nic.clone(), cable, duration);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("an.pcapng");
-        let sender = Simulation::new(&scenario).unwrap().node("an").unwrap();
+        let sender = xoff_cosim::simulation(&scenario)
+            .unwrap()
+            .node("an")
+            .unwrap();
         let manner = RunOptions {
             capture: Some((vec![(sender, PortId(0))], path.clone())),
             ..RunOptions::default()

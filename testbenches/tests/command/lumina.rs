@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::scenarios::star;
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{NicKind, Scenario};
 use xoff_monitor::counters::Counter;
 use xoff_monitor::{Monitor, Rule, Sighting, Tap};
+use xoff_network::Simulation;
+use xoff_network::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::{Direction, Record};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol;
@@ -205,7 +205,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
     let parsed = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
     scenario.links[0].faults = parsed(case.rules[0]);
     scenario.links[0].faults_back = parsed(case.rules[1]);
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
     let mut monitor = Monitor::new();
     if let Some(dcqcn) = &scenario.host.dcqcn {
         monitor = monitor.with_cnp_interval(dcqcn.cnp_interval);

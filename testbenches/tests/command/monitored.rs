@@ -1,8 +1,7 @@
 //! Tests of scenarios with the protocol monitors: every port is a tap.
 
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::Scenario;
 use xoff_monitor::{Habit, Report, Rule};
+use xoff_network::scenario::Scenario;
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::Time;
 
@@ -14,7 +13,7 @@ use xoff::run::monitors::Monitors;
 /// Runs a scenario and returns what the monitors found at the ports of switches and hosts: first at nodes that are not
 /// `known` to break rules, then at those that are.
 fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
-    let mut simulation = Simulation::new(scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(scenario).unwrap();
     let is_known = |(node, _): &(NodeId, PortId)| {
         known.contains(&simulation.names()[node.0 as usize].as_str())
     };

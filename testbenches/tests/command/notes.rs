@@ -2,7 +2,7 @@
 
 use crate::common::scenarios::run_watched;
 use xoff::scenario_file::Source;
-use xoff_cosim::scenario::Scenario;
+use xoff_network::scenario::Scenario;
 use xoff_waves::report::{FindingKind, Report};
 
 /// Two senders and a receiver at a switch, for 200 µs, with more keys.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use crate::common::scenarios::{holds, run_watched};
 use serde_json::Value;
 use xoff::scenario_file::{BUILT_IN, Source};
-use xoff_cosim::scenario::json_schema;
+use xoff_network::scenario::json_schema;
 use xoff_sim::link::FaultRule;
 
 const BEGIN: &str = "do not edit. -->\n";

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use xoff::injection::captured;
-use xoff_cosim::scenario::InjectEntry;
+use xoff_network::scenario::InjectEntry;
 
 use crate::command_line::{LOSS, said};
 use crate::common::file;

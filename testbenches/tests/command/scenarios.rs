@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use crate::common::scenarios::{holds, run_watched, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
-use xoff_cosim::metrics::{Metric, Recorder, names};
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_network::Simulation;
+use xoff_network::metrics::{Metric, Recorder, names};
+use xoff_network::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::{Direction, Frame, PortId, Record};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::switch::headroom::longest_response;
@@ -105,7 +105,7 @@ fn rtl_and_model_send_the_same_requests() {
             ("flows.bulk.count", "5"),
         ];
         let scenario = scenario("pair", &settings);
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
         let mut sent = Vec::new();
         let a = simulation.node("a").unwrap();
         simulation
@@ -278,10 +278,10 @@ fn one_digest_whatever_the_manner() {
             expected,
             "{name}: a seed that changes nothing"
         );
-        let simulation = Simulation::new(&scenario).unwrap();
+        let simulation = xoff_cosim::simulation(&scenario).unwrap();
         let ports = simulation.all_ports();
         let host = simulation.names()[0].clone();
-        let window = xoff_cosim::network::WaveWindow {
+        let window = xoff_network::WaveWindow {
             path: folder.path().join(format!("{name}.fst")),
             from: Time::from_ps(10_000_000),
             until: Time::from_ps(20_000_000),
@@ -334,7 +334,7 @@ fn one_digest_whatever_the_manner() {
 #[test]
 fn metrics_have_the_same_names_at_all_times() {
     for (name, scenario) in short() {
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
         let mut recorder = Recorder::new(&simulation);
         let known: Vec<Metric> = names(&scenario).into_iter().collect();
         for _ in 0..2 {
@@ -354,9 +354,9 @@ fn metrics_have_the_same_names_at_all_times() {
 fn one_digest_over_a_checkpoint() {
     for (name, scenario) in short() {
         let end = Time::ZERO + scenario.duration;
-        let mut whole = Simulation::new(&scenario).unwrap();
+        let mut whole = xoff_cosim::simulation(&scenario).unwrap();
         whole.run_until(end).unwrap();
-        let mut first = Simulation::new(&scenario).unwrap();
+        let mut first = xoff_cosim::simulation(&scenario).unwrap();
         first.run_until(Time::from_ps(23_456_789)).unwrap();
         let saved = serde_json::to_vec(&first).unwrap();
         drop(first);
@@ -476,7 +476,7 @@ name = "s"
         let mut scenario: Scenario =
             toml::from_str(&[head, &star(&["a", "b"]), flows].concat()).unwrap();
         scenario.host.nic = nic.clone();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
         let [a, s] = ["a", "s"].map(|name| simulation.node(name).unwrap());
         let mut bytes = MacAddr::CONTROL.0.to_vec();
         bytes.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 1, 1, 0, 1 << 3]);
@@ -589,7 +589,7 @@ fn what_other_classes_do_costs_a_lossless_class_no_frame() {
                 link.cable = Length::from_m(300);
             }
         }
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
         simulation
             .run_until(Time::ZERO + scenario.duration)
             .unwrap();
@@ -644,7 +644,7 @@ fn a_receive_buffer_that_cannot_hold_what_follows_a_pause_is_refused() {
         }
         table.insert("host".into(), host.into());
         let scenario: Scenario = table.try_into().unwrap();
-        Simulation::check(&scenario, &Default::default()).map_err(|error| error.to_string())
+        Simulation::check(&scenario, &xoff_cosim::endpoints()).map_err(|error| error.to_string())
     };
     assert_eq!(refused(&[]), Ok(()));
     // 7/8 of 128 KiB, of which 15/16 hold frames of any length.

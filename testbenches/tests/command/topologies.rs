@@ -7,7 +7,7 @@ use crate::common::scenarios::run_watched;
 use crate::common::xoff;
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
-use xoff_cosim::scenario::Scenario;
+use xoff_network::scenario::Scenario;
 
 /// A small fat tree in ns-3's format: 4 racks of 2 hosts at 100 Gb/s, 2 spines at 400 Gb/s.
 fn topology() -> String {

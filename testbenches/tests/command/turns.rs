@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::{NicKind, Scenario};
+use xoff_network::Simulation;
+use xoff_network::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::{Direction, Record};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::parse;
@@ -47,7 +47,7 @@ fn flows(flows: &[(bool, u8)], periods: u32) -> Scenario {
 fn delivered(scenario: &Scenario, nic: &NicKind) -> (Vec<f64>, Vec<u32>) {
     let mut scenario = scenario.clone();
     scenario.host.nic = nic.clone();
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
     let a = simulation.node("a").unwrap();
     let port = simulation.ports(a).next().unwrap();
     simulation.network_mut().tap(a, port, true);
@@ -189,7 +189,7 @@ to = "b"
 /// PSN was sent, by its place behind the first.
 fn run(mut scenario: Scenario, nic: &NicKind) -> ([u64; 4], BTreeMap<i32, u32>) {
     scenario.host.nic = nic.clone();
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
     let a = simulation.node("a").unwrap();
     let port = simulation.ports(a).next().unwrap();
     simulation.network_mut().tap(a, port, true);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::tested::{MTU, SOURCE, Tested, dscp_maps, good, mark_ce, opened, pfc};
 use xoff::property::nic::pair::{PairConfig, REGION, all, qp};
-use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
+use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tested::{MTU, SOURCE, Tested, good, mark_ce, opened, pfc};
 use xoff::property::nic::pair::{PERIOD, PairConfig, QPN_BASE, REGION, all, qp};
-use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
+use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;

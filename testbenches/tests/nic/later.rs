@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use crate::standard::packet;
 use crate::tested::{SOURCE, Tested, opened};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::Scenario;
+use xoff_network::scenario::Scenario;
 use xoff_sim::nic::Region;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
@@ -93,7 +92,7 @@ fn beside_idle(classes: &[u8]) -> u64 {
         );
     }
     let scenario: Scenario = toml::from_str(&text).unwrap();
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
     let mut bytes_at = |us| {
         simulation
             .run_until(Time::ZERO + Duration::from_us(us))

@@ -7,7 +7,7 @@ use crate::rings;
 use crate::standard::packet;
 use crate::tested::{Tested, good, opened};
 use xoff::property::nic::pair::{REGION, STEP_MAX};
-use xoff_cosim::network::RtlNode;
+use xoff_network::Endpoint;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::Recv;

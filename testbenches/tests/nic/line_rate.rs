@@ -2,7 +2,7 @@
 
 use crate::tested::{MTU, SOURCE, Tested, done, good, mark_ce, pfc, post};
 use xoff::property::nic::pair::{PERIOD, PairConfig, REGION, all};
-use xoff_cosim::network::RtlNode as _;
+use xoff_network::Endpoint as _;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;

@@ -2,8 +2,8 @@
 
 use crate::tested::{MTU, Tested, done, good, mark_ce, pfc, post};
 use xoff::property::nic::pair::{PairConfig, QPN_BASE, all, qp};
-use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::PERIOD_256_PS;
+use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;

@@ -3,7 +3,7 @@
 
 use crate::tested::{MTU, SOURCE, Tested};
 use xoff::property::nic::pair::{REGION, all, qp};
-use xoff_cosim::network::RtlNode;
+use xoff_network::Endpoint;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
 use xoff_sim::wire::Psn;

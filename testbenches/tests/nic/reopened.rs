@@ -2,7 +2,7 @@
 
 use crate::tested::{SOURCE, Tested};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
-use xoff_cosim::network::RtlNode;
+use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;

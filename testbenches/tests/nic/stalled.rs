@@ -6,7 +6,7 @@ use crate::rings;
 use crate::standard::packet;
 use crate::tested::{MTU, SOURCE, Tested, good, mark_ce, opened};
 use xoff::property::nic::pair::{QPN_BASE, REGION, all, qp};
-use xoff_cosim::network::RtlNode;
+use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;

@@ -8,9 +8,9 @@ use crate::tested::{
     MTU, SOURCE, Tested, done, dscp_maps, good, judged, mark_ce, opened, pfc, post,
 };
 use xoff::property::nic::pair::{QPN_BASE, REGION, REGION_BYTES, all, qp};
-use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
 use xoff_cosim::units::{PERIOD_256_PS, beat};
+use xoff_network::Endpoint;
 use xoff_sim::host::{Stalled, Written};
 use xoff_sim::kernel::Frame;
 use xoff_sim::kernel::frame::{FCS_BYTES, wire_bytes};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use verilated::with_plusargs;
 use xoff::property::nic::pair::{Pair, PairConfig, REGION, Wire, all, qp};
-use xoff_cosim::network::RtlNode;
+use xoff_network::Endpoint;
 use xoff_rtl::nic::In;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::memory::content;

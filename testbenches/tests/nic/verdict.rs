@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::tested::{MTU, SOURCE, Tested};
 use xoff::property::nic::pair::{REGION, REGION_BYTES, REGIONS, all, qp};
-use xoff_cosim::network::RtlNode;
+use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;

@@ -10,11 +10,12 @@ use verilated::{Failure, Instance, Model, Top};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::Frame;
 use xoff_sim::mac::Beat;
-use xoff_sim::nic::{Address, NicCounters, NicSettings, PauseLog, QpSettings, Region};
+use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
-use xoff_sim::protocol::gbn::WorkKind;
-use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
+use xoff_sim::time::{ByteCount, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
+
+pub use xoff_network::endpoint::{Created, HostSetup, Limits};
 
 use crate::units::{Rest, UnitError};
 
@@ -254,52 +255,6 @@ impl<D: Device> Still<'_, D> {
         }
         self.model.cycle(self.pins, self.out)
     }
-}
-
-/// What the other end of a connection must know about a QP before it can connect to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Created {
-    /// QP number.
-    pub qpn: u32,
-    /// PSN of the QP's first request.
-    pub psn: Psn,
-    /// Key of the QP's memory region.
-    pub key: u32,
-}
-
-/// The limits of a NIC and its driver. A scenario that exceeds them is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Number of QPs.
-    pub qps: u16,
-    /// Supported operations, as sender and as receiver.
-    pub operations: &'static [WorkKind],
-    /// Supported path MTUs in bytes.
-    pub mtus: &'static [u32],
-    /// Largest message in bytes.
-    pub message: u32,
-    /// How many work requests a QP holds, and how many receive buffers: 1 or more.
-    pub outstanding: u32,
-    /// Whether packets may go over IPv6.
-    pub ipv6: bool,
-}
-
-/// What a driver is told when its NIC is created.
-#[derive(Debug, Clone)]
-pub struct HostSetup {
-    /// The host's name.
-    pub name: String,
-    /// The host's addresses.
-    pub address: Address,
-    /// The clock of the NIC's port.
-    pub clock: Clock,
-    /// The port's line.
-    pub rate: LineRate,
-    /// The scenario's settings: classes, pauses, DCQCN.
-    pub settings: NicSettings,
-    /// Addresses of all hosts, for answers to ARP. The MAC address is that of the first hop: the switch's port, unless
-    /// the host is at the other end of the cable.
-    pub neighbours: Vec<Address>,
 }
 
 /// The software around a device: sets registers, opens QPs, hands over work, serves DMA and takes completions, all at

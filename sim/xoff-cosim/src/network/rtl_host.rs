@@ -4,7 +4,6 @@ use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -27,6 +26,9 @@ use super::device::{
     PortShape, Receive, Seen, Still, Transmit, broken,
 };
 use super::xoff_nic::XoffNic;
+use xoff_network::endpoint::Kind;
+use xoff_network::{Clocked, Endpoint, EndpointError, WaveWindow};
+
 use crate::units::{Skip, UnitError};
 
 /// Time from the last bit of a frame that the driver answers on behalf of the network to the last bit of the answer.
@@ -53,24 +55,35 @@ pub struct RtlHostConfig {
 /// Cycles between two checks whether the disk of the wave file is nearly full.
 const WAVES_CHECKED_EVERY: u64 = 1 << 12;
 
-/// A window of time for which waves are written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaveWindow {
-    /// The file; its extension is `.fst` or `.vcd`.
-    pub path: PathBuf,
-    /// Start of the window (inclusive).
-    pub from: Time,
-    /// End of the window (exclusive).
-    pub until: Time,
-    /// The signals that are written, by their names with all scopes; all of them if there is none.
-    pub only: Vec<String>,
+/// The kind of endpoint that a driver makes of its device, for [`Endpoints::with`](xoff_network::Endpoints::with).
+pub fn kind<D: Driver>() -> Kind {
+    Kind {
+        limits: D::limits,
+        period: |_| D::Device::PORT.period,
+        too_slow: |rate| D::Device::PORT.too_slow(rate),
+        make: |setup| {
+            let told = &setup.host;
+            let host = Host::new(told.clock, D::DMA_BYTES, &setup.pcie);
+            let config = RtlHostConfig {
+                name: told.name.clone(),
+                seed: setup.seed,
+                clock: told.clock,
+                rate: told.rate,
+                max_frame: setup.max_frame,
+                time: Cycles(0),
+            };
+            let node = RtlHost::<D>::with_setup(config, told, host);
+            Ok(Box::new(node.map_err(EndpointError::new)?))
+        },
+        restore: |saved| Ok(Box::new(RtlHost::<D>::restore(saved)?)),
+    }
 }
 
 type ModelOf<D> = <<D as Driver>::Device as Device>::Model;
 
 /// An RTL NIC with its MACs, its driver and its host.
 ///
-/// Cycles in which the NIC reports that nothing changes are not evaluated, unless [`set_skip`](RtlNode::set_skip)
+/// Cycles in which the NIC reports that nothing changes are not evaluated, unless [`set_skip`](Clocked::set_skip)
 /// turns that off. The result is the same either way.
 #[derive(Debug)]
 pub struct RtlHost<D: Driver = XoffNic> {
@@ -263,7 +276,7 @@ impl<D: Driver> RtlHost<D> {
         settled.map_err(|what| broken(&self.config.name, self.state.next, &what))
     }
 
-    /// Restores the node that [`RtlNode::save`] saved.
+    /// Restores the node that [`Endpoint::save`] saved.
     ///
     /// # Errors
     ///
@@ -624,66 +637,7 @@ impl<D: Driver> State<D> {
     }
 }
 
-/// An RTL NIC of any kind with its host, as a node of a simulation.
-pub trait RtlNode: Node + Debug {
-    /// The host.
-    fn host(&self) -> &Host;
-    /// The host, for adding flows.
-    fn host_mut(&mut self) -> &mut Host;
-    /// Asks for a QP with memory; see [`Driver::create`].
-    ///
-    /// # Errors
-    ///
-    /// An assertion of the RTL failed, or a register refused an access.
-    fn create(&mut self, index: u16, psn: Psn, region: &Region) -> Result<(), UnitError>;
-    /// The result of `create`, once it is done.
-    fn created(&self, index: u16) -> Option<Created>;
-    /// Connects a QP; see [`Driver::connect`].
-    ///
-    /// # Errors
-    ///
-    /// As [`create`](Self::create).
-    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError>;
-    /// Whether the QP is connected.
-    fn connected(&self, index: u16) -> bool;
-    /// The NIC's counters.
-    fn counters(&self) -> &NicCounters;
-    /// The counters of the receive MAC.
-    fn mac_counters(&self) -> ReceiveCounters;
-    /// When each class could not be sent.
-    fn pauses(&self) -> &PauseLog;
-    /// DCQCN's latest values for a QP: its rate, α, and whether it is limited to the rate. `None` while the QP is
-    /// closed or DCQCN is off.
-    fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)>;
-    /// Cycles since the simulation started.
-    fn cycles(&self) -> u64;
-    /// Cycles that were evaluated since the simulation started.
-    fn cycles_evaluated(&self) -> u64;
-    /// States at `now`, between two runs, that the link went down or came up.
-    fn set_link(&mut self, now: Time, up: bool);
-    /// Sets whether idle cycles are skipped.
-    fn set_skip(&mut self, skip: bool);
-    /// Writes waves for a window of time. Replaces any window set before.
-    fn set_waves(&mut self, window: WaveWindow);
-    /// Closes the file of waves if its window has not passed yet.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
-    fn close_waves(&mut self) -> Result<(), verilated::TraceError>;
-    /// Why the NIC has stopped working: an assertion that failed, or a rule of its pins that it broke.
-    fn failure(&self) -> Option<&str>;
-    /// Whether the node can be part of a checkpoint; see [`Device::CHECKPOINTS`].
-    fn saves(&self) -> bool;
-    /// The state of the node, for [`RtlHost::restore`].
-    ///
-    /// # Errors
-    ///
-    /// The model has failed, or the driver cannot be serialized.
-    fn save(&self) -> Result<Vec<u8>, String>;
-}
-
-impl<D: Driver> RtlNode for RtlHost<D> {
+impl<D: Driver> Endpoint for RtlHost<D> {
     fn host(&self) -> &Host {
         &self.state.host
     }
@@ -692,19 +646,25 @@ impl<D: Driver> RtlNode for RtlHost<D> {
         &mut self.state.host
     }
 
-    fn create(&mut self, index: u16, psn: Psn, region: &Region) -> Result<(), UnitError> {
+    fn create(
+        &mut self,
+        index: u16,
+        psn: Psn,
+        region: &Region,
+    ) -> Result<Option<Created>, EndpointError> {
         self.driver_mut().create(index, psn, region);
-        self.settled()
+        self.settled().map_err(EndpointError::new)?;
+        Ok(self.state.driver.created(index))
     }
 
     fn created(&self, index: u16) -> Option<Created> {
         self.state.driver.created(index)
     }
 
-    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), UnitError> {
+    fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), EndpointError> {
         let name = &self.config.name;
         if let Some(layers) = &mut self.state.layers {
-            let wrong = |what: String| broken(name, self.state.next, &what);
+            let wrong = |what: String| EndpointError::new(broken(name, self.state.next, &what));
             let created = self.state.driver.created(index);
             let created =
                 created.ok_or_else(|| wrong(format!("QP index {index} is not created")))?;
@@ -712,7 +672,7 @@ impl<D: Driver> RtlNode for RtlHost<D> {
             connected.map_err(|error| wrong(error.to_string()))?;
         }
         self.driver_mut().connect(index, settings);
-        self.settled()
+        self.settled().map_err(EndpointError::new)
     }
 
     fn connected(&self, index: u16) -> bool {
@@ -735,20 +695,43 @@ impl<D: Driver> RtlNode for RtlHost<D> {
         self.state.seen.rates.get(&qp).copied()
     }
 
-    fn cycles(&self) -> u64 {
-        self.state.next.0
-    }
-
-    fn cycles_evaluated(&self) -> u64 {
-        self.state.evaluated
-    }
-
     fn set_link(&mut self, now: Time, up: bool) {
         self.state.link_up = up;
         if let Some(control) = &mut self.state.control {
             control.set_link(now);
         }
         self.state.skip.disturb();
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.state.failure.as_deref()
+    }
+
+    fn clocked(&self) -> Option<&dyn Clocked> {
+        Some(self)
+    }
+
+    fn clocked_mut(&mut self) -> Option<&mut dyn Clocked> {
+        Some(self)
+    }
+
+    fn saves(&self) -> bool {
+        D::Device::CHECKPOINTS && !ModelOf::<D>::COVERAGE
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let saved = postcard::to_stdvec(&(type_name::<D>(), self));
+        saved.map_err(|error| format!("{}: {error}", type_name::<D>()))
+    }
+}
+
+impl<D: Driver> Clocked for RtlHost<D> {
+    fn cycles(&self) -> u64 {
+        self.state.next.0
+    }
+
+    fn cycles_evaluated(&self) -> u64 {
+        self.state.evaluated
     }
 
     fn set_skip(&mut self, skip: bool) {
@@ -759,22 +742,10 @@ impl<D: Driver> RtlNode for RtlHost<D> {
         self.waves = Some(window);
     }
 
-    fn close_waves(&mut self) -> Result<(), verilated::TraceError> {
+    fn close_waves(&mut self) -> Result<(), EndpointError> {
         self.waves = None;
-        self.model.get_mut().trace_close()
-    }
-
-    fn failure(&self) -> Option<&str> {
-        self.state.failure.as_deref()
-    }
-
-    fn saves(&self) -> bool {
-        D::Device::CHECKPOINTS && !ModelOf::<D>::COVERAGE
-    }
-
-    fn save(&self) -> Result<Vec<u8>, String> {
-        let saved = postcard::to_stdvec(&(type_name::<D>(), self));
-        saved.map_err(|error| format!("{}: {error}", type_name::<D>()))
+        let closed = self.model.get_mut().trace_close();
+        closed.map_err(EndpointError::new)
     }
 }
 

@@ -12,7 +12,6 @@ use xoff_sim::nic::{NicSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
-use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{Clock, Cycles};
 use xoff_sim::wire::{MacAddr, Psn};
 
@@ -20,7 +19,6 @@ use super::device::{
     Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses, PortShape,
     Receive, Still, Transmit,
 };
-use crate::scenario::check::{QPS, RING};
 use crate::units::axi_lite::{AxiLite, Response};
 use crate::units::verbs::{put_recv, put_work, take_completion};
 use crate::units::{Rest, beat};
@@ -217,17 +215,9 @@ impl Driver for XoffNic {
 
     fn limits() -> Limits {
         Limits {
-            qps: QPS as u16,
-            operations: &[
-                WorkKind::SEND,
-                WorkKind::SEND_IMM,
-                WorkKind::WRITE,
-                WorkKind::WRITE_IMM,
-            ],
-            mtus: &[256, 512, 1024, 2048, 4096],
-            message: 1 << 31,
-            outstanding: RING,
-            ipv6: true,
+            qps: nic::QPS as u16,
+            outstanding: nic::WQES,
+            ..Limits::MODEL
         }
     }
 
@@ -347,5 +337,21 @@ impl Driver for XoffNic {
             true => host.next_event(),
             false => Some(Cycles(0)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use xoff_sim::nic::shape;
+
+    use super::*;
+
+    /// The model's sizes are the RTL's.
+    #[test]
+    fn the_shape_is_that_of_the_rtl() {
+        assert_eq!(shape::QPS, nic::QPS as usize);
+        assert_eq!(shape::WQES, nic::WQES);
+        assert_eq!(shape::BEAT_BYTES, nic::DATA_BYTES as usize);
+        assert_eq!(shape::BUFFER_BYTES, u64::from(nic::BUFFER_BYTES));
     }
 }

@@ -10,7 +10,7 @@ use xoff_sim::time::Time;
 
 use super::graph::WaitGraph;
 use super::pauses::{LinkClass, Recent, name};
-use crate::network::Simulation;
+use crate::Simulation;
 
 /// A link of a cycle, and why it waits for the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use xoff_sim::time::{ByteCount, Duration, Time};
 
 use super::pauses::name;
 use super::{Cycle, Detector, Root, Storm, Victim, nowhere};
-use crate::network::Simulation;
+use crate::Simulation;
 
 /// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 
 use super::pauses::{LinkClass, Recent};
-use crate::network::Simulation;
+use crate::Simulation;
 
 /// A port's share of what an ingress queue holds counts as a cause of its pause from this part on, as its reciprocal:
 /// a tenth. Fewer bytes are those of packets that pass through.

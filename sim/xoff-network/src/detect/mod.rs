@@ -74,7 +74,7 @@ pub use pauses::{LinkClass, LinkPauses, Span};
 pub use storms::Storm;
 pub use victims::Victim;
 
-use crate::network::Simulation;
+use crate::Simulation;
 
 /// From when on pauses are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

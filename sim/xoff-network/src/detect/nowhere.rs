@@ -9,7 +9,7 @@ use xoff_sim::time::Time;
 
 use super::pauses::name;
 use super::{Finding, FindingKind};
-use crate::network::Simulation;
+use crate::Simulation;
 
 /// For reasons of a switch to drop a frame because there is no way on, what there was instead. Frames that are dropped
 /// for want of buffer, or by rules, had a way.

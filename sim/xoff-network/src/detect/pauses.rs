@@ -7,7 +7,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
 
-use crate::network::{Simulation, Station};
+use crate::{Simulation, Station};
 
 /// A class of a directed link, named by the port where it starts: what one pause stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use xoff_sim::time::{Duration, Time};
 use super::Thresholds;
 use super::graph::{Root, Tree, WaitGraph};
 use super::pauses::{LinkClass, Recent};
-use crate::network::Simulation;
+use crate::Simulation;
 
 /// A pause storm: a host that stops its neighbour for a large part of the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,9 +9,9 @@ use xoff_sim::time::{ByteCount, Duration, Length, LineRate, Time};
 use xoff_sim::wire::{EtherType, Ethernet, EthernetRepr, MacAddr, Pfc, PfcRepr, control_frame};
 
 use super::*;
+use crate::Station;
 use crate::metrics::{Metric, Metrics, Quantity, Recorder};
-use crate::network::Station;
-use crate::network::topology::Plan;
+use crate::plan::Plan;
 use crate::scenario::{FlowSettings, NicKind, Scenario};
 
 const CLASS: u8 = 3;

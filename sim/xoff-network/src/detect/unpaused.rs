@@ -6,7 +6,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::switch::headroom::longest_frame;
 use xoff_sim::time::ByteCount;
 
-use crate::network::{FlowEnds, Simulation};
+use crate::{FlowEnds, Simulation};
 
 /// The most bytes of frames that a flow has under way.
 fn outstanding(simulation: &Simulation, flow: &FlowEnds) -> u64 {

@@ -13,7 +13,7 @@ use xoff_sim::wire::{EtherType, IP_PROTOCOL_UDP, UDP_PORT_ROCE};
 
 use super::graph::{Root, Tree, WaitGraph};
 use super::pauses::LinkClass;
-use crate::network::{FlowEnds, Simulation};
+use crate::{FlowEnds, Simulation};
 
 /// A flow that stood because of pauses that it did not cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,9 +12,9 @@ use xoff_sim::wire::PRIORITIES;
 
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
 use crate::detect::Detector;
-use crate::network::topology::{CHECKED, Plan, bits_per_second};
-use crate::network::{Simulation, Station};
+use crate::plan::{CHECKED, Plan, bits_per_second};
 use crate::scenario::{Scenario, Series};
+use crate::{Simulation, Station};
 
 /// Values of metrics. A value that is undefined, such as the latency when no message completed, is NaN.
 pub type Metrics = BTreeMap<Metric, f64>;
@@ -227,7 +227,7 @@ const fn register(quantity: Quantity) -> Option<u16> {
 pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
     let rtl = simulation
         .stations()
-        .filter_map(|(_, station)| station.rtl());
+        .filter_map(|(_, station)| station.clocked());
     let both = rtl.map(|nic| (nic.cycles(), nic.cycles_evaluated()));
     both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }

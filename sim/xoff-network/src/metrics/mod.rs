@@ -1,4 +1,4 @@
-//! Measurement of a [`Simulation`](crate::network::Simulation): metrics with typed names, and samples over time.
+//! Measurement of a [`Simulation`](crate::Simulation): metrics with typed names, and samples over time.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -9,8 +9,8 @@ use xoff_sim::wire::PRIORITIES;
 
 use super::measure::{self, Metrics};
 use crate::detect::{Detector, LinkClass, Thresholds};
-use crate::network::{FlowEnds, Simulation};
 use crate::scenario::Series;
+use crate::{FlowEnds, Simulation};
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use xoff_sim::switch::Limit;
 use xoff_sim::time::Time;
 
 use super::*;
+use crate::Simulation;
 use crate::metrics::{Metric, Quantity, Recorder};
-use crate::network::Simulation;
 use crate::scenario::ClassSettings;
 
 mod ipv6;

@@ -15,12 +15,10 @@ use super::{
     FlowSettings, HostEntry, InjectEntry, IpVersion, LinkEntry, NicKind, Scenario, SwitchSettings,
 };
 
-/// Number of QPs of an RTL NIC, and of entries in its table of regions.
-pub const QPS: usize = xoff_rtl::nic::QPS as usize;
+pub use xoff_sim::nic::shape::QPS;
 /// Largest number of QPs of a model NIC, which has as many as its flows need and at least [`QPS`]. A QP takes a few KB.
 pub const MODEL_QPS: usize = 4_096;
-/// Number of work requests that a NIC holds for each QP.
-pub const RING: u32 = xoff_rtl::nic::WQES;
+pub use xoff_sim::nic::shape::WQES as RING;
 
 /// Largest number of hosts in a scenario, and of switches. A host's number has 24 bits in its addresses, and this many
 /// model NICs fill the memory of a computer.

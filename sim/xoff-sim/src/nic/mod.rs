@@ -19,6 +19,7 @@ pub mod qp;
 pub mod region;
 pub mod registers;
 pub mod settings;
+pub mod shape;
 
 pub use counters::NicCounters;
 pub use encapsulation::{Encapsulation, EncapsulationError};

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use xoff_cosim::metrics::Recorder;
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::event::{Faults, Stall};
-use xoff_cosim::scenario::host::Dcqcn;
-use xoff_cosim::scenario::switch::Ecn;
-use xoff_cosim::scenario::{
+use xoff_network::Simulation;
+use xoff_network::metrics::Recorder;
+use xoff_network::scenario::event::{Faults, Stall};
+use xoff_network::scenario::host::Dcqcn;
+use xoff_network::scenario::switch::Ecn;
+use xoff_network::scenario::{
     Action, Clos, Event as Happens, FlowSettings, NicKind, Scenario, SwitchSettings, Topology,
 };
 use xoff_sim::kernel::{NodeId, Record};
@@ -203,7 +203,7 @@ pub fn recorded<'a>(
     if scenario.flows.is_empty() {
         return Ok(Outcome::default());
     }
-    let mut simulation = Simulation::new(scenario).map_err(|error| Violated {
+    let mut simulation = xoff_cosim::simulation(scenario).map_err(|error| Violated {
         what: format!("{error:?}"),
         at: Time::ZERO,
     })?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use xoff_cosim::network::Simulation;
+use xoff_network::Simulation;
 use xoff_sim::headers::Headers;
 use xoff_sim::kernel::{Direction, NodeId, PortId, Record};
 use xoff_sim::link::FaultInjector;

@@ -64,7 +64,7 @@ impl Property for Network {
 mod tests {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
-    use xoff_cosim::scenario::Scenario;
+    use xoff_network::scenario::Scenario;
     use xoff_sim::time::ByteCount;
 
     use super::super::history::{History, cases_are_what_their_text_says};

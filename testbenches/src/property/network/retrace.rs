@@ -7,8 +7,8 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use xoff_cosim::network::Simulation;
-use xoff_cosim::scenario::Scenario;
+use xoff_network::Simulation;
+use xoff_network::scenario::Scenario;
 use xoff_sim::kernel::{Direction, Record};
 use xoff_sim::protocol;
 use xoff_sim::time::{Duration, Time};

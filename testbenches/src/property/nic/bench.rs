@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xoff_cosim::network::RtlNode;
 use xoff_cosim::units::UnitError;
+use xoff_network::Endpoint;
 use xoff_sim::kernel::Digest;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::Alpha;

@@ -6,8 +6,9 @@ use std::net::Ipv4Addr;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use xoff_cosim::network::{RtlHost, RtlHostConfig, RtlNode, XoffNic};
+use xoff_cosim::network::{RtlHost, RtlHostConfig, XoffNic};
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
+use xoff_network::{Clocked, Endpoint};
 use xoff_sim::host::{Host, PcieConfig, Stalled, Written};
 use xoff_sim::kernel::{
     Arrivals, Departures, Frame, Network, NetworkBuilder, Node, NodeId, PortId,

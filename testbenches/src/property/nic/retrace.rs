@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use xoff_cosim::network::{RtlNode, WaveWindow};
+use xoff_network::{Clocked, WaveWindow};
 use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
 use xoff_sim::time::{LineRate, Time};
 use xoff_waves::capture::{TapPort, TapWriter};

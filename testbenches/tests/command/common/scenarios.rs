@@ -2,7 +2,7 @@
 
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::{Setting, Source};
-use xoff_cosim::scenario::{Recovery, Scenario};
+use xoff_network::scenario::{Recovery, Scenario};
 use xoff_waves::report::{Finding, FindingKind, Report, Summary};
 
 /// Returns a built-in scenario with settings applied.

@@ -18,9 +18,10 @@ use xoff_sim::wire::{MacAddr, Pfc, PfcRepr, Psn, control_frame};
 
 use super::super::device::{DeviceModel, Limits, PortShape};
 use super::*;
-use crate::network::{Nics, Simulation, SimulationError};
-use crate::scenario::flow::Operation;
-use crate::scenario::{FlowSettings, NicKind, Scenario};
+use xoff_network::scenario::flow::Operation;
+use xoff_network::scenario::{FlowSettings, NicKind, Scenario};
+use xoff_network::{Endpoints, Simulation, SimulationError};
+
 use crate::units::{Rest, axi_stream, axi_stream::Lanes};
 
 /// Bytes of a beat.
@@ -659,10 +660,10 @@ fn talking(nic: &str) -> Scenario {
     scenario.link("own", "model", Length::from_m(2)).flow(flow)
 }
 
-fn nics() -> Nics {
-    Nics::default()
-        .with::<Script<CHATTY>>("chatty")
-        .with::<Script<PINS>>("silent")
+fn nics() -> Endpoints {
+    Endpoints::default()
+        .with("chatty", kind::<Script<CHATTY>>())
+        .with("silent", kind::<Script<PINS>>())
 }
 
 #[test]
@@ -680,9 +681,9 @@ fn a_simulation_with_an_own_nic_goes_on_from_its_saved_state() {
     assert_eq!(second.digest(), whole.digest());
     assert_ne!(second.digest(), first.digest());
     let rtl = |simulation: &Simulation| {
-        let nic = simulation.station("own").rtl().unwrap();
+        let nic = simulation.station("own").endpoint().unwrap();
         (
-            nic.cycles_evaluated(),
+            nic.clocked().unwrap().cycles_evaluated(),
             nic.counters().clone(),
             nic.mac_counters(),
         )
@@ -716,12 +717,12 @@ fn an_own_nic_that_cannot_go_on_is_named() {
         .unwrap()
         .save()
         .unwrap();
-    let error = told(Simulation::restore(&saved, &Nics::default()));
+    let error = told(Simulation::restore(&saved, &Endpoints::default()));
     assert!(
         error.starts_with("hosts.own.nic: no own NIC of the name 'chatty'"),
         "{error}"
     );
-    let others = Nics::default().with::<Script<PINS>>("chatty");
+    let others = Endpoints::default().with("chatty", kind::<Script<PINS>>());
     let error = told(Simulation::restore(&saved, &others));
     assert!(
         error.contains("hosts.own.nic: the NIC 'chatty' cannot go on")

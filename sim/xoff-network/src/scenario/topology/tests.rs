@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use xoff_sim::time::ByteCount;
 
 use super::*;
-use crate::network::topology::Plan;
-use crate::network::{Nics, Simulation};
+use crate::plan::Plan;
 use crate::scenario::{FlowSettings, Names, NicKind};
+use crate::{Endpoints, Simulation};
 
 fn scenario(topology: impl Into<Topology>) -> Scenario {
     let mut scenario = Scenario::new("network", Duration::from_us(50));
@@ -271,6 +271,6 @@ fn mistakes_in_settings_of_generated_switches_name_the_key_that_was_written() {
         });
     });
     small.check().unwrap();
-    let error = Simulation::check(&small, &Nics::default()).unwrap_err();
+    let error = Simulation::check(&small, &Endpoints::default()).unwrap_err();
     assert_eq!(error.to_string(), "switch s0, topology.spine");
 }

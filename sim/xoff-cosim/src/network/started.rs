@@ -3,8 +3,8 @@
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{Duration, Time};
 
-use super::Simulation;
-use crate::scenario::Scenario;
+use xoff_network::Simulation;
+use xoff_network::scenario::Scenario;
 
 fn us(time: u64) -> Time {
     Time::ZERO + Duration::from_us(time)
@@ -13,7 +13,7 @@ fn us(time: u64) -> Time {
 fn simulation(text: &str, nic: &str) -> Simulation {
     let text = format!("{text}\n[host]\nnic = \"{nic}\"\n");
     let scenario: Scenario = toml::from_str(&text).unwrap();
-    Simulation::new(&scenario).unwrap()
+    crate::simulation(&scenario).unwrap()
 }
 
 /// IBTA volume 1, 9.7.5: a message that finds no receive buffer is answered with an RNR NAK. Software posts buffers

@@ -1,0 +1,35 @@
+//! The network of a scenario: hosts, switches and cables in simulated time, what is measured of them, and what goes wrong.
+//!
+//! Hosts are [`Endpoint`]s. Here is that of the model NIC; RTL NICs come from the crate `xoff-cosim`, by [`Endpoints`].
+//! Nothing here needs Verilator or a C++ compiler.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`scenario`] | the description of a network, its flows and what is expected of them |
+//! | [`simulation`] | [`Simulation`]: a scenario that runs |
+//! | [`endpoint`] | [`Endpoint`]: a host with its NIC, and the kinds of them by name |
+//! | [`station`] | [`Station`]: an endpoint or a switch |
+//! | [`plan`] | addresses, routes and headroom, derived from a scenario |
+//! | [`alone`] | how long a message takes when nothing else is on its way |
+//! | `events` | what happens during the run |
+//! | `convergence` | the routes that switches have once they know which links are down |
+//! | [`on_links`] | fault rules and injected frames, and what they have done |
+//! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
+//! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
+
+pub mod alone;
+mod convergence;
+pub mod detect;
+pub mod endpoint;
+mod events;
+pub mod metrics;
+pub mod on_links;
+pub mod plan;
+pub mod scenario;
+pub mod simulation;
+pub mod station;
+
+pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};
+pub use on_links::{InjectionUse, RuleUse};
+pub use simulation::{FlowEnds, Simulation, SimulationError};
+pub use station::Station;
