@@ -358,9 +358,9 @@ fn one_digest_over_a_checkpoint() {
         whole.run_until(end).unwrap();
         let mut first = xoff_cosim::simulation(&scenario).unwrap();
         first.run_until(Time::from_ps(23_456_789)).unwrap();
-        let saved = serde_json::to_vec(&first).unwrap();
+        let saved = first.save().unwrap();
         drop(first);
-        let mut second: Simulation = serde_json::from_slice(&saved).unwrap();
+        let mut second = Simulation::restore(&saved, &xoff_cosim::endpoints()).unwrap();
         second.run_until(end).unwrap();
         assert_eq!(second.digest(), whole.digest(), "{name}");
         let sent = |simulation: &Simulation| {

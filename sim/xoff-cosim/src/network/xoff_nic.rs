@@ -45,6 +45,7 @@ impl Device for XoffPins {
         framing: Framing::Ethernet,
     };
     const RANDOM_START: bool = true;
+    const CHECKPOINTS: bool = true;
     const CONTROL_AHEAD: bool = true;
 
     fn reset(pins: &mut nic::In, active: bool) {

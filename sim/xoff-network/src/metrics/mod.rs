@@ -7,9 +7,9 @@
 //! | [`recorder`] | [`Recorder`]: measures while the simulation runs, and takes [`Samples`] |
 //!
 //! ```
-//! use xoff_cosim::metrics::{Metric, Quantity, Recorder};
-//! use xoff_cosim::network::Simulation;
-//! use xoff_cosim::scenario::{FlowSettings, NicKind, Scenario};
+//! use xoff_network::Simulation;
+//! use xoff_network::metrics::{Metric, Quantity, Recorder};
+//! use xoff_network::scenario::{FlowSettings, NicKind, Scenario};
 //! use xoff_sim::time::{Duration, Length, Time};
 //!
 //! let mut scenario = Scenario::new("two hosts", Duration::from_us(50))
@@ -24,7 +24,7 @@
 //! let metrics = recorder.metrics(&simulation);
 //! let goodput = metrics[&Metric::flow(Quantity::GoodputGbps, "bulk")];
 //! assert!(goodput > 30.0 && goodput < 40.0);
-//! # Ok::<(), xoff_cosim::network::SimulationError>(())
+//! # Ok::<(), xoff_network::SimulationError>(())
 //! ```
 
 pub mod key;
