@@ -5,6 +5,7 @@
 //! | [`cli`] | the subcommands |
 //! | [`terminal`] | where output goes: colour, width, progress |
 //! | [`codec`] | parsers and builders of frames: the RTL, the reference model, or both, compared |
+//! | `program` | [`main_with`]: arguments to exit code |
 //! | [`property`] | property tests: random histories run through the units and their references |
 //! | [`mod@run`] | `xoff run` and `xoff list`: runs scenarios, measures them and judges their expectations |
 //! | [`show`] | `xoff show` and `xoff schema`: scenarios as text, and the schema of scenarios |
@@ -39,6 +40,7 @@ pub mod fuzz;
 pub mod injection;
 pub mod interruption;
 pub mod ns3_files;
+mod program;
 pub mod property;
 pub mod regress;
 pub mod replay;
@@ -54,6 +56,9 @@ pub mod wave;
 pub mod whole_file;
 mod words;
 
+pub use program::main_with;
+use xoff_network::Endpoints;
+
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -65,27 +70,31 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// Runs the command.
+/// Runs the command. `endpoints` are the kinds of hosts that scenarios may have.
 ///
 /// # Errors
 ///
 /// Returns an error if the input cannot be used (exit code 2) or the output cannot be written. A closed pipe is an
 /// [`std::io::ErrorKind::BrokenPipe`] in the chain.
-pub fn run(cli: &cli::Cli, streams: &mut terminal::Streams) -> anyhow::Result<Outcome> {
+pub fn run(
+    cli: &cli::Cli,
+    endpoints: &Endpoints,
+    streams: &mut terminal::Streams,
+) -> anyhow::Result<Outcome> {
     match &cli.command {
         cli::Command::Decode(arguments) => decode::run(arguments, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, streams),
         cli::Command::Check(arguments) => check::run(arguments, streams),
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
-        cli::Command::Run(arguments) => run::run(arguments, streams),
+        cli::Command::Run(arguments) => run::run(arguments, endpoints, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
-        cli::Command::List(arguments) => run::list(arguments, streams),
+        cli::Command::List(arguments) => run::list(arguments, endpoints, streams),
         cli::Command::Show(arguments) => show::show(arguments, streams),
         cli::Command::Schema => show::schema(streams),
         cli::Command::Fuzz(arguments) => fuzz::run(arguments, streams),
         cli::Command::Replay(arguments) => replay::run(arguments, streams),
         cli::Command::Cover(arguments) => cover::run(arguments, streams),
-        cli::Command::Regress(arguments) => regress::run(arguments, streams),
+        cli::Command::Regress(arguments) => regress::run(arguments, endpoints, streams),
         cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use toml::{Table, Value};
-
-use crate::{ns3_files, text_file};
 use xoff_network::scenario::check::{Misfit, Misfits};
 use xoff_network::scenario::variant::BASE;
 use xoff_network::scenario::{Scenario, VERSION, Variant};
+
+use crate::{ns3_files, text_file};
 
 use crate::injection::captured;
 

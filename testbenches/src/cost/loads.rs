@@ -189,7 +189,8 @@ fn decoded_frames() -> u64 {
         progress: false,
     };
     counted(&mut || {
-        xoff::run(&arguments, &mut streams).expect("the capture can be read");
+        xoff::run(&arguments, &xoff_cosim::endpoints(), &mut streams)
+            .expect("the capture can be read");
         frames
     })
 }

@@ -7,6 +7,9 @@ pub mod bins;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
+use xoff_cosim::units::UnitError;
+use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
+use xoff_cosim::units::parser::RtlParser;
 use xoff_rtl::{PacketBuilder256, PacketBuilder512};
 use xoff_sim::protocol::{self, Content, Descriptor};
 use xoff_sim::strategies;
@@ -15,9 +18,6 @@ use super::bins::{Bins, Groups};
 use super::history::{History, Part};
 use super::parser;
 use super::{Case, Disagreement, Property, text};
-use xoff_cosim::units::UnitError;
-use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
-use xoff_cosim::units::parser::RtlParser;
 
 /// What the builder is asked to build.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

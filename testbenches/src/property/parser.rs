@@ -6,6 +6,8 @@ pub mod bins;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
+use xoff_cosim::units::UnitError;
+use xoff_cosim::units::parser::{ParserTop, RtlParser};
 use xoff_rtl::{PacketParser256, PacketParser512};
 use xoff_sim::protocol;
 use xoff_sim::strategies;
@@ -16,8 +18,6 @@ use super::history::{History, Part};
 use super::{Case, Disagreement, Property, text};
 use crate::decode::compare::differences;
 use crate::decode::details::details;
-use xoff_cosim::units::UnitError;
-use xoff_cosim::units::parser::{ParserTop, RtlParser};
 
 /// Maximum length of a frame in bytes (`rtl/parser/README.md`, Beats).
 const MAX_FRAME_BYTES: usize = 16_383;

@@ -28,12 +28,14 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 pub use arguments::{MergeArgs, RegressArgs, RegressCommand, Seeds, Shard};
+use xoff_network::Endpoints;
 
 use self::journal::{Finished, Journal};
 use self::order::{Queue, use_of_threads};
 use self::plan::Item;
 use self::report::{Summary, counted, in_shard};
 use self::work::Bench;
+
 use crate::Outcome;
 use crate::columns::{Align, Table};
 use crate::interruption::interrupted;
@@ -52,7 +54,11 @@ const MOST_SHOWN: usize = 20;
 ///
 /// Returns an error for invalid arguments, scenarios, journals and baselines, before anything runs, and for files that
 /// cannot be written.
-pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+pub fn run(
+    arguments: &RegressArgs,
+    endpoints: &Endpoints,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
     if let Some(RegressCommand::Merge(arguments)) = &arguments.command {
         return merge(arguments, streams);
     }
@@ -79,6 +85,7 @@ pub fn run(arguments: &RegressArgs, streams: &mut Streams) -> anyhow::Result<Out
         capture_for: (arguments.baseline.as_deref()).filter(|_| arguments.captures),
         jobs: threads(arguments.jobs),
         per_run: Arc::new(AtomicU32::new(1)),
+        endpoints,
     };
     // What ran without the capture that is wanted now runs again.
     finished.retain(|entry| bench.is_captured(entry));

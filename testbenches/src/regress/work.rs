@@ -8,12 +8,14 @@ use std::time::Instant;
 use std::{fs, io};
 
 use anyhow::Context;
+use xoff_network::Endpoints;
 use xoff_network::scenario::Scenario;
 use xoff_waves::report::{State, Summary};
 
 use super::baseline::{self, Baseline};
 use super::journal::{Failure, Finished};
 use super::plan::{Item, Work};
+
 use crate::interruption::interrupted;
 use crate::property::case_file::{self, CaseFile};
 use crate::property::run::{SHRINK, first_failure_until, shrink};
@@ -41,6 +43,8 @@ pub(super) struct Bench<'a> {
     pub jobs: usize,
     /// How many of these each run may use at the moment: one, until fewer items run than there are threads.
     pub per_run: Arc<AtomicU32>,
+    /// The kinds of hosts.
+    pub endpoints: &'a Endpoints,
 }
 
 /// What a run of an item gave.
@@ -237,6 +241,7 @@ impl Bench<'_> {
         let mut options = RunOptions {
             threads: Some(self.jobs.min(MOST_THREADS)),
             shared_threads: Some(Arc::clone(&self.per_run)),
+            endpoints: self.endpoints.clone(),
             ..RunOptions::default()
         };
         if let Some(path) = &capture {

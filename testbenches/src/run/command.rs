@@ -5,6 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use xoff_network::plan::Plan;
+use xoff_network::scenario::{NicKind, Scenario};
+use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::kernel::{Digest, NodeId, PortId};
 use xoff_sim::time::Time;
 use xoff_waves::layout::{Beside, Marker, nic_layout};
@@ -24,9 +27,6 @@ use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Shown, Streams};
 use crate::wave::condition::Condition;
 use crate::words;
-use xoff_network::WaveWindow;
-use xoff_network::plan::Plan;
-use xoff_network::scenario::{NicKind, Scenario};
 
 /// Returns every combination of the sweeps' values, or one empty combination if there are no sweeps.
 fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
@@ -80,7 +80,11 @@ fn folder_name(scenario: &str, swept: &[Setting]) -> String {
 ///
 /// Returns an error for invalid input (before anything is run), for files that cannot be written, and for a failing RTL
 /// assertion.
-pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+pub fn run(
+    arguments: &RunArgs,
+    endpoints: &Endpoints,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
     let source = Source::find(&arguments.scenario)?;
     let mut runs = Vec::new();
     let mut title = String::new();
@@ -93,7 +97,8 @@ pub fn run(arguments: &RunArgs, streams: &mut Streams) -> anyhow::Result<Outcome
         let name = folder_name(&scenario.name, &extra);
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
-        let options = options(arguments, &scenario, words, &folder, streams)?;
+        let mut options = options(arguments, &scenario, words, &folder, streams)?;
+        options.endpoints = endpoints.clone();
         execute::check(&scenario, &options)?;
         if title.is_empty() {
             title.clone_from(&scenario.title);
@@ -369,7 +374,7 @@ fn options(
             (Shown::Bar, true) => Shown::Nothing,
             (shown, _) => shown,
         },
-        endpoints: xoff_cosim::endpoints(),
+        ..RunOptions::default()
     })
 }
 

@@ -6,6 +6,11 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use anyhow::Context;
+use xoff_network::detect::unpaused;
+use xoff_network::metrics::{Metrics, Recorder, dropped, lost_on_links, names, nic_cycles};
+use xoff_network::plan::Plan;
+use xoff_network::scenario::{Scenario, Towards};
+use xoff_network::{Endpoints, InjectionUse, RuleUse, Simulation, WaveWindow};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::{TapPort, TapWriter};
@@ -19,11 +24,6 @@ use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
-use xoff_network::detect::unpaused;
-use xoff_network::metrics::{Metrics, Recorder, dropped, lost_on_links, names, nic_cycles};
-use xoff_network::plan::Plan;
-use xoff_network::scenario::{Scenario, Towards};
-use xoff_network::{Endpoints, InjectionUse, RuleUse, Simulation, WaveWindow};
 
 /// Options of a run. None of them changes its results.
 #[derive(Debug, Clone)]

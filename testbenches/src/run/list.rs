@@ -4,9 +4,11 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use xoff_network::Endpoints;
 use xoff_network::scenario::{NicKind, Scenario};
 
 use super::execute::{self, RunOptions};
+
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::scenario_file::{BUILT_IN, Source};
@@ -53,7 +55,11 @@ fn size(scenario: &Scenario) -> anyhow::Result<String> {
 ///
 /// Returns an error for a scenario that cannot be read or run (before anything is listed, if it cannot be read), and if
 /// the output cannot be written.
-pub fn list(arguments: &ListArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+pub fn list(
+    arguments: &ListArgs,
+    endpoints: &Endpoints,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
     let names: Vec<&str> = match &arguments.scenarios[..] {
         [] => BUILT_IN.iter().map(|(name, _)| *name).collect(),
         given => given.iter().map(String::as_str).collect(),
@@ -81,7 +87,13 @@ pub fn list(arguments: &ListArgs, streams: &mut Streams) -> anyhow::Result<Outco
         if arguments.times {
             streams.out.flush()?;
             let began = Instant::now();
-            let report = execute::run(scenario, &RunOptions::default())?;
+            let report = execute::run(
+                scenario,
+                &RunOptions {
+                    endpoints: endpoints.clone(),
+                    ..RunOptions::default()
+                },
+            )?;
             if interrupted() {
                 writeln!(streams.out)?;
                 return Ok(Outcome::Interrupted);

@@ -20,6 +20,7 @@
 //! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
 //! | [`replay`] | from a failure to its waves: `xoff replay`, checkpoints of runs, `--wave-when`, docs/debugging.md |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
+//! | [`walls`] | what may depend on what |
 //! | [`wave`] | `xoff wave`: values over time, from wave files |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
@@ -44,4 +45,5 @@ mod run;
 mod scenarios;
 mod topologies;
 mod turns;
+mod walls;
 mod wave;

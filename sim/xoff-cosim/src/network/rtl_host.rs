@@ -8,6 +8,8 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verilated::{Model as _, Settings};
+use xoff_network::endpoint::Kind;
+use xoff_network::{Clocked, Endpoint, EndpointError, WaveWindow};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use xoff_sim::mac::{
@@ -26,8 +28,6 @@ use super::device::{
     PortShape, Receive, Seen, Still, Transmit, broken,
 };
 use super::xoff_nic::XoffNic;
-use xoff_network::endpoint::Kind;
-use xoff_network::{Clocked, Endpoint, EndpointError, WaveWindow};
 
 use crate::units::{Skip, UnitError};
 

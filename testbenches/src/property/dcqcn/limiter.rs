@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use xoff_cosim::units::Rest;
+use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{ByteGap, LimiterContext};
 
@@ -11,8 +13,6 @@ use super::{Clock, Sleep};
 use crate::property::bins::Bins;
 use crate::property::swept::Swept;
 use crate::property::{Disagreement, same_runs, text};
-use xoff_cosim::units::Rest;
-use xoff_cosim::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
 
 /// Cycles from when a packet is taken until the bit of its QP reflects it.
 const SENT_SETTLES: u64 = 4;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::NpContext;
 
@@ -10,7 +11,6 @@ use super::events::{Event, Head};
 use super::{Clock, Sleep};
 use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs, text};
-use xoff_cosim::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
 
 /// Runs the events and judges every CNP.
 ///

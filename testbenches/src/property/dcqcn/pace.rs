@@ -1,5 +1,6 @@
 //! `rate_limiter`: senders that always have a packet keep to their rate within 1 %.
 
+use xoff_cosim::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::Rate;
 
@@ -9,7 +10,6 @@ use super::events::{Event, Head};
 use super::limiter::{DIVISION, Judge, awake_max};
 use crate::property::bins::Bins;
 use crate::property::{Disagreement, text};
-use xoff_cosim::units::dcqcn::{LimiterTop, RtlLimiter, Sent, Update};
 
 /// Tolerance of a rate.
 const TOLERANCE: f64 = 0.01;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{RpContext, RpEvent, RpParameters};
 
@@ -11,7 +12,6 @@ use super::{Clock, Sleep, on_pins};
 use crate::property::bins::Bins;
 use crate::property::swept::Swept;
 use crate::property::{Disagreement, other_fields, same_runs, text};
-use xoff_cosim::units::dcqcn::{RpStep, RpTop, RtlRp};
 
 /// Maximum number of cycles that an event waits.
 const EVENT_WAITS: u64 = 26;

@@ -1,13 +1,13 @@
 //! `dcqcn_rp_step`: the context after an event, `STEP_LATENCY` cycles later.
 
 use std::collections::VecDeque;
+use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
 use super::bins;
 use super::events::Event;
 use super::on_pins;
 use crate::property::bins::Bins;
 use crate::property::{Disagreement, other_fields, text};
-use xoff_cosim::units::dcqcn::{RtlRpStep, STEP_LATENCY};
 
 /// Steps every context, one event per cycle.
 ///

@@ -1,6 +1,7 @@
 //! Runs one unit alone, with arbitrary behaviour of its peer: answers for packets that were never sent, packets that no
 //! requester makes, events at any time.
 
+use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 use xoff_sim::protocol::Cycle;
 
 use super::bins::Binned;
@@ -8,7 +9,6 @@ use super::events::{Event, Head, due};
 use super::judge::Judged;
 use crate::property::bins::Bins;
 use crate::property::{Disagreement, same_runs};
-use xoff_cosim::units::gbn::{End, Requesting, Responding, Shown, Unit};
 
 /// Deadlines further away than this are not waited for. They would cost too many cycles when nothing is skipped, as in
 /// a second run and while timers are held, and too many steps while a timer is held again and again.

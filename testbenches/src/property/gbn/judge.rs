@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
+use xoff_cosim::units::gbn::{End, Shown, Unit, Wire};
+use xoff_cosim::units::{Rest, Skip};
 use xoff_sim::protocol::Cycle;
 
 use super::bins::{Binned, GROUPS};
 use crate::property::bins::Bins;
 use crate::property::swept::Swept;
 use crate::property::{Disagreement, other_fields, text};
-use xoff_cosim::units::gbn::{End, Shown, Unit, Wire};
-use xoff_cosim::units::{Rest, Skip};
 
 /// Maximum number of cycles from when an event is taken until its step shows.
 const STEP_TIME: u64 = 8;

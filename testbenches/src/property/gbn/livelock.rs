@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use xoff_cosim::units::gbn::{End, Requesting, Responding, Unit};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::{
     RequesterConfig, RequesterEvent, ResponderConfig, ResponderEvent, ResponderNote, Response,
@@ -15,7 +16,6 @@ use xoff_sim::wire::Psn;
 use super::bins::Binned;
 use super::judge::{Judged, Seen};
 use crate::property::Disagreement;
-use xoff_cosim::units::gbn::{End, Requesting, Responding, Unit};
 
 /// Counts of a measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! a second instance that skips no cycle. Its outputs in the skipped cycles, and its saved state after them, must equal
 //! those of the first instance.
 
+use xoff_cosim::units::pfc::{PauseTop, RtlPause};
+use xoff_cosim::units::{Skip, UnitError};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::pause_watchdog::{WatchdogIn, WatchdogOut};
 use xoff_sim::protocol::pfc_rx::{PfcRxIn, PfcRxOut};
@@ -15,8 +17,6 @@ use super::events::{Driven, Event, Head, LAST_EVENT};
 use crate::property::bins::Bins;
 use crate::property::history::History;
 use crate::property::{Disagreement, text};
-use xoff_cosim::units::pfc::{PauseTop, RtlPause};
-use xoff_cosim::units::{Skip, UnitError};
 
 /// Maximum number of cycles evaluated in one wait; then the next step comes early. Bounds the cost of a unit that has
 /// something to do in every cycle.

@@ -64,7 +64,7 @@ pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
         progress: false,
     };
     let cli = Cli::try_parse_from([&["xoff"], arguments].concat()).expect("arguments");
-    let outcome = xoff::run(&cli, &mut streams);
+    let outcome = xoff::run(&cli, &xoff_cosim::endpoints(), &mut streams);
     Said {
         outcome,
         out: out.text(),

@@ -6,6 +6,9 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verilated::{BuildError, Failure, Model, Port, RestoreError, Settings, TraceError};
+use xoff_network::scenario::flow::Operation;
+use xoff_network::scenario::{FlowSettings, NicKind, Scenario};
+use xoff_network::{Endpoints, Simulation, SimulationError};
 use xoff_sim::host::{Host, PcieConfig};
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node};
 use xoff_sim::mac::Beat;
@@ -18,9 +21,6 @@ use xoff_sim::wire::{MacAddr, Pfc, PfcRepr, Psn, control_frame};
 
 use super::super::device::{DeviceModel, Limits, PortShape};
 use super::*;
-use xoff_network::scenario::flow::Operation;
-use xoff_network::scenario::{FlowSettings, NicKind, Scenario};
-use xoff_network::{Endpoints, Simulation, SimulationError};
 
 use crate::units::{Rest, axi_stream, axi_stream::Lanes};
 
