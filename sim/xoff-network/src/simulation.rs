@@ -391,7 +391,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The group of switches that a node belongs to, as in [`Plan::groups`](super::topology::Plan::groups).
+    /// The group of switches that a node belongs to, as in [`Plan::groups`](crate::plan::Plan::groups).
     ///
     /// Panics when there is no such node.
     pub fn group(&self, node: NodeId) -> Option<&str> {

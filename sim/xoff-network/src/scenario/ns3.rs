@@ -22,8 +22,8 @@ const FRACTION_STEPS: f64 = 1e9;
 /// Denominator of loss rates: a billionth is the least.
 const LOSS_PARTS: u32 = 1_000_000_000;
 
-/// A topology file: a [head](Head), the numbers of the switches, then for each link `a b rate delay error_rate`, such
-/// as `0 320 100Gbps 1000ns 0`. The nodes that are no switches are hosts.
+/// A topology file: a line `nodes switches links`, or one of its variants, the numbers of the switches, then for each
+/// link `a b rate delay error_rate`, such as `0 320 100Gbps 1000ns 0`. The nodes that are no switches are hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     /// Name of the file, for messages.
