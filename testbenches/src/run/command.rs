@@ -10,7 +10,7 @@ use xoff_network::scenario::{NicKind, Scenario};
 use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::kernel::{Digest, NodeId, PortId};
 use xoff_sim::time::Time;
-use xoff_waves::layout::{Beside, Marker, nic_layout};
+use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY};
 
@@ -133,7 +133,7 @@ pub fn run(
             )?;
         }
         report.summary.files = files;
-        let waves = layouts(&options, triggered)?;
+        let waves = layouts(&options, &scenario, triggered)?;
         let page = folder.write_all(&report)?;
         if !arguments.json {
             print::run(streams, &scenario, &report.summary)?;
@@ -245,6 +245,7 @@ fn write_sweep(
 /// last. A host whose window an interrupted run did not reach gets none. `triggered` is the edge to mark.
 fn layouts(
     options: &RunOptions,
+    scenario: &Scenario,
     triggered: Option<Time>,
 ) -> anyhow::Result<Vec<(PathBuf, Beside)>> {
     let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
@@ -260,12 +261,26 @@ fn layouts(
         .map(|(path, _)| Ok((path.clone(), Beside::of(path))));
     all.filter(|(_, path)| path.exists())
         .map(|(host, path)| {
-            let layout = nic_layout(&format!("{host}.pins.nic"));
+            // Of a NIC of one's own only the ports are known.
+            let layout = match nic_of(scenario, &host)? {
+                Some(NicKind::Own(_)) => Layout::of_ports(&path)?,
+                _ => nic_layout(&format!("{host}.pins.nic")),
+            };
             let beside = layout.write_marked(&path, marker.clone())?;
             Ok((path, beside))
         })
         .chain(network)
         .collect()
+}
+
+/// The kind of a host's NIC, by the host's name. `None` if there is no such host.
+fn nic_of(scenario: &Scenario, host: &str) -> anyhow::Result<Option<NicKind>> {
+    let whole = scenario.expanded()?;
+    let entry = whole
+        .hosts
+        .iter()
+        .find(|entry| entry.names().iter().any(|name| name == host));
+    Ok(entry.map(|entry| whole.settings_of(entry).nic))
 }
 
 /// Returns the command line that repeats a run.
