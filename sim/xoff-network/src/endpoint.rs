@@ -572,3 +572,59 @@ impl Endpoint for ModelNic {
         postcard::to_stdvec(self).map_err(|error| error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use xoff_sim::time::Length;
+
+    use crate::Simulation;
+    use crate::scenario::{FlowSettings, NicKind, Scenario};
+
+    use super::*;
+
+    fn pair(nic: NicKind) -> Scenario {
+        let mut scenario = Scenario::new("pair", Duration::from_us(10))
+            .host("a")
+            .host("b")
+            .link("a", "b", Length::from_m(2))
+            .flow(FlowSettings::new("f", "a", "b").messages(1, ByteCount::new(1_000)));
+        scenario.hosts[1].nic = Some(nic);
+        scenario.host.nic = NicKind::Model;
+        scenario
+    }
+
+    #[test]
+    fn kinds_that_a_program_does_not_have_are_named() {
+        let said = |nic: NicKind| {
+            let error = Simulation::new(&pair(nic.clone())).unwrap_err().to_string();
+            let checked = Simulation::check(&pair(nic), &Endpoints::default());
+            assert_eq!(checked.unwrap_err().to_string(), error);
+            error
+        };
+        assert_eq!(
+            said(NicKind::Rtl),
+            "hosts.b.nic: rtl: this program has no RTL NIC; \"model\" is right"
+        );
+        assert_eq!(
+            said(NicKind::Own("mine".into())),
+            "hosts.b.nic: no own NIC of the name 'mine': this program has none; docs/own-nic.md says how to build one that has"
+        );
+    }
+
+    /// A kind of one's own is a model NIC under another name here: it runs, and goes on from its saved state.
+    #[test]
+    fn a_kind_of_ones_own_runs_and_is_restored() {
+        let endpoints = Endpoints::default().with("mine", model());
+        let scenario = pair(NicKind::Own("mine".into()));
+        let mut whole = Simulation::with(&scenario, &endpoints).unwrap();
+        let saved = whole.save().unwrap();
+        let end = Time::ZERO + scenario.duration;
+        whole.run_until(end).unwrap();
+        assert!(whole.finished());
+        let mut restored = Simulation::restore(&saved, &endpoints).unwrap();
+        restored.run_until(end).unwrap();
+        assert_eq!(restored.digest(), whole.digest());
+        let error = Simulation::restore(&saved, &Endpoints::default()).unwrap_err();
+        assert!(error.to_string().contains("'mine'"), "{error}");
+    }
+}
