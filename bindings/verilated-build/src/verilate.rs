@@ -341,9 +341,9 @@ fn run(
 
 /// Takes the results of function calls out of what a model saves.
 ///
-/// Since 5.036 Verilator keeps the result of a call on the right of `&&` or `||` in a member, which is written only when
-/// the call is made and read only behind that. It is no state, and saved it would make two equal states differ: one
-/// after cycles in which it was written, and one after a jump over them.
+/// Verilator 5.048 keeps the result of a call on the right of `&&` or `||` in a member, which is written only when the
+/// call is made and read only behind that; 5.006 does not. It is no state, and saved it would make two equal states
+/// differ: one after cycles in which it was written, and one after a jump over them.
 fn leave_results_of_calls_out(out: &Path) -> Result<(), Error> {
     let entries = std::fs::read_dir(out).map_err(failed("read", out))?;
     for entry in entries {

@@ -97,8 +97,7 @@ pub fn run(
         let name = folder_name(&scenario.name, &extra);
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
-        let mut options = options(arguments, &scenario, words, &folder, streams)?;
-        options.endpoints = endpoints.clone();
+        let options = options(arguments, endpoints, &scenario, words, &folder, streams)?;
         execute::check(&scenario, &options)?;
         if title.is_empty() {
             title.clone_from(&scenario.title);
@@ -248,6 +247,7 @@ fn layouts(
     scenario: &Scenario,
     triggered: Option<Time>,
 ) -> anyhow::Result<Vec<(PathBuf, Beside)>> {
+    let whole = scenario.expanded()?;
     let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
     let of_trigger = options.trigger.iter();
     let of_trigger = of_trigger.map(|trigger| (trigger.host.clone(), trigger.path.clone()));
@@ -262,7 +262,7 @@ fn layouts(
     all.filter(|(_, path)| path.exists())
         .map(|(host, path)| {
             // Of a NIC of one's own only the ports are known.
-            let layout = match nic_of(scenario, &host)? {
+            let layout = match whole.nic_of(&host) {
                 Some(NicKind::Own(_)) => Layout::of_ports(&path)?,
                 _ => nic_layout(&format!("{host}.pins.nic")),
             };
@@ -271,16 +271,6 @@ fn layouts(
         })
         .chain(network)
         .collect()
-}
-
-/// The kind of a host's NIC, by the host's name. `None` if there is no such host.
-fn nic_of(scenario: &Scenario, host: &str) -> anyhow::Result<Option<NicKind>> {
-    let whole = scenario.expanded()?;
-    let entry = whole
-        .hosts
-        .iter()
-        .find(|entry| entry.names().iter().any(|name| name == host));
-    Ok(entry.map(|entry| whole.settings_of(entry).nic))
 }
 
 /// Returns the command line that repeats a run.
@@ -310,6 +300,7 @@ fn sweep_command(arguments: &RunArgs) -> String {
 
 fn options(
     arguments: &RunArgs,
+    endpoints: &Endpoints,
     scenario: &Scenario,
     command: String,
     folder: &Path,
@@ -349,8 +340,7 @@ fn options(
             network.push((Time::ZERO + *from, until));
             continue;
         }
-        let entry = (scenario.hosts.iter()).find(|entry| entry.names().contains(host));
-        if entry.is_some_and(|entry| scenario.settings_of(entry).nic == NicKind::Model) {
+        if scenario.nic_of(host) == Some(&NicKind::Model) {
             bail!("--waves {host}: its NIC is a model, and only RTL has waves: nic = \"rtl\"");
         }
         let window = WaveWindow {
@@ -389,7 +379,7 @@ fn options(
             (Shown::Bar, true) => Shown::Nothing,
             (shown, _) => shown,
         },
-        ..RunOptions::default()
+        endpoints: endpoints.clone(),
     })
 }
 

@@ -55,10 +55,7 @@ impl Trigger {
     ///
     /// Returns an error if the condition is not of one host with RTL.
     pub fn host(condition: &Condition, scenario: &Scenario, plan: &Plan) -> anyhow::Result<String> {
-        let rtl = |name: &&String| {
-            let entry = (scenario.hosts.iter()).find(|entry| entry.names().contains(name));
-            entry.is_some_and(|entry| scenario.settings_of(entry).nic != NicKind::Model)
-        };
+        let rtl = |name: &&String| scenario.nic_of(name) != Some(&NicKind::Model);
         let hosts: Vec<&String> = plan.names[..plan.hosts].iter().filter(rtl).collect();
         let listed = || {
             let listed: Vec<&str> = hosts.iter().map(|host| &host[..]).collect();

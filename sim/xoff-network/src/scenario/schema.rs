@@ -282,6 +282,14 @@ impl Scenario {
         link.rate.unwrap_or(self.host.rate)
     }
 
+    /// The kind of a host's NIC, by the host's name, in an [expanded](Self::expanded) scenario. `None` if there is no
+    /// such host.
+    pub fn nic_of(&self, host: &str) -> Option<&NicKind> {
+        let is_it = |entry: &&HostEntry| entry.names().iter().any(|name| name == host);
+        let entry = self.hosts.iter().find(is_it)?;
+        Some(entry.nic.as_ref().unwrap_or(&self.host.nic))
+    }
+
     /// The settings of an entry's hosts: the common ones with the entry's own.
     pub fn settings_of(&self, entry: &HostEntry) -> HostSettings {
         let all = &self.host;
