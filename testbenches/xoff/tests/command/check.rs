@@ -200,7 +200,7 @@ fn several_captures_are_taps_of_one_network() {
 /// A plain pcap records neither names nor directions: its file names the port, the host's address the directions.
 #[test]
 fn a_plain_pcap_may_be_the_port_of_a_host() {
-    const PAST_READ: &str = "tests/data/ack_past_read.pcap";
+    const PAST_READ: &str = "data/ack_past_read.pcap";
     let applied = |report: &Value, rule: &str| {
         let rules = report["rules"].as_array().unwrap();
         let found = rules.iter().find(|it| it["rule"] == rule).unwrap();
@@ -222,7 +222,7 @@ fn a_plain_pcap_may_be_the_port_of_a_host() {
     // The responder's port: it was not sent.
     for port in [
         "ack_past_read.pcap=10.0.0.2",
-        "tests/data/ack_past_read.pcap=10.0.0.2",
+        "data/ack_past_read.pcap=10.0.0.2",
     ] {
         let report = checked(&[PAST_READ, "--host-port", port], 1);
         assert_eq!(report["violations"][0]["rule"], "ack-past-read");
@@ -254,7 +254,7 @@ fn a_plain_pcap_may_be_the_port_of_a_host() {
 /// Rules that a device is known to break do not fail the check.
 #[test]
 fn violations_of_rules_that_are_known_to_be_broken_are_counted_apart() {
-    const PAST_READ: &str = "tests/data/ack_past_read.pcap";
+    const PAST_READ: &str = "data/ack_past_read.pcap";
     let port = ["--host-port", "ack_past_read.pcap=10.0.0.2"];
     let known = ["--breaks", "ack-past-read,msn"];
     let report = checked(&[&[PAST_READ], &port[..], &known].concat(), 0);
@@ -276,7 +276,7 @@ fn violations_of_rules_that_are_known_to_be_broken_are_counted_apart() {
 /// FLUSH and ATOMIC WRITE belong to the connection; `xoff decode` names them although the parser does not read them.
 #[test]
 fn flush_and_atomic_write_have_names() {
-    const FLUSH: &str = "tests/data/flush_atomic_write.pcap";
+    const FLUSH: &str = "data/flush_atomic_write.pcap";
     let report = checked(&[FLUSH], 0);
     assert_eq!(report["remarks"].as_array().unwrap().len(), 0);
     let applied = |rule: &str| {

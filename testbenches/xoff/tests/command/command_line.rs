@@ -289,7 +289,7 @@ fn the_rtl_is_the_default_and_agrees_with_the_model() {
             format!("RTL and model agree about all {frames} frames\n")
         );
     }
-    let zoo = ["--jsonl", "tests/data/zoo.jsonl"];
+    let zoo = ["--jsonl", "data/zoo.jsonl"];
     let (model, _) = said(&[&["encode", "--model"], &zoo[..]].concat(), [], 0);
     let (rtl, _) = said(&[&["encode"], &zoo[..]].concat(), [], 0);
     assert_eq!(rtl, model);
@@ -559,7 +559,7 @@ fn tshark_reads_what_encode_writes() {
                 "encode",
                 "--model",
                 "--jsonl",
-                "tests/data/zoo.jsonl",
+                "data/zoo.jsonl",
                 "--format",
                 format,
                 "-o",

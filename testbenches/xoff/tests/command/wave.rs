@@ -363,7 +363,7 @@ fn an_element_of_an_array_has_the_name_that_it_has_in_the_source() {
 /// a shift register behind it whose last element is never written.
 #[test]
 fn arrays_of_newer_verilators_are_read() {
-    let path = &argument("tests/data/verilator_5_050_array.fst");
+    let path = &argument("data/verilator_5_050_array.fst");
     let signals = ["d.d", "mem[0]", "mem[1]", "mem[2]"].join(",");
     let format = ["--at", "d.clk", "--radix", "dec", "--format", "csv"];
     assert_eq!(
@@ -414,7 +414,7 @@ fn trace(path: &Path) -> Vec<Vec<u64>> {
 /// An event is 1 at each time at which it happens, 0 between, and may stand for a clock.
 #[test]
 fn each_event_is_found() {
-    let path = &argument("tests/data/events.vcd");
+    let path = &argument("data/events.vcd");
     let rows = |more: &[&str]| -> Vec<(Value, Value)> {
         let arguments = [&[path, "--signals", "done,clk", "--format", "json"], more].concat();
         let rows: Vec<Value> = serde_json::from_str(&table(&arguments)).unwrap();
@@ -441,7 +441,7 @@ fn each_event_is_found() {
 /// What the reader says goes to standard error: rows alone are on standard output.
 #[test]
 fn remarks_of_the_reader_are_not_among_the_rows() {
-    let path = argument("tests/data/time_back.vcd");
+    let path = argument("data/time_back.vcd");
     let output = crate::common::xoff()
         .args(["wave", &path, "--signals", "a", "--format", "json"])
         .assert()

@@ -9,9 +9,9 @@ use xoff_network::scenario::InjectEntry;
 use crate::command_line::{LOSS, said};
 use crate::common::file;
 
-const SNAP: &str = "tests/data/enc_snap64.pcap";
-const MIXED: &str = "tests/data/enc_mixed_linktypes.pcapng";
-const COOKED: &str = "tests/data/enc_sll2.pcap";
+const SNAP: &str = "data/enc_snap64.pcap";
+const MIXED: &str = "data/enc_mixed_linktypes.pcapng";
+const COOKED: &str = "data/enc_sll2.pcap";
 
 fn rows(arguments: &[&str], input: &[u8]) -> Vec<Value> {
     let (out, err) = said(
@@ -240,7 +240,7 @@ fn check_judges_packets_behind_other_headers() {
 fn what_is_no_whole_frame_is_not_injected() {
     let entry =
         |keys: &str| -> InjectEntry { toml::from_str(&format!("host = 'a'\n{keys}")).unwrap() };
-    let folder = file("tests/data");
+    let folder = file("data");
     let refused = |keys: &str| captured(&entry(keys), &folder).unwrap_err();
     assert_eq!(
         refused("file = 'enc_snap64.pcap'"),
@@ -295,7 +295,7 @@ fn every_row_agrees_with_tshark() {
         return;
     }
     let captures =
-        ["captures", "tests/data"].map(|folder| std::fs::read_dir(file(folder)).unwrap());
+        ["captures", "data"].map(|folder| std::fs::read_dir(file(folder)).unwrap());
     let paths = captures
         .into_iter()
         .flatten()

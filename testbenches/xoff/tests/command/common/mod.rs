@@ -14,7 +14,7 @@ use xoff::terminal::{Paint, Streams};
 
 /// Returns the path of a file of this package, independent of the working folder of the tests.
 pub fn file(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 /// Returns the command as a process, started in the folder of this package so that messages name the files as the tests
@@ -22,7 +22,7 @@ pub fn file(path: &str) -> PathBuf {
 pub fn xoff() -> assert_cmd::Command {
     let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_xoff"));
     command
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(file(""))
         .env_remove("CLICOLOR_FORCE")
         .env_remove("COLUMNS");
     command

@@ -18,7 +18,7 @@ impl WithProperty for Holds {
     type Output = ();
 
     fn with<P: Property>(self) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cases");
         for path in kept::<P>(&folder).unwrap() {
             let held = CaseFile::open(&path).unwrap().replay::<P>().unwrap();
             if let Err(disagreement) = held {

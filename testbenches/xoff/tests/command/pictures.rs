@@ -18,7 +18,7 @@ fn decode(capture: &str, more: &[&str], width: Option<usize>) -> String {
 /// One frame of every kind, as a capture.
 fn zoo() -> tempfile::TempPath {
     let capture = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-    let jsonl = argument("tests/data/zoo.jsonl");
+    let jsonl = argument("data/zoo.jsonl");
     let output = capture.to_str().unwrap();
     run(
         &[

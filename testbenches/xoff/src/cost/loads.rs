@@ -174,7 +174,7 @@ fn counter_cycles() -> u64 {
 
 /// Sends a capture of Linux through the RTL parser.
 fn decoded_frames() -> u64 {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/loss_mtu256_all_ops.pcap");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/loss_mtu256_all_ops.pcap");
     let file = std::fs::File::open(&path).expect("the capture is in the repository");
     let frames = Reader::new("capture".to_owned(), file)
         .expect("it is a capture")

@@ -69,7 +69,7 @@ impl Verdict {
 
 /// The file of budgets.
 pub fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cost.toml")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cost.toml")
 }
 
 /// The versions of the compilers on this machine, as they print them.
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_readme_shows_the_budgets() {
         let budgets = Budgets::read(&file()).unwrap();
-        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
         let readme = std::fs::read_to_string(readme).unwrap();
         let table = readme.split("## What it costs").nth(1).unwrap();
         let table = table.split("\n## ").next().unwrap();

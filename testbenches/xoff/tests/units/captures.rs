@@ -11,7 +11,7 @@ use xoff_sim::wire::frame::ParsedFrame;
 use xoff_waves::capture;
 
 fn captures() -> Vec<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
     let more = std::env::var_os("XOFF_CAPTURES").map(PathBuf::from);
     let mut paths: Vec<_> = [Some(own), more]
         .into_iter()

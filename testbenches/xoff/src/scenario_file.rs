@@ -14,36 +14,36 @@ use crate::injection::captured;
 
 /// Built-in scenarios: name and text.
 pub const BUILT_IN: [(&str, &str); 18] = [
-    ("pair", include_str!("../scenarios/pair.toml")),
-    ("livelock", include_str!("../scenarios/livelock.toml")),
-    ("incast", include_str!("../scenarios/incast.toml")),
-    ("dcqcn", include_str!("../scenarios/dcqcn.toml")),
-    ("deadlock", include_str!("../scenarios/deadlock.toml")),
+    ("pair", include_str!("../../scenarios/pair.toml")),
+    ("livelock", include_str!("../../scenarios/livelock.toml")),
+    ("incast", include_str!("../../scenarios/incast.toml")),
+    ("dcqcn", include_str!("../../scenarios/dcqcn.toml")),
+    ("deadlock", include_str!("../../scenarios/deadlock.toml")),
     (
         "ring-deadlock",
-        include_str!("../scenarios/ring-deadlock.toml"),
+        include_str!("../../scenarios/ring-deadlock.toml"),
     ),
-    ("pause-storm", include_str!("../scenarios/pause-storm.toml")),
+    ("pause-storm", include_str!("../../scenarios/pause-storm.toml")),
     (
         "slow-receiver",
-        include_str!("../scenarios/slow-receiver.toml"),
+        include_str!("../../scenarios/slow-receiver.toml"),
     ),
-    ("unfairness", include_str!("../scenarios/unfairness.toml")),
-    ("victim-flow", include_str!("../scenarios/victim-flow.toml")),
-    ("alpha", include_str!("../scenarios/alpha.toml")),
-    ("headroom", include_str!("../scenarios/headroom.toml")),
-    ("long-link", include_str!("../scenarios/long-link.toml")),
-    ("reroute", include_str!("../scenarios/reroute.toml")),
+    ("unfairness", include_str!("../../scenarios/unfairness.toml")),
+    ("victim-flow", include_str!("../../scenarios/victim-flow.toml")),
+    ("alpha", include_str!("../../scenarios/alpha.toml")),
+    ("headroom", include_str!("../../scenarios/headroom.toml")),
+    ("long-link", include_str!("../../scenarios/long-link.toml")),
+    ("reroute", include_str!("../../scenarios/reroute.toml")),
     (
         "routing-loop",
-        include_str!("../scenarios/routing-loop.toml"),
+        include_str!("../../scenarios/routing-loop.toml"),
     ),
-    ("lossy", include_str!("../scenarios/lossy.toml")),
+    ("lossy", include_str!("../../scenarios/lossy.toml")),
     (
         "dscp-vs-vlan",
-        include_str!("../scenarios/dscp-vs-vlan.toml"),
+        include_str!("../../scenarios/dscp-vs-vlan.toml"),
     ),
-    ("ecmp", include_str!("../scenarios/ecmp.toml")),
+    ("ecmp", include_str!("../../scenarios/ecmp.toml")),
 ];
 
 /// A scenario that cannot be used.
