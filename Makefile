@@ -61,8 +61,8 @@ synth: check-tools
 mutants: DIRECTED = $(if $(filter nic,$(UNIT)),--test nic)
 FIRST = $(if $(DIRECTED),--first 60)
 mutants: export XOFF_MUTANTS = $(CURDIR)/target/mutants/$(UNIT)
-JUDGE = $(CARGO) run --release --quiet -p xoff --features mutants --bin xoff-mutants --
-BUILT_TESTS = $(CARGO) test --release --quiet -p xoff --features mutants --test nic --no-run --message-format=json | \
+JUDGE = $(CARGO) run --release --quiet -p xoff-verify --features mutants --bin xoff-mutants --
+BUILT_TESTS = $(CARGO) test --release --quiet -p xoff-verify --features mutants --test nic --no-run --message-format=json | \
 	sed -n 's|.*"executable":"\([^"]*/deps/nic-[^"]*\)".*|\1|p'
 
 # make mutants UNIT=pfc: breaks the unit in 200 small ways and says which of them its properties do not find, and which
@@ -70,7 +70,7 @@ BUILT_TESTS = $(CARGO) test --release --quiet -p xoff --features mutants --test 
 mutants: setup check-tools
 	@.tools/bin/python tools/mutants.py "$(UNIT)" "target/mutants/$(UNIT)"
 	@echo "mutants: building the netlists of $(UNIT) (some minutes the first time)"
-	@$(CARGO) build --release --quiet -p xoff --features mutants --bin xoff-mutants $(DIRECTED)
+	@$(CARGO) build --release --quiet -p xoff-verify --features mutants --bin xoff-mutants $(DIRECTED)
 	@$(JUDGE) $(ARGS) $(FIRST) "$(UNIT)"
 	@.tools/bin/python tools/mutants_prove.py $(if $(DIRECTED),--seconds 20) "$(UNIT)" "target/mutants/$(UNIT)"
 	@$(if $(DIRECTED),$(JUDGE) $(ARGS) --tests "$$($(BUILT_TESTS))" "$(UNIT)")

@@ -32,7 +32,7 @@ def label(tool, arguments):
         return package + (" (build script)" if script else "")
     text = " ".join(arguments)
     if tool == "verilator":
-        found = re.search(r"--prefix V\w+?_rtl_(\w+)", text) or re.search(r"--top-module (\w+)", text)
+        found = re.search(r"--prefix V\w+?_rtl_(?:units_)?(\w+)", text) or re.search(r"--top-module (\w+)", text)
         return found.group(1) if found else "version"
     found = re.search(r"/verilated/(\w+?)/", text)
     if found:

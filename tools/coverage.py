@@ -1,6 +1,6 @@
 """Runs the properties of units on models that count, and shows which lines and toggles of the RTL they reach.
 
-`coverage.py [UNIT…]` (default: all below) builds `xoff` with the feature `coverage`, runs `xoff fuzz UNIT` with the
+`coverage.py [UNIT…]` (default: all below) builds `xoff-verify` with the feature `coverage`, runs its `fuzz UNIT` with the
 seed and the number of cases of `make test`, and adds up the counts of all instances, parameters and threads: a point of the
 source is reached if it is reached anywhere. It prints a line per unit and writes target/coverage/UNIT.html, the source
 with marks (by `verilator_coverage --annotate`) under the list of what is not reached.
@@ -109,7 +109,7 @@ def run(unit):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     # A folder for failing cases of its own: kept cases of the sources run elsewhere.
-    command = ["cargo", "run", "--quiet", "-p", "xoff", "--features", "coverage", "--bin", "xoff", "--", "fuzz", unit]
+    command = ["cargo", "run", "--quiet", "-p", "xoff-verify", "--features", "coverage", "--", "fuzz", unit]
     command += ["--seed", str(SEED), "--count", str(CASES[unit]), "--cases", str(folder / "cases")]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "VERILATED_COVERAGE": str(folder)})
     if done.returncode:

@@ -3,7 +3,7 @@
 
 `planted.py [--seed N] [--time 300s] [NAME…]` takes the patches tools/planted/NAME.patch (default: all). A patch breaks
 a module of rtl/. Its first lines say what it breaks, which unit of `xoff fuzz` should find it, and which tops
-(bindings/xoff-rtl/build.rs) get the broken module. The models of the other tops stay as they are and are not compiled
+(bindings/xoff-rtl*/build.rs) get the broken module. The models of the other tops stay as they are and are not compiled
 again. Patches that different properties find are built together.
 
 For each bug, `xoff fuzz` runs on a seed from the clock until it finds a difference, and `xoff replay` runs the shrunk
@@ -96,17 +96,17 @@ def plant(group, folder):
 
 
 def build(place, modules=None):
-    """Builds xoff, with broken modules or without, and returns a copy of it."""
-    command = ["cargo", "build", "--quiet", "-p", "xoff", "--bin", "xoff"]
+    """Builds xoff-verify, with broken modules or without, and returns a copy of it."""
+    command = ["cargo", "build", "--quiet", "--bin", "xoff-verify"]
     command += ["--message-format", "json-render-diagnostics"]
     environment = {**os.environ, "XOFF_PLANTED": str(modules)} if modules else os.environ
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit("planted: xoff was not built")
+        sys.exit("planted: xoff-verify was not built")
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     program = next(message["executable"] for message in messages if message.get("executable"))
     place.mkdir(parents=True, exist_ok=True)
-    copy = place / "xoff"
+    copy = place / "xoff-verify"
     copy.unlink(missing_ok=True)
     shutil.copy2(program, copy)
     if modules:

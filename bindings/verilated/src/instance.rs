@@ -444,6 +444,7 @@ impl<T: Top> Model for Instance<T> {
     type Out = T::Out;
     const NAME: &'static str = T::NAME;
     const PORTS: &'static [Port] = T::PORTS;
+    const CLOCK: Option<&'static str> = T::CLOCK;
     const COVERAGE: bool = T::COVERAGE;
 
     fn new(settings: &Settings) -> Result<Self, BuildError> {

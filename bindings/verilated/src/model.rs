@@ -18,6 +18,8 @@ pub trait Model: Send + Sized {
     const NAME: &'static str;
     /// All ports except the clock.
     const PORTS: &'static [Port];
+    /// The name of the clock input, in waves; `None` if there are no waves.
+    const CLOCK: Option<&'static str> = None;
     /// Whether the model was built for coverage; it can then not save or restore.
     const COVERAGE: bool;
 

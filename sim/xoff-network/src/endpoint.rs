@@ -130,6 +130,12 @@ pub trait Clocked {
     /// Cycles that were evaluated since the simulation started.
     fn cycles_evaluated(&self) -> u64;
 
+    /// The period of its clock.
+    fn period(&self) -> Duration;
+
+    /// The whole name of the clock in waves. `None` if it writes none.
+    fn clock_signal(&self) -> Option<String>;
+
     /// Sets whether idle cycles are skipped.
     fn set_skip(&mut self, skip: bool);
 

@@ -4,14 +4,11 @@ use clap::{Parser, Subcommand};
 
 use crate::calc::CalcArgs;
 use crate::check::CheckArgs;
-use crate::cover::CoverArgs;
 use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
-use crate::fuzz::FuzzArgs;
-use crate::regress::RegressArgs;
-use crate::replay::ReplayArgs;
 use crate::run::{DiffArgs, ListArgs, RunArgs};
 use crate::show::ShowArgs;
+use crate::verify::Passed;
 use crate::wave::WaveArgs;
 
 /// Co-simulates a RoCEv2 NIC pipeline with the network around it.
@@ -49,13 +46,17 @@ pub enum Command {
     /// Print the JSON schema of scenarios, for editors
     Schema,
     /// Test a unit against its reference model with random histories
-    Fuzz(FuzzArgs),
+    #[command(disable_help_flag = true)]
+    Fuzz(Passed),
     /// Run a kept failing case again, with waves around the failure
-    Replay(ReplayArgs),
+    #[command(disable_help_flag = true)]
+    Replay(Passed),
     /// Show which situations fuzzing brought about
-    Cover(CoverArgs),
+    #[command(disable_help_flag = true)]
+    Cover(Passed),
     /// Run all units and scenarios over a range of seeds
-    Regress(RegressArgs),
+    #[command(disable_help_flag = true)]
+    Regress(Passed),
     /// Print values of signals from a wave file
     Wave(WaveArgs),
 }

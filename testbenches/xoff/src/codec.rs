@@ -1,18 +1,12 @@
-//! Parsers and builders of frames: the RTL, the reference model, or both.
+//! Parsers and builders of frames: the reference model, what the program brings, or both.
 //!
 //! They take batches, so that frames go through the RTL pipeline back to back.
 
+use anyhow::Context as _;
 use clap::Args;
 use thiserror::Error;
 use xoff_sim::protocol::Descriptor;
 use xoff_sim::wire::frame::ParsedFrame;
-
-use xoff_cosim::units::UnitError;
-use xoff_cosim::units::builder::RtlBuilder;
-use xoff_cosim::units::parser::RtlParser;
-
-/// Seed of the random initial values of the RTL's registers. Results do not depend on it.
-const SEED: u64 = 1;
 
 /// Which implementation does the work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
@@ -65,32 +59,6 @@ impl FrameParser for ModelParser {
     }
 }
 
-/// Creates the RTL's parser.
-///
-/// # Errors
-///
-/// Returns an error if it cannot be created.
-pub fn rtl_parser() -> Result<Box<dyn FrameParser>, EngineError> {
-    Ok(Box::new(RtlParser::new(SEED).map_err(rtl_error)?))
-}
-
-impl FrameParser for RtlParser {
-    fn name(&self) -> &'static str {
-        "RTL"
-    }
-
-    fn parse(&mut self, frames: &[&[u8]]) -> Result<Vec<ParsedFrame>, EngineError> {
-        RtlParser::parse(self, frames).map_err(rtl_error)
-    }
-}
-
-fn rtl_error(source: UnitError) -> EngineError {
-    EngineError {
-        engine: "RTL",
-        source: source.into(),
-    }
-}
-
 /// Builds frames.
 pub trait FrameBuilder {
     /// Returns the name for messages, such as `RTL`.
@@ -125,21 +93,22 @@ impl FrameBuilder for ModelBuilder {
     }
 }
 
-/// Creates the RTL's builder.
-///
-/// # Errors
-///
-/// Returns an error if it cannot be created.
-pub fn rtl_builder() -> Result<Box<dyn FrameBuilder>, EngineError> {
-    Ok(Box::new(RtlBuilder::new(SEED).map_err(rtl_error)?))
+/// Makes parsers and builders of the RTL.
+#[derive(Debug, Clone, Copy)]
+pub struct Codec {
+    /// Creates a parser.
+    pub parser: fn() -> Result<Box<dyn FrameParser>, EngineError>,
+    /// Creates a builder.
+    pub builder: fn() -> Result<Box<dyn FrameBuilder>, EngineError>,
 }
 
-impl FrameBuilder for RtlBuilder {
-    fn name(&self) -> &'static str {
-        "RTL"
-    }
-
-    fn build(&mut self, packets: &[Descriptor]) -> Result<Vec<Vec<u8>>, EngineError> {
-        RtlBuilder::build(self, packets).map_err(rtl_error)
+impl Codec {
+    /// The RTL that a program has.
+    ///
+    /// # Errors
+    ///
+    /// It has none.
+    pub fn of(rtl: Option<Self>) -> anyhow::Result<Self> {
+        rtl.context("this program has no RTL: --model takes the reference model")
     }
 }

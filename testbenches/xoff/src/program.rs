@@ -8,19 +8,51 @@ use xoff_network::Endpoints;
 
 use crate::Outcome;
 use crate::cli::{Cli, Command};
+use crate::codec::Codec;
 use crate::terminal::Streams;
+use crate::verify::{Started, Verify};
 
 /// Exit code that shells use for a process ended by SIGINT: 128 + 2. SIGTERM has the same one, so that scripts see that
 /// results are those of a part.
 const INTERRUPTED: u8 = 130;
 
-/// Runs the command with the arguments of the process, and these kinds of hosts for scenarios. A program with a NIC of its
-/// own has the whole command by this.
+/// What a program brings to the command.
+pub struct Program<'a> {
+    /// The kinds of hosts that scenarios may have.
+    pub endpoints: Endpoints,
+    /// The RTL of parser and builder; `None` leaves the reference model.
+    pub rtl: Option<Codec>,
+    /// What runs `xoff fuzz`, `replay`, `cover` and `regress`.
+    pub verify: &'a dyn Verify,
+}
+
+impl Program<'_> {
+    /// A program without RTL, with these kinds of hosts, which starts `xoff-verify` for what is not in it.
+    pub fn without_rtl(endpoints: Endpoints) -> Self {
+        Self {
+            endpoints,
+            rtl: None,
+            verify: &Started,
+        }
+    }
+
+    /// A program with the RTL of this repository and these kinds of hosts, which starts `xoff-verify` for what is not
+    /// in it.
+    #[cfg(feature = "rtl")]
+    pub fn new(endpoints: Endpoints) -> Self {
+        Self {
+            rtl: Some(crate::rtl::CODEC),
+            ..Self::without_rtl(endpoints)
+        }
+    }
+}
+
+/// Runs the command with the arguments of the process.
 ///
 /// # Panics
 ///
 /// Panics if the program has set a handler of SIGINT before.
-pub fn main_with(endpoints: &Endpoints) -> ExitCode {
+pub fn main_with(program: &Program) -> ExitCode {
     let cli = Cli::parse();
     if is_long(&cli.command) {
         // Also for SIGTERM and SIGHUP.
@@ -34,7 +66,7 @@ pub fn main_with(endpoints: &Endpoints) -> ExitCode {
     }
     let mut streams = Streams::of_process();
     // Output written before an error is kept.
-    let result = crate::run(&cli, endpoints, &mut streams).and_then(|outcome| {
+    let result = crate::run(&cli, program, &mut streams).and_then(|outcome| {
         streams.out.flush()?;
         Ok(outcome)
     });

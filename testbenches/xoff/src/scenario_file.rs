@@ -23,13 +23,22 @@ pub const BUILT_IN: [(&str, &str); 18] = [
         "ring-deadlock",
         include_str!("../../scenarios/ring-deadlock.toml"),
     ),
-    ("pause-storm", include_str!("../../scenarios/pause-storm.toml")),
+    (
+        "pause-storm",
+        include_str!("../../scenarios/pause-storm.toml"),
+    ),
     (
         "slow-receiver",
         include_str!("../../scenarios/slow-receiver.toml"),
     ),
-    ("unfairness", include_str!("../../scenarios/unfairness.toml")),
-    ("victim-flow", include_str!("../../scenarios/victim-flow.toml")),
+    (
+        "unfairness",
+        include_str!("../../scenarios/unfairness.toml"),
+    ),
+    (
+        "victim-flow",
+        include_str!("../../scenarios/victim-flow.toml"),
+    ),
     ("alpha", include_str!("../../scenarios/alpha.toml")),
     ("headroom", include_str!("../../scenarios/headroom.toml")),
     ("long-link", include_str!("../../scenarios/long-link.toml")),

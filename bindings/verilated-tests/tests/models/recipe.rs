@@ -1,4 +1,4 @@
-//! Builds and tests the crates of docs/own-rtl.md and docs/own-nic.md from the text of the pages, outside this
+//! Builds and tests the crates of docs/own-rtl.md, from the text of the page, and of examples/own-nic, outside this
 //! workspace.
 
 use std::fs;
@@ -37,20 +37,26 @@ fn workspace() -> PathBuf {
 /// Builds the crate of a page, which must show these files, and runs its tests. All must pass, and `tests` must be
 /// among them.
 fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
-    let workspace = workspace();
-    let page = fs::read_to_string(workspace.join(page)).unwrap();
+    let page = fs::read_to_string(workspace().join(page)).unwrap();
     let files = files(&page);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, shown);
+    // The page assumes that the checkout lies beside the crate.
+    passes(&files, "../xoff/", package, tests);
+}
 
+/// Builds a crate of these files, in which the workspace has the path `there`, and runs its tests.
+fn passes(files: &[(String, String)], there: &str, package: &str, tests: &[&str]) {
+    let workspace = workspace();
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in &files {
+    for (name, text) in files {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // The page assumes that the checkout lies beside the crate.
         let checkout = format!("{}/", workspace.display());
-        let here = text.replace("../xoff/", &checkout);
-        assert_eq!(here != *text, name == "Cargo.toml", "{name}");
+        let here = match &name[..] {
+            "Cargo.toml" => text.replace(there, &checkout),
+            _ => text.clone(),
+        };
         fs::write(path, here).unwrap();
     }
     // Use the workspace's versions, profiles and target folder, so that its compiled crates are reused. Those of the
@@ -85,7 +91,7 @@ fn works(page: &str, shown: &[&str], package: &str, tests: &[&str]) {
     for test in tests {
         assert!(said.contains(&format!("test {test} ... ok")), "{said}");
     }
-    // The page must not lead to warnings of Cargo, which include Verilator's.
+    // There must be no warnings of Cargo, which include Verilator's.
     assert!(!errors.contains(&format!("{package}@")), "{errors}");
 }
 
@@ -105,22 +111,48 @@ fn own_rtl_works_as_it_is_written() {
     );
 }
 
+/// The files below a folder, by their paths in it. What Cargo leaves there is not among them.
+fn files_below(root: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+            if ["target", "out", "Cargo.lock"].contains(&name) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push((name.to_owned(), fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    files
+}
+
+/// The example has what its page shows of it.
+#[test]
+fn own_nic_is_as_its_page_shows() {
+    let page = fs::read_to_string(workspace().join("docs/own-nic.md")).unwrap();
+    let files = files_below(&workspace().join("examples/own-nic"));
+    let mut blocks = page.split("```rust\n").skip(1).peekable();
+    assert!(blocks.peek().is_some());
+    for block in blocks {
+        let shown = block.split("```").next().unwrap();
+        let is_there = files.iter().any(|(_, text)| text.contains(shown));
+        assert!(is_there, "no file of examples/own-nic has:\n{shown}");
+    }
+}
+
 #[test]
 #[ignore = "compiles the simulator once more, some minutes: .ci/run asks for it"]
 fn own_nic_works_as_it_is_written() {
-    works(
-        "docs/own-nic.md",
-        &[
-            "rtl/axis_nic.sv",
-            "rtl/crc32_byte.sv",
-            "Cargo.toml",
-            "build.rs",
-            "src/lib.rs",
-            "tests/talks.rs",
-            "src/main.rs",
-            "axis.toml",
-            "tests/command.rs",
-        ],
+    let files = files_below(&workspace().join("examples/own-nic"));
+    passes(
+        &files,
+        "../../",
         "own-nic",
         &[
             "a_sweep_and_waves",

@@ -734,6 +734,15 @@ impl<D: Driver> Clocked for RtlHost<D> {
         self.state.evaluated
     }
 
+    fn period(&self) -> Duration {
+        self.config.clock.period
+    }
+
+    fn clock_signal(&self) -> Option<String> {
+        let clock = ModelOf::<D>::CLOCK?;
+        Some(format!("{}.{clock}", self.config.name))
+    }
+
     fn set_skip(&mut self, skip: bool) {
         self.state.skip = Skip::new(skip);
     }

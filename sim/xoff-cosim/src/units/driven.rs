@@ -6,15 +6,22 @@ use super::UnitError;
 use super::watch::Watcher;
 
 /// A model, the inputs that its next cycle gets, and the outputs of its last one.
-pub(super) struct Driven<M: Model> {
+pub struct Driven<M: Model> {
+    /// The model.
     pub model: M,
+    /// Inputs of its next cycle.
     pub pins_in: M::In,
+    /// Outputs of its last cycle.
     pub pins_out: M::Out,
     watcher: Option<Box<Watcher>>,
 }
 
 impl<M: Model> Driven<M> {
     /// Creates the model, with all inputs 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be created.
     pub fn new(settings: &Settings) -> Result<Self, UnitError> {
         Ok(Self {
             model: M::new(settings)?,
@@ -25,6 +32,10 @@ impl<M: Model> Driven<M> {
     }
 
     /// Runs one cycle: applies the inputs, samples the outputs, then applies the clock edge.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL that fails.
     #[inline]
     pub fn cycle(&mut self) -> Result<(), UnitError> {
         if self.watcher.is_some() {
@@ -69,11 +80,19 @@ impl<M: Model> Driven<M> {
 
     /// Applies the inputs and returns the values of registers, memories and wires before the clock edge. A model that
     /// counts coverage has no state to return, and returns nothing.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL that fails.
     pub fn state(&mut self) -> Result<Vec<u8>, UnitError> {
         self.state_with(self.pins_in)
     }
 
     /// Like [`Driven::state`], with these inputs instead.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL that fails.
     pub fn state_with(&mut self, pins_in: M::In) -> Result<Vec<u8>, UnitError> {
         self.model.eval(&pins_in, &mut self.pins_out)?;
         Ok(match M::COVERAGE {

@@ -5,9 +5,7 @@
 //! |---|---|
 //! | [`parser`] | `packet_parser`: frames in, [`ParsedFrame`](xoff_sim::wire::frame::ParsedFrame)s out |
 //! | [`builder`] | `packet_builder`: [`Descriptor`](xoff_sim::protocol::Descriptor)s in, frames out |
-//! | [`dcqcn`] | the DCQCN units, one cycle per call |
-//! | [`gbn`] | the go-back-N units, or models in their place, one cycle per call |
-//! | [`pfc`] | `pfc_rx`, `pfc_tx`, `pause_watchdog`, one cycle per call |
+//! | [`driven`] | a unit of which each call is one cycle |
 //! | [`axi_lite`] | an AXI4-Lite master |
 //! | [`axi_stream`] | beats of AXI4-Stream |
 //! | [`verbs`] | work requests, receive buffers and completions at ports |
@@ -18,11 +16,8 @@ pub mod axi_lite;
 pub mod axi_stream;
 pub mod beat;
 pub mod builder;
-pub mod dcqcn;
-mod driven;
-pub mod gbn;
+pub mod driven;
 pub mod parser;
-pub mod pfc;
 mod skip;
 pub mod verbs;
 pub mod watch;

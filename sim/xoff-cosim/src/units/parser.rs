@@ -7,14 +7,13 @@ use verilated::{Model, Packed, Settings};
 use xoff_rtl::eth_pkg::{self, Control, EthHead as EthHeadPorts, IpHead as IpHeadPorts};
 use xoff_rtl::roce_pkg::{self, ExtHead, ParseResult};
 use xoff_rtl::{PacketParser256, PacketParser512, packet_parser256, packet_parser512};
-use xoff_sim::wire::frame::{EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
+use xoff_sim::wire::frame::{ControlHead, EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
 use xoff_sim::wire::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, Bth, BthRepr, DethRepr, EtherType, ExtHeaders,
     IethRepr, ImmDtRepr, MacAddr, Msn, Qpn, RethRepr, Syndrome, Tci,
 };
 
 use super::driven::Driven;
-use super::pfc::read_control;
 use super::{PERIOD_256_PS, PERIOD_512_PS, UnitError, beat};
 
 /// Most cycles from a frame's last beat in to its `done_valid_o`: ten, according to the parser's header comment.
@@ -336,6 +335,14 @@ fn read_frame(out: &ParserOut<'_>, payload: Vec<u8>) -> Result<ParsedFrame, Stri
 /// The value of a struct that contains no enum, for which all bit patterns are valid.
 fn sure<T>(Ok(value): Result<T, Infallible>) -> T {
     value
+}
+
+fn read_control(control: &Control) -> ControlHead {
+    ControlHead {
+        opcode: control.opcode,
+        class_enable: control.class_enable,
+        timers: control.timer,
+    }
 }
 
 fn read_eth(eth: &EthHeadPorts) -> EthHead {

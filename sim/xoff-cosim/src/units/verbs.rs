@@ -59,6 +59,6 @@ pub fn take_completion<P: PortBits>(port: &P) -> Result<Completion, String> {
 }
 
 /// Converts a `status_e`.
-pub fn status(status: gbn_pkg::Status) -> Status {
+fn status(status: gbn_pkg::Status) -> Status {
     Status::ALL[status as usize]
 }

@@ -1,9 +1,9 @@
 //! `xoff decode`: sends a capture through the parser and prints the results as rows, JSON lines or a picture.
 
 mod arguments;
-pub(crate) mod compare;
+pub mod compare;
 mod conversation;
-pub(crate) mod details;
+pub mod details;
 mod draw;
 mod range;
 mod seen;
@@ -23,16 +23,16 @@ use xoff_waves::capture::{Filled, Link, Reader, Record};
 
 pub use arguments::{DecodeArgs, RowFormat};
 pub use compare::differences;
-pub(crate) use draw::grouped;
+pub use draw::grouped;
 pub use range::{FrameRange, FrameRangeError};
 pub use seen::{Class, Seen};
 pub use summary::Summary;
 pub use table::Table;
 pub use tally::Tally;
-pub(crate) use tally::link_text;
+pub use tally::link_text;
 
 use crate::Outcome;
-use crate::codec::{self, EngineArgs, FrameParser};
+use crate::codec::{self, Codec, EngineArgs, FrameParser};
 use crate::encode::rebuilds;
 use crate::interruption::interrupted;
 use crate::row::Row;
@@ -42,13 +42,17 @@ use crate::terminal::Streams;
 /// Frames per batch through the parser.
 const BATCH_FRAMES: usize = 256;
 
-/// Runs `xoff decode`.
+/// Runs `xoff decode`. `rtl` is the RTL that the program has.
 ///
 /// # Errors
 ///
 /// Returns an error if the capture cannot be read (rows before the bad position are written), or if the output cannot
 /// be written.
-pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+pub fn run(
+    arguments: &DecodeArgs,
+    rtl: Option<Codec>,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
     let (name, input, bytes) = open(&arguments.file)?;
     let reader = match Reader::new(name.clone(), input) {
         Err(_) if interrupted() => return Ok(Outcome::Interrupted),
@@ -70,7 +74,7 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
     };
     let progress = streams.progress_bar(bytes, !matches!(view, View::Summary(_)));
     let mut decoder = Decoder {
-        parsers: Parsers::new(arguments.engine)?,
+        parsers: Parsers::new(arguments.engine, rtl)?,
         view,
         tally: Tally::default(),
         compared: 0,
@@ -106,7 +110,7 @@ pub fn run(arguments: &DecodeArgs, streams: &mut Streams) -> anyhow::Result<Outc
 }
 
 /// Opens the capture. Returns its name for messages, its bytes, and their number if known.
-pub(crate) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
+pub fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, Option<u64>)> {
     if path == Path::new("-") {
         let input = UntilInterrupted::new(io::stdin());
         return Ok(("standard input".into(), Box::new(input), None));
@@ -140,7 +144,8 @@ struct Parsers {
 }
 
 impl Parsers {
-    fn new(arguments: EngineArgs) -> anyhow::Result<Self> {
+    fn new(arguments: EngineArgs, rtl: Option<Codec>) -> anyhow::Result<Self> {
+        let rtl = || anyhow::Ok((Codec::of(rtl)?.parser)()?);
         let model = || Box::new(codec::ModelParser);
         Ok(match arguments {
             EngineArgs { model: true, .. } => Self {
@@ -148,11 +153,11 @@ impl Parsers {
                 other: None,
             },
             EngineArgs { both: true, .. } => Self {
-                shown: codec::rtl_parser()?,
+                shown: rtl()?,
                 other: Some(model()),
             },
             _ => Self {
-                shown: codec::rtl_parser()?,
+                shown: rtl()?,
                 other: None,
             },
         })

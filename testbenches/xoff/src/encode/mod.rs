@@ -21,7 +21,7 @@ pub use keys::{KEYS, KeyError, Kind};
 use self::jsonl::{Item, LineError};
 use self::output::Frames;
 use crate::Outcome;
-use crate::codec::{self, EngineArgs, FrameBuilder};
+use crate::codec::{self, Codec, EngineArgs, FrameBuilder};
 use crate::row::Row;
 use crate::terminal::Streams;
 use crate::text_file;
@@ -29,19 +29,23 @@ use crate::text_file;
 /// Packets per batch through the builder.
 const BATCH_PACKETS: usize = 256;
 
-/// Runs `xoff encode`.
+/// Runs `xoff encode`. `rtl` is the RTL that the program has.
 ///
 /// # Errors
 ///
 /// Returns an error for an invalid description, and if a file cannot be read or written.
-pub fn run(arguments: &EncodeArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
+pub fn run(
+    arguments: &EncodeArgs,
+    rtl: Option<Codec>,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
     // The whole command line is checked before any file is opened.
     let first = if arguments.jsonl.is_none() {
         Some(Description::from_arguments(&arguments.description)?.packet()?)
     } else {
         None
     };
-    let mut builders = Builders::new(arguments.engine)?;
+    let mut builders = Builders::new(arguments.engine, rtl)?;
     if arguments.format != FrameFormat::Hex
         && arguments.output.is_none()
         && io::stdout().is_terminal()
@@ -144,7 +148,8 @@ struct Builders {
 }
 
 impl Builders {
-    fn new(arguments: EngineArgs) -> anyhow::Result<Self> {
+    fn new(arguments: EngineArgs, rtl: Option<Codec>) -> anyhow::Result<Self> {
+        let rtl = || anyhow::Ok((Codec::of(rtl)?.builder)()?);
         let model = || Box::new(codec::ModelBuilder);
         Ok(match arguments {
             EngineArgs { model: true, .. } => Self {
@@ -152,11 +157,11 @@ impl Builders {
                 other: None,
             },
             EngineArgs { both: true, .. } => Self {
-                written: codec::rtl_builder()?,
+                written: rtl()?,
                 other: Some(model()),
             },
             _ => Self {
-                written: codec::rtl_builder()?,
+                written: rtl()?,
                 other: None,
             },
         })
@@ -284,7 +289,7 @@ fn build(
 }
 
 /// Returns whether the keys of a row reproduce exactly `frame`.
-pub(crate) fn rebuilds(row: &Row, frame: &[u8]) -> bool {
+pub fn rebuilds(row: &Row, frame: &[u8]) -> bool {
     let build = || {
         let packet = jsonl::parse(&serde_json::to_string(row).ok()?)
             .ok()?

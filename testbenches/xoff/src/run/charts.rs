@@ -298,6 +298,7 @@ pub fn topology(simulation: &Simulation, scenario: &Scenario) -> Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use xoff_network::Endpoints;
     use xoff_network::metrics::Recorder;
     use xoff_network::scenario::switch::Ecn;
     use xoff_network::scenario::{FlowSettings, NicKind};
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn what_happened_is_on_the_link_and_in_the_direction_where_it_did() {
         let scenario = incast();
-        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+        let mut simulation = Simulation::with(&scenario, &Endpoints::default()).unwrap();
         let mut recorder = Recorder::new(&simulation);
         for us in 1..=100 {
             simulation.run_until(Time::from_ps(us * 1_000_000)).unwrap();

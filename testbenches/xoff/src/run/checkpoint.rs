@@ -446,7 +446,7 @@ fn nanos(time: SystemTime) -> u128 {
 }
 
 /// Hashes everything that the result of a scenario depends on. 64 bits distinguish the few runs of a folder.
-pub(crate) fn content(scenario: &Scenario, whole: bool) -> u64 {
+pub fn content(scenario: &Scenario, whole: bool) -> u64 {
     struct Text(XxHash3_64);
     impl std::fmt::Write for Text {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {

@@ -20,7 +20,7 @@ use super::execute::{self, RunOptions};
 use super::fabric::FABRIC;
 use super::monitors::broken_by_design;
 use super::print;
-use super::trigger::Trigger;
+use super::trigger::{Signals, Trigger};
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::scenario_file::{Setting, Source};
@@ -353,7 +353,9 @@ fn options(
     }
     let trigger = match &arguments.wave_when {
         None => None,
-        Some(condition) => Some(trigger(arguments, condition, scenario, &plan, folder)?),
+        Some(condition) => Some(trigger(
+            arguments, condition, scenario, &plan, endpoints, folder,
+        )?),
     };
     // A host with this name has the file.
     let wanted = !waves.is_empty() || trigger.is_some() || !network.is_empty();
@@ -389,6 +391,7 @@ fn trigger(
     condition: &Condition,
     scenario: &Scenario,
     plan: &Plan,
+    endpoints: &Endpoints,
     folder: &Path,
 ) -> anyhow::Result<Trigger> {
     let from = arguments.wave_from.unwrap_or_default();
@@ -396,7 +399,8 @@ fn trigger(
         bail!("--wave-from {from}: the run ends at {}", scenario.duration);
     }
     let host = Trigger::host(condition, scenario, plan)?;
-    let signals = Trigger::check(condition, &host)?;
+    let nic = scenario.nic_of(&host).unwrap_or(&scenario.host.nic);
+    let signals = Signals::find(condition, &host, nic, endpoints)?;
     Ok(Trigger {
         signals,
         path: folder.join(format!("{host}.fst")),

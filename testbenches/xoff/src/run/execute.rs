@@ -55,9 +55,9 @@ pub struct RunOptions {
     pub endpoints: Endpoints,
 }
 
-impl Default for RunOptions {
-    /// All cores, results only, and hosts with this repository's NICs.
-    fn default() -> Self {
+impl RunOptions {
+    /// All cores, results only, and these kinds of hosts.
+    pub fn new(endpoints: Endpoints) -> Self {
         Self {
             command: String::new(),
             threads: None,
@@ -70,12 +70,10 @@ impl Default for RunOptions {
             trigger: None,
             checkpoints: None,
             progress: Shown::default(),
-            endpoints: xoff_cosim::endpoints(),
+            endpoints,
         }
     }
-}
 
-impl RunOptions {
     /// Whether frames are observed, so that the run has to begin at the start.
     const fn observed(&self) -> bool {
         self.capture.is_some() || self.check.is_some()
@@ -151,7 +149,7 @@ fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expec
 }
 
 /// A port as an interface of a capture.
-pub(crate) fn tap_port(simulation: &Simulation, (node, port): (NodeId, PortId)) -> TapPort {
+pub fn tap_port(simulation: &Simulation, (node, port): (NodeId, PortId)) -> TapPort {
     TapPort {
         node,
         port,
@@ -207,7 +205,7 @@ fn remark(text: Option<String>) {
 impl RunState {
     /// Runs to the next sample, the start of the measured window, the end of the scenario or `stop`, whichever is first,
     /// and returns that time.
-    pub(super) fn advance(
+    pub fn advance(
         &mut self,
         scenario: &Scenario,
         stop: Time,

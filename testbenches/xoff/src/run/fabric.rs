@@ -188,7 +188,7 @@ fn scopes(simulation: &Simulation, dcqcn: bool) -> Vec<Scope> {
 const MOST_SHOWN: usize = 200;
 
 /// A wave file of the network that is being written.
-pub(crate) struct FabricWaves {
+pub struct FabricWaves {
     window: FabricWindow,
     body: FstBodyWriter<BufWriter<File>>,
     signals: Vec<(FstSignalId, Source)>,

@@ -87,13 +87,7 @@ pub fn list(
         if arguments.times {
             streams.out.flush()?;
             let began = Instant::now();
-            let report = execute::run(
-                scenario,
-                &RunOptions {
-                    endpoints: endpoints.clone(),
-                    ..RunOptions::default()
-                },
-            )?;
+            let report = execute::run(scenario, &RunOptions::new(endpoints.clone()))?;
             if interrupted() {
                 writeln!(streams.out)?;
                 return Ok(Outcome::Interrupted);

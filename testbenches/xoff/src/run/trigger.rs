@@ -9,13 +9,11 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use verilated::Settings;
 use xoff_network::plan::Plan;
 use xoff_network::scenario::{NicKind, Scenario};
-use xoff_network::{Endpoints, WaveWindow};
-use xoff_rtl::{Nic, nic};
+use xoff_network::{Endpoints, Simulation, WaveWindow};
 use xoff_sim::kernel::Record;
-use xoff_sim::time::{Clock, Duration, Time};
+use xoff_sim::time::{Duration, Length, Time};
 
 use super::checkpoint::RunState;
 use crate::interruption::interrupted;
@@ -38,14 +36,95 @@ pub struct Trigger {
     pub host: String,
     /// The condition.
     pub condition: Condition,
-    /// The signals that are traced while it is looked for, from [`check`](Self::check).
-    pub signals: Vec<String>,
+    /// What waves of the host's NIC have.
+    pub signals: Signals,
     /// Edges before this time do not count.
     pub from: Time,
     /// Cycles before the edge, and behind it.
     pub cycles: [u64; 2],
     /// The file of waves.
     pub path: PathBuf,
+}
+
+/// The signals that are traced while a condition is looked for.
+#[derive(Debug, Clone)]
+pub struct Signals {
+    /// The names of those of the condition and of the clock; no name if only waves of the whole NIC have them.
+    only: Vec<String>,
+    /// The whole name of the NIC's clock: clocks of parts may be gated.
+    clock: String,
+    /// The period of the clock.
+    period: Duration,
+}
+
+impl Signals {
+    /// Finds the signals of a condition in waves of a NIC of this kind, before anything runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for the first that it does not have.
+    pub fn find(
+        condition: &Condition,
+        host: &str,
+        nic: &NicKind,
+        endpoints: &Endpoints,
+    ) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("nic.fst");
+        let peer = if host == "a" { "b" } else { "a" };
+        let mut alone = Scenario::new("signals", Duration::from_us(1));
+        alone = alone.host(host).host(peer);
+        alone = alone.link(host, peer, Length::from_m(1));
+        for entry in &mut alone.hosts {
+            entry.nic = Some(if entry.name == host {
+                nic.clone()
+            } else {
+                NicKind::Model
+            });
+        }
+        let mut simulation = Simulation::with(&alone, endpoints)?;
+        simulation.set_skip(false);
+        let clocked = simulation
+            .station(host)
+            .endpoint()
+            .and_then(|nic| nic.clocked());
+        let clock = clocked.and_then(|nic| Some((nic.clock_signal()?, nic.period())));
+        let (clock, period) =
+            clock.with_context(|| format!("{OPTION}: the NIC of {host} writes no waves"))?;
+        let mut waves = |only: &[String]| -> anyhow::Result<Waves> {
+            let window = WaveWindow {
+                path: path.clone(),
+                from: Time::ZERO,
+                until: Time::MAX,
+                only: only.to_vec(),
+            };
+            simulation.set_waves(host, window)?;
+            let until = simulation.now() + period * 4;
+            simulation.run_until(until)?;
+            simulation.close_waves()?;
+            Ok(Waves::open(&path)?)
+        };
+        let all = waves(&[])?;
+        let condition_there = condition.resolve(&all, OPTION)?;
+        let wanted = condition_there
+            .signals()
+            .into_iter()
+            .map(|signal| signal.id);
+        let name = |id| all.signals.iter().find(|signal| signal.id == id);
+        let mut only: Vec<String> = wanted
+            .filter_map(|id| Some(name(id)?.name.clone()))
+            .collect();
+        only.push(clock.clone());
+        // Names of elements of arrays are not spelled in all files as Verilator spells them.
+        if condition.resolve(&waves(&only)?, OPTION).is_err() {
+            only.clear();
+        }
+        Ok(Self {
+            only,
+            clock,
+            period,
+        })
+    }
 }
 
 impl Trigger {
@@ -84,61 +163,18 @@ impl Trigger {
         }
     }
 
-    /// Checks that the NIC has the signals of the condition, before anything runs. Returns the names of these and of
-    /// the clock.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error for the first that it does not have.
-    pub fn check(condition: &Condition, host: &str) -> anyhow::Result<Vec<String>> {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("nic.fst");
-        let mut nic = Nic::new(&Settings::new(host))?;
-        let mut waves = |only: &[String]| -> anyhow::Result<Waves> {
-            nic.trace_only(only);
-            nic.trace_open(&path)?;
-            let inputs = nic::In {
-                rst_i: 1,
-                ..nic::In::default()
-            };
-            nic.cycle(&inputs, &mut nic::Out::default())?;
-            nic.trace_close()?;
-            Ok(Waves::open(&path)?)
-        };
-        let all = waves(&[])?;
-        let condition_there = condition.resolve(&all, OPTION)?;
-        let wanted = condition_there
-            .signals()
-            .into_iter()
-            .map(|signal| signal.id);
-        let name = |id| all.signals.iter().find(|signal| signal.id == id);
-        let mut names: Vec<String> = wanted
-            .filter_map(|id| Some(name(id)?.name.clone()))
-            .collect();
-        names.push(Self::clock(host));
-        // Names of elements of arrays are not spelled in all files as Verilator spells them.
-        let few = waves(&names)?;
-        let found = condition.resolve(&few, OPTION).is_ok();
-        Ok(if found { names } else { Vec::new() })
-    }
-
-    /// The whole name of the NIC's clock: clocks of parts may be gated.
-    fn clock(host: &str) -> String {
-        format!("{host}.clk_i")
-    }
-
-    fn time(cycles: u64) -> Duration {
-        Clock::PERIOD_40G * cycles
+    fn time(&self, cycles: u64) -> Duration {
+        self.signals.period * cycles
     }
 
     /// The window of waves around a rising edge. It contains cycles by the time at which they begin, which is less than
     /// a period before their edge.
     pub fn window(&self, edge: Time) -> WaveWindow {
-        let before = Self::time(self.cycles[0] + 1).as_ps();
+        let before = self.time(self.cycles[0] + 1).as_ps();
         WaveWindow {
             path: self.path.clone(),
             from: Time::from_ps(edge.as_ps().saturating_sub(before)),
-            until: edge + Self::time(self.cycles[1]),
+            until: edge + self.time(self.cycles[1]),
             only: Vec::new(),
         }
     }
@@ -163,7 +199,7 @@ impl Trigger {
             .tempdir_in(folder)
             .with_context(|| format!("{}", folder.display()))?;
         let path = folder.path().join("segment.fst");
-        let before = Self::time(self.cycles[0] + 1);
+        let before = self.time(self.cycles[0] + 1);
         let mut saved: VecDeque<(Time, Vec<u8>)> = VecDeque::new();
         let ignore = |_: &[Record]| {};
         let mut length = FIRST_SEGMENT;
@@ -194,7 +230,7 @@ impl Trigger {
                 path: path.clone(),
                 from: begin,
                 until: Time::MAX,
-                only: self.signals.clone(),
+                only: self.signals.only.clone(),
             };
             state.simulation.set_waves(&self.host, segment)?;
             let until = (begin + length).min(end);
@@ -226,7 +262,7 @@ impl Trigger {
             return Ok(None);
         }
         let condition = self.condition.resolve(&waves, OPTION)?;
-        let clock = waves.find(OPTION, &Self::clock(&self.host))?;
+        let clock = waves.find(OPTION, &self.signals.clock)?;
         let window = Window::new(&waves, None, None)?;
         let edges = rows(&mut waves, &[], window, Some(clock), Some(&condition))?;
         let times = edges.iter().map(|row| Time::from_ps(waves.ps(row.tick).0));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::command_line::said;
+use crate::common::said;
 use crate::common::{run, xoff};
 
 /// The switch of the DCQCN paper: Trident II, 32 ports of 40 Gb/s.
@@ -264,7 +264,7 @@ fn tables_and_help() {
             anstream::adapter::strip_str(&coloured).to_string(),
             said.out
         );
-        let (help, _) = crate::command_line::said(&["calc", name, "--help"], [], 0);
+        let (help, _) = crate::common::said(&["calc", name, "--help"], [], 0);
         insta::assert_snapshot!(format!("calc_help_{name}"), help);
     }
 }

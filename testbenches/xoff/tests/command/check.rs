@@ -6,7 +6,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::command_line::{CAPTURES, LOSS, said};
+use crate::command_line::{CAPTURES, LOSS};
+use crate::common::said;
 use crate::common::{file, xoff};
 
 /// Runs `xoff check --json` and expects the exit code that its violations imply.
@@ -358,7 +359,7 @@ fn an_interrupted_check_or_decode_shows_what_came_until_then() {
     use std::io::Write as _;
     let whole = fs::read(file(LOSS)).unwrap();
     for (command, signal) in [("check", Signal::SIGINT), ("decode", Signal::SIGTERM)] {
-        let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_xoff"))
+        let mut process = std::process::Command::new(crate::PROGRAM)
             .args([command, "-"])
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())

@@ -1,7 +1,7 @@
 //! The incidents: every built-in scenario and variant holds its own expectations and fails those of the others, so
 //! that a cure that cures nothing, or a failure that is not there, is found.
 
-use crate::common::scenarios::{run_watched, scenario};
+use crate::scenario_runs::{run_watched, scenario};
 use xoff::run::execute::{self, RunOptions};
 use xoff::run::judge::judge;
 use xoff::scenario_file::Source;
@@ -478,7 +478,7 @@ fn one_digest_with_events_whatever_the_samples_and_threads() {
         ];
         let options = RunOptions {
             threads: Some(threads),
-            ..RunOptions::default()
+            ..RunOptions::new(xoff_cosim::endpoints())
         };
         let report = execute::run(&scenario("deadlock", &settings), &options).unwrap();
         (

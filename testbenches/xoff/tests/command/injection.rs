@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::common;
-use crate::common::scenarios::scenario;
+use crate::scenario_runs::scenario;
 use xoff::injection::captured;
 use xoff::run::execute::{self, RunOptions};
 use xoff_network::scenario::{InjectEntry, Scenario};
@@ -80,7 +80,7 @@ fn hostile_frames_reach_the_nic_and_harm_no_flow() {
         ] {
             scenario.inject.push(entry(keys, folder.path()));
         }
-        let summary = run(&scenario, &RunOptions::default());
+        let summary = run(&scenario, &RunOptions::new(xoff_cosim::endpoints()));
         assert_eq!(summary.metrics["messages.bulk"], 5.0);
         assert_eq!(summary.metrics["payload_errors"], 0.0);
         for (reason, count) in [("bad_fcs", 1), ("runt", 2), ("giant", 1)] {
@@ -107,19 +107,19 @@ fn one_digest_with_injection_whatever_the_manner_of_running() {
     let folder = tempfile::tempdir().unwrap();
     hostile(&folder.path().join("c.pcapng"));
     let mut scenario = pair("rtl");
-    let without = run(&scenario, &RunOptions::default()).digest;
+    let without = run(&scenario, &RunOptions::new(xoff_cosim::endpoints())).digest;
     let keys = "host = 'b'\ninterval = '3 us'\ninterface = 'eth0'";
     scenario.inject.push(entry(keys, folder.path()));
-    let with = run(&scenario, &RunOptions::default()).digest;
+    let with = run(&scenario, &RunOptions::new(xoff_cosim::endpoints())).digest;
     assert_ne!(with, without);
     for options in [
         RunOptions {
             threads: Some(2),
-            ..RunOptions::default()
+            ..RunOptions::new(xoff_cosim::endpoints())
         },
         RunOptions {
             no_skip: true,
-            ..RunOptions::default()
+            ..RunOptions::new(xoff_cosim::endpoints())
         },
     ] {
         assert_eq!(run(&scenario, &options).digest, with);
@@ -153,7 +153,7 @@ fn a_run_is_replayed_from_its_capture() {
             execute::all_ports(&recorded).unwrap(),
             folder.path().join("c.pcapng"),
         )),
-        ..RunOptions::default()
+        ..RunOptions::new(xoff_cosim::endpoints())
     };
     run(&recorded, &options);
     let first = arrivals(&recorded);
@@ -191,7 +191,7 @@ fn frames_later_than_the_end_are_counted_as_not_injected() {
     let mut scenario = pair("model");
     let keys = "host = 'b'\nstart = '50 us'\ninterval = '4 us'\ninterface = 'eth0'";
     scenario.inject.push(entry(keys, folder.path()));
-    let summary = run(&scenario, &RunOptions::default());
+    let summary = run(&scenario, &RunOptions::new(xoff_cosim::endpoints()));
     assert_eq!(
         summary.injections[0].to_string(),
         "injected towards b: 3 of 6 frames"
@@ -213,7 +213,7 @@ fn relative_rules_hit_requests_and_their_acknowledgements_whatever_the_seed() {
                 .faults_back
                 .push(rule("opcode 0x11, psn +0-+99: ecn"));
             scenario.switches[0].faults.push(rule("psn +4000000: drop"));
-            let summary = run(&scenario, &RunOptions::default());
+            let summary = run(&scenario, &RunOptions::new(xoff_cosim::endpoints()));
             let hit: Vec<u64> = summary.faults.iter().map(|fault| fault.hit).collect();
             let places: Vec<&str> = summary
                 .faults

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::scenarios::{holds, scenario, summary};
+use crate::scenario_runs::{holds, scenario, summary};
 use xoff::run::execute::{self, RunOptions};
 use xoff_network::scenario::{NicKind, Scenario};
 use xoff_sim::kernel::PortId;
@@ -149,7 +149,7 @@ fn w_is_what_the_delays_say() {
             .unwrap();
         let manner = RunOptions {
             capture: Some((vec![(sender, PortId(0))], path.clone())),
-            ..RunOptions::default()
+            ..RunOptions::new(xoff_cosim::endpoints())
         };
         let report = execute::run(&scenario, &manner).unwrap();
         let losses = losses(&path);

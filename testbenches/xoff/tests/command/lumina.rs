@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::scenarios::star;
+use crate::scenario_runs::star;
 use xoff_monitor::counters::Counter;
 use xoff_monitor::{Monitor, Rule, Sighting, Tap};
 use xoff_network::Simulation;

@@ -7,7 +7,6 @@
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
 //! | [`fabric`] | waves of the network |
-//! | [`fuzz`] | `xoff fuzz`: kept cases, files that cannot be written, interruption |
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
@@ -17,11 +16,11 @@
 //! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
-//! | [`regress`] | `xoff regress`: all items over a range of seeds, in parts, and against baselines |
-//! | [`replay`] | from a failure to its waves: `xoff replay`, checkpoints of runs, `--wave-when`, docs/debugging.md |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
+//! | [`verify`] | `xoff fuzz`, `replay`, `cover` and `regress` start the program that has them |
 //! | [`walls`] | what may depend on what |
 //! | [`wave`] | `xoff wave`: values over time, from wave files |
+//! | [`scenario_runs`] | helpers that run scenarios |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
 mod calc;
@@ -29,7 +28,6 @@ mod check;
 mod command_line;
 mod common;
 mod fabric;
-mod fuzz;
 mod incidents;
 mod injection;
 mod livelock;
@@ -39,11 +37,19 @@ mod notes;
 mod page;
 mod pictures;
 mod recorded;
-mod regress;
-mod replay;
 mod run;
+mod scenario_runs;
 mod scenarios;
 mod topologies;
 mod turns;
+mod verify;
 mod walls;
 mod wave;
+
+/// The command as a program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_xoff");
+
+/// The command inside of a test.
+fn program() -> xoff::Program<'static> {
+    xoff::Program::new(xoff_cosim::endpoints())
+}

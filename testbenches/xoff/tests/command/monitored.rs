@@ -6,7 +6,7 @@ use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::Time;
 
 use crate::common::run;
-use crate::common::scenarios::scenario;
+use crate::scenario_runs::scenario;
 use xoff::Outcome;
 use xoff::run::monitors::Monitors;
 

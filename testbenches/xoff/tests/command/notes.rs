@@ -1,6 +1,6 @@
 //! What a run says about settings that may not be intended, and about what was sent in vain.
 
-use crate::common::scenarios::run_watched;
+use crate::scenario_runs::run_watched;
 use xoff::scenario_file::Source;
 use xoff_network::scenario::Scenario;
 use xoff_waves::report::{FindingKind, Report};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::scenarios::{holds, run_watched};
+use crate::scenario_runs::{holds, run_watched};
 use serde_json::Value;
 use xoff::scenario_file::{BUILT_IN, Source};
 use xoff_network::scenario::json_schema;

@@ -6,8 +6,9 @@ use serde_json::Value;
 use xoff::injection::captured;
 use xoff_network::scenario::InjectEntry;
 
-use crate::command_line::{LOSS, said};
+use crate::command_line::LOSS;
 use crate::common::file;
+use crate::common::said;
 
 const SNAP: &str = "data/enc_snap64.pcap";
 const MIXED: &str = "data/enc_mixed_linktypes.pcapng";
@@ -294,8 +295,7 @@ fn every_row_agrees_with_tshark() {
     if Command::new("tshark").arg("--version").output().is_err() {
         return;
     }
-    let captures =
-        ["captures", "data"].map(|folder| std::fs::read_dir(file(folder)).unwrap());
+    let captures = ["captures", "data"].map(|folder| std::fs::read_dir(file(folder)).unwrap());
     let paths = captures
         .into_iter()
         .flatten()
@@ -304,7 +304,7 @@ fn every_row_agrees_with_tshark() {
     let output = Command::new("python3")
         .arg(file("../tools/against_tshark.py"))
         .args(paths.filter(|path| path.extension().is_some_and(is_capture)))
-        .env("XOFF", env!("CARGO_BIN_EXE_xoff"))
+        .env("XOFF", crate::PROGRAM)
         .output()
         .unwrap();
     let out = String::from_utf8_lossy(&output.stdout);

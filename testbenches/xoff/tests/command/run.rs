@@ -42,7 +42,7 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
 fn scenarios_are_listed_with_their_run_times() {
     let list = |arguments: &[&str], code| {
         let arguments = [&["list"], arguments].concat();
-        let (out, err) = crate::command_line::said(&arguments, [], code);
+        let (out, err) = crate::common::said(&arguments, [], code);
         assert_eq!(err, "");
         out.lines().map(str::to_owned).collect::<Vec<_>>()
     };
@@ -431,7 +431,7 @@ fn on_a_small_disk(megabytes: u32, script: &str) -> std::process::Output {
     };
     Command::new("unshare")
         .args(user)
-        .args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_xoff")])
+        .args(["--mount", "sh", "-c", &script, crate::PROGRAM])
         .arg(folder.path())
         .output()
         .unwrap()
@@ -482,7 +482,7 @@ fn a_full_disk_under_a_capture_is_an_error_that_names_the_file() {
 #[test]
 fn an_interrupted_run_leaves_files_that_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_xoff"))
+    let child = Command::new(crate::PROGRAM)
         .args([
             "run",
             "pair",

@@ -1,12 +1,12 @@
 //! Tests of whole scenarios: their measurements, equal digests however they are run, and the model NIC compared with
 //! the RTL.
 
-#[path = "../../examples/first_bench.rs"]
+#[path = "../../../../examples/first_bench.rs"]
 mod first_bench;
 
 use std::collections::BTreeMap;
 
-use crate::common::scenarios::{holds, run_watched, scenario, star, summary};
+use crate::scenario_runs::{holds, run_watched, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
 use xoff_network::Simulation;
@@ -265,13 +265,13 @@ fn one_digest_whatever_the_manner() {
     let folder = tempfile::tempdir().unwrap();
     for (name, scenario) in short() {
         let digest = |manner: &RunOptions| execute::run(&scenario, manner).unwrap().summary.digest;
-        let expected = digest(&RunOptions::default());
+        let expected = digest(&RunOptions::new(xoff_cosim::endpoints()));
         let other = Scenario {
             seed: 2,
             ..scenario.clone()
         };
         assert_ne!(
-            execute::run(&other, &RunOptions::default())
+            execute::run(&other, &RunOptions::new(xoff_cosim::endpoints()))
                 .unwrap()
                 .summary
                 .digest,
@@ -292,38 +292,38 @@ fn one_digest_whatever_the_manner() {
         for manner in [
             RunOptions {
                 threads: Some(1),
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             RunOptions {
                 threads: Some(2),
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             RunOptions {
                 no_skip: true,
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             RunOptions {
                 capture: Some((ports.clone(), folder.path().join("all.pcapng"))),
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             RunOptions {
                 waves: vec![(host.clone(), window.clone())],
                 fabric: Some((folder.path().join("fabric.fst"), Vec::new())),
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             RunOptions {
                 check: Some(ports),
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             RunOptions {
                 checkpoints: checkpoints.clone(),
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
             // From the checkpoint at 9 µs to the window's end, and then at 60 µs.
             RunOptions {
                 waves: vec![(host, window)],
                 checkpoints,
-                ..RunOptions::default()
+                ..RunOptions::new(xoff_cosim::endpoints())
             },
         ] {
             assert_eq!(digest(&manner), expected, "{name} {manner:?}");
@@ -382,7 +382,7 @@ fn frames_of_a_capture_have_right_icrcs() {
     let scenario = &short()["incast"];
     let manner = RunOptions {
         capture: Some((execute::all_ports(scenario).unwrap(), path.clone())),
-        ..RunOptions::default()
+        ..RunOptions::new(xoff_cosim::endpoints())
     };
     execute::run(scenario, &manner).unwrap();
     let (mut packets, mut pauses) = (0, 0);

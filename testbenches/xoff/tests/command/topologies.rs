@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::scenarios::run_watched;
 use crate::common::xoff;
+use crate::scenario_runs::run_watched;
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
 use xoff_network::scenario::Scenario;
@@ -69,7 +69,7 @@ fn a_fat_tree_of_ns3_at_half_load() {
     let run = |threads| {
         let options = RunOptions {
             threads: Some(threads),
-            ..RunOptions::default()
+            ..RunOptions::new(xoff_cosim::endpoints())
         };
         let scenario: Scenario = source.read(&[]).unwrap();
         execute::run(&scenario, &options).unwrap().summary
@@ -96,7 +96,7 @@ fn a_fat_tree_of_ns3_at_half_load() {
     assert_eq!(summary.settings["topology"]["ns3"], "net/fat.txt");
     assert_eq!(summary.settings["links"], serde_json::json!([]));
     let other = source.read(&["seed=2".parse().unwrap()]).unwrap();
-    let other = execute::run(&other, &RunOptions::default())
+    let other = execute::run(&other, &RunOptions::new(xoff_cosim::endpoints()))
         .unwrap()
         .summary;
     assert_ne!(summary.digest, other.digest);

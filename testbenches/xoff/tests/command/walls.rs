@@ -52,7 +52,7 @@ fn imports_run_one_way() {
             assert!(Some(used) <= *own, "{user} uses {}", name(&line));
         }
     }
-    assert_eq!(count, 10, "packages of the workspace");
+    assert_eq!(count, 12, "packages of the workspace");
 }
 
 #[test]

@@ -1,6 +1,5 @@
-//! Helpers that run the command, inside the test or as a process, and scenarios.
-
-pub mod scenarios;
+//! Helpers that run the command, inside the test or as a process. What the command is, `crate::program` and
+//! `crate::PROGRAM` say.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -20,7 +19,7 @@ pub fn file(path: &str) -> PathBuf {
 /// Returns the command as a process, started in the folder of this package so that messages name the files as the tests
 /// do.
 pub fn xoff() -> assert_cmd::Command {
-    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_xoff"));
+    let mut command = assert_cmd::Command::new(crate::PROGRAM);
     command
         .current_dir(file(""))
         .env_remove("CLICOLOR_FORCE")
@@ -64,7 +63,7 @@ pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
         progress: false,
     };
     let cli = Cli::try_parse_from([&["xoff"], arguments].concat()).expect("arguments");
-    let outcome = xoff::run(&cli, &xoff_cosim::endpoints(), &mut streams);
+    let outcome = xoff::run(&cli, &crate::program(), &mut streams);
     Said {
         outcome,
         out: out.text(),
@@ -75,4 +74,19 @@ pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
 /// Returns the path of a file of this package as an argument.
 pub fn argument(path: &str) -> String {
     file(path).to_str().expect("text").to_string()
+}
+
+/// Runs the command, expects this exit code, and returns its output.
+pub fn said(arguments: &[&str], input: impl Into<Vec<u8>>, code: i32) -> (String, String) {
+    let output = xoff()
+        .args(arguments)
+        .write_stdin(input)
+        .assert()
+        .code(code)
+        .get_output()
+        .clone();
+    (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
 }

@@ -1,0 +1,181 @@
+//! Each class in use has an equal share of the transmit slots (rtl/nic/README.md): a class is in use while a QP of it is
+//! open.
+//!
+//! A slot is held from the grant of a packet until its payload has been read and sent. With a bus so slow that a round
+//! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
+//! the share of its class.
+
+use crate::tested::{SOURCE, Tested, good};
+use xoff_cosim::units::PERIOD_256_PS;
+use xoff_sim::host::memory::content;
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Work, WorkKind};
+use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, all, qp};
+
+/// Round trip of the bus in cycles.
+const ROUND: u64 = 600;
+/// Transmit slots of the NIC.
+const SLOTS: usize = 16;
+/// Path MTU in bytes, and its code.
+const MTU: (u32, u8) = (256, 0);
+const QPS: u16 = xoff_rtl::nic::QPS as u16;
+
+/// A QP of this class.
+fn of_class(side: usize, index: u16, class: u8) -> QpSettings {
+    let mut setup = qp(side, index);
+    setup.dscp = class;
+    (setup.requester.mtu, setup.responder.mtu) = (MTU.1, MTU.1);
+    setup.requester.timeout = 0;
+    setup
+}
+
+/// Sends a message of so many packets; returns how many of them were sent within the first round trip.
+fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
+    pair.frames.clear();
+    pair.completions[0].clear();
+    let work = Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length: packets as u32 * MTU.0,
+        local_va: SOURCE,
+        remote_va: REGION,
+        remote_key: pair.key[1],
+        ..Work::default()
+    };
+    pair.post(0, index, work);
+    pair.run(40 * ROUND, &mut all, |pair| !pair.completions[0].is_empty());
+    let starts: Vec<_> = (pair.frames.iter())
+        .filter(|(side, ..)| *side == 0)
+        .map(|(_, frame, _)| frame.start.as_ps())
+        .collect();
+    assert_eq!(starts.len(), packets);
+    let first = starts
+        .iter()
+        .take_while(|at| *at - starts[0] < ROUND / 2 * PERIOD_256_PS);
+    first.count()
+}
+
+/// A pair whose DSCPs 0 to 7 are class 0 to 7, without QPs, and whose bus has this round trip in cycles.
+fn slow_bus(round: u64) -> Tested {
+    let mut pair = Tested::of(&PairConfig {
+        read_delay: PERIOD * round,
+        ..PairConfig::default()
+    });
+    for side in 0..2 {
+        pair.write(side, reg::DSCP_MAP, 0x7654_3210).unwrap();
+    }
+    pair
+}
+
+#[test]
+fn a_class_has_its_share_of_the_slots_while_qps_of_others_are_open() {
+    let mut pair = slow_bus(ROUND);
+    let mut classes: Vec<Option<u8>> = vec![None; usize::from(QPS)];
+    let open = |pair: &mut Tested, index: u16, class: Option<u8>| {
+        for side in 0..2 {
+            match class {
+                Some(class) => pair.open(side, index, &of_class(side, index, class)),
+                None => pair.close(side, index),
+            }
+            .unwrap();
+        }
+    };
+    // Each QP is opened, some again with another class, and closed while others are open.
+    let mut steps: Vec<(u16, Option<u8>)> = vec![];
+    for index in (0..QPS).rev() {
+        let class = (index % 8) as u8;
+        steps.push((index, Some(class)));
+        if index % 3 == 0 {
+            steps.push((index, Some((class + 3) % 8)));
+        }
+        // Up to four QPs are open.
+        if index + 3 < QPS {
+            steps.push((index + 3, None));
+        }
+    }
+    for (index, class) in steps {
+        open(&mut pair, index, class);
+        classes[usize::from(index)] = class;
+        let mut used: Vec<_> = classes.iter().flatten().collect();
+        used.sort();
+        used.dedup();
+        let share = SLOTS / used.len();
+        let sender = (0..QPS)
+            .find(|index| classes[usize::from(*index)].is_some())
+            .unwrap();
+        let all: Vec<_> = (0..)
+            .zip(&classes)
+            .filter(|(_, class)| class.is_some())
+            .collect();
+        // Too small a share shows in what it is, too large a one in that nothing is left.
+        assert_eq!(
+            burst(&mut pair, sender, share + 1),
+            share,
+            "QP {sender}, of {all:?}"
+        );
+    }
+}
+
+/// Of two classes in use, each has half of the slots, whichever two they are.
+#[test]
+fn each_of_two_classes_has_half_of_the_slots() {
+    let mut pair = slow_bus(ROUND);
+    for class in 0..8 {
+        let other = (class + 3) % 8;
+        for side in 0..2 {
+            let (first, second) = (of_class(side, 0, class), of_class(side, 1, other));
+            pair.open(side, 0, &first).unwrap();
+            pair.open(side, 1, &second).unwrap();
+        }
+        let sent = burst(&mut pair, 0, SLOTS);
+        assert_eq!(sent, SLOTS / 2, "class {class} beside {other}");
+    }
+}
+
+/// A class that comes into use while another holds all slots waits for one, and takes none of the other's packets.
+#[test]
+fn a_class_that_comes_late_waits_for_a_slot() {
+    // All of the first 16 packets wait for their payload while the others come.
+    let mut pair = slow_bus(20_000);
+    for side in 0..2 {
+        let mut setup = of_class(side, 0, 0);
+        (setup.requester.mtu, setup.responder.mtu) = (2, 2);
+        pair.open(side, 0, &setup).unwrap();
+    }
+    let work = |pair: &Tested, place: u64, length: u32| Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length,
+        local_va: SOURCE + place,
+        remote_va: REGION + place,
+        remote_key: pair.key[1],
+        ..Work::default()
+    };
+    let first = work(&pair, 0, 2 * SLOTS as u32 * 1_024);
+    pair.post(0, 0, first);
+    for _ in 0..2_000 {
+        pair.step(&mut all);
+    }
+    for index in 1..5 {
+        for side in 0..2 {
+            let mut setup = of_class(side, index, index as u8);
+            (setup.requester.mtu, setup.responder.mtu) = (2, 2);
+            pair.open(side, index, &setup).unwrap();
+        }
+        let more = work(&pair, 0x1_0000 * u64::from(index), 4_096);
+        pair.post(0, index, more);
+    }
+    assert!(pair.frames.is_empty(), "the payload came before the others");
+    pair.run(150_000, &mut all, |pair| pair.completions[0].len() == 5);
+    for _ in 0..2_000 {
+        pair.step(&mut all);
+    }
+    good(&pair);
+    assert_eq!(pair.count(1, reg::GAPS_IN), 0);
+    let memory = pair.memory(1);
+    assert_eq!(memory.len(), 2 * SLOTS * 1_024 + 4 * 4_096);
+    for (at, byte) in memory {
+        assert_eq!(byte, content(SOURCE + (at - REGION)), "at {at:#x}");
+    }
+}
