@@ -18,10 +18,11 @@ use xoff::Outcome;
 use xoff::columns::{Align, Table};
 use xoff::interruption::interrupted;
 use xoff::terminal::{Ink, Streams};
-use xoff::wave::file::Waves as WaveFile;
-use xoff::wave::rows::{Window, rows};
-use xoff::wave::{Radix, short_names};
+use xoff::wave::short_names;
 use xoff::{whole_file, words};
+use xoff_waves::read::file::Waves as WaveFile;
+use xoff_waves::read::rows::{Window, rows};
+use xoff_waves::read::value::Radix;
 
 /// The name of the account in the folder of a replay.
 pub const ACCOUNT: &str = "failure.txt";

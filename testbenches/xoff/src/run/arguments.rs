@@ -8,7 +8,7 @@ use xoff_sim::time::Duration;
 use super::checkpoint::Every;
 use crate::scenario_file::Setting;
 use crate::threads::MAX_THREADS;
-use crate::wave::condition::Condition;
+use xoff_waves::read::condition::Condition;
 
 const RUN_HELP: &str = "\
 Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv (values by time), spans.csv (pauses of

@@ -17,7 +17,6 @@ use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMA
 use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
-use super::fabric::FABRIC;
 use super::monitors::broken_by_design;
 use super::print;
 use super::trigger::{Signals, Trigger};
@@ -25,8 +24,9 @@ use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Shown, Streams};
-use crate::wave::condition::Condition;
 use crate::words;
+use xoff_waves::fabric::FABRIC;
+use xoff_waves::read::condition::Condition;
 
 /// Returns every combination of the sweeps' values, or one empty combination if there are no sweeps.
 fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {

@@ -18,12 +18,12 @@ use xoff_waves::layout::Marker;
 use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
 
 use super::checkpoint::{Checkpoints, Every, RunState};
-use super::fabric::{FabricWaves, FabricWindow};
 use super::monitors::Monitors;
 use super::trigger::Trigger;
 use super::{charts, judge, pauses};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
+use xoff_waves::fabric::{FabricWaves, FabricWindow};
 
 /// Options of a run. None of them changes its results.
 #[derive(Debug, Clone)]

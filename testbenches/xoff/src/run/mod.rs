@@ -10,7 +10,6 @@
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
 //! | [`trigger`] | waves around the first clock edge at which a condition holds |
-//! | [`fabric`] | waves of the network beside those of the RTL |
 //! | [`judge`] | compares measured values with expectations |
 //! | [`monitors`] | the protocol monitors over a run |
 //! | [`charts`] | charts and network for the report |
@@ -22,7 +21,6 @@ pub mod checkpoint;
 pub mod command;
 pub mod diff;
 pub mod execute;
-pub mod fabric;
 pub mod judge;
 pub mod list;
 pub mod monitors;

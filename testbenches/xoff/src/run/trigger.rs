@@ -17,9 +17,9 @@ use xoff_sim::time::{Duration, Length, Time};
 
 use super::checkpoint::RunState;
 use crate::interruption::interrupted;
-use crate::wave::condition::Condition;
-use crate::wave::file::Waves;
-use crate::wave::rows::{Window, rows};
+use xoff_waves::read::condition::Condition;
+use xoff_waves::read::file::Waves;
+use xoff_waves::read::rows::{Window, rows};
 
 /// The option, for messages.
 const OPTION: &str = "--wave-when";

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use xoff_sim::time::Duration;
 
-use super::condition::Condition;
+use xoff_waves::read::condition::Condition;
+use xoff_waves::read::value::Radix;
 
 const HELP: &str = "\
 Signals are selected by their full names (a.pins.nic.depth), by the end of the name (depth, nic.depth), or by
@@ -63,7 +64,7 @@ pub struct WaveArgs {
     pub format: WaveFormat,
     /// Base of the numbers of vectors
     #[arg(long, value_enum, default_value_t)]
-    pub radix: Radix,
+    pub radix: Base,
 }
 
 /// Format of the rows of `xoff wave`.
@@ -80,7 +81,7 @@ pub enum WaveFormat {
 
 /// Base of the numbers of vectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Radix {
+pub enum Base {
     /// Hexadecimal, with leading zeros
     #[default]
     Hex,
@@ -88,4 +89,14 @@ pub enum Radix {
     Dec,
     /// Bits
     Bin,
+}
+
+impl From<Base> for Radix {
+    fn from(base: Base) -> Self {
+        match base {
+            Base::Hex => Self::Hex,
+            Base::Dec => Self::Dec,
+            Base::Bin => Self::Bin,
+        }
+    }
 }

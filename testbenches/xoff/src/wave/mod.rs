@@ -1,33 +1,18 @@
-//! `xoff wave`: prints values of signals from a wave file.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`mod@file`] | reads FST and VCD files, and finds signals by names and patterns |
-//! | [`part`] | bits and slices of vectors |
-//! | [`value`] | values of signals: their bits, their names in enums, their text |
-//! | [`condition`] | conditions of `--when` |
-//! | [`rows`] | which times become rows, and the values there |
-//! | `print` | tables, CSV and JSON |
+//! `xoff wave`: prints values of signals from a wave file, as a table, CSV or JSON.
 
 mod arguments;
-pub mod condition;
-pub mod file;
-mod overheard;
-pub mod part;
 mod print;
-pub mod rows;
-pub mod value;
-mod vcd_fault;
 
 use std::io::Write as _;
 
 use anyhow::bail;
+use xoff_waves::read::condition::Resolved;
+use xoff_waves::read::file::Waves;
+use xoff_waves::read::rows::{self, Window};
 
-pub use arguments::{Radix, WaveArgs, WaveFormat};
+pub use arguments::{Base, WaveArgs, WaveFormat};
 pub use print::short_names;
 
-use self::file::Waves;
-use self::rows::Window;
 use crate::Outcome;
 use crate::terminal::Streams;
 
@@ -64,7 +49,7 @@ fn show(arguments: &WaveArgs, waves: &mut Waves, streams: &mut Streams) -> anyho
         Some(condition) => Some(condition.resolve(waves, "--when")?),
         None => None,
     };
-    let in_condition = when.iter().flat_map(condition::Resolved::signals);
+    let in_condition = when.iter().flat_map(Resolved::signals);
     for signal in shown.iter().chain(in_condition) {
         if signal.part.is_some_and(|part| part.guessed) {
             let name = &signal.name;

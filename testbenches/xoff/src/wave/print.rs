@@ -5,12 +5,12 @@ use std::io::Write as _;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
-use super::file::{Signal, Waves};
-use super::rows::Row;
-use super::value::Kind;
 use super::{WaveArgs, WaveFormat};
 use crate::columns::{Align, Table};
 use crate::terminal::{Ink, Streams};
+use xoff_waves::read::file::{Signal, Waves};
+use xoff_waves::read::rows::Row;
+use xoff_waves::read::value::Kind;
 
 /// What is printed before the first value of a signal.
 const NO_VALUE: &str = "-";
@@ -77,8 +77,8 @@ pub(super) fn rows(
             value.as_ref().map_or_else(
                 || NO_VALUE.to_owned(),
                 |value| match arguments.format {
-                    WaveFormat::Csv => value.marked(&signal.kind, arguments.radix),
-                    _ => value.text(&signal.kind, arguments.radix),
+                    WaveFormat::Csv => value.marked(&signal.kind, arguments.radix.into()),
+                    _ => value.text(&signal.kind, arguments.radix.into()),
                 },
             )
         });

@@ -69,7 +69,7 @@ mod tests {
 
     use super::super::history::{History, cases_are_what_their_text_says};
     use super::*;
-    use xoff::wave::file::Waves;
+    use xoff_waves::read::file::Waves;
 
     fn scenarios(count: usize) -> impl Iterator<Item = Scenario> {
         let mut runner = TestRunner::deterministic();

@@ -19,7 +19,7 @@ use super::bench::{self, Recording};
 use crate::property::nic::pair::PERIOD;
 use crate::property::retrace::{BEFORE, Failed, Retraced, Shows, Wanted, Waves, in_a_line};
 use xoff::run::execute::tap_port;
-use xoff::run::fabric::{FABRIC, FabricWaves, FabricWindow};
+use xoff_waves::fabric::{FABRIC, FabricWaves, FabricWindow};
 
 /// The shortest window before a failure. What a switch drops was sent some microseconds before.
 const LEAST: Duration = Duration::from_us(50);
@@ -159,7 +159,7 @@ impl Recording for Recorder {
         }
         if let Some(waves) = &mut self.waves {
             let sampled = waves.sample(simulation);
-            self.keep(sampled);
+            self.keep(sampled.map_err(Into::into));
         }
     }
 

@@ -1,20 +1,21 @@
 //! Waves of the network: what switches hold, who is paused, and at what rate flows may send, on the time axis of the
 //! RTL's waves.
 
+use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use crate::layout::{Format, Group, Layout, Marker, Signal};
 use fst_writer::{
     FstBodyWriter, FstFileType, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection,
     FstVarType, open_fst,
 };
+use thiserror::Error;
 use xoff_network::Simulation;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
-use xoff_waves::layout::{Format, Group, Layout, Marker, Signal};
 
 /// The name by which `--waves` asks for these waves alone, and that of their file.
 pub const FABRIC: &str = "fabric";
@@ -187,6 +188,23 @@ fn scopes(simulation: &Simulation, dcqcn: bool) -> Vec<Scope> {
 /// Signals in the layout of viewers; of more, only those of nodes and flows are shown, and ports can be added by hand.
 const MOST_SHOWN: usize = 200;
 
+/// A file of the network's waves, or a layout beside it, that cannot be written.
+#[derive(Debug, Error)]
+#[error("{}: {source}", path.display())]
+pub struct FabricError {
+    path: PathBuf,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl FabricError {
+    fn of<E: Into<Box<dyn Error + Send + Sync>>>(path: &Path) -> impl Fn(E) -> Self {
+        move |source| Self {
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+}
+
 /// A wave file of the network that is being written.
 pub struct FabricWaves {
     window: FabricWindow,
@@ -202,9 +220,8 @@ impl FabricWaves {
         simulation: &Simulation,
         dcqcn: bool,
         window: &FabricWindow,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, FabricError> {
         let path = &window.path;
-        let named = || path.display().to_string();
         let info = FstInfo {
             start_time: 0,
             // Picoseconds, as in the files of the RTL.
@@ -214,26 +231,32 @@ impl FabricWaves {
             file_type: FstFileType::Verilog,
         };
         let scopes = scopes(simulation, dcqcn);
-        let mut head = open_fst(path, &info).with_context(named)?;
+        let mut head = open_fst(path, &info).map_err(FabricError::of(path))?;
         let mut signals = Vec::new();
-        for Scope { path, sources } in &scopes {
-            for name in path {
-                head.scope(name, "", FstScopeType::Module)?;
+        for Scope {
+            path: place,
+            sources,
+        } in &scopes
+        {
+            for name in place {
+                head.scope(name, "", FstScopeType::Module)
+                    .map_err(FabricError::of(path))?;
             }
             for source in sources {
                 let bits = source.bits();
                 let name = format!("{} [{}:0]", source.name(), bits - 1);
                 let (kind, wire) = (FstSignalType::bit_vec(bits), FstVarType::Wire);
-                let id = head.var(name, kind, wire, FstVarDirection::Implicit, None)?;
+                let id = (head.var(name, kind, wire, FstVarDirection::Implicit, None))
+                    .map_err(FabricError::of(path))?;
                 signals.push((id, *source));
             }
-            for _ in path {
-                head.up_scope()?;
+            for _ in place {
+                head.up_scope().map_err(FabricError::of(path))?;
             }
         }
         Ok(Self {
             window: window.clone(),
-            body: head.finish().with_context(named)?,
+            body: head.finish().map_err(FabricError::of(path))?,
             signals,
             layout: layout(&scopes),
             next: window.from,
@@ -246,7 +269,7 @@ impl FabricWaves {
     }
 
     /// Writes the values of now, if they are due.
-    pub fn sample(&mut self, simulation: &Simulation) -> anyhow::Result<()> {
+    pub fn sample(&mut self, simulation: &Simulation) -> Result<(), FabricError> {
         let now = simulation.now();
         if self.due().is_none_or(|due| now < due) {
             return Ok(());
@@ -264,17 +287,16 @@ impl FabricWaves {
             }
             Ok(())
         };
-        write().with_context(|| self.window.path.display().to_string())
+        write().map_err(FabricError::of(&self.window.path))
     }
 
     /// Completes the file, and writes the layouts of viewers beside it. `marker` is a point of time to mark.
-    pub fn finish(self, marker: Option<Marker>) -> anyhow::Result<()> {
+    pub fn finish(self, marker: Option<Marker>) -> Result<(), FabricError> {
         let path = &self.window.path;
-        let named = || path.display().to_string();
-        let out = self.body.finish().with_context(named)?;
-        out.into_inner().with_context(named)?;
-        self.layout.write_marked(path, marker)?;
-        Ok(())
+        let out = self.body.finish().map_err(FabricError::of(path))?;
+        out.into_inner().map_err(FabricError::of(path))?;
+        let written = self.layout.write_marked(path, marker);
+        written.map(drop).map_err(FabricError::of(path))
     }
 }
 

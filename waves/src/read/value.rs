@@ -4,7 +4,17 @@ use std::cmp::Ordering;
 
 use wellen::SignalValueRef;
 
-use super::Radix;
+/// Base of the numbers of vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Radix {
+    /// Hexadecimal, with leading zeros.
+    #[default]
+    Hex,
+    /// Decimal, unsigned.
+    Dec,
+    /// Bits.
+    Bin,
+}
 
 /// What the values of a signal are.
 #[derive(Debug, Clone, PartialEq, Eq)]
