@@ -12,7 +12,7 @@ use fst_writer::{
     FstVarType, open_fst,
 };
 use thiserror::Error;
-use xoff_network::Simulation;
+use xoff_network::{Observer, ObserverError, Run, Simulation};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
@@ -208,10 +208,13 @@ impl FabricError {
 /// A wave file of the network that is being written.
 pub struct FabricWaves {
     window: FabricWindow,
-    body: FstBodyWriter<BufWriter<File>>,
+    /// `None` once the file is complete.
+    body: Option<FstBodyWriter<BufWriter<File>>>,
     signals: Vec<(FstSignalId, Source)>,
     layout: Layout,
     next: Time,
+    /// A point of time to mark in the layouts of viewers.
+    pub marker: Option<Marker>,
 }
 
 impl FabricWaves {
@@ -256,10 +259,11 @@ impl FabricWaves {
         }
         Ok(Self {
             window: window.clone(),
-            body: head.finish().map_err(FabricError::of(path))?,
+            body: Some(head.finish().map_err(FabricError::of(path))?),
             signals,
             layout: layout(&scopes),
             next: window.from,
+            marker: None,
         })
     }
 
@@ -271,32 +275,55 @@ impl FabricWaves {
     /// Writes the values of now, if they are due.
     pub fn sample(&mut self, simulation: &Simulation) -> Result<(), FabricError> {
         let now = simulation.now();
-        if self.due().is_none_or(|due| now < due) {
+        let is_due = self.due().is_some_and(|due| now >= due);
+        let Some(body) = self.body.as_mut().filter(|_| is_due) else {
             return Ok(());
-        }
+        };
         self.next = now + self.window.step();
         let mut write = || -> fst_writer::Result<()> {
-            self.body.time_change(now.as_ps())?;
+            body.time_change(now.as_ps())?;
             let mut digits = Vec::new();
             for (id, source) in &self.signals {
                 let value = source.value(simulation);
                 let bits = (0..source.bits()).rev();
                 digits.clear();
                 digits.extend(bits.map(|bit| b'0' + (value >> bit & 1) as u8));
-                self.body.signal_change(*id, &digits)?;
+                body.signal_change(*id, &digits)?;
             }
             Ok(())
         };
         write().map_err(FabricError::of(&self.window.path))
     }
 
-    /// Completes the file, and writes the layouts of viewers beside it. `marker` is a point of time to mark.
-    pub fn finish(self, marker: Option<Marker>) -> Result<(), FabricError> {
+    /// Completes the file, and writes the layouts of viewers beside it.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    pub fn finish(&mut self) -> Result<(), FabricError> {
         let path = &self.window.path;
-        let out = self.body.finish().map_err(FabricError::of(path))?;
+        let Some(body) = self.body.take() else {
+            return Ok(());
+        };
+        let out = body.finish().map_err(FabricError::of(path))?;
         out.into_inner().map_err(FabricError::of(path))?;
-        let written = self.layout.write_marked(path, marker);
+        let written = self.layout.write_marked(path, self.marker.clone());
         written.map(drop).map_err(FabricError::of(path))
+    }
+}
+
+impl Observer for FabricWaves {
+    fn due(&self) -> Option<Time> {
+        self.due()
+    }
+
+    fn network(&mut self, run: &Run) -> Result<(), ObserverError> {
+        Ok(self.sample(&run.simulation)?)
+    }
+
+    fn end(&mut self, run: &Run) -> Result<(), ObserverError> {
+        self.sample(&run.simulation)?;
+        Ok(self.finish()?)
     }
 }
 

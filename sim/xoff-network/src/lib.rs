@@ -15,6 +15,9 @@
 //! | `convergence` | the routes that switches have once they know which links are down |
 //! | [`on_links`] | fault rules and injected frames, and what they have done |
 //! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
+//! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, and its [`Observer`]s |
+//! | [`results`] | results of a run: what `summary.json` has, and reports show |
+//! | [`mod@judge`] | compares measured values with expectations |
 //! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
 
 pub mod alone;
@@ -22,14 +25,17 @@ mod convergence;
 pub mod detect;
 pub mod endpoint;
 mod events;
+pub mod judge;
 pub mod metrics;
 pub mod on_links;
 pub mod plan;
+pub mod results;
+pub mod run;
 pub mod scenario;
 pub mod simulation;
 pub mod station;
 
 pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};
-pub use on_links::{InjectionUse, RuleUse};
+pub use run::{Observer, ObserverError, Run};
 pub use simulation::{FlowEnds, Simulation, SimulationError};
 pub use station::Station;

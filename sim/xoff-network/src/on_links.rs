@@ -1,36 +1,13 @@
 //! What a scenario does to frames on its links: fault rules and injected frames.
 
-use xoff_sim::kernel::{InjectionCounters, NodeId, PortId};
+use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
 
 use crate::plan::{CHECKED, Plan};
+use crate::results::{Fault, Injection};
 use crate::scenario::check::Misfit;
 use crate::scenario::{Scenario, Towards};
 use crate::{Simulation, SimulationError, Station};
-
-/// A fault rule of a scenario, and what it has done in all places where it applies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleUse {
-    /// The rule's key in the scenario, such as `links.0.faults.1` or `switches.s.faults.0`.
-    pub place: String,
-    /// The rule's text.
-    pub rule: String,
-    /// Number of frames that matched, and of frames that were hit.
-    pub counters: RuleCounters,
-}
-
-/// The frames injected into one direction of a host's wire.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InjectionUse {
-    /// The host.
-    pub host: String,
-    /// The direction.
-    pub towards: Towards,
-    /// Number of frames that the scenario has for this wire.
-    pub frames: u64,
-    /// What happened to them. Frames in none of the counts were scheduled for later than the end of the run.
-    pub counters: InjectionCounters,
-}
 
 impl Simulation {
     /// Passes the first PSNs of flows to all fault rules.
@@ -78,7 +55,7 @@ impl Simulation {
     }
 
     /// Returns every fault rule of the simulated scenario, in its order, and what each has done.
-    pub fn rule_uses(&self, scenario: &Scenario) -> Vec<RuleUse> {
+    pub fn faults(&self, scenario: &Scenario) -> Vec<Fault> {
         let mut uses = Vec::new();
         let mut add = |place: String, injectors: Vec<&FaultInjector>, rules: usize| {
             for number in 0..rules {
@@ -91,10 +68,11 @@ impl Simulation {
                         text = rule.to_string();
                     }
                 }
-                uses.push(RuleUse {
+                uses.push(Fault {
                     place: format!("{place}.{number}"),
                     rule: text,
-                    counters: all,
+                    matched: all.matched,
+                    hit: all.hit,
                 });
             }
         };
@@ -139,29 +117,34 @@ impl Simulation {
     }
 
     /// Returns every wire into which the simulated scenario injects frames, and what happened to those frames.
-    pub fn injection_uses(&self, scenario: &Scenario) -> Vec<InjectionUse> {
-        let mut uses: Vec<InjectionUse> = Vec::new();
+    pub fn injections(&self, scenario: &Scenario) -> Vec<Injection> {
+        let mut uses: Vec<Injection> = Vec::new();
         let whole = scenario.expanded().expect(CHECKED);
         let scenario = &*whole;
         for entry in &scenario.inject {
             let frames = entry.frames.as_ref().map_or(0, Vec::len) as u64;
             for host in scenario.injected_hosts(entry) {
-                let same = |known: &&mut InjectionUse| {
-                    known.host == host && known.towards == entry.towards
+                let direction = match entry.towards {
+                    Towards::Host => "towards",
+                    Towards::Network => "from",
                 };
+                let same =
+                    |known: &&mut Injection| known.host == host && known.direction == direction;
                 if let Some(known) = uses.iter_mut().find(same) {
                     known.frames += frames;
                     continue;
                 }
                 let wire = self.wire(&host, entry.towards);
                 let injection = wire.and_then(|(node, port)| self.network().injection(node, port));
-                uses.push(InjectionUse {
-                    towards: entry.towards,
-                    frames,
-                    counters: injection
-                        .map(|injection| injection.counters())
-                        .unwrap_or_default(),
+                let counters = injection.map(|injection| injection.counters());
+                let counters = counters.unwrap_or_default();
+                uses.push(Injection {
                     host,
+                    direction: direction.into(),
+                    frames,
+                    injected: counters.injected,
+                    waited: counters.waited,
+                    delayed: counters.delayed,
                 });
             }
         }

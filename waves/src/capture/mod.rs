@@ -29,6 +29,7 @@ mod blocks;
 mod error;
 mod flags;
 mod link;
+mod of_run;
 mod pcap;
 mod pcapng;
 mod reader;
@@ -41,6 +42,7 @@ pub use xoff_sim::kernel::Direction;
 
 pub use error::{Error, Problem};
 pub use link::{Cooked, LINK_TYPE_ETHERNET, Link, link_name};
+pub use of_run::{CaptureError, RunCapture};
 pub use reader::{Reader, open};
 pub use record::{Filled, NoFrame, Record};
 pub use tap::{TapPort, TapWriter};

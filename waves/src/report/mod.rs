@@ -42,11 +42,15 @@ mod text;
 mod topology;
 
 pub use data::{
-    Area, Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line,
-    Link, Marker, Monitored, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, State, Summary,
-    SummaryVersion, Topology, Way,
+    Area, Band, Chart, Level, Line, Link, Marker, Node, NodeKind, PauseRow, Pauses, Report, Shape,
+    Topology, Way,
+};
+pub use xoff_network::results::{
+    Drop, Expectation, Fault, Finding, FindingKind, Injection, Monitored, Op, State, Summary,
+    SummaryVersion,
 };
 
+pub use page::sentence;
 pub use scale::metric as metric_text;
 pub use sweep::{Multiple, SeedTable, Sweep, SweepPoint};
 
@@ -55,12 +59,5 @@ impl Chart {
     /// [`span_ns`](Chart::span_ns) its time axis ends where its data end.
     pub fn svg(&self) -> String {
         chart::standalone(self)
-    }
-}
-
-impl Summary {
-    /// Returns the outcome in one sentence.
-    pub fn sentence(&self) -> String {
-        page::sentence(self)
     }
 }

@@ -4,15 +4,16 @@ use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
-use super::data::{
-    Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Report, State, Summary,
-};
+use super::data::{Chart, Report};
 use super::pauses;
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
 use super::topology;
 use crate::document::document;
+use xoff_network::results::{
+    Drop, Expectation, Fault, Finding, FindingKind, Injection, State, Summary,
+};
 
 impl Report {
     /// Renders the whole page.

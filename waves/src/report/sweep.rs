@@ -7,11 +7,12 @@ use maud::{PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
-use super::data::{Chart, Line, State, Summary};
+use super::data::{Chart, Line};
 use super::scale::metric;
 use super::style::page_rules;
 use super::text::clean;
 use crate::document::document;
+use xoff_network::results::{State, Summary};
 
 /// Runs of a scenario that differ in some settings.
 #[derive(Debug, Clone, PartialEq, Default)]

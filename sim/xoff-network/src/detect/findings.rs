@@ -5,40 +5,7 @@ use xoff_sim::time::{ByteCount, Duration, Time};
 use super::pauses::name;
 use super::{Cycle, Detector, Root, Storm, Victim, nowhere};
 use crate::Simulation;
-
-/// The kind of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FindingKind {
-    /// A cyclic wait that cannot end.
-    Deadlock,
-    /// A cyclic wait that could end.
-    CyclicWait,
-    /// A pause storm.
-    Storm,
-    /// A host that pauses for more than it should.
-    Alarm,
-    /// A flow that stood because of pauses that it did not cause.
-    Victim,
-    /// QPs that gave up.
-    FailedQps,
-    /// Frames that had nowhere to go.
-    BlackHole,
-}
-
-/// Something that a detector found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// What it is.
-    pub kind: FindingKind,
-    /// What was found, in a line.
-    pub text: String,
-    /// Its parts, a line each: dependencies of a cycle, links that stood because of a storm.
-    pub details: Vec<String>,
-    /// When it began.
-    pub from: Time,
-    /// When it ended; `None` if it lasts.
-    pub to: Option<Time>,
-}
+use crate::results::{Finding, FindingKind, ns};
 
 fn at(time: Time) -> String {
     time.since_start().to_string()
@@ -76,8 +43,8 @@ impl Detector {
                 alarm.link.class
             ),
             details: Vec::new(),
-            from: self.began,
-            to: None,
+            from_ns: ns(self.began),
+            to_ns: None,
         });
         // Flows that stood at the same link because of the same root are one finding, in the order of the longest.
         let mut victims: Vec<Vec<&Victim>> = Vec::new();
@@ -127,8 +94,8 @@ impl Detector {
                 percent(storm.paused, lasted),
             ),
             details: stopped.iter().map(detail).collect(),
-            from: storm.from,
-            to: storm.to,
+            from_ns: ns(storm.from),
+            to_ns: storm.to.map(ns),
         }
     }
 
@@ -177,8 +144,8 @@ impl Detector {
                     .map(|victim| format!("flow {}: {}", flow(victim), part(victim)))
                     .collect(),
             },
-            from: victims.iter().fold(victim.from, |at, one| at.min(one.from)),
-            to: victims.iter().map(|victim| victim.to).max(),
+            from_ns: ns(victims.iter().fold(victim.from, |at, one| at.min(one.from))),
+            to_ns: victims.iter().map(|victim| ns(victim.to)).max(),
         }
     }
 }
@@ -210,7 +177,7 @@ fn of_cycle(cycle: &Cycle, simulation: &Simulation) -> Finding {
             bytes(cycle.bytes())
         ),
         details: cycle.dependencies.iter().map(detail).collect(),
-        from: cycle.closed,
-        to: cycle.opened,
+        from_ns: ns(cycle.closed),
+        to_ns: cycle.opened.map(ns),
     }
 }

@@ -68,7 +68,6 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::time::{Duration, Time};
 
 pub use cycles::{Cycle, Dependency};
-pub use findings::{Finding, FindingKind};
 pub use graph::Root;
 pub use pauses::{LinkClass, LinkPauses, Span};
 pub use storms::Storm;

@@ -8,8 +8,8 @@ use xoff_sim::switch::DropReason;
 use xoff_sim::time::Time;
 
 use super::pauses::name;
-use super::{Finding, FindingKind};
 use crate::Simulation;
+use crate::results::{Finding, FindingKind, ns};
 
 /// For reasons of a switch to drop a frame because there is no way on, what there was instead. Frames that are dropped
 /// for want of buffer, or by rules, had a way.
@@ -49,8 +49,8 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
         kind,
         text,
         details: Vec::new(),
-        from: began,
-        to: None,
+        from_ns: ns(began),
+        to_ns: None,
     };
     let mut found = Vec::new();
     for (node, station) in simulation.stations() {

@@ -12,6 +12,7 @@ use super::*;
 use crate::Station;
 use crate::metrics::{Metric, Metrics, Quantity, Recorder};
 use crate::plan::Plan;
+use crate::results::{FindingKind, ns};
 use crate::scenario::{FlowSettings, NicKind, Scenario};
 
 const CLASS: u8 = 3;
@@ -251,8 +252,8 @@ fn a_cycle_opens_when_a_link_of_it_may_send() {
     assert!(first.closed < xon && first.locked.is_some());
     let found = &recorder.detector().findings(&simulation)[0];
     assert_eq!(
-        (found.kind, found.to),
-        (FindingKind::Deadlock, first.opened)
+        (found.kind, found.to_ns),
+        (FindingKind::Deadlock, first.opened.map(ns))
     );
     assert!(of(&metrics, Quantity::Deadlocks) >= 1.0);
 }

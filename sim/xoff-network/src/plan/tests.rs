@@ -77,10 +77,10 @@ fn a_group_of_switches_is_linked_and_faulty_as_a_group() {
     assert_eq!(plan.ports, [1, 1, 1, 1, 4, 4, 2, 2]);
     let (simulation, metrics) = run(&scenario);
     assert!(simulation.finished());
-    let uses = simulation.rule_uses(&scenario);
+    let uses = simulation.faults(&scenario);
     let of = |place: &str| {
         let rule = uses.iter().find(|rule| rule.place == place).unwrap();
-        (rule.counters.matched, rule.counters.hit)
+        (rule.matched, rule.hit)
     };
     // Each switch and each cable has the rule for itself: t0 drops packet 10 of the first flow and lets that of the
     // second pass, which t1 drops. Data goes up only, by one uplink of t0 or by two.

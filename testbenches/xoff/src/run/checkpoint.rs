@@ -23,12 +23,10 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration as RealTime, Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use twox_hash::XxHash3_64;
-use xoff_network::metrics::Recorder;
 use xoff_network::scenario::Scenario;
-use xoff_network::{Endpoints, Simulation};
+use xoff_network::{Endpoints, Observer, ObserverError, Run};
 use xoff_sim::time::{Duration, Time};
 
 use crate::whole_file;
@@ -79,40 +77,26 @@ impl std::str::FromStr for Every {
     }
 }
 
-/// A run between two samples.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct RunState {
-    /// The network.
-    pub simulation: Simulation,
-    /// What was measured so far.
-    pub recorder: Recorder,
-    /// When the next sample is due.
-    pub next_sample: Time,
+/// Converts the state of a run to bytes.
+///
+/// # Errors
+///
+/// Part of the state cannot be saved: a NIC of one's own whose device does not say that it can be.
+pub fn save(run: &Run) -> Result<Vec<u8>, postcard::Error> {
+    postcard::to_stdvec(run).map(|bytes| lz4_flex::compress_prepend_size(&bytes))
 }
 
-impl RunState {
-    /// Converts the state to bytes.
-    ///
-    /// # Errors
-    ///
-    /// Part of the state cannot be saved: a NIC of one's own whose device does not say that it can be.
-    pub fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        postcard::to_stdvec(self).map(|bytes| lz4_flex::compress_prepend_size(&bytes))
-    }
-
-    /// Restores the state that [`save`](Self::save) returned, with the custom NICs of the program.
-    ///
-    /// # Errors
-    ///
-    /// The bytes are not a state that this program saved, or it is of NICs that the program does not have.
-    pub fn restore(bytes: &[u8], endpoints: &Endpoints) -> Result<Self, String> {
-        let bytes =
-            lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())?;
-        let mut state: Self = postcard::from_bytes(&bytes).map_err(|error| error.to_string())?;
-        let attached = state.simulation.attach(endpoints);
-        attached.map_err(|error| error.to_string())?;
-        Ok(state)
-    }
+/// Restores the state that [`save`] returned, with the kinds of hosts of the program.
+///
+/// # Errors
+///
+/// The bytes are not a state that this program saved, or it is of NICs that the program does not have.
+pub fn restore(bytes: &[u8], endpoints: &Endpoints) -> Result<Run, String> {
+    let bytes = lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())?;
+    let mut run: Run = postcard::from_bytes(&bytes).map_err(|error| error.to_string())?;
+    let attached = run.simulation.attach(endpoints);
+    attached.map_err(|error| error.to_string())?;
+    Ok(run)
 }
 
 /// Why a file is not a checkpoint that can be used.
@@ -209,23 +193,6 @@ impl Checkpoints {
         })
     }
 
-    /// Takes a checkpoint if one is due. Returns a remark if that fails; the run then goes on without.
-    pub fn offer(&mut self, state: &RunState) -> Option<String> {
-        let now = state.simulation.now();
-        if self.given_up || !self.is_due(now) {
-            return None;
-        }
-        self.take(state)
-    }
-
-    /// Takes a checkpoint of the end of a run, if there are any of it.
-    pub fn end(&mut self, state: &RunState) -> Option<String> {
-        if self.given_up || self.written.is_empty() || self.adopted >= state.simulation.now() {
-            return None;
-        }
-        self.take(state)
-    }
-
     fn is_due(&mut self, now: Time) -> bool {
         match self.every {
             Every::Off => false,
@@ -244,20 +211,20 @@ impl Checkpoints {
         }
     }
 
-    fn take(&mut self, state: &RunState) -> Option<String> {
+    fn take(&mut self, run: &Run) -> Option<String> {
         let began = Instant::now();
         if self.written.is_empty()
             && let Err(error) = self.adopt()
         {
             return self.give_up(&error);
         }
-        if self.every == Every::Auto && self.adopted >= state.simulation.now() {
+        if self.every == Every::Auto && self.adopted >= run.now() {
             // The earlier run wrote as many as are wanted.
             self.last = began;
             return None;
         }
-        let problem = match state.save() {
-            Ok(bytes) => match self.write(state.simulation.now(), &bytes) {
+        let problem = match save(run) {
+            Ok(bytes) => match self.write(run.now(), &bytes) {
                 Ok(()) => None,
                 Err(error) => self.give_up(&error),
             },
@@ -382,7 +349,7 @@ impl Checkpoints {
         from: Time,
         to: Time,
         endpoints: &Endpoints,
-    ) -> (Option<RunState>, Vec<String>) {
+    ) -> (Option<Run>, Vec<String>) {
         let mut remarks = Vec::new();
         if self.every == Every::Off {
             return (None, remarks);
@@ -410,7 +377,7 @@ impl Checkpoints {
         (state, remarks)
     }
 
-    fn read(&self, time: Time, path: &Path, endpoints: &Endpoints) -> Result<RunState, Unusable> {
+    fn read(&self, time: Time, path: &Path, endpoints: &Endpoints) -> Result<Run, Unusable> {
         let bytes = fs::read(path)?;
         let wrong = |what: &str| Unusable::Damaged(what.into());
         let (header, state) = bytes
@@ -430,7 +397,33 @@ impl Checkpoints {
         if word(5) != XxHash3_64::oneshot(state) {
             return Err(wrong("its checksum does not match"));
         }
-        RunState::restore(state, endpoints).map_err(Unusable::Damaged)
+        restore(state, endpoints).map_err(Unusable::Damaged)
+    }
+}
+
+/// Takes a checkpoint when one is due, and one of the end if there are any. What goes wrong is told, and the run goes on
+/// without.
+impl Observer for Checkpoints {
+    fn network(&mut self, run: &Run) -> Result<(), ObserverError> {
+        if !self.given_up && self.is_due(run.now()) {
+            remark(self.take(run));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, run: &Run) -> Result<(), ObserverError> {
+        let any = !self.written.is_empty() && self.adopted < run.now();
+        if run.has_ended() && !self.given_up && any {
+            remark(self.take(run));
+        }
+        Ok(())
+    }
+}
+
+/// Tells something that changes no result.
+pub fn remark(text: Option<String>) {
+    if let Some(text) = text {
+        anstream::eprintln!("xoff: {text}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde_json::Value;
 use xoff_waves::capture::{self, Direction, Reader};
-use xoff_waves::report::{State, Summary, SummaryVersion};
+use xoff_waves::report::{State, Summary, SummaryVersion, sentence};
 use xoff_waves::results::{CAPTURE, SUMMARY};
 
 use super::arguments::DiffArgs;
@@ -79,7 +79,7 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
     }
     for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
         if run.summary.state != State::Finished {
-            let sentence = run.summary.sentence();
+            let sentence = sentence(&run.summary);
             bail!(
                 "{}: {sentence} Only finished runs are compared",
                 path.display()

@@ -1,29 +1,28 @@
 //! One run of a scenario.
 
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
-use anyhow::Context;
-use xoff_network::detect::unpaused;
-use xoff_network::metrics::{Metrics, Recorder, dropped, lost_on_links, names, nic_cycles};
+use xoff_network::judge::judge_all;
+use xoff_network::metrics::names;
 use xoff_network::plan::Plan;
-use xoff_network::scenario::{Scenario, Towards};
-use xoff_network::{Endpoints, InjectionUse, RuleUse, Simulation, WaveWindow};
-use xoff_sim::kernel::{NodeId, PortId, Record};
+use xoff_network::results::Summary;
+use xoff_network::scenario::Scenario;
+use xoff_network::{Endpoints, Observer, ObserverError, Run, Simulation, WaveWindow};
+use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
-use xoff_waves::capture::{TapPort, TapWriter};
+use xoff_waves::capture::RunCapture;
+use xoff_waves::fabric::{FabricWaves, FabricWindow};
 use xoff_waves::layout::Marker;
-use xoff_waves::report::{Drop, Expectation, Fault, Injection, Report, State, Summary};
+use xoff_waves::report::Report;
 
-use super::checkpoint::{Checkpoints, Every, RunState};
+use super::checkpoint::{Checkpoints, Every, remark};
 use super::monitors::Monitors;
 use super::trigger::Trigger;
-use super::{charts, judge, pauses};
+use super::{charts, pauses};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
-use xoff_waves::fabric::{FabricWaves, FabricWindow};
 
 /// Options of a run. None of them changes its results.
 #[derive(Debug, Clone)]
@@ -117,7 +116,8 @@ pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
         return Ok(());
     }
     let unmeasured = names(scenario).into_iter().map(|name| (name, f64::NAN));
-    judge_all(scenario, &unmeasured.collect()).map(drop)
+    judge_all(scenario, &unmeasured.collect())?;
+    Ok(())
 }
 
 /// Returns all ports of the network of a scenario.
@@ -130,349 +130,272 @@ pub fn all_ports(scenario: &Scenario) -> anyhow::Result<Vec<(NodeId, PortId)>> {
     Ok(Plan::new(&whole).all_ports())
 }
 
-/// Compares the expectations with the measured values.
-fn judge_all(scenario: &Scenario, metrics: &Metrics) -> anyhow::Result<Vec<Expectation>> {
-    let mut expectations = Vec::new();
-    for expectation in &scenario.expect {
-        let judged = judge::judge(expectation, metrics).map_err(|name| {
-            let distance = |known: &String| strsim::damerau_levenshtein(known, name);
-            let near = metrics.keys().map(ToString::to_string).min_by_key(distance);
-            let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-            anyhow::anyhow!(
-                "scenario {}: expect: no metric '{name}'{near}",
-                scenario.name
-            )
-        })?;
-        expectations.extend(judged);
-    }
-    Ok(expectations)
-}
-
-/// A port as an interface of a capture.
-pub fn tap_port(simulation: &Simulation, (node, port): (NodeId, PortId)) -> TapPort {
-    TapPort {
-        node,
-        port,
-        name: simulation.port_name(node, port),
-        rate: Some(simulation.line_rate(node, port)),
-    }
-}
-
-/// The time between two samples of a run.
-fn sampling_of(scenario: &Scenario, simulation: &Simulation) -> Duration {
-    scenario.sampling(simulation.series().len(), simulation.names().len())
-}
-
-/// A run at time zero.
-fn fresh(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<RunState> {
-    let mut simulation = Simulation::with(scenario, &options.endpoints)?;
-    simulation.set_skip(!options.no_skip);
-    Ok(RunState {
-        recorder: Recorder::with(&simulation, scenario.detect),
-        next_sample: Time::ZERO + sampling_of(scenario, &simulation),
-        simulation,
-    })
-}
-
 /// Returns the run at its last checkpoint between two times.
-fn jump(
-    checkpoints: &Checkpoints,
-    from: Time,
-    to: Time,
-    endpoints: &Endpoints,
-) -> Option<RunState> {
-    let (state, remarks) = checkpoints.latest(from, to, endpoints);
+fn jump(checkpoints: &Checkpoints, from: Time, to: Time, endpoints: &Endpoints) -> Option<Run> {
+    let (run, remarks) = checkpoints.latest(from, to, endpoints);
     for text in remarks {
         remark(Some(text));
     }
-    let mut state = state?;
-    let skipped = state.simulation.now().since_start();
+    let mut run = run?;
+    let skipped = run.now().since_start();
     remark(Some(format!("goes on from a checkpoint at {skipped}")));
     // The run that wrote it may have had a capture.
-    for (node, port) in state.simulation.all_ports() {
-        state.simulation.network_mut().tap(node, port, false);
+    for (node, port) in run.simulation.all_ports() {
+        run.simulation.network_mut().tap(node, port, false);
     }
-    Some(state)
+    Some(run)
 }
 
-/// Tells something that changes no result.
-fn remark(text: Option<String>) {
-    if let Some(text) = text {
-        anstream::eprintln!("xoff: {text}");
+/// Shows how far a run is.
+struct HowFar {
+    progress: Progress,
+    started: Instant,
+    duration: Duration,
+}
+
+impl HowFar {
+    fn new(scenario: &Scenario, shown: Shown) -> Self {
+        let length = scenario.duration.as_ps() / 1_000;
+        Self {
+            progress: Progress::new(shown, length, "{wide_bar} {msg}, {eta} left"),
+            started: Instant::now(),
+            duration: scenario.duration,
+        }
+    }
+
+    fn show(&self, now: Time) {
+        let ns = now.as_ps() / 1_000;
+        let real = self.started.elapsed().as_nanos().max(1) as f64;
+        let words = format!(
+            "{} of {}, {:.0} times slower than life",
+            now.since_start(),
+            self.duration,
+            real / ns.max(1) as f64
+        );
+        self.progress.at(ns, &words);
     }
 }
 
-impl RunState {
-    /// Runs to the next sample, the start of the measured window, the end of the scenario or `stop`, whichever is first,
-    /// and returns that time.
-    pub fn advance(
-        &mut self,
+impl Observer for HowFar {
+    fn network(&mut self, run: &Run) -> Result<(), ObserverError> {
+        self.show(run.now());
+        Ok(())
+    }
+
+    fn end(&mut self, _run: &Run) -> Result<(), ObserverError> {
+        self.progress.end();
+        Ok(())
+    }
+}
+
+/// Whoever watches a run, in the order in which they see it.
+struct Observers {
+    how_far: HowFar,
+    checkpoints: Option<Checkpoints>,
+    fabric: Option<FabricWaves>,
+    capture: Option<RunCapture>,
+    monitors: Option<Monitors>,
+}
+
+impl Observers {
+    fn all(&mut self) -> Vec<&mut dyn Observer> {
+        fn some<O: Observer>(observer: &mut Option<O>) -> Option<&mut dyn Observer> {
+            observer
+                .as_mut()
+                .map(|observer| observer as &mut dyn Observer)
+        }
+        let how_far = Some(&mut self.how_far as &mut dyn Observer);
+        let others = [
+            some(&mut self.checkpoints),
+            some(&mut self.fabric),
+            some(&mut self.capture),
+            some(&mut self.monitors),
+        ];
+        how_far
+            .into_iter()
+            .chain(others.into_iter().flatten())
+            .collect()
+    }
+}
+
+/// The windows of time of waves, of hosts and of the network.
+struct Windows {
+    of_hosts: Vec<(String, WaveWindow)>,
+    of_network: Vec<(Time, Time)>,
+}
+
+impl Windows {
+    fn spans(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
+        let of_hosts = self.of_hosts.iter();
+        let of_hosts = of_hosts.map(|(_, window)| (window.from, window.until));
+        of_hosts.chain(self.of_network.iter().copied())
+    }
+
+    fn from(&self) -> Option<Time> {
+        self.spans().map(|(from, _)| from).min()
+    }
+
+    fn until(&self) -> Option<Time> {
+        self.spans().map(|(_, until)| until).max()
+    }
+}
+
+impl RunOptions {
+    fn windows(&self) -> Windows {
+        let of_network = self.fabric.iter().flat_map(|(_, windows)| windows);
+        Windows {
+            of_hosts: self.waves.clone(),
+            of_network: of_network.copied().collect(),
+        }
+    }
+
+    /// A run at time zero, or at a checkpoint before the first waves.
+    fn start(&self, scenario: &Scenario, checkpoints: Option<&Checkpoints>) -> anyhow::Result<Run> {
+        let trigger = (self.trigger.as_ref()).map(|trigger| trigger.window(trigger.from).from);
+        let begin = self.windows().from().into_iter().chain(trigger).min();
+        let jumped = match (checkpoints, begin) {
+            // Captures and monitors begin at the start.
+            (Some(checkpoints), Some(begin)) if !self.observed() => {
+                jump(checkpoints, Time::ZERO, begin, &self.endpoints)
+            }
+            _ => None,
+        };
+        let mut run = match jumped {
+            Some(run) => run,
+            None => {
+                let mut run = Run::new(scenario, &self.endpoints)?;
+                run.simulation.set_skip(!self.no_skip);
+                run
+            }
+        };
+        if let Some(at_most) = &self.shared_threads {
+            (run.simulation.network_mut()).share_threads(Arc::clone(at_most));
+        }
+        Ok(run)
+    }
+
+    /// The file of the network's waves, for one window around all others.
+    fn fabric(
+        &self,
+        run: &Run,
         scenario: &Scenario,
-        stop: Time,
-        observe: impl FnMut(&[Record]),
-    ) -> anyhow::Result<Time> {
-        let end = Time::ZERO + scenario.duration;
-        let from = Time::ZERO + scenario.measure_from;
-        let begins = (self.simulation.now() < from).then_some(from);
-        let until = begins
-            .map_or(self.next_sample, |begins| begins.min(self.next_sample))
-            .min(end)
-            .min(stop);
-        self.simulation.run_until_observed(until, observe)?;
-        if until == from && begins.is_some() {
-            self.recorder.begin(&self.simulation);
-        }
-        if until == self.next_sample || until == end {
-            self.recorder.sample(&self.simulation);
-            self.next_sample = until + sampling_of(scenario, &self.simulation);
-        }
-        Ok(until)
+        windows: &Windows,
+    ) -> anyhow::Result<Option<FabricWaves>> {
+        let (Some((path, _)), Some(from), Some(until)) =
+            (&self.fabric, windows.from(), windows.until())
+        else {
+            return Ok(None);
+        };
+        let dcqcn = (scenario.host.dcqcn.as_ref()).is_some_and(|dcqcn| dcqcn.on);
+        let window = FabricWindow {
+            path: path.clone(),
+            from: from.max(run.now()),
+            until: until.min(run.end()),
+        };
+        Ok(Some(FabricWaves::create(&run.simulation, dcqcn, &window)?))
     }
 }
 
 fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report, Option<Time>)> {
-    let started = Instant::now();
     // The summary has the scenario as it was written.
     let settings = serde_json::to_value(scenario)?;
-    let mut checkpoints = (options.checkpoints.as_ref())
+    let checkpoints = (options.checkpoints.as_ref())
         .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
-    let trigger = options.trigger.as_ref();
-    let of_network = options.fabric.iter().flat_map(|(_, windows)| windows);
-    let begin = (options.waves.iter().map(|(_, window)| window.from))
-        .chain(of_network.clone().map(|(from, _)| *from))
-        .chain(trigger.map(|trigger| trigger.window(trigger.from).from))
-        .min();
-    let jumped = match (&checkpoints, begin) {
-        // Captures and monitors begin at the start.
-        (Some(checkpoints), Some(begin)) if !options.observed() => {
-            jump(checkpoints, Time::ZERO, begin, &options.endpoints)
-        }
-        _ => None,
-    };
-    let mut state = match jumped {
-        Some(state) => state,
-        None => fresh(scenario, options)?,
-    };
-    if let Some(at_most) = &options.shared_threads {
-        (state.simulation.network_mut()).share_threads(Arc::clone(at_most));
-    }
+    let mut run = options.start(scenario, checkpoints.as_ref())?;
     let whole = scenario.expanded()?;
     let scenario = &*whole;
-    let length = scenario.duration.as_ps() / 1_000;
-    let template = "{wide_bar} {msg}, {eta} left";
-    let progress = Progress::new(options.progress, length, template);
-    let show = |now: Time| {
-        let ns = now.as_ps() / 1_000;
-        let real = started.elapsed().as_nanos().max(1) as f64;
-        let words = format!(
-            "{} of {}, {:.0} times slower than life",
-            now.since_start(),
-            scenario.duration,
-            real / ns.max(1) as f64
-        );
-        progress.at(ns, &words);
-    };
-    let end = Time::ZERO + scenario.duration;
-    let mut windows = options.waves.clone();
+    let how_far = HowFar::new(scenario, options.progress);
+    let started = how_far.started;
+    let mut windows = options.windows();
     let mut triggered = None;
-    if let Some(trigger) = trigger {
-        (state, triggered) = trigger.find(state, scenario, end, &options.endpoints, show)?;
+    if let Some(trigger) = &options.trigger {
+        (run, triggered) = trigger.find(run, &options.endpoints, |now| how_far.show(now))?;
         match triggered {
-            Some(edge) => windows.push((trigger.host.clone(), trigger.window(edge))),
+            Some(edge) => {
+                (windows.of_hosts).push((trigger.host.clone(), trigger.window(edge)));
+            }
             None => remark(Some(format!(
                 "--wave-when '{}': no clock edge fulfils it from {} to {}",
                 trigger.condition,
                 trigger.from.since_start(),
-                state.simulation.now().since_start()
+                run.now().since_start()
             ))),
         }
     }
-    let spans: Vec<(Time, Time)> = (windows
-        .iter()
-        .map(|(_, window)| (window.from, window.until)))
-    .chain(of_network.copied())
-    .collect();
-    for (host, window) in &windows {
-        let window = window.clone();
-        state.simulation.set_waves(host, window)?;
+    for (host, window) in &windows.of_hosts {
+        run.simulation.set_waves(host, window.clone())?;
     }
-    let waves_until = spans.iter().map(|(_, until)| *until).max();
-    let mut fabric = match (
-        &options.fabric,
-        spans.iter().map(|(from, _)| *from).min(),
-        waves_until,
-    ) {
-        (Some((path, _)), Some(from), Some(until)) => {
-            let dcqcn = (scenario.host.dcqcn.as_ref()).is_some_and(|dcqcn| dcqcn.on);
-            let window = FabricWindow {
-                path: path.clone(),
-                from: from.max(state.simulation.now()),
-                until: until.min(end),
-            };
-            Some(FabricWaves::create(&state.simulation, dcqcn, &window)?)
-        }
-        _ => None,
-    };
-    let mut capture = match &options.capture {
-        None => None,
-        Some((ports, path)) => {
-            let file = File::create(path).with_context(|| format!("{}", path.display()))?;
-            let taps = ports.iter().map(|port| tap_port(&state.simulation, *port));
-            let writer = TapWriter::new(file, taps)?;
-            for (node, port) in ports {
-                state.simulation.network_mut().tap(*node, *port, true);
-            }
-            Some(writer)
-        }
-    };
-    let mut monitors = (options.check.as_ref())
-        .map(|ports| Monitors::new(scenario, &mut state.simulation, ports))
-        .transpose()?;
-    let of_capture = || {
-        let path = options
-            .capture
-            .as_ref()
-            .map(|(_, path)| path.display().to_string());
-        format!("{}: cannot be written", path.unwrap_or_default())
-    };
-    // Nothing behind the last window is of interest that an earlier run has not measured already.
-    let mut after_waves = waves_until.filter(|_| !options.observed());
-    let mut written = Ok(());
-    while state.simulation.now() < end && !interrupted() {
-        if let Some(fabric) = &mut fabric {
-            fabric.sample(&state.simulation)?;
-        }
-        let stop = fabric.as_ref().and_then(FabricWaves::due).unwrap_or(end);
-        let until = state.advance(scenario, stop, |records| {
-            if let Some(capture) = &mut capture {
-                // Monitors may watch other ports.
-                let wrote = records.iter().try_for_each(|record| {
-                    match capture.has(record.node, record.port) {
-                        true => capture.write(record),
-                        false => Ok(()),
-                    }
-                });
-                if written.is_ok() {
-                    written = wrote;
-                }
-            }
-            if let Some(monitors) = &mut monitors {
-                records.iter().for_each(|record| monitors.see(record));
-            }
-        })?;
-        std::mem::replace(&mut written, Ok(())).with_context(of_capture)?;
-        if let Some(checkpoints) = &mut checkpoints {
-            if after_waves.is_some_and(|last| last <= until) {
-                after_waves = None;
-                if let Some(later) = jump(
-                    checkpoints,
-                    until + Duration::from_ps(1),
-                    end,
-                    &options.endpoints,
-                ) {
-                    state.simulation.close_waves()?;
-                    state = later;
-                }
-            } else {
-                remark(checkpoints.offer(&state));
-            }
-        }
-        show(state.simulation.now());
-    }
-    progress.end();
-    if let Some(checkpoints) = &mut checkpoints
-        && state.simulation.now() >= end
-    {
-        remark(checkpoints.end(&state));
-    }
-    if let Some(mut fabric) = fabric {
-        fabric.sample(&state.simulation)?;
-        let marker = triggered.map(|edge| Marker {
+    let mut fabric = options.fabric(&run, scenario, &windows)?;
+    if let Some(fabric) = &mut fabric {
+        fabric.marker = triggered.map(|edge| Marker {
             name: "trigger".into(),
             time_ps: edge.as_ps(),
         });
-        fabric.finish(marker)?;
     }
-    let RunState {
-        simulation,
-        recorder,
-        ..
-    } = &mut state;
-    let interrupted = simulation.now() < end;
-    if let Some(mut capture) = capture {
-        if interrupted {
-            let now = simulation.now();
-            let text = format!("interrupted at {}", now.since_start());
-            (capture.comment(now.as_ps() / 1_000, &text)).with_context(of_capture)?;
-        }
-        capture.flush().with_context(of_capture)?;
+    let capture = options.capture.as_ref();
+    let mut observers = Observers {
+        how_far,
+        checkpoints,
+        fabric,
+        capture: capture
+            .map(|(ports, path)| RunCapture::create(&mut run, ports, path))
+            .transpose()?,
+        monitors: (options.check.as_ref())
+            .map(|ports| Monitors::new(scenario, &mut run.simulation, ports))
+            .transpose()?,
+    };
+    watch(&mut run, &mut observers, windows.until(), options)?;
+    run.simulation.close_waves()?;
+    let mut summary = Summary::of(&mut run, scenario)?;
+    summary.settings = settings;
+    summary.wall_s = started.elapsed().as_secs_f64();
+    if let Some(monitors) = observers.monitors {
+        let (monitored, violations) = monitors.results();
+        summary.findings.extend(violations);
+        summary.monitored = Some(monitored);
     }
-    simulation.close_waves()?;
-    recorder.sample(simulation);
-    let metrics = recorder.metrics(simulation);
-    let expectations = match interrupted {
-        true => Vec::new(),
-        false => judge_all(scenario, &metrics)?,
-    };
-    let drop = |drop: xoff_network::metrics::Dropped| Drop {
-        node: simulation.names()[drop.node.0 as usize].clone(),
-        reason: drop.reason.to_string(),
-        count: drop.frames,
-    };
-    let on_links = lost_on_links(simulation).map(|((node, port), count)| {
-        let peer = simulation.network().peer(node, port);
-        let [from, to] = [Some(node), peer.map(|(peer, _)| peer)]
-            .map(|node| node.map_or("?", |node| &simulation.names()[node.0 as usize]));
-        Drop {
-            node: format!("{from} → {to}"),
-            reason: "link".into(),
-            count,
+    Ok((report(&run, scenario, summary, options), triggered))
+}
+
+/// Runs to the end, or until the process is asked to end. Behind the last window of waves nothing is of interest that an
+/// earlier run has not measured already, so there it goes on from the last checkpoint of that.
+fn watch(
+    run: &mut Run,
+    observers: &mut Observers,
+    waves_until: Option<Time>,
+    options: &RunOptions,
+) -> anyhow::Result<()> {
+    let mut after_waves = waves_until.filter(|_| !options.observed());
+    while !run.has_ended() && !interrupted() {
+        let until = run
+            .step(&mut observers.all())
+            .map_err(anyhow::Error::from_boxed)?;
+        if let Some(checkpoints) = &observers.checkpoints
+            && after_waves.is_some_and(|last| last <= until)
+        {
+            after_waves = None;
+            let behind = until + Duration::from_ps(1);
+            if let Some(later) = jump(checkpoints, behind, run.end(), &options.endpoints) {
+                run.simulation.close_waves()?;
+                *run = later;
+            }
         }
-    });
-    let drops = dropped(simulation).into_iter().map(drop).chain(on_links);
-    let mut findings = pauses::findings(simulation, recorder.detector());
-    let monitored = monitors.map(|monitors| {
-        let (monitored, violations) = monitors.end();
-        findings.extend(violations);
-        monitored
-    });
-    let on_its_own = (scenario.host.dcqcn.as_ref()).is_none_or(|dcqcn| !dcqcn.on);
-    let unpaused = on_its_own.then(|| unpaused::note(simulation)).flatten();
-    let notes = simulation.notes().iter().cloned().chain(unpaused).collect();
-    let finite = metrics.iter().filter(|(_, value)| value.is_finite());
-    let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);
-    let summary = Summary {
-        state: if interrupted {
-            State::Interrupted
-        } else {
-            State::Finished
-        },
-        scenario: scenario.name.clone(),
-        seed: scenario.seed,
-        settings,
-        digest: simulation.digest().to_string(),
-        duration_ns: simulation.now().as_ps() / 1_000,
-        wall_s: started.elapsed().as_secs_f64(),
-        nic_cycles,
-        nic_cycles_evaluated,
-        expectations,
-        drops: drops.filter(|drop| drop.count > 0).collect(),
-        metrics: finite
-            .map(|(metric, value)| (metric.to_string(), *value))
-            .collect(),
-        faults: faults(simulation, scenario),
-        injections: injections(simulation, scenario),
-        findings,
-        notes,
-        monitored,
-        ..Summary::default()
-    };
+    }
+    for observer in observers.all() {
+        observer.end(run).map_err(anyhow::Error::from_boxed)?;
+    }
+    Ok(())
+}
+
+/// The page about a run.
+fn report(run: &Run, scenario: &Scenario, summary: Summary, options: &RunOptions) -> Report {
+    let (simulation, recorder) = (&run.simulation, &run.recorder);
     let mut charts = charts::charts(simulation, scenario, recorder.samples());
-    for chart in charts.iter_mut().filter(|_| interrupted) {
+    for chart in charts.iter_mut().filter(|_| !run.has_ended()) {
         // So that charts and tables show it too.
         chart.title += " (interrupted)";
     }
-    let report = Report {
+    Report {
         title: scenario.title.clone(),
         description: scenario.description.trim().into(),
         command: options.command.clone(),
@@ -480,42 +403,5 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
         topology: charts::topology(simulation, scenario),
         pauses: pauses::spread(simulation, recorder.detector()),
         charts,
-    };
-    Ok((report, triggered))
-}
-
-/// Returns the fault rules of the scenario and what they have done.
-fn faults(simulation: &Simulation, scenario: &Scenario) -> Vec<Fault> {
-    let fault = |RuleUse {
-                     place,
-                     rule,
-                     counters,
-                 }| Fault {
-        place,
-        rule,
-        matched: counters.matched,
-        hit: counters.hit,
-    };
-    simulation
-        .rule_uses(scenario)
-        .into_iter()
-        .map(fault)
-        .collect()
-}
-
-/// Returns the frames that the scenario injects, one entry per wire.
-fn injections(simulation: &Simulation, scenario: &Scenario) -> Vec<Injection> {
-    let injection = |wire: InjectionUse| Injection {
-        host: wire.host,
-        direction: match wire.towards {
-            Towards::Host => "towards".into(),
-            Towards::Network => "from".into(),
-        },
-        frames: wire.frames,
-        injected: wire.counters.injected,
-        waited: wire.counters.waited,
-        delayed: wire.counters.delayed,
-    };
-    let wires = simulation.injection_uses(scenario);
-    wires.into_iter().map(injection).collect()
+    }
 }

@@ -10,10 +10,9 @@
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
 //! | [`trigger`] | waves around the first clock edge at which a condition holds |
-//! | [`judge`] | compares measured values with expectations |
 //! | [`monitors`] | the protocol monitors over a run |
 //! | [`charts`] | charts and network for the report |
-//! | [`pauses`] | findings of the detectors, and how pauses spread |
+//! | [`pauses`] | how pauses spread |
 
 pub mod arguments;
 pub mod charts;
@@ -21,7 +20,6 @@ pub mod checkpoint;
 pub mod command;
 pub mod diff;
 pub mod execute;
-pub mod judge;
 pub mod list;
 pub mod monitors;
 pub mod pauses;

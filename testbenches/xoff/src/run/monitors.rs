@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tally, Tap, UnknownRule, Violation};
-use xoff_network::Simulation;
+use xoff_network::results::ns;
 use xoff_network::scenario::switch::Classify;
 use xoff_network::scenario::{HostSettings, Scenario, SwitchSettings};
+use xoff_network::{Observer, ObserverError, Simulation};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::mac::PauseKind;
 use xoff_waves::report::{Finding, FindingKind, Monitored};
-
-use super::pauses::ns;
 
 /// Maximum number of frames of a rule that are named in its finding.
 const NAMED: usize = 8;
@@ -130,7 +129,7 @@ impl Monitors {
     }
 
     /// Returns what was watched, and a finding for each rule that was broken.
-    pub(super) fn end(mut self) -> (Monitored, Vec<Finding>) {
+    pub fn results(mut self) -> (Monitored, Vec<Finding>) {
         let ports = self.taps.len();
         let by_design = std::mem::take(&mut self.by_design);
         let report = self.into_report();
@@ -171,6 +170,13 @@ impl Monitors {
         };
         let findings = report.rules.iter().filter_map(broken).collect();
         (monitored, findings)
+    }
+}
+
+impl Observer for Monitors {
+    fn frames(&mut self, records: &[Record]) -> Result<(), ObserverError> {
+        records.iter().for_each(|record| self.see(record));
+        Ok(())
     }
 }
 

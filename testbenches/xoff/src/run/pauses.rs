@@ -1,44 +1,19 @@
-//! Findings of the detectors, and how pauses spread, for the report.
+//! How pauses spread, for the report.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use xoff_network::Simulation;
-use xoff_network::detect::{self, Detector, LinkClass, LinkPauses, Root};
+use xoff_network::detect::{Detector, LinkClass, LinkPauses, Root};
+use xoff_network::results::ns;
 use xoff_sim::time::{Duration, Time};
-use xoff_waves::report::{Finding, FindingKind, PauseRow, Pauses};
+use xoff_waves::report::{PauseRow, Pauses};
 
 /// Maximum number of stopped links in the picture. If there are more, those that were stopped for longest are drawn.
 const MOST_ROWS: usize = 40;
 
-/// Whole nanoseconds since the start.
-pub(super) fn ns(time: Time) -> u64 {
-    time.as_ps() / 1_000
-}
-
 fn length(time: Duration) -> u64 {
     time.as_ps() / 1_000
-}
-
-/// Returns what the detectors have found, the gravest first.
-pub fn findings(simulation: &Simulation, detector: &Detector) -> Vec<Finding> {
-    let finding = |found: detect::Finding| Finding {
-        kind: match found.kind {
-            detect::FindingKind::Deadlock => FindingKind::Deadlock,
-            detect::FindingKind::CyclicWait => FindingKind::CyclicWait,
-            detect::FindingKind::Storm => FindingKind::Storm,
-            detect::FindingKind::Alarm => FindingKind::Alarm,
-            detect::FindingKind::Victim => FindingKind::Victim,
-            detect::FindingKind::FailedQps => FindingKind::FailedQps,
-            detect::FindingKind::BlackHole => FindingKind::BlackHole,
-        },
-        text: found.text,
-        details: found.details,
-        from_ns: ns(found.from),
-        to_ns: found.to.map(ns),
-    };
-    let found = detector.findings(simulation);
-    found.into_iter().map(finding).collect()
 }
 
 /// Who stops whom: `h stops t0`, with the class if there are several.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use xoff_network::metrics::{Metric, Quantile, Quantity, Subject};
 use xoff_network::scenario::Scenario;
-use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text};
+use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text, sentence};
 
 use crate::terminal::{Ink, Paint, Streams};
 
@@ -73,7 +73,7 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         writeln!(out, "  {injection}")?;
     }
     if summary.state == State::Interrupted {
-        writeln!(out, "  {}", summary.sentence())?;
+        writeln!(out, "  {}", sentence(summary))?;
     }
     let (cycles, evaluated) = (summary.nic_cycles, summary.nic_cycles_evaluated);
     let cycles = match cycles {

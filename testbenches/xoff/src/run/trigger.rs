@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xoff_network::plan::Plan;
 use xoff_network::scenario::{NicKind, Scenario};
-use xoff_network::{Endpoints, Simulation, WaveWindow};
+use xoff_network::{Endpoints, Run, Simulation, WaveWindow};
 use xoff_sim::kernel::Record;
 use xoff_sim::time::{Duration, Length, Time};
 
-use super::checkpoint::RunState;
+use super::checkpoint::{restore, save};
 use crate::interruption::interrupted;
 use xoff_waves::read::condition::Condition;
 use xoff_waves::read::file::Waves;
@@ -179,7 +179,7 @@ impl Trigger {
         }
     }
 
-    /// Runs until the condition holds at a clock edge, or until `end`. Returns the state of the run, in the former case
+    /// Runs until the condition holds at a clock edge, or until its end. Returns the state of the run, in the former case
     /// one before the window of waves, and the time of the edge. `told` is called from time to time.
     ///
     /// # Errors
@@ -187,12 +187,10 @@ impl Trigger {
     /// Returns an error for a run that fails, a state that cannot be saved, and waves that cannot be written.
     pub fn find(
         &self,
-        mut state: RunState,
-        scenario: &Scenario,
-        end: Time,
+        mut run: Run,
         endpoints: &Endpoints,
         mut told: impl FnMut(Time),
-    ) -> anyhow::Result<(RunState, Option<Time>)> {
+    ) -> anyhow::Result<(Run, Option<Time>)> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let folder = tempfile::Builder::new()
             .prefix(".trigger-")
@@ -203,14 +201,15 @@ impl Trigger {
         let mut saved: VecDeque<(Time, Vec<u8>)> = VecDeque::new();
         let ignore = |_: &[Record]| {};
         let mut length = FIRST_SEGMENT;
-        while state.simulation.now() < end && !interrupted() {
-            let begin = state.simulation.now();
-            if state.next_sample + before <= self.from {
-                state.advance(scenario, end, ignore)?;
-                told(state.simulation.now());
+        let end = run.end();
+        while run.now() < end && !interrupted() {
+            let begin = run.now();
+            if run.next_sample() + before <= self.from {
+                run.advance(end, ignore)?;
+                told(run.now());
                 continue;
             }
-            let kept = state.save().map_err(|_| {
+            let kept = save(&run).map_err(|_| {
                 anyhow::anyhow!("{OPTION}: a host with an own NIC cannot be saved: use --waves")
             })?;
             saved.push_back((begin, kept));
@@ -221,9 +220,9 @@ impl Trigger {
             {
                 saved.pop_front();
             }
-            if state.next_sample <= self.from {
-                state.advance(scenario, end, ignore)?;
-                told(state.simulation.now());
+            if run.next_sample() <= self.from {
+                run.advance(end, ignore)?;
+                told(run.now());
                 continue;
             }
             let segment = WaveWindow {
@@ -232,27 +231,27 @@ impl Trigger {
                 until: Time::MAX,
                 only: self.signals.only.clone(),
             };
-            state.simulation.set_waves(&self.host, segment)?;
+            run.simulation.set_waves(&self.host, segment)?;
             let until = (begin + length).min(end);
             length = (length * 2).min(LONGEST_SEGMENT);
-            while state.simulation.now() < until && !interrupted() {
-                state.advance(scenario, end, ignore)?;
+            while run.now() < until && !interrupted() {
+                run.advance(end, ignore)?;
             }
-            state.simulation.close_waves()?;
-            told(state.simulation.now());
+            run.simulation.close_waves()?;
+            told(run.now());
             // A NIC that rests is not evaluated, and then there are no waves.
             if path.exists() {
                 if let Some(edge) = self.first_edge(&path)? {
                     let wanted = self.window(edge).from;
                     let early = saved.iter().rfind(|(time, _)| *time <= wanted);
                     let (_, kept) = early.or(saved.front()).expect("one was kept before");
-                    let state = RunState::restore(kept, endpoints).map_err(anyhow::Error::msg)?;
-                    return Ok((state, Some(edge)));
+                    let run = restore(kept, endpoints).map_err(anyhow::Error::msg)?;
+                    return Ok((run, Some(edge)));
                 }
                 std::fs::remove_file(&path)?;
             }
         }
-        Ok((state, None))
+        Ok((run, None))
     }
 
     /// Returns the time of the first clock edge in a file at which the condition holds.

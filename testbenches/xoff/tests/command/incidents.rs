@@ -3,9 +3,9 @@
 
 use crate::scenario_runs::{run_watched, scenario};
 use xoff::run::execute::{self, RunOptions};
-use xoff::run::judge::judge;
 use xoff::scenario_file::Source;
 use xoff_network::Simulation;
+use xoff_network::judge::judge;
 use xoff_network::metrics::Metrics;
 use xoff_network::scenario::{Expectation, Scenario};
 use xoff_waves::report::Report;

@@ -242,8 +242,8 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
     simulation
         .run_until_observed(Time::ZERO + scenario.duration, see)
         .unwrap();
-    let uses = simulation.rule_uses(&scenario).into_iter();
-    let hits = uses.map(|used| (used.rule, used.counters.hit)).collect();
+    let uses = simulation.faults(&scenario).into_iter();
+    let hits = uses.map(|used| (used.rule, used.hit)).collect();
     Seen {
         records,
         simulation,

@@ -47,10 +47,7 @@ fn arguments_and_exit_code_are_those_of_the_program_beside() {
         ),
         (&["replay", "--help"], "<replay><--help>"),
         (&["cover", "-h"], "<cover><-h>"),
-        (
-            &["regress", "--", "merge", "a b"],
-            "<regress><--><merge><a b>",
-        ),
+        (&["regress", "merge", "a b"], "<regress><merge><a b>"),
         (&["regress"], "<regress>"),
     ] {
         let output = Place::run(&folder, Path::new("/none/cargo"), arguments);

@@ -5,7 +5,7 @@ mod invented;
 use proptest::prelude::*;
 use xoff_waves::report::{
     Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line, Link,
-    Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology, Way,
+    Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology, Way, sentence,
 };
 
 fn tiny() -> Chart {
@@ -127,20 +127,19 @@ fn a_small_page() {
 
 #[test]
 fn verdicts_in_words() {
-    let sentence = |held: &[bool]| {
+    let said = |held: &[bool]| {
         let one = |&held: &bool| {
             let measured = if held { 1.0 } else { 0.0 };
             Expectation::judge("a.goodput_bps", Op::Ge, 1.0, Some(measured), None)
         };
         let expectations = held.iter().map(one).collect();
-        Summary {
+        sentence(&Summary {
             expectations,
             ..Summary::default()
-        }
-        .sentence()
+        })
     };
     insta::assert_snapshot!(
-        [&[][..], &[true], &[true, true], &[false], &[true, false], &[false, false]].map(sentence).join("\n"),
+        [&[][..], &[true], &[true, true], &[false], &[true, false], &[false, false]].map(said).join("\n"),
         @r"
     Ran to its end; nothing was expected of it.
     Held: the one expectation is met.
@@ -155,7 +154,7 @@ fn verdicts_in_words() {
         ..Summary::default()
     };
     assert!(!unmeasured.held());
-    assert!(unmeasured.sentence().contains("x was not measured"));
+    assert!(sentence(&unmeasured).contains("x was not measured"));
 }
 
 /// Returns the tags of a text without its contents. Panics if an element is not closed.

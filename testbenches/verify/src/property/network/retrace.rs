@@ -12,13 +12,12 @@ use xoff_network::scenario::Scenario;
 use xoff_sim::kernel::{Direction, Record};
 use xoff_sim::protocol;
 use xoff_sim::time::{Duration, Time};
-use xoff_waves::capture::TapWriter;
+use xoff_waves::capture::{TapPort, TapWriter};
 use xoff_waves::layout::Marker;
 
 use super::bench::{self, Recording};
 use crate::property::nic::pair::PERIOD;
 use crate::property::retrace::{BEFORE, Failed, Retraced, Shows, Wanted, Waves, in_a_line};
-use xoff::run::execute::tap_port;
 use xoff_waves::fabric::{FABRIC, FabricWaves, FabricWindow};
 
 /// The shortest window before a failure. What a switch drops was sent some microseconds before.
@@ -101,7 +100,7 @@ impl Recorder {
     fn begin(&mut self, simulation: &Simulation) -> anyhow::Result<()> {
         self.waves = Some(FabricWaves::create(simulation, self.dcqcn, &self.window)?);
         let ports = simulation.all_ports();
-        let ports = ports.into_iter().map(|port| tap_port(simulation, port));
+        let ports = ports.into_iter().map(|port| TapPort::of(simulation, port));
         let file = File::create(&self.capture_path)
             .and_then(|file| TapWriter::new(BufWriter::new(file), ports));
         let named = || self.capture_path.display().to_string();
@@ -113,7 +112,7 @@ impl Recorder {
     /// Completes the files.
     fn end(&mut self, failed: Time) -> anyhow::Result<(Waves, PathBuf)> {
         let named = || self.capture_path.display().to_string();
-        let (Some(waves), Some(mut capture)) = (self.waves.take(), self.capture.take()) else {
+        let (Some(mut waves), Some(mut capture)) = (self.waves.take(), self.capture.take()) else {
             bail!("the case failed before its first frame");
         };
         let text = "the failure was noticed here";
@@ -121,10 +120,11 @@ impl Recorder {
             .comment(failed.as_ps() / 1_000, text)
             .and_then(|()| capture.flush())
             .with_context(named)?;
-        waves.finish(Some(Marker {
+        waves.marker = Some(Marker {
             name: "failure".into(),
             time_ps: failed.as_ps(),
-        }))?;
+        });
+        waves.finish()?;
         let waves = Waves {
             path: self.window.path.clone(),
             shows: Shows::Network,

@@ -1,8 +1,44 @@
 //! Comparison of expectations with measured values.
 
-use xoff_network::metrics::{Metric, Metrics};
-use xoff_network::scenario::{Expectation, Factors, Op};
-use xoff_waves::report::{Expectation as Judged, Op as SignedOp};
+use thiserror::Error;
+
+use crate::metrics::{Metric, Metrics};
+use crate::results::{Expectation as Judged, Op as SignedOp};
+use crate::scenario::{Expectation, Factors, Op, Scenario};
+
+/// An expectation is of a metric that the scenario does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("scenario {scenario}: expect: no metric '{name}'; did you mean '{near}'?")]
+pub struct UnknownMetric {
+    /// The name of the scenario.
+    pub scenario: String,
+    /// The name that no metric has.
+    pub name: String,
+    /// The most similar one.
+    pub near: String,
+}
+
+/// Compares the expectations of a scenario with the measured values.
+///
+/// # Errors
+///
+/// Returns the first metric that does not exist.
+pub fn judge_all(scenario: &Scenario, metrics: &Metrics) -> Result<Vec<Judged>, UnknownMetric> {
+    let mut judged = Vec::new();
+    for expectation in &scenario.expect {
+        let lines = judge(expectation, metrics).map_err(|name| {
+            let distance = |known: &String| strsim::damerau_levenshtein(known, name);
+            let near = metrics.keys().map(ToString::to_string).min_by_key(distance);
+            UnknownMetric {
+                scenario: scenario.name.clone(),
+                name: name.into(),
+                near: near.unwrap_or_default(),
+            }
+        })?;
+        judged.extend(lines);
+    }
+    Ok(judged)
+}
 
 /// Compares an expectation with the measured values. Returns one line, or two for `within`.
 ///

@@ -1,0 +1,150 @@
+//! The run of a scenario: the network goes from sample to sample, is measured, and is shown to observers.
+
+use std::error::Error;
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::kernel::Record;
+use xoff_sim::time::{Duration, Time};
+
+use crate::metrics::Recorder;
+use crate::scenario::Scenario;
+use crate::{Endpoints, Simulation, SimulationError};
+
+/// Why an observer cannot go on, such as a full disk.
+pub type ObserverError = Box<dyn Error + Send + Sync>;
+
+/// Whoever watches a run: a capture, protocol monitors, waves of the network, checkpoints, a progress bar. Nothing that it
+/// does changes the run.
+pub trait Observer {
+    /// When it wants to see the network at the latest; `None` if it does not matter.
+    fn due(&self) -> Option<Time> {
+        None
+    }
+
+    /// Sees the network while time stands still, before each step.
+    ///
+    /// # Errors
+    ///
+    /// It cannot go on; this ends the run.
+    fn network(&mut self, _run: &Run) -> Result<(), ObserverError> {
+        Ok(())
+    }
+
+    /// Sees frames at the ports that are tapped, ordered by time.
+    ///
+    /// # Errors
+    ///
+    /// It cannot go on; this ends the run behind the step.
+    fn frames(&mut self, _records: &[Record]) -> Result<(), ObserverError> {
+        Ok(())
+    }
+
+    /// Sees the network when the run has ended or was interrupted.
+    ///
+    /// # Errors
+    ///
+    /// What it has seen cannot be completed.
+    fn end(&mut self, _run: &Run) -> Result<(), ObserverError> {
+        Ok(())
+    }
+}
+
+/// A run between two steps. In serialized form it is a checkpoint, from which the run goes on as if it had never stopped.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The network.
+    pub simulation: Simulation,
+    /// What was measured so far.
+    pub recorder: Recorder,
+    next_sample: Time,
+    sampling: Duration,
+    measure_from: Time,
+    end: Time,
+}
+
+impl Run {
+    /// A run of a scenario at time zero.
+    ///
+    /// # Errors
+    ///
+    /// The scenario is inconsistent, or a host cannot be created.
+    pub fn new(scenario: &Scenario, endpoints: &Endpoints) -> Result<Self, SimulationError> {
+        let simulation = Simulation::with(scenario, endpoints)?;
+        let sampling = scenario.sampling(simulation.series().len(), simulation.names().len());
+        Ok(Self {
+            recorder: Recorder::with(&simulation, scenario.detect),
+            next_sample: Time::ZERO + sampling,
+            sampling,
+            measure_from: Time::ZERO + scenario.measure_from,
+            end: Time::ZERO + scenario.duration,
+            simulation,
+        })
+    }
+
+    /// The time at which it has come.
+    pub fn now(&self) -> Time {
+        self.simulation.now()
+    }
+
+    /// The time at which it ends.
+    pub const fn end(&self) -> Time {
+        self.end
+    }
+
+    /// When the next sample is due.
+    pub const fn next_sample(&self) -> Time {
+        self.next_sample
+    }
+
+    /// Whether it has come to its end.
+    pub fn has_ended(&self) -> bool {
+        self.now() >= self.end
+    }
+
+    /// Runs to the next sample, the start of the measured window, the end or `stop`, whichever is first, and returns
+    /// that time. `observe` is given what happens at tapped ports.
+    ///
+    /// # Errors
+    ///
+    /// A host cannot go on, for example because an assertion of its RTL failed.
+    pub fn advance(
+        &mut self,
+        stop: Time,
+        observe: impl FnMut(&[Record]),
+    ) -> Result<Time, SimulationError> {
+        let begins = (self.now() < self.measure_from).then_some(self.measure_from);
+        let until = begins
+            .map_or(self.next_sample, |begins| begins.min(self.next_sample))
+            .min(self.end)
+            .min(stop);
+        self.simulation.run_until_observed(until, observe)?;
+        if until == self.measure_from && begins.is_some() {
+            self.recorder.begin(&self.simulation);
+        }
+        if until == self.next_sample || until == self.end {
+            self.recorder.sample(&self.simulation);
+            self.next_sample = until + self.sampling;
+        }
+        Ok(until)
+    }
+
+    /// Shows the network to the observers, and then advances, at most to the time at which the first of them wants to see
+    /// it again. Returns that time.
+    ///
+    /// # Errors
+    ///
+    /// The run or an observer cannot go on.
+    pub fn step(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Time, ObserverError> {
+        for observer in &mut *observers {
+            observer.network(self)?;
+        }
+        let due = observers.iter().filter_map(|observer| observer.due()).min();
+        let mut seen = Ok(());
+        let until = self.advance(due.unwrap_or(self.end), |records| {
+            if seen.is_ok() {
+                seen = (observers.iter_mut()).try_for_each(|observer| observer.frames(records));
+            }
+        })?;
+        seen.map(|()| until)
+    }
+}
