@@ -25,6 +25,32 @@ fn a_sweep_and_waves() {
     assert!(Path::new(out).join("axis/axis.fst").is_file());
 }
 
+/// A scenario of Xoff, with this NIC in place of the senders'. It has one packet under way, so the line is not busy.
+#[test]
+fn incast() {
+    let out = concat!(env!("CARGO_TARGET_TMPDIR"), "/incast");
+    let ran = Command::new(env!("CARGO_BIN_EXE_own-nic"))
+        .args(["run", "incast", "--out", out])
+        .args(["--set", "hosts.s.nic={ own = \"axis\" }"])
+        .args(["--set", "flows.f.operation=send", "--set", "flows.f.message=1 KB"])
+        .args(["--set", "duration=2 ms", "--set", "measure_from=1 ms"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    for held in ["drops.total", "payload_errors", "jain_index"] {
+        assert!(said.contains(&format!("held   {held}")), "{said}");
+    }
+    assert!(said.contains("failed goodput_gbps.total"), "{said}");
+}
+
+/// Random messages, losses, duplicates and stalls, beside hosts of all kinds: judged by monitors and by memory.
+#[test]
+fn its_property() {
+    let cases = concat!(env!("CARGO_TARGET_TMPDIR"), "/cases");
+    let said = own_nic(&["fuzz", "hosts", "--seed", "1", "--count", "40", "--cases", cases]);
+    assert!(said.contains("no difference"), "{said}");
+}
+
 #[test]
 fn a_regression() {
     let out = concat!(env!("CARGO_TARGET_TMPDIR"), "/regress");

@@ -277,6 +277,21 @@ impl Endpoints {
         self
     }
 
+    /// The kinds that there are, as scenarios name them.
+    pub fn names(&self) -> impl Iterator<Item = NicKind> + '_ {
+        self.0.keys().map(|name| match &name[..] {
+            RTL => NicKind::Rtl,
+            MODEL => NicKind::Model,
+            name => NicKind::Own(name.into()),
+        })
+    }
+
+    /// The limits of a kind. `None` if it is not there.
+    pub fn limits(&self, kind: &NicKind) -> Option<Limits> {
+        let kind = self.0.get(kind.name())?;
+        Some((kind.limits)())
+    }
+
     /// The name and the kind of a host's endpoint.
     ///
     /// # Errors
@@ -287,11 +302,7 @@ impl Endpoints {
         host: &str,
         settings: &'s HostSettings,
     ) -> Result<(&'s str, Kind), Misfit> {
-        let name = match &settings.nic {
-            NicKind::Rtl => RTL,
-            NicKind::Model => MODEL,
-            NicKind::Own(name) => name,
-        };
+        let name = settings.nic.name();
         let kind = self.named(host, name)?;
         if settings.ip == IpVersion::V6 && !(kind.limits)().ipv6 {
             return Err(Misfit {

@@ -9,7 +9,6 @@ use xoff_rtl::{nic, packet_parser256};
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
-use xoff_sim::strategies;
 use xoff_verify::property::nic::pair::{Pair, PairConfig, REGION, all};
 
 /// Work of the NIC.
@@ -98,7 +97,7 @@ pub fn parser(frames: usize) -> Vec<packet_parser256::In> {
     };
     let mut stimulus = vec![reset; 2];
     for _ in 0..frames {
-        let frame = strategies::frame()
+        let frame = xoff_strategies::frame()
             .new_tree(&mut runner)
             .expect("nothing is rejected")
             .current();

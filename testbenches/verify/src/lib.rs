@@ -28,6 +28,7 @@ use xoff_network::Endpoints;
 
 /// The command with these kinds of hosts, and with all that is in this library.
 pub fn program(endpoints: Endpoints) -> Program<'static> {
+    property::hosts::set_kinds(&endpoints);
     Program {
         verify: &Here,
         ..Program::new(endpoints)

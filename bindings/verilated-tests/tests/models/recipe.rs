@@ -157,6 +157,8 @@ fn own_nic_works_as_it_is_written() {
         &[
             "a_sweep_and_waves",
             "a_regression",
+            "incast",
+            "its_property",
             "messages_of_all_lengths_both_ways",
             "losses_are_recovered",
             "a_peer_that_never_answers_is_reported",

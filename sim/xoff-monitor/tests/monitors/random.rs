@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use xoff_monitor::{Monitor, Sighting, Tap};
 use xoff_sim::kernel::Direction;
-use xoff_sim::strategies;
 use xoff_sim::time::{Duration, LineRate, Time};
 
 use crate::conversation::{Conversation, mend};
@@ -15,8 +14,8 @@ fn directions() -> impl Strategy<Value = Option<Direction>> {
 /// Good frames, damaged frames and garbage.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
-        strategies::frame().prop_map(|frame| frame.bytes),
-        strategies::damaged_frame().prop_map(|frame| frame.bytes),
+        xoff_strategies::frame().prop_map(|frame| frame.bytes),
+        xoff_strategies::damaged_frame().prop_map(|frame| frame.bytes),
         prop::collection::vec(any::<u8>(), 0..200),
     ]
 }

@@ -22,6 +22,17 @@ pub enum NicKind {
     Own(String),
 }
 
+impl NicKind {
+    /// The name of the kind, by which a program knows it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Rtl => "rtl",
+            Self::Model => "model",
+            Self::Own(name) => name,
+        }
+    }
+}
+
 /// The version of IP that a host has an address of.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,

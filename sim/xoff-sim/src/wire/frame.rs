@@ -305,7 +305,7 @@ impl fmt::Debug for ParsedFrame {
 
 /// Bytes, shown as hexadecimal on one line, because a payload of thousands of bytes as a list of numbers would hide
 /// everything else.
-pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
+pub struct Hex<'a>(pub &'a [u8]);
 
 impl fmt::Debug for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,7 +12,6 @@ use xoff_cosim::units::builder::{BuilderTop, RtlBuilder, Willing};
 use xoff_cosim::units::parser::RtlParser;
 use xoff_rtl::{PacketBuilder256, PacketBuilder512};
 use xoff_sim::protocol::{self, Content, Descriptor};
-use xoff_sim::strategies;
 
 use super::bins::{Bins, Groups};
 use super::history::{History, Part};
@@ -106,7 +105,7 @@ impl Property for Builder {
 
     fn cases() -> BoxedStrategy<Case<Self>> {
         let stalls = prop_oneof![1 => Just(Stalls::NONE), 2 => stalls()];
-        let packet = strategies::descriptor().prop_map(Event::Packet);
+        let packet = xoff_strategies::descriptor().prop_map(Event::Packet);
         (vec(packet, 1..=8), stalls)
             .prop_map(|(events, head)| History { head, events })
             .boxed()

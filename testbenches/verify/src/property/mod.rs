@@ -11,7 +11,7 @@
 //! | [`mod@unit`] | the units by name |
 //! | [`swept`] | how late a deadline may be |
 //! | [`frames`] | axes of bins that frames have |
-//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`] | the properties |
+//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`], [`hosts`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for any length of time, and as `xoff
 //! replay` on one kept case.
@@ -23,6 +23,7 @@ pub mod dcqcn;
 pub mod frames;
 pub mod gbn;
 pub mod history;
+pub mod hosts;
 pub mod network;
 pub mod nic;
 pub mod parser;

@@ -10,7 +10,6 @@ use xoff_cosim::units::UnitError;
 use xoff_cosim::units::parser::{ParserTop, RtlParser};
 use xoff_rtl::{PacketParser256, PacketParser512};
 use xoff_sim::protocol;
-use xoff_sim::strategies;
 use xoff_sim::wire::frame::ParsedFrame;
 
 use super::bins::{Bins, Groups};
@@ -109,13 +108,16 @@ fn timed_frame() -> impl Strategy<Value = Event> {
         }
         bytes
     };
-    (strategies::any_frame().prop_map(nonempty), gap, stutter).prop_map(|(bytes, gap, stutter)| {
-        Event::Frame {
+    (
+        xoff_strategies::any_frame().prop_map(nonempty),
+        gap,
+        stutter,
+    )
+        .prop_map(|(bytes, gap, stutter)| Event::Frame {
             gap,
             stutter,
             bytes,
-        }
-    })
+        })
 }
 
 impl Property for Parser {

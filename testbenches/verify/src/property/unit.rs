@@ -24,6 +24,8 @@ macro_rules! for_each_unit {
             /// network: small Clos networks of switches and model NICs: no lossless drop, no false deadlock, and no
             /// frame lost without a reason
             Network, network::Network;
+            /// two hosts of any kinds of NIC, one's own among them: what is sent arrives, over wires with faults
+            Hosts, hosts::Hosts;
         }
     };
 }
@@ -90,6 +92,9 @@ mod tests {
             assert_eq!(Unit::named(unit.with(Name)), Ok(unit));
         }
         let unknown = Unit::named("gbm").unwrap_err();
-        assert!(unknown.ends_with("the units are parser, builder, pfc, dcqcn, gbn, nic, network"));
+        assert!(
+            unknown
+                .ends_with("the units are parser, builder, pfc, dcqcn, gbn, nic, network, hosts")
+        );
     }
 }

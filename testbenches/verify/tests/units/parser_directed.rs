@@ -8,9 +8,9 @@ use xoff_cosim::units::parser::{ParserTop, RtlParser};
 use xoff_rtl::packet_parser256::{In, Out};
 use xoff_rtl::{PacketBuilder256, PacketBuilder512, PacketParser256, PacketParser512};
 use xoff_sim::protocol::{self, Content, Descriptor, IpFields, RocePacket};
-use xoff_sim::strategies::pattern;
 use xoff_sim::wire::frame::{IpKind, Verdict};
 use xoff_sim::wire::{BthRepr, ExtHeaders, MacAddr, Opcode, Psn, Qpn};
+use xoff_strategies::pattern;
 
 /// Builds a SEND over IPv4 with `payload` bytes of payload.
 fn send(payload: usize) -> Descriptor {

@@ -6,12 +6,13 @@ mod first_bench;
 
 use std::collections::BTreeMap;
 
+use crate::common::argument;
 use crate::scenario_runs::{holds, run_watched, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
-use xoff_network::Simulation;
 use xoff_network::metrics::{Metric, Recorder, names};
 use xoff_network::scenario::{NicKind, Scenario};
+use xoff_network::{Endpoints, Simulation};
 use xoff_sim::kernel::{Direction, Frame, PortId, Record};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::switch::headroom::longest_response;
@@ -669,4 +670,44 @@ fn a_receive_buffer_that_cannot_hold_what_follows_a_pause_is_refused() {
     );
     let small = refused(&[("nic", "\"model\""), ("buffer", "\"1 KB\"")]).unwrap_err();
     assert!(small.contains("host.buffer: 1 KB: 4.096 KB to"), "{small}");
+}
+
+/// Networks of model NICs are the same in a program without RTL, and one that has none says so.
+#[test]
+fn models_need_no_rtl() {
+    let models = scenario(
+        "incast",
+        &[
+            ("host.nic", "model"),
+            ("duration", "1 ms"),
+            ("measure_from", "0 us"),
+        ],
+    );
+    let digest = |endpoints| {
+        let report = execute::run(&models, &RunOptions::new(endpoints)).unwrap();
+        report.summary.digest
+    };
+    assert_eq!(
+        digest(Endpoints::default()),
+        digest(xoff_cosim::endpoints())
+    );
+    let program = xoff::Program::without_rtl(Endpoints::default());
+    for (arguments, why) in [
+        (
+            ["run", "pair"],
+            "rtl: this program has no RTL NIC; \"model\" is right",
+        ),
+        (
+            ["decode", &argument("captures/vlan100.pcap")],
+            "this program has no RTL: --model takes the reference model",
+        ),
+        (
+            ["encode", "--opcode=4"],
+            "this program has no RTL: --model takes the reference model",
+        ),
+    ] {
+        let said = crate::common::run_with(&program, &arguments, None, false);
+        let said = format!("{:#}", said.outcome.unwrap_err());
+        assert!(said.contains(why), "{said}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Imports run one way, and networks need no Verilator.
+//! Imports run one way; networks, and the command without RTL, need no Verilator.
 
 use std::process::Command;
 
@@ -52,7 +52,7 @@ fn imports_run_one_way() {
             assert!(Some(used) <= *own, "{user} uses {}", name(&line));
         }
     }
-    assert_eq!(count, 12, "packages of the workspace");
+    assert_eq!(count, 13, "packages of the workspace");
 }
 
 #[test]
@@ -65,4 +65,22 @@ fn networks_need_no_compiler_of_cpp() {
         assert_eq!(uses.iter().find(|line| compiles(line)), None);
     }
     assert!(built_from(&["-p", "xoff-cosim"]).iter().any(compiles));
+    let command = built_from(&["-p", "xoff", "--no-default-features"]);
+    assert_eq!(command.iter().find(|line| compiles(line)), None);
+    assert!(built_from(&["-p", "xoff"]).iter().any(compiles));
+}
+
+/// `make demo` builds the command: not the property engine, nor the tops that only properties run.
+#[test]
+fn the_command_is_built_without_what_tests_the_rtl() {
+    let command = built_from(&["-p", "xoff"]);
+    let tests = ["xoff-verify", "xoff-rtl-units", "proptest"];
+    assert_eq!(
+        command.iter().find(|line| tests.contains(&name(line))),
+        None
+    );
+    let verify = built_from(&["-p", "xoff-verify"]);
+    for package in tests {
+        assert!(verify.iter().any(|line| name(line) == package), "{package}");
+    }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use clap::Parser;
-use xoff::Outcome;
 use xoff::cli::Cli;
 use xoff::terminal::{Paint, Streams};
+use xoff::{Outcome, Program};
 
 /// Returns the path of a file of this package, independent of the working folder of the tests.
 pub fn file(path: &str) -> PathBuf {
@@ -54,6 +54,11 @@ pub struct Said {
 
 /// Runs `xoff` with `arguments`, as on a terminal of `width` columns.
 pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
+    run_with(&crate::program(), arguments, width, colour)
+}
+
+/// Runs a program as [`run`].
+pub fn run_with(program: &Program, arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
     let (out, err) = (Shared::default(), Shared::default());
     let mut streams = Streams {
         out: Box::new(out.clone()),
@@ -63,7 +68,7 @@ pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
         progress: false,
     };
     let cli = Cli::try_parse_from([&["xoff"], arguments].concat()).expect("arguments");
-    let outcome = xoff::run(&cli, &crate::program(), &mut streams);
+    let outcome = xoff::run(&cli, program, &mut streams);
     Said {
         outcome,
         out: out.text(),

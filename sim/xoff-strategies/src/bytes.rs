@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::strategy::{NewTree, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use crate::seeded::SplitMix;
+use xoff_sim::seeded::SplitMix;
 
 /// Longest frame that the units accept, in bytes (`rtl/parser/README.md`, Beats).
 pub(super) const MAX_FRAME_BYTES: usize = 16_383;

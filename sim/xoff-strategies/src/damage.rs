@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::{MAX_FRAME_BYTES, any_bytes, pattern, seed};
 use super::descriptors::{control_descriptor, descriptor};
-use crate::protocol::{Content, Descriptor, icrc};
-use crate::wire::frame::{Hex, IpKind};
-use crate::wire::{
+use xoff_sim::protocol::{Content, Descriptor, icrc};
+use xoff_sim::wire::frame::{Hex, IpKind};
+use xoff_sim::wire::{
     EtherType, EthernetRepr, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4, Ipv4Repr, Ipv6, Ipv6Repr,
     NEXT_HEADER_FRAGMENT, UdpRepr, VlanTagRepr,
 };
@@ -498,9 +498,9 @@ mod tests {
     use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
 
     use super::*;
-    use crate::protocol::parse;
-    use crate::wire::Opcode;
-    use crate::wire::frame::{Reason, Verdict};
+    use xoff_sim::protocol::parse;
+    use xoff_sim::wire::Opcode;
+    use xoff_sim::wire::frame::{Reason, Verdict};
 
     #[test]
     fn damage_reaches_every_reason_and_every_verdict() {

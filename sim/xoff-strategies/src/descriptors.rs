@@ -6,9 +6,9 @@
 use proptest::prelude::*;
 
 use super::bytes::{pattern, payload, seed};
-use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
-use crate::wire::frame::IpKind;
-use crate::wire::{
+use xoff_sim::protocol::{Content, Descriptor, IpFields, RocePacket};
+use xoff_sim::wire::frame::IpKind;
+use xoff_sim::wire::{
     Bth, BthRepr, Ethernet, EthernetRepr, ExtHeaders, Ipv6, Ipv6Repr, MacAddr, Opcode, PauseRepr,
     PfcRepr, Tci,
 };
