@@ -384,6 +384,8 @@ pub enum FindingKind {
     FailedQps,
     /// Frames that had nowhere to go.
     BlackHole,
+    /// What probes of Pingmesh tell.
+    Probes,
     /// Frames that break a standard.
     Violation,
     /// Frames that break a standard, as the scenario says that they do.
@@ -401,6 +403,7 @@ impl FindingKind {
             Self::Victim => "victim",
             Self::FailedQps => "failed QPs",
             Self::BlackHole => "black hole",
+            Self::Probes => "pingmesh",
             Self::Violation => "violation",
             Self::ByDesign => "by design",
         }

@@ -16,13 +16,16 @@ use crate::replay::{self, ReplayArgs};
 /// Words of the command line behind `xoff`.
 #[derive(Debug, Parser)]
 #[command(name = "xoff", disable_help_subcommand = true)]
-struct Cli {
+pub struct Cli {
+    /// What to do.
     #[command(subcommand)]
-    command: Command,
+    pub command: Command,
 }
 
+/// The subcommands.
 #[derive(Debug, Subcommand)]
-enum Command {
+#[allow(missing_docs, reason = "the help of each is at its arguments")]
+pub enum Command {
     Fuzz(FuzzArgs),
     Replay(ReplayArgs),
     Cover(CoverArgs),

@@ -37,22 +37,24 @@ const MOST_EVENTS: usize = 40;
 
 const HELP: &str = "\
 A case that fails leaves a folder, out/replay/CASE/:
-  UNIT.fst      waves from --before cycles before the failing cycle to --after cycles behind it
+  UNIT.fst      waves from --before cycles before the failing cycle to --after
+                cycles behind it
   UNIT.gtkw     layout for GTKWave, with a marker at the failing cycle
   UNIT.tcl      start file for GTKWave (-S), which opens it at the marker
   UNIT.sucl     commands for Surfer, with the same marker
   failure.txt   the difference, the case, the last frames or clock edges
 
-The run to the failure has no waves. The window is then reached from the last checkpoint before it
-(nic), or by a second run from the start (units, whose cases are short). What a NIC did wrong may be
-found only when nothing moves any more, so waves of cases of up to 20,000 cycles begin with the
-case. A unit's case ends with its failing cycle unless the difference is found later, so --after
+The run to the failure has no waves. The window is then reached from the last checkpoint before it \
+(nic), or by a second run from the start (units, whose cases are short). What a NIC did wrong may be \
+found only when nothing moves any more, so waves of cases of up to 20,000 cycles begin with the \
+case. A unit's case ends with its failing cycle unless the difference is found later, so --after \
 may have no effect.
 
 Examples:
   xoff replay testbenches/cases/gbn/1f2e3d4c.case
   xoff replay 1f2e3d4c.case --before 2000 --after 500
-  xoff replay long.case --shrink              writes the simpler case to out/replay/
+  # writes the simpler case to out/replay/
+  xoff replay long.case --shrink
   xoff wave out/replay/1f2e3d4c/nic1.fst --signals 'write_*' --at clk_i
 
 Exit codes: 0 no difference, 1 a difference, 2 bad input, 130 interrupted.";

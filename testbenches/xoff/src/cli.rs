@@ -1,6 +1,7 @@
 //! The command line: the subcommands. Their arguments are declared beside the code that runs them.
 
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::calc::CalcArgs;
 use crate::check::CheckArgs;
@@ -57,6 +58,11 @@ pub enum Command {
     /// Run all units and scenarios over a range of seeds
     #[command(disable_help_flag = true)]
     Regress(Passed),
+    /// Print completions for a shell: xoff completions bash > /etc/bash_completion.d/xoff
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Print values of signals from a wave file
     Wave(WaveArgs),
 }

@@ -53,6 +53,8 @@ pub mod words;
 
 pub use program::{Program, main_with};
 
+use clap::CommandFactory as _;
+
 /// Outcome of a command whose input was valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -94,6 +96,10 @@ pub fn run(
         cli::Command::Replay(passed) => verify("replay", passed, streams),
         cli::Command::Cover(passed) => verify("cover", passed, streams),
         cli::Command::Regress(passed) => verify("regress", passed, streams),
+        cli::Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut cli::Cli::command(), "xoff", &mut streams.out);
+            Ok(Outcome::Held)
+        }
         cli::Command::Wave(arguments) => wave::run(arguments, streams),
     }
 }

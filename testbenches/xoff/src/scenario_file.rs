@@ -11,9 +11,10 @@ use xoff_network::scenario::{Scenario, VERSION, Variant};
 use crate::{ns3_files, text_file};
 
 use crate::injection::captured;
+use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 18] = [
+pub const BUILT_IN: [(&str, &str); 19] = [
     ("pair", include_str!("../../scenarios/pair.toml")),
     ("livelock", include_str!("../../scenarios/livelock.toml")),
     ("incast", include_str!("../../scenarios/incast.toml")),
@@ -53,6 +54,7 @@ pub const BUILT_IN: [(&str, &str); 18] = [
         include_str!("../../scenarios/dscp-vs-vlan.toml"),
     ),
     ("ecmp", include_str!("../../scenarios/ecmp.toml")),
+    ("pingmesh", include_str!("../../scenarios/pingmesh.toml")),
 ];
 
 /// A scenario that cannot be used.
@@ -114,6 +116,9 @@ fn hint(nearest: &Option<String>) -> String {
         .map_or(String::new(), |name| format!("; did you mean '{name}'?"))
 }
 
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
 /// A key of a scenario and the text of its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
@@ -153,7 +158,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds a scenario by name, or reads it from a file.
+    /// Finds a scenario by name, or reads it from a file, or for `-` from standard input.
     ///
     /// # Errors
     ///
@@ -164,6 +169,19 @@ impl Source {
                 name: (*name).into(),
                 origin: format!("scenario {name}"),
                 text: (*text).into(),
+                folder: PathBuf::new(),
+            });
+        }
+        if name == STANDARD_INPUT {
+            let input = UntilInterrupted::new(std::io::stdin());
+            let text = text_file::read_from(input).map_err(|source| ScenarioError::Read {
+                path: "standard input".into(),
+                source,
+            })?;
+            return Ok(Self {
+                name: "stdin".into(),
+                origin: "standard input".into(),
+                text,
                 folder: PathBuf::new(),
             });
         }
@@ -205,7 +223,7 @@ impl Source {
             origin: self.origin.clone(),
             problem,
         };
-        let unreadable = |error: toml::de::Error| parse(error.to_string().trim_end().into());
+        let unreadable = |error: toml::de::Error| parse(with_nearest(error.to_string().trim_end()));
         let mut table: Table = toml::from_str(&self.text).map_err(unreadable)?;
         // Checked before the keys, because another version may have other keys.
         check_version(&table).map_err(parse)?;
@@ -223,7 +241,8 @@ impl Source {
                 // Settings are applied one by one, so that the message names the one that is wrong.
                 scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
                     let path = error.path().to_string();
-                    set(format!("{path}: {}", error.into_inner().message()))
+                    let problem = with_nearest(error.into_inner().message());
+                    set(format!("{path}: {problem}"))
                 })?;
                 if setting.key == "variant" && scenario.variant != BASE {
                     scenario = with_variant(&mut table, &scenario).map_err(set)?;
@@ -251,6 +270,22 @@ impl Source {
                 misfits: Misfits(found),
             }),
         }
+    }
+}
+
+/// Adds the most similar key to serde's message about an unknown one: "unknown field `flow`, expected one of `flows`, …".
+fn with_nearest(problem: &str) -> String {
+    let nearest = || {
+        let (_, rest) = problem.split_once("unknown field `")?;
+        let (unknown, rest) = rest.split_once('`')?;
+        let expected = rest.split('`').skip(1).step_by(2);
+        let near = |known: &&str| strsim::damerau_levenshtein(known, unknown);
+        let nearest = expected.min_by_key(near)?;
+        (near(&nearest) <= 2.max(unknown.len() / 3)).then_some(nearest)
+    };
+    match nearest() {
+        Some(nearest) => format!("{problem}; did you mean '{nearest}'?"),
+        None => problem.to_owned(),
     }
 }
 

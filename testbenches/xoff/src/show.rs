@@ -11,13 +11,17 @@ use crate::terminal::Streams;
 
 const SHOW_HELP: &str = "\
 Examples:
-  xoff show livelock                                the text of a scenario, with its comments
-  xoff show pair > mine.toml                        a scenario to change
-  xoff show incast --set hosts.s.count=8            all keys, with defaults for those not set
-  xoff schema > scenario.schema.json                for editors: '#:schema scenario.schema.json' as
-                                                    the first line of mine.toml
+  # the text of a scenario, with its comments
+  xoff show livelock
+  # a scenario to change
+  xoff show pair > mine.toml
+  # all keys, with defaults for those not set
+  xoff show incast --set hosts.s.count=8
+  # for editors: '#:schema scenario.schema.json' as
+  xoff schema > scenario.schema.json
+  the first line of mine.toml
 
-docs/scenarios.md has every key.
+docs/scenarios.md has every key. \
 Exit codes: 0 all is well, 2 bad input.";
 
 /// Prints a scenario

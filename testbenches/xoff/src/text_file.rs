@@ -13,15 +13,27 @@ const MAX_BYTES: u64 = 16 << 20;
 ///
 /// Returns an error if the file cannot be read, is a directory, is not text, or has more than 16 MiB.
 pub fn read(path: &Path) -> io::Result<String> {
-    let wrong = |what: String| io::Error::new(ErrorKind::InvalidData, what);
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(wrong("a directory; a file of text is needed".to_owned()));
     }
+    read_from(file)
+}
+
+fn wrong(what: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+/// Reads a text of at most 16 MiB to its end.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_from(mut input: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     // A file that is not text can mostly be recognized from its beginning, without reading all of it.
     for limit in [4_096, MAX_BYTES + 1] {
-        (&file)
+        (&mut input)
             .take(limit - bytes.len() as u64)
             .read_to_end(&mut bytes)?;
         if let Some(at) = bytes.iter().position(|&byte| byte == 0) {

@@ -3,7 +3,7 @@
 use xoff_sim::time::{ByteCount, Duration, Time};
 
 use super::pauses::name;
-use super::{Cycle, Detector, Root, Storm, Victim, nowhere};
+use super::{Cycle, Detector, Root, Storm, Victim, nowhere, pingmesh};
 use crate::Simulation;
 use crate::results::{Finding, FindingKind, ns};
 
@@ -63,7 +63,13 @@ impl Detector {
             .chain(alarms)
             .chain(victims)
             .chain(nowhere)
+            .chain(self.probed(simulation))
             .collect()
+    }
+
+    /// What probes of Pingmesh tell until now.
+    pub fn probed(&self, simulation: &Simulation) -> Vec<Finding> {
+        pingmesh::findings(simulation, self.began)
     }
 
     fn of_storm(&self, storm: &Storm, simulation: &Simulation) -> Finding {

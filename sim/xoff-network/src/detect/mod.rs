@@ -57,6 +57,7 @@ pub mod findings;
 pub mod graph;
 pub mod nowhere;
 pub mod pauses;
+mod pingmesh;
 pub mod storms;
 pub mod unpaused;
 pub mod victims;

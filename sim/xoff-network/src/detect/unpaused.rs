@@ -29,7 +29,14 @@ pub fn note(simulation: &Simulation) -> Option<String> {
     }
     // For each receiver and class, what each sender has under way.
     let mut incasts: BTreeMap<(NodeId, u8), BTreeMap<NodeId, u64>> = BTreeMap::new();
-    for flow in simulation.flows() {
+    // Probes are not meant to fill anything.
+    let probes: Vec<_> = (simulation.series().iter())
+        .filter(|series| series.probes)
+        .map(|series| series.flows.clone())
+        .collect();
+    let is_probe = |at: &usize| probes.iter().any(|flows| flows.contains(at));
+    let flows = simulation.flows().iter().enumerate();
+    for (_, flow) in flows.filter(|(at, _)| !is_probe(at)) {
         let senders = incasts.entry((flow.to, flow.qp.dscp >> 3)).or_default();
         *senders.entry(flow.from).or_default() += outstanding(simulation, flow);
     }

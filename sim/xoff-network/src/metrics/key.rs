@@ -41,6 +41,28 @@ pub enum Scope {
     Reason,
 }
 
+impl Scope {
+    /// What is measured, and what stands for it in a metric's name behind the quantity.
+    pub const fn form(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Network => ("the network", ""),
+            Self::Flow => ("each flow", ".FLOW"),
+            Self::Quantile => ("each flow", ".FLOW.QUANTILE"),
+            Self::Workload => ("each workload", ".FLOW"),
+            Self::WorkloadQuantile => ("each workload", ".FLOW.QUANTILE"),
+            Self::Host => ("each host", ".HOST"),
+            Self::Switch => ("each switch", ".SWITCH"),
+            Self::Node => ("each host and switch", ".NODE"),
+            Self::Class => ("each class of each node", ".NODE.CLASS"),
+            Self::SwitchClass => ("each class of each switch", ".SWITCH.CLASS"),
+            Self::SwitchClassQuantile => ("each class of each switch", ".SWITCH.CLASS.QUANTILE"),
+            Self::Port => ("each port", ".NODE.PORT"),
+            Self::Tier => ("each pair of groups of switches", ".GROUP.GROUP"),
+            Self::Reason => ("each node and reason", ".NODE.REASON"),
+        }
+    }
+}
+
 macro_rules! quantities {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $scope:ident $($total:ident)?;)+) => {
         /// A measured quantity.
@@ -75,6 +97,13 @@ macro_rules! quantities {
                 match self {
                     $(Self::$name => false $(|| !stringify!($total).is_empty())?,)+
                 }
+            }
+
+            /// The unit, which is the end of the name: `Gb/s`, `ns`, `µs`, `bytes`; empty for counts and parts.
+            pub fn unit(self) -> &'static str {
+                let ends = [("_gbps", "Gb/s"), ("_ns", "ns"), ("_us", "µs"), ("_bytes", "bytes")];
+                let is_it = |(end, _): &&(&str, _)| self.name().ends_with(end);
+                ends.iter().find(is_it).map_or("", |(_, unit)| unit)
             }
 
             /// The quantity's description: the text of its doc comment.
@@ -160,6 +189,8 @@ quantities! {
     MeasuredStorms = "measured_storms", Network;
     /// Flows that stood for more than a thousandth of the measured window because of pauses that they did not cause.
     MeasuredVictims = "measured_victims", Network;
+    /// Places whose probes of Pingmesh have no answers, late ones or lost ones, since the start: findings tell which.
+    PingmeshFaults = "pingmesh_faults", Network;
     /// Packets marked with congestion experienced (ECN), those that came marked not counted.
     EcnMarked = "ecn_marked", Switch total;
     /// Congestion notification packets sent.

@@ -567,7 +567,7 @@ pub(super) fn metrics(
     for (series, rate) in simulation.series().iter().zip(goodput) {
         metrics.extend(of_series(simulation, series, from));
         metrics.insert(Metric::flow(Quantity::GoodputGbps, &series.name), *rate);
-        if !series.workload {
+        if !series.workload && !series.probes {
             alone.push(*rate);
         }
     }
@@ -585,10 +585,20 @@ pub(super) fn metrics(
     for &quantity in Quantity::ALL.iter().filter(|quantity| quantity.has_total()) {
         let all = metrics.range(Metric::network(quantity)..);
         let total = all.take_while(|(metric, _)| metric.quantity == quantity);
+        let total = total.filter(|(metric, _)| !is_probe(simulation, metric));
         let total = total.map(|(_, value)| value).sum();
         metrics.insert(Metric::total(quantity), total);
     }
     metrics
+}
+
+/// Whether a metric is of probes, which are in no sum.
+fn is_probe(simulation: &Simulation, metric: &Metric) -> bool {
+    let Subject::Flow(name) = &metric.subject else {
+        return false;
+    };
+    let mut probes = simulation.series().iter().filter(|series| series.probes);
+    probes.any(|series| series.name == **name)
 }
 
 #[cfg(test)]

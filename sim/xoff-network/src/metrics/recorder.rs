@@ -8,6 +8,7 @@ use xoff_sim::time::{Duration, LineRate, Time};
 use xoff_sim::wire::PRIORITIES;
 
 use super::measure::{self, Metrics};
+use super::{Metric, Quantity};
 use crate::detect::{Detector, LinkClass, Thresholds};
 use crate::scenario::Series;
 use crate::{FlowEnds, Simulation};
@@ -243,6 +244,8 @@ impl Recorder {
         let goodput: Vec<f64> = simulation.series().iter().map(gbps).collect();
         let mut metrics = measure::metrics(simulation, &self.before, self.from, &goodput);
         metrics.extend(measure::detected(&self.detector));
+        let faults = self.detector.probed(simulation).len();
+        metrics.insert(Metric::network(Quantity::PingmeshFaults), faults as f64);
         let none = Default::default();
         let switches = (simulation.stations()).filter(|(_, station)| station.switch().is_some());
         for (node, _) in switches {

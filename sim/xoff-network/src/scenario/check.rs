@@ -738,6 +738,10 @@ impl Scenario {
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
         let ends = [("from", &flow.from), ("to", &flow.to)];
         let mut hosts = Vec::new();
+        // Probes go between all hosts.
+        let ends = ends
+            .into_iter()
+            .filter(|_| flow.pairs != super::Pairs::Reaches);
         for (key, name) in ends {
             match names.hosts_of(name) {
                 _ if name.is_empty() => {
@@ -750,7 +754,12 @@ impl Scenario {
                 Some(known) => hosts.push(known.len()),
             }
         }
-        let [from, to] = hosts[..] else { return found };
+        let all = names.hosts().len();
+        let (from, to) = match hosts[..] {
+            [from, to] => (from, to),
+            _ if flow.pairs == super::Pairs::Reaches => (all, all),
+            _ => return found,
+        };
         let count = match flow.pairs {
             super::Pairs::Each => from.saturating_mul(to),
             _ => from.max(to),

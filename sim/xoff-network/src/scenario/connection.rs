@@ -7,6 +7,7 @@ use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
 use super::names::Names;
 use super::ns3::{FlowList, Sizes};
+use super::pingmesh::Reach;
 use super::{FlowSettings, Pairs, Scenario};
 
 /// Largest number of flows: their memory is addressed by 20 bits of number.
@@ -38,7 +39,7 @@ pub struct Connection<'a> {
     pub dscp: u8,
 }
 
-/// Flows that are measured together, under one name: those of a workload, or a single flow.
+/// Flows that are measured together, under one name: those of a workload, probes of one reach, or a single flow.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Series {
     /// The name, in metrics and charts.
@@ -47,6 +48,8 @@ pub struct Series {
     pub flows: std::ops::Range<usize>,
     /// Whether they are a workload, of which flow completion times are measured.
     pub workload: bool,
+    /// Whether they are probes of Pingmesh, which are in no sum and no index.
+    pub probes: bool,
 }
 
 impl FlowSettings {
@@ -74,7 +77,10 @@ impl Scenario {
                 let seed = Seed(self.seed).derive(&[ARRIVALS, place as u64]);
                 flows.extend(self.drawn(entry, sizes, &names, &rates, seed));
             } else {
-                flows.extend(self.paired(place, entry, &names));
+                match entry.pairs {
+                    Pairs::Reaches => flows.extend(self.probes(entry, &names)),
+                    _ => flows.extend(self.paired(place, entry, &names)),
+                }
             }
             let whole = first..flows.len();
             if entry.is_workload() {
@@ -82,12 +88,25 @@ impl Scenario {
                     name: entry.name.clone(),
                     flows: whole,
                     workload: true,
+                    probes: false,
                 });
+            } else if entry.pairs == Pairs::Reaches {
+                let mut first = whole.start;
+                for same in flows[whole].chunk_by(|one, next| one.name == next.name) {
+                    series.push(Series {
+                        name: same[0].name.clone(),
+                        flows: first..first + same.len(),
+                        workload: false,
+                        probes: true,
+                    });
+                    first += same.len();
+                }
             } else {
                 series.extend(whole.map(|flow| Series {
                     name: flows[flow].name.clone(),
                     flows: flow..flow + 1,
                     workload: false,
+                    probes: false,
                 }));
             }
         }
@@ -115,7 +134,10 @@ impl Scenario {
         entry: &FlowSettings,
         names: &Names,
     ) -> Vec<(String, String)> {
-        let ends = (names.hosts_of(&entry.from), names.hosts_of(&entry.to));
+        let ends = match entry.pairs {
+            Pairs::Reaches => (Some(Vec::new()), Some(Vec::new())),
+            _ => (names.hosts_of(&entry.from), names.hosts_of(&entry.to)),
+        };
         let (Some(from), Some(to)) = ends else {
             return Vec::new();
         };
@@ -126,6 +148,10 @@ impl Scenario {
                 // Within one group each sends to the next, for none sends to itself.
                 let next = usize::from(from == to && from.len() > 1);
                 (0..most).map(|i| pair(i, i + next)).collect()
+            }
+            Pairs::Reaches => {
+                let probed = self.probed(names).into_iter();
+                probed.map(|(_, from, to)| (from, to)).collect()
             }
             Pairs::Each => {
                 let all = (0..from.len()).flat_map(|a| (0..to.len()).map(move |b| (a, b)));
@@ -149,6 +175,21 @@ impl Scenario {
                 all
             }
         }
+    }
+
+    /// Probes, each with the name of its reach.
+    fn probes<'a>(&self, entry: &'a FlowSettings, names: &Names) -> Vec<Connection<'a>> {
+        let probe = |(reach, from, to): (Reach, String, String)| Connection {
+            settings: entry,
+            name: format!("{}.{}", entry.name, reach.name()),
+            from,
+            to,
+            message: entry.message,
+            count: None,
+            start: entry.start,
+            dscp: entry.dscp,
+        };
+        self.probed(names).into_iter().map(probe).collect()
     }
 
     fn paired<'a>(

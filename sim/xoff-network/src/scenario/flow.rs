@@ -55,6 +55,9 @@ pub enum Pairs {
     Permutation,
     /// Each sends to each, itself excepted.
     Each,
+    /// Those of [`Pingmesh`](super::Pingmesh): from each host to one of each reach.
+    #[serde(skip)]
+    Reaches,
 }
 
 /// Messages from one host to another, and the QP that carries them.

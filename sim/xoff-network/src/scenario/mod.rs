@@ -9,6 +9,7 @@
 //! | [`host`] | [`HostSettings`]: NIC, classes, pauses, DCQCN |
 //! | [`switch`] | [`SwitchSettings`]: buffer, thresholds, marking |
 //! | [`flow`] | [`FlowSettings`]: messages and the QP that carries them |
+//! | [`pingmesh`] | [`Pingmesh`]: probes between hosts |
 //! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
 //! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
 //! | [`expectation`] | [`Expectation`]: a metric compared with a number |
@@ -34,6 +35,7 @@ mod json_schema;
 pub mod names;
 mod notes;
 pub mod ns3;
+pub mod pingmesh;
 pub mod schema;
 pub mod switch;
 pub mod topology;
@@ -48,6 +50,7 @@ pub use host::{HostSettings, IpVersion, NicKind};
 pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;
 pub use names::Names;
+pub use pingmesh::Pingmesh;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::{ClassSettings, SwitchSettings};
 pub use topology::{Ring, Star, Topology};

@@ -9,6 +9,7 @@ use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
 use super::check::{MOST_SAMPLES, lines};
 use super::names::numbered;
+use super::pingmesh::Pingmesh;
 use super::variant::BASE;
 use super::{
     Event, Expectation, FlowSettings, HostSettings, InjectEntry, IpVersion, NicKind, RouteEntry,
@@ -63,6 +64,9 @@ pub struct Scenario {
     pub links: Vec<LinkEntry>,
     /// The flows.
     pub flows: Vec<FlowSettings>,
+    /// Probes between hosts, whose latencies are measured by how far they go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pingmesh: Option<Pingmesh>,
     /// Routes that replace those on shortest paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteEntry>,
@@ -185,6 +189,7 @@ impl Scenario {
             switches: Vec::new(),
             links: Vec::new(),
             flows: Vec::new(),
+            pingmesh: None,
             routes: Vec::new(),
             routing_loops: false,
             events: Vec::new(),

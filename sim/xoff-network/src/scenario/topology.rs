@@ -391,6 +391,14 @@ impl Scenario {
     ///
     /// Everything that does not fit in the topology, or in its file.
     pub fn expanded(&self) -> Result<Cow<'_, Self>, Misfits> {
+        if let Some(pingmesh) = &self.pingmesh {
+            let mut with_probes = self.clone();
+            with_probes.flows.push(pingmesh.flow());
+            with_probes.pingmesh = None;
+            return with_probes
+                .expanded()
+                .map(|whole| Cow::Owned(whole.into_owned()));
+        }
         let Some(topology) = &self.topology else {
             return Ok(Cow::Borrowed(self));
         };

@@ -16,29 +16,36 @@ const MAX_SEEDS: u64 = 1_000;
 const OUT: &str = "out/regress";
 
 const HELP: &str = "\
-An item is a unit of xoff fuzz or a scenario with one of its variants, and a seed: unit/pfc/1,
+An item is a unit of xoff fuzz or a scenario with one of its variants, and a seed: unit/pfc/1, \
 scenario/deadlock/cured/7. With --kept each kept case is an item too, once: case/pfc/NAME/SEED.
 
-Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html,
-junit.xml, summary.json with the failures grouped by cause, each with the command that repeats it; failing cases of
+Results go to out/regress/, or for part I of N to out/regress/I-of-N/: index.html, \
+junit.xml, summary.json with the failures grouped by cause, each with the command that repeats it; failing cases of \
 units are kept in cases/.
 
-journal.jsonl has a line for each finished item. A regression that was killed continues from it when
-the same command is given again, with the same build and the same scenarios; otherwise, and if it had finished, it
+journal.jsonl has a line for each finished item. A regression that was killed continues from it when \
+the same command is given again, with the same build and the same scenarios; otherwise, and if it had finished, it \
 begins anew. --restart begins anew in any case.
 
-Baselines: --update-baseline writes the digests of all scenario runs to the --baseline file, with
---captures also a capture of each. Later runs with --baseline fail where a digest changed; with a
+Baselines: --update-baseline writes the digests of all scenario runs to the --baseline file, with \
+--captures also a capture of each. Later runs with --baseline fail where a digest changed; with a \
 capture they say which frame is the first that differs, when and at which port.
 
 Examples:
-  xoff regress --seeds 1-20                                         everything, 20 seeds
-  xoff regress --only 'scenario/*' --set host.nic=model             scenarios, with model NICs
-  xoff regress --kept testbenches/cases --only 'unit/*,case/*'      units, and cases that failed once
-  xoff regress --only 'scenario/*/base/*' --times                   the default set, with times
-  xoff regress --shard 3/8                                          the third of eight parts
-  xoff regress merge out/regress/*-of-8                             one report of all of them
-  xoff regress --baseline digests.json --update-baseline            what later runs are compared with
+  # everything, 20 seeds
+  xoff regress --seeds 1-20
+  # scenarios, with model NICs
+  xoff regress --only 'scenario/*' --set host.nic=model
+  # units, and cases that failed once
+  xoff regress --kept testbenches/cases --only 'unit/*,case/*'
+  # the default set, with times
+  xoff regress --only 'scenario/*/base/*' --times
+  # the third of eight parts
+  xoff regress --shard 3/8
+  # one report of all of them
+  xoff regress merge out/regress/*-of-8
+  # what later runs are compared with
+  xoff regress --baseline digests.json --update-baseline
 
 Exit codes: 0 no failure, 1 failures or missing items, 2 bad input, 130 interrupted.";
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use clap::Parser as _;
+
 use crate::common::{file, said};
 
 const LOSS: &str = "captures/loss_mtu256_all_ops.pcap";
@@ -138,4 +140,20 @@ fn threads_that_no_machine_has() {
         let (_, err) = said(&[&arguments[..], &["--threads", "100000"]].concat(), [], 2);
         assert!(err.contains("100000 is not in 1..=1024"), "{err}");
     }
+}
+
+#[test]
+fn help_fits_and_its_examples_are_commands() {
+    let mut examples = 0;
+    for name in ["fuzz", "replay", "cover", "regress"] {
+        for words in crate::common::help(&[name]).1 {
+            // Others of the page are of other subcommands.
+            if words[1] == name {
+                let parsed = xoff_verify::cli::Cli::try_parse_from(&words);
+                assert!(parsed.is_ok(), "{words:?}: {}", parsed.unwrap_err());
+                examples += 1;
+            }
+        }
+    }
+    assert!(examples > 8, "{examples} examples");
 }

@@ -1,5 +1,5 @@
 //! The pages of docs/: their commands run, the files that they show are what they say, and the names in
-//! docs/statements.md exist.
+//! docs/statements.md and docs/architecture.md exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -205,5 +205,83 @@ fn what_holds_the_statements_exists() {
         "none",
     ] {
         assert!(exists(wrong, &files, &groups).is_err(), "{wrong}");
+    }
+}
+
+/// The text of all sources below `folder` whose names end so.
+fn sources_of(folder: &str, ending: &str) -> String {
+    let mut folders = vec![repository().join(folder)];
+    let mut text = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == ending) {
+                text += &fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    text
+}
+
+/// A name is a path of the repository, a file, a crate, or a word of the sources.
+fn is_there(name: &str, words: &BTreeSet<&str>, files: &[PathBuf]) -> bool {
+    if name.contains('/') {
+        return repository().join(name).exists();
+    }
+    if name.ends_with(".rs") || name.ends_with(".json") {
+        let is_it = |path: &PathBuf| path.ends_with(name);
+        return name == "summary.json" || files.iter().any(is_it);
+    }
+    let packages =
+        ["bindings", "sim", "testbenches"].map(|folder| repository().join(folder).join(name));
+    let parts = name.split([' ', '←']).filter(|part| !part.is_empty());
+    packages
+        .iter()
+        .any(|path| path.join("Cargo.toml").is_file())
+        || repository().join(name).is_dir()
+        || parts.clone().all(|part| repository().join(part).is_dir())
+        || parts.clone().all(|part| {
+            let part = part.trim_end_matches('!').trim_start_matches("--");
+            part.split("::").all(|word| words.contains(word))
+        })
+}
+
+#[test]
+fn names_in_the_architecture_exist() {
+    let files = sources();
+    let all = ["sim", "testbenches", "waves", "bindings"].map(|folder| sources_of(folder, "rs"));
+    let all = all.join("\n") + &sources_of("rtl", "sv");
+    let words: BTreeSet<&str> = all
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .collect();
+    let page = page("architecture.md");
+    let mut count = 0;
+    for name in page.split('`').skip(1).step_by(2) {
+        // Commands, and crates that have other folders than their names.
+        if name.starts_with("xoff ")
+            || [
+                "xoff-verify",
+                "xoff-waves",
+                "--no-default-features",
+                "--set",
+                "--check",
+                "fuzz hosts",
+            ]
+            .contains(&name)
+        {
+            continue;
+        }
+        assert!(is_there(name, &words, &files), "`{name}` is nowhere");
+        count += 1;
+    }
+    assert!(count > 100, "{count} names");
+    for wrong in ["NoSuchType", "sim/none", "xoff-none", "none.rs"] {
+        assert!(!is_there(wrong, &words, &files), "{wrong}");
+    }
+    for link in page.split("](").skip(1) {
+        let link = link.split(')').next().unwrap();
+        assert!(repository().join("docs").join(link).exists(), "{link}");
     }
 }

@@ -32,22 +32,25 @@ const LARGEST_COUNTER: ByteCount = ByteCount::new(u32::MAX as u64);
 const HELP: &str = "\
 Columns:
   event     CNP, the timers of α and of the rate, the byte counter
-  increase  how R_T rises: fast recovery (not at all), additive, hyper; line rate: no limit any more
+  increase  how R_T rises: fast recovery (not at all), additive, hyper; line
+            rate: no limit any more
   R_C, R_T  current and target rate in Mb/s
-  fixed     the fixed point of the RTL: rates in kb/s, α in 2⁻²⁴, times in whole cycles
+  fixed     the fixed point of the RTL: rates in kb/s, α in 2⁻²⁴, times in whole
+            cycles
   real      the paper's equations in floating point
 
-A flow starts at line rate with α = 1 and always has something to send. On a CNP R_T = R_C, R_C =
-R_C·(1 − α/2) with the old α, then α = (1 − g)·α + g. Each --alpha-timer without a CNP makes
-α = (1 − g)·α. Each --rate-timer and each --byte-counter bytes raise the rate (SIGCOMM 2015, section
-3.1 and figure 7). Defaults are the paper's; it has no --rate-hai (here as in the authors' ns-3
-configuration) and no --rate-min (ours). Above 40 Gb/s, which the paper's are for, both steps grow
+A flow starts at line rate with α = 1 and always has something to send. On a CNP R_T = R_C, R_C = \
+R_C·(1 − α/2) with the old α, then α = (1 − g)·α + g. Each --alpha-timer without a CNP makes \
+α = (1 − g)·α. Each --rate-timer and each --byte-counter bytes raise the rate (SIGCOMM 2015, section \
+3.1 and figure 7). Defaults are the paper's; it has no --rate-hai (here as in the authors' ns-3 \
+configuration) and no --rate-min (ours). Above 40 Gb/s, which the paper's are for, both steps grow \
 with --rate, as in the evaluation of HPCC (SIGCOMM 2019).
 
 Examples:
   xoff calc dcqcn --cnps 100us,150us,200us
   xoff calc dcqcn --every 50us --count 10 --until 5ms
-  xoff calc dcqcn --rate 100Gb/s --cnps 10us --g 1/16 --json | jq '.rows[].fixed.rate_mbps'
+  xoff calc dcqcn --rate 100Gb/s --cnps 10us --g 1/16 --json \\
+      | jq '.rows[].fixed.rate_mbps'
 
 Exit codes: 0 all is well, 2 bad input.";
 

@@ -20,21 +20,24 @@ const MAX_BETA: u64 = 1_000_000;
 const QUARTERS: u64 = 4;
 
 const HELP: &str = "\
-Bounds on kmin, so that ECN marks before PFC pauses, with n ports and c lossless classes (DCQCN,
+Bounds on kmin, so that ECN marks before PFC pauses, with n ports and c lossless classes (DCQCN, \
 SIGCOMM 2015, section 4, with c = 8):
-  static    t_PFC / n with t_PFC = (B − c·n·headroom) / (c·n): all ports may send to one
-  dynamic   β·(B − c·n·headroom) / (c·n·(β + 1)): the PFC threshold is β·free / (c·n), which is an
-            α of β / (c·n) in xoff calc pfc
+  static    t_PFC / n with t_PFC = (B − c·n·headroom) / (c·n): all ports may
+            send to one
+  dynamic   β·(B − c·n·headroom) / (c·n·(β + 1)): the PFC threshold is β·free /
+            (c·n), which is an α of β / (c·n) in xoff calc pfc
 A bound below one frame cannot be met.
 
-RED marks by the length of the egress queue: nothing up to kmin, then with a probability that rises
-linearly to pmax at kmax, everything above. When one of --kmin, --kmax, --pmax, --queue is given,
+RED marks by the length of the egress queue: nothing up to kmin, then with a probability that rises \
+linearly to pmax at kmax, everything above. When one of --kmin, --kmax, --pmax, --queue is given, \
 the others are the paper's: 5 KB, 200 KB, 1 %.
 
 Examples:
   xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB
-  xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB --kmin 5KB --kmax 200KB --pmax 1%
-  xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB --queue 10KB,76.6KB --json | jq .marks
+  xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB --kmin 5KB \\
+      --kmax 200KB --pmax 1%
+  xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB \\
+      --queue 10KB,76.6KB --json | jq .marks
 
 Exit codes: 0 all is well, 2 bad input.";
 

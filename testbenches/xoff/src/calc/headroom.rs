@@ -18,29 +18,37 @@ use crate::terminal::{Ink, Streams};
 
 const HELP: &str = "\
 Forms:
-  annex O     IEEE 802.1Q annex O: the bits that may arrive from when XOFF is due on. Longest frame
-              of any class, just started; pause frame; cable and interface, there and back;
-              response; longest frame of the class.
-  exact       B · (1 + ⌈(W' + 84 + 2·(cable + interface) + response) / W⌉), the frames that a buffer
-              takes in which counts frames by their last bit. B is the class's frame, W its bytes
-              on the wire (20 more), W' those of the longest frame of any class. The 1 is the frame
-              that exceeds XOFF: the headroom takes it as a whole.
-  any sizes   the most that frames of any sizes from 64 bytes on can use, to the byte: the one
-              that exceeds XOFF, the last one that the peer starts, and between them as few as
-              fill the line, since each has 20 bytes on the wire that no buffer holds. Switches
-              of scenarios have this form unless a headroom is set.
-  worst case  annex O and the frame that exceeds XOFF: never below the other forms.
+  annex O     IEEE 802.1Q annex O: the bits that may arrive from when XOFF is
+              due on. Longest frame of any class, just started; pause frame;
+              cable and interface, there and back; response; longest frame of
+              the class.
+  exact       B · (1 + ⌈(W' + 84 + 2·(cable + interface) + response) / W⌉), the
+              frames that a buffer takes in which counts frames by their last
+              bit. B is the class's frame, W its bytes on the wire (20 more), W'
+              those of the longest frame of any class. The 1 is the frame that
+              exceeds XOFF: the headroom takes it as a whole.
+  any sizes   the most that frames of any sizes from 64 bytes on can use, to the
+              byte: the one that exceeds XOFF, the last one that the peer
+              starts, and between them as few as fill the line, since each has
+              20 bytes on the wire that no buffer holds. Switches of scenarios
+              have this form unless a headroom is set.
+  worst case  annex O and the frame that exceeds XOFF: never below the other
+              forms.
 
 Sources:
   cable       5 ns/m (802.1Q annex O)
-  response    10 Gb/s 12 quanta (Linux, ixgbe_type.h), 40 Gb/s 118, 100 Gb/s 394 (annex O)
-  interface   depends on the product. 187.5ns, 7,500 bit times at 40 Gb/s, is also the scenarios'
-              default; a vendor's guide has 24,576 at 40 Gb/s (614.4ns), 122,880 at 100 Gb/s.
+  response    10 Gb/s 12 quanta (Linux, ixgbe_type.h), 40 Gb/s 118, 100 Gb/s 394
+              (annex O)
+  interface   depends on the product. 187.5ns, 7,500 bit times at 40 Gb/s, is
+              also the scenarios' default; a vendor's guide has 24,576 at 40
+              Gb/s (614.4ns), 122,880 at 100 Gb/s.
 
 Examples:
-  xoff calc headroom --rate 40Gb/s --cable 300m --frame 1086B --interface 614.4ns
+  xoff calc headroom --rate 40Gb/s --cable 300m --frame 1086B \\
+      --interface 614.4ns
   xoff calc headroom --rate 100Gb/s --cable 2m --mtu 4096 --other-frame 9216B
-  xoff calc headroom --rate 40Gb/s --cable 10km --mtu 1024 --json | jq .exact.port_bytes
+  xoff calc headroom --rate 40Gb/s --cable 10km --mtu 1024 --json \\
+      | jq .exact.port_bytes
 
 Exit codes: 0 all is well, 2 bad input.";
 

@@ -27,12 +27,14 @@ use crate::terminal::Streams;
 
 const HELP: &str = "\
 Examples:
-  xoff calc headroom --rate 40Gb/s --cable 300m --mtu 1024 --classes 2 --ports 32
+  xoff calc headroom --rate 40Gb/s --cable 300m --mtu 1024 --classes 2 \\
+      --ports 32
   xoff calc pfc --buffer 12MB --ports 32 --headroom 22.4KB --alpha 1/16,1/64
-  xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB --kmin 5KB --kmax 200KB --pmax 1%
+  xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB --kmin 5KB \\
+      --kmax 200KB --pmax 1%
   xoff calc dcqcn --cnps 100us,150us,200us --until 1ms
 
-Each has a --help with formulas, examples and the sources of its numbers.
+Each has a --help with formulas, examples and the sources of its numbers. \
 Exit codes: 0 all is well, 2 bad input.";
 
 /// Calculates buffers, thresholds and rates

@@ -15,21 +15,23 @@ use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
 
 const HELP: &str = "\
-Static: with n ports and c lossless classes the largest threshold that cannot overrun the buffer is
+Static: with n ports and c lossless classes the largest threshold that cannot overrun the buffer is \
 (B − c·n·headroom) / (c·n) (DCQCN, SIGCOMM 2015, section 4, with c = 8).
 
-Dynamic: an ingress queue pauses its peer when it holds more than α times what is free of the
-shared buffer. With q queues that fill alike, each pauses at x = α·(B_shared − q·x), which is
-x = α·B_shared / (1 + q·α). No α overruns the shared buffer, but a small one pauses early: SIGCOMM
+Dynamic: an ingress queue pauses its peer when it holds more than α times what is free of the \
+shared buffer. With q queues that fill alike, each pauses at x = α·(B_shared − q·x), which is \
+x = α·B_shared / (1 + q·α). No α overruns the shared buffer, but a small one pauses early: SIGCOMM \
 2016 has 1/16, and up to 60,000 pauses in 5 minutes where a new model of switch had 1/64.
 
-The simulated switch pauses with the first frame that does not fit, so up to a frame earlier. XON
+The simulated switch pauses with the first frame that does not fit, so up to a frame earlier. XON \
 follows when a queue is --xon-offset below its limit.
 
 Examples:
   xoff calc pfc --buffer 12MB --ports 32 --headroom 22.4KB
-  xoff calc pfc --buffer 12MB --ports 32 --headroom 40KB --classes 2 --alpha 1/16,1/64
-  xoff calc pfc --buffer 9MB --ports 32 --headroom 22.4KB --queues 1,4 --json | jq .dynamic
+  xoff calc pfc --buffer 12MB --ports 32 --headroom 40KB --classes 2 \\
+      --alpha 1/16,1/64
+  xoff calc pfc --buffer 9MB --ports 32 --headroom 22.4KB --queues 1,4 \\
+      --json | jq .dynamic
 
 Exit codes: 0 all is well, 2 bad input.";
 

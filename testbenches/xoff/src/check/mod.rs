@@ -31,22 +31,27 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 const PS_PER_NS: u64 = 1_000;
 
 const HELP: &str = "\
-Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each
-pcap of several, which are read in the order of their times. Of frames that were cut behind their
-headers (tcpdump -s 128), the headers are judged. Packets of Linux cooked captures (tcpdump -i any;
-each device is a tap, such as if2) and of raw IP are judged as those of Ethernet, but for pauses.
-What a tap cannot see is not a violation: a loss before or after it, the beginning of a connection
+Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each \
+pcap of several, which are read in the order of their times. Of frames that were cut behind their \
+headers (tcpdump -s 128), the headers are judged. Packets of Linux cooked captures (tcpdump -i any; \
+each device is a tap, such as if2) and of raw IP are judged as those of Ethernet, but for pauses. \
+What a tap cannot see is not a violation: a loss before or after it, the beginning of a connection \
 before the capture, the end of the capture.
 
 Examples:
-  xoff check loss.pcap                                   one row per rule
-  xoff check loss.pcap --json | jq '.violations[]'       for programs
+  # one row per rule
+  xoff check loss.pcap
+  # for programs
+  xoff check loss.pcap --json | jq '.violations[]'
   xoff check out/pair/capture.pcapng --host-port a.0,b.0 --cnp-interval 50us
-  xoff check a.pcap b.pcap --host-port a.pcap=192.0.2.1  two ends of a path, one a host's port
-  xoff check nic.pcap --breaks bth-reserved              of a device known to set a reserved bit
-  tcpdump -U -w - -i eth0 -c 10000 | xoff check -        live
+  # two ends of a path, one a host's port
+  xoff check a.pcap b.pcap --host-port a.pcap=192.0.2.1
+  # of a device known to set a reserved bit
+  xoff check nic.pcap --breaks bth-reserved
+  # live
+  tcpdump -U -w - -i eth0 -c 10000 | xoff check -
 
-Exit codes: 0 no violation but of rules of --breaks, 1 violations, 2 bad input (what was found before it is shown) or no frame that a rule
+Exit codes: 0 no violation but of rules of --breaks, 1 violations, 2 bad input (what was found before it is shown) or no frame that a rule \
 is about, 130 interrupted (what was found until then is shown).
 
 Rules:

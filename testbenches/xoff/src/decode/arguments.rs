@@ -9,29 +9,35 @@ use crate::codec::EngineArgs;
 
 const DECODE_HELP: &str = "\
 Columns:
-  flags    S solicited event, A acknowledgement asked for, M migrated, F FECN, B BECN,
-           C congestion met (ECN field CE)
+  flags    S solicited event, A acknowledgement asked for, M migrated, F FECN, B
+           BECN, C congestion met (ECN field CE)
   icrc     ok, BAD, or nothing when the frame has none
-  details  payload bytes; remote address, key and length; syndrome and MSN; immediate data;
-           anything unusual. On a narrow terminal they have a line of their own.
+  details  payload bytes; remote address, key and length; syndrome and MSN;
+           immediate data; anything unusual. On a narrow terminal they have a
+           line of their own.
 
-Frames of other protocols and malformed frames have rows too, with the reason. So have records
-without a verdict: cut (only the beginning was recorded; the headers that are there are shown),
-other link (a link type that is not read), too long (longer than any frame on a line, glued
-together by receive offload). Behind the headers of Linux cooked captures (tcpdump -i any) and raw
-IP, packets are read as behind those of Ethernet, but without MAC addresses. Each device of a cooked
-capture, version 2, is a port: if2.
-A capture of several interfaces has a column port: →a.0 for received at a.0, a.0→ for sent.
-JSON lines contain all that is needed to write the same frames again, but for those that are cut,
+Frames of other protocols and malformed frames have rows too, with the reason. So have records \
+without a verdict: cut (only the beginning was recorded; the headers that are there are shown), \
+other link (a link type that is not read), too long (longer than any frame on a line, glued \
+together by receive offload). Behind the headers of Linux cooked captures (tcpdump -i any) and raw \
+IP, packets are read as behind those of Ethernet, but without MAC addresses. Each device of a cooked \
+capture, version 2, is a port: if2. \
+A capture of several interfaces has a column port: →a.0 for received at a.0, a.0→ for sent. \
+JSON lines contain all that is needed to write the same frames again, but for those that are cut, \
 too long or of another link: decode --format jsonl | encode --jsonl -.
 
 Examples:
-  xoff decode loss.pcap                        one row per frame
-  xoff decode --summary loss.pcap              a summary of the capture
-  xoff decode --frames 100-120 loss.pcap       some frames
+  # one row per frame
+  xoff decode loss.pcap
+  # a summary of the capture
+  xoff decode --summary loss.pcap
+  # some frames
+  xoff decode --frames 100-120 loss.pcap
   xoff decode --format jsonl loss.pcap | jq 'select(.icrc_ok == false) | .frame'
-  tcpdump -U -w - -i eth0 | xoff decode -      live
-  xoff decode --both loss.pcap                 RTL and reference model, compared
+  # live
+  tcpdump -U -w - -i eth0 | xoff decode -
+  # RTL and reference model, compared
+  xoff decode --both loss.pcap
 
 Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input (rows before it are kept).";
 

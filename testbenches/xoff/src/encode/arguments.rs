@@ -8,7 +8,8 @@ use crate::codec::EngineArgs;
 
 /// The keys, for `xoff encode --help`.
 pub(super) const LONG_HELP: &str = "\
-Keys, with their defaults. Numbers are decimal or 0x…; a key that the packet lacks is an error.
+Keys, with their defaults. Numbers are decimal or 0x…; a key that the packet lacks is \
+an error.
   which packet   opcode or name: RC_SEND_ONLY, 0x04, …
                  verdict: roce_v2 (the default), roce_v1, cnp, pfc or pause
   Ethernet       src_mac 02:00:00:00:00:01, dst_mac 02:00:00:00:00:02
@@ -16,32 +17,42 @@ Keys, with their defaults. Numbers are decimal or 0x…; a key that the packet l
                  vlan, pcp, dei: a tag; none by default
                  bytes: length of the frame with padding; 60 at least by default
   IP             ip_version 4, or 6 when an address is
-                 src_ip 192.0.2.1 or 2001:db8::1, dst_ip 192.0.2.2 or 2001:db8::2
+                 src_ip 192.0.2.1 or 2001:db8::1,
+                 dst_ip 192.0.2.2 or 2001:db8::2
                  dscp 0, ecn 0, ttl 64
                  IPv4: ip_id 0, dont_fragment true; IPv6 and GRH: flow_label 0
   UDP            src_port 0xc000; the destination port is always 4791
   BTH            dest_qp 0x11, psn 0, pkey 0xffff
-                 solicited, mig_req, fecn, becn, ack_req: false (becn of a CNP: true)
-  RETH, atomics  va 0, rkey 0, dma_len (the payload's length), swap_add 0, compare 0
+                 solicited, mig_req, fecn, becn, ack_req: false
+                 (becn of a CNP: true)
+  RETH, atomics  va 0, rkey 0, dma_len (the payload's length), swap_add 0,
+                 compare 0
   AETH           syndrome 0x1f (an ACK), msn 0; atomic ACK: original 0
   others         imm 0, inv_rkey 0; UD: qkey 0, src_qp 0
-  payload        payload=hex:00ff…, payload=text:… or payload=pattern:LENGTH (0, 1, 2, …);
+  payload        payload=hex:00ff…, payload=text:… or payload=pattern:LENGTH
+                 (0, 1, 2, …);
                  payload_bytes=LENGTH is the same pattern; none by default
-  pfc, pause     quanta 0: for pfc eight with commas between, class 0 first; for pause one
-                 class_enable: one bit per class; by default the classes with quanta
+  pfc, pause     quanta 0: for pfc eight with commas between, class 0 first; for
+                 pause one
+                 class_enable: one bit per class; by default those with quanta
   for errors     icrc_ok=false writes a wrong ICRC
   captures       time_ns: when; by default a microsecond after the frame before
                  interface, direction received or sent, fcs_ok=false: for pcapng
-  checked        pad must fit the payload; frame, the number of a row, is ignored
-  in rows only   raw: the bytes of a frame that the builder cannot build; written as they are
+  checked        pad must fit the payload; frame, the number of a row, is
+                 ignored
+  in rows only   raw: the bytes of a frame that the builder cannot build;
+                 written as they are
 
 Examples:
   xoff encode opcode=RC_SEND_ONLY dest_qp=0x54 psn=7 payload=text:hello
-  xoff encode name=RC_ACK syndrome=0x60 msn=3 psn=100          a NAK: PSN sequence error
-  xoff encode verdict=pfc quanta=0,0,0,0xffff,0,0,0,0          pause class 3 for long
-  xoff encode opcode=RC_WRITE_ONLY src_ip=2001:db8::1 va=0x7f00 rkey=0x12 payload_bytes=1024 \\
-              --format pcap -o write.pcap
-  xoff decode --format jsonl in.pcap | xoff encode --jsonl - --format pcap -o again.pcap
+  # a NAK: PSN sequence error
+  xoff encode name=RC_ACK syndrome=0x60 msn=3 psn=100
+  # pause class 3 for long
+  xoff encode verdict=pfc quanta=0,0,0,0xffff,0,0,0,0
+  xoff encode opcode=RC_WRITE_ONLY src_ip=2001:db8::1 va=0x7f00 rkey=0x12 \\
+      payload_bytes=1024 --format pcap -o write.pcap
+  xoff decode --format jsonl in.pcap | \\
+      xoff encode --jsonl - --format pcap -o again.pcap
 
 Exit codes: 0 all is well, 1 RTL and model differ (--both), 2 bad input.";
 

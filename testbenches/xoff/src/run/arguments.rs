@@ -11,23 +11,31 @@ use crate::threads::MAX_THREADS;
 use xoff_waves::read::condition::Condition;
 
 const RUN_HELP: &str = "\
-Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv (values by time), spans.csv (pauses of
-hosts, if there were any); with --pcap capture.pcapng, with --waves the waves. A sweep adds out/NAME-sweep/: sweep.html,
+Results go to out/NAME/: report.html, goodput.svg, summary.json, series.csv (values by time), spans.csv (pauses of \
+hosts, if there were any); with --pcap capture.pcapng, with --waves the waves. A sweep adds out/NAME-sweep/: sweep.html, \
 sweep.svg, sweep.csv. Files of an earlier run are removed first.
 
 Examples:
-  xoff run livelock                                 a built-in scenario with RTL NICs
-  xoff run pair --set flows.bulk.mtu=4096           with a key changed
-  xoff run incast --sweep hosts.s.count=2,4,8       one run per value
+  # a built-in scenario with RTL NICs
+  xoff run livelock
+  # with a key changed
+  xoff run pair --set flows.bulk.mtu=4096
+  # one run per value
+  xoff run incast --sweep hosts.s.count=2,4,8
+  # how many of 20 seeds lock, with and without the third flow
   xoff run ring-deadlock --sweep variant=base,two --sweep seed=1..20
-                                                    how many of 20 seeds lock, with and without the third flow
-  xoff run pair --pcap all --waves a:10us-20us      every port captured, waves of host a
-  xoff run pair --waves a:900us-901us               later waves: from a checkpoint of the run before
+  # every port captured, waves of host a
+  xoff run pair --pcap all --waves a:10us-20us
+  # later waves: from a checkpoint of the run before
+  xoff run pair --waves a:900us-901us
+  # waves around the first completion after 900 us
   xoff run pair --wave-when 'a.cqe_valid_o && a.cqe_ready_i' --wave-from 900us
-                                                    waves around the first completion after 900 us
-  xoff run incast --check                           every frame at every port judged by the rules of xoff check
-  xoff show pair > mine.toml                        a scenario to change
-  xoff run mine.toml --json | jq .metrics           your own scenario, for programs
+  # every frame at every port judged by the rules of xoff check
+  xoff run incast --check
+  # a scenario to change
+  xoff show pair > mine.toml
+  # your own scenario, for programs
+  xoff run mine.toml --json | jq .metrics
 
 docs/scenarios.md has every key of a scenario, the language of fault rules, and how to inject captures.
 

@@ -9,30 +9,35 @@ use xoff_waves::read::condition::Condition;
 use xoff_waves::read::value::Radix;
 
 const HELP: &str = "\
-Signals are selected by their full names (a.pins.nic.depth), by the end of the name (depth, nic.depth), or by
-patterns in which * stands for any text and ? for one character (nic.*ready*). Without --signals the
+Signals are selected by their full names (a.pins.nic.depth), by the end of the name (depth, nic.depth), or by \
+patterns in which * stands for any text and ? for one character (nic.*ready*). Without --signals the \
 command lists the signals of the file.
 
 Rows:
-  default    the values at the beginning of the window, then one row for each time at which one of the
-             signals changes
-  --at CLK   one row for each rising edge of CLK, with the values before the edge: those that flip-flops
-             take in
-  --when     of these rows only those for which the condition holds. Conditions compare signals with
-             numbers (7, -7, 0x1f, 0b101, 1.5e-3), names of enums, or other signals by == != < <= > >=, and
-             are combined by && || ! and parentheses; a signal alone means that it is not 0. A vector that is
-             compared with a number below 0 is read in two's complement. xoff[3] is a bit of a vector, and
-             depth[23:0] a slice, for --signals too; no file says what an index of a packed array means.
-             An event is 1 when it happens.
+  default    the values at the beginning of the window, then one row for each
+             time at which one of the signals changes
+  --at CLK   one row for each rising edge of CLK, with the values before the
+             edge: those that flip-flops take in
+  --when     of these rows only those for which the condition holds. Conditions
+             compare signals with numbers (7, -7, 0x1f, 0b101, 1.5e-3), names of
+             enums, or other signals by == != < <= > >=, and are combined by &&
+             || ! and parentheses; a signal alone means that it is not 0. A
+             vector that is compared with a number below 0 is read in two's
+             complement. xoff[3] is a bit of a vector, and depth[23:0] a slice,
+             for --signals too; no file says what an index of a packed array
+             means. An event is 1 when it happens.
 
-Values: names for enums; hexadecimal numbers for vectors (with 0x in CSV), decimal ones with --radix dec;
+Values: names for enums; hexadecimal numbers for vectors (with 0x in CSV), decimal ones with --radix dec; \
 the bits of values that have x or z among them.
 
 Examples:
-  xoff wave out/pair/a.fst                                        the signals of a file
+  # the signals of a file
+  xoff wave out/pair/a.fst
   xoff wave out/pair/a.fst --signals 'rx_*' --from 10us --to 11us
-  xoff wave out/pair/a.fst --signals tx_data_o,tx_bytes_o --at clk_i --when 'tx_valid_o && tx_ready_i'
-  xoff wave dump.vcd --signals state --format csv                 names of an enum over time
+  xoff wave out/pair/a.fst --signals tx_data_o,tx_bytes_o --at clk_i \\
+      --when 'tx_valid_o && tx_ready_i'
+  # names of an enum over time
+  xoff wave dump.vcd --signals state --format csv
 
 Exit codes: 0 success, 1 no row fulfils --when, 2 bad input.";
 

@@ -274,16 +274,11 @@ fn tables_and_help() {
 fn examples_of_the_help_are_right() {
     let mut count = 0;
     for name in ["", "headroom", "pfc", "ecn", "dcqcn"] {
-        let arguments: Vec<_> = (["calc", name, "--help"].into_iter())
-            .filter(|word| !word.is_empty())
-            .collect();
-        let (help, _) = said(&arguments, [], 0);
-        for line in help.lines().filter(|line| line.starts_with("  xoff calc ")) {
-            let line = line.split('|').next().unwrap();
-            // A remark stands behind several spaces.
-            let command = line.trim().split("  ").next().unwrap();
-            let arguments: Vec<_> = command.split(' ').skip(1).collect();
-            said(&arguments, [], 0);
+        let arguments = ["calc", name];
+        let arguments = &arguments[..if name.is_empty() { 1 } else { 2 }];
+        for words in crate::common::help(arguments).1 {
+            let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            crate::common::said(&words, [], 0);
             count += 1;
         }
     }

@@ -607,3 +607,38 @@ fn tshark_reads_what_encode_writes() {
         }
     }
 }
+
+#[test]
+fn a_scenario_comes_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let text = fs::read_to_string(file("scenarios/pair.toml")).unwrap();
+    let arguments = ["run", "-", "--set", "host.nic=model", "--out", out];
+    let (said_of_it, _) = said(&arguments, text, 0);
+    assert!(said_of_it.contains("held"), "{said_of_it}");
+    assert!(folder.path().join("stdin/summary.json").is_file());
+    let (_, wrong) = said(&["run", "-"], "title = 3", 2);
+    assert!(
+        wrong.starts_with("xoff: standard input: TOML parse error at line 1"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn the_most_similar_key_is_named() {
+    for (setting, meant) in [
+        ("flow.bulk.message=1 MB", "flows"),
+        ("flows.bulk.mesage=1 MB", "message"),
+        ("host.dcqn.on=true", "dcqcn"),
+    ] {
+        let (_, wrong) = said(&["run", "pair", "--set", setting], [], 2);
+        assert!(
+            wrong.contains(&format!("did you mean '{meant}'?")),
+            "{wrong}"
+        );
+    }
+    let (_, wrong) = said(&["run", "-"], "title = \"x\"\nduraton = \"1 us\"", 2);
+    assert!(wrong.contains("did you mean 'duration'?"), "{wrong}");
+    let (_, wrong) = said(&["run", "pair", "--set", "entirely=1"], [], 2);
+    assert!(!wrong.contains("did you mean"), "{wrong}");
+}

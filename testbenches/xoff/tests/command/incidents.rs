@@ -7,6 +7,7 @@ use xoff::scenario_file::Source;
 use xoff_network::Simulation;
 use xoff_network::judge::judge;
 use xoff_network::metrics::Metrics;
+use xoff_network::results::FindingKind;
 use xoff_network::scenario::{Expectation, Scenario};
 use xoff_waves::report::Report;
 
@@ -491,4 +492,68 @@ fn one_digest_with_events_whatever_the_samples_and_threads() {
     assert_eq!(one.1, 1.0);
     assert_eq!(one, run("73 us", 2));
     assert_eq!(one, run("1 ms", 2));
+}
+
+/// From probes alone: one slow server, one lossy link, one storm, each at its place; nothing where nothing is wrong, with
+/// other seeds too.
+#[test]
+fn pingmesh_finds_what_is_wrong() {
+    for (variant, begins, ends) in [
+        ("base", "", ""),
+        (
+            "slow",
+            "h100: 6 of 6 probed pairs (tor, podset, dc) are late: ",
+            "us",
+        ),
+        ("lossy", "rack t3: ", ""),
+        (
+            "storm",
+            "h200: 6 of 6 probed pairs (tor, podset, dc) have no answers",
+            "",
+        ),
+    ] {
+        for seed in ["1", "4"] {
+            let scenario = scenario("pingmesh", &[("variant", variant), ("seed", seed)]);
+            let options = RunOptions::new(xoff_cosim::endpoints());
+            let report = execute::run(&scenario, &options).unwrap();
+            let failed = report.summary.expectations.iter().find(|one| !one.held);
+            assert_eq!(failed, None, "{variant}, seed {seed}");
+            let findings = report.summary.findings.iter();
+            let told = findings.filter(|finding| finding.kind == FindingKind::Probes);
+            let told: Vec<&str> = told.map(|finding| &*finding.text).collect();
+            assert_eq!(told.len(), usize::from(variant != "base"), "{told:?}");
+            for text in told {
+                assert!(text.starts_with(begins) && text.ends_with(ends), "{text}");
+            }
+        }
+    }
+}
+
+/// Probes beside other traffic are in none of its sums.
+#[test]
+fn probes_are_beside_what_is_measured() {
+    let settings = [
+        ("host.nic", "model"),
+        ("duration", "2 ms"),
+        ("measure_from", "1 ms"),
+    ];
+    let probes = [("pingmesh.interval", "50 us")];
+    let run = |settings: &[(&str, &str)]| {
+        let options = RunOptions::new(xoff_cosim::endpoints());
+        execute::run(&scenario("incast", settings), &options)
+            .unwrap()
+            .summary
+            .metrics
+    };
+    let (without, with) = (run(&settings), run(&[&settings[..], &probes].concat()));
+    for metric in ["messages.total", "goodput_gbps.total", "jain_index"] {
+        let (without, with) = (without[metric], with[metric]);
+        assert!(
+            (without / with - 1.0).abs() < 0.05,
+            "{metric}: {without}, {with}"
+        );
+    }
+    assert!(with["messages.pingmesh.tor"] > 100.0);
+    let of_flows = ["messages.f.s0", "messages.f.s1"].map(|metric| with[metric]);
+    assert_eq!(with["messages.total"], of_flows.iter().sum::<f64>());
 }

@@ -10,6 +10,7 @@
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
+//! | [`help`] | help fits on 80 columns, and its examples are commands |
 //! | [`incidents`] | the incidents: every scenario with and without its cure |
 //! | [`lumina`] | losses, marks and errors at chosen packets, and what has to follow |
 //! | [`topologies`] | networks and workloads from files |
@@ -28,6 +29,7 @@ mod check;
 mod command_line;
 mod common;
 mod fabric;
+mod help;
 mod incidents;
 mod injection;
 mod livelock;

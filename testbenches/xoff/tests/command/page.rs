@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::scenario_runs::{holds, run_watched};
 use serde_json::Value;
 use xoff::scenario_file::{BUILT_IN, Source};
+use xoff_network::metrics::Quantity;
 use xoff_network::scenario::json_schema;
 use xoff_sim::link::FaultRule;
 
@@ -250,6 +251,52 @@ fn the_page_has_every_key_of_the_schema() {
     assert!(
         page[begin..end] == keys,
         "docs/scenarios.md is behind the scenario types: UPDATE_DOCS=1 cargo test -p xoff --test command page\n{keys}"
+    );
+}
+
+/// The page of all metrics, from their types.
+fn metrics() -> String {
+    let mut text = "\
+# Metrics
+
+What a run measures, by name: `[[expect]]` compares them with numbers, `xoff run --json` and `summary.json` have all of a
+run, `xoff diff` compares those of two. Rates and times are of the measured window, from `measure_from` to the end;
+counters too, unless it says 'since the start'. A metric that is undefined, such as the latency of messages when none
+was completed, is left out.
+
+FLOW is a flow's name as scenarios and charts have it, NODE, HOST and SWITCH that of a node, CLASS a priority from 0 to 7,
+PORT a number from 0 on, GROUP an entry of switches, QUANTILE one of p50, p90, p99, p999. `.total` is the sum.
+
+<!-- Written by `UPDATE_DOCS=1 cargo test -p xoff --test command page`; do not edit. -->
+
+| name | unit | of | |
+|---|---|---|---|
+"
+    .to_owned();
+    for quantity in Quantity::ALL {
+        let (of, subject) = quantity.scope().form();
+        let name = quantity.name();
+        let total = match quantity.has_total() {
+            true => format!(", `{name}.total`"),
+            false => String::new(),
+        };
+        let (unit, description) = (quantity.unit(), line(&quantity.description()));
+        text += &format!("| `{name}{subject}`{total} | {unit} | {of} | {description} |\n");
+    }
+    text
+}
+
+#[test]
+fn the_page_has_every_metric() {
+    let path = crate::common::file("../docs/metrics.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(path, metrics()).unwrap();
+        return;
+    }
+    let page = fs::read_to_string(path).unwrap();
+    assert!(
+        page == metrics(),
+        "docs/metrics.md is behind the types: UPDATE_DOCS=1 cargo test -p xoff --test command page"
     );
 }
 

@@ -268,3 +268,57 @@ fn flows_that_do_not_fit_are_all_listed() {
         "flows.f.pairs: 368640000 flows: 1048575 at most"
     );
 }
+
+/// Each host probes one behind its ToR, one behind its leafs and one behind the spines, and is probed by as many.
+#[test]
+fn probes_go_to_one_host_of_each_reach() {
+    let mut scenario = Scenario::new("clos", Duration::from_us(100));
+    scenario.host.nic = crate::scenario::NicKind::Model;
+    let clos = crate::scenario::Clos {
+        podsets: 2,
+        tors: 3,
+        hosts: 4,
+        leafs: 2,
+        spines: 2,
+        host_cable: Length::from_m(2),
+        leaf_cable: Length::from_m(20),
+        spine_cable: Length::from_m(300),
+        host_rate: None,
+        leaf_rate: None,
+        spine_rate: None,
+    };
+    scenario.topology = Some(Topology::from(clos));
+    scenario.pingmesh = Some(crate::scenario::Pingmesh::default());
+    scenario.check().unwrap();
+    let whole = scenario.expanded().unwrap();
+    let (flows, series) = whole.connections();
+    assert_eq!(flows.len(), 3 * 24);
+    let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
+    assert_eq!(names, ["pingmesh.tor", "pingmesh.podset", "pingmesh.dc"]);
+    assert!(
+        series
+            .iter()
+            .all(|series| series.probes && series.flows.len() == 24)
+    );
+    let number = |host: &str| host[1..].parse::<usize>().unwrap();
+    for (reach, of_reach) in series.iter().enumerate() {
+        let mut probed = [0; 24];
+        for flow in &flows[of_reach.flows.clone()] {
+            let [from, to] = [&flow.from, &flow.to].map(|host| number(host));
+            probed[to] += 1;
+            let (same_rack, same_podset) = (from / 4 == to / 4, from / 12 == to / 12);
+            let expected = [(true, true), (false, true), (false, false)][reach];
+            assert_eq!((same_rack, same_podset), expected, "{from} > {to}");
+            assert_ne!(from, to);
+        }
+        assert_eq!(probed, [1; 24], "{}", of_reach.name);
+    }
+    // Behind one switch there is one reach.
+    let mut star = star(5);
+    star.pingmesh = Some(crate::scenario::Pingmesh::default());
+    star.check().unwrap();
+    let whole = star.expanded().unwrap();
+    let (flows, series) = whole.connections();
+    assert_eq!((flows.len(), series.len()), (5, 1));
+    assert_eq!((&*flows[4].from, &*flows[4].to), ("h4", "h0"));
+}

@@ -95,3 +95,39 @@ pub fn said(arguments: &[&str], input: impl Into<Vec<u8>>, code: i32) -> (String
         String::from_utf8(output.stderr).unwrap(),
     )
 }
+
+/// Returns the help of a subcommand on a terminal of 80 columns, none of whose lines is longer, and the commands of its
+/// examples as words: copied from there they can be given to a shell.
+pub fn help(subcommand: &[&str]) -> (String, Vec<Vec<String>>) {
+    let output = xoff()
+        .args(subcommand)
+        .arg("--help")
+        .env("COLUMNS", "80")
+        .assert()
+        .success();
+    let help = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    let long = help.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(long, None, "{subcommand:?}");
+    let examples = help.split("\nExamples:\n").nth(1).unwrap_or_default();
+    let examples = examples.split("\n\n").next().unwrap().replace("\\\n", " ");
+    let commands = (examples.lines())
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .map(|line| shlex::split(line).expect("words of a shell"));
+    // Of a pipe each part, and of each what is before a redirection.
+    let commands = commands
+        .flat_map(|words| {
+            words
+                .split(|word| word == "|")
+                .map(<[_]>::to_vec)
+                .collect::<Vec<_>>()
+        })
+        .map(|words| {
+            words
+                .into_iter()
+                .take_while(|word| word != ">")
+                .collect::<Vec<_>>()
+        })
+        .filter(|words| words.first().is_some_and(|word| word == "xoff"))
+        .collect();
+    (help, commands)
+}
