@@ -783,7 +783,23 @@ fn create(
             qp,
         });
     }
+    follow(connections, &flows, stations);
     Ok((flows, openings))
+}
+
+/// Lets each sender of an entry in lockstep wait for the flow of the entry that ends at its host.
+fn follow(connections: &[Connection<'_>], flows: &[FlowEnds], stations: &mut [Station]) {
+    // By the entry and the receiving host, of which the check of the scenario allows one each.
+    let mut ends = BTreeMap::new();
+    for (connection, flow) in connections.iter().zip(flows) {
+        ends.insert((&raw const *connection.settings, flow.to), flow.receiver);
+    }
+    let lockstep = connections.iter().zip(flows);
+    for (connection, flow) in lockstep.filter(|(connection, _)| connection.settings.lockstep) {
+        if let Some(receiver) = ends.get(&(&raw const *connection.settings, flow.from)) {
+            host_of(&mut stations[flow.from.0 as usize]).follow(flow.sender, *receiver);
+        }
+    }
 }
 
 fn endpoint_of(station: &mut Station) -> &mut dyn Endpoint {

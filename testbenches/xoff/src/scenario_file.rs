@@ -14,7 +14,7 @@ use crate::injection::captured;
 use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 19] = [
+pub const BUILT_IN: [(&str, &str); 20] = [
     ("pair", include_str!("../../scenarios/pair.toml")),
     ("livelock", include_str!("../../scenarios/livelock.toml")),
     ("incast", include_str!("../../scenarios/incast.toml")),
@@ -54,6 +54,7 @@ pub const BUILT_IN: [(&str, &str); 19] = [
         include_str!("../../scenarios/dscp-vs-vlan.toml"),
     ),
     ("ecmp", include_str!("../../scenarios/ecmp.toml")),
+    ("allreduce", include_str!("../../scenarios/allreduce.toml")),
     ("pingmesh", include_str!("../../scenarios/pingmesh.toml")),
 ];
 

@@ -476,16 +476,19 @@ fn of_series(simulation: &Simulation, series: &Series, from: Time) -> Metrics {
         messages += delivered.len();
         let measured = delivered.iter().filter(|message| message.at >= from);
         latencies.extend(measured.map(|message| message.latency.as_ps()));
-        if let Some(alone) = flow.alone {
+        if series.workload {
             let finished = sender.finished();
             unfinished += u64::from(flow.start < simulation.now() && !finished);
             let end = delivered.last().map(|message| message.at);
             let whole = finished && sender.failed().is_none();
             if let Some(end) = end.filter(|end| whole && *end >= from) {
                 let time = end.saturating_since(flow.start).as_ps();
-                let slowdown = u128::from(time) * SLOWDOWN_PARTS / u128::from(alone.as_ps().max(1));
                 completions.push(time);
-                slowdowns.push(u64::try_from(slowdown).unwrap_or(u64::MAX));
+                // The steps of a ring are never alone.
+                slowdowns.extend(flow.alone.map(|alone| {
+                    let parts = u128::from(time) * SLOWDOWN_PARTS;
+                    u64::try_from(parts / u128::from(alone.as_ps().max(1))).unwrap_or(u64::MAX)
+                }));
             }
         }
     }

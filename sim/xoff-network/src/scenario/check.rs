@@ -670,6 +670,7 @@ impl Scenario {
                 "each flow is one message",
             ),
             ("qps", flow.qps > 1, "each flow has a QP of its own"),
+            ("lockstep", flow.lockstep, "flows start when the file says"),
             (
                 "udp_port",
                 flow.udp_port.is_some(),
@@ -778,6 +779,22 @@ impl Scenario {
                 place("to"),
                 format!("'{host}' would send to itself"),
             ));
+        }
+        if flow.lockstep {
+            let [from, to] = [0, 1].map(|end| {
+                let ends = pairs.iter().map(|(from, to)| [from, to][end]);
+                let mut ends: Vec<&String> = ends.collect();
+                ends.sort_unstable();
+                ends
+            });
+            let twice = from.windows(2).any(|two| two[0] == two[1]);
+            if from != to || twice || flow.qps > 1 {
+                found.push(misfit(
+                    place("lockstep"),
+                    "each of the hosts has to send to one and to receive from one, on one QP: from and to are the \
+                     same group",
+                ));
+            }
         }
         if pairs.is_empty() {
             found.push(misfit(

@@ -90,6 +90,13 @@ impl Scenario {
                     workload: true,
                     probes: false,
                 });
+            } else if entry.lockstep {
+                series.push(Series {
+                    name: entry.name.clone(),
+                    flows: whole,
+                    workload: true,
+                    probes: false,
+                });
             } else if entry.pairs == Pairs::Reaches {
                 let mut first = whole.start;
                 for same in flows[whole].chunk_by(|one, next| one.name == next.name) {

@@ -115,6 +115,11 @@ pub struct FlowSettings {
     /// Most messages that are posted and not completed, 1 to 16.
     #[serde(default = "four")]
     pub outstanding: u32,
+    /// Whether message k is posted when message k − 1 of a flow of this entry has arrived at its sender: the steps of a
+    /// ring, which each host of the entry is a part of. A ring all-reduce of S bytes over n hosts has 2 (n − 1) messages of
+    /// S / n bytes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lockstep: bool,
     /// When the first message is posted.
     #[serde(default)]
     pub start: Duration,
@@ -224,6 +229,7 @@ impl FlowSettings {
             message: mebibyte(),
             count: None,
             outstanding: four(),
+            lockstep: false,
             start: Duration::ZERO,
             interval: None,
             mtu: kibibyte(),

@@ -101,6 +101,8 @@ pub struct Sender {
     delivered: Vec<Delivered>,
     failed: Option<Status>,
     flushed: u64,
+    /// Number of messages that may be posted; `None`: any number.
+    allowed: Option<u64>,
 }
 
 impl Sender {
@@ -119,7 +121,14 @@ impl Sender {
             delivered: Vec::new(),
             failed: None,
             flushed: 0,
+            allowed: None,
         }
+    }
+
+    /// Lets the sender post no more than so many messages, from cycle `from` on.
+    pub(super) fn allow(&mut self, messages: u64, from: Cycles) {
+        self.allowed = Some(messages);
+        self.unblocked = self.unblocked.max(from);
     }
 
     /// Creates a sender whose QP is not connected. It posts nothing until
@@ -157,6 +166,7 @@ impl Sender {
     pub(super) fn next_post(&self, clock: &Clock) -> Option<Cycles> {
         let room = self.open.len() < self.config.outstanding as usize;
         let more = self.config.count.is_none_or(|count| self.posted < count);
+        let more = more && self.allowed.is_none_or(|allowed| self.posted < allowed);
         (self.connected && !self.stopped && room && more && self.failed.is_none())
             .then(|| clock.edge_from(self.due()).max(self.unblocked))
     }

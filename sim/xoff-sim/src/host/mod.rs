@@ -107,6 +107,8 @@ struct Places {
     receiver_of_qp: BTreeMap<u16, usize>,
     /// Indexed by [`FlowConfig::number`].
     receiver_of_flow: BTreeMap<u32, usize>,
+    /// The sender that waits for what a receiver takes.
+    follower: BTreeMap<usize, usize>,
 }
 
 /// A DMA write between its first and its last beat.
@@ -573,6 +575,18 @@ impl Host {
         Ok(())
     }
 
+    /// Lets a sender post its message k when the k-th message of a receiver is in memory, both of this host: its first one
+    /// at once, the second when the first of the receiver has arrived.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such sender.
+    pub fn follow(&mut self, sender: usize, receiver: usize) {
+        self.senders[sender].allow(1, Cycles(0));
+        self.places.follower.insert(receiver, sender);
+        self.plan();
+    }
+
     fn receiver_at(&mut self, va: u64) -> Option<&mut Receiver> {
         let number = FlowConfig::number_at(va)?;
         let place = *self.places.receiver_of_flow.get(&number)?;
@@ -583,10 +597,23 @@ impl Host {
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
-        self.errors.payload_bytes += match self.receiver_at(va) {
-            Some(receiver) => receiver.written(va, bytes),
-            None => bytes.len() as u64,
+        let number = FlowConfig::number_at(va);
+        let place = number.and_then(|number| self.places.receiver_of_flow.get(&number).copied());
+        let Some(place) = place else {
+            self.errors.payload_bytes += bytes.len() as u64;
+            return;
         };
+        let receiver = &mut self.receivers[place];
+        let before = receiver.whole();
+        self.errors.payload_bytes += receiver.written(va, bytes);
+        let whole = receiver.whole();
+        if whole != before
+            && let Some(sender) = self.places.follower.get(&place)
+        {
+            let seen = Cycles(now.0 + self.pcie.latency().0);
+            self.senders[*sender].allow(whole + 1, seen);
+            self.plan();
+        }
     }
 
     /// Takes a completion of a QP from the NIC.

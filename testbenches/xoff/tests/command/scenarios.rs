@@ -702,7 +702,7 @@ fn models_need_no_rtl() {
             "this program has no RTL: --model takes the reference model",
         ),
         (
-            ["encode", "--opcode=4"],
+            ["encode", "opcode=RC_SEND_ONLY"],
             "this program has no RTL: --model takes the reference model",
         ),
     ] {
