@@ -40,7 +40,7 @@ fn incast() {
     for held in ["drops.total", "payload_errors", "jain_index"] {
         assert!(said.contains(&format!("held   {held}")), "{said}");
     }
-    assert!(said.contains("failed goodput_gbps.total"), "{said}");
+    assert!(said.contains("FAILED goodput_gbps.total"), "{said}");
 }
 
 /// Random messages, losses, duplicates and stalls, beside hosts of all kinds: judged by monitors and by memory.

@@ -18,7 +18,7 @@ const LATE: u64 = 3;
 /// Less than this is a queue, not a fault.
 const LATE_BY: Duration = Duration::from_us(5);
 /// Without an answer for this long, a pair has none. It is two timeouts.
-const SILENT: Duration = Duration::from_ns(2 * 4_096 << TIMEOUT);
+const SILENT: Duration = Duration::from_ns((2 * 4_096) << TIMEOUT);
 /// A probe that takes this many times the 99th percentile of its reach was sent again: it, or its answer, was lost.
 const LOST: u64 = 4;
 /// Fewer lost probes of a place are not told.

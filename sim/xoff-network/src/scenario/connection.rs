@@ -46,7 +46,7 @@ pub struct Series {
     pub name: String,
     /// Their places in the list of flows.
     pub flows: std::ops::Range<usize>,
-    /// Whether they are a workload, of which flow completion times are measured.
+    /// Whether they are a workload or a ring in lockstep, of which flow completion times are measured.
     pub workload: bool,
     /// Whether they are probes of Pingmesh, which are in no sum and no index.
     pub probes: bool,
@@ -83,14 +83,7 @@ impl Scenario {
                 }
             }
             let whole = first..flows.len();
-            if entry.is_workload() {
-                series.push(Series {
-                    name: entry.name.clone(),
-                    flows: whole,
-                    workload: true,
-                    probes: false,
-                });
-            } else if entry.lockstep {
+            if entry.is_workload() || entry.lockstep {
                 series.push(Series {
                     name: entry.name.clone(),
                     flows: whole,

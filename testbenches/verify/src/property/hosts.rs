@@ -393,12 +393,15 @@ struct Ran {
     frames: u64,
 }
 
+/// Who watches a run besides the monitors.
+type Prepared = anyhow::Result<Vec<Box<dyn Observer>>>;
+
 /// Runs a case until all messages are complete and nothing moves any more.
 fn run(
     head: &Head,
     scenario: &Scenario,
     skip: bool,
-    prepare: &mut dyn FnMut(&mut Run) -> anyhow::Result<Vec<Box<dyn Observer>>>,
+    prepare: &mut dyn FnMut(&mut Run) -> Prepared,
 ) -> anyhow::Result<Ran> {
     let mut run = Run::new(scenario, kinds())?;
     run.simulation.set_skip(skip);
