@@ -56,10 +56,12 @@ pub fn of(name: &str) -> Result<(u64, Profile), String> {
     Ok((units, parse(&text)?))
 }
 
-/// Returns the top whose cycle a function is: `verilated_models$Vxoff_rtl_TOP$cxxbridge1$…$Shim$cycle`.
+/// Returns the top whose cycle a function is: `verilated_models$Vxoff_rtl_TOP$cxxbridge1$…$Shim$cycle`,
+/// or with `xoff_rtl_units`.
 fn top_of(function: &str) -> Option<&str> {
     let rest = function.strip_suffix("$Shim$cycle")?;
     let rest = rest.strip_prefix("verilated_models$Vxoff_rtl_")?;
+    let rest = rest.strip_prefix("units_").unwrap_or(rest);
     rest.split('$').next()
 }
 
