@@ -89,6 +89,8 @@ coverage: setup
 # make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
 # cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.
 cost: PROFILE = release
+# Without the units of incremental builds, which inline less: as CI counts.
+cost: export CARGO_INCREMENTAL = 0
 cost:
 	@tools/setup.sh valgrind binutils=nm
 	@$(CARGO) build --quiet --profile $(PROFILE) --workspace --bin xoff-cost
