@@ -13,6 +13,7 @@
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
+//! | `nearest` | the words most similar to a misspelt one |
 //! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
 //! | [`wave`] | `xoff wave`: prints values of signals from wave files |
 //! | [`encode`] | `xoff encode`: described packets to hex or captures |
@@ -34,6 +35,7 @@ pub mod decode;
 pub mod encode;
 pub mod injection;
 pub mod interruption;
+mod nearest;
 pub mod ns3_files;
 pub mod program;
 pub mod row;

@@ -11,6 +11,7 @@ use xoff_network::scenario::{Scenario, VERSION, Variant};
 use crate::{ns3_files, text_file};
 
 use crate::injection::captured;
+use crate::nearest::nearest;
 use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
@@ -276,15 +277,13 @@ impl Source {
 
 /// Adds the most similar key to serde's message about an unknown one: "unknown field `flow`, expected one of `flows`, …".
 fn with_nearest(problem: &str) -> String {
-    let nearest = || {
+    let meant = || {
         let (_, rest) = problem.split_once("unknown field `")?;
         let (unknown, rest) = rest.split_once('`')?;
         let expected = rest.split('`').skip(1).step_by(2);
-        let near = |known: &&str| strsim::damerau_levenshtein(known, unknown);
-        let nearest = expected.min_by_key(near)?;
-        (near(&nearest) <= 2.max(unknown.len() / 3)).then_some(nearest)
+        nearest(unknown, expected).first().copied()
     };
-    match nearest() {
+    match meant() {
         Some(nearest) => format!("{problem}; did you mean '{nearest}'?"),
         None => problem.to_owned(),
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use xoff_network::{Observer, ObserverError, Run, Simulation};
+use xoff_network::{Observer, ObserverError, Run};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 
 use super::{TapPort, TapWriter};
@@ -15,18 +15,6 @@ use super::{TapPort, TapWriter};
 pub struct CaptureError {
     path: PathBuf,
     source: std::io::Error,
-}
-
-impl TapPort {
-    /// A port of a network.
-    pub fn of(simulation: &Simulation, (node, port): (NodeId, PortId)) -> Self {
-        Self {
-            node,
-            port,
-            name: simulation.port_name(node, port),
-            rate: Some(simulation.line_rate(node, port)),
-        }
-    }
 }
 
 /// Writes what happens at ports to a file.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use xoff_network::Simulation;
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::time::{LineRate, Rate};
 
@@ -25,6 +26,18 @@ pub struct TapPort {
     pub name: String,
     /// The port's rate, if the file is to state it.
     pub rate: Option<LineRate>,
+}
+
+impl TapPort {
+    /// A port of a network.
+    pub fn of(simulation: &Simulation, (node, port): (NodeId, PortId)) -> Self {
+        Self {
+            node,
+            port,
+            name: simulation.port_name(node, port),
+            rate: Some(simulation.line_rate(node, port)),
+        }
+    }
 }
 
 /// Writes the frames that the kernel's taps record, with one interface per port, times in nanoseconds and directions.

@@ -171,12 +171,12 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
     let mut left: BTreeSet<usize> = (0..pairs.len()).filter(|at| wrong[*at].is_some()).collect();
     let mut found = Vec::new();
     for what in Wrong::ALL {
-        let mut bad: BTreeSet<usize> = left
-            .iter()
-            .copied()
-            .filter(|at| wrong[*at] == Some(what))
-            .collect();
-        while let Some((place, of_place)) = place_of(simulation, &places, &pairs, &bad) {
+        loop {
+            let bad = left.iter().copied().filter(|at| wrong[*at] == Some(what));
+            let bad: BTreeSet<usize> = bad.collect();
+            let Some((place, of_place)) = place_of(simulation, &places, &pairs, &bad) else {
+                break;
+            };
             let text = told(what, &place, &pairs, &of_place, &bad, &usual);
             found.extend(text.map(|text| Finding {
                 kind: FindingKind::Probes,
@@ -185,7 +185,6 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
                 from_ns: ns(began),
                 to_ns: None,
             }));
-            bad.retain(|at| !of_place.contains(at));
             left.retain(|at| !of_place.contains(at));
         }
     }

@@ -121,7 +121,8 @@ quantities! {
     /// in Gb/s. A receiver is never credited with more than its line carries: what a NIC's buffer delivers faster
     /// counts as soon as the line could have brought it.
     GoodputGbps = "goodput_gbps", Flow total;
-    /// Jain's index of the flows' goodput: 1 is even, 1/n is all to one of n. Flows of workloads do not count.
+    /// Jain's index of the flows' goodput: 1 is even, 1/n is all to one of n. Flows of workloads and probes
+    /// do not count.
     JainIndex = "jain_index", Network;
     /// Messages completed, since the start.
     Messages = "messages", Flow total;

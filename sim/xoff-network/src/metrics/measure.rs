@@ -585,23 +585,20 @@ pub(super) fn metrics(
         };
         metrics.insert(metric, drop.frames as f64);
     }
+    let probes: BTreeSet<&str> = (simulation.series().iter())
+        .filter(|series| series.probes)
+        .map(|series| &*series.name)
+        .collect();
+    // Probes are in no sum.
+    let is_probe = |metric: &Metric| matches!(&metric.subject, Subject::Flow(name) if probes.contains(&**name));
     for &quantity in Quantity::ALL.iter().filter(|quantity| quantity.has_total()) {
         let all = metrics.range(Metric::network(quantity)..);
         let total = all.take_while(|(metric, _)| metric.quantity == quantity);
-        let total = total.filter(|(metric, _)| !is_probe(simulation, metric));
+        let total = total.filter(|(metric, _)| !is_probe(metric));
         let total = total.map(|(_, value)| value).sum();
         metrics.insert(Metric::total(quantity), total);
     }
     metrics
-}
-
-/// Whether a metric is of probes, which are in no sum.
-fn is_probe(simulation: &Simulation, metric: &Metric) -> bool {
-    let Subject::Flow(name) = &metric.subject else {
-        return false;
-    };
-    let mut probes = simulation.series().iter().filter(|series| series.probes);
-    probes.any(|series| series.name == **name)
 }
 
 #[cfg(test)]

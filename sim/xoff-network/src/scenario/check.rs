@@ -94,7 +94,20 @@ impl Scenario {
         let timed = times.is_ok();
         let mut found: Vec<Misfit> = times.err().into_iter().collect();
         match self.expanded() {
-            Ok(whole) => found.extend(whole.check_network(timed)),
+            Ok(whole) => {
+                // Keys of probes are those of the entry that stands for them.
+                let probes = format!("flows.{}.", super::pingmesh::NAME);
+                let of_network = whole.check_network(timed).into_iter();
+                found.extend(
+                    of_network.map(|misfit| match misfit.place.strip_prefix(&probes) {
+                        Some(key) if self.pingmesh.is_some() => Misfit {
+                            place: format!("pingmesh.{key}"),
+                            ..misfit
+                        },
+                        _ => misfit,
+                    }),
+                );
+            }
             Err(wrong) => {
                 found.extend(wrong.0);
                 found.extend(self.flows.iter().flat_map(|flow| self.check_keys(flow)));

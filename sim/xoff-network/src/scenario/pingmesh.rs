@@ -106,25 +106,26 @@ impl Scenario {
             neighbours.entry(b).or_default().insert(a);
         }
         // In the scenario's order, in which h10 comes behind h9.
-        let hosts: Vec<String> = self
-            .hosts
-            .iter()
+        let hosts: Vec<String> = (self.hosts.iter())
             .flat_map(super::HostEntry::names)
             .collect();
-        let rack_of = |host: &String| neighbours.get(host).and_then(|of| of.first()).cloned();
-        let racks: Vec<Option<String>> = hosts.iter().map(rack_of).collect();
-        let mut switches_from = BTreeMap::<String, BTreeMap<String, u32>>::new();
-        for rack in racks.iter().flatten() {
-            (switches_from.entry(rack.clone()))
-                .or_insert_with(|| switches_between(rack, &neighbours, names));
-        }
+        let switch_of = |host: &String| neighbours.get(host)?.first();
+        let switches: BTreeSet<&String> = hosts.iter().filter_map(switch_of).collect();
+        let switches: Vec<&String> = switches.into_iter().collect();
+        // For each host its rack, and for each rack how far the others are.
+        let rack = |host: &String| switches.binary_search(&switch_of(host)?).ok();
+        let racks: Vec<Option<usize>> = hosts.iter().map(rack).collect();
+        let reaches: Vec<Vec<Option<Reach>>> = (switches.iter())
+            .map(|from| {
+                let between = switches_between(from, &neighbours, names);
+                let reach = |to: &&String| between.get(*to).map(|count| Reach::of(*count));
+                switches.iter().map(reach).collect()
+            })
+            .collect();
         let mut found = Vec::new();
         for (at, host) in hosts.iter().enumerate() {
-            let Some(rack) = &racks[at] else { continue };
-            let reach_of = |other: usize| {
-                let switches = switches_from[rack].get(racks[other].as_ref()?)?;
-                Some(Reach::of(*switches))
-            };
+            let Some(rack) = racks[at] else { continue };
+            let reach_of = |other: usize| reaches[rack][racks[other]?];
             for reach in Reach::ALL {
                 // From the next host on, around.
                 let around = (1..hosts.len()).map(|step| (at + step) % hosts.len());

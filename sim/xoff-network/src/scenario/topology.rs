@@ -391,28 +391,24 @@ impl Scenario {
     ///
     /// Everything that does not fit in the topology, or in its file.
     pub fn expanded(&self) -> Result<Cow<'_, Self>, Misfits> {
-        if let Some(pingmesh) = &self.pingmesh {
-            let mut with_probes = self.clone();
-            with_probes.flows.push(pingmesh.flow());
-            with_probes.pingmesh = None;
-            return with_probes
-                .expanded()
-                .map(|whole| Cow::Owned(whole.into_owned()));
-        }
-        let Some(topology) = &self.topology else {
+        if self.topology.is_none() && self.pingmesh.is_none() {
             return Ok(Cow::Borrowed(self));
-        };
-        let Generated {
-            mut hosts,
-            mut switches,
-            links,
-        } = topology.generate()?;
+        }
         let mut whole = self.clone();
-        whole.topology = None;
-        hosts.append(&mut whole.hosts);
-        switches.append(&mut whole.switches);
-        (whole.hosts, whole.switches) = (hosts, switches);
-        whole.links.extend(links);
+        if let Some(pingmesh) = whole.pingmesh.take() {
+            whole.flows.push(pingmesh.flow());
+        }
+        if let Some(topology) = whole.topology.take() {
+            let Generated {
+                mut hosts,
+                mut switches,
+                links,
+            } = topology.generate()?;
+            hosts.append(&mut whole.hosts);
+            switches.append(&mut whole.switches);
+            (whole.hosts, whole.switches) = (hosts, switches);
+            whole.links.extend(links);
+        }
         Ok(Cow::Owned(whole))
     }
 }

@@ -562,7 +562,8 @@ impl Host {
             }
             return Ok(());
         }
-        if let (true, Some((key, remote)), Some(receiver)) = (first, key, self.receiver_at(va)) {
+        if let (true, Some((key, remote)), Some(number)) = (first, key, self.receiver_at(va)) {
+            let receiver = &self.receivers[number];
             let (right, writes) = (receiver.local_key, receiver.config.kind.writes());
             if (key, remote) != (right, writes) {
                 return Err(format!(
@@ -587,19 +588,17 @@ impl Host {
         self.plan();
     }
 
-    fn receiver_at(&mut self, va: u64) -> Option<&mut Receiver> {
+    /// The place of the receiver whose memory has an address.
+    fn receiver_at(&self, va: u64) -> Option<usize> {
         let number = FlowConfig::number_at(va)?;
-        let place = *self.places.receiver_of_flow.get(&number)?;
-        self.receivers.get_mut(place)
+        self.places.receiver_of_flow.get(&number).copied()
     }
 
     /// Takes a DMA write: a beat, or a whole packet.
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
-        let number = FlowConfig::number_at(va);
-        let place = number.and_then(|number| self.places.receiver_of_flow.get(&number).copied());
-        let Some(place) = place else {
+        let Some(place) = self.receiver_at(va) else {
             self.errors.payload_bytes += bytes.len() as u64;
             return;
         };

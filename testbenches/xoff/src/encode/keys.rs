@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use thiserror::Error;
 use xoff_sim::wire::{MacAddr, Opcode};
 
-use super::nearest::nearest;
+use crate::nearest::nearest;
 
 /// Type of the value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

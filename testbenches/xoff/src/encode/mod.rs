@@ -4,7 +4,6 @@ mod arguments;
 mod description;
 mod jsonl;
 mod keys;
-mod nearest;
 mod output;
 
 use std::fs::File;
