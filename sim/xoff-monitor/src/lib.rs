@@ -22,8 +22,8 @@
 //! let tap = monitor.add_tap(Tap::new("eth0"));
 //! let pause = [&[0x01, 0x80, 0xC2, 0, 0, 1], &[2; 6][..], &[0x88, 0x08, 1, 1, 0, 8], &[0; 42]].concat();
 //! let (bytes, kept) = (&pause[..], pause.len());
-//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes, kept, addressed: true,
-//! fcs_ok: true });
+//! monitor.see(&Sighting { tap, number: 1, time: Time::ZERO, direction: None, bytes, line: None, kept,
+//! addressed: true, fcs_ok: true });
 //! let report = monitor.report();
 //! assert_eq!((report.kinds.pause, report.violations_of(Rule::PauseForm)), (1, 0));
 //! ```
@@ -73,6 +73,9 @@ pub struct Sighting<'a> {
     pub direction: Option<Direction>,
     /// The frame, without preamble and FCS.
     pub bytes: &'a [u8],
+    /// The frame that was on the line if it carried this one in a tunnel: its class is that which is paused, its length
+    /// that which takes time.
+    pub line: Option<&'a [u8]>,
     /// The number of these bytes that were recorded. The others have no meaning.
     pub kept: usize,
     /// Whether the MAC addresses are the frame's. Captures of IP packets do not have them: pauses are not judged then.
@@ -177,10 +180,14 @@ impl Monitor {
             out.report.kinds.headless += 1;
             return;
         }
-        if kind != Kind::Pause
-            && let Some(headers) = &headers
-        {
-            pauses.frame(seen.bytes, headers, seen.time, direction, tap, out);
+        if kind != Kind::Pause {
+            let (line, on_line) = match seen.line {
+                Some(line) => (line, Headers::at(line)),
+                None => (seen.bytes, headers),
+            };
+            if let Some(headers) = &on_line {
+                pauses.frame(line, headers, seen.time, direction, tap, out);
+            }
         }
         match kind {
             Kind::Other => out.report.kinds.other += 1,

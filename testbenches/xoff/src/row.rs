@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use serde::{Serialize, Serializer};
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
-use xoff_waves::capture::{Direction, Interface, Link};
+use xoff_waves::capture::{Direction, Interface, Link, Tunnel};
 
 use crate::decode::Seen;
 
@@ -40,6 +40,9 @@ pub struct Row {
     /// The link type of tcpdump's registry, if it is not Ethernet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_type: Option<u32>,
+    /// The tunnels that the frame was in, the outer one first. All other keys are of the frame inside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tunnels: Vec<Tunnel>,
     /// The verdict of the parser, or why there is none: `cut`, `too_long`, `other_link`.
     pub verdict: &'static str,
     /// Why it is malformed.
@@ -227,6 +230,7 @@ impl Row {
             bytes: parsed.frame_bytes,
             kept: None,
             link_type: None,
+            tunnels: Vec::new(),
             verdict: parsed.verdict.name(),
             reason: parsed.reason.map(|reason| reason.name()),
             src_mac: parsed.eth.as_ref().map(|eth| eth.src.to_string()),
@@ -306,6 +310,7 @@ impl Row {
         self.direction = record.direction;
         self.fcs_ok = (!record.fcs_ok).then_some(false);
         self.kept = record.is_cut().then_some(record.bytes.len());
+        self.tunnels.clone_from(&record.tunnels);
         self.verdict = seen.class.key();
         if record.link != Link::Ethernet {
             self.link_type = Some(record.link_type);

@@ -10,9 +10,9 @@ const RAW: u32 = 101;
 /// `LINKTYPE_LINUX_SLL`: the header of Linux cooked captures, version 1.
 const LINUX_SLL: u32 = 113;
 /// `LINKTYPE_IPV4`: an IPv4 packet.
-const IPV4: u32 = 228;
+pub(super) const IPV4: u32 = 228;
 /// `LINKTYPE_IPV6`: an IPv6 packet.
-const IPV6: u32 = 229;
+pub(super) const IPV6: u32 = 229;
 /// `LINKTYPE_LINUX_SLL2`: the header of Linux cooked captures, version 2.
 const LINUX_SLL2: u32 = 276;
 

@@ -3,7 +3,8 @@
 //! The reader goes record by record in constant memory, whatever the size of the file, and works on pipes too. The
 //! first error ends the iteration with one [`Error`] that names the file, the byte and the record. All whole records
 //! before it have been returned by then. A record that is no whole Ethernet frame is no error: of a frame that was cut
-//! the headers are there, and behind the headers of other links the packet.
+//! the headers are there, and behind the headers of other links the packet. Of a frame in tunnels (VXLAN, GENEVE, GRE,
+//! ERSPAN, MPLS, IP in IP) a record has the frame inside, and names the tunnels.
 //!
 //! ```
 //! use xoff_waves::capture::{PcapWriter, Reader};
@@ -36,6 +37,7 @@ mod reader;
 mod record;
 mod source;
 mod tap;
+mod tunnel;
 mod writer;
 
 pub use xoff_sim::kernel::Direction;
@@ -46,6 +48,7 @@ pub use of_run::{CaptureError, RunCapture};
 pub use reader::{Reader, open};
 pub use record::{Filled, NoFrame, Record};
 pub use tap::{TapPort, TapWriter};
+pub use tunnel::{Carrier, Tunnel};
 pub use writer::{PcapWriter, PcapngWriter};
 
 /// The longest frame that a parser or a line takes, in bytes. Jumbo frames end near 9,200. A longer frame was merged

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::link::has_devices;
 use super::source::Source;
-use super::{Error, Interface, Link, Problem, Record, flags, pcap, pcapng};
+use super::{Error, Interface, Link, Problem, Record, flags, pcap, pcapng, tunnel};
 
 /// Opens a capture file.
 ///
@@ -166,7 +166,7 @@ impl<R: Read> Reader<R> {
             direction = direction.or(cooked.direction());
             device = cooked.device;
         }
-        Record {
+        let whole = Record {
             number: self.records,
             time_ns,
             bytes,
@@ -177,6 +177,12 @@ impl<R: Read> Reader<R> {
             interface: self.place(interface, device),
             direction,
             fcs_ok: flags & flags::CRC_ERROR == 0,
+            tunnels: Vec::new(),
+            line: None,
+        };
+        match tunnel::inner(&whole.link, &whole.bytes, whole.length) {
+            Some(inner) => inner.of(whole),
+            None => whole,
         }
     }
 

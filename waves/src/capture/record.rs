@@ -6,7 +6,7 @@ use thiserror::Error;
 use xoff_sim::kernel::Direction;
 use xoff_sim::wire::{EtherType, EthernetRepr, MacAddr};
 
-use super::{Link, MAX_FRAME_BYTES, link_name};
+use super::{Link, MAX_FRAME_BYTES, Tunnel, link_name, tunnel};
 
 /// One captured frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +16,13 @@ pub struct Record {
     /// Nanoseconds since 1970-01-01, or since the recorder's own zero.
     pub time_ns: u64,
     /// What was recorded, from the header of its [`link`](Self::link) on; of an Ethernet frame from the destination
-    /// address on, without preamble. The FCS is removed if the file says that there is one.
+    /// address on, without preamble. The FCS is removed if the file says that there is one. Of a frame in
+    /// [`tunnels`](Self::tunnels) it is the frame inside.
     pub bytes: Vec<u8>,
     /// The number of bytes that there were on the line, without FCS: more than those recorded if the recorder kept only
     /// the beginning (`tcpdump -s`).
     pub length: usize,
-    /// The link type of its interface.
+    /// The link type of its interface; of an IP packet in a tunnel that of IPv4 or IPv6.
     pub link_type: u32,
     /// What the bytes begin with.
     pub link: Link,
@@ -33,6 +34,11 @@ pub struct Record {
     pub direction: Option<Direction>,
     /// `false` if the file says that the frame's FCS was wrong. Most recorders never see such frames.
     pub fcs_ok: bool,
+    /// The tunnels that the frame was in, the outer one first.
+    pub tunnels: Vec<Tunnel>,
+    /// The Ethernet frame that was on the line, as far as it was recorded, if the frame was in tunnels there. A mirror's
+    /// copy has been on another line before, perhaps without a tunnel.
+    pub line: Option<Vec<u8>>,
 }
 
 /// Why a record is no frame that a port could send.
@@ -89,6 +95,12 @@ impl Record {
     /// Whether the frame is longer than any frame on a line.
     pub fn is_too_long(&self) -> bool {
         self.length > MAX_FRAME_BYTES
+    }
+
+    /// Whether the end of its tunnels marks the packet with 'congestion experienced', whose traffic class this is: a
+    /// fabric marks the packet around it (RFC 6040).
+    pub fn is_marked_outside(&self, traffic_class: u8) -> bool {
+        tunnel::mark(&self.tunnels, traffic_class)
     }
 
     /// Returns the Ethernet frame.

@@ -280,6 +280,8 @@ fn both_byte_orders_and_both_units_of_time() {
                     interface: 0,
                     direction: None,
                     fcs_ok: true,
+                    tunnels: Vec::new(),
+                    line: None,
                 }]
             );
         }

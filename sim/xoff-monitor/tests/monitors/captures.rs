@@ -71,6 +71,7 @@ pub fn watch_frames(frames: &[Frame], host: Option<u8>) -> Report {
             time: *time,
             direction: host.map(sent),
             bytes,
+            line: None,
             kept: bytes.len(),
             addressed: true,
             fcs_ok: true,

@@ -490,6 +490,7 @@ impl Conversation {
                 time: step.time,
                 direction,
                 bytes,
+                line: None,
                 kept: bytes.len(),
                 addressed: true,
                 fcs_ok: true,

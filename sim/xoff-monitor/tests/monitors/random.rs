@@ -38,6 +38,7 @@ fn watch(seen: &[Seen], host: bool) -> u64 {
             time,
             direction,
             bytes,
+            line: None,
             kept: bytes.len(),
             addressed: true,
             fcs_ok: true,

@@ -76,6 +76,7 @@ fn watch(frames: &[Record], host: bool) -> Monitor {
             time: record.frame.end,
             direction: Some(record.direction),
             bytes: &record.frame.bytes,
+            line: None,
             kept: record.frame.bytes.len(),
             addressed: true,
             fcs_ok: record.frame.fcs_ok,

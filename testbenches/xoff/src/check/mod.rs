@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use anyhow::bail;
 use serde::Serialize;
 use xoff_monitor::{FrameCounts, Monitor, Remark, Report, Rule, Sighting, Tally, Tap};
+use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::time::{Duration, LineRate, Rate, Time};
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_waves::capture::{Direction, Filled, Interface, Record};
@@ -34,7 +35,9 @@ const HELP: &str = "\
 Each interface of a pcapng, such as each port of `xoff run --pcap all`, is a tap, and so is each \
 pcap of several, which are read in the order of their times. Of frames that were cut behind their \
 headers (tcpdump -s 128), the headers are judged. Packets of Linux cooked captures (tcpdump -i any; \
-each device is a tap, such as if2) and of raw IP are judged as those of Ethernet, but for pauses. \
+each device is a tap, such as if2) and of raw IP are judged as those of Ethernet, but for pauses. Of \
+frames in tunnels (VXLAN, GENEVE, GRE, NVGRE, ERSPAN, MPLS, IP in IP) those inside are judged, by the \
+class and the marks of what was on the line. \
 What a tap cannot see is not a violation: a loss before or after it, the beginning of a connection \
 before the capture, the end of the capture.
 
@@ -237,6 +240,17 @@ struct Watch<'a> {
     arguments: &'a CheckArgs,
 }
 
+/// Marks a packet as the end of its tunnels does.
+fn mark_as_outside(record: &Record, frame: &mut Filled<'_>) {
+    if record.tunnels.is_empty() {
+        return;
+    }
+    let ip = Headers::at(&frame.bytes).and_then(|headers| headers.ip);
+    if let Some(ip) = ip.filter(|ip| record.is_marked_outside(ip.traffic_class)) {
+        rewrite::mark_ce(frame.bytes.to_mut(), &ip);
+    }
+}
+
 impl Watch<'_> {
     fn all(
         &mut self,
@@ -251,11 +265,12 @@ impl Watch<'_> {
             }
             self.taps = captures.taps().len();
             self.unseen.add(&record);
-            let Some(filled) = record.filled() else {
+            let Some(mut filled) = record.filled() else {
                 unseen::is_no_roce(&record, captures.name(tap))?;
                 continue;
             };
             let direction = self.direction(tap, &record, &filled, captures)?;
+            mark_as_outside(&record, &mut filled);
             let since = record
                 .time_ns
                 .saturating_sub(*self.begin.get_or_insert(record.time_ns));
@@ -265,6 +280,7 @@ impl Watch<'_> {
                 time: Time::from_ps(since.saturating_mul(PS_PER_NS)),
                 direction,
                 bytes: &filled.bytes,
+                line: record.line.as_deref(),
                 kept: filled.kept,
                 addressed: filled.addressed,
                 fcs_ok: record.fcs_ok,

@@ -21,10 +21,11 @@ without a verdict: cut (only the beginning was recorded; the headers that are th
 other link (a link type that is not read), too long (longer than any frame on a line, glued \
 together by receive offload). Behind the headers of Linux cooked captures (tcpdump -i any) and raw \
 IP, packets are read as behind those of Ethernet, but without MAC addresses. Each device of a cooked \
-capture, version 2, is a port: if2. \
+capture, version 2, is a port: if2. Of a frame in tunnels (VXLAN, GENEVE, GRE, NVGRE, ERSPAN, MPLS, IP \
+in IP) the frame inside has the row, with the tunnels at the end of its details. \
 A capture of several interfaces has a column port: →a.0 for received at a.0, a.0→ for sent. \
-JSON lines contain all that is needed to write the same frames again, but for those that are cut, \
-too long or of another link: decode --format jsonl | encode --jsonl -.
+JSON lines contain all that is needed to write the same frames again, without their tunnels, but for \
+those that are cut, too long or of another link: decode --format jsonl | encode --jsonl -.
 
 Examples:
   # one row per frame

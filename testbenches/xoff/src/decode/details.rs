@@ -52,8 +52,20 @@ pub fn details_of(seen: &Seen<'_>) -> Vec<Piece> {
         }
         _ => what_other(&seen.frame),
     };
+    let tunnels = record.tunnels.iter().rev();
+    let tunnels = tunnels.map(|tunnel| {
+        let ink = if tunnel.is_marked() {
+            Ink::Warning
+        } else {
+            Ink::Dim
+        };
+        (ink, format!("in {tunnel}"))
+    });
     let pieces = piece.into_iter();
-    pieces.chain(of_frame(&seen.frame, other)).collect()
+    pieces
+        .chain(of_frame(&seen.frame, other))
+        .chain(tunnels)
+        .collect()
 }
 
 /// Returns everything about a frame; `other` says what it is if its verdict does not.

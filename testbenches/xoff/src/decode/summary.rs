@@ -114,6 +114,18 @@ impl Summary {
                 line(out, paint, ink, &name, count, None, &bar)?;
             }
         }
+        for (name, count) in tally.tunnels() {
+            let bar = bar(count, tally.frames, bar_cells);
+            line(
+                out,
+                paint,
+                Ink::Dim,
+                &format!("in {name}"),
+                count,
+                None,
+                &bar,
+            )?;
+        }
         let judged = tally.icrc_ok + tally.icrc_bad;
         for (name, ink, count) in [
             ("ICRC ok", Ink::Good, tally.icrc_ok),

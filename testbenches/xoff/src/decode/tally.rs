@@ -21,6 +21,8 @@ pub struct Tally {
     reasons: [u64; Reason::ALL.len()],
     /// Frames of link types that are not read.
     links: BTreeMap<u32, u64>,
+    /// Frames by the tunnel right around them.
+    tunnels: BTreeMap<&'static str, u64>,
     /// ICRCs that are right.
     pub icrc_ok: u64,
     /// ICRCs that are wrong.
@@ -43,6 +45,9 @@ impl Tally {
                 }
             }
             _ => {}
+        }
+        if let Some(tunnel) = seen.record.tunnels.last() {
+            *self.tunnels.entry(tunnel.carrier.name()).or_default() += 1;
         }
         match frame.icrc_ok {
             Some(true) => self.icrc_ok += 1,
@@ -78,6 +83,11 @@ impl Tally {
         }
     }
 
+    /// Returns the tunnels right around frames, with the numbers of frames.
+    pub fn tunnels(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.tunnels.iter().map(|(name, count)| (*name, *count))
+    }
+
     /// Formats the closing line.
     pub fn line(&self, paint: Paint) -> String {
         let mut line = format!(
@@ -106,6 +116,12 @@ impl Tally {
                     paint.paint(Ink::Bad, format_args!("{} BAD", self.icrc_bad))
                 );
             }
+        }
+        let tunnels: Vec<String> = (self.tunnels())
+            .map(|(name, count)| format!("{count} in {name}"))
+            .collect();
+        if !tunnels.is_empty() {
+            line += &format!("; {}", tunnels.join(", "));
         }
         line
     }

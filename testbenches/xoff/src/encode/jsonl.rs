@@ -10,6 +10,9 @@ use crate::row::Row;
 /// Keys that say when and where a frame was seen.
 const SEEN: [&str; 4] = ["time_ns", "interface", "direction", "fcs_ok"];
 
+/// The key of tunnels around a frame, which are not built.
+const TUNNELS: &str = "tunnels";
+
 /// Content of a line.
 #[derive(Debug)]
 pub enum Item {
@@ -89,7 +92,7 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
         let said = || text(value).unwrap_or_else(|| value.to_string());
         if SEEN.contains(&&key[..]) {
             seen.set(key, &said())?;
-        } else if !["raw", "frame"].contains(&&key[..])
+        } else if !["raw", "frame", TUNNELS].contains(&&key[..])
             && !is.is_null()
             && is.get(key) != Some(value)
         {
@@ -138,7 +141,7 @@ pub fn parse(line: &str) -> Result<Description, LineError> {
     }
     for (key, value) in object
         .iter()
-        .filter(|(key, value)| !(*key == "verdict" && value.is_string()))
+        .filter(|(key, value)| !(*key == "verdict" && value.is_string()) && *key != TUNNELS)
     {
         description.set(
             key,

@@ -112,6 +112,7 @@ impl Monitors {
             time: record.frame.end,
             direction: Some(record.direction),
             bytes: &record.frame.bytes,
+            line: None,
             kept: record.frame.bytes.len(),
             addressed: true,
             fcs_ok: record.frame.fcs_ok,

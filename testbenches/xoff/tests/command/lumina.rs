@@ -232,6 +232,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
                 time: record.frame.end,
                 direction: Some(record.direction),
                 bytes: &record.frame.bytes,
+                line: None,
                 kept: record.frame.bytes.len(),
                 addressed: true,
                 fcs_ok: record.frame.fcs_ok,

@@ -8,11 +8,13 @@ use xoff_network::scenario::InjectEntry;
 
 use crate::command_line::LOSS;
 use crate::common::file;
-use crate::common::said;
+use crate::common::{said, xoff};
 
 const SNAP: &str = "data/enc_snap64.pcap";
 const MIXED: &str = "data/enc_mixed_linktypes.pcapng";
 const COOKED: &str = "data/enc_sll2.pcap";
+const TUNNELS: &str = "data/tunnels.pcap";
+const MARKED: &str = "data/marked_in_vxlan.pcap";
 
 fn rows(arguments: &[&str], input: &[u8]) -> Vec<Value> {
     let (out, err) = said(
@@ -234,6 +236,86 @@ fn check_judges_packets_behind_other_headers() {
         err.contains("of link types that are not read: 1 private use"),
         "{err}"
     );
+}
+
+/// In a tunnel of each kind the parser sees the SEND that is inside, and the row names what is around. The first is the
+/// VXLAN of `enc_vxlan.pcap`, its outer addresses and VNI as tshark 4.0.17 shows them.
+#[test]
+fn the_frame_in_a_tunnel_has_the_row() {
+    let rows = rows(&[TUNNELS], &[]);
+    for row in rows.iter().filter(|row| row.get("tunnels").is_some()) {
+        assert_eq!((&row["psn"], &row["dest_qp"]), (&100.into(), &17.into()));
+        let whole = row["verdict"] == "roce_v2" && row["icrc_ok"] == true;
+        assert!(whole || row["verdict"] == "cut", "{row}");
+    }
+    assert_eq!(
+        rows[0]["tunnels"],
+        serde_json::json!([{
+            "kind": "vxlan", "vni": 100, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2", "dscp": 0, "ecn": 0
+        }])
+    );
+    let kinds: Vec<Vec<&str>> = (rows.iter())
+        .map(|row| {
+            let tunnels = row["tunnels"].as_array().into_iter().flatten();
+            tunnels
+                .map(|tunnel| tunnel["kind"].as_str().unwrap())
+                .collect()
+        })
+        .collect();
+    assert_eq!(kinds[13], ["erspan", "vxlan"]);
+    assert_eq!(kinds.iter().filter(|kinds| kinds.is_empty()).count(), 2);
+    let (out, _) = said(&["decode", "--model", TUNNELS], [], 0);
+    assert!(
+        out.ends_with(
+            "ICRC 14 ok; 1 in ERSPAN I, 2 in ERSPAN II, 1 in ERSPAN III, 1 in GENEVE, 1 in GRE, 1 in IP, 4 in MPLS, \
+             1 in NVGRE, 3 in VXLAN\n"
+        ),
+        "{out}"
+    );
+    // What is written again is the frame inside.
+    let one = [
+        "decode", "--model", "--format", "jsonl", "--limit", "1", TUNNELS,
+    ];
+    let (jsonl, _) = said(&one, [], 0);
+    let (hex, _) = said(&["encode", "--model", "--jsonl", "-"], jsonl, 0);
+    assert_eq!(hex.trim_end().len(), 2 * 122);
+}
+
+/// A CE mark on the packet around is one on the packet inside, so that a CNP has its cause.
+#[test]
+fn check_sees_marks_of_the_fabric() {
+    let whole = std::fs::read(file(MARKED)).unwrap();
+    let broken = |capture: &[u8]| {
+        let options = [
+            "--host-port",
+            "standard input=10.0.0.2",
+            "--cnp-interval",
+            "50us",
+            "--json",
+            "-",
+        ];
+        let output = xoff()
+            .arg("check")
+            .args(options)
+            .write_stdin(capture)
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rules = report["rules"].as_array().unwrap().iter();
+        let rule = rules
+            .into_iter()
+            .find(|rule| rule["rule"] == "cnp-cause")
+            .unwrap();
+        (rule["checked"].clone(), rule["violations"].clone())
+    };
+    assert_eq!(broken(&whole), (1.into(), 0.into()));
+    // Without the mark: ECN and checksum of the outer IPv4 header of the first frame.
+    let mut unmarked = whole;
+    let ip = 24 + 16 + 14;
+    assert_eq!(unmarked[ip + 1], 0x6B);
+    unmarked[ip + 1] = 0x6A;
+    unmarked[ip + 11] += 1;
+    assert_eq!(broken(&unmarked), (1.into(), 1.into()));
 }
 
 /// A scenario injects the frames that were recorded, all of them or none.

@@ -111,6 +111,7 @@ impl Watch {
                 time,
                 direction: Some(seen.direction),
                 bytes: &seen.bytes,
+                line: None,
                 kept: seen.bytes.len(),
                 addressed: true,
                 fcs_ok: true,
