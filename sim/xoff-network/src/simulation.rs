@@ -1,7 +1,6 @@
 //! A simulation: a scenario that runs.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -14,7 +13,7 @@ use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
-use xoff_sim::wire::{Psn, Qpn};
+use xoff_sim::wire::{Psn, Qpn, address_bits};
 
 use crate::alone::Paths;
 use crate::convergence::Converged;
@@ -689,10 +688,7 @@ impl Opening {
     fn first_psns(&self) -> impl Iterator<Item = FirstPsn> {
         let psn = self.settings[0].requester_psn;
         self.settings.iter().map(move |side| FirstPsn {
-            dst: match side.peer.ip {
-                IpAddr::V4(ip) => u32::from(ip).into(),
-                IpAddr::V6(ip) => ip.into(),
-            },
+            dst: address_bits(side.peer.ip),
             qpn: Qpn::new(side.peer_qpn).expect("a NIC's QPNs have 24 bits"),
             psn,
         })

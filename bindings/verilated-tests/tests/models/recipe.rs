@@ -105,9 +105,16 @@ fn own_rtl_works_as_it_is_written() {
             "build.rs",
             "src/lib.rs",
             "tests/counter.rs",
+            "rtl/meter_pkg.sv",
+            "rtl/meter.sv",
+            "tests/meter.rs",
         ],
         "own-counter",
-        &["counts_when_enabled", "starts_again_after_its_limit"],
+        &[
+            "counts_when_enabled",
+            "starts_again_after_its_limit",
+            "a_second_clock_reads_the_sum",
+        ],
     );
 }
 

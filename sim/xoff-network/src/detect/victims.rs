@@ -1,7 +1,6 @@
 //! Flows that stand because of pauses that they did not cause.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::headers::{Headers, IpFields};
@@ -9,7 +8,7 @@ use xoff_sim::kernel::PortId;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::switch::forwarding::Verdict;
 use xoff_sim::time::{Duration, Time};
-use xoff_sim::wire::{EtherType, IP_PROTOCOL_UDP, UDP_PORT_ROCE};
+use xoff_sim::wire::{EtherType, IP_PROTOCOL_UDP, UDP_PORT_ROCE, address_bits};
 
 use super::graph::{Root, Tree, WaitGraph};
 use super::pauses::LinkClass;
@@ -54,13 +53,6 @@ pub(super) struct Victims {
     observations: usize,
 }
 
-const fn number(ip: IpAddr) -> u128 {
-    match ip {
-        IpAddr::V4(ip) => ip.to_bits() as u128,
-        IpAddr::V6(ip) => ip.to_bits(),
-    }
-}
-
 /// The headers of a flow's requests as they leave the sender.
 fn headers(qp: &QpSettings) -> Headers {
     let v4 = qp.own.ip.is_ipv4();
@@ -79,8 +71,8 @@ fn headers(qp: &QpSettings) -> Headers {
             id: 0,
             ttl: qp.hop_limit,
             protocol: IP_PROTOCOL_UDP,
-            src: number(qp.own.ip),
-            dst: number(qp.peer.ip),
+            src: address_bits(qp.own.ip),
+            dst: address_bits(qp.peer.ip),
         }),
         ports: Some((qp.udp_port, UDP_PORT_ROCE)),
         bth: None,

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::headers::{Headers, IpFields};
 use crate::seeded::Chance;
 use crate::time::Duration;
-use crate::wire::{Psn, Qpn};
+use crate::wire::{Psn, Qpn, address_bits};
 
 /// The frames that a rule applies to: all conditions that are given must hold. If none is given, every frame matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -103,20 +103,15 @@ impl FromStr for PsnRange {
     }
 }
 
-/// The version of an address and its bits, as headers have them.
-const fn bits(address: IpAddr) -> (u8, u128) {
-    match address {
-        IpAddr::V4(address) => (4, address.to_bits() as u128),
-        IpAddr::V6(address) => (6, address.to_bits()),
-    }
-}
-
 impl FaultMatch {
     /// Whether the rule applies to a frame with these headers. `flow` is the first PSN of its flow, if known.
     pub fn matches(&self, headers: &Headers, flow: Option<Psn>) -> bool {
         let address = |wanted: Option<IpAddr>, read: fn(&IpFields) -> u128| {
             let ip = headers.ip.as_ref();
-            wanted.is_none_or(|wanted| ip.is_some_and(|ip| (ip.version, read(ip)) == bits(wanted)))
+            wanted.is_none_or(|wanted| {
+                let version = if wanted.is_ipv6() { 6 } else { 4 };
+                ip.is_some_and(|ip| (ip.version, read(ip)) == (version, address_bits(wanted)))
+            })
         };
         // IPv6 has no identification.
         let v4 = headers.ip.as_ref().filter(|ip| ip.version == 4);

@@ -15,7 +15,7 @@ use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::parse;
 use crate::wire::frame::{IpKind, Reason, Verdict};
-use crate::wire::{BthRepr, ICRC_BYTES, Ipv4Repr, Opcode, UdpRepr};
+use crate::wire::{BthRepr, ICRC_BYTES, Ipv4Repr, Opcode, UdpRepr, address_bits};
 
 /// The longest packet from the BTH to its last pad byte: with IPv4, UDP and ICRC it has to fit in the 16-bit total
 /// length, and it is a multiple of 4.
@@ -102,13 +102,6 @@ pub struct Encapsulation {
     ip_id: u16,
 }
 
-fn bits(ip: IpAddr) -> u128 {
-    match ip {
-        IpAddr::V4(ip) => u32::from(ip).into(),
-        IpAddr::V6(ip) => ip.into(),
-    }
-}
-
 impl Encapsulation {
     /// The layers of a port with these addresses, without QPs. With DCQCN, packets other than answers are ECN capable.
     pub fn new(own: Address, dcqcn: Option<&DcqcnSettings>) -> Self {
@@ -142,7 +135,7 @@ impl Encapsulation {
             path,
             qpn,
             peer_qpn: qp.peer_qpn,
-            addresses: [bits(qp.own.ip), bits(qp.peer.ip)],
+            addresses: [address_bits(qp.own.ip), address_bits(qp.peer.ip)],
             ipv6: qp.own.ip.is_ipv6(),
             vlans: vlans(qp.tags.iter().copied()),
         };
@@ -315,8 +308,8 @@ mod tests {
                     id: 0,
                     flags: if ipv6 { 0 } else { 0b010 },
                     hop_limit: qp.hop_limit,
-                    src: bits(qp.own.ip),
-                    dst: bits(qp.peer.ip),
+                    src: address_bits(qp.own.ip),
+                    dst: address_bits(qp.peer.ip),
                 },
                 udp_src_port: Some(qp.udp_port),
                 bth: BthRepr {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{NicSettings, QpSettings, Region};
 use crate::nic_registers as reg;
-use crate::wire::MacAddr;
+use crate::wire::{MacAddr, address_bits};
 
 /// A register write: offset and word.
 pub type Write = (u16, u32);
@@ -18,10 +18,7 @@ const fn mac_words(mac: MacAddr) -> (u32, u32) {
 }
 
 fn ip_words(ip: IpAddr) -> [u32; 4] {
-    let bits = match ip {
-        IpAddr::V4(ip) => u128::from(u32::from(ip)),
-        IpAddr::V6(ip) => u128::from(ip),
-    };
+    let bits = address_bits(ip);
     std::array::from_fn(|word| (bits >> (32 * word)) as u32)
 }
 

@@ -73,5 +73,13 @@ pub use reth::{Reth, RethRepr};
 pub use udp::{IP_PROTOCOL_UDP, UDP_PORT_ROCE, Udp, UdpRepr};
 pub use vlan::{Tci, VlanTag, VlanTagRepr};
 
+/// The bits of an address; of an IPv4 address in the low 32, as all headers in common form have them.
+pub const fn address_bits(address: std::net::IpAddr) -> u128 {
+    match address {
+        std::net::IpAddr::V4(address) => address.to_bits() as u128,
+        std::net::IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
 /// Bytes of the invariant CRC at the end of every RoCE packet (IBTA volume 1 §7.8.1, annex A17.3.3).
 pub const ICRC_BYTES: usize = 4;

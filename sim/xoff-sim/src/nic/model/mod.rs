@@ -16,8 +16,6 @@
 //! a cycle is: pauses that end, frames, posts, the responder, DMA writes, timers, pauses to be sent, grants, the
 //! wire.
 
-use std::net::IpAddr;
-
 use serde::{Deserialize, Serialize};
 
 use self::buffer::ReceiveBuffer;
@@ -46,6 +44,7 @@ use crate::protocol::gbn::{
 use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
 use crate::wire::QUANTUM_BITS;
+use crate::wire::address_bits;
 use crate::wire::frame;
 
 mod buffer;
@@ -343,10 +342,6 @@ impl ModelNic {
         let class = class_of(settings.dscp, settings.pcp());
         let (answer_dscp, answer_pcp) = settings.of_answers();
         let answer_class = class_of(answer_dscp, answer_pcp);
-        let bits = |ip| match ip {
-            IpAddr::V4(ip) => u128::from(u32::from(ip)),
-            IpAddr::V6(ip) => u128::from(ip),
-        };
         let path = Path::new(settings)
             .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
         let (gone, _) = self.buffer.forget(index);
@@ -361,8 +356,8 @@ impl ModelNic {
             class,
             answer_class,
             ipv6: settings.peer.ip.is_ipv6(),
-            own: bits(settings.own.ip),
-            peer: bits(settings.peer.ip),
+            own: address_bits(settings.own.ip),
+            peer: address_bits(settings.peer.ip),
             vlans: vlans(settings.tags.iter().copied()),
             pkey: settings.pkey,
             spoilt: false,

@@ -12,7 +12,7 @@ use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
 use crate::wire::frame::IpKind;
 use crate::wire::{
     BthRepr, CnpRepr, EthernetRepr, ExtHeaders, ICRC_BYTES, Ipv4Repr, Ipv6Repr, MIN_FRAME_BYTES,
-    Opcode, Qpn, Tci, UdpRepr, VlanTagRepr,
+    Opcode, Qpn, Tci, UdpRepr, VlanTagRepr, address_bits,
 };
 
 /// ECT(0) in the ECN field (RFC 3168 §5).
@@ -64,14 +64,10 @@ impl Path {
     /// The path of a QP. `None` when its settings do not allow a frame: the two addresses are of different kinds,
     /// there are more than two tags, or the peer's QP number has more than 24 bits.
     pub(in crate::nic) fn new(qp: &QpSettings) -> Option<Self> {
-        use std::net::IpAddr;
-        let (ipv6, src, dst) = match (qp.own.ip, qp.peer.ip) {
-            (IpAddr::V4(own), IpAddr::V4(peer)) => {
-                (false, u32::from(own).into(), u32::from(peer).into())
-            }
-            (IpAddr::V6(own), IpAddr::V6(peer)) => (true, u128::from(own), u128::from(peer)),
-            _ => return None,
-        };
+        let ipv6 = qp.own.ip.is_ipv6();
+        if qp.peer.ip.is_ipv6() != ipv6 {
+            return None;
+        }
         let tci = |tag: &u16| Tci {
             pcp: (tag >> 13) as u8,
             dei: tag >> 12 & 1 != 0,
@@ -89,8 +85,8 @@ impl Path {
                     id: 0,
                     flags: if ipv6 { 0 } else { DONT_FRAGMENT },
                     hop_limit: qp.hop_limit,
-                    src,
-                    dst,
+                    src: address_bits(qp.own.ip),
+                    dst: address_bits(qp.peer.ip),
                 },
                 udp_src_port: Some(qp.udp_port),
                 bth: BthRepr {

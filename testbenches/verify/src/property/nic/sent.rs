@@ -1,13 +1,12 @@
 //! Frames that a NIC sends have the headers of their QP, and its counters count them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::nic::{NicSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Verdict};
-use xoff_sim::wire::{MacAddr, NakCode, Opcode, SyndromeMeaning};
+use xoff_sim::wire::{MacAddr, NakCode, Opcode, SyndromeMeaning, address_bits};
 
 use super::setup::Setup;
 use crate::property::Disagreement;
@@ -72,13 +71,6 @@ impl Right {
     }
 }
 
-fn bits(ip: IpAddr) -> u128 {
-    match ip {
-        IpAddr::V4(ip) => ip.to_bits().into(),
-        IpAddr::V6(ip) => ip.to_bits(),
-    }
-}
-
 impl Sent {
     /// Judges a frame and counts it.
     ///
@@ -131,8 +123,8 @@ impl Sent {
         if sent_tags != tags || eth.dst != qp.peer.mac {
             return wrong("tags or address");
         }
-        let same = ip.src == bits(qp.own.ip)
-            && ip.dst == bits(qp.peer.ip)
+        let same = ip.src == address_bits(qp.own.ip)
+            && ip.dst == address_bits(qp.peer.ip)
             && ip.traffic_class == dscp << 2 | ecn
             && ip.hop_limit == qp.hop_limit
             && frame.udp_src_port == Some(qp.udp_port);

@@ -10,7 +10,7 @@ use crate::protocol::gbn::{RequesterConfig, ResponderConfig, WorkKind};
 use crate::protocol::parse;
 use crate::strategies::pattern;
 use crate::wire::frame::Verdict;
-use crate::wire::{MacAddr, Msn, Psn, Syndrome};
+use crate::wire::{MacAddr, Msn, Psn, Syndrome, address_bits};
 
 prop_compose! {
     fn settings()(ipv6: bool, own: u128, peer: u128, macs: [u8; 12], tags in prop::collection::vec(any::<u16>(), 0..=2),
@@ -60,13 +60,9 @@ fn packet(descriptor: Descriptor, qp: &QpSettings) -> Result<RocePacket, TestCas
     prop_assert_eq!(packet.bth.dest_qp.get(), qp.peer_qpn);
     prop_assert_eq!(packet.bth.pkey, qp.pkey);
     prop_assert_eq!(packet.ip.hop_limit, qp.hop_limit);
-    let bits = |ip: std::net::IpAddr| match ip {
-        std::net::IpAddr::V4(ip) => u32::from(ip).into(),
-        std::net::IpAddr::V6(ip) => u128::from(ip),
-    };
     prop_assert_eq!(
         (packet.ip.src, packet.ip.dst),
-        (bits(qp.own.ip), bits(qp.peer.ip))
+        (address_bits(qp.own.ip), address_bits(qp.peer.ip))
     );
     Ok(packet)
 }
