@@ -31,7 +31,7 @@ fn scenario(bytes: u64) -> Scenario {
         scenario = scenario.host(host);
     }
     for host in &mut scenario.hosts[..2] {
-        host.nic = Some(NicKind::Own("axis".into()));
+        host.nic = Some(NicKind::Custom("axis".into()));
     }
     scenario = scenario.switch("s");
     for host in ["axis0", "axis1", "xoff"] {
@@ -177,7 +177,7 @@ fn what_the_nic_cannot_carry_is_refused() {
             "host axis0 has more than 1 flows, as many as its NIC has QPs",
         ),
         (
-            &|scenario| scenario.hosts[0].nic = Some(NicKind::Own("axes".into())),
+            &|scenario| scenario.hosts[0].nic = Some(NicKind::Custom("axes".into())),
             "hosts.axis0.nic: no own NIC of the name 'axes': there are axis",
         ),
     ] {

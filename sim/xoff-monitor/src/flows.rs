@@ -31,13 +31,13 @@ const MOST_RESPONSES: u64 = 1 << 23;
 
 /// The source and destination address of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
+struct AddressPair {
     kind: IpKind,
     src: u128,
     dst: u128,
 }
 
-impl Way {
+impl AddressPair {
     fn of(ip: &IpHead) -> Self {
         Self {
             kind: ip.kind,
@@ -46,7 +46,7 @@ impl Way {
         }
     }
 
-    fn back(self) -> Self {
+    fn reversed(self) -> Self {
         Self {
             src: self.dst,
             dst: self.src,
@@ -57,7 +57,7 @@ impl Way {
 
 #[derive(Debug)]
 struct Flow {
-    way: Way,
+    pair: AddressPair,
     qpn: Qpn,
     requests: Requests,
     /// The flow in the other direction.
@@ -74,8 +74,8 @@ struct Flow {
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     flows: Vec<Flow>,
-    by_name: BTreeMap<(Way, u32), usize>,
-    by_way: BTreeMap<Way, Vec<usize>>,
+    by_name: BTreeMap<(AddressPair, u32), usize>,
+    by_pair: BTreeMap<AddressPair, Vec<usize>>,
     /// Least time between CNPs to a queue pair, if that is judged.
     cnp_interval: Option<Duration>,
     /// How long a packet may have waited for a frame on the wire.
@@ -112,7 +112,7 @@ impl Flows {
             Some(opcode) if opcode != Opcode::RC_READ_REQUEST => 1,
             _ => MOST_RESPONSES,
         };
-        for &flow in self.by_way.get(&Way::of(ip)).into_iter().flatten() {
+        for &flow in self.by_pair.get(&AddressPair::of(ip)).into_iter().flatten() {
             self.flows[flow].requests.broken += psns;
         }
     }
@@ -160,7 +160,7 @@ impl Flows {
             match self.peer(index, packet) {
                 Some(peer) => {
                     let place = Place {
-                        side: side.back(),
+                        side: side.reversed(),
                         paused: self.paused,
                         wire_wait: self.wire_wait,
                     };
@@ -181,14 +181,14 @@ impl Flows {
     }
 
     fn flow(&mut self, packet: &Packet) -> usize {
-        let way = Way::of(&packet.ip);
+        let pair = AddressPair::of(&packet.ip);
         let qpn = packet.bth.dest_qp;
         let next = self.flows.len();
-        let index = *self.by_name.entry((way, qpn.get())).or_insert(next);
+        let index = *self.by_name.entry((pair, qpn.get())).or_insert(next);
         if index == next {
-            self.by_way.entry(way).or_default().push(index);
+            self.by_pair.entry(pair).or_default().push(index);
             self.flows.push(Flow {
-                way,
+                pair,
                 qpn,
                 requests: Requests::default(),
                 peer: None,
@@ -216,7 +216,7 @@ impl Flows {
         };
         let mut left: Vec<usize> = flow.candidates.iter().copied().filter(fits).collect();
         if left.is_empty() {
-            let back = self.by_way.get(&flow.way.back());
+            let back = self.by_pair.get(&flow.pair.reversed());
             left = back.into_iter().flatten().copied().filter(fits).collect();
         }
         let peer = <[usize; 1]>::try_from(left.as_slice())

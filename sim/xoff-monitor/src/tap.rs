@@ -56,7 +56,7 @@ impl Side {
     }
 
     /// The same tap, for the requests in the other direction.
-    pub fn back(self) -> Self {
+    pub fn reversed(self) -> Self {
         match self {
             Self::Sender => Self::Receiver,
             Self::Receiver => Self::Sender,

@@ -20,7 +20,7 @@ use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
-use crate::scenario::check::{MODEL_QPS, Misfit, RING};
+use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::{Connection, HostSettings, IpVersion, NicKind};
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
@@ -282,7 +282,7 @@ impl Endpoints {
         self.0.keys().map(|name| match &name[..] {
             RTL => NicKind::Rtl,
             MODEL => NicKind::Model,
-            name => NicKind::Own(name.into()),
+            name => NicKind::Custom(name.into()),
         })
     }
 
@@ -301,20 +301,20 @@ impl Endpoints {
         &self,
         host: &str,
         settings: &'s HostSettings,
-    ) -> Result<(&'s str, Kind), Misfit> {
+    ) -> Result<(&'s str, Kind), Issue> {
         let name = settings.nic.name();
         let kind = self.named(host, name)?;
         if settings.ip == IpVersion::V6 && !(kind.limits)().ipv6 {
-            return Err(Misfit {
-                place: format!("hosts.{host}.ip"),
-                problem: format!("v6: the NIC '{name}' has IPv4 only, \"v4\""),
+            return Err(Issue {
+                key: format!("hosts.{host}.ip"),
+                message: format!("v6: the NIC '{name}' has IPv4 only, \"v4\""),
             });
         }
         Ok((name, kind))
     }
 
     /// The kind of a name.
-    fn named(&self, host: &str, name: &str) -> Result<Kind, Misfit> {
+    fn named(&self, host: &str, name: &str) -> Result<Kind, Issue> {
         if let Some(kind) = self.0.get(name) {
             return Ok(*kind);
         }
@@ -330,9 +330,9 @@ impl Endpoints {
                 known.join(", ")
             ),
         };
-        Err(Misfit {
-            place: format!("hosts.{host}.nic"),
-            problem,
+        Err(Issue {
+            key: format!("hosts.{host}.nic"),
+            message: problem,
         })
     }
 
@@ -341,14 +341,14 @@ impl Endpoints {
     /// # Errors
     ///
     /// A name that is not known, or an endpoint that is not the one that was saved.
-    pub(crate) fn restore(&self, host: &str, placed: &Placed) -> Result<Option<Placed>, Misfit> {
+    pub(crate) fn restore(&self, host: &str, placed: &Placed) -> Result<Option<Placed>, Issue> {
         let Content::Saved(saved) = &placed.content else {
             return Ok(None);
         };
         let kind = self.named(host, &placed.kind)?;
-        let node = (kind.restore)(saved).map_err(|why| Misfit {
-            place: format!("hosts.{host}.nic"),
-            problem: format!(
+        let node = (kind.restore)(saved).map_err(|why| Issue {
+            key: format!("hosts.{host}.nic"),
+            message: format!(
                 "the NIC '{}' cannot go on from saved state: {why}",
                 placed.kind
             ),
@@ -367,7 +367,7 @@ impl Kind {
         host: &str,
         connection: &Connection<'_>,
         qp: u16,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Issue> {
         let flow = connection.settings;
         let limits = (self.limits)();
         let list = |values: Vec<String>| values.join(", ");
@@ -411,9 +411,9 @@ impl Kind {
             None
         };
         problem.map_or(Ok(()), |(key, problem)| {
-            Err(Misfit {
-                place: format!("flows.{}.{key}", flow.name),
-                problem,
+            Err(Issue {
+                key: format!("flows.{}.{key}", flow.name),
+                message: problem,
             })
         })
     }
@@ -623,7 +623,7 @@ mod tests {
             "hosts.b.nic: rtl: this program has no RTL NIC; \"model\" is right"
         );
         assert_eq!(
-            said(NicKind::Own("mine".into())),
+            said(NicKind::Custom("mine".into())),
             "hosts.b.nic: no own NIC of the name 'mine': this program has none; docs/own-nic.md says how to build one that has"
         );
     }
@@ -632,7 +632,7 @@ mod tests {
     #[test]
     fn a_kind_of_ones_own_runs_and_is_restored() {
         let endpoints = Endpoints::default().with("mine", model());
-        let scenario = pair(NicKind::Own("mine".into()));
+        let scenario = pair(NicKind::Custom("mine".into()));
         let mut whole = Simulation::with(&scenario, &endpoints).unwrap();
         let saved = whole.save().unwrap();
         let end = Time::ZERO + scenario.duration;

@@ -263,7 +263,7 @@ fn pfc_frame(src: MacAddr, classes: u8, quanta: u16) -> Bytes {
 
 impl Simulation {
     /// Carries out the events that are due.
-    pub(super) fn happen(&mut self) {
+    pub(super) fn apply_due_events(&mut self) {
         let now = self.now();
         while let Some(change) = self.agenda.take(now) {
             self.change(now, change);

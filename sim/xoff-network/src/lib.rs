@@ -20,11 +20,11 @@
 //! | [`mod@judge`] | compares measured values with expectations |
 //! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
 
-pub mod alone;
 mod convergence;
 pub mod detect;
 pub mod endpoint;
 mod events;
+pub mod ideal;
 pub mod judge;
 pub mod metrics;
 pub mod on_links;

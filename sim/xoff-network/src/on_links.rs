@@ -5,13 +5,13 @@ use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
 
 use crate::plan::{CHECKED, Plan};
 use crate::results::{Fault, Injection};
-use crate::scenario::check::Misfit;
+use crate::scenario::check::Issue;
 use crate::scenario::{Scenario, Towards};
 use crate::{Simulation, SimulationError, Station};
 
 impl Simulation {
     /// Passes the first PSNs of flows to all fault rules.
-    pub(super) fn know_first_psns(&mut self, flows: &[FirstPsn]) {
+    pub(super) fn set_first_psns(&mut self, flows: &[FirstPsn]) {
         for node in (0..self.names().len() as u32).map(NodeId) {
             for port in self.ports(node) {
                 if let Some(faults) = self.network_mut().faults_mut(node, port) {
@@ -39,9 +39,9 @@ impl Simulation {
     pub(super) fn inject(&mut self, scenario: &Scenario) -> Result<(), SimulationError> {
         for (place, entry) in scenario.inject.iter().enumerate() {
             if entry.frames.is_none() {
-                return Err(SimulationError::Misfit(Misfit {
-                    place: format!("inject.{place}.file"),
-                    problem: format!("the frames of {} have not been read", entry.file),
+                return Err(SimulationError::Issue(Issue {
+                    key: format!("inject.{place}.file"),
+                    message: format!("the frames of {} have not been read", entry.file),
                 }));
             }
             for host in scenario.injected_hosts(entry) {

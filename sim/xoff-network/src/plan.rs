@@ -22,7 +22,7 @@ use xoff_sim::switch::{
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
 use xoff_sim::wire::{Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES, VlanTagRepr};
 
-use crate::scenario::check::Misfit;
+use crate::scenario::check::Issue;
 use crate::scenario::check::QPS;
 use crate::scenario::host::{Dcqcn, NicKind};
 use crate::scenario::switch::{Classify, Curve, Watched};
@@ -238,7 +238,7 @@ impl Plan {
         &self,
         scenario: &Scenario,
         flows: &[Connection<'_>],
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Issue> {
         for flow in flows {
             let (Some(vlan), Some(_)) = (flow.settings.vlan, flow.settings.pcp) else {
                 continue;
@@ -258,7 +258,10 @@ impl Plan {
                     ),
                 };
                 let place = format!("flows.{}.vlan", flow.settings.name);
-                return Err(Misfit { place, problem });
+                return Err(Issue {
+                    key: place,
+                    message: problem,
+                });
             }
         }
         Ok(())
@@ -405,7 +408,7 @@ impl Plan {
     /// # Errors
     ///
     /// A host whose packets go around, and the switches that they do not leave.
-    pub fn check_loops(&self, all: &[ForwardingConfig]) -> Result<(), Misfit> {
+    pub fn check_loops(&self, all: &[ForwardingConfig]) -> Result<(), Issue> {
         for host in (0..self.hosts as u32).map(NodeId) {
             let ip = self.address(host).ip;
             let mut steps = Vec::new();
@@ -428,9 +431,9 @@ impl Plan {
                     .map(|node| self.names[node.index()].as_str())
                     .collect();
                 names.sort_unstable();
-                return Err(Misfit {
-                    place: "routes".into(),
-                    problem: format!(
+                return Err(Issue {
+                    key: "routes".into(),
+                    message: format!(
                         "packets for {} go around among {}: a route of one of them has to lead out, unless \
                          `routing_loops = true` says that they may",
                         self.names[host.0 as usize],
@@ -584,7 +587,7 @@ impl Plan {
         host: NodeId,
         settings: &HostSettings,
         clock: &Clock,
-    ) -> Result<NicSettings, Misfit> {
+    ) -> Result<NicSettings, Issue> {
         let cycles =
             |duration: Option<Duration>| duration.map_or(0, |duration| clock.cycles_in(duration).0);
         let mut nic = NicSettings::new(self.address(host).mac);
@@ -624,7 +627,7 @@ impl Plan {
         host: NodeId,
         settings: &HostSettings,
         parts: &BufferParts,
-    ) -> Result<(u32, u32), Misfit> {
+    ) -> Result<(u32, u32), Issue> {
         let behind = self.headroom(scenario, host) + largest_frame(scenario) * 2;
         let part_of = |class: u8| parts.of_class[usize::from(class)];
         let room_of = |class: &u8| {
@@ -646,9 +649,9 @@ impl Plan {
                     self.names[host.0 as usize],
                     ByteCount::new(room)
                 );
-                Err(Misfit {
-                    place: place.into(),
-                    problem,
+                Err(Issue {
+                    key: place.into(),
+                    message: problem,
                 })
             };
             match settings.xoff {
@@ -668,9 +671,9 @@ impl Plan {
             .xon
             .unwrap_or_else(|| ByteCount::new(xoff.get() / 16 * 15));
         if xon > xoff {
-            return Err(Misfit {
-                place: "host.xon".into(),
-                problem: format!("{xon} is above xoff, {xoff}"),
+            return Err(Issue {
+                key: "host.xon".into(),
+                message: format!("{xon} is above xoff, {xoff}"),
             });
         }
         Ok((bytes(xoff.get()), bytes(xon.get())))

@@ -15,15 +15,15 @@ use xoff_sim::switch::{ConfigError, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn, address_bits};
 
-use crate::alone::Paths;
 use crate::convergence::Converged;
 use crate::endpoint::{
     Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, NOT_SAVED, Placed,
     WaveWindow,
 };
 use crate::events::Agenda;
+use crate::ideal::Paths;
 use crate::plan::{Plan, receive_buffer};
-use crate::scenario::check::{Misfit, Misfits, QPS};
+use crate::scenario::check::{Issue, Issues, QPS};
 use crate::scenario::{Connection, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings};
 use crate::station::Station;
 
@@ -41,10 +41,10 @@ const RNR_TIMER: u8 = 1;
 pub enum SimulationError {
     /// The scenario contradicts itself.
     #[error(transparent)]
-    Misfit(#[from] Misfit),
+    Issue(#[from] Issue),
     /// The scenario contradicts itself, in one place or several.
     #[error(transparent)]
-    Misfits(#[from] Misfits),
+    Issues(#[from] Issues),
     /// The settings of a switch do not fit.
     #[error("switch {name}")]
     Switch {
@@ -97,7 +97,7 @@ pub struct FlowEnds {
     /// When its first message is posted, if its QP is connected by then.
     pub start: Time,
     /// Of a workload's flow: the time that its message takes when nothing else is on its way.
-    pub alone: Option<Duration>,
+    pub ideal: Option<Duration>,
     /// Settings of the sender's QP, without what the receiver reports about its own.
     pub qp: QpSettings,
 }
@@ -113,14 +113,14 @@ pub struct Simulation {
     flows: Vec<FlowEnds>,
     series: Vec<Series>,
     /// Flows whose QPs are not connected yet, or whose receive buffers are not posted.
-    openings: Vec<Opening>,
+    connecting_flows: Vec<Connecting>,
     pub(super) agenda: Agenda,
     notes: Vec<String>,
 }
 
 /// A flow whose two QPs are being connected.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Opening {
+struct Connecting {
     number: u32,
     ends: [NodeId; 2],
     qps: [u16; 2],
@@ -157,7 +157,7 @@ fn check_loops(
     plan: &Plan,
     routes: &[ForwardingConfig],
     converged: &Converged,
-) -> Result<(), Misfit> {
+) -> Result<(), Issue> {
     if scenario.routes.is_empty() || scenario.routing_loops {
         return Ok(());
     }
@@ -251,7 +251,7 @@ impl Simulation {
             stations.push(Station::Switch(Box::new(switch)));
         }
         let mut paths = Paths::new(scenario, &plan);
-        let (flows, openings) = create(
+        let (flows, connecting_flows) = create(
             scenario,
             &connections,
             &mut paths,
@@ -286,7 +286,7 @@ impl Simulation {
             groups: plan.groups,
             flows,
             series,
-            openings,
+            connecting_flows,
             agenda,
             notes,
         };
@@ -305,9 +305,9 @@ impl Simulation {
             if let Station::Endpoint(own) = station
                 && !own.saves()
             {
-                return Err(SimulationError::Misfit(Misfit {
-                    place: format!("hosts.{}.nic", self.names[node.0 as usize]),
-                    problem: NOT_SAVED.into(),
+                return Err(SimulationError::Issue(Issue {
+                    key: format!("hosts.{}.nic", self.names[node.0 as usize]),
+                    message: NOT_SAVED.into(),
                 }));
             }
         }
@@ -357,7 +357,7 @@ impl Simulation {
         for entry in &scenario.hosts {
             let settings = scenario.settings_of(entry);
             endpoints.of(&entry.name, &settings)?;
-            if matches!(settings.nic, NicKind::Own(_)) {
+            if matches!(settings.nic, NicKind::Custom(_)) {
                 // Only its driver knows what a NIC of your own can carry.
                 return Self::with(scenario, endpoints).map(drop);
             }
@@ -403,8 +403,8 @@ impl Simulation {
     }
 
     /// Number of flows whose QPs are not connected yet, or whose receive buffers are not posted.
-    pub fn opening(&self) -> usize {
-        self.openings.len()
+    pub fn connecting_flow(&self) -> usize {
+        self.connecting_flows.len()
     }
 
     /// Continues connecting QPs, as far as their drivers are done.
@@ -412,19 +412,19 @@ impl Simulation {
         let now = self.network.now();
         let (network, mut failed) = (&mut self.network, None);
         let mut first_psns = Vec::new();
-        self.openings.retain_mut(|opening| {
-            let done = opening.advance(network, now);
+        self.connecting_flows.retain_mut(|connecting_flow| {
+            let done = connecting_flow.advance(network, now);
             failed = failed
                 .take()
                 .or(done.as_ref().err().map(ToString::to_string));
             let connected = matches!(done, Ok(true));
             if connected {
-                first_psns.extend(opening.first_psns());
+                first_psns.extend(connecting_flow.first_psns());
             }
             !connected
         });
         if !first_psns.is_empty() {
-            self.know_first_psns(&first_psns);
+            self.set_first_psns(&first_psns);
         }
         failed.map_or(Ok(()), |what| {
             Err(SimulationError::Failed { at: now, what })
@@ -442,11 +442,11 @@ impl Simulation {
         mut observe: impl FnMut(&[Record]),
     ) -> Result<(), SimulationError> {
         while self.now() < end {
-            self.happen();
+            self.apply_due_events();
             let event = self.agenda.next().unwrap_or(Time::MAX);
             // Polls at multiples of the interval, so that it makes no difference where runs end.
             let intervals = self.now().as_ps() / POLL.as_ps() + 1;
-            let poll = (!self.openings.is_empty()).then(|| Time::ZERO + POLL * intervals);
+            let poll = (!self.connecting_flows.is_empty()).then(|| Time::ZERO + POLL * intervals);
             let until = poll.unwrap_or(Time::MAX).min(event).min(end);
             self.network.run_until(until, &mut observe);
             if poll == Some(until) {
@@ -588,9 +588,9 @@ impl Simulation {
     ///
     /// There is no such host, or its NIC is a model.
     pub fn set_waves(&mut self, host: &str, window: WaveWindow) -> Result<(), SimulationError> {
-        let wrong = |problem: String| Misfit {
-            place: format!("waves of {host}"),
-            problem,
+        let wrong = |problem: String| Issue {
+            key: format!("waves of {host}"),
+            message: problem,
         };
         let node = self
             .node(host)
@@ -631,7 +631,7 @@ impl Simulation {
     }
 }
 
-impl Opening {
+impl Connecting {
     /// Takes the next step towards connected QPs. Returns true when both QPs are connected, the receiving end has posted
     /// its buffers, and the flow has started.
     fn advance(
@@ -712,8 +712,8 @@ fn create(
     kinds: &BTreeMap<NodeId, Kind>,
     stations: &mut [Station],
     seed: Seed,
-) -> Result<(Vec<FlowEnds>, Vec<Opening>), SimulationError> {
-    let mut openings = Vec::new();
+) -> Result<(Vec<FlowEnds>, Vec<Connecting>), SimulationError> {
+    let mut connecting_flows = Vec::new();
     let mut flows = Vec::new();
     let plan = paths.plan();
     let mut used = BTreeMap::<NodeId, u16>::new();
@@ -751,7 +751,7 @@ fn create(
             let psn = settings_of_qps[side].requester_psn;
             created[side] = endpoint_of(&mut stations[node]).create(qps[side], psn, &region)?;
         }
-        openings.push(Opening {
+        connecting_flows.push(Connecting {
             number: config.number,
             ends,
             qps,
@@ -775,12 +775,12 @@ fn create(
             receiver,
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
-            alone: settings.is_workload().then(|| paths.alone(connection)),
+            ideal: settings.is_workload().then(|| paths.ideal(connection)),
             qp,
         });
     }
     follow(connections, &flows, stations);
-    Ok((flows, openings))
+    Ok((flows, connecting_flows))
 }
 
 /// Lets each sender of an entry in lockstep wait for the flow of the entry that ends at its host.

@@ -18,7 +18,7 @@ use xoff::Outcome;
 use xoff::interruption::interrupted;
 use xoff::terminal::{Ink, Streams};
 use xoff::threads::{MAX_THREADS, threads};
-use xoff::{whole_file, words};
+use xoff::{shell, whole_file};
 
 /// Tests a unit against its reference model
 ///
@@ -106,7 +106,7 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
         let said = format!("{} of {} kept cases fail:", failing.len(), kept.len());
         writeln!(streams.out, "{}", streams.paint.paint(Ink::Bad, said))?;
         for path in failing {
-            writeln!(streams.out, "  xoff replay {}", words::path(path))?;
+            writeln!(streams.out, "  xoff replay {}", shell::path(path))?;
         }
         return Ok(match interrupted() {
             true => Outcome::Interrupted,
@@ -165,7 +165,7 @@ fn fuzz<P: Property>(arguments: &FuzzArgs, streams: &mut Streams) -> anyhow::Res
             // Shown first, so that a folder that cannot be written loses nothing.
             tell::<P>(failing, streams)?;
             let path = case_file::keep::<P>(&folder, seed, failing)?;
-            let path = words::path(&path);
+            let path = shell::path(&path);
             writeln!(streams.out, "kept; again: xoff replay {path}")?;
             Outcome::Failed
         }

@@ -19,7 +19,7 @@ use xoff::columns::{Align, Table};
 use xoff::interruption::interrupted;
 use xoff::terminal::{Ink, Streams};
 use xoff::wave::short_names;
-use xoff::{whole_file, words};
+use xoff::{shell, whole_file};
 use xoff_waves::read::file::Waves as WaveFile;
 use xoff_waves::read::rows::{Window, rows};
 use xoff_waves::read::value::Radix;
@@ -154,7 +154,7 @@ fn smaller<P: Property>(
     }
     let folder = arguments.out.join("replay");
     let path = case_file::write::<P>(&folder, case.seed, &shrunk.case, &shrunk.disagreement)?;
-    writeln!(streams.out, "written to {}", words::path(&path))?;
+    writeln!(streams.out, "written to {}", shell::path(&path))?;
     let case = CaseFile::open(&path)?;
     Ok(Some((path, case)))
 }
@@ -263,7 +263,7 @@ fn with_waves<P: Property>(
 fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
     let beside = layouts(waves)?;
     let [wave, gtkwave, start, surfer] =
-        [&waves.path, &beside.gtkwave, &beside.start, &beside.surfer].map(|path| words::path(path));
+        [&waves.path, &beside.gtkwave, &beside.start, &beside.surfer].map(|path| shell::path(path));
     writeln!(streams.out, "  waves: gtkwave -S {start} {wave} {gtkwave}")?;
     writeln!(
         streams.out,

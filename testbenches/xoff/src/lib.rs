@@ -43,6 +43,7 @@ pub mod row;
 pub mod rtl;
 pub mod run;
 pub mod scenario_file;
+pub mod shell;
 pub mod show;
 mod standard_input;
 pub mod terminal;
@@ -51,7 +52,6 @@ pub mod threads;
 pub mod verify;
 pub mod wave;
 pub mod whole_file;
-pub mod words;
 
 pub use program::{Program, main_with};
 

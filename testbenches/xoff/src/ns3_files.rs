@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use xoff_network::scenario::Scenario;
-use xoff_network::scenario::check::{Misfit, Misfits};
+use xoff_network::scenario::check::{Issue, Issues};
 use xoff_network::scenario::ns3::{FlowList, Network, Sizes};
 
 use crate::text_file;
@@ -32,11 +32,11 @@ fn file<T>(
     key: &str,
     folder: &Path,
     path: &str,
-    parse: impl FnOnce(&str, &str) -> Result<T, Misfits>,
-) -> Result<T, Misfits> {
-    let text = text_file::read(&folder.join(path)).map_err(|error| Misfit {
-        place: key.into(),
-        problem: format!("{path}: {error}"),
+    parse: impl FnOnce(&str, &str) -> Result<T, Issues>,
+) -> Result<T, Issues> {
+    let text = text_file::read(&folder.join(path)).map_err(|error| Issue {
+        key: key.into(),
+        message: format!("{path}: {error}"),
     })?;
     parse(path, &text)
 }

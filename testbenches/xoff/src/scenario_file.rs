@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use toml::{Table, Value};
-use xoff_network::scenario::check::{Misfit, Misfits};
+use xoff_network::scenario::check::{Issue, Issues};
 use xoff_network::scenario::variant::BASE;
 use xoff_network::scenario::{Scenario, VERSION, Variant};
 
@@ -97,18 +97,18 @@ pub enum ScenarioError {
         problem: String,
     },
     /// The scenario contradicts itself, or its files do: a line for each problem.
-    #[error("{}", lines(.origin, .misfits))]
-    Misfits {
+    #[error("{}", lines(.origin, .issues))]
+    Issues {
         /// File or name.
         origin: String,
         /// Keys and problems.
-        misfits: Misfits,
+        issues: Issues,
     },
 }
 
-fn lines(origin: &str, misfits: &Misfits) -> String {
-    let line = |misfit| format!("{origin}: {misfit}");
-    let lines: Vec<String> = misfits.0.iter().map(line).collect();
+fn lines(origin: &str, issues: &Issues) -> String {
+    let line = |issue| format!("{origin}: {issue}");
+    let lines: Vec<String> = issues.0.iter().map(line).collect();
     lines.join("\n")
 }
 
@@ -261,15 +261,18 @@ impl Source {
                 Ok(frames) => entry.frames = Some(frames),
                 Err((key, problem)) => {
                     let place = format!("inject.{place}.{key}");
-                    found.push(Misfit { place, problem });
+                    found.push(Issue {
+                        key: place,
+                        message: problem,
+                    });
                 }
             }
         }
         match found.is_empty() {
             true => Ok(scenario),
-            false => Err(ScenarioError::Misfits {
+            false => Err(ScenarioError::Issues {
                 origin: self.origin.clone(),
-                misfits: Misfits(found),
+                issues: Issues(found),
             }),
         }
     }

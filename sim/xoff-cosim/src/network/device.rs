@@ -234,7 +234,7 @@ pub struct Seen {
 
 /// A NIC during reset and setup, before simulated time starts: its cycles take no simulated time.
 #[derive(Debug)]
-pub struct Still<'a, D: Device> {
+pub struct BringUp<'a, D: Device> {
     pub(super) model: &'a mut D::Model,
     /// The inputs driven in the next cycle.
     pub pins: &'a mut Inputs<D>,
@@ -243,7 +243,7 @@ pub struct Still<'a, D: Device> {
     pub(super) record: Option<&'a mut Vec<Inputs<D>>>,
 }
 
-impl<D: Device> Still<'_, D> {
+impl<D: Device> BringUp<'_, D> {
     /// Runs one clock cycle.
     ///
     /// # Errors
@@ -279,7 +279,7 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
     /// # Errors
     ///
     /// An assertion of the RTL failed, or a register refused an access.
-    fn settle(&mut self, _nic: &mut Still<'_, Self::Device>) -> Result<(), String> {
+    fn settle(&mut self, _nic: &mut BringUp<'_, Self::Device>) -> Result<(), String> {
         Ok(())
     }
 

@@ -24,8 +24,8 @@ use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use super::device::{
-    Created, Device, DeviceModel as _, Driver, Edge, Framing, HostSetup, Inputs, Outputs, Pauses,
-    PortShape, Receive, Seen, Still, Transmit, broken,
+    BringUp, Created, Device, DeviceModel as _, Driver, Edge, Framing, HostSetup, Inputs, Outputs,
+    Pauses, PortShape, Receive, Seen, Transmit, broken,
 };
 use super::xoff_nic::XoffNic;
 
@@ -240,7 +240,7 @@ impl<D: Driver> RtlHost<D> {
         D::Device::reset(&mut this.pins_in, true);
         D::Device::receive(&mut this.pins_in, None);
         for _ in 0..D::Device::RESET_CYCLES {
-            this.still().cycle()?;
+            this.bring_up().cycle()?;
         }
         D::Device::reset(&mut this.pins_in, false);
         this.settle()?;
@@ -255,8 +255,8 @@ impl<D: Driver> RtlHost<D> {
         Ok(ModelOf::<D>::new(&settings)?)
     }
 
-    fn still(&mut self) -> Still<'_, D::Device> {
-        Still {
+    fn bring_up(&mut self) -> BringUp<'_, D::Device> {
+        BringUp {
             model: self.model.get_mut(),
             pins: &mut *self.pins_in,
             out: &mut *self.pins_out,
@@ -266,7 +266,7 @@ impl<D: Driver> RtlHost<D> {
 
     /// Lets the driver do the work that takes no simulated time.
     fn settle(&mut self) -> Result<(), UnitError> {
-        let mut still = Still {
+        let mut still = BringUp {
             model: self.model.get_mut(),
             pins: &mut *self.pins_in,
             out: &mut *self.pins_out,
@@ -313,7 +313,7 @@ impl<D: Driver> RtlHost<D> {
         }
         D::Device::reset(&mut self.pins_in, false);
         self.state.host.nic_was_reset();
-        self.state.skip.disturb();
+        self.state.skip.wake();
         Ok(())
     }
 
@@ -325,7 +325,7 @@ impl<D: Driver> RtlHost<D> {
     /// The driver, for changes between two runs. Before simulated time starts, a call of [`settled`](Self::settled)
     /// must follow.
     pub const fn driver_mut(&mut self) -> &mut D {
-        self.state.skip.disturb();
+        self.state.skip.wake();
         &mut self.state.driver
     }
 
@@ -444,7 +444,7 @@ impl<D: Driver> RtlHost<D> {
         let start = self.config.time;
         match D::Device::rest(&self.pins_out, Cycles(start.0 + now.0)) {
             Some(rest) => state.skip.said(rest.since(Cycle(start.0))),
-            None => state.skip.disturb(),
+            None => state.skip.wake(),
         }
         Ok(())
     }
@@ -700,7 +700,7 @@ impl<D: Driver> Endpoint for RtlHost<D> {
         if let Some(control) = &mut self.state.control {
             control.set_link(now);
         }
-        self.state.skip.disturb();
+        self.state.skip.wake();
     }
 
     fn failure(&self) -> Option<&str> {

@@ -16,8 +16,8 @@ use xoff_sim::time::{Clock, Cycles};
 use xoff_sim::wire::{MacAddr, Psn};
 
 use super::device::{
-    Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses, PortShape,
-    Receive, Still, Transmit,
+    BringUp, Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses,
+    PortShape, Receive, Transmit,
 };
 use crate::units::axi_lite::{AxiLite, Response};
 use crate::units::verbs::{put_recv, put_work, take_completion};
@@ -226,7 +226,7 @@ impl Driver for XoffNic {
         Self::of(&setup.settings)
     }
 
-    fn settle(&mut self, nic: &mut Still<'_, XoffPins>) -> Result<(), String> {
+    fn settle(&mut self, nic: &mut BringUp<'_, XoffPins>) -> Result<(), String> {
         let failed = |error: verilated::Failure| error.to_string();
         for _ in 0..std::mem::take(&mut self.clearing) {
             nic.cycle().map_err(failed)?;

@@ -56,7 +56,7 @@ impl From<Idle> for Rest {
 ///
 /// A unit that reports to be idle changes neither state nor outputs before its wake-up cycle, as long as its inputs
 /// do not change. Call [`said`](Self::said) with the unit's report after each evaluated cycle and
-/// [`disturb`](Self::disturb) for each change of an input; [`next`](Self::next) returns the cycle to evaluate next.
+/// [`wake`](Self::wake) for each change of an input; [`next`](Self::next) returns the cycle to evaluate next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     enabled: bool,
@@ -85,7 +85,7 @@ impl Skip {
 
     /// Notes that an input changes, which invalidates what the unit reported.
     #[inline]
-    pub const fn disturb(&mut self) {
+    pub const fn wake(&mut self) {
         self.rest = None;
     }
 
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(skip.next(now, Cycle(5)), now);
         skip.said(Idle::Forever);
         assert_eq!(skip.next(now, far), far);
-        skip.disturb();
+        skip.wake();
         assert_eq!(skip.next(now, far), now);
         skip.said(Idle::No);
         assert_eq!(skip.next(now, far), now);

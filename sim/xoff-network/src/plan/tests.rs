@@ -295,7 +295,7 @@ fn a_flow_of_two_messages_completes_once() {
 #[test]
 fn a_response_that_the_standard_does_not_allow_is_said() {
     let mut scenario = rates("40");
-    let said = |scenario: &Scenario| scenario.check().err().map(|misfits| misfits.to_string());
+    let said = |scenario: &Scenario| scenario.check().err().map(|issues| issues.to_string());
     scenario.switches[0].pause_response = Duration::from_ps(504_320);
     assert_eq!(said(&scenario), None);
     scenario.switches[0].pause_response = Duration::from_ps(504_321);
@@ -461,7 +461,7 @@ fn a_flow_alone_has_a_slowdown_of_one() {
 fn the_time_alone_is_that_of_the_path() {
     let scenario = workload("1\n0 4 3 100 1 2\n");
     let simulation = Simulation::new(&scenario).unwrap();
-    let alone = simulation.flows()[0].alone.unwrap().as_ps() as f64 / 1e3;
+    let alone = simulation.flows()[0].ideal.unwrap().as_ps() as f64 / 1e3;
     let by_hand = 8_000.0 + 1_800.0 + 18.0 + 14.8 + 1_000.0;
     let cycles = (alone - by_hand) / 2.048;
     assert!((cycles - 67.0).abs() < 0.1, "{alone} {by_hand} {cycles}");
@@ -569,7 +569,7 @@ fn settings_of_classes_that_do_not_fit_are_said() {
             .iter()
             .map(|toml| toml::from_str(toml).unwrap())
             .collect();
-        scenario.check().err().map(|misfits| misfits.to_string())
+        scenario.check().err().map(|issues| issues.to_string())
     };
     assert_eq!(said(&["class = 3\nxoff = { static = '1 KB' }"]), None);
     for (toml, expected) in [

@@ -35,42 +35,42 @@ pub(super) const fn lines(series: u64, nodes: u64) -> u64 {
     3 * series + nodes
 }
 
-/// Something in a scenario that does not fit.
+/// An issue of a scenario: something that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{place}: {problem}")]
-pub struct Misfit {
+#[error("{key}: {message}")]
+pub struct Issue {
     /// The key of the scenario, such as `flows.a.message`.
-    pub place: String,
+    pub key: String,
     /// The value that was read, and what would be right.
-    pub problem: String,
+    pub message: String,
 }
 
-/// Everything in a scenario that does not fit, in its order. As text one line each.
+/// All issues of a scenario, in its order. As text one line each.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub struct Misfits(pub Vec<Misfit>);
+pub struct Issues(pub Vec<Issue>);
 
-impl fmt::Display for Misfits {
+impl fmt::Display for Issues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, misfit) in self.0.iter().enumerate() {
+        for (place, issue) in self.0.iter().enumerate() {
             if place > 0 {
                 writeln!(f)?;
             }
-            write!(f, "{misfit}")?;
+            write!(f, "{issue}")?;
         }
         Ok(())
     }
 }
 
-impl From<Misfit> for Misfits {
-    fn from(misfit: Misfit) -> Self {
-        Self(vec![misfit])
+impl From<Issue> for Issues {
+    fn from(issue: Issue) -> Self {
+        Self(vec![issue])
     }
 }
 
-pub(super) fn misfit(place: impl Into<String>, problem: impl Into<String>) -> Misfit {
-    Misfit {
-        place: place.into(),
-        problem: problem.into(),
+pub(super) fn issue(place: impl Into<String>, problem: impl Into<String>) -> Issue {
+    Issue {
+        key: place.into(),
+        message: problem.into(),
     }
 }
 
@@ -81,30 +81,30 @@ impl Scenario {
     ///
     /// Everything found, each with its key or with the line of a file. Where the network itself is wrong, what depends
     /// on it is not looked at.
-    pub fn check(&self) -> Result<(), Misfits> {
+    pub fn check(&self) -> Result<(), Issues> {
         if !(1..=super::VERSION).contains(&self.version) {
             let problem = format!(
                 "{}: this xoff reads version {}",
                 self.version,
                 super::VERSION
             );
-            return Err(misfit("version", problem).into());
+            return Err(issue("version", problem).into());
         }
         let times = self.check_times();
         let timed = times.is_ok();
-        let mut found: Vec<Misfit> = times.err().into_iter().collect();
+        let mut found: Vec<Issue> = times.err().into_iter().collect();
         match self.expanded() {
             Ok(whole) => {
                 // Keys of probes are those of the entry that stands for them.
                 let probes = format!("flows.{}.", super::pingmesh::NAME);
                 let of_network = whole.check_network(timed).into_iter();
                 found.extend(
-                    of_network.map(|misfit| match misfit.place.strip_prefix(&probes) {
-                        Some(key) if self.pingmesh.is_some() => Misfit {
-                            place: format!("pingmesh.{key}"),
-                            ..misfit
+                    of_network.map(|issue| match issue.key.strip_prefix(&probes) {
+                        Some(key) if self.pingmesh.is_some() => Issue {
+                            key: format!("pingmesh.{key}"),
+                            ..issue
                         },
-                        _ => misfit,
+                        _ => issue,
                     }),
                 );
             }
@@ -117,36 +117,36 @@ impl Scenario {
         found.extend(self.check_expectations().err());
         match found.is_empty() {
             true => Ok(()),
-            false => Err(Misfits(found)),
+            false => Err(Issues(found)),
         }
     }
 
-    fn check_times(&self) -> Result<(), Misfit> {
+    fn check_times(&self) -> Result<(), Issue> {
         if self.duration == Duration::ZERO {
-            return Err(misfit("duration", "0 runs nothing: such as '10 ms'"));
+            return Err(issue("duration", "must be above 0, for example '10 ms'"));
         }
         if self.measure_from >= self.duration {
             let problem = format!(
                 "{} leaves nothing to measure: less than the duration, {}",
                 self.measure_from, self.duration
             );
-            return Err(misfit("measure_from", problem));
+            return Err(issue("measure_from", problem));
         }
         if self.sample == Some(Duration::ZERO) {
-            return Err(misfit("sample", "0 never goes on: such as '100 us'"));
+            return Err(issue("sample", "must be above 0, for example '100 us'"));
         }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
             let mut names = vec![BASE];
             names.extend(self.variants.keys().map(String::as_str));
             let problem = format!("'{}': variants are {}", self.variant, names.join(", "));
-            return Err(misfit("variant", problem));
+            return Err(issue("variant", problem));
         }
         Ok(())
     }
 
-    fn check_thresholds(&self) -> Result<(), Misfit> {
+    fn check_thresholds(&self) -> Result<(), Issue> {
         if self.detect.storm_window == Duration::ZERO {
-            return Err(misfit(
+            return Err(issue(
                 "detect.storm_window",
                 "0 has no pauses in it: such as '1 ms'",
             ));
@@ -157,16 +157,16 @@ impl Scenario {
         ];
         for (key, part) in parts {
             if !(part > 0.0 && part <= 1.0) {
-                let problem = format!("{part} is no part of the time: above 0, at most 1");
-                return Err(misfit(format!("detect.{key}"), problem));
+                let problem = format!("{part} must be above 0 and at most 1");
+                return Err(issue(format!("detect.{key}"), problem));
             }
         }
         Ok(())
     }
 
     /// Checks an expanded scenario. `timed`: its times are right.
-    fn check_network(&self, timed: bool) -> Vec<Misfit> {
-        let mut found: Vec<Misfit> = self.check_hosts().err().into_iter().collect();
+    fn check_network(&self, timed: bool) -> Vec<Issue> {
+        let mut found: Vec<Issue> = self.check_hosts().err().into_iter().collect();
         let named = self.check_sizes().and_then(|()| self.check_names());
         if let Err(wrong) = named {
             found.push(wrong);
@@ -202,19 +202,16 @@ impl Scenario {
     }
 
     /// Checks the flows together: names, and QPs of each host.
-    fn check_qps(&self, flows: &[Connection<'_>], series: &[Series]) -> Vec<Misfit> {
+    fn check_qps(&self, flows: &[Connection<'_>], series: &[Series]) -> Vec<Issue> {
         let mut found = Vec::new();
         if flows.len() > MOST_FLOWS {
             let problem = format!("{} flows in all: {MOST_FLOWS} at most", flows.len());
-            found.push(misfit("flows", problem));
+            found.push(issue("flows", problem));
         }
         let mut names = BTreeSet::new();
         for Series { name, .. } in series {
             if !names.insert(name) {
-                found.push(misfit(
-                    format!("flows.{name}"),
-                    "there are two of this name",
-                ));
+                found.push(issue(format!("flows.{name}"), "there are two of this name"));
             }
         }
         let limits = self.most_qps();
@@ -239,13 +236,13 @@ impl Scenario {
             };
             let problem =
                 format!("host {host} has more than {most} flows, and its NIC {most} QPs{others}");
-            found.push(misfit(format!("flows.{}", flow.name), problem));
+            found.push(issue(format!("flows.{}", flow.name), problem));
         }
         found
     }
 
     /// Checks that the ends of each flow have addresses of the same version. Each entry of flows is said once.
-    fn check_versions(&self, flows: &[Connection<'_>]) -> Vec<Misfit> {
+    fn check_versions(&self, flows: &[Connection<'_>]) -> Vec<Issue> {
         let each = |entry: &HostEntry| {
             let version = self.settings_of(entry).ip;
             entry.names().into_iter().map(move |name| (name, version))
@@ -260,7 +257,7 @@ impl Scenario {
                     "{} has an {from} address and {} an {to} one: the same `ip` for both",
                     flow.from, flow.to
                 );
-                found.push(misfit(format!("flows.{}", flow.settings.name), problem));
+                found.push(issue(format!("flows.{}", flow.settings.name), problem));
             }
         }
         found
@@ -271,7 +268,7 @@ impl Scenario {
         let limit = |entry: &HostEntry| match self.settings_of(entry).nic {
             NicKind::Rtl => Some(QPS),
             NicKind::Model => Some(MODEL_QPS),
-            NicKind::Own(_) => None,
+            NicKind::Custom(_) => None,
         };
         let each = |entry: &HostEntry| {
             let limit = limit(entry)?;
@@ -286,11 +283,11 @@ impl Scenario {
         hosts.unwrap_or_else(|| vec![entry.host.clone()])
     }
 
-    fn check_injections(&self, names: &Names) -> Vec<Misfit> {
+    fn check_injections(&self, names: &Names) -> Vec<Issue> {
         let mut found = Vec::new();
         for (place, entry) in self.inject.iter().enumerate() {
             let mut wrong = |key: &str, problem: String| {
-                found.push(misfit(format!("inject.{place}.{key}"), problem))
+                found.push(issue(format!("inject.{place}.{key}"), problem))
             };
             if names.hosts_of(&entry.host).is_none() {
                 let problem = format!(
@@ -317,24 +314,28 @@ impl Scenario {
         found
     }
 
-    fn check_expectations(&self) -> Result<(), Misfit> {
+    fn check_expectations(&self) -> Result<(), Issue> {
         for expectation in &self.expect {
             let place = format!("expect.{}", expectation.metric);
             if !expectation.value.is_finite() {
                 let problem = format!("value {}: a finite number", expectation.value);
-                return Err(misfit(place, problem));
+                return Err(issue(place, problem));
             }
             match (expectation.op, expectation.tolerance) {
                 (Op::Within, None) => {
-                    return Err(misfit(place, "'within' what? such as tolerance = 0.01"));
+                    return Err(issue(
+                        place,
+                        "op = 'within' needs a tolerance, for example tolerance = 0.01",
+                    ));
                 }
                 (Op::Within, Some(part)) if !(0.0..1.0).contains(&part) => {
-                    let problem = format!("tolerance {part}: a part of the value, 0 to below 1");
-                    return Err(misfit(place, problem));
+                    let problem =
+                        format!("tolerance {part}: must be a part of the value, from 0 to below 1");
+                    return Err(issue(place, problem));
                 }
                 (Op::Within, Some(_)) | (_, None) => {}
                 (_, Some(_)) => {
-                    return Err(misfit(place, "a tolerance goes with op = 'within'"));
+                    return Err(issue(place, "a tolerance goes with op = 'within'"));
                 }
             }
         }
@@ -342,7 +343,7 @@ impl Scenario {
     }
 
     /// Refuses unbounded sizes before anything is allocated for them.
-    fn check_sizes(&self) -> Result<(), Misfit> {
+    fn check_sizes(&self) -> Result<(), Issue> {
         let mut hosts = 0;
         for entry in &self.hosts {
             hosts += u64::from(entry.count.unwrap_or(1));
@@ -350,7 +351,7 @@ impl Scenario {
                 let place = format!("hosts.{}.count", entry.name);
                 let count = entry.count.unwrap_or(1);
                 let problem = format!("{count}: a network has {MOST_HOSTS} hosts at most");
-                return Err(misfit(place, problem));
+                return Err(issue(place, problem));
             }
         }
         let mut switches = 0;
@@ -359,7 +360,7 @@ impl Scenario {
             switches += u64::from(count);
             if switches > MOST_HOSTS {
                 let problem = format!("{count}: a network has {MOST_HOSTS} switches at most");
-                return Err(misfit(format!("switches.{}.count", entry.name), problem));
+                return Err(issue(format!("switches.{}.count", entry.name), problem));
             }
         }
         Ok(())
@@ -367,7 +368,7 @@ impl Scenario {
 
     /// Refuses a `sample` that makes more points of charts than anybody looks at. `series` are the flows that are
     /// drawn.
-    fn check_samples(&self, series: u64) -> Result<(), Misfit> {
+    fn check_samples(&self, series: u64) -> Result<(), Issue> {
         let Some(sample) = self.sample else {
             return Ok(());
         };
@@ -382,15 +383,15 @@ impl Scenario {
             let problem = format!(
                 "{sample} makes {points} points of {lines} lines, more than {MOST_SAMPLES} values: {least} or longer"
             );
-            return Err(misfit("sample", problem));
+            return Err(issue("sample", problem));
         }
         Ok(())
     }
 
-    fn check_names(&self) -> Result<(), Misfit> {
+    fn check_names(&self) -> Result<(), Issue> {
         if self.hosts.is_empty() {
             let problem = "none: [[hosts]], or a [topology] that has some";
-            return Err(misfit("hosts", problem));
+            return Err(issue("hosts", problem));
         }
         let mut nodes = BTreeSet::new();
         let hosts = self.hosts.iter();
@@ -400,7 +401,7 @@ impl Scenario {
         for (list, entry, count, names) in hosts.chain(switches) {
             if count == Some(0) {
                 let place = format!("{list}.{entry}.count");
-                return Err(misfit(place, "0: leave the entry out instead"));
+                return Err(issue(place, "0: leave the entry out instead"));
             }
             for name in names {
                 Self::check_name(list, name, &mut nodes)?;
@@ -416,7 +417,7 @@ impl Scenario {
         let mut groups = BTreeSet::new();
         for (list, name, count) in hosts.chain(switches) {
             if count.is_some() && (nodes.contains(name) || !groups.insert(name)) {
-                return Err(misfit(
+                return Err(issue(
                     format!("{list}.{name}"),
                     "there are two nodes or groups of this name",
                 ));
@@ -425,14 +426,14 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_name(list: &str, name: String, nodes: &mut BTreeSet<String>) -> Result<(), Misfit> {
+    fn check_name(list: &str, name: String, nodes: &mut BTreeSet<String>) -> Result<(), Issue> {
         let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(good) {
-            let problem = format!("'{name}' is no name: letters, digits, - and _");
-            return Err(misfit(format!("{list}.name"), problem));
+            let problem = format!("'{name}' is not a valid name: use letters, digits, - and _");
+            return Err(issue(format!("{list}.name"), problem));
         }
         if !nodes.insert(name.clone()) {
-            return Err(misfit(
+            return Err(issue(
                 format!("{list}.{name}"),
                 "there are two nodes of this name",
             ));
@@ -440,10 +441,10 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_hosts(&self) -> Result<(), Misfit> {
+    fn check_hosts(&self) -> Result<(), Issue> {
         let host = &self.host;
         let classes = |place: &str, list: &[u8]| match list.iter().find(|class| **class > 7) {
-            Some(class) => Err(misfit(place, format!("class {class}: classes are 0 to 7"))),
+            Some(class) => Err(issue(place, format!("class {class}: classes are 0 to 7"))),
             None => Ok(()),
         };
         classes("host.lossless", &host.lossless)?;
@@ -453,21 +454,18 @@ impl Scenario {
         if let Some(buffer) = host.buffer {
             let (least, most) = (ByteCount::new(4 << 10), ByteCount::new(1 << 30));
             if !(least..=most).contains(&buffer) {
-                return Err(misfit(
-                    "host.buffer",
-                    format!("{buffer}: {least} to {most}"),
-                ));
+                return Err(issue("host.buffer", format!("{buffer}: {least} to {most}")));
             }
         }
         if let Some(dcqcn) = &host.dcqcn {
             if !(0.0..1.0).contains(&dcqcn.g) {
-                return Err(misfit(
+                return Err(issue(
                     "host.dcqcn.g",
                     format!("{}: a gain is 0 to below 1", dcqcn.g),
                 ));
             }
             if dcqcn.stages > 31 || dcqcn.cnp_dscp > 63 {
-                return Err(misfit(
+                return Err(issue(
                     "host.dcqcn",
                     "stages are 0 to 31, cnp_dscp is 0 to 63",
                 ));
@@ -485,7 +483,7 @@ impl Scenario {
         }
     }
 
-    fn check_links(&self, names: &Names) -> Vec<Misfit> {
+    fn check_links(&self, names: &Names) -> Vec<Issue> {
         let mut found = Vec::new();
         let mut count: u64 = 0;
         for link in &self.links {
@@ -496,7 +494,7 @@ impl Scenario {
                     None => {
                         let nodes = names.list_nodes();
                         let problem = format!("'{end}' is no node: nodes are {nodes}");
-                        found.push(misfit("links.ends", problem));
+                        found.push(issue("links.ends", problem));
                     }
                 }
             }
@@ -506,7 +504,7 @@ impl Scenario {
         let most = names.hosts().len() as u64 + 64 * MOST_HOSTS;
         if count > most {
             let problem = format!("{count} cables: a network has {most} at most");
-            found.push(misfit("links", problem));
+            found.push(issue("links", problem));
         }
         if !found.is_empty() {
             return found;
@@ -532,7 +530,7 @@ impl Scenario {
             let rate = self.rate_of(link);
             let place = || self.place_of_rate(number, link);
             if !RATES.contains(&Rate::from(rate)) && said.insert(place()) {
-                found.push(misfit(place(), format!("{rate}: 10 to 800 Gb/s")));
+                found.push(issue(place(), format!("{rate}: 10 to 800 Gb/s")));
             }
             for end in [&a, &b] {
                 if let Some(entry) = rtl.get(end).filter(|_| rate != LineRate::G40)
@@ -542,7 +540,7 @@ impl Scenario {
                     let problem = format!(
                         "{rate}: the RTL NIC of host {end} has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 800 Gb/s"
                     );
-                    found.push(misfit(place(), problem));
+                    found.push(issue(place(), problem));
                 }
                 if let Some(switch) = switches.get(end)
                     && switch.pause_response > longest_response(rate)
@@ -554,7 +552,7 @@ impl Scenario {
                         if *end == a { &b } else { &a },
                         longest_response(rate)
                     );
-                    found.push(misfit(
+                    found.push(issue(
                         format!("switches.{}.pause_response", switch.name),
                         problem,
                     ));
@@ -562,13 +560,13 @@ impl Scenario {
                 *cables.entry(end.clone()).or_default() += 1;
             }
             if a == b {
-                found.push(misfit("links.ends", format!("'{a}' is joined with itself")));
+                found.push(issue("links.ends", format!("'{a}' is joined with itself")));
             }
         }
         for host in names.hosts() {
             let ports = cables.get(host).copied().unwrap_or(0);
             if ports != 1 {
-                found.push(misfit(
+                found.push(issue(
                     format!("hosts.{host}"),
                     format!("{ports} links end here: a NIC has one port"),
                 ));
@@ -577,7 +575,7 @@ impl Scenario {
         for (node, ports) in cables.iter().filter(|(_, ports)| **ports > MOST_PORTS) {
             let problem =
                 format!("{ports} links end here: a switch has {MOST_PORTS} ports at most");
-            found.push(misfit(format!("switches.{node}"), problem));
+            found.push(issue(format!("switches.{node}"), problem));
         }
         found
     }
@@ -623,10 +621,10 @@ impl Scenario {
     }
 
     /// Checks the keys of a flow that need no network, and its file.
-    fn check_keys(&self, flow: &FlowSettings) -> Vec<Misfit> {
+    fn check_keys(&self, flow: &FlowSettings) -> Vec<Issue> {
         let mut found = Vec::new();
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
-        let mut wrong = |key: &str, problem: String| found.push(misfit(place(key), problem));
+        let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
         if flow.mtu_code().is_none() {
             wrong("mtu", format!("{}: 256, 512, 1024, 2048 or 4096", flow.mtu));
         }
@@ -747,7 +745,7 @@ impl Scenario {
         flow: &FlowSettings,
         names: &Names,
         groups: Option<&BTreeMap<String, usize>>,
-    ) -> Vec<Misfit> {
+    ) -> Vec<Issue> {
         let mut found = Vec::new();
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
         let ends = [("from", &flow.from), ("to", &flow.to)];
@@ -759,11 +757,11 @@ impl Scenario {
         for (key, name) in ends {
             match names.hosts_of(name) {
                 _ if name.is_empty() => {
-                    found.push(misfit(place(key), "required: the name of a host"));
+                    found.push(issue(place(key), "required: the name of a host"));
                 }
                 None => {
                     let problem = format!("'{name}' is no host: hosts are {}", names.list_hosts());
-                    found.push(misfit(place(key), problem));
+                    found.push(issue(place(key), problem));
                 }
                 Some(known) => hosts.push(known.len()),
             }
@@ -780,7 +778,7 @@ impl Scenario {
         };
         let count = count.saturating_mul(flow.qps as usize);
         if count > MOST_FLOWS {
-            found.push(misfit(
+            found.push(issue(
                 place("pairs"),
                 format!("{count} flows: {MOST_FLOWS} at most"),
             ));
@@ -788,10 +786,7 @@ impl Scenario {
         }
         let pairs = self.pairs(number, flow, names);
         if let Some((host, _)) = pairs.iter().find(|(from, to)| from == to) {
-            found.push(misfit(
-                place("to"),
-                format!("'{host}' would send to itself"),
-            ));
+            found.push(issue(place("to"), format!("'{host}' would send to itself")));
         }
         if flow.lockstep {
             let [from, to] = [0, 1].map(|end| {
@@ -802,7 +797,7 @@ impl Scenario {
             });
             let twice = from.windows(2).any(|two| two[0] == two[1]);
             if from != to || twice || flow.qps > 1 {
-                found.push(misfit(
+                found.push(issue(
                     place("lockstep"),
                     "each of the hosts has to send to one and to receive from one, on one QP: from and to are the \
                      same group",
@@ -810,7 +805,7 @@ impl Scenario {
             }
         }
         if pairs.is_empty() {
-            found.push(misfit(
+            found.push(issue(
                 place("pairs"),
                 "none is left: nobody sends to itself",
             ));
@@ -824,8 +819,8 @@ impl Scenario {
                     1 => ", nor another pair".into(),
                     more => format!(", nor {more} other pairs"),
                 };
-                let problem = format!("no way leads from {from} to {to}{more}");
-                found.push(misfit(place("to"), problem));
+                let problem = format!("no path leads from {from} to {to}{more}");
+                found.push(issue(place("to"), problem));
             }
         }
         found
@@ -837,7 +832,7 @@ impl Scenario {
         flow: &FlowSettings,
         names: &Names,
         groups: Option<&BTreeMap<String, usize>>,
-    ) -> Vec<Misfit> {
+    ) -> Vec<Issue> {
         let mut found = Vec::new();
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
         if let Some(Ok(list)) = &flow.listed {
@@ -852,13 +847,13 @@ impl Scenario {
                         "{what} {number}: there is no host h{number}: hosts are {}",
                         names.list_hosts()
                     );
-                    misfit(&line, problem)
+                    issue(&line, problem)
                 }));
                 let [(_, _, from), (_, _, to)] = &ends;
                 if let Some(groups) = groups.filter(|_| found.len() == before)
                     && groups.get(from) != groups.get(to)
                 {
-                    found.push(misfit(&line, format!("no way leads from {from} to {to}")));
+                    found.push(issue(&line, format!("no path leads from {from} to {to}")));
                 }
             }
         }
@@ -868,7 +863,7 @@ impl Scenario {
         for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
             if !name.is_empty() && names.hosts_of(name).is_none() {
                 let problem = format!("'{name}' is no host: hosts are {}", names.list_hosts());
-                found.push(misfit(place(key), problem));
+                found.push(issue(place(key), problem));
             }
         }
         if !found.is_empty() {
@@ -878,17 +873,14 @@ impl Scenario {
         if let [from] = from.as_slice()
             && to.iter().all(|to| to == from)
         {
-            found.push(misfit(
-                place("to"),
-                format!("'{from}' would send to itself"),
-            ));
+            found.push(issue(place("to"), format!("'{from}' would send to itself")));
         }
         let Some(groups) = groups else { return found };
         let of = |host: &String| groups.get(host).copied();
         let first = from.first().and_then(of);
         if let Some(other) = from.iter().chain(&to).find(|host| of(host) != first) {
-            let problem = format!("no way leads from {} to {other}", from[0]);
-            found.push(misfit(place("sizes"), problem));
+            let problem = format!("no path leads from {} to {other}", from[0]);
+            found.push(issue(place("sizes"), problem));
         }
         let load = flow.load.unwrap_or(0.0);
         if load > 0.0 && load <= 1.0 {
@@ -904,7 +896,7 @@ impl Scenario {
             if count > MOST_FLOWS as f64 {
                 let problem =
                     format!("{load} makes about {count:.0} flows, and {MOST_FLOWS} are the most");
-                found.push(misfit(place("load"), problem));
+                found.push(issue(place("load"), problem));
             }
         }
         found

@@ -3,7 +3,7 @@
 use xoff_sim::switch::Limit;
 use xoff_sim::time::Duration;
 
-use super::check::{Misfit, misfit};
+use super::check::{Issue, issue};
 use super::event::{Faults, Forget, PauseStorm, Set, Stall};
 use super::switch::{Curve, Ecn};
 use super::{Action, ClassSettings, Names, Scenario, Series, SwitchSettings};
@@ -13,9 +13,9 @@ const LEAST_PERIOD: Duration = Duration::from_us(1);
 
 impl Scenario {
     /// Checks the settings of switches that are not sizes of buffers.
-    pub(super) fn check_switches(&self) -> Vec<Misfit> {
+    pub(super) fn check_switches(&self) -> Vec<Issue> {
         let switches = self.switches.iter();
-        let mut found: Vec<Misfit> = switches
+        let mut found: Vec<Issue> = switches
             .filter_map(|switch| check_switch(switch).err())
             .collect();
         // Tiers of a topology may have the same settings.
@@ -24,7 +24,7 @@ impl Scenario {
     }
 
     /// Checks the routes that are given.
-    pub(super) fn check_routes(&self, names: &Names) -> Vec<Misfit> {
+    pub(super) fn check_routes(&self, names: &Names) -> Vec<Issue> {
         if self.routes.is_empty() {
             return Vec::new();
         }
@@ -33,7 +33,7 @@ impl Scenario {
         let mut found = Vec::new();
         for (place, route) in self.routes.iter().enumerate() {
             let mut wrong = |key: &str, problem: String| {
-                found.push(misfit(format!("routes.{place}.{key}"), problem));
+                found.push(issue(format!("routes.{place}.{key}"), problem));
             };
             if !names.switches().contains(&route.switch) {
                 let problem = format!("'{}' is no switch: {}", route.switch, switches(names));
@@ -79,7 +79,7 @@ impl Scenario {
     }
 
     /// Checks that events happen during the run, and that what they are about is there.
-    pub(super) fn check_events(&self, names: &Names) -> Vec<Misfit> {
+    pub(super) fn check_events(&self, names: &Names) -> Vec<Issue> {
         let mut found = Vec::new();
         let cables = match self.events.is_empty() {
             true => Vec::new(),
@@ -89,16 +89,16 @@ impl Scenario {
             let place = format!("events.{place}");
             if event.at >= self.duration {
                 let problem = format!("{}: the run ends at {}", event.at, self.duration);
-                found.push(misfit(format!("{place}.at"), problem));
+                found.push(issue(format!("{place}.at"), problem));
             }
             if let Some(every) = event.every.filter(|every| *every < LEAST_PERIOD) {
                 let problem = format!("{every}: {LEAST_PERIOD} or longer");
-                found.push(misfit(format!("{place}.every"), problem));
+                found.push(issue(format!("{place}.every"), problem));
             }
             let of_link = matches!(event.action, Action::LinkDown(_) | Action::LinkUp(_));
             if event.converge.is_some() && !of_link {
                 let problem = "only link_down and link_up are known to other switches later";
-                found.push(misfit(format!("{place}.converge"), problem));
+                found.push(issue(format!("{place}.converge"), problem));
             }
             let action = self.check_action(&format!("{place}.do"), &event.action, (names, &cables));
             found.extend(action.err());
@@ -107,7 +107,7 @@ impl Scenario {
     }
 
     /// Checks that events about flows name flows. The flows have passed their checks.
-    pub(super) fn check_events_of_flows(&self, series: &[Series]) -> Vec<Misfit> {
+    pub(super) fn check_events_of_flows(&self, series: &[Series]) -> Vec<Issue> {
         let mut found = Vec::new();
         for (place, event) in self.events.iter().enumerate() {
             let (key, name) = match &event.action {
@@ -120,7 +120,7 @@ impl Scenario {
             if !known.into_iter().any(|known| known == name) {
                 let names: Vec<&str> = self.flows.iter().map(|flow| flow.name.as_str()).collect();
                 let problem = format!("'{name}' is no flow: flows are {}", names.join(", "));
-                found.push(misfit(format!("events.{place}.do.{key}"), problem));
+                found.push(issue(format!("events.{place}.do.{key}"), problem));
             }
         }
         found
@@ -131,12 +131,12 @@ impl Scenario {
         place: &str,
         action: &Action,
         (names, cables): (&Names, &[(String, String, usize)]),
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Issue> {
         let host = |key: &str, name: &String| match names.hosts().contains(name) {
             true => Ok(()),
             false => {
                 let problem = format!("'{name}' is no host: hosts are {}", names.list_hosts());
-                Err(misfit(format!("{place}.{key}"), problem))
+                Err(issue(format!("{place}.{key}"), problem))
             }
         };
         let switch = |key: &str, name: &String| {
@@ -145,11 +145,11 @@ impl Scenario {
                 return Ok(());
             }
             let problem = format!("'{name}' is no switch: {}", switches(names));
-            Err(misfit(format!("{place}.{key}"), problem))
+            Err(issue(format!("{place}.{key}"), problem))
         };
         let link = |key: &str, a: &String, b: &String| match joined(cables, a, b) {
             true => Ok(()),
-            false => Err(misfit(
+            false => Err(issue(
                 format!("{place}.{key}"),
                 format!("no link joins '{a}' and '{b}'"),
             )),
@@ -171,10 +171,10 @@ impl Scenario {
                 let over = classes.iter().flatten().find(|class| **class > 7);
                 if let Some(class) = over {
                     let problem = format!("class {class}: classes are 0 to 7");
-                    return Err(misfit(format!("{place}.pause_storm.classes"), problem));
+                    return Err(issue(format!("{place}.pause_storm.classes"), problem));
                 }
                 match interval {
-                    Some(interval) if *interval < Duration::from_ns(100) => Err(misfit(
+                    Some(interval) if *interval < Duration::from_ns(100) => Err(issue(
                         format!("{place}.pause_storm.interval"),
                         format!("{interval}: 100 ns or longer"),
                     )),
@@ -200,7 +200,7 @@ impl Scenario {
                 switch("set.switch", name)?;
                 if xoff.is_none() && ecn.is_none() && lossless_never_floods.is_none() {
                     let problem = "nothing is set: xoff, ecn or lossless_never_floods";
-                    return Err(misfit(format!("{place}.set"), problem));
+                    return Err(issue(format!("{place}.set"), problem));
                 }
                 match ecn {
                     Some(ecn) => check_ecn(&format!("{place}.set.ecn"), ecn),
@@ -228,9 +228,9 @@ fn switches(names: &Names) -> String {
     }
 }
 
-fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
+fn check_switch(switch: &SwitchSettings) -> Result<(), Issue> {
     let wrong =
-        |key: &str, problem: String| Err(misfit(format!("{}.{key}", switch.place()), problem));
+        |key: &str, problem: String| Err(issue(format!("{}.{key}", switch.place()), problem));
     if switch.pause_quanta == 0 {
         return wrong("pause_quanta", "0 pauses nothing: 1 to 65535".into());
     }
@@ -257,7 +257,7 @@ fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
             > 1
         {
             let problem = format!("{} has settings twice", own.class);
-            return Err(misfit(format!("{place}.class"), problem));
+            return Err(issue(format!("{place}.class"), problem));
         }
     }
     match &switch.ecn {
@@ -267,8 +267,8 @@ fn check_switch(switch: &SwitchSettings) -> Result<(), Misfit> {
 }
 
 /// Checks the settings of one class, lossless or lossy.
-fn check_class(place: &str, own: &ClassSettings, lossless: bool) -> Result<(), Misfit> {
-    let wrong = |key: &str, problem: String| Err(misfit(format!("{place}.{key}"), problem));
+fn check_class(place: &str, own: &ClassSettings, lossless: bool) -> Result<(), Issue> {
+    let wrong = |key: &str, problem: String| Err(issue(format!("{place}.{key}"), problem));
     if own.class > 7 {
         return wrong("class", format!("{}: classes are 0 to 7", own.class));
     }
@@ -297,32 +297,32 @@ fn check_class(place: &str, own: &ClassSettings, lossless: bool) -> Result<(), M
     }
 }
 
-fn check_limit(place: &str, limit: Limit) -> Result<(), Misfit> {
+fn check_limit(place: &str, limit: Limit) -> Result<(), Issue> {
     match limit {
         Limit::Alpha { den: 0, .. } => {
             let problem = "den 0: a part such as 1/16 has a denominator";
-            Err(misfit(place, problem))
+            Err(issue(place, problem))
         }
         _ => Ok(()),
     }
 }
 
-fn check_ecn(place: &str, ecn: &Ecn) -> Result<(), Misfit> {
+fn check_ecn(place: &str, ecn: &Ecn) -> Result<(), Issue> {
     if let Some(class) = ecn.classes.iter().flatten().find(|class| **class > 7) {
         let problem = format!("class {class}: classes are 0 to 7");
-        return Err(misfit(format!("{place}.classes"), problem));
+        return Err(issue(format!("{place}.classes"), problem));
     }
     check_curve(place, &ecn.curve())
 }
 
-fn check_curve(place: &str, curve: &Curve) -> Result<(), Misfit> {
+fn check_curve(place: &str, curve: &Curve) -> Result<(), Issue> {
     if !(0.0..=1.0).contains(&curve.pmax) {
         let problem = format!("{}: a probability is 0 to 1", curve.pmax);
-        return Err(misfit(format!("{place}.pmax"), problem));
+        return Err(issue(format!("{place}.pmax"), problem));
     }
     if curve.kmin >= curve.kmax {
         let problem = format!("{} is not below kmax, {}", curve.kmin, curve.kmax);
-        return Err(misfit(format!("{place}.kmin"), problem));
+        return Err(issue(format!("{place}.kmin"), problem));
     }
     Ok(())
 }

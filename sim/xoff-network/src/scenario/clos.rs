@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 
-use super::check::{MOST_HOSTS, Misfit};
+use super::check::{Issue, MOST_HOSTS};
 use super::host::Dcqcn;
 use super::switch::Ecn;
-use super::topology::{Generated, Topology, counts, misfit, rate_fits};
+use super::topology::{Generated, Topology, counts, issue, rate_fits};
 use super::{FlowSettings, NicKind, Scenario, SwitchSettings};
 
 /// A Clos network: podsets of racks under leaf switches, joined by spines, if there are any. Hosts are h0, h1, … in the
@@ -85,7 +85,7 @@ impl Clos {
         self.tors * self.hosts
     }
 
-    pub(super) fn check(&self) -> Vec<Misfit> {
+    pub(super) fn check(&self) -> Vec<Issue> {
         let place = |key: &str| format!("topology.clos.{key}");
         let mut found = counts(
             "clos",
@@ -108,26 +108,26 @@ impl Clos {
         for (what, count) in [("hosts", hosts), ("switches", switches)] {
             if count > MOST_HOSTS {
                 let problem = format!("{count} {what}: a network has {MOST_HOSTS} at most");
-                found.push(misfit("topology.clos", problem));
+                found.push(issue("topology.clos", problem));
             }
         }
         if cables > 64 * MOST_HOSTS {
             let problem = format!("{cables} cables between ToRs and leafs: 4194304 at most");
-            found.push(misfit("topology.clos", problem));
+            found.push(issue("topology.clos", problem));
         }
         if self.spines == 0 && self.podsets > 1 {
             let problem = format!(
                 "0: nothing connects the {} podsets; two tiers are one podset",
                 self.podsets
             );
-            found.push(misfit(place("spines"), problem));
+            found.push(issue(place("spines"), problem));
         }
         if self.leafs > 0 && !self.spines.is_multiple_of(self.leafs) {
             let problem = format!(
                 "{}: a multiple of the {} leafs, which share the spines evenly",
                 self.spines, self.leafs
             );
-            found.push(misfit(place("spines"), problem));
+            found.push(issue(place("spines"), problem));
         }
         for (key, rate) in [
             ("host_rate", self.host_rate),

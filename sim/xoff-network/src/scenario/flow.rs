@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{ByteCount, Duration};
 
-use super::check::Misfits;
+use super::check::Issues;
 use super::ns3::{FlowList, Sizes};
 
 /// The RDMA operation that carries a message.
@@ -99,10 +99,10 @@ pub struct FlowSettings {
     pub until: Option<Duration>,
     /// The flows of `ns3`, or what is wrong with the file; read by whoever reads the scenario.
     #[serde(skip)]
-    pub listed: Option<Result<FlowList, Misfits>>,
+    pub listed: Option<Result<FlowList, Issues>>,
     /// The distribution of `sizes`, or what is wrong with the file; read by whoever reads the scenario.
     #[serde(skip)]
-    pub distribution: Option<Result<Sizes, Misfits>>,
+    pub distribution: Option<Result<Sizes, Issues>>,
     /// SEND or WRITE, with or without immediate data.
     #[serde(default)]
     pub operation: Operation,

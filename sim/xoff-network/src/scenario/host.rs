@@ -19,7 +19,7 @@ pub enum NicKind {
     /// The reference models, packet by packet.
     Model,
     /// A NIC top of one's own, by the name that the program gives it: `nic = { own = "NAME" }` (docs/own-nic.md).
-    Own(String),
+    Custom(String),
 }
 
 impl NicKind {
@@ -28,7 +28,7 @@ impl NicKind {
         match self {
             Self::Rtl => "rtl",
             Self::Model => "model",
-            Self::Own(name) => name,
+            Self::Custom(name) => name,
         }
     }
 }

@@ -158,7 +158,7 @@ impl Scenario {
     fn marks_without_reaction(&self, flows: &[Connection<'_>]) -> Option<String> {
         // Only its maker knows whether a NIC of one's own reacts to marks.
         let mut nics = self.hosts.iter().map(|entry| self.settings_of(entry).nic);
-        if nics.any(|nic| matches!(nic, NicKind::Own(_))) {
+        if nics.any(|nic| matches!(nic, NicKind::Custom(_))) {
             return None;
         }
         let on = self.host.dcqcn.as_ref().is_some_and(|dcqcn| dcqcn.on);

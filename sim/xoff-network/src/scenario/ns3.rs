@@ -10,8 +10,8 @@ use std::str::FromStr;
 use xoff_sim::seeded::Chance;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
-use super::check::{MOST_HOSTS, Misfit, Misfits, RATES};
-use super::topology::{LEAST_DELAY, misfit};
+use super::check::{Issue, Issues, MOST_HOSTS, RATES};
+use super::topology::{LEAST_DELAY, issue};
 
 /// Largest message, which is that of a work request: 2³¹ bytes.
 pub const MOST_BYTES: u64 = 1 << 31;
@@ -100,7 +100,7 @@ struct Reader<'a> {
     file: &'a str,
     lines: Vec<(usize, Vec<&'a str>)>,
     next: usize,
-    found: Vec<Misfit>,
+    found: Vec<Issue>,
 }
 
 impl<'a> Reader<'a> {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     fn wrong(&mut self, line: usize, problem: impl Into<String>) {
-        (self.found).push(misfit(format!("{}:{line}", self.file), problem));
+        (self.found).push(issue(format!("{}:{line}", self.file), problem));
     }
 
     /// The line behind which the file ends.
@@ -154,10 +154,10 @@ impl<'a> Reader<'a> {
         number
     }
 
-    fn done<T>(self, value: T) -> Result<T, Misfits> {
+    fn done<T>(self, value: T) -> Result<T, Issues> {
         match self.found.is_empty() {
             true => Ok(value),
-            false => Err(Misfits(self.found)),
+            false => Err(Issues(self.found)),
         }
     }
 }
@@ -218,7 +218,7 @@ impl Network {
     /// # Errors
     ///
     /// Everything that is wrong, with its line.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Misfits> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Issues> {
         let mut reader = Reader::new(file, text);
         let mut network = Self {
             file: file.into(),
@@ -244,7 +244,7 @@ impl Network {
         }
         if let Some(several) = ports.several(file, &network.switches) {
             // The file is of another kind of network, and what else is wrong in it need not be mended.
-            return Err(Misfits(vec![several]));
+            return Err(Issues(vec![several]));
         }
         if reader.found.is_empty() {
             for node in network.hosts().filter(|node| ports.of(*node).is_empty()) {
@@ -316,7 +316,7 @@ impl Ports {
     }
 
     /// What is wrong if hosts have several links, in one line.
-    fn several(&self, file: &str, switches: &BTreeSet<u32>) -> Option<Misfit> {
+    fn several(&self, file: &str, switches: &BTreeSet<u32>) -> Option<Issue> {
         let nodes = (0_u32..).zip(&self.0);
         let mut hosts = nodes.filter(|(node, lines)| lines.len() > 1 && !switches.contains(node));
         let (node, lines) = hosts.next()?;
@@ -330,7 +330,7 @@ impl Ports {
              NVLink switches have no counterpart",
             lines[0]
         );
-        Some(misfit(format!("{file}:{}", lines[1]), problem))
+        Some(issue(format!("{file}:{}", lines[1]), problem))
     }
 }
 
@@ -482,7 +482,7 @@ impl FlowList {
     /// # Errors
     ///
     /// Everything that is wrong, with its line.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Misfits> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Issues> {
         let mut reader = Reader::new(file, text);
         let mut list = Self {
             file: file.into(),
@@ -563,7 +563,7 @@ impl Sizes {
     /// # Errors
     ///
     /// Everything that is wrong, with its line.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Misfits> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Issues> {
         let mut reader = Reader::new(file, text);
         let mut points: Vec<(f64, f64)> = Vec::new();
         while let Some((line, fields)) = reader.line() {

@@ -8,7 +8,7 @@ use xoff_sim::link::FaultRule;
 use xoff_sim::seeded::Chance;
 use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
-use super::check::{MOST_HOSTS, Misfit, Misfits, RATES};
+use super::check::{Issue, Issues, MOST_HOSTS, RATES};
 use super::clos::Clos;
 use super::ns3;
 use super::{HostEntry, LinkEntry, Scenario, SwitchSettings};
@@ -44,7 +44,7 @@ pub struct Topology {
     pub spine: Option<SwitchSettings>,
     /// What the file of `ns3` has, or what is wrong with it; read by whoever reads the scenario.
     #[serde(skip)]
-    pub file: Option<Result<ns3::Network, Misfits>>,
+    pub file: Option<Result<ns3::Network, Issues>>,
 }
 
 /// Hosts h0, h1, … at one switch, s0.
@@ -94,25 +94,25 @@ const fn twenty_metres() -> Length {
 /// Switches of a ring: two would be joined by two links, and one with itself.
 const LEAST_RING: u32 = 3;
 
-pub(super) fn misfit(place: impl Into<String>, problem: impl Into<String>) -> Misfit {
-    Misfit {
-        place: place.into(),
-        problem: problem.into(),
+pub(super) fn issue(place: impl Into<String>, problem: impl Into<String>) -> Issue {
+    Issue {
+        key: place.into(),
+        message: problem.into(),
     }
 }
 
 /// Counts of a topology that are 0.
-pub(super) fn counts(topology: &str, counts: &[(&str, u32)]) -> Vec<Misfit> {
+pub(super) fn counts(topology: &str, counts: &[(&str, u32)]) -> Vec<Issue> {
     let zero = counts.iter().filter(|(_, count)| *count == 0);
     let place = |key: &str| format!("topology.{topology}.{key}");
-    zero.map(|(key, _)| misfit(place(key), "0: 1 or more"))
+    zero.map(|(key, _)| issue(place(key), "0: 1 or more"))
         .collect()
 }
 
 /// Checks a rate of a generated link.
-pub(super) fn rate_fits(place: &str, rate: Option<LineRate>) -> Option<Misfit> {
+pub(super) fn rate_fits(place: &str, rate: Option<LineRate>) -> Option<Issue> {
     let rate = rate.filter(|rate| !RATES.contains(&Rate::from(*rate)))?;
-    Some(misfit(place, format!("{rate}: 10 to 800 Gb/s")))
+    Some(issue(place, format!("{rate}: 10 to 800 Gb/s")))
 }
 
 /// A generated network.
@@ -190,11 +190,11 @@ impl From<Ring> for Topology {
 }
 
 impl Star {
-    fn check(&self) -> Vec<Misfit> {
+    fn check(&self) -> Vec<Issue> {
         let mut found = counts("star", &[("hosts", self.hosts)]);
         if u64::from(self.hosts) > MOST_HOSTS {
             let problem = format!("{}: a network has {MOST_HOSTS} hosts at most", self.hosts);
-            found.push(misfit("topology.star.hosts", problem));
+            found.push(issue("topology.star.hosts", problem));
         }
         found.extend(rate_fits("topology.star.rate", self.rate));
         found
@@ -213,17 +213,17 @@ impl Star {
 }
 
 impl Ring {
-    fn check(&self) -> Vec<Misfit> {
+    fn check(&self) -> Vec<Issue> {
         let mut found = counts("ring", &[("hosts", self.hosts)]);
         if self.switches < LEAST_RING {
             let problem = format!("{}: a ring has 3 switches or more", self.switches);
-            found.push(misfit("topology.ring.switches", problem));
+            found.push(issue("topology.ring.switches", problem));
         }
         let hosts = u64::from(self.switches) * u64::from(self.hosts);
         if hosts.max(self.switches.into()) > MOST_HOSTS {
             let problem =
                 format!("{hosts} hosts: a network has {MOST_HOSTS} hosts and switches at most");
-            found.push(misfit("topology.ring", problem));
+            found.push(issue("topology.ring", problem));
         }
         found.extend(rate_fits("topology.ring.host_rate", self.host_rate));
         found.extend(rate_fits("topology.ring.rate", self.rate));
@@ -282,7 +282,7 @@ impl ns3::Network {
 
 impl Topology {
     /// Everything that does not fit in the table.
-    fn check(&self) -> Vec<Misfit> {
+    fn check(&self) -> Vec<Issue> {
         let kinds = [
             ("star", self.star.is_some()),
             ("clos", self.clos.is_some()),
@@ -295,13 +295,13 @@ impl Topology {
         let mut found = Vec::new();
         match given.as_slice() {
             [_] => {}
-            [] => found.push(misfit(
+            [] => found.push(issue(
                 "topology",
                 "of which kind? One of star, clos, ring and ns3",
             )),
             several => {
                 let problem = format!("{} are given: one of them", several.join(" and "));
-                found.push(misfit("topology", problem));
+                found.push(issue("topology", problem));
             }
         }
         found.extend(self.star.iter().flat_map(Star::check));
@@ -310,7 +310,7 @@ impl Topology {
         match (&self.ns3, &self.file) {
             (Some(path), None) => {
                 let problem = format!("{path} has not been read");
-                found.push(misfit("topology.ns3", problem));
+                found.push(issue("topology.ns3", problem));
             }
             (Some(_), Some(Err(wrong))) => found.extend(wrong.0.iter().cloned()),
             _ => {}
@@ -326,24 +326,24 @@ impl Topology {
             let place = |inner: &str| format!("topology.{key}.{inner}");
             if !settings.name.is_empty() {
                 let problem = format!("'{}': the topology names its switches", settings.name);
-                found.push(misfit(place("name"), problem));
+                found.push(issue(place("name"), problem));
             }
             if let Some(count) = settings.count {
                 let problem = format!("{count}: the topology says how many there are");
-                found.push(misfit(place("count"), problem));
+                found.push(issue(place("count"), problem));
             }
             if key != "switch" && self.clos.is_none() {
                 let problem = "only a clos has tiers: topology.switch";
-                found.push(misfit(format!("topology.{key}"), problem));
+                found.push(issue(format!("topology.{key}"), problem));
             }
         }
         found
     }
 
-    fn generate(&self) -> Result<Generated, Misfits> {
+    fn generate(&self) -> Result<Generated, Issues> {
         let found = self.check();
         if !found.is_empty() {
-            return Err(Misfits(found));
+            return Err(Issues(found));
         }
         // Messages name the key that was written, not the switches that come of it.
         let under = |key, settings: &SwitchSettings| SwitchSettings {
@@ -390,7 +390,7 @@ impl Scenario {
     /// # Errors
     ///
     /// Everything that does not fit in the topology, or in its file.
-    pub fn expanded(&self) -> Result<Cow<'_, Self>, Misfits> {
+    pub fn expanded(&self) -> Result<Cow<'_, Self>, Issues> {
         if self.topology.is_none() && self.pingmesh.is_none() {
             return Ok(Cow::Borrowed(self));
         }

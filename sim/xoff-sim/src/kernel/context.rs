@@ -179,7 +179,7 @@ impl<N: Node> NodeContext<N> {
     }
 
     /// Queries the node's next event again, after it was changed from outside.
-    pub(super) fn ask_again(&mut self) {
+    pub(super) fn reschedule(&mut self) {
         self.next = self.node.next_event();
     }
 

@@ -208,7 +208,7 @@ impl<N: Node> Network<N> {
     pub fn exchange<R>(&mut self, node: NodeId, with: impl FnOnce(&mut N) -> R) -> R {
         let context = self.at_mut(node);
         let result = with(&mut context.node);
-        context.ask_again();
+        context.reschedule();
         self.changed(node);
         result
     }

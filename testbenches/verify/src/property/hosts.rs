@@ -235,7 +235,7 @@ impl Part for Event {
 fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let own: Vec<NicKind> = kinds()
         .names()
-        .filter(|kind| matches!(kind, NicKind::Own(_)))
+        .filter(|kind| matches!(kind, NicKind::Custom(_)))
         .collect();
     let all: Vec<NicKind> = kinds().names().collect();
     let one = |of: &[NicKind], draw: &mut SplitMix| {
@@ -534,7 +534,7 @@ impl Property for Hosts {
                 files.push(Waves {
                     path,
                     shows: match nic {
-                        NicKind::Own(_) => Shows::Unit,
+                        NicKind::Custom(_) => Shows::Unit,
                         _ => Shows::Nic(name.into()),
                     },
                     failed_ps: until.as_ps(),

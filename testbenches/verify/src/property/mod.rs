@@ -20,6 +20,7 @@ pub mod bins;
 pub mod builder;
 pub mod case_file;
 pub mod dcqcn;
+pub mod deadline_sweep;
 pub mod frames;
 pub mod gbn;
 pub mod history;
@@ -30,7 +31,6 @@ pub mod parser;
 pub mod pfc;
 pub mod retrace;
 pub mod run;
-pub mod swept;
 pub mod unit;
 
 use std::fmt::Debug;

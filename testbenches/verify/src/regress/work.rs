@@ -24,7 +24,7 @@ use xoff::interruption::interrupted;
 use xoff::run::diff::first_frame;
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::{Setting, Source};
-use xoff::words;
+use xoff::shell;
 
 /// Threads of a run at most: each has a pool of its own, though it may use one thread for most of the time.
 const MOST_THREADS: usize = 8;
@@ -133,9 +133,9 @@ impl Bench<'_> {
         origin: &str,
         settings: &[Setting],
     ) -> anyhow::Result<Option<Ran>> {
-        let mut repeat = format!("xoff run {}", words::quoted(origin));
+        let mut repeat = format!("xoff run {}", shell::quoted(origin));
         for Setting { key, value } in settings {
-            repeat += &format!(" --set {}", words::quoted(&format!("{key}={value}")));
+            repeat += &format!(" --set {}", shell::quoted(&format!("{key}={value}")));
         }
         repeat += &format!(" --seed {}", item.seed);
         let mut scenario = source.read(settings)?;
@@ -348,7 +348,7 @@ impl WithProperty for Kept<'_> {
 
 /// The command that repeats a kept case.
 pub(super) fn replay(case: &Path) -> String {
-    format!("xoff replay {}", words::path(case))
+    format!("xoff replay {}", shell::path(case))
 }
 
 fn first_line(text: &str) -> &str {

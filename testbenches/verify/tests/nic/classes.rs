@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tested::{MTU, SOURCE, Tested, dscp_maps, good, mark_ce, opened, pfc};
+use crate::fixture::{MTU, SOURCE, Tested, dscp_maps, good, mark_ce, opened, pfc};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;

@@ -1,6 +1,6 @@
 //! Tests of CE marks, CNPs and rates.
 
-use crate::tested::{MTU, Tested, done, good, mark_ce, post};
+use crate::fixture::{MTU, Tested, done, good, mark_ce, post};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::headers::{Headers, rewrite};

@@ -1,7 +1,7 @@
 //! Each event is counted once, by the counter that rtl/nic/registers.md names, and by no other.
 
+use crate::fixture::{MTU, SOURCE, Tested, post};
 use crate::standard::packet;
-use crate::tested::{MTU, SOURCE, Tested, post};
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::RocePacket;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tested::{MTU, SOURCE, Tested, good, mark_ce, opened, pfc};
+use crate::fixture::{MTU, SOURCE, Tested, good, mark_ce, opened, pfc};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;

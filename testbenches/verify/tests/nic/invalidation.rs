@@ -1,7 +1,7 @@
 //! IBTA volume 1, SEND with invalidate: when the receive of the message completes, the R_Key that it carries permits no
 //! access any more. A key that cannot be invalidated is an access error.
 
-use crate::tested::{MTU, SOURCE, Tested};
+use crate::fixture::{MTU, SOURCE, Tested};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::Region;
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::fixture::{SOURCE, Tested, opened};
 use crate::standard::packet;
-use crate::tested::{SOURCE, Tested, opened};
 use xoff_network::scenario::Scenario;
 use xoff_sim::nic::Region;
 use xoff_sim::nic_registers as reg;

@@ -3,9 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::rings;
+use crate::fixture::{Tested, good, opened};
+use crate::receive_buffer;
 use crate::standard::packet;
-use crate::tested::{Tested, good, opened};
 use xoff_network::Endpoint;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
@@ -58,7 +58,7 @@ struct Run {
 impl Run {
     fn new() -> Self {
         let mut pair = opened(
-            &rings::registers([512; 4]),
+            &receive_buffer::registers([512; 4]),
             2 * CLASSES as u16,
             |_, index, setup| {
                 let class = index % CLASSES as u16;

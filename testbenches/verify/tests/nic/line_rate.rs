@@ -1,6 +1,6 @@
 //! Tests at line rate, with the smallest frames and with losses.
 
-use crate::tested::{MTU, SOURCE, Tested, done, good, mark_ce, pfc, post};
+use crate::fixture::{MTU, SOURCE, Tested, done, good, mark_ce, pfc, post};
 use xoff_network::Endpoint as _;
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;

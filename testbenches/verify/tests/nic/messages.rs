@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::tested::{MTU, SOURCE, Tested, done, dscp_maps, good, opened, post};
+use crate::fixture::{MTU, SOURCE, Tested, done, dscp_maps, good, opened, post};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;

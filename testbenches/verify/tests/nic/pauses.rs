@@ -1,6 +1,6 @@
 //! Tests of PFC and PAUSE in both directions.
 
-use crate::tested::{MTU, Tested, done, good, mark_ce, pfc, post};
+use crate::fixture::{MTU, Tested, done, good, mark_ce, pfc, post};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;

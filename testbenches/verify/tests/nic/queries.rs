@@ -1,7 +1,7 @@
 //! The state of a QP as the registers from `qp_states` on show it, beside what IBTA volume 1 says of it: PSNs count
 //! packets and the MSN counts messages (9.7), and retries are those that the QP was given less those that it used (9.9).
 
-use crate::tested::{MTU, SOURCE, Tested};
+use crate::fixture::{MTU, SOURCE, Tested};
 use xoff_network::Endpoint;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};

@@ -3,7 +3,7 @@
 use xoff_rtl::nic::{In, Out};
 use xoff_sim::nic_registers as reg;
 
-use crate::tested::{judged, traffic};
+use crate::fixture::{judged, traffic};
 
 /// Cycles with traffic.
 const CYCLES: u64 = 3_000;

@@ -1,7 +1,7 @@
 //! Tests that refused frames are dropped and counted, and that no write goes outside a region.
 
+use crate::fixture::{MTU, SOURCE, Tested, done, good, post};
 use crate::standard::packet;
-use crate::tested::{MTU, SOURCE, Tested, done, good, post};
 use xoff_sim::host::Stalled;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
@@ -33,8 +33,8 @@ fn what_is_dropped_is_counted() {
         let mut bytes = damaged(at, bits);
         Ipv4::new_unchecked(&mut bytes[14..]).fill_checksum();
         let end = bytes.len() - 4;
-        let seal = icrc(IpKind::V4, &bytes[14..end]).unwrap();
-        bytes[end..].copy_from_slice(&seal);
+        let right = icrc(IpKind::V4, &bytes[14..end]).unwrap();
+        bytes[end..].copy_from_slice(&right);
         bytes
     };
     // Source address at 26 to 29. BTH at 42: QPN 47 to 49, P_Key 44 and 45.

@@ -2,7 +2,7 @@
 //! is asked for its last byte, for the byte behind it and for the byte before its first.
 
 use crate::every_qp::shuffled;
-use crate::tested::{SOURCE, Tested, good};
+use crate::fixture::{SOURCE, Tested, good};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::{QpSettings, Region};
 use xoff_sim::nic_registers as reg;

@@ -8,7 +8,7 @@ use xoff_rtl::nic::{In, Out};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::seeded::SplitMix;
 
-use crate::tested::judged;
+use crate::fixture::judged;
 
 /// The word of [`reg::IDENTITY`], 'XOFF'.
 const IDENTITY: u32 = u32::from_be_bytes(*b"XOFF");

@@ -1,7 +1,7 @@
 //! IBTA volume 1, memory regions: a key permits access to the region that it names, as long as that is registered. Here
 //! a region is removed, and its place in the table is taken by another one, while packets are on their way to it.
 
-use crate::tested::{MTU, SOURCE, Tested};
+use crate::fixture::{MTU, SOURCE, Tested};
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::Region;
 use xoff_sim::nic_registers as reg;

@@ -1,6 +1,6 @@
 //! QPs that are closed and opened again under load.
 
-use crate::tested::{SOURCE, Tested};
+use crate::fixture::{SOURCE, Tested};
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;

@@ -2,7 +2,7 @@
 
 use xoff_rtl::nic::{In, Out};
 
-use crate::tested::{SOURCE, Tested, judged, pfc, traffic};
+use crate::fixture::{SOURCE, Tested, judged, pfc, traffic};
 use xoff_cosim::units::beat;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::registers::identity_writes;

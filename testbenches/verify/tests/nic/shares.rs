@@ -5,7 +5,7 @@
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
 //! the share of its class.
 
-use crate::tested::{SOURCE, Tested, good};
+use crate::fixture::{SOURCE, Tested, good};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;

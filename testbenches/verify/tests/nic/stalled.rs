@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::rings;
+use crate::fixture::{MTU, SOURCE, Tested, good, mark_ce, opened};
+use crate::receive_buffer;
 use crate::standard::packet;
-use crate::tested::{MTU, SOURCE, Tested, good, mark_ce, opened};
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
@@ -69,7 +69,7 @@ fn requests(pair: &Tested, index: u16) -> (usize, usize) {
 /// the host does not take.
 #[test]
 fn a_host_that_takes_no_writes_holds_up_only_what_is_written() {
-    let mut registers = rings::registers([512; 4]);
+    let mut registers = receive_buffer::registers([512; 4]);
     registers.extend([
         (reg::CONTROL, 1 << reg::DCQCN_ON_LOW),
         (reg::CNP_INTERVAL, 500),
@@ -199,12 +199,16 @@ fn a_host_that_takes_no_writes_holds_up_only_what_is_written() {
 #[test]
 fn a_part_that_runs_over_while_the_host_takes_no_writes_costs_the_others_nothing() {
     for full in 0..4 {
-        let mut pair = opened(&rings::registers([512; 4]), 4, |_, index, setup| {
-            setup.dscp = 8 * index as u8;
-            // The one that has too much sends it again; the others must not have to.
-            setup.requester.timeout = if index == full { 3 } else { 0 };
-            setup.requester.window = 0;
-        });
+        let mut pair = opened(
+            &receive_buffer::registers([512; 4]),
+            4,
+            |_, index, setup| {
+                setup.dscp = 8 * index as u8;
+                // The one that has too much sends it again; the others must not have to.
+                setup.requester.timeout = if index == full { 3 } else { 0 };
+                setup.requester.window = 0;
+            },
+        );
         pair.stall(1, Stalled::Writes, 16, u64::MAX);
         write(&mut pair, 0, full, 80);
         for _ in 0..2_000 {

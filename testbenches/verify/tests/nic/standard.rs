@@ -3,10 +3,10 @@
 
 use std::net::Ipv6Addr;
 
-use crate::rings;
-use crate::tested::{
+use crate::fixture::{
     MTU, SOURCE, Tested, done, dscp_maps, good, judged, mark_ce, opened, pfc, post,
 };
+use crate::receive_buffer;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
 use xoff_cosim::units::{PERIOD_256_PS, beat};
 use xoff_network::Endpoint;
@@ -863,7 +863,7 @@ fn close_leaves_nothing_of_a_qp_behind() {
         {
             let mut cells = [116; 4];
             cells[part] = 1_700;
-            let pair = opened(&rings::registers(cells), 2, |_, _, setup| {
+            let pair = opened(&receive_buffer::registers(cells), 2, |_, _, setup| {
                 setup.dscp = 8 * part as u8;
                 setup.requester.ack_every = 1;
                 setup.requester.timeout = 0;
@@ -1326,10 +1326,14 @@ fn requests_that_no_responder_serves_are_answered() {
 #[test]
 fn the_map_of_the_receive_buffer_changes_under_traffic() {
     let classes = 8;
-    let mut pair = opened(&rings::registers([512; 4]), classes, |_, index, setup| {
-        setup.dscp = 8 * index as u8;
-        setup.requester.timeout = 0;
-    });
+    let mut pair = opened(
+        &receive_buffer::registers([512; 4]),
+        classes,
+        |_, index, setup| {
+            setup.dscp = 8 * index as u8;
+            setup.requester.timeout = 0;
+        },
+    );
     let mut expected = std::collections::BTreeMap::new();
     let mut counts = [0; 2];
     for index in 0..classes {

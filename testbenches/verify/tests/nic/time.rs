@@ -1,6 +1,6 @@
 //! Time: `now_i` has 48 bits and wraps, which no NIC notices.
 
-use crate::tested::{MTU, Tested, done, good, mark_ce, post};
+use crate::fixture::{MTU, Tested, done, good, mark_ce, post};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{Cycles, Time};
 use xoff_sim::wire::frame::ParsedFrame;

@@ -3,7 +3,7 @@
 //! IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it treats a packet as lost.
 //! T counts from when the packet has left.
 
-use crate::tested::{SOURCE, done, good, opened};
+use crate::fixture::{SOURCE, done, good, opened};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};

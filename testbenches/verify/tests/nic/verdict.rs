@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tested::{MTU, SOURCE, Tested};
+use crate::fixture::{MTU, SOURCE, Tested};
 use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
 use xoff_sim::kernel::Frame;

@@ -7,7 +7,7 @@ use verilated::Settings;
 use wellen::simple;
 use xoff_rtl::nic::Out;
 
-use crate::tested::traffic;
+use crate::fixture::traffic;
 
 /// Cycles with traffic: reset, registers, packets in both directions.
 const CYCLES: u64 = 1_500;

@@ -1,7 +1,7 @@
 //! Packets that are withdrawn while their payload is still to come (rtl/nic/transmit_slots.sv): their slots are free
 //! only once it has come, and packets of other QPs beside them are sent as they are.
 
-use crate::tested::{MTU, SOURCE, Tested, good};
+use crate::fixture::{MTU, SOURCE, Tested, good};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;

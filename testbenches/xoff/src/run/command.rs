@@ -23,8 +23,8 @@ use super::trigger::{Signals, Trigger};
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::scenario_file::{Setting, Source};
+use crate::shell;
 use crate::terminal::{Ink, Shown, Streams};
-use crate::words;
 use xoff_waves::fabric::FABRIC;
 use xoff_waves::read::condition::Condition;
 
@@ -139,7 +139,7 @@ pub fn run(
             writeln!(streams.out, "  report: {}", page.display())?;
             for (waves, beside) in &waves {
                 let files = [waves, &beside.gtkwave, &beside.start, &beside.surfer];
-                let [waves, gtkwave, start, surfer] = files.map(|path| words::path(path));
+                let [waves, gtkwave, start, surfer] = files.map(|path| shell::path(path));
                 writeln!(streams.out, "  waves: gtkwave -S {start} {waves} {gtkwave}")?;
                 writeln!(
                     streams.out,
@@ -263,7 +263,7 @@ fn layouts(
         .map(|(host, path)| {
             // Of a NIC of one's own only the ports are known.
             let layout = match whole.nic_of(&host) {
-                Some(NicKind::Own(_)) => Layout::of_ports(&path)?,
+                Some(NicKind::Custom(_)) => Layout::of_ports(&path)?,
                 _ => nic_layout(&format!("{host}.pins.nic")),
             };
             let beside = layout.write_marked(&path, marker.clone())?;
@@ -275,7 +275,7 @@ fn layouts(
 
 /// Returns the command line that repeats a run.
 fn command(arguments: &RunArgs, settings: &[Setting], seed: u64) -> String {
-    let mut words = format!("xoff run {}", words::quoted(&arguments.scenario));
+    let mut words = format!("xoff run {}", shell::quoted(&arguments.scenario));
     for Setting { key, value } in settings {
         let _ = write!(words, " --set '{key}={value}'");
     }

@@ -147,11 +147,11 @@ fn w_is_what_the_delays_say() {
             .unwrap()
             .node("an")
             .unwrap();
-        let manner = RunOptions {
+        let options = RunOptions {
             capture: Some((vec![(sender, PortId(0))], path.clone())),
             ..RunOptions::new(xoff_cosim::endpoints())
         };
-        let report = execute::run(&scenario, &manner).unwrap();
+        let report = execute::run(&scenario, &options).unwrap();
         let losses = losses(&path);
         let packet = scenario.host.rate.time_of(PACKET_BYTES);
         let says = until_the_nak(&scenario).as_ps() as f64 / packet.as_ps() as f64;

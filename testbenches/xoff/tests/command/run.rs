@@ -640,11 +640,11 @@ fn thresholds_of_detectors_are_parts() {
     for (key, said) in [
         (
             "storm_part = 2.0",
-            "detect.storm_part: 2 is no part of the time: above 0, at most 1",
+            "detect.storm_part: 2 must be above 0 and at most 1",
         ),
         (
             "alarm_part = 0.0",
-            "detect.alarm_part: 0 is no part of the time: above 0, at most 1",
+            "detect.alarm_part: 0 must be above 0 and at most 1",
         ),
         (
             "storm_window = '0 us'",

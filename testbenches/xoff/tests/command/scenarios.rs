@@ -265,7 +265,8 @@ fn short() -> BTreeMap<&'static str, Scenario> {
 fn one_digest_whatever_the_manner() {
     let folder = tempfile::tempdir().unwrap();
     for (name, scenario) in short() {
-        let digest = |manner: &RunOptions| execute::run(&scenario, manner).unwrap().summary.digest;
+        let digest =
+            |options: &RunOptions| execute::run(&scenario, options).unwrap().summary.digest;
         let expected = digest(&RunOptions::new(xoff_cosim::endpoints()));
         let other = Scenario {
             seed: 2,
@@ -290,7 +291,7 @@ fn one_digest_whatever_the_manner() {
         };
         let interval = Every::Interval(Duration::from_us(3));
         let checkpoints = Some((folder.path().to_owned(), interval));
-        for manner in [
+        for options in [
             RunOptions {
                 threads: Some(1),
                 ..RunOptions::new(xoff_cosim::endpoints())
@@ -327,7 +328,7 @@ fn one_digest_whatever_the_manner() {
                 ..RunOptions::new(xoff_cosim::endpoints())
             },
         ] {
-            assert_eq!(digest(&manner), expected, "{name} {manner:?}");
+            assert_eq!(digest(&options), expected, "{name} {options:?}");
         }
     }
 }
@@ -381,11 +382,11 @@ fn frames_of_a_capture_have_right_icrcs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("all.pcapng");
     let scenario = &short()["incast"];
-    let manner = RunOptions {
+    let options = RunOptions {
         capture: Some((execute::all_ports(scenario).unwrap(), path.clone())),
         ..RunOptions::new(xoff_cosim::endpoints())
     };
-    execute::run(scenario, &manner).unwrap();
+    execute::run(scenario, &options).unwrap();
     let (mut packets, mut pauses) = (0, 0);
     for record in xoff_waves::capture::open(&path).unwrap() {
         let parsed = xoff_sim::protocol::parse(&record.unwrap().bytes);

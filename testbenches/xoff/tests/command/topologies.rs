@@ -148,8 +148,8 @@ fn a_network_in_two_parts_is_said_before_the_run() {
     write("flow.txt", "2\n0 1 3 100 1 2\n1 7 3 100 1 2\n");
     assert_eq!(
         said(folder.path()),
-        "xoff: …/own.toml: flows.web.sizes: no way leads from h0 to h1\n\
-         …/own.toml: flow.txt:2: no way leads from h0 to h1\n\
+        "xoff: …/own.toml: flows.web.sizes: no path leads from h0 to h1\n\
+         …/own.toml: flow.txt:2: no path leads from h0 to h1\n\
          …/own.toml: flow.txt:3: dst 7: there is no host h7: hosts are h0, h1\n"
     );
 }

@@ -650,7 +650,7 @@ fn talking(nic: &str) -> Scenario {
     let mut scenario = Scenario::new("own", Duration::from_us(100))
         .host("own")
         .host("model");
-    scenario.hosts[0].nic = Some(NicKind::Own(nic.into()));
+    scenario.hosts[0].nic = Some(NicKind::Custom(nic.into()));
     scenario.hosts[1].nic = Some(NicKind::Model);
     let flow = FlowSettings {
         operation: Operation::Send,

@@ -234,7 +234,7 @@ fn flows_that_do_not_fit_are_all_listed() {
     assert_eq!(
         said(&scenario),
         "flows.own.to: 'h0' would send to itself\n\
-         flows.apart.to: no way leads from h0 to x, nor 2 other pairs\n\
+         flows.apart.to: no path leads from h0 to x, nor 2 other pairs\n\
          flows.unknown.load: goes with sizes\n\
          flows.unknown.from: 'h7' is no host: hosts are h0, h1, h2, x, y\n\
          flows.unknown.to: required: the name of a host\n\
@@ -242,7 +242,7 @@ fn flows_that_do_not_fit_are_all_listed() {
          flows.web.qps: not with sizes: each flow has a QP of its own\n\
          flows.web.load: 1.5: above 0 to 1, a part of the line rate\n\
          flows.web.until: 0 ps: after start, 0 ps\n\
-         flows.web.sizes: no way leads from h0 to x\n\
+         flows.web.sizes: no path leads from h0 to x\n\
          sizes.txt:2: ends at 99 %: the last percentile is 100, or the last fraction 1\n\
          flows.list.sizes: ns3 is given too: one of them"
     );

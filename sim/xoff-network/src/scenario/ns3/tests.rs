@@ -1,6 +1,6 @@
 use super::*;
 
-fn wrong<T: std::fmt::Debug>(read: Result<T, Misfits>) -> String {
+fn wrong<T: std::fmt::Debug>(read: Result<T, Issues>) -> String {
     read.unwrap_err().to_string()
 }
 

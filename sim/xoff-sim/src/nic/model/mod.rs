@@ -231,7 +231,7 @@ pub struct ModelNic {
     /// Classes of the open QPs, one bit each.
     classes: u8,
     /// Classes that some QP has ever had, one bit each; all packets are of these.
-    lanes: u8,
+    classes_in_use: u8,
     inlet: Inlet,
     buffer: ReceiveBuffer,
     responder: ResponderEnd,
@@ -290,7 +290,7 @@ impl ModelNic {
             memory: MemoryTable::default(),
             qps: vec![None; qps],
             classes: 0,
-            lanes: 0,
+            classes_in_use: 0,
             inlet: Inlet::new(clock, data_bytes, config.max_frame),
             buffer: ReceiveBuffer::new(
                 config.buffer_bytes,
@@ -370,7 +370,7 @@ impl ModelNic {
             .iter()
             .flatten()
             .fold(0, |set, qp| set | 1 << qp.class);
-        self.lanes |= self.classes | 1 << answer_class;
+        self.classes_in_use |= self.classes | 1 << answer_class;
         let now = self.cycle;
         let requester = RequesterEvent::Open {
             configuration: settings.requester,
@@ -620,7 +620,7 @@ impl Node for ModelNic {
             1 => {
                 self.inlet.prefetch(0);
                 self.buffer.prefetch(0);
-                self.slots.prefetch(0, self.lanes);
+                self.slots.prefetch(0, self.classes_in_use);
                 self.outlet.prefetch(0);
                 self.counters.prefetch();
                 for set in [&self.sendable, &self.owed, &self.cnps] {
@@ -630,7 +630,7 @@ impl Node for ModelNic {
             2 => {
                 self.inlet.prefetch(1);
                 self.buffer.prefetch(1);
-                self.slots.prefetch(1, self.lanes);
+                self.slots.prefetch(1, self.classes_in_use);
                 self.outlet.prefetch(1);
                 if let Some(qp) = self.sendable.without(self.turns.sender.had()).next() {
                     self.prefetch_requester(qp);

@@ -208,10 +208,10 @@ impl ModelNic {
     /// When the next packet may be selected.
     pub(super) fn next_select(&self) -> u64 {
         let mut next = self.next_cnp().map_or(NEVER, |(_, from)| from);
-        let mut lanes = self.lanes & !self.pauses.paused();
-        while lanes != 0 {
-            let class = lanes.trailing_zeros() as u8;
-            lanes &= lanes - 1;
+        let mut waiting = self.classes_in_use & !self.pauses.paused();
+        while waiting != 0 {
+            let class = waiting.trailing_zeros() as u8;
+            waiting &= waiting - 1;
             let answer = &self.answers[usize::from(class)];
             next = next.min(answer.as_ref().map_or(NEVER, |answer| answer.from));
             next = next.min(self.slots.ready(class));

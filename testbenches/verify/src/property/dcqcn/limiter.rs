@@ -11,7 +11,7 @@ use super::bins;
 use super::events::{Event, Head};
 use super::{Clock, Sleep};
 use crate::property::bins::Bins;
-use crate::property::swept::Swept;
+use crate::property::deadline_sweep::Swept;
 use crate::property::{Disagreement, same_runs, text};
 
 /// Cycles from when a packet is taken until the bit of its QP reflects it.
@@ -324,7 +324,7 @@ fn run<M: LimiterTop>(
             }
             Event::Burst(cycles) => {
                 burst = cycles;
-                clock.skip.disturb();
+                clock.skip.wake();
                 continue;
             }
             Event::Update { qp, rate, limited } if qp < M::QPS => {

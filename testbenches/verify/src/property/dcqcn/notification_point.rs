@@ -90,7 +90,7 @@ fn run(
             }
             Event::Interval(cycles) => {
                 interval = *cycles;
-                clock.skip.disturb();
+                clock.skip.wake();
                 continue;
             }
             Event::Opened(qp) if *qp < RtlNp::QPS => (NpEvent::Open, *qp),

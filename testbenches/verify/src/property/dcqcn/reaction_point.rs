@@ -10,7 +10,7 @@ use super::bins::{self, Unit};
 use super::events::{Event, Head};
 use super::{Clock, Sleep, on_pins};
 use crate::property::bins::Bins;
-use crate::property::swept::Swept;
+use crate::property::deadline_sweep::Swept;
 use crate::property::{Disagreement, other_fields, same_runs, text};
 
 /// Maximum number of cycles that an event waits.
@@ -243,7 +243,7 @@ fn run<M: RpTop>(
             }
             Event::Set(parameters) => {
                 set(rtl, &mut judge, clock.now, parameters);
-                clock.skip.disturb();
+                clock.skip.wake();
             }
             Event::Rp { event, qp } if *qp < M::QPS => {
                 let offered = clock.now;

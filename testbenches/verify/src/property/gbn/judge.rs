@@ -9,7 +9,7 @@ use xoff_sim::protocol::Cycle;
 
 use super::bins::{Binned, GROUPS};
 use crate::property::bins::Bins;
-use crate::property::swept::Swept;
+use crate::property::deadline_sweep::Swept;
 use crate::property::{Disagreement, other_fields, text};
 
 /// Maximum number of cycles from when an event is taken until its step shows.
@@ -310,7 +310,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             self.rests(out.rest)?;
             self.skip.said(out.rest);
         } else {
-            self.skip.disturb();
+            self.skip.wake();
         }
         self.now.0 += 1;
         if self.skip.rest().is_some() && self.state.is_none() && self.states_left > 0 {
@@ -433,7 +433,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         self.qps[usize::from(qp)].told.push((self.now, told));
         self.unit.tell(self.wire);
         // What was due and waited for the answer is stepped without a further event.
-        self.skip.disturb();
+        self.skip.wake();
         Ok(())
     }
 
@@ -459,7 +459,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         }
         let left = Some((qp, end));
         self.unit.tell(Wire { left, ..self.wire });
-        self.skip.disturb();
+        self.skip.wake();
         self.cycle(None)?;
         self.unit.tell(self.wire);
         Ok(())

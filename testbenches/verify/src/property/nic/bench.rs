@@ -237,7 +237,7 @@ impl Bench {
                         },
                         _ => Stage::Event(next),
                     };
-                    self.happen(event)?;
+                    self.apply(event)?;
                 }
             },
             Stage::Wait { until, next } if now >= until => self.stage = Stage::Event(next),
@@ -261,7 +261,7 @@ impl Bench {
         Ok(true)
     }
 
-    fn happen(&mut self, event: &Event) -> Result<(), Disagreement> {
+    fn apply(&mut self, event: &Event) -> Result<(), Disagreement> {
         let now = self.now();
         match *event {
             Event::Wait(_) => {}

@@ -164,7 +164,7 @@ where
             quiet.quiet();
             if quiet != inputs {
                 run.inputs = quiet;
-                run.disturb();
+                run.wake();
             }
         }
         for _ in 0..TAIL {
@@ -205,9 +205,9 @@ where
     R: Reference<Inputs = M::Inputs, Outputs = M::Outputs>,
 {
     /// Notes that an input changes.
-    fn disturb(&mut self) {
+    fn wake(&mut self) {
         self.last = None;
-        self.skip.disturb();
+        self.skip.wake();
     }
 
     /// Returns the next cycle that has to be evaluated, at the latest `end`.
@@ -249,7 +249,7 @@ where
         self.reference.reset();
         self.observer.reset();
         self.now = at;
-        self.disturb();
+        self.wake();
         Ok(())
     }
 

@@ -110,7 +110,7 @@ impl<'a> Paths<'a> {
     /// all packets back to back at the slowest link, each hop store-and-forward, and an ACK on the way back.
     ///
     /// Exact up to some cycles of the NICs as long as the QP's window covers the path.
-    pub fn alone(&mut self, flow: &Connection<'_>) -> Duration {
+    pub fn ideal(&mut self, flow: &Connection<'_>) -> Duration {
         let ends = [&flow.from, &flow.to].map(|name| self.plan.number(name));
         let hops = self.hops(ends[0], ends[1]);
         let [sender, receiver] = ends.map(|end| &self.hosts[end.0 as usize]);

@@ -1,7 +1,7 @@
 //! The parts of the receive buffer (rtl/nic/receive_buffer.sv): a part of n cells holds n requests without payload, and
 //! what does not fit is dropped and counted.
 
-use crate::tested::{SOURCE, Tested, dscp_maps, good, opened};
+use crate::fixture::{SOURCE, Tested, dscp_maps, good, opened};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;
