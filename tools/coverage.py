@@ -1,14 +1,16 @@
 """Runs the properties of units on models that count, and shows which lines and toggles of the RTL they reach.
 
-`coverage.py [UNIT…]` (default: all below) builds `xoff-verify` with the feature `coverage`, runs its `fuzz UNIT` with the
-seed and the number of cases of `make test`, and adds up the counts of all instances, parameters and threads: a point of the
-source is reached if it is reached anywhere. It prints a line per unit and writes target/coverage/UNIT.html, the source
-with marks (by `verilator_coverage --annotate`) under the list of what is not reached.
+`coverage.py [UNIT…]` (default: all that rtl/units.toml does not exclude) builds `xoff-verify` with the feature
+`coverage`, runs its `fuzz UNIT` with the seed and the number of cases of `make test`, and adds up the counts of the
+unit's tops, of all instances, parameters and threads: a point of the source is reached if it is reached anywhere. It is
+an error if a top has run in no case. It prints a line per unit and writes target/coverage/UNIT.html, the source with
+marks (by `verilator_coverage --annotate`) under the list of what is not reached. `coverage.py --list` prints the units
+with their tops instead.
 
 `line` are Verilator's points for blocks and branches, `toggle` those for the two directions of a bit of a signal: it has
-changed and changed back within one instance. Verilator counts no toggles of signals wider than 256 bits. tools/unreached.txt says of points why nothing
-reaches them; a reason that no point needs is an error. Exit code 1: a unit reaches less than 95 % of its points, those
-with a reason aside.
+changed and changed back within one instance. Verilator counts no toggles of signals wider than 256 bits.
+tools/unreached.txt says of points why nothing reaches them; a reason that no point needs is an error. Exit code 1: a
+unit reaches less than 95 % of its points, those with a reason aside.
 """
 
 import collections
@@ -22,13 +24,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import units
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "target/coverage"
 REASONS = ROOT / "tools/unreached.txt"
-# The numbers of cases of `make test` (`CASES` of the properties).
-CASES = {"parser": 4000, "builder": 2000, "pfc": 20000, "dcqcn": 8000, "gbn": 2000}
-# The tops of a unit, where its property uses those of another unit too.
-TOPS = {"builder": "PacketBuilder*"}
+# The units with tops that count, by name.
+COVERED = {unit.name: unit for unit in units.units() if unit.covered}
 SEED = 1
 LEAST = 95.0
 
@@ -69,6 +71,8 @@ def read_reasons():
         if not match:
             expected = "UNIT FILE toggle|function|line `PATTERN`: why"
             sys.exit(f"{REASONS.relative_to(ROOT)}:{number}: '{line}'; expected {expected}")
+        if match[1] not in ("*", *COVERED):
+            sys.exit(f"{REASONS.relative_to(ROOT)}:{number}: no unit '{match[1]}'; the units are {', '.join(COVERED)}")
         reasons.append((number, *match.groups()))
     return reasons
 
@@ -100,8 +104,14 @@ def matches(reason, unit, point):
 
 
 def counted(unit):
-    """The files of counts of a unit's tops."""
-    return sorted((OUT / unit).glob(TOPS.get(unit, "*") + ".dat"))
+    """The files of counts of a unit's tops, behind whose names are numbers. A property may run tops of other units too."""
+    files = []
+    for top in COVERED[unit].covered:
+        of_top = sorted((OUT / unit).glob(f"{top}-*.dat"))
+        if not of_top:
+            sys.exit(f"coverage: {unit}: {top} is a top of this unit in rtl/units.toml, and its property does not run it")
+        files += of_top
+    return files
 
 
 def run(unit):
@@ -110,7 +120,7 @@ def run(unit):
     folder.mkdir(parents=True)
     # A folder for failing cases of its own: kept cases of the sources run elsewhere.
     command = ["cargo", "run", "--quiet", "-p", "xoff-verify", "--features", "coverage", "--", "fuzz", unit]
-    command += ["--seed", str(SEED), "--count", str(CASES[unit]), "--cases", str(folder / "cases")]
+    command += ["--seed", str(SEED), "--count", str(COVERED[unit].cases), "--cases", str(folder / "cases")]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "VERILATED_COVERAGE": str(folder)})
     if done.returncode:
         sys.exit(f"coverage: {unit}: its properties do not hold on the models that count")
@@ -149,16 +159,18 @@ def page(unit, files, counts, why):
 
 
 def main():
-    units = sys.argv[1:] or list(CASES)
-    for unit in units:
-        if unit not in CASES:
-            sys.exit(f"coverage: no unit '{unit}'; the units are {', '.join(CASES)}")
+    if sys.argv[1:] == ["--list"]:
+        for unit in COVERED.values():
+            print(f"{unit.name}: {', '.join(unit.covered)}; {unit.cases} cases")
+        return 0
+    wanted = sys.argv[1:] or list(COVERED)
+    for unit in wanted:
+        if unit not in COVERED:
+            sys.exit(f"coverage: no unit '{unit}'; the units are {', '.join(COVERED)}")
     reasons = read_reasons()
     rows, short = [], []
-    for unit in units:
+    for unit in wanted:
         files = run(unit)
-        if not files:
-            sys.exit(f"coverage: {unit}: no instance wrote counts to {OUT / unit}")
         counts = points(files)
         missing = [point for point in counts if counts[point] == 0]
         why = {}

@@ -1,9 +1,9 @@
 """Proves the properties of formal/ over rtl/, and that each of them can fail.
 
-formal/proofs.toml lists the wrappers. The properties of a wrapper are checked together, from reset to a bounded depth
-and by induction for all time. A wrapper without `induction` is checked to its depth only. One with `induction = 0` is
-combinational. Then each property is checked alone on a copy of the RTL in which one line is broken, and
-has to fail there. `formal.py NAME …` runs only these wrappers. Run it with the Python in .tools/.
+rtl/units.toml lists the proofs, and formal/proofs.toml says how each is made. The properties of a wrapper are checked
+together, from reset to a bounded depth and by induction for all time. A proof without `induction` is checked to its
+depth only. One with `induction = 0` is combinational. Then each property is checked alone on a copy of the RTL in which
+one line is broken, and has to fail there. `formal.py NAME …` makes only these proofs. Run it with the Python in .tools/.
 """
 
 import os
@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from formal_files import proofs
+from units import ROOT
+
 BIN = Path(sys.executable).parent
 
 # One process per netlist, because Yosys keeps its state in globals.
@@ -39,9 +40,9 @@ for step in ["memory_map", "async2sync", "chformal -lower", "opt -fast", "dffunm
 """
 
 
-def netlist(rtl, row, parameters, out, only=""):
+def netlist(rtl, wrapper, parameters, out, only=""):
     run = subprocess.run(
-        [sys.executable, "-c", WORKER, str(rtl), str(ROOT / "formal"), row["top"], only, str(out), *parameters],
+        [sys.executable, "-c", WORKER, str(rtl), str(ROOT / "formal"), wrapper, only, str(out), *parameters],
         cwd=ROOT, capture_output=True, text=True,
     )
     if run.returncode != 0:
@@ -62,20 +63,20 @@ def solve(smt2, *options):
     raise RuntimeError(log[-2000:])
 
 
-def named(row):
-    return sorted(re.findall(r"^\s*(a_\w+) ?:", (ROOT / f"formal/{row['top']}.sv").read_text(), re.MULTILINE))
+def named(wrapper):
+    return sorted(re.findall(r"^\s*(a_\w+) ?:", (ROOT / f"formal/{wrapper}.sv").read_text(), re.MULTILINE))
 
 
-def prove(row, parameters, folder):
+def prove(proof, parameters, folder, row):
     smt2 = folder / "proof.smt2"
-    netlist(ROOT / "rtl", row, parameters, smt2)
+    netlist(ROOT / "rtl", proof.wrapper, parameters, smt2)
     held, log = solve(smt2, "-t", str(row["depth"]))
     if held and row.get("induction"):
         held, log = solve(smt2, "-i", "-t", str(row["induction"]))
     return held, log
 
 
-def refute(row, parameters, folder, broken):
+def refute(proof, parameters, folder, row, broken):
     """Returns whether the property fails on the broken copy."""
     label, file, old, new = broken
     rtl = folder / "rtl"
@@ -84,25 +85,24 @@ def refute(row, parameters, folder, broken):
     if text.count(old) != 1:
         raise RuntimeError(f"proofs.toml: {file} has {text.count(old)} times, not once: {old}")
     (rtl / file).write_text(text.replace(old, new))
-    netlist(rtl, row, parameters, folder / "broken.smt2", label)
+    netlist(rtl, proof.wrapper, parameters, folder / "broken.smt2", label)
     # Deeper than the bounded check of the proof, which also has an induction. The search ends where the property fails.
     return not solve(folder / "broken.smt2", "-t", str(2 * row["depth"] + 4))[0]
 
 
 def main():
-    rows = tomllib.loads((ROOT / "formal/proofs.toml").read_text())["proof"]
     wanted = sys.argv[1:]
-    rows = [r for r in rows if not wanted or r["top"] in wanted]
-    if not rows:
-        sys.exit(f"formal: no such wrapper in formal/proofs.toml: {' '.join(wanted)}")
-
+    # A wrapper may have several proofs, for parameters with which other parts of the RTL are there.
     covered = {}
-    for row in rows:
-        covered.setdefault(row["top"], set()).update(b[0] for b in row["broken"])
-    for row in rows:
-        uncovered = set(named(row)) - covered[row["top"]]
+    for proof, row in proofs():
+        covered.setdefault(proof.wrapper, set()).update(b[0] for b in row["broken"])
+    for wrapper, labels in covered.items():
+        uncovered = set(named(wrapper)) - labels
         if uncovered:
-            sys.exit(f"formal: {row['top']} has no broken copy for {', '.join(sorted(uncovered))}")
+            sys.exit(f"formal: {wrapper} has no broken copy for {', '.join(sorted(uncovered))}")
+    rows = [(proof, row) for proof, row in proofs() if not wanted or proof.name in wanted]
+    if not rows:
+        sys.exit(f"formal: no such proof in rtl/units.toml: {' '.join(wanted)}")
 
     failed = False
     began = time.monotonic()
@@ -114,14 +114,13 @@ def main():
             return pool.submit(work, *arguments[:2], folder, *arguments[2:])
 
         running = []
-        for row in rows:
-            variants = row.get("parameters", [[]])
-            proofs = [(p, start(prove, row, p)) for p in variants]
+        for proof, row in rows:
+            proved = [(p, start(prove, proof, p, row)) for p in proof.sets]
             # The broken copies use the first set of parameters.
-            refuted = [(b[0], start(refute, row, variants[0], b)) for b in row["broken"]]
-            running.append((row, proofs, refuted))
+            refuted = [(b[0], start(refute, proof, proof.sets[0], row, b)) for b in row["broken"]]
+            running.append((proof, row, proved, refuted))
 
-        for row, proofs, refuted in running:
+        for proof, row, proved, refuted in running:
             survivors, log = [], []
             for label, job in refuted:
                 try:
@@ -139,7 +138,7 @@ def main():
                 depth = f"bounded {row['depth']}, induction {row['induction']}"
             else:
                 depth = "combinational"
-            for parameters, job in proofs:
+            for parameters, job in proved:
                 try:
                     held, text = job.result()
                 except RuntimeError as error:
@@ -147,7 +146,7 @@ def main():
                 if not held:
                     log.append("\n".join(line for line in text.splitlines() if re.search("Assert|Status|rror|Trying", line))[-1500:])
                 verdict = ("proved" if "induction" in row else "holds") if held else "FAILED"
-                name = " ".join([row["top"].removesuffix("_proof"), *parameters])
+                name = " ".join([proof.name, *parameters])
                 print(f"{name:45} {depth:25} {verdict:7} {caught}", flush=True)
                 failed |= not held
             failed |= bool(survivors)

@@ -1,6 +1,6 @@
 """Proves that the clock gates of rtl/ change nothing, and that a gate whose enable lacks a term is found.
 
-formal/gates.toml lists the gates. For each, the design is read with the gates as wires, so that it has one clock, and
+rtl/units.toml lists the gates, and formal/gates.toml says what is proved of them. For each, the design is read with the gates as wires, so that it has one clock, and
 with its RAMs cut out: what they give is free, but holds without a read. The property is that in a cycle without the
 gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. Of some terms of
 enables, it lists that they are spare: in a cycle in which no other term is 1, nothing behind the gate changes either.
@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from formal_files import gates
+from units import ROOT
+
 BIN = Path(sys.executable).parent
 
 # One process per netlist, because Yosys keeps its state in globals.
@@ -93,7 +94,7 @@ for step in ["opt_clean", "chformal -lower", "opt -fast", "dffunmap", f"write_sm
 def netlist(rtl, row, out):
     """Writes the netlist and returns how many registers and RAM ports are behind the gate."""
     run = subprocess.run(
-        [sys.executable, "-c", WORKER, str(rtl), row["top"], row["gate"], str(out), *row.get("parameters", [])],
+        [sys.executable, "-c", WORKER, str(rtl), row["top"], row["gate"], str(out), *row["parameters"]],
         cwd=ROOT, capture_output=True, text=True,
     )
     count = re.search(r"^BEHIND (\d+)$", run.stdout, re.MULTILINE)
@@ -170,7 +171,7 @@ def check_spare(rows, start):
 
 
 def main():
-    listed = tomllib.loads((ROOT / "formal/gates.toml").read_text())
+    listed = gates()
     wanted = sys.argv[1:]
     chosen = lambda row: not wanted or {row["gate"], f"{row['top']}.{row['gate']}"} & set(wanted)
     rows, spares = ([row for row in listed[kind] if chosen(row)] for kind in ("gate", "spare"))

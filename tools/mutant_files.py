@@ -1,8 +1,10 @@
-"""The files about mutants that several tools read: tools/mutants.txt, and what is in a folder of netlists."""
+"""What several tools read about mutants: the tops that have some, and what is in a folder of netlists."""
 
 import collections
 import sys
 from pathlib import Path
+
+import units
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITERS = {
@@ -14,18 +16,25 @@ WRITERS = {
 Mutant = collections.namedtuple("Mutant", "number top broken source")
 
 
+def mutated():
+    """The tops with mutants, by the folders of rtl/ that their modules are in."""
+    by_room = {}
+    for top in units.tops():
+        if top.mutants:
+            by_room.setdefault(top.room, []).append(top)
+    return by_room
+
+
 def modules(unit):
-    """The modules of a unit's tops."""
-    lines = (ROOT / "tools/mutants.txt").read_text().splitlines()
-    rows = [line.split() for line in lines if line and not line.startswith("#")]
-    return {row[2]: row[3] for row in rows if row[0] == unit}
+    """The modules of the tops in a folder of rtl/, by the names of the tops."""
+    return {top.rust: top.module for top in mutated().get(unit, [])}
 
 
 def check(unit, folder, files):
     """Ends the program if there is no such unit, or if one of the files is not in the folder."""
     tool = Path(sys.argv[0]).stem
     if not modules(unit):
-        sys.exit(f"{tool}: no unit '{unit}' in tools/mutants.txt")
+        sys.exit(f"{tool}: no unit '{unit}' with mutants in rtl/units.toml")
     for file in files:
         if not (folder / file).is_file():
             sys.exit(f"{tool}: no {folder / file}; {WRITERS[file]} writes it")

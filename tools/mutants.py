@@ -1,8 +1,9 @@
 """Breaks a unit in many small ways: writes netlists of its tops in which a number selects the active mutation.
 
-`mutants.py UNIT FOLDER [COUNT [SEED]]` takes the unit's tops from tools/mutants.txt and writes FOLDER/NAME.v for each:
-the top after Yosys has read it, with the same ports, its share of the mutations, and an instance of mutant_select that
-selects the active one. What is in the room of another unit is not mutated: that unit's property judges it.
+`mutants.py UNIT FOLDER [COUNT [SEED]]` takes the tops with mutants whose modules are in rtl/UNIT (rtl/units.toml) and
+writes FOLDER/NAME.v for each: the top after Yosys has read it, with the same ports, its share of the mutations, and an
+instance of mutant_select that selects the active one. What is in the room of another unit is not mutated: that unit's
+property judges it.
 
 To these come, for each clock gate, one mutation per term of its enable: the enable without the term. With these, and
 without any mutation, the netlist is wrong (gate_watch) as soon as a gate rests in a cycle in which something behind it
@@ -17,6 +18,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from mutant_files import mutated
+
 ROOT = Path(__file__).resolve().parent.parent
 
 MODES = {
@@ -26,11 +29,6 @@ MODES = {
     "cnot0": "inverted while its bit {} is 0",
     "cnot1": "inverted while its bit {} is 1",
 }
-
-
-def read_tops():
-    lines = (ROOT / "tools/mutants.txt").read_text().splitlines()
-    return [line.split() for line in lines if line and not line.startswith("#")]
 
 
 def in_words(kind, options):
@@ -47,18 +45,16 @@ def in_words(kind, options):
     return f"{place} {broken}", " ".join(value.get("-src", ["no source"]))
 
 
-def netlist(folder, row, first, count, seed, units):
-    unit, judge, name, module, *parameters = row
-    source = next(ROOT.glob(f"rtl/*/{module}.sv"))
-    file = folder / f"{name}.v"
-    others = ",".join(other for other in units if other != unit)
-    arguments = [module, source.relative_to(ROOT), file, first, count, seed, others, *parameters]
+def netlist(folder, top, first, count, seed, rooms):
+    file = folder / f"{top.rust}.v"
+    others = ",".join(other for other in rooms if other != top.room)
+    arguments = [top.module, top.source, file, first, count, seed, others, *top.words]
     run = subprocess.run(
         [sys.executable, ROOT / "tools/mutate_netlist.py", *map(str, arguments)],
         cwd=ROOT, capture_output=True, text=True,
     )
     if run.returncode != 0:
-        sys.exit("\n".join([f"mutants: {name}", *(run.stdout + run.stderr).splitlines()[-20:]]))
+        sys.exit("\n".join([f"mutants: {top.rust}", *(run.stdout + run.stderr).splitlines()[-20:]]))
     Path(f"{file}.list").unlink()
     # Nobody looks at waves of mutants, and the code that traces a netlist takes longest to compile.
     select = (ROOT / "tools/mutant_select.v").read_text()
@@ -69,25 +65,24 @@ def netlist(folder, row, first, count, seed, units):
             broken, place = in_words(kind, options)
             if place.endswith(".enable_i"):
                 broken = f"enable of a clock gate without a term: {broken}"
-            yield "\t".join([number, judge, name, broken, place])
+            yield "\t".join([number, top.unit, top.rust, broken, place])
 
 
 def main():
-    rows = read_tops()
-    units = list(dict.fromkeys(row[0] for row in rows))
-    if len(sys.argv) < 3 or sys.argv[1] not in units:
+    by_room = mutated()
+    if len(sys.argv) < 3 or sys.argv[1] not in by_room:
         asked = sys.argv[1] if len(sys.argv) > 1 else ""
-        sys.exit(f"mutants: no unit '{asked}'; make mutants UNIT={'|'.join(units)}")
-    rows = [row for row in rows if row[0] == sys.argv[1]]
+        sys.exit(f"mutants: no unit '{asked}'; make mutants UNIT={'|'.join(by_room)}")
+    tops = by_room[sys.argv[1]]
     folder = Path(sys.argv[2]).resolve()
     count, seed = (int(argument) for argument in (sys.argv[3:] + ["200", "1"][len(sys.argv) - 3 :])[:2])
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.v"):
         old.unlink()
     lines = []
-    for i, row in enumerate(rows):
-        share = count * (i + 1) // len(rows) - count * i // len(rows)
-        lines += netlist(folder, row, len(lines) + 1, share, seed, units)
+    for i, top in enumerate(tops):
+        share = count * (i + 1) // len(tops) - count * i // len(tops)
+        lines += netlist(folder, top, len(lines) + 1, share, seed, by_room)
     (folder / "list.tsv").write_text("".join(line + "\n" for line in lines))
 
 

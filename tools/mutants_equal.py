@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from mutant_files import ROOT, check, modules, read_list, read_proofs, read_verdicts
+from mutant_files import ROOT, check, modules, mutated, read_list, read_proofs, read_verdicts
 
 REASONS = ROOT / "tools/equivalent.txt"
 LEAST = 95.0
@@ -25,12 +25,15 @@ Reason = collections.namedtuple("Reason", "line top broken text why")
 def read_reasons():
     """Lines of TOP `BROKEN` `TEXT`: why; tools/equivalent.txt says what they mean."""
     reasons = []
+    tops = [top.rust for tops in mutated().values() for top in tops]
     for number, line in enumerate(REASONS.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         match = re.fullmatch(r"(\S+) `([^`]+)` `([^`]+)`: (.+)", line)
         if not match:
             sys.exit(f"{REASONS.relative_to(ROOT)}:{number}: '{line}'; expected TOP `BROKEN` `TEXT`: why")
+        if match[1] not in tops:
+            sys.exit(f"{REASONS.relative_to(ROOT)}:{number}: no top '{match[1]}' with mutants in rtl/units.toml")
         reasons.append(Reason(number, *match.groups()))
     return reasons
 

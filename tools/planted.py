@@ -2,9 +2,9 @@
 """Plants bugs, lets `xoff fuzz` find them, and checks that `xoff replay` shows where each begins.
 
 `planted.py [--seed N] [--time 300s] [NAME…]` takes the patches tools/planted/NAME.patch (default: all). A patch breaks
-a module of rtl/. Its first lines say what it breaks, which unit of `xoff fuzz` should find it, and which tops
-(bindings/xoff-rtl*/build.rs) get the broken module. The models of the other tops stay as they are and are not compiled
-again. Patches that different properties find are built together.
+a module of rtl/. Its first lines say what it breaks, which unit of `xoff fuzz` should find it, and which of its tops
+(rtl/units.toml), by their modules, get the broken one. The models of the other tops stay as they are and are not
+compiled again. Patches that different properties find are built together.
 
 For each bug, `xoff fuzz` runs on a seed from the clock until it finds a difference, and `xoff replay` runs the shrunk
 case. Then the case is run once more by the broken and by the sound build, with waves of the whole case, and the values
@@ -26,6 +26,8 @@ import sys
 import time
 from pathlib import Path
 
+import units
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "target/planted"
 PATCHES = ROOT / "tools/planted"
@@ -40,7 +42,12 @@ class Bug:
         if not head:
             expected = "the lines 'breaks: …', 'unit: …', 'tops: …', an empty one, then a diff"
             sys.exit(f"{path.relative_to(ROOT)}: expected {expected}")
-        self.breaks, self.unit, self.tops = head["breaks"], head["unit"], head["tops"].split()
+        self.breaks, self.unit, self.tops = head["breaks"], head["unit"], []
+        for module in head["tops"].split():
+            tops = [top.rust for top in units.tops() if (top.unit, top.module) == (self.unit, module) and top.rust]
+            if not tops:
+                sys.exit(f"{path.relative_to(ROOT)}: no top '{module}' of the unit {self.unit} in rtl/units.toml")
+            self.tops += tops
         self.files = re.findall(r"^\+\+\+ b/(\S+)$", text, re.MULTILINE)
         self.folder = OUT / self.name
 

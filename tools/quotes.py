@@ -7,18 +7,17 @@ many minutes; this takes none, so `make check` does it. Needs only Python 3.11 a
 
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from formal_files import gates, proofs
+from units import ROOT
 
 
 def quotes():
     """Yields where a line is quoted, the file under rtl/ and the line."""
-    for row in tomllib.loads((ROOT / "formal/proofs.toml").read_text())["proof"]:
+    for proof, row in proofs():
         for label, file, line, _ in row["broken"]:
-            yield f"formal/proofs.toml: {row['top']}, {label}", file, line
-    for row in tomllib.loads((ROOT / "formal/gates.toml").read_text())["gate"]:
+            yield f"formal/proofs.toml: {proof.name}, {label}", file, line
+    for row in gates()["gate"]:
         file, line, _ = row["broken"]
         yield f"formal/gates.toml: {row['top']}.{row['gate']}", file, line
 

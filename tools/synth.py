@@ -1,10 +1,10 @@
-"""Synthesizes the tops of tools/tops.txt with Yosys for a Xilinx part and prints their cost.
+"""Synthesizes tops with Yosys for a Xilinx part and prints their cost: those that rtl/units.toml says to map.
 
 Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds, and when the cells of
-a path take longer than the limit ("Speed" in rtl/nic/README.md). Of the tops in tools/lint-tops.txt, the first of each
-module is only checked for latches and the like, and mapped with --large. Clock gates are wires for the mapping; a
-second check has them as cells, with the latch of each gate and no other. `synth.py TOP …` maps only these tops. Run it
-with the Python in .tools/.
+a path take longer than the limit ("Speed" in rtl/nic/README.md). The tops that it says to check are only checked for
+latches and the like, and mapped with --large. Clock gates are wires for the mapping; a second check has them as cells,
+with the latch of each gate and no other. `synth.py MODULE …` maps only the tops of these modules. Run it with the
+Python in .tools/.
 """
 
 import json
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import timing
+import units
 
 ROOT = Path(__file__).resolve().parent.parent
 # Half of a period of 5.12 ns on a Versal part, in the delays of the library: times 2.46 / 0.967, of a block RAM.
@@ -55,29 +56,20 @@ ys.run_pass(f"write_json -selected {stat}.netlist", design)
 """
 
 
-def read_tops(name):
-    lines = (ROOT / "tools" / name).read_text().splitlines()
-    return [line.split() for line in lines if line and not line.startswith("#")]
-
-
 def choose(arguments):
-    """Returns tops with their parameters, and whether they are mapped."""
-    unmapped = {}
-    for top, *parameters in read_tops("lint-tops.txt"):
-        unmapped.setdefault(top, parameters)
-    tops = [(top, parameters, True) for top, *parameters in read_tops("tops.txt")]
+    """Returns tops, and whether they are mapped."""
     wanted = [argument for argument in arguments if argument != "--large"]
+    tops = units.of_modules(wanted)
     maps = "--large" in arguments or bool(wanted)
-    tops += [(top, parameters, maps) for top, parameters in unmapped.items()]
-    return [top for top in tops if not wanted or top[0] in wanted]
+    chosen = [(top, True) for top in tops if top.synth == "map"]
+    return chosen + [(top, maps) for top in tops if top.synth == "check"]
 
 
-def synthesize(top, parameters, maps):
-    source = next(ROOT.glob(f"rtl/*/{top}.sv"))
+def synthesize(top, maps):
     with tempfile.TemporaryDirectory() as folder:
         stat = Path(folder) / "stat.json"
         run = subprocess.run(
-            [sys.executable, "-c", WORKER, top, " ".join(parameters), str(source), str(stat), str(maps)],
+            [sys.executable, "-c", WORKER, top.module, top.params, str(top.source), str(stat), str(maps)],
             cwd=ROOT, capture_output=True, text=True,
         )
         if run.returncode != 0 or stat.exists() != maps:
@@ -94,20 +86,19 @@ def synthesize(top, parameters, maps):
 def main():
     tops = choose(sys.argv[1:])
     if not tops:
-        sys.exit(f"synth: no such top in tools/tops.txt or tools/lint-tops.txt: {' '.join(sys.argv[1:])}")
+        sys.exit(f"synth: none of these tops has `synth` in rtl/units.toml: {' '.join(sys.argv[1:])}")
     failed = False
     print(f"{'top':34} {'LUT':>7} {'FF':>7} {'CARRY4':>7} {'BRAM':>5} {'LUTRAM':>7} {'logic':>9} slowest path")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         # Large tops are in the last part of the list, which is started first, so that no processor is idle at the end.
         jobs = [pool.submit(synthesize, *top) for top in reversed(tops)][::-1]
-        for (top, parameters, _), (costs, log) in zip(tops, (job.result() for job in jobs)):
-            name = " ".join([top, *parameters])
+        for (name, _), (costs, log) in zip(tops, (job.result() for job in jobs)):
             if costs is None:
                 failed = True
                 print(f"{name}: failed", *log, sep="\n", file=sys.stderr)
             else:
                 path = costs[5]
-                print(f"{name:34} {costs[0]:>7} {costs[1]:>7} {costs[2]:>7} {costs[3]:>5} {costs[4]:>7} {path}", flush=True)
+                print(f"{str(name):34} {costs[0]:>7} {costs[1]:>7} {costs[2]:>7} {costs[3]:>5} {costs[4]:>7} {path}", flush=True)
                 if path != "-" and path.ps > LIMIT_PS:
                     failed = True
                     print(f"{name}: a path takes {path.ps} ps, more than {LIMIT_PS}", file=sys.stderr)
