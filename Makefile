@@ -2,7 +2,8 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted coverage setup check-tools
+.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted coverage one-line \
+	setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -85,6 +86,10 @@ planted: setup
 coverage: setup
 	@echo "coverage: building the units with counters (some minutes the first time)"
 	@python3 tools/coverage.py $(UNITS)
+
+# make one-line: a top that one line of rtl/units.toml adds, in a copy, is in lint, coverage, mutants and models.
+one-line: setup check-tools
+	@.tools/bin/python tools/one_line.py
 
 # make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
 # cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.

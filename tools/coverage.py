@@ -2,10 +2,10 @@
 
 `coverage.py [UNIT…]` (default: all that rtl/units.toml does not exclude) builds `xoff-verify` with the feature
 `coverage`, runs its `fuzz UNIT` with the seed and the number of cases of `make test`, and adds up the counts of the
-unit's tops, of all instances, parameters and threads: a point of the source is reached if it is reached anywhere. It is
-an error if a top has run in no case. It prints a line per unit and writes target/coverage/UNIT.html, the source with
-marks (by `verilator_coverage --annotate`) under the list of what is not reached. `coverage.py --list` prints the units
-with their tops instead.
+unit's tops, of all instances, parameters and threads: a point of the source is reached if it is reached anywhere. A top
+that runs in no case is an error. It prints a line per unit and writes target/coverage/UNIT.html, the source with marks
+(by `verilator_coverage --annotate`) under the list of what is not reached. `coverage.py --list` prints the units with
+their tops instead.
 
 `line` are Verilator's points for blocks and branches, `toggle` those for the two directions of a bit of a signal: it has
 changed and changed back within one instance. Verilator counts no toggles of signals wider than 256 bits.
@@ -104,12 +104,12 @@ def matches(reason, unit, point):
 
 
 def counted(unit):
-    """The files of counts of a unit's tops, behind whose names are numbers. A property may run tops of other units too."""
+    """The files of counts of a unit's tops. There may be some of other units too, which its property also runs."""
     files = []
     for top in COVERED[unit].covered:
         of_top = sorted((OUT / unit).glob(f"{top}-*.dat"))
         if not of_top:
-            sys.exit(f"coverage: {unit}: {top} is a top of this unit in rtl/units.toml, and its property does not run it")
+            sys.exit(f"coverage: {unit}: {top} is one of its tops in rtl/units.toml, and its property does not run it")
         files += of_top
     return files
 

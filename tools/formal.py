@@ -3,7 +3,7 @@
 rtl/units.toml lists the proofs, and formal/proofs.toml says how each is made. The properties of a wrapper are checked
 together, from reset to a bounded depth and by induction for all time. A proof without `induction` is checked to its
 depth only. One with `induction = 0` is combinational. Then each property is checked alone on a copy of the RTL in which
-one line is broken, and has to fail there. `formal.py NAME …` makes only these proofs. Run it with the Python in .tools/.
+one line is broken, and has to fail there. `formal.py NAME …` makes only these. Run it with the Python in .tools/.
 """
 
 import os

@@ -2,7 +2,7 @@
 //! in `xoff-rtl-units`.
 //!
 //! Each top is a [`verilated::Instance`]. Its ports are the fields of `In` and `Out` in the module with its name. The
-//! table of tops is this crate's `build.rs`.
+//! list of tops is `rtl/units.toml`.
 
 verilated::tops!();
 

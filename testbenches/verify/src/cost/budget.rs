@@ -134,26 +134,27 @@ impl Budgets {
             true => &self.test,
             false => &self.release,
         };
-        let mut section = |title: &str, counts: &Counts, budgets: &Counts| {
-            let _ = writeln!(text, "{title:<44} {:>12} {:>12}", "count", "budget");
-            for (name, &count) in counts {
-                let budget = budgets.get(name).copied();
-                let verdict = Verdict::of(count, budget);
-                held &= !matches!(verdict, Verdict::Above | Verdict::NoBudget);
-                let budget = budget.map_or_else(String::new, |budget| budget.to_string());
-                let words = verdict.words();
-                let _ = writeln!(text, "{name:<44} {count:>12} {budget:>12}{words}");
-            }
-            for name in budgets.keys() {
-                if chosen(name) && !counts.contains_key(name) {
-                    held = false;
-                    let _ = writeln!(text, "{name:<44} {:>12} has a budget and no count", "");
+        let mut section =
+            |title: &str, counts: &Counts, budgets: &Counts, chosen: &dyn Fn(&str) -> bool| {
+                let _ = writeln!(text, "{title:<44} {:>12} {:>12}", "count", "budget");
+                for (name, &count) in counts {
+                    let budget = budgets.get(name).copied();
+                    let verdict = Verdict::of(count, budget);
+                    held &= !matches!(verdict, Verdict::Above | Verdict::NoBudget);
+                    let budget = budget.map_or_else(String::new, |budget| budget.to_string());
+                    let words = verdict.words();
+                    let _ = writeln!(text, "{name:<44} {count:>12} {budget:>12}{words}");
                 }
-            }
-        };
-        section("instructions", instructions, of_profile);
+                for name in budgets.keys() {
+                    if chosen(name) && !counts.contains_key(name) {
+                        held = false;
+                        let _ = writeln!(text, "{name:<44} {:>12} has a budget and no count", "");
+                    }
+                }
+            };
+        section("instructions", instructions, of_profile, chosen);
         if let Some(bytes) = bytes {
-            section("bytes", bytes, &self.bytes);
+            section("bytes", bytes, &self.bytes, &|_| true);
         }
         if !held {
             let now = compilers();
@@ -177,7 +178,14 @@ impl Budgets {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::ValueEnum;
+    use xoff_verify::property::unit::Unit;
+
     use super::*;
+    use crate::loads;
+    use crate::size::states;
 
     #[test]
     fn three_per_cent_above_a_budget_are_allowed() {
@@ -200,6 +208,48 @@ mod tests {
         assert!(!held(&["a", "b", "c"]));
         let (text, held) = budgets.compare(&counts(&["a"]), None, &|name| name == "a");
         assert!(held, "{text}");
+    }
+
+    /// What `rtl/units.toml` adds or takes away is noticed here, and not only when somebody counts.
+    #[test]
+    fn every_top_and_load_has_a_budget() {
+        let budgets = Budgets::read(&file()).unwrap();
+        let names = |counts: &Counts| -> BTreeSet<String> {
+            let all = counts.keys().filter(|name| !name.contains(": a cycle of "));
+            all.cloned().collect()
+        };
+        let sizes = |(top, _): (&'static str, usize)| {
+            ["code", "state"].map(|what| format!("{top}: {what}"))
+        };
+        let tops: BTreeSet<String> = states().into_iter().flat_map(sizes).collect();
+        let loads: BTreeSet<String> = (loads::ALL.iter())
+            .map(|load| format!("{}: {}", load.name, load.unit))
+            .collect();
+        let how = "`make cost WRITE=1`, and with PROFILE=dev, write budgets";
+        assert_eq!(names(&budgets.bytes), tops, "{how}");
+        assert_eq!(names(&budgets.release), loads, "{how}");
+        assert_eq!(names(&budgets.test), loads, "{how}");
+    }
+
+    /// What a property runs is counted, so that a top without a count is one that its property leaves out.
+    #[test]
+    fn properties_run_all_tops_of_their_units() {
+        let budgets = Budgets::read(&file()).unwrap();
+        let mut count = 0;
+        for unit in Unit::value_variants().iter().map(|unit| unit.listed()) {
+            for top in unit.tops {
+                let name = format!("fuzz {}: a cycle of {top}", unit.name);
+                for counts in [&budgets.release, &budgets.test] {
+                    assert!(
+                        counts.contains_key(&name),
+                        "cost.toml has no budget '{name}': the property of {} has to run {top}",
+                        unit.name
+                    );
+                }
+                count += 1;
+            }
+        }
+        assert!(count >= 19, "{count} tops");
     }
 
     /// The table under 'What it costs' has the budgets of the release build.

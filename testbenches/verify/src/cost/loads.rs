@@ -1,8 +1,9 @@
 //! The work whose instructions are counted.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use verilated::Settings;
@@ -15,13 +16,7 @@ use xoff_rtl_units::{NicCounters, nic_counters};
 use xoff_sim::time::{Duration, Time};
 use xoff_verify::property::Property;
 use xoff_verify::property::bins::Bins;
-use xoff_verify::property::builder::Builder;
-use xoff_verify::property::dcqcn::Dcqcn;
-use xoff_verify::property::gbn::Gbn;
-use xoff_verify::property::network::Network;
-use xoff_verify::property::nic::Nic as NicProperty;
-use xoff_verify::property::parser::Parser as ParserProperty;
-use xoff_verify::property::pfc::Pfc;
+use xoff_verify::property::unit::{Unit, WithProperty};
 use xoff_waves::capture::Reader;
 
 use crate::counted;
@@ -30,13 +25,13 @@ use crate::work::{self, NicLoad};
 /// Work of one kind.
 pub struct Load {
     /// Its name, and the part of a key of `cost.toml` before the colon.
-    pub name: &'static str,
+    pub name: String,
     /// What its units are, the part behind the colon.
-    pub unit: &'static str,
+    pub unit: String,
     /// Whether cycles of tops are counted too. Callgrind counts calls outside of the counted part as well, so that has
     /// to have nearly all of them.
     pub tops: bool,
-    run: fn() -> u64,
+    run: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl Load {
@@ -46,53 +41,54 @@ impl Load {
     }
 }
 
-const fn load(name: &'static str, unit: &'static str, run: fn() -> u64) -> Load {
+fn load(name: &str, unit: &str, run: fn() -> u64) -> Load {
     Load {
-        name,
-        unit,
+        name: name.to_owned(),
+        unit: unit.to_owned(),
         tops: false,
-        run,
+        run: Box::new(run),
     }
 }
 
-/// A property.
-const fn fuzz(name: &'static str, unit: &'static str, run: fn() -> u64) -> Load {
-    Load {
+/// The first cases of the property of a unit, as many as the list of units says. `None` if it says nothing.
+fn fuzz(unit: Unit) -> Option<Load> {
+    let cost = unit.listed().cost;
+    (cost > 0).then(|| Load {
+        name: format!("fuzz {}", unit.listed().name),
+        unit: unit.with(AnEvent),
         tops: true,
-        ..load(name, unit, run)
-    }
+        run: Box::new(move || unit.with(Events(cost))),
+    })
 }
 
 /// All of it. Those that take longest come first, so that two processors end at the same time.
-pub const ALL: &[Load] = &[
-    load("network of model NICs", "a frame-hop", frame_hops),
-    fuzz("fuzz network", "a frame", || events::<Network>(1)),
-    fuzz("fuzz parser", "a frame", || events::<ParserProperty>(50)),
-    fuzz("fuzz gbn", "an event", || events::<Gbn>(100)),
-    fuzz("fuzz nic", "a frame", || events::<NicProperty>(6)),
-    fuzz("fuzz builder", "a frame", || events::<Builder>(100)),
-    fuzz("fuzz dcqcn", "an event", || events::<Dcqcn>(100)),
-    fuzz("fuzz pfc", "an event", || events::<Pfc>(100)),
-    load("nic busy", "a cycle", || nic_cycles(&work::nic(BUSY))),
-    load("nic half", "a cycle", || {
-        nic_cycles(&work::nic(NicLoad {
-            sides: &[1],
-            ..BUSY
-        }))
-    }),
-    load("nic dcqcn", "a cycle", || {
-        nic_cycles(&work::nic(NicLoad {
-            dcqcn: true,
-            ..BUSY
-        }))
-    }),
-    load("nic rest", "a cycle", || {
-        nic_cycles(&work::nic_at_rest(3_000))
-    }),
-    load("parser busy", "a cycle", parser_cycles),
-    load("counters", "a cycle", counter_cycles),
-    load("decode", "a frame", decoded_frames),
-];
+pub static ALL: LazyLock<Vec<Load>> = LazyLock::new(|| {
+    let units = Unit::value_variants().iter();
+    let mut all = vec![load("network of model NICs", "a frame-hop", frame_hops)];
+    all.extend(units.rev().copied().filter_map(fuzz));
+    all.extend([
+        load("nic busy", "a cycle", || nic_cycles(&work::nic(BUSY))),
+        load("nic half", "a cycle", || {
+            nic_cycles(&work::nic(NicLoad {
+                sides: &[1],
+                ..BUSY
+            }))
+        }),
+        load("nic dcqcn", "a cycle", || {
+            nic_cycles(&work::nic(NicLoad {
+                dcqcn: true,
+                ..BUSY
+            }))
+        }),
+        load("nic rest", "a cycle", || {
+            nic_cycles(&work::nic_at_rest(3_000))
+        }),
+        load("parser busy", "a cycle", parser_cycles),
+        load("counters", "a cycle", counter_cycles),
+        load("decode", "a frame", decoded_frames),
+    ]);
+    all
+});
 
 /// Returns the load of this name.
 ///
@@ -106,7 +102,7 @@ pub fn named(name: &str) -> Result<&'static Load, String> {
 
 /// The names of all loads, for messages.
 pub fn names() -> String {
-    let names: Vec<_> = ALL.iter().map(|load| load.name).collect();
+    let names: Vec<_> = ALL.iter().map(|load| &load.name[..]).collect();
     names.join(", ")
 }
 
@@ -196,29 +192,51 @@ fn decoded_frames() -> u64 {
     })
 }
 
-/// Runs the first cases of a seed of a property on this thread. Returns the number of events in them.
-fn events<P: Property>(cases: u64) -> u64 {
-    let mut property = P::new(SEED).expect("the units can be created");
-    let mut bins = Bins::new(P::groups());
-    let strategy = P::cases();
-    let mut runner = TestRunner::new_with_rng(
-        Config {
-            failure_persistence: None,
-            ..Config::default()
-        },
-        TestRng::from_seed(RngAlgorithm::ChaCha, &[SEED as u8; 32]),
-    );
-    counted(&mut || {
-        let mut events = 0;
-        for _ in 0..cases {
-            let case = (strategy.new_tree(&mut runner))
-                .expect("strategies of properties reject nothing")
-                .current();
-            let checked = property.check(&case, &mut bins);
-            events += checked.expect("the unit does what its reference does");
-        }
-        events
-    })
+/// What a property counts, in the singular: `an event`.
+struct AnEvent;
+
+impl WithProperty for AnEvent {
+    type Output = String;
+
+    fn with<P: Property>(self) -> String {
+        let event = P::EVENTS.trim_end_matches('s');
+        let article = match event.starts_with(['a', 'e', 'i', 'o', 'u']) {
+            true => "an",
+            false => "a",
+        };
+        format!("{article} {event}")
+    }
+}
+
+/// Runs the first cases of a seed of a property on this thread, so many. Returns the number of events in them.
+struct Events(u64);
+
+impl WithProperty for Events {
+    type Output = u64;
+
+    fn with<P: Property>(self) -> u64 {
+        let mut property = P::new(SEED).expect("the units can be created");
+        let mut bins = Bins::new(P::groups());
+        let strategy = P::cases();
+        let mut runner = TestRunner::new_with_rng(
+            Config {
+                failure_persistence: None,
+                ..Config::default()
+            },
+            TestRng::from_seed(RngAlgorithm::ChaCha, &[SEED as u8; 32]),
+        );
+        counted(&mut || {
+            let mut events = 0;
+            for _ in 0..self.0 {
+                let case = (strategy.new_tree(&mut runner))
+                    .expect("strategies of properties reject nothing")
+                    .current();
+                let checked = property.check(&case, &mut bins);
+                events += checked.expect("the unit does what its reference does");
+            }
+            events
+        })
+    }
 }
 
 /// Two podsets of 32 hosts with model NICs, 8 QPs from each host to its partner in the other podset, for 20 µs after all

@@ -2,9 +2,9 @@
 //! instructions, which are the same on any machine with the same compilers.
 //!
 //! `make cost` installs valgrind and runs this: it counts everything and compares the counts with the budgets in
-//! `cost.toml`. Arguments choose loads by the beginnings of their names: `xoff-cost nic`. Each load runs in a process of
-//! its own under callgrind, which counts from the entry of [`counted`] to its return. `--write` makes budgets of the
-//! counts.
+//! `cost.toml`. Arguments choose loads by the beginnings of their names: `xoff-cost nic`; `bytes` chooses the sizes of
+//! models. Each load runs in a process of its own under callgrind, which counts from the entry of [`counted`] to its
+//! return. `--write` makes budgets of the counts.
 //!
 //! Exit codes: 0 all counts are within their budgets, 1 one is more than 3 % above, 2 bad input.
 
@@ -31,6 +31,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SINGLE: &str = "--one";
 /// The argument with which the counts become the budgets.
 const WRITE: &str = "--write";
+/// The argument for the sizes of models.
+const BYTES: &str = "bytes";
 /// The part of a run that is counted: callgrind is told this name.
 const COUNTED: &str = "xoff_cost_counted";
 
@@ -75,7 +77,7 @@ fn measure(loads: &[&'static Load]) -> Result<Vec<Measured>, String> {
         for _ in 0..threads.min(loads.len()) {
             scope.spawn(|| {
                 while let Some(load) = loads.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = profile::of(load.name)
+                    let result = profile::of(&load.name)
                         .map(|(units, profile)| Measured {
                             load,
                             units,
@@ -109,24 +111,22 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     };
     let chosen =
         |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.starts_with(*part));
-    if let Some(unknown) = (wanted.iter()).find(|part| {
-        !loads::ALL
-            .iter()
-            .any(|load| load.name.starts_with(part.as_str()))
-    }) {
+    let known =
+        |part: &str| part == BYTES || loads::ALL.iter().any(|load| load.name.starts_with(part));
+    if let Some(unknown) = wanted.iter().find(|part| !known(part)) {
         return Err(format!(
-            "no load '{unknown}'; the loads are {}",
+            "no load '{unknown}'; the loads are {}, and {BYTES}",
             loads::names()
         ));
     }
     let budgets = Budgets::read(&budget::file())?;
     let loads: Vec<_> = (loads::ALL.iter())
-        .filter(|load| chosen(load.name))
+        .filter(|load| chosen(&load.name))
         .collect();
     let instructions: Counts = (measure(&loads)?.iter())
         .flat_map(Measured::counts)
         .collect();
-    let bytes = match wanted.is_empty() {
+    let bytes = match wanted.is_empty() || wanted.iter().any(|part| *part == BYTES) {
         true => Some(size::of_models()?),
         false => None,
     };

@@ -7,22 +7,19 @@ use verilated::{Model, Settings};
 
 use crate::budget::Counts;
 
-/// Defines a function that returns the state of each top in bytes, as it is saved.
+/// Defines a function that returns the name of each top and its state in bytes, as it is saved.
 macro_rules! tops {
-    ($($package:ident: $($Top:ident),*;)*) => {
-        fn states() -> Vec<(&'static str, usize)> {
-            vec![$($((stringify!($Top), state_of(
+    ($($package:ident::$Top:ident,)*) => {
+        pub fn states() -> Vec<(&'static str, usize)> {
+            vec![$((stringify!($Top), state_of(
                 $package::$Top::new(&Settings::new("size")).expect("the settings are right")
-            )),)*)*]
+            )),)*]
         }
     };
 }
 
-tops!(
-    xoff_rtl: PacketParser256, PacketParser512, PacketBuilder256, PacketBuilder512, Nic;
-    xoff_rtl_units: PfcRx40, PfcRx100, PfcTx, PauseWatchdog, DcqcnRpStep, DcqcnRp, DcqcnRp4, DcqcnNp, RateLimiter,
-        RateLimiter4, GbnRequester, GbnRequester4, GbnResponder, GbnResponder4, NicCounters;
-);
+// The tops of rtl/units.toml.
+include!(concat!(env!("OUT_DIR"), "/tops.rs"));
 
 fn state_of(mut model: impl Model) -> usize {
     model.state().expect("a new model can be saved").len()

@@ -16,7 +16,7 @@ use xoff_sim::protocol::{self, Content, Descriptor};
 use super::bins::{Bins, Groups};
 use super::history::{History, Part};
 use super::parser;
-use super::{Case, Disagreement, Property, text};
+use super::{Case, Disagreement, Property, text, unit};
 
 /// What the builder is asked to build.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -91,9 +91,9 @@ fn stalls() -> impl Strategy<Value = Stalls> {
 impl Property for Builder {
     type Head = Stalls;
     type Event = Event;
-    const UNIT: &'static str = "builder";
+    const UNIT: &'static str = unit::BUILDER.name;
     const EVENTS: &'static str = "frames";
-    const CASES: u64 = 2_000;
+    const CASES: u64 = unit::BUILDER.cases;
 
     fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {

@@ -30,7 +30,7 @@ use xoff_waves::capture::RunCapture;
 use super::bins::Bins;
 use super::history::{Histories, History, Part, in_ranges};
 use super::retrace::{BEFORE, Failed, Retraced, Shows, Wanted, Waves};
-use super::{Case, Disagreement, Property};
+use super::{Case, Disagreement, Property, unit};
 use xoff::run::monitors::Monitors;
 
 /// Time within which all is done, however much is lost.
@@ -470,9 +470,9 @@ pub struct Hosts;
 impl Property for Hosts {
     type Head = Head;
     type Event = Event;
-    const UNIT: &'static str = "hosts";
+    const UNIT: &'static str = unit::HOSTS.name;
     const EVENTS: &'static str = "frames";
-    const CASES: u64 = 24;
+    const CASES: u64 = unit::HOSTS.cases;
     const OWN_UNITS: bool = true;
 
     fn new(_: u64) -> Result<Self, UnitError> {

@@ -14,7 +14,7 @@ use xoff_sim::wire::frame::ParsedFrame;
 
 use super::bins::{Bins, Groups};
 use super::history::{History, Part};
-use super::{Case, Disagreement, Property, text};
+use super::{Case, Disagreement, Property, text, unit};
 use xoff::decode::compare::differences;
 use xoff::decode::details::details;
 
@@ -123,9 +123,9 @@ fn timed_frame() -> impl Strategy<Value = Event> {
 impl Property for Parser {
     type Head = ();
     type Event = Event;
-    const UNIT: &'static str = "parser";
+    const UNIT: &'static str = unit::PARSER.name;
     const EVENTS: &'static str = "frames";
-    const CASES: u64 = 4_000;
+    const CASES: u64 = unit::PARSER.cases;
 
     fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {

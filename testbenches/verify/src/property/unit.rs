@@ -1,34 +1,25 @@
-//! The list of units that have properties.
+//! The units of `rtl/units.toml` that have properties.
 
 use clap::ValueEnum;
 
 use super::Property;
 
-/// Calls a macro with the list of units: their help, variants of [`Unit`], modules, and properties.
-#[macro_export]
-macro_rules! for_each_unit {
-    ($callback:ident) => {
-        $callback! {
-            /// packet_parser: any frames, any gaps
-            Parser, parser::Parser;
-            /// packet_builder: any descriptors, any stalls
-            Builder, builder::Builder;
-            /// pfc_rx, pfc_tx and pause_watchdog: any frames, depths and stalls, time that jumps
-            Pfc, pfc::Pfc;
-            /// dcqcn_rp, dcqcn_np and rate_limiter: any events, rates and parameters, back to back and idle
-            Dcqcn, dcqcn::Dcqcn;
-            /// gbn_requester and gbn_responder: any events, alone and against each other over a bad path
-            Gbn, gbn::Gbn;
-            /// nic: two of them over a bad path, any messages, stalls and pauses
-            Nic, nic::Nic;
-            /// network: small Clos networks of switches and model NICs: no lossless drop, no false deadlock, and no
-            /// frame lost without a reason
-            Network, network::Network;
-            /// two hosts of any kinds of NIC, one's own among them: what is sent arrives, over wires with faults
-            Hosts, hosts::Hosts;
-        }
-    };
+/// What `rtl/units.toml` says of a unit with a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: &'static str,
+    /// The cases of a test run, [`Property::CASES`].
+    pub cases: u64,
+    /// The cases whose instructions `make cost` counts; 0: it leaves the unit out.
+    pub cost: u64,
+    /// Its tops that are types in Rust, all of which the property runs.
+    pub tops: &'static [&'static str],
 }
+
+// `for_each_unit`, and a constant for each unit. Without the property of a unit in the module of its name, what the
+// macro is called with does not compile.
+include!(concat!(env!("OUT_DIR"), "/units.rs"));
 
 /// A generic action on the property of a unit.
 pub trait WithProperty {
@@ -39,11 +30,11 @@ pub trait WithProperty {
 }
 
 macro_rules! units {
-    ($($(#[$help:meta])* $Unit:ident, $module:ident::$Property:ident;)*) => {
+    ($(#[$help:meta] $Unit:ident, $module:ident::$Property:ident, $LISTED:ident;)*) => {
         /// The units that have properties.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
         pub enum Unit {
-            $($(#[$help])* $Unit,)*
+            $(#[$help] $Unit,)*
         }
 
         impl Unit {
@@ -51,6 +42,13 @@ macro_rules! units {
             pub fn with<W: WithProperty>(self, what: W) -> W::Output {
                 match self {
                     $(Self::$Unit => what.with::<super::$module::$Property>(),)*
+                }
+            }
+
+            /// What the list says of this unit.
+            pub fn listed(self) -> Listed {
+                match self {
+                    $(Self::$Unit => $LISTED,)*
                 }
             }
         }

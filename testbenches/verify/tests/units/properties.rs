@@ -80,7 +80,7 @@ fn covered<P: Property>(seed: u64, report: &Report<P>) {
 }
 
 macro_rules! tests {
-    ($($(#[$help:meta])* $Unit:ident, $module:ident::$Property:ident;)*) => {
+    ($(#[$help:meta] $Unit:ident, $module:ident::$Property:ident, $LISTED:ident;)*) => {
         $(
             #[test]
             fn $module() {

@@ -26,7 +26,7 @@ use xoff_sim::protocol::dcqcn::RpContext;
 
 use super::bins::{Bins, Groups};
 use super::history::Histories;
-use super::{Case, Disagreement, Property, text};
+use super::{Case, Disagreement, Property, text, unit};
 use crate::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
 use events::{Bench, Event, Head};
 use xoff_cosim::units::{Rest, Skip, UnitError};
@@ -44,9 +44,9 @@ pub struct Dcqcn {
 impl Property for Dcqcn {
     type Head = Head;
     type Event = Event;
-    const UNIT: &'static str = "dcqcn";
+    const UNIT: &'static str = unit::DCQCN.name;
     const EVENTS: &'static str = "events";
-    const CASES: u64 = 8_000;
+    const CASES: u64 = unit::DCQCN.cases;
 
     fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {

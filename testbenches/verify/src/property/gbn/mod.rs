@@ -25,7 +25,7 @@ use xoff_rtl_units::{GbnRequester, GbnRequester4, GbnResponder, GbnResponder4};
 
 use super::bins::{Bins, Groups};
 use super::history::Histories;
-use super::{Case, Disagreement, Property};
+use super::{Case, Disagreement, Property, unit};
 use crate::units::gbn::{Requesting, Responding, Rtl};
 use events::{Bench, Event, Head};
 use model_unit::ModelUnit;
@@ -44,9 +44,9 @@ pub struct Gbn {
 impl Property for Gbn {
     type Head = Head;
     type Event = Event;
-    const UNIT: &'static str = "gbn";
+    const UNIT: &'static str = unit::GBN.name;
     const EVENTS: &'static str = "events";
-    const CASES: u64 = 2_000;
+    const CASES: u64 = unit::GBN.cases;
 
     fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {

@@ -27,7 +27,7 @@ use xoff_cosim::units::UnitError;
 use super::bins::Bins;
 use super::history::Histories;
 use super::retrace::{Retraced, Wanted};
-use super::{Case, Disagreement, Property};
+use super::{Case, Disagreement, Property, unit};
 use events::{Event, Head};
 
 /// The property. The network of a case is drawn with it, so there is nothing to keep between two cases.
@@ -37,9 +37,9 @@ pub struct Network;
 impl Property for Network {
     type Head = Head;
     type Event = Event;
-    const UNIT: &'static str = "network";
+    const UNIT: &'static str = unit::NETWORK.name;
     const EVENTS: &'static str = "frames";
-    const CASES: u64 = 40;
+    const CASES: u64 = unit::NETWORK.cases;
 
     fn new(_: u64) -> Result<Self, UnitError> {
         Ok(Self)

@@ -35,7 +35,7 @@ use xoff_cosim::units::UnitError;
 use super::bins::{Bins, Groups};
 use super::history::Histories;
 use super::retrace::{Retraced, Wanted};
-use super::{Case, Disagreement, Property};
+use super::{Case, Disagreement, Property, unit};
 use events::{Event, Head};
 
 /// The property. Each case creates new NICs, because they are configured by registers, which have their reset values
@@ -47,9 +47,9 @@ pub struct Nic {
 impl Property for Nic {
     type Head = Head;
     type Event = Event;
-    const UNIT: &'static str = "nic";
+    const UNIT: &'static str = unit::NIC.name;
     const EVENTS: &'static str = "frames";
-    const CASES: u64 = 200;
+    const CASES: u64 = unit::NIC.cases;
     const OWN_UNITS: bool = true;
 
     fn new(seed: u64) -> Result<Self, UnitError> {

@@ -27,7 +27,7 @@ use self::lockstep::Lockstep;
 use self::pair::Pair;
 use super::bins::{Bins, Groups};
 use super::history::Histories;
-use super::{Case, Disagreement, Property};
+use super::{Case, Disagreement, Property, unit};
 
 /// The property.
 pub struct Pfc {
@@ -41,9 +41,9 @@ pub struct Pfc {
 impl Property for Pfc {
     type Head = Head;
     type Event = Event;
-    const UNIT: &'static str = "pfc";
+    const UNIT: &'static str = unit::PFC.name;
     const EVENTS: &'static str = "events";
-    const CASES: u64 = 20_000;
+    const CASES: u64 = unit::PFC.cases;
 
     fn new(seed: u64) -> Result<Self, UnitError> {
         Ok(Self {
