@@ -1,8 +1,7 @@
 //! An example bench: two hosts and a switch, work, time, a look into the RTL, assertions.
 
-use xoff_network::scenario::{FlowSettings, Scenario};
+use xoff_network::prelude::*;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::time::{ByteCount, Duration, Length, Time};
 
 /// Runs the bench.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +13,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         .link("b", "s", Length::from_m(300))
         .flow(FlowSettings::new("hello", "a", "b").messages(10, ByteCount::new(10_000)));
     let mut simulation = xoff_cosim::simulation(&scenario)?;
-    simulation.run_until(Time::from_ps(100_000_000))?;
+    simulation.run_until(Time::from_us(100))?;
     assert!(simulation.finished());
     let host = simulation.station("a").endpoint().expect("a is a host");
     assert_eq!(host.counters().get(reg::REQUESTS_OUT), 100);

@@ -4,10 +4,8 @@ use own_nic::AxisDriver;
 use xoff::run::execute::{self, RunOptions};
 use xoff_cosim::network::kind;
 use xoff_network::scenario::flow::Operation;
-use xoff_network::scenario::{FlowSettings, NicKind, Scenario};
-use xoff_network::{Endpoints, Simulation};
+use xoff_network::prelude::*;
 use xoff_sim::kernel::{NodeId, PortId};
-use xoff_sim::time::{ByteCount, Duration, Length, Time};
 
 /// The endpoints of this program: those of Xoff, and its own.
 fn endpoints() -> Endpoints {
@@ -26,7 +24,7 @@ fn flow(name: &str, from: &str, to: &str, bytes: u64) -> FlowSettings {
 
 /// Two hosts with `axis_nic` and one with `nic` at a switch. One of the two sends to it, the other receives.
 fn scenario(bytes: u64) -> Scenario {
-    let mut scenario = Scenario::new("own", Duration::from_us(4_000));
+    let mut scenario = Scenario::new("own", Duration::from_ms(4));
     for host in ["axis0", "axis1", "xoff"] {
         scenario = scenario.host(host);
     }
@@ -69,7 +67,7 @@ fn messages_of_all_lengths_both_ways() {
         let simulation = delivered(&scenario(bytes));
         // ARP and registers took their time: no flow started at once.
         let first = simulation.sender(&simulation.flows()[0]).delivered()[0];
-        assert!(first.at > Time::ZERO + Duration::from_us(2));
+        assert!(first.at > Time::from_us(2));
     }
 }
 
@@ -132,7 +130,7 @@ fn a_run_with_capture_and_report() {
 #[test]
 fn a_run_goes_on_from_a_checkpoint() {
     let scenario = scenario(500);
-    let at = |us| Time::ZERO + Duration::from_us(us);
+    let at = |us| Time::from_us(us);
     let mut whole = Simulation::with(&scenario, &endpoints()).unwrap();
     whole.run_until(at(50)).unwrap();
     let saved = whole.save().unwrap();

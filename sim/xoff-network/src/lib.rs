@@ -10,7 +10,7 @@
 //! | [`endpoint`] | [`Endpoint`]: a host with its NIC, and the kinds of them by name |
 //! | [`station`] | [`Station`]: an endpoint or a switch |
 //! | [`plan`] | addresses, routes and headroom, derived from a scenario |
-//! | [`alone`] | how long a message takes when nothing else is on its way |
+//! | [`mod@ideal`] | how long a message takes when nothing else is on its way |
 //! | `events` | what happens during the run |
 //! | `convergence` | the routes that switches have once they know which links are down |
 //! | [`on_links`] | fault rules and injected frames, and what they have done |
@@ -19,6 +19,7 @@
 //! | [`results`] | results of a run: what `summary.json` has, and reports show |
 //! | [`mod@judge`] | compares measured values with expectations |
 //! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
+//! | [`prelude`] | what nearly every bench of a network names |
 
 mod convergence;
 pub mod detect;
@@ -29,6 +30,7 @@ pub mod judge;
 pub mod metrics;
 pub mod on_links;
 pub mod plan;
+pub mod prelude;
 pub mod results;
 pub mod run;
 pub mod scenario;

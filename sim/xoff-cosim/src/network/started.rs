@@ -7,7 +7,7 @@ use xoff_network::Simulation;
 use xoff_network::scenario::Scenario;
 
 fn us(time: u64) -> Time {
-    Time::ZERO + Duration::from_us(time)
+    Time::from_us(time)
 }
 
 fn simulation(text: &str, nic: &str) -> Simulation {

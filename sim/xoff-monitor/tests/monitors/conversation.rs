@@ -78,7 +78,7 @@ pub fn mend(frame: &mut [u8]) {
 }
 
 fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    Time::from_us(us)
 }
 
 fn mac(host: u8) -> MacAddr {

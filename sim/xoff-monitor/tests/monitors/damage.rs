@@ -47,7 +47,7 @@ fn raw(it: &mut Conversation, name: &str, edit: fn(&mut Vec<u8>)) {
 }
 
 fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    Time::from_us(us)
 }
 
 fn later(it: &mut Conversation, names: &[&str], us: i64) {

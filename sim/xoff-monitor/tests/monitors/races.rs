@@ -8,7 +8,7 @@ use xoff_sim::wire::{Opcode, Qpn, Syndrome};
 use crate::conversation::{BTH, Conversation, UDP, mend};
 
 fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    Time::from_us(us)
 }
 
 fn at_host() -> Tap {

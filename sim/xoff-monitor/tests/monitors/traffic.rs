@@ -51,7 +51,7 @@ fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
         |network: &Network<ModelNic>| [a, b].iter().any(|it| !network.node(*it).host().finished());
     while busy(&network) {
         assert!(
-            network.now() < Time::ZERO + Duration::from_us(50_000),
+            network.now() < Time::from_us(50_000),
             "the flows do not end"
         );
         let until = network.now() + Duration::from_us(50);

@@ -91,7 +91,7 @@ pub struct Thresholds {
 impl Default for Thresholds {
     fn default() -> Self {
         Self {
-            storm_window: Duration::from_us(1_000),
+            storm_window: Duration::from_ms(1),
             storm_part: 0.5,
             // 1,000 µs a second (Collie, NSDI 2022).
             alarm_part: 1e-3,

@@ -18,7 +18,7 @@ use crate::scenario::{FlowSettings, NicKind, Scenario};
 const CLASS: u8 = 3;
 
 fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    Time::from_us(us)
 }
 
 /// A scenario with these hosts, each at the switch that its name ends in, and static XOFF at 40 KB.
@@ -285,7 +285,7 @@ fn pause(simulation: &mut Simulation, pauses: impl IntoIterator<Item = (u64, u16
 
 #[test]
 fn a_host_that_pauses_without_end_is_a_storm() {
-    let (scenario, mut simulation) = racks(Duration::from_us(3_000));
+    let (scenario, mut simulation) = racks(Duration::from_ms(3));
     // 65,535 quanta are 838.8 µs; from 200 µs to 2,000 µs.
     let pauses = [
         (200, 0xFFFF),
@@ -339,7 +339,7 @@ fn a_host_that_pauses_without_end_is_a_storm() {
 /// 100 µs of pause in 3 ms: above Collie's limit of a thousandth, far below a storm.
 #[test]
 fn a_host_that_pauses_a_little_is_an_alarm() {
-    let (scenario, mut simulation) = racks(Duration::from_us(3_000));
+    let (scenario, mut simulation) = racks(Duration::from_ms(3));
     pause(&mut simulation, [(1_000, 0xFFFF), (1_100, 0)]);
     let (recorder, metrics) = run(&mut simulation, &scenario, Duration::from_us(15));
     let alarms = recorder.detector().alarms();
@@ -381,11 +381,7 @@ fn an_incast_is_no_finding() {
         ("d", "t1"),
         ("r", "t1"),
     ];
-    let mut scenario = network(
-        &hosts,
-        &[("t0", "le"), ("t1", "le")],
-        Duration::from_us(3_000),
-    );
+    let mut scenario = network(&hosts, &[("t0", "le"), ("t1", "le")], Duration::from_ms(3));
     for from in ["a", "b", "c", "d"] {
         scenario = scenario.flow(flow(from, from, "r"));
     }
@@ -441,7 +437,7 @@ fn the_victim_flow_of_dcqcn() {
         ("h4", "t4"),
     ];
     let cables = [("t1", "le"), ("t2", "le"), ("t4", "le")];
-    let mut scenario = network(&hosts, &cables, Duration::from_us(3_000));
+    let mut scenario = network(&hosts, &cables, Duration::from_ms(3));
     for (name, from, to) in [
         ("f1", "h1", "r"),
         ("f2", "h2", "r"),

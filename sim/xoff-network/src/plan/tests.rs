@@ -259,8 +259,8 @@ fn dcqcn_fills_faster_lines_than_the_papers() {
         );
         scenario.host.rate = Rate::from_gbps(rate).try_into().unwrap();
         scenario.host.dcqcn.as_mut().unwrap().rate_ai = rate_ai.map(|rate| rate.parse().unwrap());
-        scenario.duration = Duration::from_us(25_000);
-        scenario.measure_from = Duration::from_us(10_000);
+        scenario.duration = Duration::from_ms(25);
+        scenario.measure_from = Duration::from_ms(10);
         let (_, metrics) = run(&scenario);
         metrics[&Metric::total(Quantity::GoodputGbps)] / rate as f64
     };
@@ -280,8 +280,8 @@ fn a_flow_of_two_messages_completes_once() {
         let mut scenario = workload(&format!("1\n0 1 3 100 {bytes} 2\n"));
         scenario.flows[0].mtu = 4096;
         scenario.flows[0].window = 1 << 20;
-        scenario.duration = Duration::from_us(180_000);
-        scenario.sample = Some(Duration::from_us(10_000));
+        scenario.duration = Duration::from_ms(180);
+        scenario.sample = Some(Duration::from_ms(10));
         run(&scenario)
     };
     let (simulation, metrics) = whole((1 << 31) + 1);

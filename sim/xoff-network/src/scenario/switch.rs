@@ -153,8 +153,8 @@ pub struct Watchdog {
 impl Default for Watchdog {
     fn default() -> Self {
         Self {
-            detect: Duration::from_us(100_000),
-            restore: Duration::from_us(200_000),
+            detect: Duration::from_ms(100),
+            restore: Duration::from_ms(200),
             ports: Watched::Hosts,
         }
     }

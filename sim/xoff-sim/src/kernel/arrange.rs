@@ -20,7 +20,7 @@ const LONGER: u64 = 4;
 
 /// The longest window, for networks without links and for parts without a link between them: observers are called after
 /// each window.
-const LONGEST: Duration = Duration::from_us(1_000);
+const LONGEST: Duration = Duration::from_ms(1);
 
 /// A link, by the numbers of the nodes at its ends.
 #[derive(Debug, Clone, Copy)]

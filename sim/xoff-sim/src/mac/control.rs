@@ -165,7 +165,7 @@ mod tests {
     const PEER: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
 
     fn at(ns: u64) -> Time {
-        Time::ZERO + Duration::from_ns(ns)
+        Time::from_ns(ns)
     }
 
     /// Classes 3 and 4 are lossless, at 40 Gb/s.

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_pause_counts_after_the_response_and_lasts_its_quanta() {
         let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::from_ns(100));
-        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let at = |ns| Time::from_ns(ns);
         assert_eq!(receiver.receive(at(50), &pfc(3, 10)), Control::Pause);
         assert_eq!(receiver.next_event(), Some(at(150)));
         receiver.tick(at(149), LineRate::G40);
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_repeated_pause_is_one_stop() {
         let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::ZERO);
-        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let at = |ns| Time::from_ns(ns);
         let mut stop = |ns, quanta| {
             receiver.receive(at(ns), &pfc(3, quanta));
             receiver.tick(at(ns), LineRate::G40);

@@ -111,7 +111,7 @@ mod tests {
     fn xoff_refresh_xon() {
         let refresh = Duration::from_us(400);
         let mut sender = PauseSender::new(PauseKind::Pfc, MacAddr([2; 6]), 0xFFFF, refresh);
-        let at = |us| Time::ZERO + Duration::from_us(us);
+        let at = |us| Time::from_us(us);
         assert!(sender.set(3, true) && !sender.set(3, true) && sender.pending());
         let frame = pfc(&sender.frame(at(10)));
         assert_eq!((frame.class_enable, frame.timers[3]), (8, 0xFFFF));

@@ -125,7 +125,7 @@ mod tests {
             restore: Duration::from_us(200),
         };
         let mut dog = Watchdog::new(config);
-        let at = |us| Time::ZERO + Duration::from_us(us);
+        let at = |us| Time::from_us(us);
         dog.waits(at(10), 3, true);
         // A frame could start: it counts from anew.
         dog.waits(at(50), 3, false);

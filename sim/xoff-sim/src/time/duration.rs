@@ -48,6 +48,11 @@ impl Duration {
         Self(us * 1_000_000)
     }
 
+    /// A duration of `ms` milliseconds, at most 1.8 × 10¹⁰.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * 1_000_000_000)
+    }
+
     /// A duration of `s` seconds, at most 18,446,744.
     pub const fn from_s(s: u64) -> Self {
         Self(s * 1_000_000_000_000)

@@ -21,6 +21,21 @@ impl Time {
         Self(ps)
     }
 
+    /// The instant `ns` nanoseconds after the start, at most 1.8 × 10¹⁶.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(Duration::from_ns(ns).as_ps())
+    }
+
+    /// The instant `us` microseconds after the start, at most 1.8 × 10¹³.
+    pub const fn from_us(us: u64) -> Self {
+        Self(Duration::from_us(us).as_ps())
+    }
+
+    /// The instant `ms` milliseconds after the start, at most 1.8 × 10¹⁰.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(Duration::from_ms(ms).as_ps())
+    }
+
     /// The time since the start in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0

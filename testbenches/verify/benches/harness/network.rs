@@ -85,7 +85,7 @@ fn fat() -> Scenario {
 fn pair() -> Scenario {
     let source = Source::find("pair").expect("it is built in");
     Scenario {
-        duration: Duration::from_us(4_000),
+        duration: Duration::from_ms(4),
         ..source.read(&[]).expect("the scenario is right")
     }
 }
@@ -99,7 +99,7 @@ fn eight_rtl() -> Scenario {
         spines: 4,
         ..Clos::PAPER
     };
-    with_rtl(clos.scenario(4, Duration::from_us(2_000)))
+    with_rtl(clos.scenario(4, Duration::from_ms(2)))
 }
 
 fn with_rtl(mut scenario: Scenario) -> Scenario {

@@ -34,7 +34,7 @@ use super::{Case, Disagreement, Property, unit};
 use xoff::run::monitors::Monitors;
 
 /// Time within which all is done, however much is lost.
-const ENOUGH: Duration = Duration::from_us(20_000);
+const ENOUGH: Duration = Duration::from_ms(20);
 /// Time for what is still on its way when all messages are complete.
 const REST: Duration = Duration::from_us(20);
 /// Names of the hosts.

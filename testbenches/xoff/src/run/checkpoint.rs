@@ -478,7 +478,7 @@ mod tests {
     fn checkpoints_are_taken_when_asked_for() {
         assert_eq!("auto".parse(), Ok(Every::Auto));
         assert_eq!("off".parse(), Ok(Every::Off));
-        assert_eq!("1ms".parse(), Ok(Every::Interval(Duration::from_us(1_000))));
+        assert_eq!("1ms".parse(), Ok(Every::Interval(Duration::from_ms(1))));
         for wrong in ["", "0ms", "often", "-1ms"] {
             assert_eq!(
                 wrong.parse::<Every>(),

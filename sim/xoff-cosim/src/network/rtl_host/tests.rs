@@ -383,7 +383,7 @@ fn run<const KIND: u8>(host: &mut RtlHost<Script<KIND>>, us: u64) -> Vec<Frame> 
 fn run_on<const KIND: u8>(host: &mut RtlHost<Script<KIND>>, us: u64) -> Vec<Frame> {
     let mut left = Vec::new();
     for window in 1..=us {
-        let until = Time::ZERO + Duration::from_us(window);
+        let until = Time::from_us(window);
         let (mut inbox, mut departures) = (VecDeque::new(), Departures::default());
         host.advance(
             until,
@@ -669,7 +669,7 @@ fn nics() -> Endpoints {
 #[test]
 fn a_simulation_with_an_own_nic_goes_on_from_its_saved_state() {
     let scenario = talking("chatty");
-    let at = |us| Time::ZERO + Duration::from_us(us);
+    let at = |us| Time::from_us(us);
     let mut whole = Simulation::with(&scenario, &nics()).unwrap();
     whole.run_until(at(100)).unwrap();
     let mut first = Simulation::with(&scenario, &nics()).unwrap();

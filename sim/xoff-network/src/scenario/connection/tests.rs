@@ -4,7 +4,7 @@ use xoff_sim::time::Length;
 
 /// Hosts at one switch.
 fn star(hosts: u32) -> Scenario {
-    let mut scenario = Scenario::new("star", Duration::from_us(10_000));
+    let mut scenario = Scenario::new("star", Duration::from_ms(10));
     scenario.host.nic = crate::scenario::NicKind::Model;
     let star = Star {
         hosts,

@@ -38,7 +38,7 @@ fn good(nic: &ModelNic) {
 }
 
 fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    Time::from_us(us)
 }
 
 /// Runs until all flows have finished and nothing is in progress. Frames seen go to `observe`.

@@ -35,8 +35,8 @@ fn pauses(from: u64, until: u64) -> Source {
 fn the_watchdog_gives_a_class_up_and_restores_it() {
     let mut config = star_config(3, LineRate::G40);
     config.ports[1].watchdog = Some(WatchdogConfig {
-        detect: Duration::from_us(1_000),
-        restore: Duration::from_us(2_000),
+        detect: Duration::from_ms(1),
+        restore: Duration::from_ms(2),
     });
     // Host 1 sends to host 2 while that pauses, then twice while the class is given up, then after it is restored.
     // Host 2 sends as well while the class is given up.
@@ -81,8 +81,8 @@ fn a_pause_that_ends_in_time_is_no_business_of_the_watchdog() {
     for (until, acts, received) in [(1_090, 0, 10), (1_110, 1, 0)] {
         let mut config = star_config(2, LineRate::G40);
         config.ports[1].watchdog = Some(WatchdogConfig {
-            detect: Duration::from_us(1_000),
-            restore: Duration::from_us(10_000),
+            detect: Duration::from_ms(1),
+            restore: Duration::from_ms(10),
         });
         let sources = vec![lossless(1, 2, us(100), 10), pauses(0, until)];
         let mut network = star(config, sources, &short_link());

@@ -105,7 +105,7 @@ fn short_link() -> Link {
 }
 
 fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    Time::from_us(us)
 }
 
 /// Checks for all ports: the frames received are those that were sent or dropped, or are still in the switch.

@@ -27,9 +27,9 @@ const SAMPLE: Duration = Duration::from_us(20);
 const DURING: Duration = Duration::from_us(100);
 /// Time within which every lossless message has arrived. Twelve flows of three messages of 200 KB to one host at 10
 /// Gb/s take 6 ms.
-const ENOUGH: Duration = Duration::from_us(60_000);
+const ENOUGH: Duration = Duration::from_ms(60);
 /// Time after which a network without flows is empty: the longest pause at 10 Gb/s is 3.4 ms.
-const REST: Duration = Duration::from_us(4_000);
+const REST: Duration = Duration::from_ms(4);
 /// Timeout of lossless flows, 67 ms: a pause is no loss. Those of lossy ones is 0.5 ms.
 const TIMEOUTS: [u8; 2] = [14, 7];
 /// Number of the first QP of a host.
