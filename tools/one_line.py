@@ -46,35 +46,40 @@ def copy():
         to.write_text(text)
 
 
+class Failed(Exception):
+    """A command failed. What an earlier run has left is not looked at then."""
+
+
 def run(*command, codes=(0,)):
     """Runs a command in the copy, and returns what it prints."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(OUT / "target")}
     environment.setdefault("VERILATED_STORE", str(ROOT / "target/verilated-store"))
     done = subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True)
     if done.returncode not in codes:
-        print(*(done.stdout + done.stderr).splitlines()[-20:], sep="\n")
-        print(f"one-line: {' '.join(map(str, command))}: exit code {done.returncode}")
+        last = (done.stdout + done.stderr).splitlines()[-20:]
+        raise Failed("\n".join([*last, f"{' '.join(map(str, command))}: exit code {done.returncode}"]))
     return done.stdout
 
 
 def lint():
-    yield from run("tools/rtl-lint.sh", MODULE).splitlines()
+    return run("tools/rtl-lint.sh", MODULE)
 
 
 def coverage():
-    yield from run(".tools/bin/python", "tools/coverage.py", "--list").splitlines()
+    return run(".tools/bin/python", "tools/coverage.py", "--list")
 
 
 def mutants():
     folder = OUT / "mutants"
     run(".tools/bin/python", "tools/mutants.py", UNIT, folder, "8")
-    yield from (folder / "list.tsv").read_text().splitlines()
+    return (folder / "list.tsv").read_text()
 
 
 def bench():
-    run("cargo", "build", "--quiet", "--workspace", "--bin", "xoff-cost")
+    """Builds the type in Rust, and makes a model."""
+    run(os.environ.get("CARGO", "cargo"), "build", "--quiet", "--workspace", "--bin", "xoff-cost")
     # Exit code 1: the top has no budget.
-    yield from run(OUT / "target/debug/xoff-cost", "bytes", codes=(0, 1)).splitlines()
+    return run(OUT / "target/debug/xoff-cost", "bytes", codes=(0, 1))
 
 
 # What is looked for in what each prints.
@@ -91,7 +96,11 @@ def main():
     print(f"one-line: added to rtl/units.toml:\n{LINE.rstrip()}", flush=True)
     missing = []
     for look, wanted in LISTS.items():
-        found = [line for line in look() if re.fullmatch(wanted, line)]
+        try:
+            found = [line for line in look().splitlines() if re.fullmatch(wanted, line)]
+        except Failed as what:
+            print(what)
+            found = []
         for line in found:
             print(f"{look.__name__:9} {line}", flush=True)
         if not found:
