@@ -6,7 +6,7 @@ modules alone that are named. Needs only Python 3.11.
 
 import sys
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,10 +91,16 @@ class Unit:
 
 def made(kind, keys, **more):
     """An object of a class, with the keys of a table as its fields."""
-    try:
-        return kind(**keys, **more)
-    except TypeError as error:
-        wrong(f"{keys.get('name') or keys.get('module') or keys}: {str(error).partition(' ')[2]}")
+    known = {key.name: key.type for key in fields(kind) if key.name not in more}
+    first = next(iter(known))
+    if first not in keys:
+        wrong(f"{keys} has no `{first}`")
+    for key, value in keys.items():
+        if key not in known:
+            wrong(f"{keys[first]}: no key '{key}'; the keys are {', '.join(known)}")
+        if type(value) is not known[key]:
+            wrong(f"{keys[first]}: {key} = {value!r}; it is a {known[key].__name__}")
+    return kind(**keys, **more)
 
 
 def once(what, names):
