@@ -61,7 +61,6 @@ pub const fn wire_bytes(size: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
 
     #[test]
     fn the_papers_frame_at_40g() {

@@ -1,7 +1,7 @@
 //! How flows start, and start again behind a link that was down, with NICs of both kinds.
 
 use xoff_sim::nic_registers as reg;
-use xoff_sim::time::{Duration, Time};
+use xoff_sim::time::Time;
 
 use xoff_network::Simulation;
 use xoff_network::scenario::Scenario;

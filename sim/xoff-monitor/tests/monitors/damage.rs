@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use xoff_monitor::{Habit, Report, Rule, Tap};
-use xoff_sim::time::{Duration, Time};
+use xoff_sim::time::Time;
 use xoff_sim::wire::{ImmDtRepr, MacAddr, Opcode, Qpn, Syndrome};
 
 use crate::captures::{Frame, frames, watch_frames};

@@ -109,7 +109,7 @@ fn first_mark_and_pause(kmin: u64, kmax: u64) -> (Option<Time>, Option<Time>) {
     let mut network = star(config, sources, &short_link());
     let (mut marked, mut paused) = (None, None);
     for step in 1..500 {
-        let now = Time::from_ns(200) * step;
+        let now = Time::from_ns(200 * step);
         network.run_until(now, |_| ());
         let count = |of: fn(&PortCounters) -> u64| {
             let ports = (0..3).map(|port| of(switch(&network).counters(PortId(port))));
