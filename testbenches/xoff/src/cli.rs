@@ -9,6 +9,7 @@ use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
 use crate::run::{DiffArgs, ListArgs, RunArgs};
 use crate::show::ShowArgs;
+use crate::truth::TruthArgs;
 use crate::verify::Passed;
 use crate::wave::WaveArgs;
 
@@ -40,6 +41,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compare the results of two runs
     Diff(DiffArgs),
+    /// Hold claims of papers against runs, and say where they differ
+    Truth(TruthArgs),
     /// List the built-in scenarios, with their run times if asked
     List(ListArgs),
     /// Print a scenario, to read or to start your own from

@@ -49,6 +49,7 @@ mod standard_input;
 pub mod terminal;
 pub mod text_file;
 pub mod threads;
+pub mod truth;
 pub mod verify;
 pub mod wave;
 pub mod whole_file;
@@ -91,6 +92,7 @@ pub fn run(
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, endpoints, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
+        cli::Command::Truth(arguments) => truth::truth(arguments, endpoints, streams),
         cli::Command::List(arguments) => run::list(arguments, endpoints, streams),
         cli::Command::Show(arguments) => show::show(arguments, streams),
         cli::Command::Schema => show::schema(streams),

@@ -18,6 +18,7 @@
 //! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
+//! | [`truth`] | claims of papers against runs |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
 //! | [`verify`] | `xoff fuzz`, `replay`, `cover` and `regress` start the program that has them |
 //! | [`walls`] | what may depend on what |
@@ -45,6 +46,7 @@ mod run;
 mod scenario_runs;
 mod scenarios;
 mod topologies;
+mod truth;
 mod turns;
 mod verify;
 mod walls;

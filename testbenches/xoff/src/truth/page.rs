@@ -1,0 +1,56 @@
+//! The page of `xoff truth`.
+
+use maud::{Markup, html};
+use xoff_waves::document::document;
+
+use super::{Row, Stands, total};
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1b1f24;--back:#fff;--line:#d0d7de;--good:#1a6b35;--bad:#b3261e;--odd:#7a4b00;--dim:#57606a}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--back:#0d1117;--line:#30363d;--good:#6fdd8b;--bad:#ff8a80;\
+--odd:#e3b341;--dim:#9da7b3}}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:24px auto;padding:0 16px;color:var(--ink);background:var(--back)}\
+table{border-collapse:collapse;width:100%;font-size:15px}\
+td,th{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}\
+code{font:13px/1.5 ui-monospace,monospace}small{color:var(--dim)}\
+.holds{color:var(--good)}.differs{color:var(--odd)}.broken{color:var(--bad);font-weight:600}.not-built{color:var(--dim)}\
+@media(max-width:700px){table,tbody,tr,td{display:block}thead{display:none}td{border:0;padding:2px 0}\
+tr{border-bottom:1px solid var(--line);padding:8px 0}td[data-name]::before{content:attr(data-name) ': ';color:var(--dim)}}";
+
+const fn class(stands: Stands) -> &'static str {
+    match stands {
+        Stands::Holds => "holds",
+        Stands::Differs => "differs",
+        Stands::NotBuilt => "not-built",
+        Stands::Broken => "broken",
+    }
+}
+
+/// The page: a row a claim.
+pub(super) fn page(rows: &[Row]) -> Markup {
+    let body = html! {
+        h1 { "What papers say, and what Xoff measures" }
+        p { (total(rows)) "." }
+        table {
+            thead { tr { th { "claim" } th { "paper" } th { "here" } th { "stands" } } }
+            tbody {
+                @for row in rows {
+                    tr id=(row.id) {
+                        td {
+                            (row.claim) " " small { (row.source) }
+                            @if let Some(command) = &row.command { br; code { (command) } }
+                        }
+                        td data-name="paper" { (row.paper) }
+                        td data-name="here" { (row.ours.as_deref().unwrap_or("–")) }
+                        td {
+                            span class=(class(row.stands)) { (row.stands.name()) }
+                            @if let Some(why) = &row.why { br; (why) }
+                            @if let Some(note) = &row.note { br; small { (note) } }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    document("What papers say, and what Xoff measures", STYLE, &body)
+}
