@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted coverage one-line \
+.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted coverage truth one-line \
 	setup check-tools
 
 demo: setup
@@ -90,6 +90,10 @@ coverage: setup
 # make one-line: a top that one line of rtl/units.toml adds, in a copy, is in lint, coverage, mutants and models.
 one-line: setup check-tools
 	@.tools/bin/python tools/one_line.py
+
+# make truth: all claims of papers against runs, as a table and as target/truth.html. Some minutes.
+truth: setup
+	@$(CARGO) run --release --quiet --bin xoff -- truth --output target/truth.html
 
 # make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
 # cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.
