@@ -262,7 +262,7 @@ fn metrics() -> String {
 What a run measures, by name: `[[expect]]` compares them with numbers, `xoff run --json` and `summary.json` have all of a
 run, `xoff diff` compares those of two. Rates and times are of the measured window, from `measure_from` to the end;
 counters too, unless it says 'since the start'. A metric that is undefined, such as the latency of messages when none
-was completed, is left out.
+was completed, is left out. Bytes of frames include the FCS, not preamble and gap.
 
 FLOW is a flow's name as scenarios and charts have it, NODE, HOST and SWITCH that of a node, CLASS a priority from 0 to 7,
 PORT a number from 0 on, GROUP an entry of switches, QUANTILE one of p50, p90, p99, p999. `.total` is the sum.
