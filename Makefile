@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted coverage truth one-line \
+.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted pictures coverage truth one-line \
 	setup check-tools
 
 demo: setup
@@ -81,6 +81,14 @@ mutants: setup check-tools
 # make planted NAMES="pfc_rx parser": bugs planted by hand, each to be found by xoff fuzz and shown by xoff replay.
 planted: setup
 	@tools/planted.py $(NAMES)
+
+# make pictures: the page of every built-in scenario in headless Chromium, with model NICs: no text that is clipped, overlaps
+# or is too pale, no page that scrolls sideways on a phone. KEEP=FOLDER keeps the pages and their pictures, OF="deadlock
+# pair" takes these scenarios only.
+pictures: check-tools
+	@tools/setup.sh chromium
+	@$(CARGO) build --quiet --profile dev --workspace --bin xoff
+	@.tools/bin/python tools/pictures.py $(if $(KEEP),--keep "$(KEEP)") $${CARGO_TARGET_DIR:-target}/debug/xoff $(OF)
 
 # make coverage UNITS="pfc gbn": lines and toggles of the RTL that the properties of units reach (docs/coverage.md).
 coverage: setup

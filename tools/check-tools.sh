@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the tools of `make check` and `make formal` into .tools/: Verible (format, lint), Yosys with its
-# SystemVerilog reader, smtbmc and Yices (proofs), GTKWave's reader of waves; and the newest Verilator for `make newest`.
+# SystemVerilog reader, smtbmc and Yices (proofs), GTKWave's reader of waves; Playwright for `make pictures`; and the
+# newest Verilator for `make newest`.
 # Prints nothing when they are already installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."

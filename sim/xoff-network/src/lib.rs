@@ -17,10 +17,13 @@
 //! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
 //! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, and its [`Observer`]s |
 //! | [`results`] | results of a run: what `summary.json` has, and reports show |
+//! | [`answer`] | what a run shows, in a sentence, and the settings that cure it |
+//! | [`words`] | quantities in sentences |
 //! | [`mod@judge`] | compares measured values with expectations |
 //! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
 //! | [`prelude`] | what nearly every bench of a network names |
 
+pub mod answer;
 mod convergence;
 pub mod detect;
 pub mod endpoint;
@@ -36,6 +39,7 @@ pub mod run;
 pub mod scenario;
 pub mod simulation;
 pub mod station;
+pub mod words;
 
 pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};
 pub use run::{Observer, ObserverError, Run};

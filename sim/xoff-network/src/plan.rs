@@ -558,7 +558,7 @@ impl Plan {
 
     /// The headroom that suffices at every port of a node, to the byte: the most that one of its cables needs. The
     /// packets of a flow have several sizes, since the last of a message is shorter and the first may have a RETH.
-    fn headroom(&self, scenario: &Scenario, node: NodeId) -> ByteCount {
+    pub fn headroom(&self, scenario: &Scenario, node: NodeId) -> ByteCount {
         let frame = largest_frame(scenario);
         let of = |&(rate, entry): &(LineRate, usize)| {
             let link = &scenario.links[entry];

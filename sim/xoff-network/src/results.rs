@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use xoff_sim::time::Time;
 
+use crate::answer::Answer;
 use crate::detect::unpaused;
 use crate::judge::{UnknownMetric, judge_all};
 use crate::metrics::{dropped, lost_on_links, nic_cycles};
@@ -95,6 +96,9 @@ pub struct Summary {
     /// Captured frames that were injected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
+    /// What happened, in a sentence. None in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// What detectors found, the gravest first.
     #[serde(default)]
     pub findings: Vec<Finding>,
@@ -129,7 +133,10 @@ impl Summary {
         let unpaused = on_its_own.then(|| unpaused::note(simulation)).flatten();
         let finite = metrics.iter().filter(|(_, value)| value.is_finite());
         let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);
+        let findings = run.recorder.detector().findings(simulation);
+        let drops = drops(simulation);
         Ok(Self {
+            answer: Some(Answer::of(run, scenario, &metrics, (&findings, &drops))),
             state: match interrupted {
                 true => State::Interrupted,
                 false => State::Finished,
@@ -141,13 +148,13 @@ impl Summary {
             nic_cycles,
             nic_cycles_evaluated,
             expectations,
-            drops: drops(simulation),
+            drops,
             metrics: finite
                 .map(|(metric, value)| (metric.to_string(), *value))
                 .collect(),
             faults: simulation.faults(scenario),
             injections: simulation.injections(scenario),
-            findings: run.recorder.detector().findings(simulation),
+            findings,
             notes: simulation.notes().iter().cloned().chain(unpaused).collect(),
             ..Self::default()
         })
@@ -406,6 +413,40 @@ impl FindingKind {
             Self::Probes => "pingmesh",
             Self::Violation => "violation",
             Self::ByDesign => "by design",
+        }
+    }
+
+    /// Returns what a finding of this kind means, and what it says of others.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Deadlock => {
+                "Each link of the cycle is stopped until the next one moves. Neither hosts nor time end that, only drops do."
+            }
+            Self::CyclicWait => {
+                "Links waited for each other in a cycle, but enough of its bytes could leave by ports outside of it: no deadlock."
+            }
+            Self::Storm => {
+                "A host stops its switch for half of a millisecond and more. What stands behind it is not congested: it waits for that host."
+            }
+            Self::Alarm => {
+                "A host stops its switch for more than a thousandth of the time, but never for long enough to be a storm."
+            }
+            Self::Victim => {
+                "A flow whose packets wait at a stopped link, although neither its path nor its receiver is why the link is stopped. The times before and during other findings count: one flow may be a victim of congestion first, and of the deadlock that follows."
+            }
+            Self::FailedQps => {
+                "A QP ends when it has sent a packet again as often as its retries allow. Its messages are lost to the application."
+            }
+            Self::BlackHole => {
+                "Frames that were sent and had nowhere to go. Their senders learn of it by timeouts."
+            }
+            Self::Probes => {
+                "What probes alone tell, without a look into switches and NICs: the smallest place that bad pairs have in common."
+            }
+            Self::Violation => {
+                "A frame breaks a rule of a standard: docs/monitors.md has the rules."
+            }
+            Self::ByDesign => "The scenario says that these rules are broken.",
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::data::{Area, Band, Chart, Line, Shape};
+use super::data::{Area, Band, Chart, Level, Line, Shape};
 use super::scale::{self, Axis};
 use super::style::{line_class, picture_rules};
 use super::text::{clean, coordinate as c, fitted, width};
@@ -22,6 +22,8 @@ const TIME_TEXTS: f64 = 24.0;
 /// Height of one row of marker texts.
 const MARKER_ROW: f64 = 17.0;
 const MOST_MARKER_ROWS: usize = 3;
+/// Distance between the texts of levels.
+const LEVEL_ROW: f64 = 14.0;
 /// Maximum width of a row's name that is shown to the left of the row.
 const MOST_NAME: f64 = 170.0;
 /// Approximate number of ticks of a value axis.
@@ -299,11 +301,13 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
 
     let markup = html! {
         @for (value, text) in &time.ticks {
-            @let x = c(left + time.place(*value) * frame.plot_width());
-            line class="grid" x1=(x) x2=(x) y1=(c(top)) y2=(c(bottom)) {}
-            text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
-                (text) @if *value != 0.0 && !time.unit.is_empty() { " " (time.unit) }
-            }
+            @let x = left + time.place(*value) * frame.plot_width();
+            @let text = with_unit(*value, text, &time.unit);
+            // Within the picture, also at its ends.
+            @let half = width(&text, FONT) / 2.0;
+            @let middle = x.max(half).min(frame.width - half);
+            line class="grid" x1=(c(x)) x2=(c(x)) y1=(c(top)) y2=(c(bottom)) {}
+            text x=(c(middle)) y=(c(bottom + 17.0)) text-anchor="middle" { (text) }
         }
         @if let Some(axis) = &values {
             (value_grid(axis, left, right, top, lines_bottom))
@@ -334,6 +338,14 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
         }
     };
     (markup, height)
+}
+
+/// The text of a tick of the time axis.
+fn with_unit(value: f64, text: &str, unit: &str) -> String {
+    match value == 0.0 || unit.is_empty() {
+        true => text.into(),
+        false => format!("{text} {unit}"),
+    }
 }
 
 /// The mapping of times to positions.
@@ -460,23 +472,19 @@ fn draw_levels(chart: &Chart, axis: &Axis, left: f64, right: f64, top: f64, heig
         .filter(|level| level.value >= axis.low && level.value <= axis.high)
         .collect();
     levels.sort_by(|a, b| b.value.total_cmp(&a.value));
-    // Texts are above their lines. The topmost is below if there is no room, and a text that would overlap the one
-    // before it is moved down.
-    let mut least = top + 6.0;
-    let placed: Vec<_> = levels
-        .into_iter()
-        .map(|level| {
-            let y = top + (1.0 - axis.place(level.value)) * height;
-            let above = y - 5.0;
-            let text_y = if above >= least {
-                above
-            } else {
-                least.max(y + 14.0)
-            };
-            least = text_y + 14.0;
-            (level, y, text_y)
-        })
-        .collect();
+    // Texts are above their lines; those that would overlap the one above them are moved down, and then up again where
+    // the plot ends.
+    let mut placed: Vec<(&Level, f64, f64)> = Vec::new();
+    for level in levels {
+        let y = top + (1.0 - axis.place(level.value)) * height;
+        let least = placed.last().map_or(top + 9.0, |last| last.2 + LEVEL_ROW);
+        placed.push((level, y, (y - 5.0).max(least)));
+    }
+    let mut most = top + height - 3.0;
+    for (_, _, text_y) in placed.iter_mut().rev() {
+        *text_y = text_y.min(most);
+        most = *text_y - LEVEL_ROW;
+    }
     html! {
         @for (level, y, text_y) in placed {
             line class="level" x1=(c(left)) x2=(c(right)) y1=(c(y)) y2=(c(y)) {}

@@ -193,6 +193,9 @@ pub struct Way {
     pub paused_ns: u64,
     /// Frames that were lost on it, and those that its receiving end dropped.
     pub drops: u64,
+    /// Frames that were lost on it alone.
+    #[serde(default)]
+    pub lost: u64,
     /// Packets that the sending end marked "congestion experienced".
     pub marks: u64,
 }

@@ -2,6 +2,9 @@
 
 use maud::{Markup, PreEscaped, html};
 
+mod findings;
+mod first;
+
 use super::chart::{self, Frame};
 use super::condense;
 use super::data::{Chart, Report};
@@ -11,9 +14,7 @@ use super::style::page_rules;
 use super::text::clean;
 use super::topology;
 use crate::document::document;
-use xoff_network::results::{
-    Drop, Expectation, Fault, Finding, FindingKind, Injection, State, Summary,
-};
+use xoff_network::results::{Drop, Expectation, Fault, FindingKind, Injection, State, Summary};
 
 impl Report {
     /// Renders the whole page.
@@ -21,17 +22,17 @@ impl Report {
         let summary = &self.summary;
         let body = html! {
             main {
-                p.name.muted { "Xoff scenario " code { (summary.scenario) } }
-                h1 { (self.headline()) }
-                (verdict(summary))
-                @for paragraph in self.description.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
-                    p { (with_code(paragraph)) }
+                section.first {
+                    p.name.muted { "Xoff scenario " code { (summary.scenario) } }
+                    (first::answer(self))
+                    (first::network(self))
+                    (verdict(summary))
+                    (expectations(&summary.expectations))
                 }
-                (facts(summary))
-                (expectations(&summary.expectations))
-                (findings(&summary.findings))
+                (findings::findings(&summary.findings))
                 (notes(&summary.notes))
-                (network(self))
+                (about(self))
+                (links(self))
                 (charts(self))
                 (spread(self))
                 (drops(&summary.drops))
@@ -45,22 +46,37 @@ impl Report {
             @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
             @if !self.pauses.rows.is_empty() { script { (PreEscaped(include_str!("zoom.js"))) } }
         };
-        let title = format!("{} – Xoff", self.headline());
+        let title = format!("{} – Xoff", first::headline(self));
         clean(document(&title, &page_rules(), &body).into_string())
     }
+}
 
-    /// Returns the title, or the scenario's name if there is none.
-    fn headline(&self) -> &str {
-        if self.title.is_empty() {
-            &self.summary.scenario
-        } else {
-            &self.title
+/// What the scenario shows, in its own words, and the figures of the run.
+fn about(report: &Report) -> Markup {
+    let paragraphs = report.description.split("\n\n").map(str::trim);
+    html! {
+        section.about {
+            h2 { "About this scenario" }
+            @if !report.title.is_empty() && report.summary.answer.is_some() { p { strong { (report.title) "." } } }
+            @for paragraph in paragraphs.filter(|text| !text.is_empty()) { p { (with_code(paragraph)) } }
+            (facts(&report.summary))
+        }
+    }
+}
+
+/// The links on which most happened.
+fn links(report: &Report) -> Markup {
+    let table = topology::table(&report.topology, report.summary.duration_ns);
+    html! {
+        @if let Some(table) = table {
+            h2 { "Links" }
+            (table)
         }
     }
 }
 
 /// Renders text, with the parts between backticks as code.
-fn with_code(text: &str) -> Markup {
+pub(super) fn with_code(text: &str) -> Markup {
     html! {
         @for (index, piece) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (piece) } } @else { (piece) }
@@ -120,12 +136,15 @@ pub fn sentence(summary: &Summary) -> String {
 
 fn verdict(summary: &Summary) -> Markup {
     let text = sentence(summary);
+    let broke = summary.answer.as_ref().is_some_and(|answer| answer.broke);
     let class = match (
         summary.state,
         summary.expectations.is_empty(),
         summary.held(),
     ) {
         (State::Finished, true, true) => "verdict",
+        // An outage that the scenario expects is no good news.
+        (State::Finished, false, true) if broke => "verdict",
         (State::Finished, false, true) => "verdict good",
         _ => "verdict bad",
     };
@@ -162,8 +181,7 @@ fn round(seconds: f64) -> f64 {
 fn expectations(expectations: &[Expectation]) -> Markup {
     html! {
         @if !expectations.is_empty() {
-            h2 { "Expected and measured" }
-            table.stack {
+            table.stack.expected {
                 thead { tr { th {} th { "metric" } th.number { "expected" } th.number { "measured" } } }
                 tbody { @for expectation in expectations {
                     tr {
@@ -180,33 +198,6 @@ fn expectations(expectations: &[Expectation]) -> Markup {
                         }
                     }
                 } }
-            }
-        }
-    }
-}
-
-fn findings(findings: &[Finding]) -> Markup {
-    let shown = &findings[..findings.len().min(MOST_ROWS)];
-    html! {
-        @if !findings.is_empty() {
-            h2 { "Findings" }
-            table.stack {
-                tbody { @for finding in shown {
-                    tr {
-                        td.state.bad[finding.kind != FindingKind::ByDesign] { (finding.kind.words()) }
-                        td {
-                            (finding.text)
-                            @let details = &finding.details[..finding.details.len().min(MOST_ROWS)];
-                            @for detail in details { span.why.muted { (detail) } }
-                            @if finding.details.len() > details.len() {
-                                span.why.muted { "and " (finding.details.len() - details.len()) " more: summary.json has all" }
-                            }
-                        }
-                    }
-                } }
-            }
-            @if findings.len() > shown.len() {
-                p.muted { "and " (findings.len() - shown.len()) " more findings: summary.json has all" }
             }
         }
     }
@@ -248,23 +239,6 @@ fn spread(report: &Report) -> Markup {
     }
 }
 
-fn network(report: &Report) -> Markup {
-    let duration = report.summary.duration_ns;
-    let wide = topology::svg(&report.topology, 960.0, duration);
-    let narrow = topology::svg(&report.topology, 360.0, duration);
-    html! {
-        @if let (Some(wide), Some(narrow)) = (wide, narrow) {
-            h2 { "Network" }
-            figure {
-                div.wide { (wide) }
-                div.narrow { (narrow) }
-                p.below.muted { (topology::caption(&report.topology)) }
-            }
-            (topology::table(&report.topology, duration))
-        }
-    }
-}
-
 fn charts(report: &Report) -> Markup {
     let span = (report.summary.duration_ns > 0).then_some((0, report.summary.duration_ns));
     let charts: Vec<Chart> = (report.charts.iter())
@@ -275,7 +249,7 @@ fn charts(report: &Report) -> Markup {
     html! {
         @if !charts.is_empty() {
             h2 { "Over time" }
-            @for chart in &charts {
+            div.charts { @for chart in &charts {
                 @let unit = chart::heading_unit(chart);
                 figure.chart {
                     figcaption {
@@ -286,7 +260,7 @@ fn charts(report: &Report) -> Markup {
                     (chart::svg(chart, wide, span, "chart wide"))
                     (chart::svg(chart, narrow, span, "chart narrow"))
                 }
-            }
+            } }
         }
     }
 }
@@ -436,7 +410,7 @@ fn metrics(summary: &Summary) -> Markup {
                     table { tbody { @for (name, value) in &summary.metrics { tr { td.metric { (name) } td.number { (metric(name, *value)) } } } } }
                 } @else {
                     p.muted { "Of figures alike the least, the greatest and those between; summary.json has each." }
-                    table {
+                    table.stack {
                         thead { tr {
                             th { "metric" } th.number { "of" } th.number { "least" } th.number { "10 %" }
                             th.number { "median" } th.number { "90 %" } th.number { "greatest" }
@@ -456,13 +430,15 @@ fn alike_row(alike: &condense::Alike<'_>) -> Markup {
     html! {
         tr {
             td.metric { (alike.name) }
-            td.number { (with_groups(&values.len().to_string())) }
+            td.number data-label="of" { (with_groups(&values.len().to_string())) }
             @if least.1 == greatest.1 {
                 td.number colspan="5" { @if values.len() > 1 { "all " } (at(0.0)) }
             } @else {
-                td.number { (at(0.0)) span.why.muted { (least.0) } }
-                td.number { (at(0.1)) } td.number { (at(0.5)) } td.number { (at(0.9)) }
-                td.number { (at(1.0)) span.why.muted { (greatest.0) } }
+                td.number data-label="least" { (at(0.0)) span.why.muted { (least.0) } }
+                td.number data-label="10 %" { (at(0.1)) }
+                td.number data-label="median" { (at(0.5)) }
+                td.number data-label="90 %" { (at(0.9)) }
+                td.number data-label="greatest" { (at(1.0)) span.why.muted { (greatest.0) } }
             }
         }
     }

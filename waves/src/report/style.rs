@@ -82,6 +82,9 @@ svg .chosen{fill-opacity:.2}
 .spread svg{touch-action:pan-y;cursor:crosshair;user-select:none;-webkit-user-select:none}
 svg .node rect{stroke-width:1.5}
 svg .node.model rect{stroke-dasharray:4 3}
+svg .wire.failed{stroke-dasharray:3 5}
+svg .cycle{stroke-width:3}
+svg .struck{stroke-width:2.5;fill:none}
 ";
 
 fn picture_colours(palette: &Palette) -> String {
@@ -92,6 +95,7 @@ fn picture_colours(palette: &Palette) -> String {
         muted,
         grid,
         axis,
+        bad,
         ..
     } = palette;
     let mut rules = format!(
@@ -113,13 +117,19 @@ fn picture_colours(palette: &Palette) -> String {
          svg .node rect{{fill:{paper};stroke:{ink}}}\n\
          svg .node.switch rect{{fill:{panel};stroke:{axis}}}\n\
          svg .node.rtl rect{{stroke:{}}}\n\
-         svg .node text{{fill:{ink}}}\n",
+         svg .node text{{fill:{ink}}}\n\
+         svg .node text.lost{{fill:{bad}}}\n\
+         svg .struck,svg .wire.failed{{stroke:{bad}}}\n\
+         svg .cycle{{stroke:{}}}\n\
+         svg .cycle.head{{fill:{};stroke:{paper};stroke-width:1}}\n",
         palette.lines[1],
         palette.lines[0],
         palette.lines[1],
-        palette.bad,
+        bad,
         palette.lines[3],
-        palette.lines[0]
+        palette.lines[0],
+        palette.lines[3],
+        palette.lines[3]
     );
     for (index, colour) in palette.lines.iter().enumerate() {
         rules += &format!("svg .c{index}{{stroke:{colour}}}\n");

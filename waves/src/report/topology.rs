@@ -1,13 +1,15 @@
 //! Renders the topology as SVG: hosts at the bottom, and each switch as high as its distance from a host. Cables show
 //! for how long pauses stopped them, where frames were dropped, and where packets were marked.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use maud::{Markup, html};
 
 use super::data::{Link, NodeKind, Topology, Way};
 use super::scale::{percent, time, with_groups};
 use super::text::{coordinate as c, width};
+use xoff_network::answer::Marks;
+use xoff_network::results::Drop;
 
 const FONT: f64 = 12.0;
 const BOX_HEIGHT: f64 = 28.0;
@@ -33,16 +35,64 @@ const MOST_LINKS: usize = 8;
 /// Cables of a kind other than the most common one are listed by name if there are at most this many of them.
 const MOST_NAMED: usize = 3;
 
+/// What happened in the network, for its picture.
+#[derive(Default)]
+pub struct Seen<'a> {
+    pub marks: Marks,
+    pub drops: &'a [Drop],
+}
+
+/// Reasons to drop a frame that cost nothing: it was for another host, and was flooded.
+const NOT_FOR_IT: [&str; 1] = ["address"];
+
+impl Seen<'_> {
+    fn is_dead(&self, node: &str) -> bool {
+        self.marks.dead.iter().any(|dead| dead == node)
+    }
+
+    /// What happened to nodes, in a few words each.
+    fn fate(&self, names: &[&str]) -> Vec<String> {
+        let among = |node: &str| names.contains(&node);
+        let dropped = self.drops.iter().filter(|drop| among(&drop.node));
+        let dropped = dropped.filter(|drop| !NOT_FOR_IT.contains(&&*drop.reason));
+        let frames: u64 = dropped.map(|drop| drop.count).sum();
+        let of = |nodes: &[String], what: &str| {
+            let mut hit = nodes.iter().filter(|node| among(node));
+            let first = hit.next()?;
+            Some(match (names.len(), hit.count()) {
+                (1, _) => what.to_owned(),
+                (_, 0) => format!("{first} {what}"),
+                (_, more) => format!("{} {what}", more + 1),
+            })
+        };
+        [
+            of(&self.marks.dead, "dead"),
+            of(&self.marks.origins, "pauses"),
+            (frames > 0).then(|| format!("✕ {}", with_groups(&frames.to_string()))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Half of the width and height of the cross on a link that failed.
+const STRUCK: f64 = 7.0;
+
 /// One node, or several similar nodes of a tier whose names do not all fit.
 struct Group {
     kind: NodeKind,
     nodes: Vec<usize>,
     /// The text in the box: the node's name, or the number of nodes and the first and last of their names.
     label: Vec<String>,
+    /// What happened to the nodes, under the name.
+    fate: Vec<String>,
+    /// Whether the node is dead.
+    dead: bool,
 }
 
 impl Group {
-    fn new(topology: &Topology, nodes: Vec<usize>) -> Self {
+    fn new(topology: &Topology, seen: &Seen<'_>, nodes: Vec<usize>) -> Self {
         let name = |place: usize| &topology.nodes[nodes[place]].name;
         let kind = topology.nodes[nodes[0]].kind;
         let what = match kind {
@@ -56,16 +106,31 @@ impl Group {
                 format!("{} … {}", name(0), name(count - 1)),
             ],
         };
-        Self { kind, nodes, label }
+        let names = || nodes.iter().map(|node| &*topology.nodes[*node].name);
+        let fate = seen.fate(&names().collect::<Vec<_>>());
+        let dead = nodes.len() == 1 && names().any(|name| seen.is_dead(name));
+        Self {
+            kind,
+            label,
+            fate,
+            dead,
+            nodes,
+        }
+    }
+
+    /// All lines of text.
+    fn lines(&self) -> usize {
+        self.label.len() + self.fate.len()
     }
 
     fn width(&self) -> f64 {
-        let widest = self.label.iter().map(|line| width(line, FONT));
+        let lines = self.label.iter().chain(&self.fate);
+        let widest = lines.map(|line| width(line, FONT));
         (widest.fold(0.0, f64::max) + PADDING).max(LEAST_BOX)
     }
 
     fn height(&self) -> f64 {
-        BOX_HEIGHT + (self.label.len() - 1) as f64 * LINE_HEIGHT
+        BOX_HEIGHT + (self.lines() - 1) as f64 * LINE_HEIGHT
     }
 }
 
@@ -84,6 +149,7 @@ struct Wire<'a> {
     /// The direction that was stopped longest: its two nodes and for how long.
     longest: Option<(&'a str, &'a str, u64)>,
     drops: u64,
+    lost: u64,
     marks: u64,
 }
 
@@ -92,6 +158,7 @@ impl<'a> Wire<'a> {
         self.cables.push(link);
         for (from, to, way) in ways(link) {
             self.drops += way.drops;
+            self.lost += way.lost;
             self.marks += way.marks;
             let longest = self.longest.map_or(0, |(_, _, paused)| paused);
             if way.paused_ns > longest {
@@ -186,11 +253,11 @@ fn largest<'a>(
 }
 
 /// Renders the picture, at most `room` pixels wide, of a run of `duration_ns`. Returns `None` without nodes.
-pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
+pub fn svg(topology: &Topology, seen: &Seen<'_>, room: f64, duration_ns: u64) -> Option<Markup> {
     if topology.nodes.is_empty() {
         return None;
     }
-    let layout = lay_out(topology, room);
+    let layout = lay_out(topology, seen, room);
     let index = index(topology);
     let mut group_of = vec![0; topology.nodes.len()];
     for (place, (group, ..)) in layout.groups.iter().enumerate() {
@@ -198,19 +265,29 @@ pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
             group_of[node] = place;
         }
     }
+    let ends_of = |a: &str, b: &str| Some((group_of[*index.get(a)?], group_of[*index.get(b)?]));
     let mut wires: BTreeMap<(usize, usize), Wire<'_>> = BTreeMap::new();
     for link in &topology.links {
-        if let (Some(&a), Some(&b)) = (index.get(link.a.as_str()), index.get(link.b.as_str())) {
-            let ends = (group_of[a].min(group_of[b]), group_of[a].max(group_of[b]));
-            wires.entry(ends).or_default().add(link);
+        if let Some((a, b)) = ends_of(&link.a, &link.b) {
+            wires.entry((a.min(b), a.max(b))).or_default().add(link);
         }
     }
+    let apart = |[a, b]: &[String; 2]| ends_of(a, b).filter(|(a, b)| a != b);
+    let cycle: Vec<_> = seen.marks.cycle.iter().filter_map(apart).collect();
+    let failed: BTreeSet<_> = (seen.marks.failed.iter().filter_map(apart))
+        .map(|(a, b)| (a.min(b), a.max(b)))
+        .collect();
+    let congested = seen.marks.congested.iter().filter_map(apart);
+    let congested: BTreeSet<_> = congested.map(|(a, b)| (a.min(b), a.max(b))).collect();
     let place = |group: usize| (layout.groups[group].1, layout.groups[group].2);
     let alone = |group: usize| layout.groups[group].0.nodes.len() == 1;
     // Many overlapping wires would otherwise form one dark patch.
     let faint = (wires.len() > 60).then_some("0.35");
     let size = format!("0 0 {} {}", c(layout.width), c(layout.height));
-    let mut room = Room::beside(&layout.groups);
+    let mut room = Room::beside(&layout.groups, layout.width);
+    for ends in &failed {
+        room.keep(along(place(ends.0), place(ends.1), 0.5).0);
+    }
     let mut texts = Vec::new();
     let mut put = |class: &'static str, ends: (usize, usize), around: f64, text: String| {
         let (a, b) = (place(ends.0), place(ends.1));
@@ -220,7 +297,13 @@ pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
     };
     let number = |sign: &str, count: u64| format!("{sign} {}", with_groups(&count.to_string()));
     // The gravest first: where there is no room, texts are left out, and pointing at the wire shows them.
-    for (ends, count) in largest(&wires, |wire| wire.drops) {
+    for ends in &failed {
+        put(" lost", *ends, 0.3, "failed".into());
+    }
+    for ends in &congested {
+        put("", *ends, 0.5, "congested".into());
+    }
+    for (ends, count) in largest(&wires, |wire| wire.lost) {
         put(" lost", ends, 0.68, number("✕", count));
     }
     for (&(a, b), wire) in &wires {
@@ -235,7 +318,8 @@ pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
         svg.topology viewBox=(size) style=(format!("max-width:{}px", c(layout.width))) role="img" aria-label="Topology" {
             g stroke-opacity=[faint] fill="none" {
                 @for (&(a, b), what) in &wires {
-                    path class="wire" d=(wire(place(a), place(b))) { title { (what.words(duration_ns)) } }
+                    @let class = if failed.contains(&(a, b)) { "wire failed" } else { "wire" };
+                    path class=(class) d=(wire(place(a), place(b))) { title { (what.words(duration_ns)) } }
                 }
             }
             // Over the others, so that stopped cables are seen among many.
@@ -249,12 +333,52 @@ pub fn svg(topology: &Topology, room: f64, duration_ns: u64) -> Option<Markup> {
                     }
                 }
             }
+            @for &(a, b) in &cycle { (arrow(place(a), place(b))) }
+            @for ends in &failed { (struck(place(ends.0), place(ends.1))) }
             @for (class, x, y, text) in &texts {
                 text class=(format!("halo{class}")) x=(c(*x)) y=(c(*y)) text-anchor="middle" { (text) }
             }
             @for (group, x, y) in &layout.groups { (draw_group(group, *x, *y)) }
         }
     })
+}
+
+/// A point of a wire from `a` to `b`, and its direction there.
+fn along(a: (f64, f64), b: (f64, f64), part: f64) -> ((f64, f64), (f64, f64)) {
+    let sag = if a.1 == b.1 { TIER * 0.6 } else { 0.0 };
+    let x = a.0 + (b.0 - a.0) * part;
+    let y = a.1 + (b.1 - a.1) * part + 2.0 * part * (1.0 - part) * sag;
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1 + 2.0 * (1.0 - 2.0 * part) * sag);
+    let length = (dx * dx + dy * dy).sqrt().max(1e-9);
+    ((x, y), (dx / length, dy / length))
+}
+
+/// A link of a cycle: who sends points at who stops it.
+fn arrow(a: (f64, f64), b: (f64, f64)) -> Markup {
+    let ((x, y), (dx, dy)) = along(a, b, 0.56);
+    let tip = format!("{} {}", c(x + dx * 9.0), c(y + dy * 9.0));
+    let side = |sign: f64| {
+        let (x, y) = (
+            x - dx * 7.0 - sign * dy * 8.0,
+            y - dy * 7.0 + sign * dx * 8.0,
+        );
+        format!("{} {}", c(x), c(y))
+    };
+    html! {
+        path class="cycle" fill="none" d=(wire(a, b)) {}
+        path class="cycle head" d=(format!("M{tip}L{}L{}Z", side(1.0), side(-1.0))) {}
+    }
+}
+
+/// Two strokes across the middle of a link that failed.
+fn struck(a: (f64, f64), b: (f64, f64)) -> Markup {
+    let ((x, y), _) = along(a, b, 0.5);
+    html! { path class="struck" d=(cross(x, y)) {} }
+}
+
+fn cross(x: f64, y: f64) -> String {
+    let (left, right, top, bottom) = (c(x - STRUCK), c(x + STRUCK), c(y - STRUCK), c(y + STRUCK));
+    format!("M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
 }
 
 /// Returns a point on a wire between two boxes: 0 is the lower box, or the left one, and 1 the other.
@@ -279,7 +403,10 @@ struct Room {
 }
 
 impl Room {
-    fn beside(groups: &[(Group, f64, f64)]) -> Self {
+    fn beside(groups: &[(Group, f64, f64)], width: f64) -> Self {
+        const FAR: f64 = 1e6;
+        // Nothing lies beyond the picture.
+        let edges = [[-FAR, -FAR, 0.0, FAR], [width, -FAR, FAR, FAR]];
         let taken = groups.iter().map(|(group, x, y)| {
             let (half_width, half_height) = (group.width() / 2.0, group.height() / 2.0);
             [
@@ -290,8 +417,14 @@ impl Room {
             ]
         });
         Self {
-            taken: taken.collect(),
+            taken: taken.chain(edges).collect(),
         }
+    }
+
+    /// Keeps texts away from a sign.
+    fn keep(&mut self, (x, y): (f64, f64)) {
+        self.taken
+            .push([x - STRUCK, y - STRUCK, x + STRUCK, y + STRUCK]);
     }
 
     /// Takes room for a text on the wire between two boxes, as near as possible to `around`, and returns where its base
@@ -320,8 +453,8 @@ impl Room {
     }
 }
 
-/// Renders the links on which most happened, those that were stopped longest first.
-pub fn table(topology: &Topology, duration_ns: u64) -> Markup {
+/// Renders the links on which most happened, those that were stopped longest first. `None` if nothing did.
+pub fn table(topology: &Topology, duration_ns: u64) -> Option<Markup> {
     let ways = topology.links.iter().flat_map(ways);
     let mut ways: Vec<_> = ways.filter(|(_, _, way)| **way != Way::default()).collect();
     let all = ways.len();
@@ -350,16 +483,16 @@ pub fn table(topology: &Topology, duration_ns: u64) -> Markup {
         .map(|place| ways[place])
         .collect();
     let number = |count: u64| with_groups(&count.to_string());
-    html! {
-        @if all > 0 {
-            table.links {
+    (all > 0).then(|| {
+        html! {
+            table.stack {
                 thead { tr { th { "link" } th.number { "stopped by pauses" } th.number { "frames dropped" } th.number { "packets marked" } } }
                 tbody { @for (from, to, way) in &shown {
                     tr {
                         td { (from) " → " (to) }
-                        td.number { @if way.paused_ns > 0 { (time(way.paused_ns)) ", " (percent(way.paused_ns as f64 / duration_ns.max(1) as f64)) } @else { "–" } }
-                        td.number { @if way.drops > 0 { (number(way.drops)) } @else { "–" } }
-                        td.number { @if way.marks > 0 { (number(way.marks)) } @else { "–" } }
+                        td.number data-label="stopped by pauses" { @if way.paused_ns > 0 { (time(way.paused_ns)) ", " (percent(way.paused_ns as f64 / duration_ns.max(1) as f64)) } @else { "–" } }
+                        td.number data-label="frames dropped" { @if way.drops > 0 { (number(way.drops)) } @else { "–" } }
+                        td.number data-label="packets marked" { @if way.marks > 0 { (number(way.marks)) } @else { "–" } }
                     }
                 } }
             }
@@ -367,11 +500,11 @@ pub fn table(topology: &Topology, duration_ns: u64) -> Markup {
                 p.below.muted { "and " (number((all - shown.len()) as u64)) " more: point at the picture" }
             }
         }
-    }
+    })
 }
 
 /// Renders the caption under the picture: the kinds of cables and the meaning of the boxes.
-pub fn caption(topology: &Topology) -> Markup {
+pub fn caption(topology: &Topology, seen: &Seen<'_>) -> Markup {
     let mut kinds: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for link in &topology.links {
         let names = format!("{}–{}", link.a, link.b);
@@ -408,7 +541,8 @@ pub fn caption(topology: &Topology) -> Markup {
         @if !cables.is_empty() { "Cables: " (cables.join("; ")) ". " }
         @if !boxes.is_empty() { "Boxes: " (boxes.join("; ")) ". " }
         @if any(|way| way.paused_ns) { "Thick: the wider, the longer pauses stopped the cable, in the worse of its directions. " }
-        @if any(|way| way.drops) { "✕: frames lost or dropped at its end. " }
+        @if !seen.marks.cycle.is_empty() { "Arrows: links that wait for each other in a cycle; each is stopped by the node that it points at. " }
+        @if any(|way| way.drops) { "✕: frames lost on a link, or dropped by a node. " }
         @if any(|way| way.marks) { "◆: packets marked where they enter it." }
     }
 }
@@ -467,6 +601,51 @@ fn tiers(topology: &Topology) -> Vec<Vec<usize>> {
     tiers
 }
 
+/// A ring of switches as two rows, each with its hosts outside: the tiers of hosts and switches otherwise. `None` if the
+/// switches are no ring.
+fn ring(topology: &Topology, tiers: &[Vec<usize>]) -> Option<Vec<Vec<usize>>> {
+    let [hosts, switches] = tiers else {
+        return None;
+    };
+    let neighbours = neighbours(topology);
+    let beside = |node: usize| {
+        neighbours[node]
+            .iter()
+            .copied()
+            .filter(|next| switches.contains(next))
+    };
+    let first = *switches.first()?;
+    if switches.len() < 3 || switches.iter().any(|&node| beside(node).count() != 2) {
+        return None;
+    }
+    let mut around = vec![first];
+    while let Some(next) = beside(*around.last()?).find(|next| !around.contains(next)) {
+        around.push(next);
+    }
+    if around.len() != switches.len() {
+        return None;
+    }
+    let lower: Vec<usize> = around
+        .split_off(around.len().div_ceil(2))
+        .into_iter()
+        .rev()
+        .collect();
+    let of = |row: &[usize]| -> Vec<usize> {
+        let under = |switch: &usize| {
+            hosts
+                .iter()
+                .copied()
+                .filter(|host| neighbours[*host].contains(switch))
+                .collect()
+        };
+        row.iter()
+            .flat_map(|switch| -> Vec<usize> { under(switch) })
+            .collect()
+    };
+    let rows = vec![of(&lower), lower, around.clone(), of(&around)];
+    Some(rows.into_iter().filter(|row| !row.is_empty()).collect())
+}
+
 /// Returns the connected components of the nodes in `within`, as a number for each node.
 fn parts(neighbours: &[Vec<usize>], within: &[usize]) -> Vec<usize> {
     const OUTSIDE: usize = usize::MAX;
@@ -496,7 +675,13 @@ fn parts(neighbours: &[Vec<usize>], within: &[usize]) -> Vec<usize> {
 /// The first of these groupings that fits is used: single nodes; nodes that are joined by their own tier and those
 /// below it; nodes that are joined by these and the tier above, and so on, so that a box is a rack, a podset, …; all
 /// nodes of a kind.
-fn boxes(topology: &Topology, tiers: &[Vec<usize>], tier: usize, room: f64) -> Vec<Group> {
+fn boxes(
+    topology: &Topology,
+    seen: &Seen<'_>,
+    tiers: &[Vec<usize>],
+    tier: usize,
+    room: f64,
+) -> Vec<Group> {
     let neighbours = neighbours(topology);
     let by = |key: &dyn Fn(usize) -> usize| {
         let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -511,7 +696,9 @@ fn boxes(topology: &Topology, tiers: &[Vec<usize>], tier: usize, room: f64) -> V
             }
             groups[place].push(node);
         }
-        let groups = groups.into_iter().map(|nodes| Group::new(topology, nodes));
+        let groups = groups
+            .into_iter()
+            .map(|nodes| Group::new(topology, seen, nodes));
         groups.collect::<Vec<_>>()
     };
     let fits = |groups: &Vec<Group>| {
@@ -532,10 +719,11 @@ fn boxes(topology: &Topology, tiers: &[Vec<usize>], tier: usize, room: f64) -> V
     by(&|_| 0)
 }
 
-fn lay_out(topology: &Topology, room: f64) -> Layout {
+fn lay_out(topology: &Topology, seen: &Seen<'_>, room: f64) -> Layout {
     let tiers = tiers(topology);
+    let tiers = ring(topology, &tiers).unwrap_or(tiers);
     let tiers: Vec<Vec<Group>> = (0..tiers.len())
-        .map(|tier| boxes(topology, &tiers, tier, room))
+        .map(|tier| boxes(topology, seen, &tiers, tier, room))
         .collect();
     let widest = |tier: &[Group]| tier.iter().map(Group::width).fold(0.0, f64::max);
     let wanted = tiers
@@ -588,9 +776,12 @@ fn draw_group(group: &Group, x: f64, y: f64) -> Markup {
         g class=(class) {
             title { (group.label.join(", ")) }
             rect x=(c(x - w / 2.0)) y=(c(top)) width=(c(w)) height=(c(h)) rx=(if group.kind == NodeKind::Switch { "2" } else { "6" }) {}
-            @for (line, text) in group.label.iter().enumerate() {
-                text x=(c(x)) y=(c(top + 18.0 + line as f64 * LINE_HEIGHT)) text-anchor="middle" { (text) }
+            @for (line, text) in group.label.iter().chain(&group.fate).enumerate() {
+                @let class = (line >= group.label.len()).then_some("lost");
+                text class=[class] x=(c(x)) y=(c(top + 18.0 + line as f64 * LINE_HEIGHT)) text-anchor="middle" { (text) }
             }
+            // Beside the texts, so that they stay readable.
+            @if group.dead { path class="struck" d=(format!("M{} {}L{} {}", c(x - w / 2.0 - 5.0), c(top + h + 4.0), c(x + w / 2.0 + 5.0), c(top - 4.0))) {} }
         }
     }
 }

@@ -1,27 +1,27 @@
 //! What detectors have found, in words.
 
+use std::collections::BTreeMap;
+
 use xoff_sim::time::{ByteCount, Duration, Time};
 
 use super::pauses::name;
-use super::{Cycle, Detector, Root, Storm, Victim, nowhere, pingmesh};
+use super::{Cycle, Detector, LinkClass, Root, Storm, Victim, nowhere, pingmesh};
 use crate::Simulation;
 use crate::results::{Finding, FindingKind, ns};
+use crate::words::{at, bytes, count, part};
 
-fn at(time: Time) -> String {
-    time.since_start().to_string()
+/// Congested links for each of which the victims are a finding of their own. Victims of more are one finding: flows that
+/// a hash has put on the same links.
+const MOST_CONGESTED: usize = 6;
+
+/// A part of the time in per cent.
+fn percent(time: Duration, of: Duration) -> String {
+    part(time.as_ps() as f64 / of.as_ps().max(1) as f64)
 }
 
-/// A part in per cent, with as many digits as are of use.
-fn percent(part: Duration, of: Duration) -> String {
-    let percent = 100.0 * part.as_ps() as f64 / of.as_ps().max(1) as f64;
-    match percent {
-        10.0.. => format!("{percent:.0} %"),
-        _ => format!("{percent:.1} %"),
-    }
-}
-
-fn bytes(count: u64) -> ByteCount {
-    ByteCount::new(count)
+/// The entry of the scenario that a flow belongs to: `incast6` of `incast6.0`.
+fn entry(flow: &str) -> &str {
+    flow.split_once('.').map_or(flow, |(entry, _)| entry)
 }
 
 impl Detector {
@@ -46,15 +46,7 @@ impl Detector {
             from_ns: ns(self.began),
             to_ns: None,
         });
-        // Flows that stood at the same link because of the same root are one finding, in the order of the longest.
-        let mut victims: Vec<Vec<&Victim>> = Vec::new();
-        for victim in self.victims() {
-            let alike = |group: &&mut Vec<&Victim>| group[0].most() == victim.most();
-            match victims.iter_mut().find(alike) {
-                Some(group) => group.push(victim),
-                None => victims.push(vec![victim]),
-            }
-        }
+        let victims = self.victims_by_root();
         let victims = victims.iter();
         let victims = victims.map(|group| self.of_victims(group, simulation));
         let nowhere = nowhere::findings(simulation, self.began);
@@ -105,54 +97,141 @@ impl Detector {
         }
     }
 
-    /// Victims of the same root at the same link, those that stood longest first.
-    fn of_victims(&self, victims: &[&Victim], simulation: &Simulation) -> Finding {
-        let victim = victims[0];
-        let flow = |victim: &Victim| &simulation.flows()[victim.flow].name;
-        let part = |victim: &Victim| percent(victim.stood, self.observed());
-        let (flows, stood) = match victims {
-            [one] => (format!("flow {}", flow(one)), part(one)),
-            [first, .., last] => {
-                let (most, least) = (part(first), part(last));
-                let others = victims.len() - 1;
-                (
-                    format!("flow {} and {others} more", flow(first)),
-                    match most == least {
-                        true => most,
-                        false => format!("{least} to {most}"),
-                    },
-                )
+    /// Victims of the same root, in the order of those that stood longest; those of many congested links together.
+    fn victims_by_root(&self) -> Vec<Vec<&Victim>> {
+        let mut groups: Vec<(Option<Root>, Vec<&Victim>)> = Vec::new();
+        for victim in self.victims() {
+            let root = victim.most().map(|(_, root)| root);
+            match groups.iter_mut().find(|group| group.0 == root) {
+                Some(group) => group.1.push(victim),
+                None => groups.push((root, vec![victim])),
             }
-            [] => unreachable!("a group has a first one"),
-        };
-        let why = victim.most().map_or(String::new(), |(link, root)| {
-            let root = match root {
-                Root::Congested(link) => format!("the congested {}", link.text(simulation)),
-                Root::Paused(link) => {
-                    let host = link
-                        .peer(simulation)
-                        .map(|(host, _)| name(simulation, host));
-                    format!("{} that pauses", host.unwrap_or("a host"))
+        }
+        let congested = |root: &Option<Root>| matches!(root, Some(Root::Congested(_)));
+        let many = groups.iter().filter(|group| congested(&group.0)).count() > MOST_CONGESTED;
+        let mut all: Vec<Vec<&Victim>> = Vec::new();
+        let mut together = None;
+        for (root, group) in groups {
+            match together {
+                Some(place) if many && congested(&root) => {
+                    let place: usize = place;
+                    all[place].extend(group);
                 }
-                Root::Cycle(_) => "a cyclic wait".into(),
-            };
-            format!(
-                ", most at {}, because of {root}, which is not on its path",
-                link.text(simulation)
-            )
-        });
+                _ => {
+                    together = together.or((many && congested(&root)).then_some(all.len()));
+                    all.push(group);
+                }
+            }
+        }
+        all
+    }
+
+    /// Victims of the same root, or of many congested links, those that stood longest first.
+    fn of_victims(&self, victims: &[&Victim], simulation: &Simulation) -> Finding {
+        let flow = |victim: &Victim| &*simulation.flows()[victim.flow].name;
+        let stood = |of: &[&Victim]| {
+            let times = of.iter().map(|victim| victim.stood);
+            let ends = (times.clone().min(), times.max());
+            let [least, most] = [ends.0, ends.1]
+                .map(|time| percent(time.unwrap_or(Duration::ZERO), self.observed()));
+            match most == least {
+                true => most,
+                false => format!("{least} to {most}"),
+            }
+        };
+        // Those of an entry that stood at the same link are one.
+        let mut alike: Vec<((&str, Option<LinkClass>), Vec<&Victim>)> = Vec::new();
+        for victim in victims {
+            let key = (entry(flow(victim)), victim.most().map(|(link, _)| link));
+            match alike.iter_mut().find(|group| group.0 == key) {
+                Some(group) => group.1.push(victim),
+                None => alike.push((key, vec![victim])),
+            }
+        }
+        let of_entry = |entry: &str, of: &[&Victim]| match of {
+            [one] => format!("flow {}", flow(one)),
+            many => format!("{} flows of {entry}", many.len()),
+        };
+        let entries: BTreeMap<&str, ()> = alike.iter().map(|group| (group.0.0, ())).collect();
+        let who = match (entries.len(), victims) {
+            (1, _) => of_entry(alike[0].0.0, victims),
+            _ => count(victims.len() as u64, "flow", "flows"),
+        };
+        let links: BTreeMap<LinkClass, ()> = (victims.iter())
+            .filter_map(|victim| Some((victim.most()?.0, ())))
+            .collect();
+        let place = match (victims[0].most(), links.len()) {
+            (Some((link, _)), 1) => format!(", most at {}", link.text(simulation)),
+            _ => String::new(),
+        };
+        let why = self.why(victims, simulation).unwrap_or_default();
+        let detail = |((entry, link), of): &((&str, Option<LinkClass>), Vec<&Victim>)| {
+            let place = link.map_or(String::new(), |link| {
+                format!(" at {}", link.text(simulation))
+            });
+            format!("{}{place}: {}", of_entry(entry, of), stood(of))
+        };
+        let from = victims.iter().map(|victim| victim.from).min();
         Finding {
             kind: FindingKind::Victim,
-            text: format!("{flows} stood for {stood} of the time{why}"),
-            details: match victims.len() {
+            text: format!("{who} stood for {} of the time{place}{why}", stood(victims)),
+            details: match alike.len() {
                 1 => Vec::new(),
-                _ => (victims.iter())
-                    .map(|victim| format!("flow {}: {}", flow(victim), part(victim)))
-                    .collect(),
+                _ => alike.iter().map(detail).collect(),
             },
-            from_ns: ns(victims.iter().fold(victim.from, |at, one| at.min(one.from))),
+            from_ns: from.map_or(0, ns),
             to_ns: victims.iter().map(|victim| ns(victim.to)).max(),
         }
+    }
+}
+
+impl Detector {
+    /// Why victims of the same root, or of many congested links, stood.
+    fn why(&self, victims: &[&Victim], simulation: &Simulation) -> Option<String> {
+        let mut roots: Vec<Root> = Vec::new();
+        for (_, root) in victims.iter().filter_map(|victim| victim.most()) {
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        let its = if victims.len() == 1 {
+            "its path"
+        } else {
+            "their paths"
+        };
+        let host = |link: LinkClass| {
+            link.peer(simulation)
+                .map(|(host, _)| name(simulation, host))
+        };
+        Some(match (roots.first()?, roots.len()) {
+            (Root::Congested(link), 1) => format!(
+                ", because of the congested {}, which is not on {its}",
+                link.text(simulation)
+            ),
+            (Root::Congested(link), many) => format!(
+                ", because of {many} congested links, such as {}, which are not on {its}",
+                link.text(simulation)
+            ),
+            (Root::Paused(link), _) => format!(
+                ", because of {} that pauses, which is not on {its}",
+                host(*link).unwrap_or("a host")
+            ),
+            (Root::Cycle(link), _) => {
+                let of = |cycle: &&Cycle| cycle.dependencies.iter().any(|one| one.link == *link);
+                let what = match self.deadlocks().any(|cycle| of(&cycle)) {
+                    true => "deadlock",
+                    false => "cyclic wait",
+                };
+                format!(
+                    ", because of the {what}, of which {} no part",
+                    if victims.len() == 1 {
+                        "it is"
+                    } else {
+                        "they are"
+                    }
+                )
+            }
+        })
     }
 }
 
@@ -167,7 +246,7 @@ fn of_cycle(cycle: &Cycle, simulation: &Simulation) -> Finding {
             "{} stopped from {}: {} that came by it wait for the next",
             dependency.link.text(simulation),
             at(dependency.since),
-            bytes(dependency.bytes)
+            bytes(ByteCount::new(dependency.bytes))
         )
     };
     Finding {
@@ -180,7 +259,7 @@ fn of_cycle(cycle: &Cycle, simulation: &Simulation) -> Finding {
             cycle.class(),
             cycle.text(simulation),
             at(cycle.closed),
-            bytes(cycle.bytes())
+            bytes(ByteCount::new(cycle.bytes()))
         ),
         details: cycle.dependencies.iter().map(detail).collect(),
         from_ns: ns(cycle.closed),

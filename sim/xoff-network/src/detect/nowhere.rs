@@ -10,6 +10,7 @@ use xoff_sim::time::Time;
 use super::pauses::name;
 use crate::Simulation;
 use crate::results::{Finding, FindingKind, ns};
+use crate::words::grouped;
 
 /// For reasons of a switch to drop a frame because there is no way on, what there was instead. Frames that are dropped
 /// for want of buffer, or by rules, had a way.
@@ -39,7 +40,7 @@ const fn why(status: Status) -> &'static str {
 fn frames_of(number: u64) -> String {
     match number {
         1 => "one frame".into(),
-        _ => format!("{number} frames"),
+        _ => format!("{} frames", grouped(number)),
     }
 }
 

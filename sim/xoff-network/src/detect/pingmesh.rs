@@ -11,6 +11,7 @@ use xoff_sim::time::{Duration, Time};
 use super::pauses::name;
 use crate::results::{Finding, FindingKind, ns};
 use crate::scenario::pingmesh::{NAME, Reach, TIMEOUT};
+use crate::words::length;
 use crate::{FlowEnds, Simulation};
 
 /// A pair is late if its median is above this many times that of all pairs of its reach, and [`LATE_BY`] above it.
@@ -298,7 +299,9 @@ fn told(
             let others = here.iter().map(|pair| usual[&pair.reach].median).max();
             let others = others.unwrap_or(Duration::ZERO);
             Some(format!(
-                "{about} are late: {median} at the median, others {others}"
+                "{about} are late: {} at the median, others {}",
+                length(median),
+                length(others)
             ))
         }
         Wrong::Lossy => {

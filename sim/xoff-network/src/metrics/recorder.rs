@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{Node, NodeId, PortId};
+use xoff_sim::link::FaultInjector;
 use xoff_sim::time::{Duration, LineRate, Time};
 use xoff_sim::wire::PRIORITIES;
 
@@ -11,7 +12,7 @@ use super::measure::{self, Metrics};
 use super::{Metric, Quantity};
 use crate::detect::{Detector, LinkClass, Thresholds};
 use crate::scenario::Series;
-use crate::{FlowEnds, Simulation};
+use crate::{FlowEnds, Simulation, Station};
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,8 @@ pub struct Samples {
     pub rate: Vec<Vec<f64>>,
     /// For each series, DCQCN's α, 0 to 1; NaN while there is none, and of a workload.
     pub alpha: Vec<Vec<f64>>,
+    /// For each node, frames that it dropped since the previous sample, and that were lost on links that it sends to.
+    pub drops: Vec<Vec<u64>>,
     /// For each link and class that pauses have stopped, the part of the time since the previous sample for which they
     /// did, in per cent.
     pub paused: BTreeMap<LinkClass, Vec<f64>>,
@@ -73,6 +76,8 @@ pub struct Recorder {
     /// For each switch and class, the bytes in the longest egress queue at each sample of the window.
     queues: BTreeMap<NodeId, [Vec<u64>; PRIORITIES]>,
     detector: Detector,
+    /// Frames that each node dropped, as in [`Samples::drops`], until the last sample.
+    dropped: Vec<u64>,
     /// Pause time of each link until the last sample.
     paused: BTreeMap<LinkClass, Duration>,
 }
@@ -107,6 +112,7 @@ impl Recorder {
                 xoff: vec![Vec::new(); nodes],
                 rate: vec![Vec::new(); series],
                 alpha: vec![Vec::new(); series],
+                drops: vec![Vec::new(); nodes],
                 paused: BTreeMap::new(),
             },
             before: measure::counts(simulation),
@@ -120,6 +126,7 @@ impl Recorder {
             wire: wire_times(simulation),
             queues: BTreeMap::new(),
             detector: Detector::new(simulation, thresholds),
+            dropped: dropped(simulation),
             paused: BTreeMap::new(),
         }
     }
@@ -222,6 +229,11 @@ impl Recorder {
             }
         }
         self.wire = wire;
+        let dropped = dropped(simulation);
+        for ((series, now), before) in samples.drops.iter_mut().zip(&dropped).zip(&self.dropped) {
+            series.push(now - before);
+        }
+        self.dropped = dropped;
         for (link, pauses) in self.detector.pauses() {
             let before = self.paused.insert(link, pauses.total);
             let paused = pauses.total.as_ps() - before.unwrap_or(Duration::ZERO).as_ps();
@@ -258,6 +270,26 @@ impl Recorder {
         metrics
     }
 
+    /// The flows that have messages under way and to which nothing was delivered in the window.
+    pub fn standing(&self, simulation: &Simulation) -> Vec<usize> {
+        let flows = simulation.flows().iter().enumerate();
+        let stands = |(place, flow): &(usize, &FlowEnds)| {
+            let delivered = self.credited[*place] > self.credited_before[*place];
+            !delivered && simulation.sender(flow).open() > 0
+        };
+        flows.filter(stands).map(|(place, _)| place).collect()
+    }
+
+    /// When a node began to drop frames: the start of the sampled interval in which it did first, in nanoseconds.
+    pub fn drops_from(&self, node: NodeId) -> Option<u64> {
+        let first = (self.samples.drops[node.0 as usize].iter()).position(|frames| *frames > 0)?;
+        Some(
+            first
+                .checked_sub(1)
+                .map_or(0, |before| self.samples.at_ns[before]),
+        )
+    }
+
     /// What the detectors have seen, until the last sample.
     pub const fn detector(&self) -> &Detector {
         &self.detector
@@ -272,6 +304,22 @@ impl Recorder {
 /// Bytes delivered to a flow's receiver in order and for the first time.
 fn fresh(simulation: &Simulation, flow: &FlowEnds) -> u64 {
     simulation.receiver(flow).fresh_bytes()
+}
+
+/// Frames that each node dropped, and that were lost on links that it sends to.
+fn dropped(simulation: &Simulation) -> Vec<u64> {
+    let network = simulation.network();
+    let of = |(node, station): (NodeId, &Station)| {
+        let lost = simulation.ports(node).map(|port| {
+            let on_link = network.faults(node, port).map_or(0, FaultInjector::lost);
+            let here = station
+                .switch()
+                .map(|switch| switch.counters(port).dropped_in_all());
+            on_link + here.unwrap_or(0)
+        });
+        lost.sum()
+    };
+    simulation.stations().map(of).collect()
 }
 
 /// How long frames have held the line of each node's port 0.

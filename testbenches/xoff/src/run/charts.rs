@@ -251,6 +251,7 @@ fn way(simulation: &Simulation, from: (NodeId, PortId), to: (NodeId, PortId)) ->
             .max()
             .map_or(0, |time| time.as_ps() / 1_000),
         drops: lost + dropped,
+        lost,
         marks,
     }
 }

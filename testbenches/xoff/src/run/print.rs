@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use xoff_network::answer::Cure;
 use xoff_network::metrics::{Metric, Quantile, Quantity, Subject};
 use xoff_network::scenario::Scenario;
 use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text, sentence};
@@ -12,6 +13,8 @@ use crate::terminal::{Ink, Paint, Streams};
 const MOST_FLOWS: usize = 8;
 /// Maximum number of findings of a kind with a line each.
 const MOST_FINDINGS: usize = 4;
+/// Maximum number of settings of a cure.
+const MOST_SETTINGS: usize = 3;
 
 /// Prints the outcome of a run: expectations, or the main figures if there are none; drops; and the cost of the run.
 ///
@@ -23,6 +26,13 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
     let out = &mut streams.out;
     let title = format!("{}: {}", scenario.name, scenario.title);
     writeln!(out, "{}", paint.paint(Ink::Heading, title))?;
+    if let Some(answer) = &summary.answer {
+        let ink = if answer.broke { Ink::Bad } else { Ink::Good };
+        writeln!(out, "  {}", paint.paint(ink, &answer.headline))?;
+        for cure in &answer.cures {
+            writeln!(out, "  cure: {}", in_words(cure))?;
+        }
+    }
     for expectation in &summary.expectations {
         let (word, ink) = if expectation.held {
             ("held  ", Ink::Good)
@@ -90,6 +100,23 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         summary.wall_s,
         summary.digest,
     )
+}
+
+/// A cure in a line: what `--set` takes, and what it does.
+fn in_words(cure: &Cure) -> String {
+    let shown = cure.set.len().min(MOST_SETTINGS);
+    let set = cure.set[..shown]
+        .iter()
+        .map(|set| format!("--set '{set}' "));
+    let mut text: String = set.collect();
+    match cure.set.len() - shown {
+        0 => {}
+        more => text += &format!("and {more} more in summary.json "),
+    }
+    match text.is_empty() {
+        true => cure.why.clone(),
+        false => format!("{}: {}", text.trim_end(), cure.why),
+    }
 }
 
 /// Prints a line for each finding; of many of one kind, the first.

@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`answers`] | the first screen of reports says what broke and what cures it |
 //! | [`command_line`] | arguments, exit codes, pipes |
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
@@ -26,6 +27,7 @@
 //! | [`scenario_runs`] | helpers that run scenarios |
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
+mod answers;
 mod calc;
 mod check;
 mod collectives;

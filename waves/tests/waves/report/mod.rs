@@ -70,11 +70,13 @@ fn a_small_page() {
         there: Way {
             paused_ns: 100,
             drops: 12_000,
+            lost: 12_000,
             marks: 0,
         },
         back: Way {
             paused_ns: 500,
             drops: 345,
+            lost: 345,
             marks: 7,
         },
         ..link("b", "t0")

@@ -1,0 +1,228 @@
+//! What a run shows, in a sentence: what broke, where, when, how much, and which settings cure it. It is put together from
+//! what detectors, counters and metrics say, the gravest first; nothing here measures anything.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`standstill`] | deadlocks and storms: nothing moves any more |
+//! | [`losses`] | frames that are dropped, and what that costs |
+//! | [`shares`] | flows that get less than they could |
+
+mod losses;
+mod marks;
+mod shares;
+mod standstill;
+
+use serde::{Deserialize, Serialize};
+use xoff_sim::kernel::NodeId;
+
+use crate::metrics::{Metric, Quantity, Recorder};
+use crate::results::{Drop, Finding, FindingKind};
+use crate::scenario::{Scenario, SwitchSettings};
+use crate::words::{count, gbps};
+use crate::{Run, Simulation};
+
+pub use marks::Marks;
+
+/// The answer to 'what happened?'.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Answer {
+    /// What broke, where, when and how much, in a sentence; or that nothing did.
+    pub headline: String,
+    /// Whether something broke.
+    pub broke: bool,
+    /// Settings that cure it, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cures: Vec<Cure>,
+    /// Where it is in the network.
+    #[serde(default)]
+    pub marks: Marks,
+}
+
+/// Settings that cure what broke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cure {
+    /// The settings, as `--set` takes them; none if no single value does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
+    /// What they do, or what has to be done.
+    pub why: String,
+}
+
+impl Cure {
+    fn new(set: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::all([set.into()], why)
+    }
+
+    fn all(set: impl IntoIterator<Item = String>, why: impl Into<String>) -> Self {
+        Self {
+            set: set.into_iter().collect(),
+            why: why.into(),
+        }
+    }
+
+    /// What has to be done, where no single value of the settings does it.
+    fn by_hand(why: impl Into<String>) -> Self {
+        Self::all([], why)
+    }
+}
+
+/// What broke, and what cures it.
+struct Broken {
+    headline: String,
+    cures: Vec<Cure>,
+}
+
+impl Broken {
+    fn new(headline: String, cures: Vec<Cure>) -> Self {
+        Self { headline, cures }
+    }
+}
+
+/// The entry of the scenario that a flow or series belongs to: `f` of `f.s0`.
+fn entry(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(entry, _)| entry)
+}
+
+/// What a run has shown.
+struct Seen<'a> {
+    simulation: &'a Simulation,
+    recorder: &'a Recorder,
+    scenario: &'a Scenario,
+    metrics: &'a crate::metrics::Metrics,
+    findings: &'a [Finding],
+    drops: &'a [Drop],
+}
+
+impl<'a> Seen<'a> {
+    fn value(&self, metric: &Metric) -> f64 {
+        self.metrics.get(metric).copied().unwrap_or(f64::NAN)
+    }
+
+    fn total(&self, quantity: Quantity) -> f64 {
+        self.value(&Metric::total(quantity))
+    }
+
+    fn name(&self, node: NodeId) -> &'a str {
+        &self.simulation.names()[node.0 as usize]
+    }
+
+    /// The settings of a switch; `None` of a host.
+    fn switch(&self, name: &str) -> Option<&'a SwitchSettings> {
+        let of = |entry: &&SwitchSettings| entry.names().iter().any(|known| known == name);
+        self.scenario.switches.iter().find(of)
+    }
+
+    /// Whether the reaction point of DCQCN slows down senders.
+    fn dcqcn(&self) -> bool {
+        let dcqcn = self.scenario.host.dcqcn.as_ref();
+        dcqcn.is_some_and(|dcqcn| dcqcn.on)
+    }
+
+    /// Frames dropped for a reason, by node, most first.
+    fn dropped(&self, reason: &str) -> Vec<(&'a str, u64)> {
+        let of = self.drops.iter().filter(|drop| drop.reason == reason);
+        let mut of: Vec<_> = of.map(|drop| (&*drop.node, drop.count)).collect();
+        of.sort_by_key(|(node, count)| (std::cmp::Reverse(*count), *node));
+        of
+    }
+
+    /// When a node began to drop frames, in words.
+    fn drops_from(&self, node: &str) -> String {
+        let node = self.simulation.node(node);
+        let from = node.and_then(|node| self.recorder.drops_from(node));
+        let time = |ns| crate::words::length(xoff_sim::time::Duration::from_ns(ns));
+        from.map_or(String::new(), |ns| match ns {
+            0 => " from the start".into(),
+            _ => format!(" from {}", time(ns)),
+        })
+    }
+
+    /// What probes of Pingmesh found first.
+    fn probes(&self) -> Option<Broken> {
+        let found = self
+            .findings
+            .iter()
+            .find(|finding| finding.kind == FindingKind::Probes)?;
+        let place = found.text.split(':').next().unwrap_or("the network");
+        let cure = Cure::by_hand(format!("no setting: probes say that {place} is at fault"));
+        Some(Broken::new(format!("Pingmesh: {}", found.text), vec![cure]))
+    }
+
+    /// QPs that ended.
+    fn failed(&self) -> Option<Broken> {
+        let mut failed = self.findings.iter();
+        let found = failed.find(|finding| finding.kind == FindingKind::FailedQps)?;
+        let cure =
+            Cure::by_hand("no setting: find what keeps answers from coming, in the findings below");
+        Some(Broken::new(found.text.clone(), vec![cure]))
+    }
+
+    /// What there is to say when nothing broke.
+    fn whole(&self) -> String {
+        let goodput = match self.total(Quantity::GoodputGbps) {
+            rate if rate > 0.0 => format!("{} of payload arrive", gbps(rate)),
+            _ => "no payload in the measured window".into(),
+        };
+        let drops = match self.total(Quantity::Drops) {
+            0.0 => "no frame is dropped".into(),
+            frames => format!("{} dropped", count(frames as u64, "frame is", "frames are")),
+        };
+        let pauses = match self.total(Quantity::PauseFramesTx) {
+            0.0 => "nobody pauses".into(),
+            frames => count(
+                frames as u64,
+                "pause frame is sent",
+                "pause frames are sent",
+            ),
+        };
+        format!("Nothing broke: {goodput}, {drops}, {pauses}")
+    }
+}
+
+impl Answer {
+    /// The answer of a run that was measured until now.
+    pub fn of(
+        run: &Run,
+        scenario: &Scenario,
+        metrics: &crate::metrics::Metrics,
+        (findings, drops): (&[Finding], &[Drop]),
+    ) -> Self {
+        let seen = Seen {
+            simulation: &run.simulation,
+            recorder: &run.recorder,
+            scenario,
+            metrics,
+            findings,
+            drops,
+        };
+        let broken = (seen.deadlock())
+            .or_else(|| seen.storm())
+            .or_else(|| seen.probes())
+            .or_else(|| seen.behind_tags())
+            .or_else(|| seen.lossless_lost())
+            .or_else(|| seen.livelock())
+            .or_else(|| seen.overflow())
+            .or_else(|| seen.slow_receiver())
+            .or_else(|| seen.victims())
+            .or_else(|| seen.looped())
+            .or_else(|| seen.failed())
+            .or_else(|| seen.early_pauses())
+            .or_else(|| seen.unfair())
+            .or_else(|| seen.resting());
+        let marks = Marks::of(&seen);
+        match broken {
+            Some(Broken { headline, cures }) => Self {
+                headline,
+                broke: true,
+                cures,
+                marks,
+            },
+            None => Self {
+                headline: seen.whole(),
+                broke: false,
+                cures: Vec::new(),
+                marks,
+            },
+        }
+    }
+}

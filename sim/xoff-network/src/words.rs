@@ -1,0 +1,121 @@
+//! Quantities in sentences: with four significant digits, which is what a person reads.
+
+use xoff_sim::time::{ByteCount, Duration, Time};
+
+/// A number with four significant digits, without trailing zeros; whole numbers below 10,000 as they are.
+pub fn digits(value: f64) -> String {
+    let whole = format!("{:.0}", value.abs()).len();
+    let decimals = match value.abs() {
+        0.0 => 0,
+        1.0.. => 4_usize.saturating_sub(whole),
+        0.1.. => 4,
+        _ => 5,
+    };
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
+    }
+}
+
+/// A length of time: `1.882 ms`.
+pub fn length(time: Duration) -> String {
+    let ps = time.as_ps() as f64;
+    let (unit, name) = match ps {
+        1e12.. => (1e12, "s"),
+        1e9.. => (1e9, "ms"),
+        1e6.. => (1e6, "µs"),
+        _ => (1e3, "ns"),
+    };
+    format!("{} {name}", digits(ps / unit))
+}
+
+/// A point in time, from the start.
+pub fn at(time: Time) -> String {
+    length(time.since_start())
+}
+
+/// A number of bytes: `2.681 MB`.
+pub fn bytes(count: ByteCount) -> String {
+    let count = count.get() as f64;
+    let (unit, name) = match count {
+        1e9.. => (1e9, "GB"),
+        1e6.. => (1e6, "MB"),
+        1e3.. => (1e3, "KB"),
+        _ => (1.0, "B"),
+    };
+    format!("{} {name}", digits(count / unit))
+}
+
+/// A rate in Gb/s.
+pub fn gbps(rate: f64) -> String {
+    format!("{} Gb/s", digits(rate))
+}
+
+/// A part in per cent, with as many digits as are of use.
+pub fn part(of_one: f64) -> String {
+    let percent = 100.0 * of_one;
+    match percent {
+        10.0.. => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// A number with its noun: `one frame`, `12,345 frames`.
+pub fn count(number: u64, one: &str, several: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{} {several}", grouped(number)),
+    }
+}
+
+/// A whole number with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Names in a row: `a, b and c`; of more than `most`, the first of them and how many others.
+pub fn list<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => (*one).into(),
+        many if many.len() > most => {
+            let shown = &many[..most.max(2) - 1];
+            format!("{} and {} more", shown.join(", "), many.len() - shown.len())
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_digits_are_shown() {
+        let shown = [
+            0.0, 1.0, 1.882_335, 23.456_7, 4_548.864, 12_345.6, 0.123_456, 0.012_345,
+        ]
+        .map(digits)
+        .join(" ");
+        assert_eq!(shown, "0 1 1.882 23.46 4549 12346 0.1235 0.01235");
+        assert_eq!(length(Duration::from_ps(1_882_335_118)), "1.882 ms");
+        assert_eq!(length(Duration::from_ps(999)), "0.999 ns");
+        assert_eq!(length(Duration::from_us(120_000)), "120 ms");
+        assert_eq!(bytes(ByteCount::new(2_680_776)), "2.681 MB");
+        assert_eq!([0.98, 0.031_6, 0.1].map(part).join(" "), "98 % 3.2 % 10 %");
+        assert_eq!(count(1, "frame", "frames"), "1 frame");
+        assert_eq!(count(1_234_567, "frame", "frames"), "1,234,567 frames");
+        assert_eq!(list(&["a", "b", "c"], 3), "a, b and c");
+        assert_eq!(list(&["a", "b", "c", "d"], 3), "a, b and 2 more");
+    }
+}

@@ -1,0 +1,69 @@
+//! The first screen: what happened, where, and what cures it.
+
+use maud::{Markup, html};
+
+use super::with_code;
+use crate::report::data::Report;
+use crate::report::topology::{self, Seen};
+use xoff_network::answer::Cure;
+
+/// Settings of a cure that are written out.
+const MOST_SETTINGS: usize = 3;
+
+/// Returns what happened, or what the scenario is about where nothing says it.
+pub fn headline(report: &Report) -> &str {
+    match &report.summary.answer {
+        Some(answer) => &answer.headline,
+        None if report.title.is_empty() => &report.summary.scenario,
+        None => &report.title,
+    }
+}
+
+/// Renders what happened and what cures it.
+pub fn answer(report: &Report) -> Markup {
+    let answer = report.summary.answer.as_ref();
+    let broke = answer.is_some_and(|answer| answer.broke);
+    let cures = answer.map_or(&[][..], |answer| &answer.cures);
+    html! {
+        h1 class=[broke.then_some("bad")] { (headline(report)) }
+        @if !cures.is_empty() {
+            ul.cures { @for one in cures { li { (cure(one)) } } }
+        }
+    }
+}
+
+fn cure(cure: &Cure) -> Markup {
+    let shown = &cure.set[..cure.set.len().min(MOST_SETTINGS)];
+    let more = cure.set.len() - shown.len();
+    html! {
+        @if cure.set.is_empty() {
+            (with_code(&cure.why))
+        } @else {
+            "Cure: "
+            @for set in shown { code { "--set '" (set) "'" } " " }
+            @if more > 0 { "and " (more) " more in summary.json " }
+            span.muted { "– " (with_code(&cure.why)) }
+        }
+    }
+}
+
+/// Renders the network with what happened in it.
+pub fn network(report: &Report) -> Markup {
+    let duration = report.summary.duration_ns;
+    let seen = Seen {
+        marks: (report.summary.answer.as_ref())
+            .map_or_else(Default::default, |answer| answer.marks.clone()),
+        drops: &report.summary.drops,
+    };
+    let wide = topology::svg(&report.topology, &seen, 960.0, duration);
+    let narrow = topology::svg(&report.topology, &seen, 360.0, duration);
+    html! {
+        @if let (Some(wide), Some(narrow)) = (wide, narrow) {
+            figure.network {
+                div.wide { (wide) }
+                div.narrow { (narrow) }
+                p.below.muted { (topology::caption(&report.topology, &seen)) }
+            }
+        }
+    }
+}
