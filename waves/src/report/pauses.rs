@@ -86,7 +86,8 @@ pub fn svg(
                 @for (value, text) in &axis.ticks {
                     @let x = c(left + axis.place(*value) * (right - left));
                     line class="grid" x1=(x) x2=(x) y1="0" y2=(c(bottom)) {}
-                    text x=(x) y=(c(bottom + 17.0)) text-anchor="middle" {
+                    // Not beyond the left end of the picture.
+                    text x=(c((left + axis.place(*value) * (right - left)).max(14.0))) y=(c(bottom + 17.0)) text-anchor="middle" {
                         (text) @if *value != 0.0 && !axis.unit.is_empty() { " " (axis.unit) }
                     }
                 }
