@@ -19,6 +19,7 @@ pub enum NicKind {
     /// The reference models, packet by packet.
     Model,
     /// A NIC top of one's own, by the name that the program gives it: `nic = { own = "NAME" }` (docs/own-nic.md).
+    #[serde(rename = "own")]
     Custom(String),
 }
 

@@ -503,7 +503,7 @@ fn pingmesh_finds_what_is_wrong() {
         (
             "slow",
             "h100: 6 of 6 probed pairs (tor, podset, dc) are late: ",
-            "us",
+            "µs",
         ),
         ("lossy", "rack t3: ", ""),
         (

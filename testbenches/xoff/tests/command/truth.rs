@@ -35,7 +35,7 @@ fn a_changed_parameter_breaks_its_claims() {
         "livelock",
         "livelock-wire",
         "--set",
-        "flows.go_back_0.recovery=go_back_n",
+        "flows.go_back_0.recovery=go-back-n",
     ];
     let (out, _) = said(&[&["truth"], &changed[..]].concat(), [], 1);
     let line = |id: &str| out.lines().find(|line| line.contains(id)).unwrap();
