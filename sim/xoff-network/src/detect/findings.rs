@@ -24,6 +24,13 @@ fn entry(flow: &str) -> &str {
     flow.split_once('.').map_or(flow, |(entry, _)| entry)
 }
 
+/// Victims of one entry of the scenario that stood at the same link.
+struct Alike<'a> {
+    entry: &'a str,
+    link: Option<LinkClass>,
+    victims: Vec<&'a Victim>,
+}
+
 impl Detector {
     /// Everything found until the last observation: deadlocks, other cyclic waits, storms, alarms, victims, QPs that gave
     /// up, frames that had nowhere to go.
@@ -140,21 +147,26 @@ impl Detector {
             }
         };
         // Those of an entry that stood at the same link are one.
-        let mut alike: Vec<((&str, Option<LinkClass>), Vec<&Victim>)> = Vec::new();
+        let mut alike: Vec<Alike<'_>> = Vec::new();
         for victim in victims {
-            let key = (entry(flow(victim)), victim.most().map(|(link, _)| link));
-            match alike.iter_mut().find(|group| group.0 == key) {
-                Some(group) => group.1.push(victim),
-                None => alike.push((key, vec![victim])),
+            let (entry, link) = (entry(flow(victim)), victim.most().map(|(link, _)| link));
+            let same = |group: &&mut Alike<'_>| (group.entry, group.link) == (entry, link);
+            match alike.iter_mut().find(same) {
+                Some(group) => group.victims.push(victim),
+                None => alike.push(Alike {
+                    entry,
+                    link,
+                    victims: vec![victim],
+                }),
             }
         }
         let of_entry = |entry: &str, of: &[&Victim]| match of {
             [one] => format!("flow {}", flow(one)),
             many => format!("{} flows of {entry}", many.len()),
         };
-        let entries: BTreeMap<&str, ()> = alike.iter().map(|group| (group.0.0, ())).collect();
+        let entries: BTreeMap<&str, ()> = alike.iter().map(|group| (group.entry, ())).collect();
         let who = match (entries.len(), victims) {
-            (1, _) => of_entry(alike[0].0.0, victims),
+            (1, _) => of_entry(alike[0].entry, victims),
             _ => count(victims.len() as u64, "flow", "flows"),
         };
         let links: BTreeMap<LinkClass, ()> = (victims.iter())
@@ -165,11 +177,11 @@ impl Detector {
             _ => String::new(),
         };
         let why = self.why(victims, simulation).unwrap_or_default();
-        let detail = |((entry, link), of): &((&str, Option<LinkClass>), Vec<&Victim>)| {
-            let place = link.map_or(String::new(), |link| {
-                format!(" at {}", link.text(simulation))
-            });
-            format!("{}{place}: {}", of_entry(entry, of), stood(of))
+        let detail = |group: &Alike<'_>| {
+            let at = |link: LinkClass| format!(" at {}", link.text(simulation));
+            let place = group.link.map_or(String::new(), at);
+            let of = &group.victims;
+            format!("{}{place}: {}", of_entry(group.entry, of), stood(of))
         };
         let from = victims.iter().map(|victim| victim.from).min();
         Finding {

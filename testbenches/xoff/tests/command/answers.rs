@@ -49,8 +49,11 @@ fn first_screen(report: &Report) -> String {
         .join("\n")
 }
 
+/// Settings: keys and values.
+type Settings = &'static [(&'static str, &'static str)];
+
 /// Every incident, with settings that make some of them short.
-const INCIDENTS: [(&str, &str, &[(&str, &str)]); 19] = [
+const INCIDENTS: [(&str, &str, Settings); 19] = [
     ("alpha", "alpha", &[("duration", "12 ms")]),
     (
         "dcqcn",
