@@ -327,35 +327,40 @@ impl<'a> Walk<'a> {
     fn ipv4(&mut self) -> Option<Carrier> {
         let ip = Ipv4::new_checked(self.rest()).ok()?;
         let (header, total) = (ip.header()?.len(), usize::from(ip.total_length()));
+        let mut inside = *self;
+        inside.end = self.end.min(self.start + total);
+        inside.skip(header);
+        // Most packets are no tunnel, and need not be looked at any further.
+        let carrier = inside.protocol(ip.protocol())?;
         let whole = ip.flags() & 0b001 == 0 && ip.fragment_offset() == 0;
         if ip.version() != 4 || !ip.checksum_ok() || !whole || total < header {
             return None;
         }
-        self.around = Some(Around {
+        inside.around = Some(Around {
             src: Ipv4Addr::from(ip.src()).into(),
             dst: Ipv4Addr::from(ip.dst()).into(),
             traffic_class: ip.traffic_class(),
         });
-        let protocol = ip.protocol();
-        self.end = self.end.min(self.start + total);
-        self.skip(header);
-        self.protocol(protocol)
+        *self = inside;
+        Some(carrier)
     }
 
     fn ipv6(&mut self) -> Option<Carrier> {
         let ip = Ipv6::new_checked(self.rest()).ok()?;
+        let mut inside = *self;
+        inside.skip(Ipv6::<&[u8]>::LEN);
+        inside.end = (self.end).min(inside.start + usize::from(ip.payload_length()));
+        let carrier = inside.protocol(ip.next_header())?;
         if ip.version() != 6 {
             return None;
         }
-        self.around = Some(Around {
+        inside.around = Some(Around {
             src: Ipv6Addr::from(ip.src()).into(),
             dst: Ipv6Addr::from(ip.dst()).into(),
             traffic_class: ip.traffic_class(),
         });
-        let (protocol, length) = (ip.next_header(), usize::from(ip.payload_length()));
-        self.skip(Ipv6::<&[u8]>::LEN);
-        self.end = self.end.min(self.start + length);
-        self.protocol(protocol)
+        *self = inside;
+        Some(carrier)
     }
 
     fn protocol(&mut self, protocol: u8) -> Option<Carrier> {
