@@ -46,7 +46,7 @@ fn delivered(scenario: &Scenario) -> Simulation {
     simulation
         .run_until(Time::ZERO + scenario.duration)
         .unwrap();
-    assert_eq!(simulation.opening(), 0, "all QPs are connected");
+    assert_eq!(simulation.connecting_flows(), 0, "all QPs are connected");
     for flow in simulation.flows() {
         let (sender, receiver) = (simulation.sender(flow), simulation.receiver(flow));
         assert_eq!(sender.failed(), None, "{}", flow.name);

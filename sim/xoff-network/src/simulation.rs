@@ -403,7 +403,7 @@ impl Simulation {
     }
 
     /// Number of flows whose QPs are not connected yet, or whose receive buffers are not posted.
-    pub fn connecting_flow(&self) -> usize {
+    pub fn connecting_flows(&self) -> usize {
         self.connecting_flows.len()
     }
 
