@@ -24,7 +24,7 @@
 //! | [`text_file`] | reads text files of limited size |
 //! | [`threads`] | how many threads a command starts |
 //! | [`whole_file`] | writes files that replace others only when they are whole |
-//! | [`words`] | words of commands that a shell is to read |
+//! | [`shell`] | words of commands that a shell is to read |
 
 pub mod calc;
 pub mod check;

@@ -3,9 +3,9 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`standstill`] | deadlocks and storms: nothing moves any more |
-//! | [`losses`] | frames that are dropped, and what that costs |
-//! | [`shares`] | flows that get less than they could |
+//! | `standstill` | deadlocks and storms: nothing moves any more |
+//! | `losses` | frames that are dropped, and what that costs |
+//! | `shares` | flows that get less than they could |
 
 mod losses;
 mod marks;

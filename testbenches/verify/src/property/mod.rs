@@ -9,7 +9,7 @@
 //! | [`case_file`] | failing cases as files that people read and `xoff replay` runs |
 //! | [`retrace`] | failing cases again, with waves around the failure |
 //! | [`mod@unit`] | the units by name |
-//! | [`swept`] | how late a deadline may be |
+//! | [`deadline_sweep`] | how late a deadline may be |
 //! | [`frames`] | axes of bins that frames have |
 //! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`], [`hosts`] | the properties |
 //!

@@ -16,7 +16,7 @@
 //! | [`queries`] | the state of a QP, as registers show it |
 //! | [`regions`] | what a key permits, for each region of the table |
 //! | [`removed`] | what a key permits while its region is removed and another one takes its place |
-//! | [`rings`] | the parts of the receive buffer, full and overfull |
+//! | [`receive_buffer`] | the parts of the receive buffer, full and overfull |
 //! | [`shares`] | a class's share of the transmit slots |
 //! | [`registers`] | the register file, at every address |
 //! | [`baseline`] | what the NIC does in kept random cases, to the cycle |
@@ -24,7 +24,7 @@
 //! | [`stalled`] | a host that takes no writes |
 //! | [`reset`] | a reset leaves nothing of what was before |
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
-//! | [`tested`] | the pair, work for it, and checks of the results |
+//! | [`fixture`] | the pair, work for it, and checks of the results |
 //! | [`time`] | the time wraps |
 //! | [`timers`] | the ACK timer, and packets that leave just when it runs out |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
