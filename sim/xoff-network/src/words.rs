@@ -18,16 +18,17 @@ pub fn digits(value: f64) -> String {
     }
 }
 
+/// A value in the largest of these units that it reaches, or else in the last.
+fn in_unit(value: f64, units: &[(f64, &str)]) -> String {
+    let reached = units.iter().find(|(unit, _)| value >= *unit);
+    let &(unit, name) = reached.unwrap_or(&units[units.len() - 1]);
+    format!("{} {name}", digits(value / unit))
+}
+
 /// A length of time: `1.882 ms`.
 pub fn length(time: Duration) -> String {
-    let ps = time.as_ps() as f64;
-    let (unit, name) = match ps {
-        1e12.. => (1e12, "s"),
-        1e9.. => (1e9, "ms"),
-        1e6.. => (1e6, "µs"),
-        _ => (1e3, "ns"),
-    };
-    format!("{} {name}", digits(ps / unit))
+    let units = [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns")];
+    in_unit(time.as_ps() as f64, &units)
 }
 
 /// A point in time, from the start.
@@ -37,14 +38,8 @@ pub fn at(time: Time) -> String {
 
 /// A number of bytes: `2.681 MB`.
 pub fn bytes(count: ByteCount) -> String {
-    let count = count.get() as f64;
-    let (unit, name) = match count {
-        1e9.. => (1e9, "GB"),
-        1e6.. => (1e6, "MB"),
-        1e3.. => (1e3, "KB"),
-        _ => (1.0, "B"),
-    };
-    format!("{} {name}", digits(count / unit))
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")];
+    in_unit(count.get() as f64, &units)
 }
 
 /// A rate in Gb/s.
@@ -61,7 +56,7 @@ pub fn part(of_one: f64) -> String {
     }
 }
 
-/// A number with its noun: `one frame`, `12,345 frames`.
+/// A number with its noun: `1 frame`, `12,345 frames`.
 pub fn count(number: u64, one: &str, several: &str) -> String {
     match number {
         1 => format!("1 {one}"),

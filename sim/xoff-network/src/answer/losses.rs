@@ -6,8 +6,8 @@ use xoff_sim::time::ByteCount;
 use super::{Broken, Cure, Seen};
 use crate::metrics::{Metric, Quantity, Subject};
 use crate::plan::Plan;
-use crate::scenario::Recovery;
 use crate::scenario::switch::Classify;
+use crate::scenario::{Recovery, entry_of};
 use crate::words::{bytes, count, list, part};
 
 /// Names in a headline.
@@ -40,10 +40,8 @@ impl Seen<'_> {
         let (first, _) = self.dropped("headroom_full")[0];
         let switch = self.switch(first)?;
         let plan = Plan::new(self.scenario);
-        let has = switch
-            .headroom
-            .unwrap_or(plan.headroom(self.scenario, plan.number(first)));
         let needs = plan.headroom(self.scenario, plan.number(first));
+        let has = switch.headroom.unwrap_or(needs);
         let headline = format!(
             "{who} {verb} {} of a lossless class{since}: {} of headroom are full",
             count(frames, "frame", "frames"),
@@ -107,7 +105,7 @@ impl Seen<'_> {
                 .simulation
                 .series()
                 .iter()
-                .filter(|series| super::entry(&series.name) == entry);
+                .filter(|series| entry_of(&series.name) == entry);
             let rates =
                 of.map(|series| self.value(&Metric::flow(Quantity::GoodputGbps, &series.name)));
             rates.into_iter().any(|rate| rate > 0.0)

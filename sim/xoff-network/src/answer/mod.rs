@@ -23,6 +23,9 @@ use crate::{Run, Simulation};
 
 pub use marks::Marks;
 
+/// Settings of a cure that are written out.
+const MOST_SETTINGS: usize = 3;
+
 /// The answer to 'what happened?'.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Answer {
@@ -60,6 +63,12 @@ impl Cure {
         }
     }
 
+    /// The settings that are written out where people read, and how many more there are.
+    pub fn shown(&self) -> (&[String], usize) {
+        let shown = self.set.len().min(MOST_SETTINGS);
+        (&self.set[..shown], self.set.len() - shown)
+    }
+
     /// What has to be done, where no single value of the settings does it.
     fn by_hand(why: impl Into<String>) -> Self {
         Self::all([], why)
@@ -76,11 +85,6 @@ impl Broken {
     fn new(headline: String, cures: Vec<Cure>) -> Self {
         Self { headline, cures }
     }
-}
-
-/// The entry of the scenario that a flow or series belongs to: `f` of `f.s0`.
-fn entry(name: &str) -> &str {
-    name.split_once('.').map_or(name, |(entry, _)| entry)
 }
 
 /// What a run has shown.
@@ -209,20 +213,14 @@ impl Answer {
             .or_else(|| seen.early_pauses())
             .or_else(|| seen.unfair())
             .or_else(|| seen.resting());
-        let marks = Marks::of(&seen);
-        match broken {
-            Some(Broken { headline, cures }) => Self {
-                headline,
-                broke: true,
-                cures,
-                marks,
-            },
-            None => Self {
-                headline: seen.whole(),
-                broke: false,
-                cures: Vec::new(),
-                marks,
-            },
+        let broke = broken.is_some();
+        let Broken { headline, cures } =
+            broken.unwrap_or_else(|| Broken::new(seen.whole(), Vec::new()));
+        Self {
+            headline,
+            broke,
+            cures,
+            marks: Marks::of(&seen),
         }
     }
 }

@@ -6,9 +6,9 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::switch::Limit;
 
 use super::{Broken, Cure, Seen};
-use crate::detect::{LinkClass, Root};
+use crate::detect::{LinkClass, MOST_CONGESTED, Root};
 use crate::metrics::{Metric, Quantity, Subject};
-use crate::scenario::SwitchSettings;
+use crate::scenario::{SwitchSettings, entry_of};
 use crate::words::{bytes, count, digits, gbps, list, part};
 
 /// α of a switch's dynamic limit, from which on a larger one is not proposed: the paper's 1/16.
@@ -136,7 +136,7 @@ impl Seen<'_> {
         let congested = self.congested();
         let text = |link: LinkClass| link.text(self.simulation);
         let switch = self.name(link.node);
-        if congested.len() > 6 {
+        if congested.len() > MOST_CONGESTED {
             let headline = format!(
                 "Collisions: {} stand for up to {} of the time from {from} because of {} congested links, such as {}, \
                  that are not on their paths; {} of payload arrive",
@@ -179,7 +179,7 @@ impl Seen<'_> {
         let mut ports: BTreeMap<NodeId, Vec<(&str, f64)>> = BTreeMap::new();
         let flows = self.simulation.flows();
         for series in self.simulation.series() {
-            let entry = super::entry(&series.name);
+            let entry = entry_of(&series.name);
             let settings = self.scenario.flows.iter().find(|flow| flow.name == entry);
             let greedy =
                 settings.is_some_and(|flow| flow.interval.is_none() && flow.count.is_none());

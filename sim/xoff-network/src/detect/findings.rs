@@ -1,6 +1,6 @@
 //! What detectors have found, in words.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use xoff_sim::time::{ByteCount, Duration, Time};
 
@@ -8,20 +8,16 @@ use super::pauses::name;
 use super::{Cycle, Detector, LinkClass, Root, Storm, Victim, nowhere, pingmesh};
 use crate::Simulation;
 use crate::results::{Finding, FindingKind, ns};
+use crate::scenario::entry_of;
 use crate::words::{at, bytes, count, part};
 
 /// Congested links for each of which the victims are a finding of their own. Victims of more are one finding: flows that
 /// a hash has put on the same links.
-const MOST_CONGESTED: usize = 6;
+pub(crate) const MOST_CONGESTED: usize = 6;
 
 /// A part of the time in per cent.
 fn percent(time: Duration, of: Duration) -> String {
     part(time.as_ps() as f64 / of.as_ps().max(1) as f64)
-}
-
-/// The entry of the scenario that a flow belongs to: `incast6` of `incast6.0`.
-fn entry(flow: &str) -> &str {
-    flow.split_once('.').map_or(flow, |(entry, _)| entry)
 }
 
 /// Victims of one entry of the scenario that stood at the same link.
@@ -106,31 +102,33 @@ impl Detector {
 
     /// Victims of the same root, in the order of those that stood longest; those of many congested links together.
     fn victims_by_root(&self) -> Vec<Vec<&Victim>> {
+        let victims = self.victims();
+        let root_of = |victim: &Victim| victim.most().map(|(_, root)| root);
+        let congested = |root: &Option<Root>| matches!(root, Some(Root::Congested(_)));
+        let mut roots: Vec<Option<Root>> = Vec::new();
+        for root in victims
+            .iter()
+            .map(|victim| root_of(victim))
+            .filter(congested)
+        {
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        // The first congested link stands for all, if there are many.
+        let many = roots.len() > MOST_CONGESTED;
         let mut groups: Vec<(Option<Root>, Vec<&Victim>)> = Vec::new();
-        for victim in self.victims() {
-            let root = victim.most().map(|(_, root)| root);
+        for victim in victims {
+            let root = match root_of(victim) {
+                root if many && congested(&root) => roots[0],
+                root => root,
+            };
             match groups.iter_mut().find(|group| group.0 == root) {
                 Some(group) => group.1.push(victim),
                 None => groups.push((root, vec![victim])),
             }
         }
-        let congested = |root: &Option<Root>| matches!(root, Some(Root::Congested(_)));
-        let many = groups.iter().filter(|group| congested(&group.0)).count() > MOST_CONGESTED;
-        let mut all: Vec<Vec<&Victim>> = Vec::new();
-        let mut together = None;
-        for (root, group) in groups {
-            match together {
-                Some(place) if many && congested(&root) => {
-                    let place: usize = place;
-                    all[place].extend(group);
-                }
-                _ => {
-                    together = together.or((many && congested(&root)).then_some(all.len()));
-                    all.push(group);
-                }
-            }
-        }
-        all
+        groups.into_iter().map(|(_, victims)| victims).collect()
     }
 
     /// Victims of the same root, or of many congested links, those that stood longest first.
@@ -149,7 +147,7 @@ impl Detector {
         // Those of an entry that stood at the same link are one.
         let mut alike: Vec<Alike<'_>> = Vec::new();
         for victim in victims {
-            let (entry, link) = (entry(flow(victim)), victim.most().map(|(link, _)| link));
+            let (entry, link) = (entry_of(flow(victim)), victim.most().map(|(link, _)| link));
             let same = |group: &&mut Alike<'_>| (group.entry, group.link) == (entry, link);
             match alike.iter_mut().find(same) {
                 Some(group) => group.victims.push(victim),
@@ -164,13 +162,13 @@ impl Detector {
             [one] => format!("flow {}", flow(one)),
             many => format!("{} flows of {entry}", many.len()),
         };
-        let entries: BTreeMap<&str, ()> = alike.iter().map(|group| (group.entry, ())).collect();
+        let entries: BTreeSet<&str> = alike.iter().map(|group| group.entry).collect();
         let who = match (entries.len(), victims) {
             (1, _) => of_entry(alike[0].entry, victims),
             _ => count(victims.len() as u64, "flow", "flows"),
         };
-        let links: BTreeMap<LinkClass, ()> = (victims.iter())
-            .filter_map(|victim| Some((victim.most()?.0, ())))
+        let links: BTreeSet<LinkClass> = (victims.iter())
+            .filter_map(|victim| Some(victim.most()?.0))
             .collect();
         let place = match (victims[0].most(), links.len()) {
             (Some((link, _)), 1) => format!(", most at {}", link.text(simulation)),

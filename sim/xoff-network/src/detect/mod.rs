@@ -69,6 +69,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::time::{Duration, Time};
 
 pub use cycles::{Cycle, Dependency};
+pub(crate) use findings::MOST_CONGESTED;
 pub use graph::Root;
 pub use pauses::{LinkClass, LinkPauses, Span};
 pub use storms::Storm;

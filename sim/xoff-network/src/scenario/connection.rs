@@ -52,6 +52,11 @@ pub struct Series {
     pub probes: bool,
 }
 
+/// The name of the entry of `flows` that a flow or series belongs to: `f` of `f.s0`.
+pub(crate) fn entry_of(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(entry, _)| entry)
+}
+
 impl FlowSettings {
     /// Whether the entry is a workload: flows of a file, or flows that are drawn.
     pub const fn is_workload(&self) -> bool {

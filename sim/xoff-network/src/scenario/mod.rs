@@ -42,6 +42,7 @@ pub mod topology;
 pub mod variant;
 
 pub use clos::Clos;
+pub(crate) use connection::entry_of;
 pub use connection::{Connection, Series};
 pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};

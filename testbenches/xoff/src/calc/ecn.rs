@@ -11,8 +11,8 @@ use xoff_sim::time::ByteCount;
 use super::quantities;
 use super::shared::{SharedArgs, SharedBuffer};
 use crate::columns::{Align, Table};
-use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
+use xoff_network::words::grouped;
 
 /// Largest β that is taken.
 const MAX_BETA: u64 = 1_000_000;

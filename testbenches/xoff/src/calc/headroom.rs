@@ -13,8 +13,8 @@ use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 use super::quantities::{self, Response};
 use super::shared::{MAX_CLASSES, MAX_PORTS};
 use crate::columns::{Align, Table};
-use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
+use xoff_network::words::grouped;
 
 const HELP: &str = "\
 Forms:

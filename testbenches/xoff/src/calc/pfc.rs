@@ -11,8 +11,8 @@ use xoff_sim::time::ByteCount;
 use super::quantities::{self, Ratio};
 use super::shared::{SharedArgs, SharedBuffer};
 use crate::columns::{Align, Table};
-use crate::decode::grouped;
 use crate::terminal::{Ink, Streams};
+use xoff_network::words::grouped;
 
 const HELP: &str = "\
 Static: with n ports and c lossless classes the largest threshold that cannot overrun the buffer is \

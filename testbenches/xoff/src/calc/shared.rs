@@ -8,8 +8,8 @@ use xoff_sim::time::ByteCount;
 
 use super::quantities;
 use crate::columns::{Align, Table};
-use crate::decode::grouped;
 use crate::terminal::Ink;
+use xoff_network::words::grouped;
 
 /// Most ports of a switch.
 pub(super) const MAX_PORTS: u64 = 65_535;

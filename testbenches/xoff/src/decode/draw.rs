@@ -1,4 +1,6 @@
-//! Text graphics: bars, sparklines, grouped numbers.
+//! Text graphics: bars, sparklines, numbers of things.
+
+use xoff_network::words::grouped;
 
 /// Eighths of a character cell, growing to the right.
 const BAR: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
@@ -31,19 +33,6 @@ fn scale(value: u64, most: u64, full: u64) -> u64 {
     }
     let scaled = (u128::from(value) * u128::from(full)).div_ceil(u128::from(most));
     (scaled as u64).clamp(1, full)
-}
-
-/// Formats a number with thousands separators: 1,234,567.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Formats a number of things: `1 frame`, `1,234 frames`.

@@ -23,7 +23,6 @@ use xoff_waves::capture::{Filled, Link, Reader, Record};
 
 pub use arguments::{DecodeArgs, RowFormat};
 pub use compare::differences;
-pub use draw::grouped;
 pub use range::{FrameRange, FrameRangeError};
 pub use seen::{Class, Seen};
 pub use summary::Summary;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use xoff_network::words::grouped;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::Verdict;
 use xoff_waves::capture::Interface;
 
 use super::conversation::{Conversations, Flow, Tap, Traffic};
-use super::draw::{bar, counted, grouped, span, sparkline};
+use super::draw::{bar, counted, span, sparkline};
 use super::seen::{Class, Seen};
 use super::table::{class_ink, operation_ink_of, port_name};
 use super::tally::Tally;

@@ -13,8 +13,6 @@ use crate::terminal::{Ink, Paint, Streams};
 const MOST_FLOWS: usize = 8;
 /// Maximum number of findings of a kind with a line each.
 const MOST_FINDINGS: usize = 4;
-/// Maximum number of settings of a cure.
-const MOST_SETTINGS: usize = 3;
 
 /// Prints the outcome of a run: expectations, or the main figures if there are none; drops; and the cost of the run.
 ///
@@ -104,12 +102,10 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
 
 /// A cure in a line: what `--set` takes, and what it does.
 fn in_words(cure: &Cure) -> String {
-    let shown = cure.set.len().min(MOST_SETTINGS);
-    let set = cure.set[..shown]
-        .iter()
-        .map(|set| format!("--set '{set}' "));
+    let (shown, more) = cure.shown();
+    let set = shown.iter().map(|set| format!("--set '{set}' "));
     let mut text: String = set.collect();
-    match cure.set.len() - shown {
+    match more {
         0 => {}
         more => text += &format!("and {more} more in summary.json "),
     }

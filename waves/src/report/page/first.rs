@@ -7,9 +7,6 @@ use crate::report::data::Report;
 use crate::report::topology::{self, Seen};
 use xoff_network::answer::Cure;
 
-/// Settings of a cure that are written out.
-const MOST_SETTINGS: usize = 3;
-
 /// Returns what happened, or what the scenario is about where nothing says it.
 pub fn headline(report: &Report) -> &str {
     match &report.summary.answer {
@@ -33,8 +30,7 @@ pub fn answer(report: &Report) -> Markup {
 }
 
 fn cure(cure: &Cure) -> Markup {
-    let shown = &cure.set[..cure.set.len().min(MOST_SETTINGS)];
-    let more = cure.set.len() - shown.len();
+    let (shown, more) = cure.shown();
     html! {
         @if cure.set.is_empty() {
             (with_code(&cure.why))
